@@ -8,16 +8,16 @@ use tokio::sync::broadcast::{Receiver, Sender, channel};
 
 use crate::port::Change;
 
-/// A listener that falls this far behind misses changes and is told how many.
+/// A listener that falls more changes behind than this misses some; its receiver reports how many.
 const CAPACITY: usize = 1024;
 
 /// The sending side.
 #[derive(Debug)]
 pub(super) struct ChangeFeed {
     pub(super) sender: Sender<Change>,
-    /// Revisions that were announced, or were there before the first listener.
+    /// Revisions that were announced, or that are older than the first listener.
     pub(super) announced: Mutex<HashSet<u64>>,
-    /// Whether a thread looks for commits of other processes.
+    /// Whether a thread watches the history for commits of other processes.
     #[cfg(unix)]
     pub(super) has_watcher: std::sync::atomic::AtomicBool,
 }
@@ -32,7 +32,7 @@ impl ChangeFeed {
         }
     }
 
-    /// Commits from now on.
+    /// A receiver of every change from now on.
     pub(super) fn subscribe(&self) -> Receiver<Change> {
         self.sender.subscribe()
     }

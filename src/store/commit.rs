@@ -1,9 +1,10 @@
 //! One commit, from checked edits to bytes on the disk: all of its files or none.
 //!
-//! Resolve the paths, take the locks, check that each file is still the version that its edit was
-//! made for, write everything that can fail to temp files, record the intent, and only then write
-//! the files, in sorted order. An error before that changes nothing; a later one rolls back what
-//! was written. Once the last file is in place nothing is reported as a failure any more.
+//! The steps: resolve the paths; lock the files; check that each file is still the version that its
+//! edit was made for; write the new contents to temp files; record in the history what the commit
+//! is about to do; and only then write the files, in sorted order. An error before the last step
+//! changes nothing; an error in it rolls back the files already written. Once the last file is in
+//! place, a problem is only a warning.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -32,11 +33,11 @@ use crate::edit::{After, EditCode, Refusal, VerifiedEdit};
 use crate::port::{Committed, RequestId};
 use crate::text::Content;
 
-/// An edit to commit, and what undo adds to it.
+/// An edit to commit, with what only an undo sets.
 #[derive(Debug)]
 pub(super) struct CommitEdit {
     pub(super) edit: VerifiedEdit,
-    /// For a file that is restored: its metadata.
+    /// The metadata of a file that an undo creates again.
     pub(super) metadata: Option<Metadata>,
     /// Folders to remove afterwards if they are empty, outermost first.
     pub(super) folders: Vec<PathBuf>,
@@ -48,10 +49,12 @@ impl From<VerifiedEdit> for CommitEdit {
     }
 }
 
-/// The circumstances of a commit.
+/// Why a commit is made, and for whom.
 #[derive(Debug)]
 pub(super) struct CommitContext<'a> {
+    /// The id that the caller gave the request.
     pub(super) request: Option<&'a RequestId>,
+    /// The revision that this commit undoes.
     pub(super) undoes: Option<u64>,
     /// Set when the caller has stopped waiting for the result.
     pub(super) abandoned: &'a AtomicBool,
@@ -59,10 +62,13 @@ pub(super) struct CommitContext<'a> {
 
 /// One file of a running commit.
 pub(super) struct Job<'a> {
+    /// The place of the edit in the caller's list.
     pub(super) index: usize,
+    /// The edit as the caller gave it.
     pub(super) planned: &'a CommitEdit,
     /// The metadata that a new file takes over from the file that it replaces.
     pub(super) inherited_metadata: Option<Metadata>,
+    /// The edit to write; differs from `planned` if the file changed and it was matched again.
     pub(super) edit: VerifiedEdit,
     pub(super) target: Target,
     pub(super) created_folders: CreatedFolders,
@@ -81,7 +87,7 @@ impl Job<'_> {
     }
 }
 
-/// The file as it was found, with its lock.
+/// The file before the edit, open and locked.
 pub(super) struct LockedFile {
     pub(super) file: File,
     pub(super) bytes: Content,
@@ -108,7 +114,7 @@ impl Drop for CreatedFolders {
 }
 
 impl Disk {
-    /// Commits all edits or none; answers in their order.
+    /// Commits all edits or none. Returns the results in the order of the edits.
     pub(super) fn commit(
         &self,
         edits: &[CommitEdit],
@@ -128,8 +134,8 @@ impl Disk {
         let deadline = Instant::now() + self.options.lock_wait;
         let mut backoff = Backoff::until(deadline);
         loop {
-            if let Some(done) = self.attempt(edits, context, deadline)? {
-                return Ok(done);
+            if let Some(committed) = self.attempt(edits, context, deadline)? {
+                return Ok(committed);
             }
             if !backoff.wait() {
                 return Err(refusals::conflict(
@@ -140,7 +146,8 @@ impl Disk {
         }
     }
 
-    /// `None`: a file moved away under the lock, or its lock is taken. Try again.
+    /// Tries the commit once. `None` means to try again: a file was moved while it was being locked,
+    /// or another process holds its lock.
     fn attempt(
         &self,
         edits: &[CommitEdit],
@@ -151,13 +158,13 @@ impl Disk {
         for (index, planned) in edits.iter().enumerate() {
             jobs.push(self.new_job(index, planned)?);
         }
-        // Sorted, so that two commits over the same files meet in the same order.
+        // Sorted, so that two commits lock the same files in the same order.
         jobs.sort_by(|a, b| a.target.real.cmp(&b.target.real));
         let keys: Vec<FileKey> = jobs.iter().map(|job| FileKey::of(&job.target)).collect();
         refuse_duplicate_paths(&jobs, &keys)?;
         let Some(_lock) = WriteLock::acquire(keys, deadline) else { return Ok(None) };
-        let backoff = if jobs.len() == 1 { Some(Backoff::until(deadline)) } else { None };
-        let mut backoff = backoff;
+        // Only a single file may be waited for: a commit of several files holds other locks meanwhile.
+        let mut backoff = (jobs.len() == 1).then(|| Backoff::until(deadline));
         for job in &mut jobs {
             if !self.lock_file(job, backoff.as_mut())? {
                 return Ok(None);
@@ -181,7 +188,7 @@ impl Disk {
                 self.root.path().display()
             ));
         }
-        // No more waiting from here on: a signal now waits for the end of the commit.
+        // From here on the commit waits for nothing, and a signal waits for the end of the commit.
         let _running = RUNNING_COMMITS.read().unwrap_or_else(PoisonError::into_inner);
         let mut prepared = Vec::new();
         for job in &mut jobs {
@@ -195,19 +202,21 @@ impl Disk {
         }
         let revision = self.record_intent(&mut jobs, &prepared, context);
         let open_mark = self.mark_open(jobs.len(), revision);
-        let done = match self.apply_writes(&mut jobs, prepared) {
-            Ok(done) => done,
+        let applied = match self.apply_writes(&mut jobs, prepared) {
+            Ok(applied) => applied,
             Err(refusal) => {
                 self.discard_intent(revision);
                 self.release_mark(open_mark);
                 return Err(refusal);
             }
         };
-        let committed = self.finish(jobs, done, revision);
+        let committed = self.finish(jobs, applied, revision);
         self.release_mark(open_mark);
         Ok(Some(committed))
     }
 
+    /// Resolves the path of an edit, creates missing folders for a new file, and refuses protected
+    /// paths.
     fn new_job<'a>(&self, index: usize, planned: &'a CommitEdit) -> Result<Job<'a>, Refusal> {
         let path = planned.edit.path();
         self.admit_lexical(path)?;
@@ -261,15 +270,20 @@ impl Disk {
         })
     }
 
-    /// Locks the file; `false` when that has to be tried again from the start.
-    fn lock_file(&self, job: &mut Job<'_>, backoff: Option<&mut Backoff>) -> Result<bool, Refusal> {
+    /// Locks and reads the file of an edit. `false` means to try again from the start. Waits for
+    /// another writer only if there is a `backoff`.
+    fn lock_file(
+        &self,
+        job: &mut Job<'_>,
+        mut backoff: Option<&mut Backoff>,
+    ) -> Result<bool, Refusal> {
         let path = job.planned.edit.path();
         if job.edit.base().is_none() {
             return match job.target.folder.stat(&job.target.name) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
                 Err(error) => Err(refusals::not_read(path, &error)),
                 Ok(_) => match self.already_created(job) {
-                    // Not an error: the same creation, delivered again.
+                    // Not an error: the same call created this file before.
                     Some(_) => Ok(true),
                     None => Err(refusals::already_exists(path)),
                 },
@@ -281,7 +295,6 @@ impl Disk {
             Err(OpenError::Moved) => return Ok(false),
             Err(why) => return Err(refusals::not_a_file(path, why)),
         };
-        let mut backoff = backoff;
         let fault = |error: io::Error| refusals::not_read(path, &error);
         loop {
             match lock::try_lock(&file).map_err(fault)? {
@@ -315,13 +328,13 @@ impl Disk {
         if link_count > 1 {
             self.admit_identity(path, &job.target, &file)?;
         }
-        let writable = rustix::fs::accessat(
+        let access = rustix::fs::accessat(
             &*job.target.folder,
             &job.target.name,
             Access::WRITE_OK,
             AtFlags::EACCESS,
         );
-        match writable {
+        match access {
             Err(Errno::ACCESS) => return Err(refusals::read_only(path)),
             _ if metadata.is_read_only() => return Err(refusals::read_only(path)),
             Err(error) => {
@@ -333,8 +346,9 @@ impl Disk {
         Ok(true)
     }
 
-    /// Under the lock: checks that the file is still the version that the edit was made for. If it
-    /// changed, matches the edit again. `Some` if exactly this change was already committed.
+    /// Checks that the locked file is still the version that the edit was made for, and matches the
+    /// edit again if it is not. If the history shows that exactly this change was already committed,
+    /// returns its log entry.
     fn revalidate(&self, job: &mut Job<'_>) -> Result<Option<LogEntry>, Refusal> {
         let path = job.edit.path().clone();
         let (Some(held), Some(before)) = (&job.held, job.edit.before()) else {
@@ -353,16 +367,16 @@ impl Disk {
             return Ok(Some(entry));
         }
         let conflict = |why: &str| refusals::conflict(&path, why);
-        let now = before
+        let current = before
             .decode_alike(held.bytes.to_vec())
             .ok()
             .ok_or_else(|| conflict("was changed by another program and is not text any more"))?;
-        match job.edit.rebase(&now) {
+        match job.edit.rebase(&current) {
             None => Err(conflict("was changed by another program after it was read")),
             Some(Ok(edit)) => {
                 job.edit = edit;
                 job.warnings.push(
-                    "the file had changed elsewhere since it was read; the edit was decided again on the newer version".into(),
+                    "the file has changed elsewhere since it was read; the edit was matched again in the newer version".into(),
                 );
                 Ok(None)
             }
@@ -381,21 +395,22 @@ impl Disk {
         }
     }
 
-    /// A creation that finds exactly its own file there.
+    /// The log entry of an earlier call that created the same file with the same content.
     fn already_created(&self, job: &Job<'_>) -> Option<LogEntry> {
         let After::Content(after) = job.edit.after() else { return None };
-        let there = job.target.open(OFlags::RDONLY).ok()?;
-        if job.held.is_some() || !has_content(&there, after).ok()? {
+        let existing = job.target.open(OFlags::RDONLY).ok()?;
+        if job.held.is_some() || !has_content(&existing, after).ok()? {
             return None;
         }
         let entry = self.last_commit(&job.name())?;
-        let same = entry.files.len() == 1
+        let is_same_creation = entry.files.len() == 1
             && entry.files[0].before.is_none()
             && entry.files[0].after == Some(after.hash());
-        same.then_some(entry)
+        is_same_creation.then_some(entry)
     }
 
-    /// Writes the intent to the history. Trouble there is a warning, not a refusal.
+    /// Records in the history what the commit is about to do; returns its revision. An error there is a
+    /// warning, not a refusal.
     fn record_intent(
         &self,
         jobs: &mut [Job<'_>],
@@ -427,12 +442,13 @@ impl Disk {
                 is_displaced: matches!(write, PreparedWrite::Replace(_)),
             })
             .collect();
-        let keep = if jobs.len() > 1 && self.options.sync_mode == SyncMode::Durable {
+        // The rollback of several files after a crash depends on the history.
+        let sync = if jobs.len() > 1 && self.options.sync_mode == SyncMode::Durable {
             HistorySync::Synced
         } else {
             HistorySync::Lazy
         };
-        match history.begin(&intents, context.request, context.undoes, keep) {
+        match history.begin(&intents, context.request, context.undoes, sync) {
             Ok(revision) => {
                 self.note_revision(revision);
                 revision
@@ -448,15 +464,17 @@ impl Disk {
         }
     }
 
+    /// Records in the history that the commit failed.
     fn discard_intent(&self, revision: u64) {
-        if let Some(Err(error)) =
-            self.history.as_ref().map(|history| history.record_failed(revision))
+        if let Some(history) = &self.history
+            && let Err(error) = history.record_failed(revision)
         {
             tracing::debug!(%error, revision, "cannot note a failed commit");
         }
     }
 }
 
+/// Refuses two edits of one path.
 fn refuse_duplicate_paths(jobs: &[Job<'_>], keys: &[FileKey]) -> Result<(), Refusal> {
     let mut seen = BTreeSet::new();
     for (job, key) in jobs.iter().zip(keys) {
@@ -467,7 +485,7 @@ fn refuse_duplicate_paths(jobs: &[Job<'_>], keys: &[FileKey]) -> Result<(), Refu
     Ok(())
 }
 
-/// Two names of one file: the second edit would not see the first.
+/// Refuses two edits of one file under different names: the second would not see the first.
 fn refuse_duplicate_files(jobs: &[Job<'_>]) -> Result<(), Refusal> {
     let mut seen = BTreeSet::new();
     for job in jobs {
@@ -481,20 +499,21 @@ fn refuse_duplicate_files(jobs: &[Job<'_>]) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// One file removed and one made in the same commit is a file that moved: it keeps what it is.
+/// If a commit removes one file and creates one, it moves a file: the new file gets the metadata of
+/// the old one.
 fn inherit_metadata_on_move(jobs: &mut [Job<'_>]) {
     let removed: Vec<&Job<'_>> =
         jobs.iter().filter(|job| matches!(job.edit.after(), After::Removed)).collect();
     let metadata = match removed.as_slice() {
-        [one] => one.held.as_ref().map(|held| held.metadata.clone()),
+        [job] => job.held.as_ref().map(|held| held.metadata.clone()),
         _ => None,
     };
     let mut created: Vec<&mut Job<'_>> =
         jobs.iter_mut().filter(|job| job.edit.base().is_none()).collect();
-    if let [one] = created.as_mut_slice()
-        && one.inherited_metadata.is_none()
+    if let [job] = created.as_mut_slice()
+        && job.inherited_metadata.is_none()
     {
-        one.inherited_metadata = metadata;
+        job.inherited_metadata = metadata;
     }
 }
 

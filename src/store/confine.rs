@@ -1,14 +1,14 @@
-//! Finds files below one root by folder handles, so that no link and no renaming
-//! race can lead outside.
+//! Resolves paths below one root to folder handles, so that neither a link nor a race with a rename
+//! can lead outside.
 //!
-//! On Linux the kernel resolves a path that has no symlink in it (`openat2`). Paths
-//! with symlinks, and other systems, take a checked walk: one folder handle after the
-//! other, never following a link blindly, `..` by going back to a handle that is held.
-//! What comes out is a folder handle and one name in it; everything later happens
-//! relative to that handle, and no later step follows a link.
+//! On Linux the kernel resolves a path that has no symlink in it (`openat2`). Paths with symlinks,
+//! and all paths on other systems, take a checked walk: it opens one folder after the other, reads
+//! each link itself, and for `..` goes back to the handle of the parent folder. The result is a
+//! folder handle and one name in that folder. Everything later is relative to that handle, and no
+//! later step follows a link.
 //!
-//! Limit: a folder that is moved out of the root while a commit is under way
-//! is still that folder; a handle follows the folder, not its name.
+//! Limit: a handle follows its folder. So if a folder is moved out of the root during a commit, the
+//! commit still writes into it.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -23,10 +23,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
-/// As many links as Linux follows in one path.
+/// Follow at most this many links in one path, as Linux does.
 const MAX_LINKS: usize = 40;
 
-/// Which file, whatever its name.
+/// Identifies a file, whatever its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct FileId {
     dev: u64,
@@ -45,7 +45,7 @@ impl FileId {
     }
 }
 
-/// A folder that is held open.
+/// An open folder.
 #[derive(Debug)]
 pub(super) struct Folder {
     handle: OwnedFd,
@@ -68,18 +68,18 @@ impl Folder {
         self.id
     }
 
-    /// What `name` is, links not followed.
+    /// The status of `name`; of a link, not of its target.
     pub(super) fn stat(&self, name: &OsStr) -> io::Result<Stat> {
         Ok(rustix::fs::statat(self, name, AtFlags::SYMLINK_NOFOLLOW)?)
     }
 
-    /// Opens `name`, never through a link and never waiting for a peer.
+    /// Opens `name`. Never follows a link, and never blocks on a pipe or a terminal.
     pub(super) fn open(&self, name: &OsStr, flags: OFlags) -> io::Result<File> {
         let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         Ok(File::from(rustix::fs::openat(self, name, flags, Mode::empty())?))
     }
 
-    /// A new file that only its owner can open.
+    /// Creates a file with this mode; an error if the name exists.
     pub(super) fn create(&self, name: &OsStr, mode: u32) -> io::Result<File> {
         let flags = OFlags::CREATE
             | OFlags::EXCL
@@ -87,7 +87,7 @@ impl Folder {
             | OFlags::NOFOLLOW
             | OFlags::NOCTTY
             | OFlags::CLOEXEC;
-        // A Mac's modes have 16 bits.
+        // Modes have 16 bits on macOS and 32 on Linux.
         let mode = Mode::from_raw_mode(mode as rustix::fs::RawMode);
         Ok(File::from(rustix::fs::openat(self, name, flags, mode)?))
     }
@@ -121,13 +121,13 @@ impl Folder {
         Ok(names)
     }
 
-    /// The folder `name` in this one, if it is a folder and not a link to one.
+    /// Opens the subfolder `name`; an error if it is a link or not a folder.
     pub(super) fn enter(&self, name: &OsStr) -> io::Result<Arc<Self>> {
         let flags = OPEN_FOLDER | OFlags::NOFOLLOW;
         Self::from_handle(rustix::fs::openat(self, name, flags, Mode::empty())?)
     }
 
-    /// Where the link `name` points; `None` when it is no link.
+    /// The target of the link `name`; `None` if it is not a link or does not exist.
     fn read_link(&self, name: &OsStr) -> io::Result<Option<OsString>> {
         match rustix::fs::readlinkat(self, name, Vec::new()) {
             Ok(target) => Ok(Some(OsString::from_vec(target.into_bytes()))),
@@ -142,32 +142,32 @@ const OPEN_FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 const OPEN_FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-/// A name in a folder that was reached below the root.
+/// The result of resolving a path: a name in an open folder below the root.
 #[derive(Debug, Clone)]
 pub(super) struct Target {
     /// The folder.
     pub(super) folder: Arc<Folder>,
-    /// The name in it. It was no link when it was looked at.
+    /// The name in it. When the path was resolved, it was not a link.
     pub(super) name: OsString,
     /// The path from the root without links, for policy, history and messages.
     pub(super) real: PathBuf,
 }
 
-/// A folder that was made on the way.
+/// A folder that was created while a path was resolved.
 #[derive(Debug)]
 pub(super) struct CreatedFolder {
-    /// Where.
+    /// The folder that it is in.
     pub(super) parent: Arc<Folder>,
-    /// Its name there.
+    /// Its name in the parent.
     pub(super) name: OsString,
     /// Its path from the root.
     pub(super) real: PathBuf,
 }
 
-/// What to do about folders that are missing.
+/// What to do if a folder on the path is missing.
 enum OnMissing<'a> {
     Fail,
-    Make { created: &'a mut Vec<CreatedFolder>, allow: &'a dyn Fn(&Path) -> bool },
+    Create { created: &'a mut Vec<CreatedFolder>, allow: &'a dyn Fn(&Path) -> bool },
 }
 
 /// How paths are resolved.
@@ -180,7 +180,7 @@ pub(super) enum Walk {
     Checked,
 }
 
-/// The folder that nothing leads out of.
+/// The folder below which all paths are resolved.
 #[derive(Debug)]
 pub(super) struct Root {
     folder: RwLock<Arc<Folder>>,
@@ -188,12 +188,12 @@ pub(super) struct Root {
     walk: Walk,
 }
 
-/// What the path of the root means now.
+/// Which folder the path of the root leads to now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RootCheck {
-    /// The folder that was opened.
+    /// The folder that is open.
     Same,
-    /// Another one, which is open from now on.
+    /// Another folder, which has been opened instead.
     Reopened,
 }
 
@@ -204,8 +204,8 @@ impl Root {
         Ok(Self { folder: RwLock::new(Folder::from_handle(handle)?), path, walk })
     }
 
-    /// Looks whether the path of the root still means the folder that is held, and opens
-    /// the one that it means now. A path that is gone, or leads elsewhere, is an error.
+    /// Checks that the path of the root still leads to the open folder; if another folder is there,
+    /// opens that one. An error if the path no longer exists or now leads through a link.
     pub(super) fn recheck(&self) -> io::Result<RootCheck> {
         let now = rustix::fs::stat(&self.path)?;
         if FileId::of_stat(&now) == self.folder().id() {
@@ -228,7 +228,7 @@ impl Root {
         self.folder.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Finds the folder and name that `path` means. The name itself may be missing.
+    /// Resolves `path` to a folder and a name in it. Nothing of that name needs to exist.
     pub(super) fn resolve(&self, path: &Path) -> io::Result<Target> {
         if self.walk == Walk::Kernel
             && let Some(target) = self.resolve_by_kernel(path)?
@@ -238,8 +238,8 @@ impl Root {
         self.walk(path, OnMissing::Fail)
     }
 
-    /// The same, and makes the folders above that are missing. `allow` sees the real path
-    /// before the first of them is made.
+    /// Resolves `path` and creates missing folders. Before the first is created, `allow` gets the path
+    /// with its links resolved; if it returns `false`, nothing is created.
     pub(super) fn resolve_creating(
         &self,
         path: &Path,
@@ -248,13 +248,14 @@ impl Root {
     ) -> io::Result<Target> {
         match self.resolve(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                self.walk(path, OnMissing::Make { created, allow })
+                self.walk(path, OnMissing::Create { created, allow })
             }
             other => other,
         }
     }
 
-    /// `None` when a link is in the way or the kernel cannot: then the walk decides.
+    /// Resolves a path by the kernel; `None` if it has a link in it or the kernel cannot do this, so
+    /// that the checked walk is needed.
     fn resolve_by_kernel(&self, path: &Path) -> io::Result<Option<Target>> {
         let (Some(name), parent) = (path.file_name(), path.parent()) else { return Ok(None) };
         let folder = match parent.filter(|parent| !parent.as_os_str().is_empty()) {
@@ -271,26 +272,28 @@ impl Root {
         }
     }
 
-    fn walk(&self, path: &Path, mut missing: OnMissing<'_>) -> io::Result<Target> {
+    /// Resolves a path folder by folder.
+    fn walk(&self, path: &Path, mut on_missing: OnMissing<'_>) -> io::Result<Target> {
         let root = self.folder();
         let mut pending: VecDeque<OsString> = parts(path);
-        let mut above: Vec<(Arc<Folder>, OsString)> = Vec::new();
+        // The folders from the root down to the current one, with their names.
+        let mut entered: Vec<(Arc<Folder>, OsString)> = Vec::new();
         let mut links = 0;
         while let Some(part) = pending.pop_front() {
             if part == ".." {
-                above.pop().ok_or(Errno::XDEV)?;
+                entered.pop().ok_or(Errno::XDEV)?;
                 continue;
             }
-            let here = above.last().map_or(&root, |(folder, _)| folder).clone();
-            if let Some(target) = here.read_link(&part)? {
+            let current = entered.last().map_or(&root, |(folder, _)| folder).clone();
+            if let Some(target) = current.read_link(&part)? {
                 links += 1;
                 if links > MAX_LINKS {
                     return Err(Errno::LOOP.into());
                 }
                 let target = Path::new(&target);
                 let target = if target.is_absolute() {
-                    above.clear();
-                    // The letters only say where to look; the walk goes there by handles.
+                    entered.clear();
+                    // The text of the link only names folders; the walk opens each of them itself.
                     target.strip_prefix(&self.path).map_err(|_| Errno::XDEV)?
                 } else {
                     target
@@ -300,42 +303,44 @@ impl Root {
                 }
                 continue;
             }
-            let real = || above.iter().map(|(_, name)| name).chain([&part]).collect::<PathBuf>();
+            let real_path =
+                || entered.iter().map(|(_, name)| name).chain([&part]).collect::<PathBuf>();
             if pending.is_empty() {
-                let real = real();
-                return Ok(Target { folder: here, name: part, real });
+                let real = real_path();
+                return Ok(Target { folder: current, name: part, real });
             }
-            let next = match (here.enter(&part), &mut missing) {
+            let next = match (current.enter(&part), &mut on_missing) {
                 (Ok(folder), _) => folder,
-                (Err(error), OnMissing::Make { created, allow })
+                (Err(error), OnMissing::Create { created, allow })
                     if error.kind() == io::ErrorKind::NotFound =>
                 {
-                    // What is missing holds no links, so the rest of the path is its letters.
-                    let rest: PathBuf = pending.iter().collect();
-                    if !allow(&real().join(rest)) {
+                    // A missing folder has no links in it, so the remaining path is as written.
+                    let remaining: PathBuf = pending.iter().collect();
+                    if !allow(&real_path().join(remaining)) {
                         return Err(Errno::PERM.into());
                     }
-                    match rustix::fs::mkdirat(&here, &part, Mode::from_raw_mode(0o777)) {
+                    match rustix::fs::mkdirat(&current, &part, Mode::from_raw_mode(0o777)) {
                         Ok(()) => {
                             created.push(CreatedFolder {
-                                parent: here.clone(),
+                                parent: current.clone(),
                                 name: part.clone(),
-                                real: real(),
+                                real: real_path(),
                             });
                         }
                         Err(Errno::EXIST) => {}
                         Err(error) => return Err(error.into()),
                     }
-                    here.enter(&part)?
+                    current.enter(&part)?
                 }
                 (Err(error), _) => return Err(error),
             };
-            above.push((next, part));
+            entered.push((next, part));
         }
         Err(Errno::ISDIR.into())
     }
 }
 
+/// The names in a path, `..` included and `.` left out.
 fn parts(path: &Path) -> VecDeque<OsString> {
     path.components()
         .filter_map(|part| match part {
@@ -346,6 +351,7 @@ fn parts(path: &Path) -> VecDeque<OsString> {
         .collect()
 }
 
+/// Opens a folder below `root` in one system call; an error if the path has a link in it.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn open_beneath(root: &Folder, path: &Path) -> io::Result<OwnedFd> {
     use rustix::fs::ResolveFlags;
@@ -358,14 +364,14 @@ fn open_beneath(_root: &Folder, _path: &Path) -> io::Result<OwnedFd> {
     Err(Errno::NOSYS.into())
 }
 
-/// Why a name cannot be opened as a file to edit.
+/// Why a target cannot be opened as a regular file.
 #[derive(Debug)]
 pub(super) enum OpenError {
-    /// Nothing is there.
+    /// Nothing of that name exists.
     Missing,
-    /// It is something else.
+    /// It is not a regular file but of this kind.
     Kind(&'static str),
-    /// It changed under our hands; look again.
+    /// The name led to another file a moment later; resolve the path again.
     Moved,
     /// The system refused.
     Io(io::Error),
@@ -402,7 +408,7 @@ impl Target {
         Ok(file)
     }
 
-    /// Whether `file` is still what is here.
+    /// Whether this target still leads to `file`.
     pub(super) fn is_same_file(&self, file: &File) -> io::Result<bool> {
         match self.folder.stat(&self.name) {
             Ok(stat) => Ok(FileId::of_stat(&stat) == FileId::of(file)?),
@@ -411,18 +417,19 @@ impl Target {
         }
     }
 
-    /// A file with several names in the lower layer of an overlay gets another identity when
-    /// it is first opened for writing. That happens here, before its identity is read.
+    /// Opens a file once for writing if it has several hard links on an overlay file system. The first
+    /// such open changes the file's inode, which must happen before the inode is compared.
     pub(super) fn copy_up(&self) {
-        let names = self.folder.stat(&self.name).map_or(0, |stat| stat.st_nlink);
-        if names > 1 && is_overlay(&self.folder) {
+        let link_count = self.folder.stat(&self.name).map_or(0, |stat| stat.st_nlink);
+        if link_count > 1 && is_overlay(&self.folder) {
             let _ = self.open(OFlags::RDWR);
         }
     }
 }
 
-fn describe_kind(found: FileType) -> Option<&'static str> {
-    match found {
+/// The kind of a file that cannot be edited; `None` for a regular file and for a link.
+fn describe_kind(file_type: FileType) -> Option<&'static str> {
+    match file_type {
         FileType::RegularFile | FileType::Symlink => None,
         FileType::Directory => Some("a folder"),
         FileType::Fifo => Some("a named pipe"),
@@ -432,7 +439,7 @@ fn describe_kind(found: FileType) -> Option<&'static str> {
     }
 }
 
-/// Files of proc, sysfs and their like have no content that could be kept.
+/// Whether the file is on `proc`, `sysfs` or the like, where files have no stored content.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 #[allow(clippy::unnecessary_cast, reason = "the width of the field differs by system")]
 fn is_pseudo_file(file: &File) -> io::Result<bool> {
@@ -449,8 +456,8 @@ fn is_pseudo_file(file: &File) -> io::Result<bool> {
         0xcafe_4a11,
         0xde5e_81e4,
     ];
-    let system = rustix::fs::fstatfs(file)?.f_type as u32;
-    Ok(PSEUDO_FILE_SYSTEMS.contains(&system))
+    let file_system = rustix::fs::fstatfs(file)?.f_type as u32;
+    Ok(PSEUDO_FILE_SYSTEMS.contains(&file_system))
 }
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -521,11 +528,11 @@ mod tests {
         let stop = AtomicBool::new(false);
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                let (one, other) = (root.join("a"), root.join("link"));
+                let (folder, link) = (root.join("a"), root.join("link"));
                 while !stop.load(Ordering::Relaxed) {
-                    let here = rustix::fs::CWD;
+                    let cwd = rustix::fs::CWD;
                     let flags = rustix::fs::RenameFlags::EXCHANGE;
-                    let _ = rustix::fs::renameat_with(here, &one, here, &other, flags);
+                    let _ = rustix::fs::renameat_with(cwd, &folder, cwd, &link, flags);
                 }
             });
             for root in roots(&root) {

@@ -1,12 +1,12 @@
-//! Files on the disk below one root. The only module that writes files.
+//! The store of files on the disk below one root.
 //!
-//! Old or new content after any crash, no lost update, nothing outside the root, and
-//! every commit can be undone. `confine` finds files, `protect` says which are
-//! off limits, `lock` keeps writers apart, `commit` writes, `history` remembers.
+//! After a crash each file has its old or its new content. No update is lost, nothing outside the
+//! root is touched, and every commit can be undone. `confine` finds files, `protect` names the
+//! protected ones, `lock` keeps writers apart, `commit` writes, and `history` records.
 //!
-//! Limits: Unix only, and proven on Linux only. Advisory locks keep out those who ask for them; a program that
-//! does not is noticed after the fact and its version kept. On NFS locks and the
-//! exchange of names are best effort.
+//! Limits: Unix only, and tested on Linux only. Advisory locks keep out only programs that use
+//! them; a write by another program is noticed afterwards, and its version is kept. On NFS, locks
+//! and the exchange of names may not work.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -35,10 +35,10 @@ use crate::port::{
     UndoMode, Undone,
 };
 
-/// Held for reading by every commit under way in this process.
+/// Every running commit of this process holds this lock for reading.
 pub(super) static RUNNING_COMMITS: RwLock<()> = RwLock::new(());
 
-/// Waits for running commits and prevents new ones: for a process that ends because of a signal.
+/// Waits for running commits and prevents new ones. For a process that a signal ends.
 pub fn quiesce() {
     std::mem::forget(RUNNING_COMMITS.write().unwrap_or_else(PoisonError::into_inner));
 }
@@ -47,7 +47,7 @@ pub fn quiesce() {
 #[derive(Debug, Clone)]
 pub struct DiskStore(Arc<Disk>);
 
-/// The store itself; everything in it blocks.
+/// The store itself. Its functions block.
 #[derive(Debug)]
 pub(super) struct Disk {
     pub(super) root: Root,
@@ -62,9 +62,9 @@ pub(super) struct Disk {
     revision: AtomicU64,
     /// When each folder was last searched for left-over temp files.
     swept: Mutex<HashMap<FileId, Instant>>,
-    /// Protected folders that this root names itself.
+    /// Further protected folders, which the configuration of this root names.
     extra_folders: RwLock<Vec<String>>,
-    /// Whether the root was replaced and no commit has said so yet.
+    /// Whether the root was replaced by another folder and no commit has warned of it yet.
     pub(super) reopened: AtomicBool,
 }
 
@@ -74,14 +74,14 @@ impl DiskStore {
         Self::open_with(root, DiskOptions::default())
     }
 
-    /// Opens a folder. A state folder that cannot be used is no error: edits then carry a
+    /// Opens a folder. If the state folder cannot be used, this is no error: edits then carry a
     /// warning and cannot be undone.
     pub fn open_with(root: &Path, options: DiskOptions) -> io::Result<Self> {
         Disk::open(root, options, Walk::Kernel).map(|disk| Self(Arc::new(disk)))
     }
 
-    /// Announces every commit in the root from now on; those of other processes by way of
-    /// the history, where there is one.
+    /// A receiver of every commit in the root from now on. Commits of other processes are included
+    /// if there is a history.
     pub fn subscribe(&self) -> broadcast::Receiver<Change> {
         self.0.subscribe()
     }
@@ -91,12 +91,12 @@ impl Disk {
     fn open(root: &Path, options: DiskOptions, walk: Walk) -> io::Result<Self> {
         let root = Root::open(root, walk)?;
         let opened = options.state.as_deref().map(|path| {
-            let name = |error: io::Error| {
+            let describe = |error: io::Error| {
                 format!("the state folder {} cannot be used ({error})", path.display())
             };
-            let state = StateFolder::open(path).map_err(name)?;
-            let history = History::open(&state, root.path(), options.history).map_err(name)?;
-            let journals = Journals::open(&state).map_err(name)?;
+            let state = StateFolder::open(path).map_err(describe)?;
+            let history = History::open(&state, root.path(), options.history).map_err(describe)?;
+            let journals = Journals::open(&state).map_err(describe)?;
             Ok::<_, String>((state, history, journals))
         });
         let (state, history, journals, state_error) = match opened {
@@ -127,15 +127,17 @@ impl Disk {
         Ok(disk)
     }
 
+    /// A new revision number, for a commit without a history.
     pub(super) fn next_revision(&self) -> u64 {
         self.revision.fetch_add(1, Ordering::Relaxed) + 1
     }
 
+    /// Records a revision number of the history, so that later numbers are higher.
     pub(super) fn note_revision(&self, revision: u64) {
         self.revision.fetch_max(revision, Ordering::Relaxed);
     }
 
-    /// Repairs what writers that died during a write left behind.
+    /// Repairs the files of writers that died during a write.
     pub(super) fn recover(&self) {
         if let Some(journals) = self.journals.as_ref().filter(|journals| journals.has_open()) {
             journals.recover(&self.root);
@@ -143,8 +145,8 @@ impl Disk {
         self.recover_open_commits();
     }
 
-    /// Makes sure that the path of the root still means the folder that is open: work goes
-    /// where callers and searches look.
+    /// Checks that the path of the root still leads to the open folder. If another folder has taken
+    /// its place, opens that one, because callers and searches look there.
     pub(super) fn check_root(&self) -> Result<(), Refusal> {
         match self.root.recheck() {
             Ok(RootCheck::Same) => Ok(()),
@@ -160,10 +162,11 @@ impl Disk {
         }
     }
 
+    /// The bytes of a file.
     pub(super) fn read(&self, path: &WorkPath) -> Result<Vec<u8>, Refusal> {
         self.check_root()?;
         self.recover();
-        // Between looking and opening the file may be replaced; that can happen a few times in a row.
+        // The file may be replaced between `stat` and `open`, even several times in a row.
         for _ in 0..16 {
             let target = self
                 .root
@@ -172,7 +175,7 @@ impl Disk {
             let file = match target.open(OFlags::RDONLY) {
                 Ok(file) => file,
                 Err(OpenError::Moved) => continue,
-                Err(why) => return Err(refusals::not_a_file(path, why)),
+                Err(error) => return Err(refusals::not_a_file(path, error)),
             };
             let size = file.metadata().map_or(0, |meta| meta.len());
             return match read_all(&file, self.options.max_bytes) {
@@ -185,19 +188,19 @@ impl Disk {
         Err(refusals::not_a_file(path, OpenError::Moved))
     }
 
-    /// Policy by the path as the caller wrote it.
+    /// Refuses a path that is protected as the caller wrote it.
     pub(super) fn admit_lexical(&self, path: &WorkPath) -> Result<(), Refusal> {
         self.admit_text(path, path.as_str())
     }
 
-    /// Policy by the path without links.
+    /// Refuses a path that is protected once its links are resolved; `real` is that path.
     pub(super) fn admit_real(&self, path: &WorkPath, real: &Path) -> Result<(), Refusal> {
         if let Some(state) = &self.state
             && self.root.path().join(real).starts_with(state.path())
         {
             return Err(Refusal::new(
                 EditCode::Blocked,
-                format!("`{path}` is restitch's own state"),
+                format!("`{path}` belongs to restitch's own state"),
             )
             .at(path.as_str())
             .hint("Use restitch undo and restitch log instead."));
@@ -205,15 +208,14 @@ impl Disk {
         self.admit_text(path, &real.to_string_lossy())
     }
 
+    /// Refuses `path` if `text`, one of the names of its file, is protected.
     fn admit_text(&self, path: &WorkPath, text: &str) -> Result<(), Refusal> {
         let is_allowed = |path: &String| {
             let path = path.trim_start_matches("./").trim_end_matches('/');
             text == path || text.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'))
         };
-        match protect::protected_reason(
-            text,
-            &self.extra_folders.read().unwrap_or_else(PoisonError::into_inner),
-        ) {
+        let extra_folders = self.extra_folders.read().unwrap_or_else(PoisonError::into_inner);
+        match protect::protected_reason(text, &extra_folders) {
             Some(why) if !self.options.allow_protected.iter().any(is_allowed) => {
                 Err(refusals::blocked(path, text, why))
             }
@@ -221,7 +223,8 @@ impl Disk {
         }
     }
 
-    /// Policy by the path as written and by where it really leads, whether it exists or not.
+    /// Refuses a path that is protected as written or once its links are resolved, whether the file
+    /// exists or not.
     pub(super) fn admit_resolved(&self, path: &WorkPath) -> Result<(), Refusal> {
         self.check_root()?;
         self.admit_lexical(path)?;
@@ -237,20 +240,20 @@ impl Disk {
                 Err(refusals::not_reachable(path, &error))
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                // A folder is missing. Ask where it would be made, and make nothing.
+                // A folder is missing. Learn the real path, but create nothing.
                 let real = RefCell::new(None);
-                let look = |path: &Path| {
+                let note_and_deny = |path: &Path| {
                     real.replace(Some(path.to_owned()));
                     false
                 };
-                let _ = self.root.resolve_creating(path.as_path(), &mut Vec::new(), &look);
+                let _ = self.root.resolve_creating(path.as_path(), &mut Vec::new(), &note_and_deny);
                 real.into_inner().map_or(Ok(()), |real: PathBuf| self.admit_real(path, &real))
             }
             Err(_) => Ok(()),
         }
     }
 
-    /// A hard link to a protected file has a harmless name; its identity gives it away.
+    /// Refuses a hard link to a protected file: its own name is harmless, so the inodes are compared.
     pub(super) fn admit_identity(
         &self,
         path: &WorkPath,
@@ -258,13 +261,13 @@ impl Disk {
         file: &std::fs::File,
     ) -> Result<(), Refusal> {
         use std::os::unix::fs::MetadataExt as _;
-        let names = file.metadata().map_or(1, |meta| meta.nlink());
-        let Some(id) = FileId::of(file).ok().filter(|_| names > 1) else { return Ok(()) };
+        let link_count = file.metadata().map_or(1, |meta| meta.nlink());
+        if link_count <= 1 {
+            return Ok(());
+        }
+        let Ok(id) = FileId::of(file) else { return Ok(()) };
         match self.protected_hard_link(id) {
-            Some(twin) if twin != target.real => {
-                let twin = twin.to_string_lossy();
-                self.admit_text(path, &twin)
-            }
+            Some(other) if other != target.real => self.admit_text(path, &other.to_string_lossy()),
             _ => Ok(()),
         }
     }
@@ -277,19 +280,21 @@ impl Disk {
         let extra_folders =
             self.extra_folders.read().unwrap_or_else(PoisonError::into_inner).clone();
         let mut pending = vec![(self.root.folder(), PathBuf::new())];
-        while let Some((folder, at)) = pending.pop() {
+        while let Some((folder, folder_path)) = pending.pop() {
             for name in folder.names().ok()? {
-                let path = at.join(&name);
+                let path = folder_path.join(&name);
                 // Git objects need no check: git verifies them by their hash.
-                let protected =
+                let is_protected =
                     protect::protected_reason(&path.to_string_lossy(), &extra_folders).is_some();
-                let outer = at.as_os_str().is_empty() && (name == ".github" || name == ".config");
-                if (!protected && !outer) || path == Path::new(".git/objects") {
+                // Not protected themselves, but they have protected subfolders.
+                let has_protected_folders =
+                    path == Path::new(".github") || path == Path::new(".config");
+                if (!is_protected && !has_protected_folders) || path == Path::new(".git/objects") {
                     continue;
                 }
                 visited += 1;
                 let Ok(stat) = folder.stat(&name) else { continue };
-                if protected && FileId::of_stat(&stat) == id {
+                if is_protected && FileId::of_stat(&stat) == id {
                     return Some(path);
                 }
                 if visited < MAX_VISITED
@@ -306,19 +311,19 @@ impl Disk {
     pub(super) fn sweep_folder(&self, target: &Target) {
         let now = Instant::now();
         let mut swept = self.swept.lock().unwrap_or_else(PoisonError::into_inner);
-        let last = swept.insert(target.folder.id(), now);
+        let previous = swept.insert(target.folder.id(), now);
         drop(swept);
-        if last.is_none_or(|last| now.duration_since(last) > Duration::from_secs(60)) {
+        if previous.is_none_or(|time| now.duration_since(time) > Duration::from_secs(60)) {
             temp_files::reclaim_all(&target.folder);
         }
     }
 }
 
-/// A longer configuration of git is not read.
+/// At most this many bytes of the git configuration are read.
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
-/// The folder that git of this root takes its hooks from, if that is not its own. The
-/// configuration came with the root, so it may be anything but a file.
+/// The folders in the root that its git configuration names for hooks. The root is not trusted, so
+/// its `.git/config` may be something other than a regular file.
 fn configured_hook_folders(root: &Root) -> Vec<String> {
     let target = root.resolve(Path::new(".git/config")).ok();
     let Some(file) = target.and_then(|target| target.open(OFlags::RDONLY).ok()) else {
@@ -342,11 +347,12 @@ fn configured_hook_folders(root: &Root) -> Vec<String> {
         .collect()
 }
 
-/// Runs what blocks where it may block.
+/// Runs blocking work on a thread that may block. `path` is named if the work panics.
 async fn spawn_blocking<T: Send + 'static>(
     path: Option<WorkPath>,
     work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
 ) -> Result<T, Refusal> {
+    // Without a runtime, the caller's own thread may block.
     let Ok(runtime) = tokio::runtime::Handle::try_current() else { return work() };
     runtime.spawn_blocking(work).await.unwrap_or_else(|error| {
         let refusal = Refusal::new(EditCode::WriteError, format!("the store stopped: {error}"))
@@ -358,7 +364,7 @@ async fn spawn_blocking<T: Send + 'static>(
     })
 }
 
-/// Tells a commit that no caller waits for it any more, so that it does not start to write.
+/// Tells a commit that its caller no longer waits for it, so that it does not start to write.
 struct AbandonOnDrop(Arc<AtomicBool>);
 
 impl Drop for AbandonOnDrop {
@@ -430,8 +436,8 @@ impl FileStore for DiskStore {
     ) -> BoxFuture<'a, Vec<Vec<u8>>> {
         let (disk, path, from) = (self.0.clone(), path.clone(), from.map(str::to_owned));
         Box::pin(async move {
-            let look = move || Ok(disk.recorded_versions(&path, from.as_deref()));
-            spawn_blocking(None, look).await.unwrap_or_default()
+            let read_versions = move || Ok(disk.recorded_versions(&path, from.as_deref()));
+            spawn_blocking(None, read_versions).await.unwrap_or_default()
         })
     }
 
@@ -448,8 +454,8 @@ impl FileStore for DiskStore {
         let (disk, request) = (self.0.clone(), request.clone());
         Box::pin(async move {
             let remember = move || {
-                if let Some(Err(error)) =
-                    disk.history.as_ref().map(|all| all.remember(&request, &answer))
+                if let Some(history) = &disk.history
+                    && let Err(error) = history.remember(&request, &answer)
                 {
                     tracing::debug!(%error, "cannot remember an answer");
                 }

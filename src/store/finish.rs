@@ -1,5 +1,5 @@
-//! Finishes a commit once its last file is in place: makes it durable, checks what was displaced,
-//! reads back, and reports. Nothing here turns success into failure.
+//! Finishes a commit once its last file is in place: makes it durable, checks the displaced files,
+//! reads the new ones back, and reports. A problem here is a warning, never a failure.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -17,7 +17,8 @@ use crate::edit::{After, Durability, WriteMethod};
 use crate::port::{Change, Committed};
 
 impl Disk {
-    /// Makes the written files durable, checks what they displaced, and reports them.
+    /// Makes the written files durable, checks the files that they displaced, and reports them in the
+    /// order of the edits.
     pub(super) fn finish(
         &self,
         jobs: Vec<Job<'_>>,
@@ -44,6 +45,7 @@ impl Disk {
                 job.warnings.push(warning);
             }
             for folder in job.planned.folders.iter().rev() {
+                // The removal fails, as it should, if the folder is not empty.
                 if let Ok(target) = self.root.resolve(folder) {
                     let _ = target.folder.remove_folder(&target.name);
                 }
@@ -56,7 +58,8 @@ impl Disk {
             let Job { index, edit, warnings, .. } = job;
             committed.push((index, Committed { edit, revision, durability, method, warnings }));
         }
-        if let Some(Err(error)) = self.history.as_ref().map(|history| history.record_done(revision))
+        if let Some(history) = &self.history
+            && let Err(error) = history.record_done(revision)
         {
             tracing::debug!(%error, revision, "cannot confirm a commit in the history");
         }
@@ -64,28 +67,29 @@ impl Disk {
         committed.into_iter().map(|(_, committed)| committed).collect()
     }
 
-    /// Syncs each folder in which a name changed, once.
+    /// Syncs each folder in which a name changed, once; returns the last error.
     fn sync_folders(&self, jobs: &[Job<'_>], applied: &[AppliedWrite]) -> Option<io::Error> {
         if self.options.sync_mode == SyncMode::Rename {
             return None;
         }
         let mut synced: BTreeSet<FileId> = BTreeSet::new();
-        let mut failure = None;
+        let mut last_error = None;
         for (job, applied) in jobs.iter().zip(applied) {
-            let changed = !matches!(applied, AppliedWrite::InPlace { .. });
-            let above = job.created_folders.folders.iter().map(|folder| &folder.parent);
-            for folder in above.chain(changed.then_some(&job.target.folder)) {
+            let name_changed = !matches!(applied, AppliedWrite::InPlace { .. });
+            let parents = job.created_folders.folders.iter().map(|folder| &folder.parent);
+            for folder in parents.chain(name_changed.then_some(&job.target.folder)) {
                 if synced.insert(folder.id())
                     && let Err(error) = folder.sync()
                 {
-                    failure = Some(error);
+                    last_error = Some(error);
                 }
             }
         }
-        failure
+        last_error
     }
 
-    /// Checks the displaced file, keeps or removes it, and returns the file that is there now.
+    /// Checks the displaced file and keeps or removes it. Returns how the file was written, and the
+    /// new file.
     fn finish_write(
         &self,
         job: &mut Job<'_>,
@@ -109,17 +113,17 @@ impl Disk {
             }
             AppliedWrite::Exchanged(displaced) => {
                 let file = displaced.new_file().try_clone().ok();
-                // Checked only when no program can write into it any more: one that
-                // had the old file open may have saved into it after the exchange.
+                // First wait for writers: a program that had the old file open may still save into it
+                // after the exchange.
                 let has_no_writers = displaced.has_no_writers();
                 let expected = job.held.as_ref().map(|held| &held.bytes);
-                let known = expected.filter(|bytes| {
+                let final_content = expected.filter(|bytes| {
                     has_no_writers && displaced.has_content(bytes).unwrap_or(false)
                 });
-                match (known, &self.history) {
+                match (final_content, &self.history) {
                     (Some(bytes), Some(history)) => {
                         if let Err(error) = history.adopt(displaced, bytes) {
-                            job.warnings.push(cannot_undo(&error));
+                            job.warnings.push(cannot_undo_warning(&error));
                         }
                     }
                     (Some(_), None) => {
@@ -129,10 +133,10 @@ impl Disk {
                     }
                     (None, _) => {
                         // The version that the edit was made for is kept nowhere else.
-                        let is_as_known = expected
+                        let is_unchanged = expected
                             .is_some_and(|bytes| displaced.has_content(bytes).unwrap_or(false));
                         self.keep_versions(job);
-                        if is_as_known {
+                        if is_unchanged {
                             keep_open_version(job, displaced);
                         } else {
                             self.keep_foreign_version(job, displaced, has_no_writers, revision);
@@ -144,7 +148,7 @@ impl Disk {
         }
     }
 
-    /// Keeps both versions where no displaced file is left that could be kept.
+    /// Stores both versions in the history, for writes that leave no displaced file to adopt.
     fn keep_versions(&self, job: &mut Job<'_>) {
         let Some(history) = &self.history else { return };
         let after = match job.edit.after() {
@@ -152,12 +156,13 @@ impl Disk {
             After::Removed => None,
         };
         let versions = job.held.as_ref().map(|held| &held.bytes).into_iter().chain(after);
-        if let Some(error) = versions.filter_map(|version| history.keep(version).err()).next() {
-            job.warnings.push(cannot_undo(&error));
+        let mut errors = versions.filter_map(|version| history.keep(version).err());
+        if let Some(error) = errors.next() {
+            job.warnings.push(cannot_undo_warning(&error));
         }
     }
 
-    /// Another program saved in the moment of the exchange. Its version is not lost.
+    /// Keeps the version that another program saved at the moment of the exchange.
     fn keep_foreign_version(
         &self,
         job: &mut Job<'_>,
@@ -166,9 +171,10 @@ impl Disk {
         revision: u64,
     ) {
         let path = job.edit.path().clone();
-        let found = displaced.bytes();
+        let displaced_bytes = displaced.bytes();
         if has_no_writers
-            && let (Ok(bytes), Some(history), Some(held)) = (&found, &self.history, &job.held)
+            && let (Ok(bytes), Some(history), Some(held)) =
+                (&displaced_bytes, &self.history, &job.held)
             && history.record_displaced(revision, &job.name(), bytes, held.metadata.clone()).is_ok()
         {
             let _ = displaced.discard();
@@ -191,19 +197,20 @@ impl Disk {
         });
     }
 
-    /// Reads the file again through its name.
-    fn read_back(&self, job: &Job<'_>, ours: Option<&File>) -> Option<String> {
+    /// Reads the file again by its name; returns a warning if it is not what was written.
+    fn read_back(&self, job: &Job<'_>, written: Option<&File>) -> Option<String> {
         let path = job.edit.path();
         let After::Content(after) = job.edit.after() else { return None };
-        let Ok(there) = job.target.open(OFlags::RDONLY) else {
+        let Ok(current) = job.target.open(OFlags::RDONLY) else {
             return Some(format!(
                 "`{path}` was moved or removed by another program right after this edit"
             ));
         };
-        let same = ours.is_some_and(|ours| FileId::of(ours).ok() == FileId::of(&there).ok());
-        match has_content(&there, after) {
+        let is_written_file =
+            written.is_some_and(|written| FileId::of(written).ok() == FileId::of(&current).ok());
+        match has_content(&current, after) {
             Ok(true) => None,
-            Ok(false) if !same => {
+            Ok(false) if !is_written_file => {
                 Some(format!("`{path}` was replaced by another program right after this edit"))
             }
             Ok(false) => Some(format!(
@@ -214,18 +221,18 @@ impl Disk {
     }
 }
 
-/// Another program has the displaced file open for writing and has saved nothing in it yet.
+/// Keeps a displaced file that another program has open for writing but has not changed yet.
 fn keep_open_version(job: &mut Job<'_>, displaced: Displaced) {
     let path = job.edit.path().clone();
-    let where_to = match displaced.keep() {
+    let new_name = match displaced.keep() {
         Ok(name) => format!("`{}` beside it", name.to_string_lossy()),
         Err(error) => format!("a temporary name beside it ({error})"),
     };
     job.warnings.push(format!(
-        "another program has `{path}` open for writing: until it reopens the file, whatever it writes goes to the version from before this edit, which is now {where_to}"
+        "another program still has the old version of `{path}` open for writing, and its writes go there until it reopens the file; the old version is now {new_name}"
     ));
 }
 
-fn cannot_undo(error: &io::Error) -> String {
+fn cannot_undo_warning(error: &io::Error) -> String {
     format!("this change cannot be undone: what it replaced could not be kept ({error})")
 }

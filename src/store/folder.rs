@@ -1,4 +1,4 @@
-//! Where state is kept by default.
+//! The default state folder, and paths as callers write them.
 
 use std::env;
 #[cfg(any(feature = "cli", not(unix), test))]
@@ -7,8 +7,8 @@ use std::io;
 use std::path::Path;
 use std::path::PathBuf;
 
-/// The folder for history and journals, as the environment names it: `RESTITCH_STATE_DIR`, or
-/// the one of the system's rules.
+/// The folder for history and journals: `RESTITCH_STATE_DIR`, or else `restitch` in the folder
+/// that the system reserves for such data. `None` if no environment variable names one.
 pub fn state_folder() -> Option<PathBuf> {
     let folder = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let named = folder("RESTITCH_STATE_DIR");
@@ -20,7 +20,8 @@ pub fn state_folder() -> Option<PathBuf> {
         .or_else(|| folder("HOME").map(|home| home.join(".local/state/restitch")))
 }
 
-/// The path without links, as callers write it. Windows says `\\?\C:\…`, which callers do not.
+/// The path with its links resolved, in the form that callers write: without the prefix `\\?\` of
+/// Windows.
 #[cfg(any(feature = "cli", not(unix), test))]
 pub(crate) fn canonical(path: &Path) -> io::Result<PathBuf> {
     let path = path.canonicalize()?;
@@ -39,31 +40,31 @@ fn without_verbatim_prefix(path: &Path) -> PathBuf {
     }
 }
 
-/// Why there is none.
+/// The reason that messages give when [`state_folder`] returns `None`.
 #[cfg(feature = "cli")]
 pub(crate) const NO_STATE_FOLDER: &str =
     "there is no state folder, since none of RESTITCH_STATE_DIR, XDG_STATE_HOME and HOME is set";
 
-/// The same folder, made if need be, where what is kept there is safe from others; or why it
-/// is not used.
+/// The folder from [`state_folder`], created if it is missing; an error if there is none, if other
+/// users can access its content, or if it is not writable.
 #[cfg(feature = "cli")]
 pub(crate) fn usable_state_folder() -> Result<PathBuf, String> {
     let folder = state_folder().ok_or(NO_STATE_FOLDER)?;
-    usable(&folder).map_err(|error| {
+    check_usable(&folder).map_err(|error| {
         format!("the state folder {} cannot be used ({error})", folder.display())
     })?;
     Ok(folder)
 }
 
 #[cfg(all(feature = "cli", unix))]
-fn usable(folder: &Path) -> io::Result<()> {
+fn check_usable(folder: &Path) -> io::Result<()> {
     let state = super::state::StateFolder::open(folder)?;
     rustix::fs::access(state.path(), rustix::fs::Access::WRITE_OK)?;
     Ok(())
 }
 
 #[cfg(all(feature = "cli", not(unix)))]
-fn usable(folder: &Path) -> io::Result<()> {
+fn check_usable(folder: &Path) -> io::Result<()> {
     std::fs::create_dir_all(folder)?;
     tempfile::NamedTempFile::new_in(folder).map(drop)
 }

@@ -1,17 +1,18 @@
-//! The history of one root: a log of commits and the bytes they replaced, addressed by content,
-//! so that they can be undone.
+//! The history of one root: a log of commits, and the bytes that they replaced as blobs named by
+//! their hash, so that the commits can be undone.
 //!
 //! A commit is written to the log before it happens and confirmed afterwards; for one
 //! that was never confirmed, the file itself shows whether it happened. The log is read line by
-//! line, so a line that a crash cut off is skipped. Bytes are checked against their name when read.
+//! line, so a line that a crash cut off is skipped. The bytes of a blob are checked against its
+//! name when they are read.
 //!
-//! A small change costs no copy: the log holds the change itself, and the displaced file is moved
-//! here afterwards. The missing one of the two versions is rebuilt from the other one and the
-//! change.
+//! A small change needs no copy: the log holds the change as a patch, and the displaced file is
+//! moved to the blobs afterwards. The version without a blob is rebuilt from the other version and
+//! the patch.
 //!
-//! Limits: the history is not synced with each commit, because that would double the
-//! cost of an edit: a power cut can take the history of the last seconds, never the
-//! edit. It is bounded by size and age; what falls out can no longer be undone.
+//! Limits: the history is not synced with each commit, because that would double the cost of an
+//! edit. So a power cut can lose the history of the last seconds, but never the edit. The history is
+//! limited in size and age; commits beyond the limits can no longer be undone.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -38,14 +39,14 @@ pub(super) struct Intent<'a> {
     pub(super) before: Option<(&'a Content, Metadata)>,
     pub(super) after: Option<&'a Content>,
     pub(super) created_folders: Vec<PathBuf>,
-    /// Whether what is displaced will be given to [`History::adopt`].
+    /// Whether the displaced file will be given to [`History::adopt`].
     pub(super) is_displaced: bool,
 }
 
 /// Whether the history itself must survive a power cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HistorySync {
-    /// As the system writes it back.
+    /// Not synced: the system decides when it reaches the disk.
     Lazy,
     /// Synced before the commit goes on, because a rollback depends on it.
     Synced,
@@ -57,11 +58,11 @@ pub(super) struct History {
     folder: PathBuf,
     blobs: PathBuf,
     limits: HistoryLimits,
-    /// Bytes that were added and not counted yet.
+    /// Bytes that were added to the folder but not to the total size yet.
     added: AtomicU64,
 }
 
-/// The log, open for writing and locked; other writers wait until this is dropped.
+/// The log, open for writing. Holds its lock: other writers wait until this is dropped.
 struct LogWriter {
     log: File,
     _lock: File,
@@ -99,8 +100,8 @@ impl History {
         writer.append(text)
     }
 
-    /// Keeps all histories within the limit, once what was added takes them over it. Held
-    /// at the end of each commit, whose versions are all in place by then.
+    /// Deletes old commits if the total size exceeds the limit. Called at the end of each commit, when
+    /// its blobs are all in place.
     fn enforce_limits(&self, _writer: &LogWriter, revision: u64) -> io::Result<()> {
         let added = self.added.swap(0, Ordering::Relaxed);
         // Also every 64 commits: for the age limit, and for files that a crash left uncounted.
@@ -111,7 +112,8 @@ impl History {
         Ok(())
     }
 
-    /// Records what is about to happen and keeps what will be replaced.
+    /// Records in the log what a commit is about to do and stores the versions that need a blob;
+    /// returns the new revision.
     pub(super) fn begin(
         &self,
         intents: &[Intent<'_>],
@@ -143,7 +145,7 @@ impl History {
                 }
                 None => None,
             };
-            // The next edit replaces this very version, so it is kept one edit early.
+            // The next edit will replace this version, so its blob will be needed then.
             let after = intent.after.map(|bytes| store(bytes, bytes.hash())).transpose()?;
             let (path, created_folders) = (intent.path.clone(), intent.created_folders.clone());
             files.push(LoggedFile { path, before, after, created_folders, patch });
@@ -178,7 +180,7 @@ impl History {
         self.append(&mut writer, &LogRecord::Failed(revision))
     }
 
-    /// Corrects what a commit displaced: another program's version.
+    /// Records that a commit displaced another program's version, which is stored for undo.
     pub(super) fn record_displaced(
         &self,
         revision: u64,
@@ -193,33 +195,34 @@ impl History {
         self.append(&mut writer, &LogRecord::Displaced { revision, path: path.to_owned(), before })
     }
 
-    /// Keeps a version.
+    /// Stores a version as a blob.
     pub(super) fn keep(&self, content: &Content) -> io::Result<()> {
         self.store_blob(content, content.hash(), HistorySync::Lazy)
     }
 
-    /// Takes over a file that was displaced, whose bytes are `content`.
+    /// Moves a displaced file, whose bytes are `content`, to the blobs.
     pub(super) fn adopt(&self, displaced: Displaced, content: &Content) -> io::Result<()> {
         match displaced.move_to(&self.blobs.join(content.hash().to_string())) {
             Ok(()) => {
                 self.added.fetch_add(content.len() as u64, Ordering::Relaxed);
                 Ok(())
             }
-            // Another file system, for one.
+            // For example, the blobs are on another file system.
             Err((displaced, _)) => {
-                let kept = self.keep(content);
+                let stored = self.keep(content);
                 let _ = displaced.discard();
-                kept
+                stored
             }
         }
     }
 
+    /// Stores bytes as a blob, unless a blob of that name and size exists.
     fn store_blob(&self, bytes: &[u8], hash: ContentHash, sync: HistorySync) -> io::Result<()> {
         let path = self.blobs.join(hash.to_string());
         if fs::metadata(&path).is_ok_and(|meta| meta.len() == bytes.len() as u64) {
             return Ok(());
         }
-        // A temporary file first: what is there may be damaged, but another process may be reading it.
+        // A damaged blob is replaced by renaming, because another process may be reading it.
         let temp = path.with_extension(format!("{:016x}", super::lock::random()));
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temp)?;
         let written = file
@@ -240,35 +243,37 @@ impl History {
         written
     }
 
-    /// The bytes of a version, if they are still there and whole, or can be made again.
-    /// `now` is the file as it is, which may be the other version of a change.
-    pub(super) fn bytes(&self, hash: ContentHash, now: Option<&[u8]>) -> io::Result<Vec<u8>> {
-        self.read_blob(hash).or_else(|error| self.rebuild(hash, now)?.ok_or(error))
+    /// The bytes of a version, from its blob or rebuilt from a patch. `current` is the current
+    /// content of the file, which may be the version that the patch was made for.
+    pub(super) fn bytes(&self, hash: ContentHash, current: Option<&[u8]>) -> io::Result<Vec<u8>> {
+        self.read_blob(hash).or_else(|error| self.rebuild(hash, current)?.ok_or(error))
     }
 
+    /// The bytes of a blob; an error if they do not match its name.
     fn read_blob(&self, hash: ContentHash) -> io::Result<Vec<u8>> {
         let bytes = fs::read(self.blobs.join(hash.to_string()))?;
         if ContentHash::of(&bytes) != hash {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "the kept bytes are damaged"));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "the stored bytes are damaged"));
         }
         Ok(bytes)
     }
 
-    /// Rebuilds a version from the other version of a small change and the change itself.
-    fn rebuild(&self, hash: ContentHash, now: Option<&[u8]>) -> io::Result<Option<Vec<u8>>> {
-        let now = now.map(|bytes| (ContentHash::of(bytes), bytes));
-        let other = |of: ContentHash| match now {
-            Some((hash, bytes)) if hash == of => Some(bytes.to_vec()),
-            _ => self.read_blob(of).ok(),
+    /// Rebuilds a version from the version before or after it and the patch between the two; `None`
+    /// if the log has no such patch.
+    fn rebuild(&self, hash: ContentHash, current: Option<&[u8]>) -> io::Result<Option<Vec<u8>>> {
+        let current = current.map(|bytes| (ContentHash::of(bytes), bytes));
+        let neighbor = |wanted: ContentHash| match current {
+            Some((hash, bytes)) if hash == wanted => Some(bytes.to_vec()),
+            _ => self.read_blob(wanted).ok(),
         };
         let entries = self.entries()?;
         let rebuilt = entries.iter().rev().flat_map(|entry| &entry.files).find_map(|file| {
             let (patch, before, after) =
                 (file.patch.as_ref()?, file.before.as_ref()?.sha256, file.after?);
             let bytes = if after == hash {
-                patch.apply(&other(before)?)?
+                patch.apply(&neighbor(before)?)?
             } else if before == hash {
-                patch.unapply(&other(after)?)?
+                patch.unapply(&neighbor(after)?)?
             } else {
                 return None;
             };
@@ -277,18 +282,19 @@ impl History {
         Ok(rebuilt)
     }
 
-    /// The size and time of the log: they change whenever a record is appended.
+    /// The size and modification time of the log, which change whenever a record is appended.
     pub(super) fn log_stamp(&self) -> Option<(u64, SystemTime)> {
         let meta = fs::metadata(self.folder.join("log")).ok()?;
         Some((meta.len(), meta.modified().ok()?))
     }
 
-    /// Every commit that happened or may have happened, oldest first.
+    /// Every commit except those that failed, oldest first.
     pub(super) fn entries(&self) -> io::Result<Vec<LogEntry>> {
         read_entries(&self.folder)
     }
 
-    /// Marks a commit of several files as under way; the lock on the mark shows that this process is alive.
+    /// Creates a file that marks a commit of several files as unfinished. The lock on it shows that
+    /// this process is alive.
     pub(super) fn mark_open(&self, revision: u64) -> io::Result<File> {
         let folder = self.folder.join("open");
         DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
@@ -302,13 +308,14 @@ impl History {
         Ok(file)
     }
 
+    /// Removes the mark of a commit.
     pub(super) fn unmark(&self, revision: u64) {
         if let Err(error) = fs::remove_file(self.folder.join("open").join(revision.to_string())) {
             tracing::debug!(%error, revision, "cannot remove the mark of a commit");
         }
     }
 
-    /// The commits that are marked, by live processes or dead ones.
+    /// The revision and the path of each mark, whether its process is alive or dead.
     pub(super) fn open_commits(&self) -> Vec<(u64, PathBuf)> {
         let Ok(marks) = fs::read_dir(self.folder.join("open")) else { return Vec::new() };
         marks
@@ -317,20 +324,20 @@ impl History {
             .collect()
     }
 
-    /// What is known of a request.
+    /// What the stored answers say about a request.
     pub(super) fn recall(&self, request: &RequestId) -> RequestStatus {
-        let Ok(kept) = fs::read_to_string(self.answer_path(request)) else {
+        let Ok(stored) = fs::read_to_string(self.answer_path(request)) else {
             return RequestStatus::Unknown;
         };
-        match kept.split_once('\n') {
-            Some((asked, answer)) if asked == digest_line(request) => {
+        match stored.split_once('\n') {
+            Some((digest, answer)) if digest == digest_line(request) => {
                 RequestStatus::Answered(answer.to_owned())
             }
             _ => RequestStatus::OtherRequest,
         }
     }
 
-    /// Remembers the answer to a request: what it asked for in the first line, then the answer.
+    /// Stores the answer to a request: the digest of the request in the first line, then the answer.
     pub(super) fn remember(&self, request: &RequestId, answer: &str) -> io::Result<()> {
         let path = self.answer_path(request);
         if let Some(folder) = path.parent() {
@@ -355,8 +362,9 @@ impl History {
 }
 
 impl LogWriter {
+    /// Appends one line; removes what was written of it if the write fails.
     fn append(&mut self, mut text: Vec<u8>) -> io::Result<()> {
-        // A line that a crash cut off must not swallow this one.
+        // A line that a crash cut off must not run into this one.
         if self.log.seek(SeekFrom::End(-1)).is_ok() {
             let mut last = [0];
             self.log.read_exact(&mut last)?;
@@ -378,15 +386,18 @@ pub(super) fn answer_name(request: &str) -> String {
     ContentHash::of(request.as_bytes()).to_string()
 }
 
+/// The first line of a stored answer.
 fn digest_line(request: &RequestId) -> String {
     request.digest().map(|digest| digest.to_string()).unwrap_or_default()
 }
 
+/// The current time in milliseconds since 1970.
 pub(super) fn now_millis() -> u64 {
     millis(SystemTime::now())
 }
 
+/// A time in milliseconds since 1970.
 pub(super) fn millis(time: SystemTime) -> u64 {
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    let since_1970 = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since_1970.as_millis()).unwrap_or(u64::MAX)
 }

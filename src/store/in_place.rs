@@ -1,10 +1,10 @@
-//! Writes a file in place, for files whose identity must stay: hard links, bind
-//! mounts, owners and access lists that we cannot reproduce, folders we cannot write.
+//! Writes a file in place, where it cannot be replaced by a new one: hard links, bind mounts, owners
+//! and access lists that cannot be reproduced, folders that are not writable.
 //!
-//! Such a write can be cut in two by a crash. So both versions go to a journal in the
-//! state folder first, and a process that finds a journal whose writer is dead repairs
-//! the file: what is neither version, yet made of both, goes back to the old one. A
-//! file that another program has written since is left alone, and the journal is kept.
+//! A crash can interrupt such a write in the middle. So both versions first go to a journal in the
+//! state folder. A process that finds the journal of a dead writer repairs the file: if it is a mix
+//! of both versions, the old version is restored. If another program has written the file since, it
+//! is left alone and the journal is kept.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -21,18 +21,19 @@ use super::lock::{self, Backoff, LockOutcome};
 use super::refusals;
 use super::state::StateFolder;
 
-/// Puts `after` into the file and makes it durable. On an error the caller puts the old
-/// bytes back.
-pub(super) fn overwrite(file: &File, before: usize, after: &[u8]) -> io::Result<()> {
-    if after.len() > before {
-        // A full disk shall show before the first byte changes.
-        reserve(file, before as u64, (after.len() - before) as u64)?;
+/// Overwrites a file of `current_len` bytes with `after` and makes that durable. On an error the
+/// caller restores the old bytes.
+pub(super) fn overwrite(file: &File, current_len: usize, after: &[u8]) -> io::Result<()> {
+    if after.len() > current_len {
+        // If the disk is full, this fails before the first byte changes.
+        reserve(file, current_len as u64, (after.len() - current_len) as u64)?;
     }
     file.write_all_at(after, 0)?;
     file.set_len(after.len() as u64)?;
     file.sync_all()
 }
 
+/// Reserves disk space behind the end of a file.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn reserve(file: &File, from: u64, length: u64) -> io::Result<()> {
     use rustix::fs::FallocateFlags;
@@ -58,12 +59,14 @@ pub(super) struct Journals {
 struct Header {
     /// The file, absolute and without links.
     target: PathBuf,
+    /// The number of bytes of the version before.
     before: usize,
+    /// The number of bytes of the version after.
     after: usize,
 }
 
 impl Header {
-    /// The version before and the version after.
+    /// Splits the bytes behind the header into the version before and the version after.
     fn split<'a>(&self, versions: &'a [u8]) -> io::Result<(&'a [u8], &'a [u8])> {
         if self.before.checked_add(self.after) != Some(versions.len()) {
             return Err(damaged());
@@ -72,7 +75,7 @@ impl Header {
     }
 }
 
-/// One write under way. Holds the journal's lock, so that other processes see that this one is alive.
+/// The journal of a running write. Its lock shows other processes that this process is alive.
 #[derive(Debug)]
 pub(super) struct Journal {
     path: PathBuf,
@@ -112,28 +115,28 @@ impl Journals {
         }
     }
 
-    /// Removes the journal of a write that is whole. Durable, because a journal that came
-    /// back after a power cut would describe an old version.
+    /// Removes the journal of a finished write. This is synced, because a journal that reappeared
+    /// after a power cut would describe an old version.
     pub(super) fn end(&self, journal: Journal) -> io::Result<()> {
         fs::remove_file(&journal.path)?;
         File::open(&self.folder)?.sync_all()
     }
 
-    /// Whether there is any journal, of a live writer or a dead one.
+    /// Whether there is a journal or a draft of one, whether its writer is alive or dead.
     pub(super) fn has_open(&self) -> bool {
-        let open = |path: PathBuf| path.extension().is_some_and(|ending| ending != "kept");
+        let is_open = |path: PathBuf| path.extension().is_some_and(|ending| ending != "kept");
         fs::read_dir(&self.folder)
-            .is_ok_and(|entries| entries.flatten().any(|entry| open(entry.path())))
+            .is_ok_and(|entries| entries.flatten().any(|entry| is_open(entry.path())))
     }
 
-    /// Repairs the files below `root` that dead writers left torn. Returns their paths.
+    /// Repairs the files below `root` that dead writers left half written. Returns their paths.
     pub(super) fn recover(&self, root: &Root) -> Vec<PathBuf> {
         let Ok(entries) = fs::read_dir(&self.folder) else { return Vec::new() };
-        let mut touched = Vec::new();
+        let mut repaired = Vec::new();
         for path in entries.flatten().map(|entry| entry.path()) {
             match path.extension().and_then(|ending| ending.to_str()) {
                 Some("journal") => match recover_journal(&path, root) {
-                    Ok(Some(target)) => touched.push(target),
+                    Ok(Some(target)) => repaired.push(target),
                     Ok(None) => {}
                     Err(error) => {
                         tracing::warn!(journal = %path.display(), %error, "cannot recover a file from its journal");
@@ -141,7 +144,8 @@ impl Journals {
                 },
                 // A draft is not complete, so its file was not touched yet.
                 Some("draft") => {
-                    // The lock is held until the name is gone: its writer looks for that.
+                    // Removed under its lock: `locked_draft` locks a draft and then checks that it still
+                    // exists.
                     if let Ok(file) = File::open(&path)
                         && matches!(lock::try_lock(&file), Ok(LockOutcome::Acquired))
                         && is_linked(&file).unwrap_or(false)
@@ -152,12 +156,12 @@ impl Journals {
                 _ => {}
             }
         }
-        touched
+        repaired
     }
 }
 
-/// A new draft with its lock. Between its creation and the lock another process may
-/// remove it as a dead writer's; then another one is made.
+/// Creates a draft and locks it. Before it is locked, another process may remove it as the draft of
+/// a dead writer; then it is created again.
 fn locked_draft(path: &Path) -> io::Result<File> {
     let mut backoff = Backoff::until(Instant::now() + Duration::from_secs(5));
     loop {
@@ -168,7 +172,7 @@ fn locked_draft(path: &Path) -> io::Result<File> {
                     return Ok(file);
                 }
             }
-            // Our own file; another process is about to remove it.
+            // The draft that this call created; another process is about to remove it.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }
@@ -178,18 +182,18 @@ fn locked_draft(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Whether the file is still in its folder. A process that removes one holds its lock.
+/// Whether the open file still has a name. A process removes a draft only while it holds its lock.
 fn is_linked(file: &File) -> io::Result<bool> {
     Ok(file.metadata()?.nlink() > 0)
 }
 
-/// A journal's header, and both versions behind it.
+/// The header of a journal, and the bytes of both versions.
 fn parse(bytes: &[u8]) -> io::Result<(Header, &[u8])> {
     let line = memchr::memchr(b'\n', bytes).ok_or_else(damaged)?;
     Ok((serde_json::from_slice(&bytes[..line])?, &bytes[line + 1..]))
 }
 
-/// The version before and the version after that a journal holds.
+/// The version before and the version after, from a journal.
 pub(crate) fn journal_versions(bytes: &[u8]) -> io::Result<(&[u8], &[u8])> {
     let (header, versions) = parse(bytes)?;
     header.split(versions)
@@ -199,6 +203,8 @@ fn damaged() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "the journal is damaged")
 }
 
+/// Repairs the file of one journal if its writer is dead. Returns the path of a file whose old version
+/// was restored.
 fn recover_journal(path: &Path, root: &Root) -> io::Result<Option<PathBuf>> {
     let mut journal = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -213,7 +219,7 @@ fn recover_journal(path: &Path, root: &Root) -> io::Result<Option<PathBuf>> {
     journal.read_to_end(&mut bytes)?;
     let (header, versions) = parse(&bytes)?;
     let Ok(below) = header.target.strip_prefix(root.path()) else {
-        // It belongs to another root, whose own process recovers it while the folder exists.
+        // The file is in another root. A process of that root recovers it, unless its folder is gone.
         if header.target.parent().is_none_or(|folder| !folder.exists()) {
             retire_journal(path)?;
         }
@@ -222,7 +228,7 @@ fn recover_journal(path: &Path, root: &Root) -> io::Result<Option<PathBuf>> {
     let (before, after) = header.split(versions)?;
     let Some(file) = root.resolve(below).ok().and_then(|target| target.open(OFlags::RDWR).ok())
     else {
-        // The file is gone or something else by now: nothing to repair.
+        // The file no longer exists or is not a regular file now, so there is nothing to repair.
         retire_journal(path)?;
         return Ok(None);
     };
@@ -232,13 +238,13 @@ fn recover_journal(path: &Path, root: &Root) -> io::Result<Option<PathBuf>> {
             return Ok(None);
         }
     }
-    let mut now = Vec::new();
-    (&file).read_to_end(&mut now)?;
-    let whole = now == before || now == after;
-    if !whole && is_mixed(&now, before, after) {
-        overwrite(&file, now.len(), before)?;
-        tracing::warn!(file = %header.target.display(), "put back the version before an interrupted write");
-    } else if !whole {
+    let mut current = Vec::new();
+    (&file).read_to_end(&mut current)?;
+    let is_whole = current == before || current == after;
+    if !is_whole && is_mixed(&current, before, after) {
+        overwrite(&file, current.len(), before)?;
+        tracing::warn!(file = %header.target.display(), "restored the version before an interrupted write");
+    } else if !is_whole {
         tracing::warn!(file = %header.target.display(), "an interrupted write was overwritten by another program; its journal is kept");
         retire_journal(path)?;
         return Ok(None);
@@ -247,7 +253,7 @@ fn recover_journal(path: &Path, root: &Root) -> io::Result<Option<PathBuf>> {
     if let Some(folder) = path.parent() {
         File::open(folder)?.sync_all()?;
     }
-    Ok((!whole).then_some(header.target))
+    Ok((!is_whole).then_some(header.target))
 }
 
 /// Renames a journal, so that later calls ignore it and a person can inspect it.
@@ -255,42 +261,48 @@ fn retire_journal(path: &Path) -> io::Result<()> {
     fs::rename(path, path.with_extension("kept"))
 }
 
-/// Whether `now` can be the result of an interrupted write of `after` over `before`: every block
-/// is that of one version, or zeros that a file system fills in.
-fn is_mixed(now: &[u8], before: &[u8], after: &[u8]) -> bool {
+/// Whether `current` can be the result of an interrupted write of `after` over `before`: every block
+/// is from one of the versions, or zeros that a file system fills in, or torn between the versions.
+fn is_mixed(current: &[u8], before: &[u8], after: &[u8]) -> bool {
     const BLOCK: usize = 512;
-    let part = |version: &'_ [u8], at: usize, end: usize| {
-        version.get(at..end.min(version.len())).map(<[u8]>::to_vec)
+    let is_possible_block = |start: usize| {
+        let end = (start + BLOCK).min(current.len());
+        let block = &current[start..end];
+        let is_from = |version: &[u8]| {
+            let version_block = version.get(start..end.min(version.len()));
+            version_block.is_some_and(|version_block| is_or_is_zero_filled(block, version_block))
+        };
+        is_from(before)
+            || is_from(after)
+            || is_all_zero(block)
+            || is_torn(block, before, after, start)
     };
-    now.len() <= before.len().max(after.len())
-        && (0..now.len()).step_by(BLOCK).all(|at| {
-            let end = (at + BLOCK).min(now.len());
-            let block = &now[at..end];
-            let is_from = |version: &[u8]| {
-                part(version, at, end).is_some_and(|bytes| may_be_part_of(block, &bytes))
-            };
-            is_from(before)
-                || is_from(after)
-                || block.iter().all(|byte| *byte == 0)
-                || is_torn(block, before, after, at)
-        })
+    current.len() <= before.len().max(after.len())
+        && (0..current.len()).step_by(BLOCK).all(is_possible_block)
 }
 
-fn may_be_part_of(block: &[u8], version: &[u8]) -> bool {
-    version.starts_with(block)
-        || block.starts_with(version) && block[version.len()..].iter().all(|b| *b == 0)
+fn is_all_zero(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| *byte == 0)
 }
 
-/// A block in which a killed writer stopped: the new bytes up to some point, then the old.
-fn is_torn(block: &[u8], before: &[u8], after: &[u8], at: usize) -> bool {
-    let new = after.get(at..).unwrap_or_default();
-    let old = before.get(at..).unwrap_or_default();
-    let same = block.iter().zip(new).take_while(|(a, b)| a == b).count();
-    (0..=same)
-        .any(|cut| old.get(cut..block.len().max(cut)).is_some_and(|rest| rest == &block[cut..]))
+/// Whether `block` is the start of `version_block`, or all of it and then zeros.
+fn is_or_is_zero_filled(block: &[u8], version_block: &[u8]) -> bool {
+    version_block.starts_with(block) || block.strip_prefix(version_block).is_some_and(is_all_zero)
 }
 
-/// Whether an error of a write means that the file must be written where it is.
+/// Whether a killed writer can have stopped in this block, which starts at `start` in the file: it
+/// has the new bytes up to some point, then the old ones.
+fn is_torn(block: &[u8], before: &[u8], after: &[u8], start: usize) -> bool {
+    let new = after.get(start..).unwrap_or_default();
+    let old = before.get(start..).unwrap_or_default();
+    let new_bytes = block.iter().zip(new).take_while(|(byte, new)| byte == new).count();
+    (0..=new_bytes).any(|cut| {
+        let old_end = old.get(cut..block.len().max(cut));
+        old_end.is_some_and(|old_end| old_end == &block[cut..])
+    })
+}
+
+/// Whether this error means that the file cannot be replaced and must be written in place.
 pub(super) fn needs_in_place(error: &io::Error) -> bool {
     refusals::has_errno(error, &[Errno::BUSY, Errno::ACCESS, Errno::PERM])
 }
@@ -300,13 +312,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cut_write_is_told_from_a_foreign_one() {
+    fn an_interrupted_write_differs_from_another_programs() {
         let before = vec![b'a'; 3000];
         let mut after = vec![b'b'; 3500];
         after[0] = b'a';
         for cut in [0, 1, 511, 512, 700, 2999, 3000] {
-            let now = [&after[..cut], &before[cut..]].concat();
-            assert!(is_mixed(&now, &before, &after), "cut at {cut}");
+            let current = [&after[..cut], &before[cut..]].concat();
+            assert!(is_mixed(&current, &before, &after), "cut at {cut}");
         }
         assert!(is_mixed(&after[..3200], &before, &after));
         assert!(!is_mixed(b"something else", &before, &after));
@@ -314,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_journal_is_begun_while_others_clear_up() {
+    fn a_journal_is_begun_while_others_recover() {
         let temp = tempfile::tempdir().expect("temp");
         let work = temp.path().join("work");
         fs::create_dir(&work).expect("work");
@@ -330,7 +342,7 @@ mod tests {
                     assert_eq!(journals.recover(&root), Vec::<PathBuf>::new());
                 }
             });
-            // What the file holds looks torn to each of these journals, and is not.
+            // To each of these journals the file looks half written, but it is not.
             for _ in 0..300 {
                 let journal = journals.begin(&target, b"shole", b"whale");
                 let result = journal.and_then(|journal| journals.end(journal));

@@ -1,6 +1,6 @@
-//! Whether any process has a file open for writing: the one thing that says that its
-//! bytes are final. The only module with unsafe code: two calls of `fcntl` that `rustix`
-//! does not have. Linux, and only for files of one's own; elsewhere it cannot be known.
+//! Tells whether any process has a file open for writing; its bytes are final only when none has.
+//! The only module with unsafe code, for two commands of `fcntl` that `rustix` lacks. This works on
+//! Linux and for the user's own files; elsewhere the answer is always that no process has.
 #![allow(unsafe_code, reason = "reviewed: `fcntl` on an open descriptor with plain integers")]
 
 use std::fs::File;
@@ -8,14 +8,14 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// How long to wait for a program that is saving into the file.
-const PATIENCE: Duration = Duration::from_millis(100);
+const WRITER_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// Waits a little until no process has the file open for writing. `false`: one still has.
-/// `file` is open for reading only, and under a name that no other process knows.
+/// Waits a little until no process has the file open for writing; `false` if one still has.
+/// `file` must be open for reading only, under a name that no other process knows.
 pub(super) fn wait_for_writers(file: &File) -> bool {
-    let until = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + WRITER_TIMEOUT;
     while has_writer(file) {
-        if Instant::now() >= until {
+        if Instant::now() >= deadline {
             return false;
         }
         sleep(Duration::from_micros(200));
@@ -23,11 +23,11 @@ pub(super) fn wait_for_writers(file: &File) -> bool {
     true
 }
 
-/// `fcntl.h` of Linux, the same on every architecture that Rust has a standard library for.
+/// From `fcntl.h`. The value is the same on every Linux architecture with a Rust standard library.
 #[cfg(target_os = "linux")]
 const F_SETSIG: libc::c_int = 10;
 
-/// A read lease is refused while any process has the file open for writing.
+/// Whether any process has the file open for writing: the system then refuses a read lease.
 #[cfg(target_os = "linux")]
 fn has_writer(file: &File) -> bool {
     use std::os::fd::AsRawFd as _;
@@ -45,7 +45,7 @@ fn has_writer(file: &File) -> bool {
             return false;
         }
     }
-    // Any other error: this file system or this user has no leases.
+    // Any other error means that this file system or this user cannot have leases.
     std::io::Error::last_os_error().raw_os_error() == Some(libc::EAGAIN)
 }
 

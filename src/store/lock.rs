@@ -1,10 +1,10 @@
 //! One writer at a time: a table of locks for the threads of this process, and an advisory
 //! lock on the file itself for other processes.
 //!
-//! The lock sits on the file, not on a name, so symlinks, hard links and bind mounts
+//! The lock is on the file, not on its name, so symlinks, hard links and bind mounts
 //! cannot get around it, and the system frees it when its holder dies. Because a commit
-//! puts a new file under the name, a process that gets the lock must check that the name
-//! still means the file that was locked; `disk.rs` does that and starts over if not.
+//! moves a new file to the name, a process that gets the lock must check that the name
+//! still leads to the locked file; `commit.rs` checks that and starts over if it does not.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use super::confine::{FileId, Target};
 
-/// A file by its folder and name.
+/// Identifies a file by its folder and name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct FileKey(FileId, OsString);
 
@@ -32,16 +32,16 @@ struct LockTable {
     freed: Condvar,
 }
 
-/// One for the process, so that two stores over the same folder exclude each other.
+/// One table for the process, so that two stores over the same folder exclude each other.
 static LOCKS: LazyLock<LockTable> = LazyLock::new(LockTable::default);
 
-/// The lock of this thread on some files, among the threads of this process. All are taken at
-/// once, so that no two threads can each hold what the other waits for.
+/// The lock of this thread on some files, against the other threads of this process. All files are
+/// locked at once, so that no two threads can each hold a file that the other waits for.
 #[derive(Debug)]
 pub(super) struct WriteLock(Vec<FileKey>);
 
 impl WriteLock {
-    /// `None` when the deadline passes.
+    /// Waits until all files are free and locks them; `None` if the deadline passes first.
     pub(super) fn acquire(keys: Vec<FileKey>, deadline: Instant) -> Option<Self> {
         // The set is whole after a panic elsewhere: each change is one insert or remove.
         let mut taken = LOCKS.taken.lock().unwrap_or_else(PoisonError::into_inner);
@@ -69,15 +69,15 @@ impl Drop for WriteLock {
 /// The outcome of an attempt to lock a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LockOutcome {
-    /// We hold it until the file is closed.
+    /// This process holds the lock until the file is closed.
     Acquired,
     /// The file system has no locks.
     Unsupported,
-    /// Another process or thread holds it.
+    /// Another process or thread holds the lock.
     Busy,
 }
 
-/// Tries once.
+/// Tries once to lock the file, without waiting.
 pub(super) fn try_lock(file: &File) -> io::Result<LockOutcome> {
     match file.try_lock() {
         Ok(()) => Ok(LockOutcome::Acquired),
@@ -97,7 +97,8 @@ pub(super) fn try_lock(file: &File) -> io::Result<LockOutcome> {
     }
 }
 
-/// Waits between two attempts, each time a little longer and never in step with others.
+/// Sleeps between attempts: each time longer, and for a random time, so that waiting processes do
+/// not all try at the same moment.
 #[derive(Debug)]
 pub(super) struct Backoff {
     deadline: Instant,
@@ -109,7 +110,7 @@ impl Backoff {
         Self { deadline, micros: 50 }
     }
 
-    /// `false` when the time is over.
+    /// Sleeps and returns `true`; returns `false` at once if the deadline has passed.
     pub(super) fn wait(&mut self) -> bool {
         if Instant::now() >= self.deadline {
             return false;
@@ -121,7 +122,7 @@ impl Backoff {
     }
 }
 
-/// A number that no other process is likely to have drawn.
+/// A random number, for names and delays.
 pub(super) fn random() -> u64 {
     RandomState::new().hash_one(Instant::now())
 }

@@ -1,5 +1,5 @@
-//! The log of a history: a line of JSON for each commit that begins, ends, fails or displaces
-//! another version than it was made for. Lines that cannot be read are skipped.
+//! The log of a history: a line of JSON each time a commit begins, ends, fails, or displaces another
+//! version than the one that it was made for. Lines that cannot be read are skipped.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, OpenOptions};
@@ -31,18 +31,19 @@ pub(super) struct LoggedFile {
     pub(super) before: Option<StoredVersion>,
     /// `None` when the file was removed.
     pub(super) after: Option<ContentHash>,
-    /// Folders that were made for it, outermost first.
+    /// Folders that were created for the file, outermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "made")]
     pub(super) created_folders: Vec<PathBuf>,
-    /// The change itself, where it is small.
+    /// The change itself, if it is small.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) patch: Option<Patch>,
 }
 
-/// A change in one place of a file.
+/// The replacement of one span in a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Patch {
-    at: usize,
+    #[serde(rename = "at")]
+    offset: usize,
     old: String,
     new: String,
 }
@@ -53,38 +54,44 @@ const MAX_PATCH_BYTES: usize = 1 << 10;
 impl Patch {
     /// The change from `before` to `after`; `None` where it is too large for the log.
     pub(super) fn between(before: &[u8], after: &[u8]) -> Option<Self> {
-        let same = |pair: &(&u8, &u8)| pair.0 == pair.1;
-        let mut head = before.iter().zip(after).take_while(same).count();
-        let most = before.len().min(after.len()) - head;
-        let mut tail =
-            before.iter().rev().zip(after.iter().rev()).take(most).take_while(same).count();
-        // Whole characters only.
-        let inside = |byte: Option<&u8>| byte.is_some_and(|byte| byte & 0xc0 == 0x80);
-        while head > 0 && (inside(before.get(head)) || inside(after.get(head))) {
-            head -= 1;
+        let is_equal = |(left, right): &(&u8, &u8)| left == right;
+        let mut prefix = before.iter().zip(after).take_while(is_equal).count();
+        // The suffix must not overlap the prefix in the shorter version.
+        let max_suffix = before.len().min(after.len()) - prefix;
+        let from_end = before.iter().rev().zip(after.iter().rev());
+        let mut suffix = from_end.take(max_suffix).take_while(is_equal).count();
+        // Both must end between two characters, so that the middle is UTF-8.
+        let is_inside_char = |byte: Option<&u8>| byte.is_some_and(|byte| byte & 0xc0 == 0x80);
+        while prefix > 0
+            && (is_inside_char(before.get(prefix)) || is_inside_char(after.get(prefix)))
+        {
+            prefix -= 1;
         }
-        while tail > 0 && inside(before.get(before.len() - tail)) {
-            tail -= 1;
+        while suffix > 0 && is_inside_char(before.get(before.len() - suffix)) {
+            suffix -= 1;
         }
         let middle = |bytes: &[u8]| {
-            let middle = &bytes[head..bytes.len() - tail];
-            (middle.len() <= MAX_PATCH_BYTES)
-                .then(|| String::from_utf8(middle.to_vec()).ok())
-                .flatten()
+            let middle = &bytes[prefix..bytes.len() - suffix];
+            if middle.len() > MAX_PATCH_BYTES {
+                return None;
+            }
+            String::from_utf8(middle.to_vec()).ok()
         };
-        Some(Self { at: head, old: middle(before)?, new: middle(after)? })
+        Some(Self { offset: prefix, old: middle(before)?, new: middle(after)? })
     }
 
-    /// `bytes` with `to` in the place of `from`; `None` when they are not of this change.
+    /// `bytes` with `from`, at the offset of this patch, replaced by `to`; `None` if `from` is not there.
     fn substitute(&self, bytes: &[u8], from: &str, to: &str) -> Option<Vec<u8>> {
-        let rest = bytes.get(self.at..)?.strip_prefix(from.as_bytes())?;
-        Some([&bytes[..self.at], to.as_bytes(), rest].concat())
+        let suffix = bytes.get(self.offset..)?.strip_prefix(from.as_bytes())?;
+        Some([&bytes[..self.offset], to.as_bytes(), suffix].concat())
     }
 
+    /// The version after the change; `None` if `before` does not fit.
     pub(super) fn apply(&self, before: &[u8]) -> Option<Vec<u8>> {
         self.substitute(before, &self.old, &self.new)
     }
 
+    /// The version before the change; `None` if `after` does not fit.
     pub(super) fn unapply(&self, after: &[u8]) -> Option<Vec<u8>> {
         self.substitute(after, &self.new, &self.old)
     }
@@ -98,23 +105,23 @@ pub(super) struct LogEntry {
     pub(super) files: Vec<LoggedFile>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) request: Option<String>,
-    /// What that request asked for.
+    /// The digest of what that request asked for.
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "asks")]
     pub(super) request_digest: Option<ContentHash>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) undoes: Option<u64>,
-    /// Whether it was confirmed; not in the log itself.
+    /// Whether the log confirms the commit, by a later [`LogRecord::Done`].
     #[serde(skip)]
     pub(super) done: bool,
 }
 
 impl LogEntry {
-    /// Whether this commit was made for the request, whose edits these are now.
+    /// Whether this commit was made for the same request; `edits` are those of the request.
     pub(super) fn matches_request(&self, request: &RequestId, edits: &[CommitEdit]) -> bool {
-        if let (Some(then), Some(now)) = (self.request_digest, request.digest()) {
-            return then == now;
+        if let (Some(logged), Some(digest)) = (self.request_digest, request.digest()) {
+            return logged == digest;
         }
-        // The request was not noted; the files of the commit tell what it was.
+        // Without digests, the files of the commit are compared with the edits.
         let is_in_commit = |planned: &CommitEdit| {
             let is_same = |file: &LoggedFile| match planned.edit.after() {
                 _ if file.path == planned.edit.path().as_str() => true,
@@ -127,13 +134,14 @@ impl LogEntry {
     }
 }
 
+/// One line of the log.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum LogRecord {
     Begin(LogEntry),
     Done(u64),
     Failed(u64),
-    /// What a commit really displaced, when that was not what it was made for.
+    /// The version that a commit displaced, if it is not the one that the commit was made for.
     Displaced {
         revision: u64,
         path: String,
@@ -141,7 +149,7 @@ pub(super) enum LogRecord {
     },
 }
 
-/// Every commit in the log of a folder that happened or may have happened, oldest first.
+/// Every commit in the log of a folder except those that failed, oldest first.
 pub(super) fn read_entries(folder: &Path) -> io::Result<Vec<LogEntry>> {
     let mut text = Vec::new();
     match File::open(folder.join("log")) {
@@ -152,7 +160,7 @@ pub(super) fn read_entries(folder: &Path) -> io::Result<Vec<LogEntry>> {
     Ok(parse(&text))
 }
 
-/// Puts these commits in the place of a folder's log, whose lock is held.
+/// Replaces the log of a folder by these commits. The caller holds its lock.
 pub(super) fn rewrite(folder: &Path, entries: &[LogEntry]) -> io::Result<()> {
     let draft = folder.join("log.draft");
     let mut file =
@@ -178,6 +186,7 @@ pub(crate) fn revisions_in(log: &[u8]) -> Vec<u64> {
     parse(log).iter().map(|entry| entry.revision).collect()
 }
 
+/// The commits of a log except those that failed, oldest first.
 fn parse(log: &[u8]) -> Vec<LogEntry> {
     let mut entries: Vec<LogEntry> = Vec::new();
     let mut index_of: HashMap<u64, usize> = HashMap::new();
@@ -189,15 +198,15 @@ fn parse(log: &[u8]) -> Vec<LogEntry> {
                 entries.push(entry);
             }
             Ok(LogRecord::Done(revision)) => {
-                if let Some(at) = index_of.get(&revision) {
-                    entries[*at].done = true;
+                if let Some(index) = index_of.get(&revision) {
+                    entries[*index].done = true;
                 }
             }
             Ok(LogRecord::Failed(revision)) => {
                 failed.insert(revision);
             }
             Ok(LogRecord::Displaced { revision, path, before }) => {
-                let files = index_of.get(&revision).map(|at| &mut entries[*at].files);
+                let files = index_of.get(&revision).map(|index| &mut entries[*index].files);
                 for file in files.into_iter().flatten().filter(|file| file.path == path) {
                     file.before = Some(before.clone());
                 }
@@ -209,27 +218,25 @@ fn parse(log: &[u8]) -> Vec<LogEntry> {
     entries
 }
 
-/// The highest revision in the log, from its end.
+/// The highest revision in the log, or 0. Reads the log backwards in growing parts.
 pub(super) fn last_revision(log: &mut File) -> io::Result<u64> {
     let size = log.seek(SeekFrom::End(0))?;
-    let mut reach = 4 << 10;
+    let mut tail_bytes = 4 << 10;
     loop {
-        let from = size.saturating_sub(reach);
+        let from = size.saturating_sub(tail_bytes);
         log.seek(SeekFrom::Start(from))?;
         let mut tail = Vec::new();
         log.read_to_end(&mut tail)?;
-        // Revisions begin in order, so the last that began is the newest.
-        let newest =
-            tail.rsplit(|byte| *byte == b'\n').find_map(|line| {
-                match serde_json::from_slice(line) {
-                    Ok(LogRecord::Begin(entry)) => Some(entry.revision),
-                    _ => None,
-                }
-            });
+        // Commits begin in the order of their revisions, so the last one has the highest.
+        let begun_revision = |line: &[u8]| match serde_json::from_slice(line) {
+            Ok(LogRecord::Begin(entry)) => Some(entry.revision),
+            _ => None,
+        };
+        let newest = tail.rsplit(|byte| *byte == b'\n').find_map(begun_revision);
         match newest {
             Some(revision) => return Ok(revision),
             None if from == 0 => return Ok(0),
-            None => reach *= 16,
+            None => tail_bytes *= 16,
         }
     }
 }
@@ -239,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_small_change_makes_either_version_from_the_other() {
+    fn a_small_change_rebuilds_either_version_from_the_other() {
         let long = "x".repeat(MAX_PATCH_BYTES + 1);
         let pairs: [(&[u8], &[u8], bool); 10] = [
             (b"a\nb\nc\n", b"a\nB\nc\n", true),
@@ -251,7 +258,7 @@ mod tests {
             // Characters that share their first or last byte stay whole.
             ("é".as_bytes(), "è".as_bytes(), true),
             ("aéb".as_bytes(), "a\u{129}b".as_bytes(), true),
-            // What is no text in the change, or too much of it, is kept as versions.
+            // A change that is not UTF-8, or too large, has no patch.
             (b"caf\xe9", b"caf\xe8", false),
             (b"short", long.as_bytes(), false),
         ];

@@ -22,24 +22,24 @@ struct Files {
 }
 
 impl MemoryStore {
-    /// An empty store whose root is `/`-less: paths are relative.
+    /// An empty store. Its root is the path `/restitch-memory`, which is no folder on the disk.
     pub fn new() -> Self {
         Self { root: PathBuf::from("/restitch-memory"), files: Mutex::default() }
     }
 
-    /// Puts a file there, as it is.
+    /// Adds a file, or replaces its content.
     pub fn put(&self, path: WorkPath, bytes: Vec<u8>) {
         self.lock().content.insert(path, bytes);
     }
 
-    /// Every file that is there now.
+    /// Every file in the store, with its content.
     pub fn files(&self) -> Vec<(WorkPath, Vec<u8>)> {
         let files = self.lock();
         files.content.iter().map(|(path, bytes)| (path.clone(), bytes.clone())).collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, Files> {
-        // A panic elsewhere leaves the map whole: every change is one insert or remove.
+        // A panic in another thread cannot break the map: every change is one insert or remove.
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -47,6 +47,7 @@ impl MemoryStore {
         self.lock().content.get(path).cloned().ok_or_else(|| not_found(path))
     }
 
+    /// Writes all edits; writes none of them if one no longer applies.
     fn write(&self, batch: Vec<VerifiedEdit>) -> Result<Vec<Committed>, Refusal> {
         let mut files = self.lock();
         let batch: Vec<VerifiedEdit> = batch
@@ -80,13 +81,14 @@ impl MemoryStore {
     }
 }
 
-/// The edit as it applies to what the store has now.
+/// The edit for the current content of its file in `files`: unchanged if it was made for that, else
+/// matched again.
 pub(super) fn rebase_edit(
     edit: VerifiedEdit,
     files: &BTreeMap<WorkPath, Vec<u8>>,
 ) -> Result<VerifiedEdit, Refusal> {
-    let now = files.get(edit.path());
-    match (now, edit.base()) {
+    let current = files.get(edit.path());
+    match (current, edit.base()) {
         (None, None) => Ok(edit),
         (Some(bytes), Some(base)) if ContentHash::of(bytes) == base => Ok(edit),
         (Some(_), None) => {

@@ -1,6 +1,6 @@
-//! Mode, owner, access lists and extended attributes of a file, and carrying them over
-//! to the file that takes its place. Nothing is ever widened: a copy starts as 0600,
-//! and what cannot be reproduced is reported, so that the write is done in place instead.
+//! Reads the mode, owner, access lists and extended attributes of a file, and applies them to the
+//! file that replaces it. Access is never widened: a copy starts with mode 0600, and metadata that
+//! cannot be reproduced is an error, so that the caller writes in place instead.
 
 use std::fs::File;
 use std::io;
@@ -19,7 +19,7 @@ pub(super) struct Metadata {
     /// Extended attributes, access lists among them; values in hexadecimal.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     attributes: Vec<(String, String)>,
-    /// What `chattr` has set, as far as it outlives a copy.
+    /// The `chattr` flags that a copy keeps.
     #[serde(default, skip_serializing_if = "is_zero")]
     flags: u32,
 }
@@ -29,7 +29,8 @@ fn is_zero(flags: &u32) -> bool {
     *flags == 0
 }
 
-/// Signatures over the content and the layers of an overlay: wrong on a copy.
+/// Attributes that would be wrong on a copy: signatures of the content, and marks of an overlay
+/// file system.
 const NOT_COPIED: &[&str] = &["security.ima", "security.evm", "trusted.overlay."];
 const ACCESS_LIST: &str = "system.posix_acl_access";
 
@@ -45,7 +46,7 @@ impl Metadata {
         })
     }
 
-    /// Puts back what the system clears when a file is written in place: capabilities and
+    /// Restores what the system clears when a file is written in place: capabilities and
     /// the set-user-ID and set-group-ID bits. The error names what is lost.
     pub(super) fn restore(&self, written: &File) -> Result<(), String> {
         match Self::of(written) {
@@ -54,7 +55,8 @@ impl Metadata {
         }
     }
 
-    /// Whether the mode forbids all writing. A test of access would say no to root.
+    /// Whether the mode forbids all writing. A test with `access` would not do: it allows root to
+    /// write to every file.
     pub(super) fn is_read_only(&self) -> bool {
         self.mode & 0o222 == 0
     }
@@ -69,7 +71,7 @@ impl Metadata {
         }
         let inherited = attributes(copy).map_err(|error| error.to_string())?;
         for (name, value) in &self.attributes {
-            if inherited.iter().any(|have| have.0 == *name && have.1 == *value) {
+            if inherited.iter().any(|(other, current)| other == name && current == value) {
                 continue;
             }
             let bytes = unhex(value).ok_or_else(|| format!("its attribute {name}"))?;
@@ -77,9 +79,11 @@ impl Metadata {
                 .map_err(|error| format!("its attribute {name} ({error})"))?;
         }
         flags::set(copy, self.flags)?;
-        // A folder's default access list would let in people whom the file did not.
-        let has = |list: &[(String, String)]| list.iter().any(|(name, _)| name == ACCESS_LIST);
-        if has(&inherited) && !has(&self.attributes) {
+        // The copy may inherit the default access list of its folder, which would let in more users.
+        let has_access_list = |attributes: &[(String, String)]| {
+            attributes.iter().any(|(name, _)| name == ACCESS_LIST)
+        };
+        if has_access_list(&inherited) && !has_access_list(&self.attributes) {
             rustix::fs::fremovexattr(copy, ACCESS_LIST)
                 .map_err(|error| format!("the absence of an access list ({error})"))?;
         }
@@ -89,6 +93,7 @@ impl Metadata {
     }
 }
 
+/// The extended attributes that a copy keeps, sorted; values in hexadecimal.
 fn attributes(file: &File) -> io::Result<Vec<(String, String)>> {
     let mut names = vec![0_u8; 1024];
     let length = loop {
@@ -99,7 +104,7 @@ fn attributes(file: &File) -> io::Result<Vec<(String, String)>> {
             Err(error) => return Err(error.into()),
         }
     };
-    let mut found = Vec::new();
+    let mut attributes = Vec::new();
     for name in names[..length].split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
         let name = name_of(name);
         if NOT_COPIED.iter().any(|skip| name.starts_with(skip)) {
@@ -113,19 +118,20 @@ fn attributes(file: &File) -> io::Result<Vec<(String, String)>> {
         } else {
             rustix::fs::fgetxattr(file, raw.as_slice(), value.as_mut_slice())?
         };
-        found.push((name, hex(&value[..length])));
+        attributes.push((name, hex(&value[..length])));
     }
-    found.sort();
-    Ok(found)
+    attributes.sort();
+    Ok(attributes)
 }
 
-/// The flags of `chattr` that say how a file is to be treated, where a file system has them.
+/// The flags that `chattr` sets, on file systems that have them.
 #[cfg(target_os = "linux")]
 mod flags {
     use std::fs::File;
 
     use rustix::fs::{IFlags, ioctl_getflags, ioctl_setflags};
 
+    /// The flags that a copy keeps.
     fn preserved() -> IFlags {
         IFlags::NODUMP
             | IFlags::NOATIME
@@ -143,11 +149,11 @@ mod flags {
     }
 
     pub(super) fn set(copy: &File, wanted: u32) -> Result<(), String> {
-        let Ok(have) = ioctl_getflags(copy) else {
+        let Ok(current) = ioctl_getflags(copy) else {
             return if wanted == 0 { Ok(()) } else { Err("its flags (chattr)".into()) };
         };
-        let wanted = (have - preserved()) | IFlags::from_bits_retain(wanted);
-        if wanted == have {
+        let wanted = (current - preserved()) | IFlags::from_bits_retain(wanted);
+        if wanted == current {
             return Ok(());
         }
         ioctl_setflags(copy, wanted).map_err(|error| format!("its flags (chattr: {error})"))
@@ -167,20 +173,21 @@ mod flags {
     }
 }
 
-/// A name of an attribute as text that goes back to its bytes.
+/// The name of an attribute as text; [`raw_name`] returns its bytes again.
 fn name_of(raw: &[u8]) -> String {
     match std::str::from_utf8(raw) {
         Ok(name) => name.to_owned(),
-        Err(_) => format!("{RAW}{}", hex(raw)),
+        Err(_) => format!("{HEX_PREFIX}{}", hex(raw)),
     }
 }
 
+/// The bytes of a name from [`name_of`].
 fn raw_name(name: &str) -> Vec<u8> {
-    name.strip_prefix(RAW).and_then(unhex).unwrap_or_else(|| name.as_bytes().to_vec())
+    name.strip_prefix(HEX_PREFIX).and_then(unhex).unwrap_or_else(|| name.as_bytes().to_vec())
 }
 
-/// Before a name in hexadecimal; no name of an attribute has a NUL in it.
-const RAW: &str = "\0";
+/// Marks a name in hexadecimal. No real name begins with it, because names cannot contain NUL.
+const HEX_PREFIX: &str = "\0";
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()

@@ -1,7 +1,7 @@
-//! Stores: where edits are committed.
+//! Stores: they load files and commit edits to them.
 //!
-//! On Unix the disk store is `disk`; elsewhere it is `portable`, which promises less. The
-//! stores in memory and over files of the caller's own work everywhere.
+//! On Unix the disk store is `disk`; on other systems it is `portable`, which promises less. The
+//! other stores work on every system: `memory`, `staging`, and `versioned` for the caller's own files.
 
 #[cfg(feature = "object-store")]
 mod bucket;

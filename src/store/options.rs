@@ -1,4 +1,4 @@
-//! How the store over a folder works, the same on every system.
+//! The options of the store over a folder, the same on every system.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,7 +9,7 @@ pub enum SyncMode {
     /// It survives a power cut: file and folder are synced.
     #[default]
     Durable,
-    /// It is atomic, and written back when the system likes. Faster.
+    /// The file is replaced atomically, but the system decides when it reaches the disk. Faster.
     Rename,
 }
 
@@ -19,8 +19,8 @@ pub struct HistoryLimits {
     /// At most this many bytes, over all roots of the state folder; the newest commit of
     /// the root that is written to always stays.
     pub bytes: u64,
-    /// A commit is deleted when it is older than this, and commits were made on at least as many
-    /// later days: so a clock that jumps ahead deletes nothing.
+    /// A commit is deleted once it is older than this and commits were made on at least as many
+    /// later days. So a clock that jumps ahead deletes nothing.
     pub age: Duration,
 }
 
@@ -30,19 +30,19 @@ impl Default for HistoryLimits {
     }
 }
 
-/// How a [`super::DiskStore`] works.
+/// The options of a [`super::DiskStore`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiskOptions {
     /// Folder for history and journals. Without one nothing can be undone.
     pub state: Option<PathBuf>,
-    /// Why there is no state folder, where that is not the caller's wish: said with edits.
+    /// Why there is no state folder, if the caller wanted one. Edits carry it as a warning.
     pub no_state_reason: Option<String>,
     /// What a finished commit promises.
     pub sync_mode: SyncMode,
-    /// Protected paths, relative to the root, that may be written all the same; a folder
-    /// stands for everything in it.
+    /// Protected paths, relative to the root, that edits may write nevertheless; a folder stands for
+    /// everything in it.
     pub allow_protected: Vec<String>,
-    /// Larger files are refused.
+    /// Files with more bytes than this are refused.
     pub max_bytes: u64,
     /// How long to wait for another writer.
     pub lock_wait: Duration,

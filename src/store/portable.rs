@@ -1,10 +1,11 @@
 //! The disk store of systems that are not Unix, Windows first: a folder behind
 //! [`VersionedStore`].
 //!
-//! A write goes to a fresh file beside the old one and takes its place in one step, under a
-//! lock that all restitch processes of the user share. What another program holds open is
-//! waited for, then named. Limits: an undo reaches back to the start of the process, and
-//! another program that ignores the lock is noticed by the content it leaves, not kept out.
+//! A write creates a new file beside the old one and moves it over the old one in one step, under
+//! a lock that all restitch processes of the user share. While another program holds the file
+//! open, the write is retried for two seconds and then refused. Limits: only edits of this process
+//! can be undone, and a program that ignores the lock is not kept out: its write is noticed only
+//! because the content differs.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -26,7 +27,7 @@ use crate::port::{
 };
 use crate::text::ContentHash;
 
-/// Waits for the commits under way: here each is done when its call returns.
+/// Does nothing: in this store a commit is finished when its call returns.
 pub fn quiesce() {}
 
 /// A store over a folder. Cloning gives another handle to the same store.
@@ -56,19 +57,19 @@ impl DiskStore {
         Ok(Self(Arc::new(Disk { files, changes: ChangeFeed::new() })))
     }
 
-    /// Announces every commit of this store from now on.
+    /// A receiver of every commit that this store makes from now on.
     pub fn subscribe(&self) -> broadcast::Receiver<Change> {
         self.0.changes.subscribe()
     }
 
     fn announce(&self, committed: &[Committed]) {
-        for done in committed {
-            let sha256 = match done.edit.after() {
+        for commit in committed {
+            let sha256 = match commit.edit.after() {
                 crate::edit::After::Content(content) => Some(content.hash()),
                 crate::edit::After::Removed => None,
             };
-            let path = done.edit.path().as_str().to_owned();
-            self.0.changes.announce(Change { revision: done.revision, path, sha256 });
+            let path = commit.edit.path().as_str().to_owned();
+            self.0.changes.announce(Change { revision: commit.revision, path, sha256 });
         }
     }
 }
@@ -101,10 +102,14 @@ impl FileStore for DiskStore {
         })
     }
 
-    fn undo(&self, revision: Option<u64>, how: UndoMode) -> BoxFuture<'_, Result<Undone, Refusal>> {
+    fn undo(
+        &self,
+        revision: Option<u64>,
+        mode: UndoMode,
+    ) -> BoxFuture<'_, Result<Undone, Refusal>> {
         Box::pin(async move {
-            let undone = self.0.files.undo(revision, how).await?;
-            if how == UndoMode::Apply {
+            let undone = self.0.files.undo(revision, mode).await?;
+            if mode == UndoMode::Apply {
                 self.announce(&undone.committed);
             }
             Ok(undone)
@@ -131,52 +136,54 @@ pub(super) struct FolderFiles {
 const HELD_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl FolderFiles {
-    /// Where a path really leads; nothing that leads out of the root is followed.
+    /// The path with its links resolved; an error if it leads outside the root. The file and the
+    /// last folders of the path may be missing.
     fn resolve(&self, path: &str) -> Result<PathBuf, String> {
-        let below = self.root.join(path.replace('/', std::path::MAIN_SEPARATOR_STR));
-        let mut there = below.as_path();
-        let mut missing = Vec::new();
+        let joined = self.root.join(path.replace('/', std::path::MAIN_SEPARATOR_STR));
+        let mut ancestor = joined.as_path();
+        let mut missing_parts = Vec::new();
         let real = loop {
-            match canonical(there) {
+            match canonical(ancestor) {
                 Ok(real) => break real,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    // A link to nothing is there all the same, and must not be written through.
-                    if fs::symlink_metadata(there).is_ok() {
-                        return Err("it is a link to nothing".into());
+                    // A write must not create the missing target of a dangling link.
+                    if fs::symlink_metadata(ancestor).is_ok() {
+                        return Err("it is a symbolic link to a missing file".into());
                     }
-                    missing.extend(there.file_name());
-                    there = there.parent().ok_or("it has no folder")?;
+                    missing_parts.extend(ancestor.file_name());
+                    ancestor = ancestor.parent().ok_or("it has no parent folder")?;
                 }
                 Err(error) => return Err(error.to_string()),
             }
         };
         if !real.starts_with(&self.root) {
-            return Err("it leads out of the root".into());
+            return Err("it leads outside the root".into());
         }
-        Ok(missing.into_iter().rev().fold(real, |path, part| path.join(part)))
+        Ok(missing_parts.into_iter().rev().fold(real, |path, part| path.join(part)))
     }
 
-    /// A device can hang, and a stream is another file than its name says.
+    /// Refuses names that Windows does not read as a file: a device, which can hang, and a stream,
+    /// which is part of another file.
     fn check_name(&self, path: &WorkPath) -> Result<(), Refusal> {
         let stream = cfg!(windows) && path.as_str().contains(':');
-        let why = stream.then_some("has a colon, which names a stream");
-        match why.or_else(|| protect::unportable_reason(path.as_str())) {
+        let reason = stream.then_some("has a colon, which Windows reads as the name of a stream");
+        match reason.or_else(|| protect::unportable_reason(path.as_str())) {
             None => Ok(()),
-            Some(why) => {
-                Err(Refusal::new(EditCode::InvalidPath, format!("the name `{path}` {why}"))
+            Some(reason) => {
+                Err(Refusal::new(EditCode::InvalidPath, format!("the name `{path}` {reason}"))
                     .at(path.as_str())
                     .hint("Choose a name that is valid on every operating system."))
             }
         }
     }
 
-    /// Policy by the path as written and by where it really leads.
+    /// Refuses a path that is protected as written or once its links are resolved.
     fn admit(&self, path: &WorkPath) -> Result<(), Refusal> {
         self.check_name(path)?;
         let real = self.resolve(path.as_str()).unwrap_or_else(|_| self.root.join(path.as_str()));
-        let real = real.strip_prefix(&self.root).unwrap_or(&real).to_string_lossy();
-        let real = real.replace('\\', "/");
-        for text in [path.as_str(), &real] {
+        let resolved = real.strip_prefix(&self.root).unwrap_or(&real).to_string_lossy();
+        let resolved = resolved.replace('\\', "/");
+        for text in [path.as_str(), &resolved] {
             let is_allowed = |path: &String| {
                 let path = path.trim_start_matches("./").trim_end_matches('/');
                 text == path || text.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'))
@@ -195,6 +202,7 @@ impl FolderFiles {
         Ok(())
     }
 
+    /// The bytes of a file; `None` if there is no such file.
     fn read(&self, real: &Path) -> Result<Option<Vec<u8>>, String> {
         match fs::metadata(real) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -212,7 +220,7 @@ impl FolderFiles {
         retry_while_held(|| fs::read(real)).map(Some).map_err(|error| describe(&error))
     }
 
-    /// The lock of a file. It is on another file, so that the target itself can be replaced.
+    /// Locks a file. The lock is on a separate file, because the target itself gets replaced.
     fn lock(&self, real: &Path) -> io::Result<File> {
         let folder = self.options.state.clone().unwrap_or_else(std::env::temp_dir).join("locks");
         fs::create_dir_all(&folder)?;
@@ -237,6 +245,7 @@ impl FolderFiles {
         }
     }
 
+    /// Writes or removes a file if its content still has the hash `version`.
     fn write(
         &self,
         path: &str,
@@ -244,42 +253,45 @@ impl FolderFiles {
         version: Option<&str>,
     ) -> Result<StoreOutcome, String> {
         let real = self.resolve(path)?;
-        let folder = real.parent().ok_or("it has no folder")?;
+        let folder = real.parent().ok_or("it has no parent folder")?;
         let _lock = self.lock(&real).map_err(|error| describe(&error))?;
-        let now = self.read(&real)?.map(|bytes| ContentHash::of(&bytes).to_string());
-        if now.as_deref() != version {
+        let current = self.read(&real)?.map(|bytes| ContentHash::of(&bytes).to_string());
+        if current.as_deref() != version {
             return Ok(StoreOutcome::VersionMismatch);
         }
-        let done = match bytes {
+        let result = match bytes {
             None => retry_while_held(|| fs::remove_file(&real)),
-            Some(bytes) => self.put(&real, folder, &bytes),
+            Some(bytes) => self.replace(&real, folder, &bytes),
         };
-        done.map(|()| StoreOutcome::Written).map_err(|error| describe(&error))
+        result.map(|()| StoreOutcome::Written).map_err(|error| describe(&error))
     }
 
-    fn put(&self, real: &Path, folder: &Path, bytes: &[u8]) -> io::Result<()> {
+    /// Writes `bytes` to a temporary file in `folder` and moves it to `real`.
+    fn replace(&self, real: &Path, folder: &Path, bytes: &[u8]) -> io::Result<()> {
         if fs::metadata(real).is_ok_and(|meta| meta.permissions().readonly()) {
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is read-only"));
         }
         fs::create_dir_all(folder)?;
-        let mut fresh = tempfile::Builder::new().prefix(".restitch-").tempfile_in(folder)?;
-        fresh.write_all(bytes)?;
+        let mut temp = tempfile::Builder::new().prefix(".restitch-").tempfile_in(folder)?;
+        temp.write_all(bytes)?;
         if self.options.sync_mode == SyncMode::Durable {
-            fresh.as_file().sync_all()?;
+            temp.as_file().sync_all()?;
         }
-        // Closed before it takes the place: an open file cannot be moved everywhere.
-        let fresh = fresh.into_temp_path();
-        retry_while_held(|| replace_file::replace(&fresh, real))
+        // Closed before the move: some systems cannot move an open file.
+        let temp = temp.into_temp_path();
+        retry_while_held(|| replace_file::replace(&temp, real))
     }
 }
 
 impl VersionedFiles for FolderFiles {
     fn load<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Option<LoadedFile>, String>> {
-        let found = self.resolve(path).and_then(|real| self.read(&real));
-        let loaded = found.map(|found| {
-            found.map(|bytes| LoadedFile { version: ContentHash::of(&bytes).to_string(), bytes })
-        });
-        Box::pin(std::future::ready(loaded))
+        let load = || -> Result<Option<LoadedFile>, String> {
+            let bytes = self.read(&self.resolve(path)?)?;
+            let with_version =
+                |bytes| LoadedFile { version: ContentHash::of(&bytes).to_string(), bytes };
+            Ok(bytes.map(with_version))
+        };
+        Box::pin(std::future::ready(load()))
     }
 
     fn store_if<'a>(
@@ -292,14 +304,14 @@ impl VersionedFiles for FolderFiles {
     }
 }
 
-/// Whether another program has the file open in a way that keeps us out: a sharing
-/// violation, a lock, or the refusal that a virus scanner causes for a moment.
+/// Whether the error means that another program holds the file open: a sharing violation, a
+/// lock, or the brief denial of access that a virus scanner causes.
 fn is_held(error: &io::Error) -> bool {
     const HELD_CODES: &[i32] = &[5, 32, 33, 1175, 1176, 1177, 1224];
     cfg!(windows) && error.raw_os_error().is_some_and(|code| HELD_CODES.contains(&code))
 }
 
-/// Does it again while another program holds the file.
+/// Repeats `work` while another program holds the file open, until [`HELD_TIMEOUT`].
 fn retry_while_held<T>(mut work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     let end = Instant::now() + HELD_TIMEOUT;
     let mut pause = Duration::from_millis(2);
@@ -309,12 +321,12 @@ fn retry_while_held<T>(mut work: impl FnMut() -> io::Result<T>) -> io::Result<T>
                 std::thread::sleep(pause);
                 pause = (pause * 2).min(Duration::from_millis(100));
             }
-            done => return done,
+            result => return result,
         }
     }
 }
 
-/// What happened, and for a file that is held, what to do.
+/// The error as text; if another program holds the file open, also what to do about it.
 fn describe(error: &io::Error) -> String {
     match is_held(error) {
         true => format!(

@@ -1,11 +1,11 @@
-//! Paths that decide what runs or who gets in: version control, hooks, editor and agent
-//! configuration, keys, dotenv files. They are refused unless the user allows them.
+//! Protected paths: files that can run code or give access, such as version control, hooks, editor
+//! and agent configuration, keys and dotenv files. Edits of them are refused unless the user allows
+//! them.
 //!
-//! Names are compared the way a careless file system would: without regard to case,
-//! to characters that HFS+ ignores, to trailing dots and spaces, to NTFS streams and short
-//! names, with `\` as a separator. So a spelling that is harmless here is refused too,
-//! because the same tree may be checked out elsewhere. A name is protected whether or
-//! not it exists.
+//! Names are compared as the most lenient file system would compare them: ignoring case, characters
+//! that HFS+ ignores, trailing dots and spaces, and NTFS streams; NTFS short names count, and `\` is
+//! a separator. A spelling that is harmless on this system is refused too, because the same tree may
+//! be checked out on another. A name is protected whether or not the file exists.
 
 /// Folders in which everything is protected.
 const FOLDERS: &[(&str, &str)] = &[
@@ -40,7 +40,7 @@ const FOLDERS: &[(&str, &str)] = &[
     (".docker", "it holds keys"),
 ];
 
-/// Folders that are protected only in another.
+/// Folders that are protected only inside another one: outer name, inner name, reason.
 const FOLDERS_IN: &[(&str, &str, &str)] = &[
     (".github", "workflows", "workflows run with the project's secrets"),
     (".github", "hooks", "hooks run on commit"),
@@ -48,7 +48,7 @@ const FOLDERS_IN: &[(&str, &str, &str)] = &[
     (".config", "fish", "shells run it at start"),
 ];
 
-/// Files by their whole name.
+/// Protected files, by their whole name.
 const FILES: &[(&str, &str)] = &[
     (".gitmodules", "version control runs what is written there"),
     (".gitconfig", "version control runs what is written there"),
@@ -93,7 +93,7 @@ const FILES: &[(&str, &str)] = &[
     ("authorized_keys", "it decides who may log in"),
 ];
 
-/// Files by their ending.
+/// Protected files, by the end of their name.
 const ENDINGS: &[(&str, &str)] = &[
     (".code-workspace", "editor configuration can run commands"),
     (".pem", "it may hold a key"),
@@ -106,32 +106,31 @@ const ENDINGS: &[(&str, &str)] = &[
     (".kdbx", "it may hold keys"),
 ];
 
-/// Why a path from the root is protected, if it is. `extra_folders` are folders that this
-/// root protects beside the tables, such as the one git takes its hooks from.
+/// The reason why a path, relative to the root, is protected; `None` if it is not. `extra_folders`
+/// are further protected folders of this root, such as the one from which git takes its hooks.
 pub(super) fn protected_reason(path: &str, extra_folders: &[String]) -> Option<&'static str> {
     let parts: Vec<String> = path
         .split(['/', '\\'])
         .map(normalized)
         .filter(|part| !part.is_empty() && part != ".")
         .collect();
-    let folder = |part: &String| find_reason(part, FOLDERS);
-    if let Some(why) = parts.iter().find_map(folder) {
-        return Some(why);
+    if let Some(reason) = parts.iter().find_map(|part| find_reason(part, FOLDERS)) {
+        return Some(reason);
     }
     for pair in parts.windows(2) {
-        let inner = |(outer, inner, why): &(&str, &str, &'static str)| {
-            (is_same_name(&pair[0], outer) && is_same_name(&pair[1], inner)).then_some(*why)
+        let is_pair = |(outer, inner, _): &&(&str, &str, &str)| {
+            is_same_name(&pair[0], outer) && is_same_name(&pair[1], inner)
         };
-        if let Some(why) = FOLDERS_IN.iter().find_map(inner) {
-            return Some(why);
+        if let Some((_, _, reason)) = FOLDERS_IN.iter().find(is_pair) {
+            return Some(reason);
         }
     }
     let joined = parts.join("/");
-    let below = |folder: &String| {
-        joined == *folder
-            || joined.strip_prefix(folder.as_str()).is_some_and(|r| r.starts_with('/'))
+    let is_in = |folder: &String| {
+        let below = joined.strip_prefix(folder.as_str());
+        below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
     };
-    if extra_folders.iter().any(below) {
+    if extra_folders.iter().any(is_in) {
         return Some("hooks run on commit");
     }
     // For most protected files only the last part of the path counts, because a folder may have
@@ -140,34 +139,39 @@ pub(super) fn protected_reason(path: &str, extra_folders: &[String]) -> Option<&
     if is_dotenv(name) {
         return Some("dotenv files hold keys");
     }
-    let ending = |(ending, why): &(&str, &'static str)| name.ends_with(ending).then_some(*why);
-    find_reason(name, FILES).or_else(|| ENDINGS.iter().find_map(ending))
+    find_reason(name, FILES).or_else(|| {
+        let (_, reason) = ENDINGS.iter().find(|(ending, _)| name.ends_with(ending))?;
+        Some(*reason)
+    })
 }
 
-/// Whether a file of this name holds keys. A template is committed, and holds none.
+/// Whether this is the name of a dotenv file. A template such as `.env.example` holds no keys and does
+/// not count.
 fn is_dotenv(name: &str) -> bool {
-    let template = ["example", "sample", "template", "dist"];
+    const TEMPLATE_ENDINGS: [&str; 4] = ["example", "sample", "template", "dist"];
     match name.strip_prefix(".env") {
-        Some(rest) if rest.starts_with(['.', '-']) => {
-            !rest.rsplit(['.', '-']).next().is_some_and(|last| template.contains(&last))
+        Some(suffix) if suffix.starts_with(['.', '-']) => {
+            let last_part = suffix.rsplit(['.', '-']).next().unwrap_or_default();
+            !TEMPLATE_ENDINGS.contains(&last_part)
         }
-        Some(rest) => rest.is_empty(),
+        Some(suffix) => suffix.is_empty(),
         None => name == "env~1",
     }
 }
 
-/// A folder in the form that `protected_reason` compares, for its list of extra folders.
+/// A folder in normal form, for the `extra_folders` of [`protected_reason`].
 #[cfg(any(unix, test))]
 pub(super) fn normalized_folder(path: &str) -> String {
     let parts: Vec<String> = path.split(['/', '\\']).map(normalized).collect();
     parts.into_iter().filter(|p| !p.is_empty() && p != ".").collect::<Vec<_>>().join("/")
 }
 
+/// The reason that a table gives for a name.
 fn find_reason(part: &str, table: &[(&str, &'static str)]) -> Option<&'static str> {
     table.iter().find(|(name, _)| is_same_name(part, name)).map(|(_, why)| *why)
 }
 
-/// Whether a plain part is `name` or an NTFS short name of it.
+/// Whether a normalized part is `name` or its NTFS short name, such as `git~1`.
 fn is_same_name(part: &str, name: &str) -> bool {
     if part == name {
         return true;
@@ -181,7 +185,7 @@ fn is_same_name(part: &str, name: &str) -> bool {
     !stem.is_empty() && stem == letters.chars().take(6).collect::<String>()
 }
 
-/// A path part as the most forgiving file system would read it.
+/// A part of a path as the most lenient file system would read it.
 fn normalized(part: &str) -> String {
     let visible = part.chars().filter(|c| !is_ignorable(*c));
     let folded: String =
@@ -194,13 +198,13 @@ fn normalized(part: &str) -> String {
     if stem == ".." { stem.to_owned() } else { stem.trim_end_matches(['.', ' ']).to_owned() }
 }
 
-/// The characters that HFS+ leaves out when it compares names.
+/// Whether HFS+ ignores the character when it compares names.
 fn is_ignorable(c: char) -> bool {
     matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}')
 }
 
-/// Why a new file should not get this name: some system cannot hold it, or reads it as
-/// another name.
+/// The reason why a new file should not have this path: some system cannot store it, or reads it
+/// as another name. `None` if every system can.
 pub(super) fn unportable_reason(path: &str) -> Option<&'static str> {
     const DEVICES: &[&str] = &["con", "prn", "aux", "nul", "conin$", "conout$"];
     path.split('/').find_map(|part| {
@@ -213,13 +217,13 @@ pub(super) fn unportable_reason(path: &str) -> Option<&'static str> {
             })
         });
         if part.chars().any(char::is_control) {
-            Some("holds a control character")
+            Some("contains a control character")
         } else if part.chars().any(is_ignorable) {
-            Some("holds an invisible character")
+            Some("contains an invisible character")
         } else if part.contains('\\') {
             Some("contains a backslash; separate folders with `/`")
         } else if part.ends_with(['.', ' ']) {
-            Some("ends in a dot or a blank, which Windows drops")
+            Some("has a part that ends in a dot or a space, which Windows drops")
         } else if part.contains("::") || part.contains(":$") {
             Some("names an NTFS stream")
         } else if DEVICES.contains(&stem.as_str()) || numbered {
@@ -303,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_some_system_cannot_hold_are_named() {
+    fn names_that_some_system_cannot_store_have_a_reason() {
         for bad in [
             "CON",
             "nul.txt",

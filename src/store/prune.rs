@@ -1,9 +1,9 @@
-//! The limits of the history: bytes over all roots of a state folder, an age, and a number of
-//! commits. The oldest commits are deleted first, starting with those of roots that no longer
-//! exist.
+//! Keeps the history within its limits: a number of bytes over all roots of a state folder, an age,
+//! and a number of commits for each root. The commits of roots that no longer exist are deleted
+//! first, then the oldest.
 //!
-//! How many bytes there are is counted in a file that every process adds to, so that a
-//! commit does not have to look at every file that is kept.
+//! The total size is in a file to which every process adds, so that a commit does not have to
+//! measure every stored file.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -20,29 +20,31 @@ use super::lock::{self, LockOutcome};
 use super::log::{LogEntry, read_entries, rewrite};
 use super::options::HistoryLimits;
 
-/// At most this many commits of one root are kept, whatever their size: the log is read as
-/// a whole.
+/// At most this many commits of one root are kept, whatever their size, because the log is always
+/// read as a whole.
 const MAX_COMMITS: usize = 10_000;
 
-/// A file that belongs to no commit may be one that is being written.
+/// A file that belongs to no commit is deleted only at this age: a younger one may belong to a commit
+/// that is just being written.
 const LEFT_OVER_AGE: Duration = Duration::from_secs(600);
 
 const DAY_MILLIS: u64 = 24 * 3600 * 1000;
 
-/// Adds to the total size of all histories, which is kept next to `folder`, and returns it.
-/// `u64::MAX`, or a missing total, has all files measured again.
+/// Adds to the total size of all histories and returns it. The total is in a file next to `folder`. If
+/// it is missing, or `added` is `u64::MAX`, all files are measured again.
 pub(super) fn add_to_total(folder: &Path, added: u64) -> io::Result<u64> {
     let Some(histories_folder) = folder.parent() else { return Ok(0) };
     let file = open_count(histories_folder)?;
-    let known = read_count(&file)?.filter(|_| added != u64::MAX);
-    let sum = match known {
-        Some(known) => known.saturating_add(added),
+    let recorded = read_count(&file)?.filter(|_| added != u64::MAX);
+    let total = match recorded {
+        Some(recorded) => recorded.saturating_add(added),
         None => measure(histories_folder),
     };
-    write_count(&file, sum)?;
-    Ok(sum)
+    write_count(&file, total)?;
+    Ok(total)
 }
 
+/// Opens and locks the file with the total size.
 fn open_count(histories_folder: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt as _;
     let mut options = fs::OpenOptions::new();
@@ -52,18 +54,19 @@ fn open_count(histories_folder: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+/// The total size; `None` if the file does not hold one.
 fn read_count(mut file: &File) -> io::Result<Option<u64>> {
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;
     Ok(<[u8; 8]>::try_from(bytes).ok().map(u64::from_le_bytes))
 }
 
-fn write_count(file: &File, sum: u64) -> io::Result<()> {
-    file.write_all_at(&sum.to_le_bytes(), 0)?;
+fn write_count(file: &File, total: u64) -> io::Result<()> {
+    file.write_all_at(&total.to_le_bytes(), 0)?;
     file.set_len(8)
 }
 
-/// The bytes of every file below.
+/// The total size of all files below a folder, in bytes.
 fn measure(folder: &Path) -> u64 {
     let Ok(entries) = fs::read_dir(folder) else { return 0 };
     let bytes = |entry: fs::DirEntry| match entry.metadata() {
@@ -74,21 +77,35 @@ fn measure(folder: &Path) -> u64 {
     entries.flatten().map(bytes).sum()
 }
 
-/// One root's history, locked.
+/// The history of one root, locked.
 struct LockedHistory {
     folder: PathBuf,
-    is_gone: bool,
+    /// Whether the root no longer exists.
+    is_root_gone: bool,
+    /// Whether it is the history of the commit that has called [`prune`].
     is_ours: bool,
     entries: Vec<LogEntry>,
-    /// The files in it that hold versions and answers, with their sizes.
+    /// The files with versions and answers, with their sizes.
     files: HashMap<PathBuf, u64>,
-    /// From which entry on it is kept.
+    /// The index of the first entry that is kept.
     first_kept: usize,
     _lock: Option<File>,
 }
 
-/// Deletes what exceeds the limits from all histories in the folder of `ours`, including `ours`,
-/// whose lock the caller holds. A history that another process is writing to is skipped this time.
+/// Where a commit comes in the order in which commits are kept: those of existing roots first, and
+/// of these the newest.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct KeepOrder {
+    is_root_gone: bool,
+    newest_first: Reverse<u64>,
+    /// The index of its history.
+    history: usize,
+    /// Its place in its history, counted from the newest commit, which is 1.
+    from_newest: usize,
+}
+
+/// Deletes the commits that exceed the limits from all histories in the parent folder of `ours`,
+/// including `ours`, whose lock the caller holds. Skips a history that another process is writing.
 pub(super) fn prune(ours: &Path, limits: HistoryLimits) -> io::Result<()> {
     let Some(histories_folder) = ours.parent() else { return Ok(()) };
     let mut histories: Vec<LockedHistory> = fs::read_dir(histories_folder)?
@@ -96,89 +113,99 @@ pub(super) fn prune(ours: &Path, limits: HistoryLimits) -> io::Result<()> {
         .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
         .filter_map(|entry| LockedHistory::open(entry.path(), ours))
         .collect();
-    // Newest first, those of roots that are there before the others.
-    let mut order: Vec<(bool, Reverse<u64>, usize, usize)> = Vec::new();
-    for (at, one) in histories.iter().enumerate() {
+    let mut order: Vec<KeepOrder> = Vec::new();
+    for (index, history) in histories.iter().enumerate() {
         let mut latest = 0;
-        for (number, entry) in one.entries.iter().enumerate() {
-            // A later commit is never older, whatever the clock said.
+        for (number, entry) in history.entries.iter().enumerate() {
+            // A later commit counts as at least as new, even if the clock was set back.
             latest = latest.max(entry.unix_millis);
-            order.push((one.is_gone, Reverse(latest), at, one.entries.len() - number));
+            order.push(KeepOrder {
+                is_root_gone: history.is_root_gone,
+                newest_first: Reverse(latest),
+                history: index,
+                from_newest: history.entries.len() - number,
+            });
         }
     }
     order.sort_unstable();
     // A little less than allowed, so that the next commit does not have to prune again.
     let max_bytes = limits.bytes - limits.bytes / 8;
-    let mut size = 0_u64;
+    let mut kept_bytes = 0_u64;
     let mut kept_files: Vec<HashSet<PathBuf>> = vec![HashSet::new(); histories.len()];
-    let mut is_closed = vec![false; histories.len()];
+    // Of each history, whether the remaining commits are all deleted.
+    let mut is_full = vec![false; histories.len()];
+    // Of each history, today and the days of the commits that were looked at.
     let mut days: Vec<HashSet<u64>> =
         vec![HashSet::from([now_millis() / DAY_MILLIS]); histories.len()];
-    for (_, _, at, back) in order {
-        let one = &mut histories[at];
-        let number = one.entries.len() - back;
-        let is_newest = back == 1;
-        if is_closed[at] {
+    for KeepOrder { history: index, from_newest, .. } in order {
+        if is_full[index] {
             continue;
         }
-        let files = one.files_below(&one.entries[number]);
+        let history = &mut histories[index];
+        let number = history.entries.len() - from_newest;
+        let is_newest = from_newest == 1;
+        let files = history.files_of(&history.entries[number]);
         let new_files: Vec<PathBuf> =
-            files.into_iter().filter(|file| !kept_files[at].contains(file)).collect();
-        let new_bytes: u64 = new_files.iter().filter_map(|file| one.files.get(file)).sum();
-        let over = size.saturating_add(new_bytes) > max_bytes
-            || back > MAX_COMMITS
-            || is_too_old(one.entries[number].unix_millis, &mut days[at], limits.age);
-        if over && !(is_newest && one.is_ours) {
-            is_closed[at] = true;
-            // The newest commit of a root stays in the log, for its number.
-            one.first_kept = if is_newest && !one.is_gone { number } else { number + 1 };
+            files.into_iter().filter(|file| !kept_files[index].contains(file)).collect();
+        let new_bytes: u64 = new_files.iter().filter_map(|file| history.files.get(file)).sum();
+        let exceeds_limits = kept_bytes.saturating_add(new_bytes) > max_bytes
+            || from_newest > MAX_COMMITS
+            || is_too_old(history.entries[number].unix_millis, &mut days[index], limits.age);
+        if exceeds_limits && !(is_newest && history.is_ours) {
+            is_full[index] = true;
+            // The newest commit of an existing root stays in the log, because the next revision
+            // number follows from it.
+            let keeps_entry = is_newest && !history.is_root_gone;
+            history.first_kept = if keeps_entry { number } else { number + 1 };
             continue;
         }
-        size += new_bytes;
-        kept_files[at].extend(new_files);
-        one.first_kept = number;
+        kept_bytes += new_bytes;
+        kept_files[index].extend(new_files);
+        history.first_kept = number;
     }
-    for (one, kept_files) in histories.iter().zip(&kept_files) {
-        one.remove_rest(kept_files)?;
+    for (history, kept_files) in histories.iter().zip(&kept_files) {
+        history.remove_unkept(kept_files)?;
     }
     drop(histories);
     write_count(&open_count(histories_folder)?, measure(histories_folder))
 }
 
-/// Whether a commit is over the age, by the clock and by the `days` on which later ones
-/// were made.
-fn is_too_old(made_at: u64, days: &mut HashSet<u64>, age: Duration) -> bool {
-    let age = millis_of(age);
-    let since = days.len() as u64 - u64::from(days.contains(&(made_at / DAY_MILLIS)));
-    days.insert(made_at / DAY_MILLIS);
-    made_at < now_millis().saturating_sub(age) && since >= age / DAY_MILLIS
+/// Whether a commit is older than `max_age`, both by the clock and by the number of days with later
+/// commits. `days` has these days; the day of this commit is added.
+fn is_too_old(commit_millis: u64, days: &mut HashSet<u64>, max_age: Duration) -> bool {
+    let max_age = millis_of(max_age);
+    let day = commit_millis / DAY_MILLIS;
+    let later_days = days.len() as u64 - u64::from(days.contains(&day));
+    days.insert(day);
+    commit_millis < now_millis().saturating_sub(max_age) && later_days >= max_age / DAY_MILLIS
 }
 
 impl LockedHistory {
+    /// Locks and reads a history; `None` if another process holds its lock or it cannot be read.
     fn open(folder: PathBuf, ours: &Path) -> Option<Self> {
         let is_ours = folder == ours;
-        let mut held = None;
+        let mut lock_file = None;
         if !is_ours {
             let file = open_in(&folder, "lock").ok()?;
             if !matches!(lock::try_lock(&file), Ok(LockOutcome::Acquired)) {
                 return None;
             }
-            held = Some(file);
+            lock_file = Some(file);
         }
         let root = fs::read(folder.join("root")).ok().map(OsString::from_vec);
-        let is_gone = !is_ours && root.is_none_or(|root| !Path::new(&root).is_dir());
+        let is_root_gone = !is_ours && root.is_none_or(|root| !Path::new(&root).is_dir());
         let entries = read_entries(&folder).ok()?;
-        let files = ["blobs", "answers"].iter().flat_map(|name| {
-            let below = fs::read_dir(folder.join(name)).into_iter().flatten().flatten();
-            below.filter_map(|file| Some((file.path(), file.metadata().ok()?.len())))
-        });
-        let files = files.collect();
+        let subfolders = ["blobs", "answers"].iter();
+        let files = subfolders
+            .flat_map(|name| fs::read_dir(folder.join(name)).into_iter().flatten().flatten())
+            .filter_map(|file| Some((file.path(), file.metadata().ok()?.len())))
+            .collect();
         let first_kept = entries.len();
-        Some(Self { folder, is_gone, is_ours, entries, files, first_kept, _lock: held })
+        Some(Self { folder, is_root_gone, is_ours, entries, files, first_kept, _lock: lock_file })
     }
 
-    /// The files that this commit needs.
-    fn files_below(&self, entry: &LogEntry) -> Vec<PathBuf> {
+    /// The files with the versions and the answer of a commit.
+    fn files_of(&self, entry: &LogEntry) -> Vec<PathBuf> {
         let before = entry.files.iter().filter_map(|file| file.before.as_ref());
         let after = entry.files.iter().filter_map(|file| file.after);
         let versions = before.map(|version| version.sha256).chain(after);
@@ -190,23 +217,24 @@ impl LockedHistory {
         files
     }
 
-    fn remove_rest(&self, kept_files: &HashSet<PathBuf>) -> io::Result<()> {
-        if self.is_gone && self.first_kept >= self.entries.len() {
+    /// Removes the entries before `first_kept` from the log, and the files that are not kept.
+    fn remove_unkept(&self, kept_files: &HashSet<PathBuf>) -> io::Result<()> {
+        if self.is_root_gone && self.first_kept >= self.entries.len() {
             return fs::remove_dir_all(&self.folder);
         }
         if self.first_kept > 0 && self.first_kept <= self.entries.len() {
             rewrite(&self.folder, &self.entries[self.first_kept..])?;
         }
-        let known: HashSet<PathBuf> =
-            self.entries.iter().flat_map(|entry| self.files_below(entry)).collect();
+        let files_of_commits: HashSet<PathBuf> =
+            self.entries.iter().flat_map(|entry| self.files_of(entry)).collect();
         for file in self.files.keys().filter(|file| !kept_files.contains(*file)) {
             let is_left_over = || {
-                let written = fs::metadata(file).and_then(|meta| meta.modified()).ok();
-                written.is_none_or(|time| {
+                let modified = fs::metadata(file).and_then(|meta| meta.modified()).ok();
+                modified.is_none_or(|time| {
                     millis(time).abs_diff(millis(SystemTime::now())) > millis_of(LEFT_OVER_AGE)
                 })
             };
-            if known.contains(file) || is_left_over() {
+            if files_of_commits.contains(file) || is_left_over() {
                 let _ = fs::remove_file(file);
             }
         }
@@ -214,6 +242,7 @@ impl LockedHistory {
     }
 }
 
+/// A duration in milliseconds.
 fn millis_of(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

@@ -1,4 +1,4 @@
-//! The refusals of the disk store: what happened, where, and what to do next.
+//! The refusals of the disk store. Each says what happened, where, and what to do next.
 
 use std::io;
 use std::path::Path;
@@ -13,6 +13,7 @@ fn errno(error: &io::Error) -> Option<Errno> {
     error.raw_os_error().map(Errno::from_raw_os_error)
 }
 
+/// Whether the error has one of these error numbers.
 pub(super) fn has_errno(error: &io::Error, any_of: &[Errno]) -> bool {
     errno(error).is_some_and(|errno| any_of.contains(&errno))
 }
@@ -35,16 +36,16 @@ pub(super) fn conflict(path: &WorkPath, why: &str) -> Refusal {
         .hint("Nothing was written. Send the same call again.")
 }
 
-pub(super) fn too_large(path: &WorkPath, size: u64, most: u64) -> Refusal {
+pub(super) fn too_large(path: &WorkPath, size: u64, max_bytes: u64) -> Refusal {
     Refusal::new(
         EditCode::TooLarge,
-        format!("`{path}` has {size} bytes; files over {most} bytes are not edited"),
+        format!("`{path}` has {size} bytes; files over {max_bytes} bytes are not edited"),
     )
     .at(path.as_str())
     .hint("Edit it with a stream editor, or split the file.")
 }
 
-/// A path that cannot be followed to a place below the root.
+/// The refusal of a path that cannot be resolved to a file below the root.
 pub(super) fn not_reachable(path: &WorkPath, error: &io::Error) -> Refusal {
     let invalid = |why: &str, hint: &str| {
         Refusal::new(EditCode::InvalidPath, format!("`{path}` {why}")).at(path.as_str()).hint(hint)
@@ -56,11 +57,11 @@ pub(super) fn not_reachable(path: &WorkPath, error: &io::Error) -> Refusal {
             "Give a path below the root, or start restitch with a root that contains the target.",
         ),
         Some(Errno::LOOP) => invalid(
-            "runs in a circle of symbolic links",
+            "leads through a loop of symbolic links",
             "Correct the links, or give the path of the file itself.",
         ),
         Some(Errno::NOTDIR) => invalid(
-            "goes through a file as if it were a folder",
+            "uses a file as if it were a folder",
             "Check the path: search for a part of it.",
         ),
         Some(Errno::ISDIR) => invalid("is a folder, not a file", "Give the path of a file in it."),
@@ -71,7 +72,7 @@ pub(super) fn not_reachable(path: &WorkPath, error: &io::Error) -> Refusal {
     }
 }
 
-/// A root that is no longer where it was opened.
+/// The refusal of any call once the path of the root no longer leads to the folder that was opened.
 pub(super) fn root_lost(root: &Path, error: &io::Error) -> Refusal {
     let root = root.display();
     let why = match errno(error) {
@@ -80,7 +81,7 @@ pub(super) fn root_lost(root: &Path, error: &io::Error) -> Refusal {
         _ => format!("cannot be reached: {error}"),
     };
     Refusal::new(EditCode::InvalidPath, format!("the root {root} {why}; nothing was done"))
-        .hint("Put the folder back, or start restitch again with the root that is meant.")
+        .hint("Put the folder back, or start restitch again with the right root.")
 }
 
 pub(super) fn not_read(path: &WorkPath, error: &io::Error) -> Refusal {
@@ -107,7 +108,8 @@ pub(super) fn not_a_file(path: &WorkPath, why: OpenError) -> Refusal {
     }
 }
 
-/// A write that failed before it had any effect on the file.
+/// The refusal after a write that failed and left the file as it was. `doing` names the step that
+/// failed.
 pub(super) fn not_written(path: &WorkPath, doing: &str, error: &io::Error) -> Refusal {
     let hint = match errno(error) {
         Some(Errno::NOSPC) => "The disk is full. Free some space, then send the same call again.",
@@ -137,13 +139,14 @@ pub(super) fn read_only(path: &WorkPath) -> Refusal {
         .hint("If the user wants it changed, its owner must make it writable first (chmod u+w).")
 }
 
+/// The refusal of a protected path; `real` is the path with its links resolved.
 pub(super) fn blocked(path: &WorkPath, real: &str, why: &str) -> Refusal {
-    let what = if real == path.as_str() {
+    let message = if real == path.as_str() {
         format!("`{path}` is protected: {why}")
     } else {
         format!("`{path}` (which resolves to `{real}`) is protected: {why}")
     };
-    Refusal::new(EditCode::Blocked, what).at(path.as_str()).hint(format!(
+    Refusal::new(EditCode::Blocked, message).at(path.as_str()).hint(format!(
         "Do not work around this. Tell the user; they can allow it with --allow-protected {}",
         quote_name(real)
     ))

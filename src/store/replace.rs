@@ -1,9 +1,9 @@
 //! Puts a new file under a name in one step, and rolls that back.
 //!
 //! The new content goes to a fresh file beside the target, complete and synced. Where the
-//! system can, the two files then swap names: a reader sees the old file or the new one,
-//! and what was really displaced can be looked at. If it is not what the edit was made
-//! for, a program without locks has saved in that very moment; its version is kept.
+//! system can, the two files then exchange names: a reader sees the old file or the new one,
+//! and the displaced file can be checked. If it is not the version that the edit was made for,
+//! a program without locks saved at that very moment; its version is kept.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -39,10 +39,10 @@ impl Drop for TempFile {
     }
 }
 
-/// Why there is no temp file.
+/// Why the temp file could not be written.
 #[derive(Debug)]
 pub(super) enum TempFileError {
-    /// The copy would not be the same file to others; says what differs.
+    /// The new file cannot have all metadata of the old one; names what is missing.
     MetadataLost(String),
     /// The write failed.
     Io(io::Error),
@@ -55,8 +55,8 @@ impl From<io::Error> for TempFileError {
 }
 
 impl TempFile {
-    /// Writes `bytes` to a fresh file beside `target`, with `metadata` if it replaces one.
-    /// Holds the file's lock, so that a writer who finds it under its final name waits.
+    /// Writes `bytes` to a new file beside `target`, with the `metadata` of the file that it replaces.
+    /// Locks the new file, so that another writer who opens it by its final name waits.
     pub(super) fn write(
         target: &Target,
         bytes: &[u8],
@@ -79,7 +79,7 @@ impl TempFile {
         self.file.sync_all()
     }
 
-    /// Gives the new file the name `target` that must be free.
+    /// Renames the new file to `target`, a name that must be free.
     pub(super) fn create_at(mut self, target: &Target) -> Result<File, (Self, io::Error)> {
         let moved = match rename_no_replace(&self.folder, &self.name, &target.name) {
             Err(error) if refusals::has_errno(&error, UNSUPPORTED_RENAME) => {
@@ -107,7 +107,7 @@ impl TempFile {
         }
     }
 
-    /// Takes the place of the file there, whose bytes are then gone.
+    /// Renames the new file over the file at `target`, whose bytes are lost.
     pub(super) fn replace_at(mut self, target: &Target) -> Result<File, (Self, io::Error)> {
         let replaced = rustix::fs::renameat(&*self.folder, &self.name, &*self.folder, &target.name);
         match replaced {
@@ -121,10 +121,10 @@ impl TempFile {
     }
 }
 
-/// Errors that mean: this system or file system cannot exchange names.
+/// The errors of a system or file system that cannot exchange names or rename without replacing.
 pub(super) const UNSUPPORTED_RENAME: &[Errno] = &[Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP];
 
-/// The file that was displaced by an exchange. It keeps its temp name until
+/// The old file after an exchange of names. It keeps its temp name until
 /// [`Displaced::discard`], so that the exchange can still be rolled back.
 #[derive(Debug)]
 pub(super) struct Displaced {
@@ -134,7 +134,7 @@ pub(super) struct Displaced {
 }
 
 impl Displaced {
-    /// The bytes that were displaced.
+    /// The bytes of the displaced file.
     pub(super) fn bytes(&self) -> io::Result<Vec<u8>> {
         let mut file = self.new.folder.open(&self.name, rustix::fs::OFlags::RDONLY)?;
         let mut bytes = Vec::new();
@@ -142,13 +142,13 @@ impl Displaced {
         Ok(bytes)
     }
 
-    /// Whether the displaced file has no writer left; waits for that a little.
+    /// Whether no process has the displaced file open for writing; waits a little for that.
     pub(super) fn has_no_writers(&self) -> bool {
         let file = self.new.folder.open(&self.name, rustix::fs::OFlags::RDONLY);
         file.is_ok_and(|file| lease::wait_for_writers(&file))
     }
 
-    /// Whether what was displaced is exactly this.
+    /// Whether the displaced file has exactly these bytes.
     pub(super) fn has_content(&self, bytes: &[u8]) -> io::Result<bool> {
         has_content(&self.new.folder.open(&self.name, rustix::fs::OFlags::RDONLY)?, bytes)
     }
@@ -160,7 +160,7 @@ impl Displaced {
     /// Moves the displaced file to `path`, where only its owner can read it.
     pub(super) fn move_to(self, path: &Path) -> Result<(), (Self, io::Error)> {
         let folder = &*self.new.folder;
-        // With a second name it is also another program's file.
+        // With a second hard link, the file is still in use under another name.
         match folder.stat(&self.name) {
             Ok(stat) if stat.st_nlink == 1 => {}
             Ok(_) => return Err((self, Errno::MLINK.into())),
@@ -176,31 +176,31 @@ impl Displaced {
         self.new.folder.unlink(&self.name)
     }
 
-    /// Gives the displaced file a name that people see; returns it.
+    /// Renames the displaced file to a visible name beside the target; returns that name.
     pub(super) fn keep(self) -> io::Result<OsString> {
-        let mut kept = self.target.name.clone();
-        kept.push(format!(".restitch-kept-{:08x}", super::lock::random() >> 32));
-        rename_no_replace(&self.new.folder, &self.name, &kept)?;
-        Ok(kept)
+        let mut visible_name = self.target.name.clone();
+        visible_name.push(format!(".restitch-kept-{:08x}", super::lock::random() >> 32));
+        rename_no_replace(&self.new.folder, &self.name, &visible_name)?;
+        Ok(visible_name)
     }
 
-    /// Swaps back. What comes out must be `ours`; else another program saved meanwhile, and its
-    /// version then stays beside under the temp name and is reported.
-    pub(super) fn roll_back(self, ours: &[u8]) -> io::Result<()> {
+    /// Exchanges the names again. If the new file no longer has the bytes `written`, another program
+    /// has saved it meanwhile: the file is then kept beside the target, and the error names it.
+    pub(super) fn roll_back(self, written: &[u8]) -> io::Result<()> {
         exchange(&self.new.folder, &self.name, &self.target.name)?;
-        if self.has_content(ours)? {
+        if self.has_content(written)? {
             return self.new.folder.unlink(&self.name);
         }
-        let kept = self.keep()?;
+        let kept_name = self.keep()?;
         Err(io::Error::other(format!(
             "another program saved it meanwhile; that version is now `{}`",
-            kept.to_string_lossy()
+            kept_name.to_string_lossy()
         )))
     }
 }
 
-/// Moves the file at `target` to a temp name, to remove it.
-pub(super) fn set_aside(target: &Target) -> io::Result<MovedAside> {
+/// Renames the file at `target` to a temp name, as the first step of its removal.
+pub(super) fn move_aside(target: &Target) -> io::Result<MovedAside> {
     let name = temp_files::temp_name();
     match rename_no_replace(&target.folder, &target.name, &name) {
         Err(error) if refusals::has_errno(&error, UNSUPPORTED_RENAME) => {
@@ -219,7 +219,7 @@ pub(super) struct MovedAside {
 }
 
 impl MovedAside {
-    /// Whether what was moved is exactly this.
+    /// Whether the moved file has exactly these bytes.
     pub(super) fn has_content(&self, bytes: &[u8]) -> io::Result<bool> {
         has_content(&self.target.folder.open(&self.name, rustix::fs::OFlags::RDONLY)?, bytes)
     }
@@ -239,6 +239,7 @@ impl MovedAside {
     }
 }
 
+/// Adds the hard link `to` to the file `from` in the same folder.
 fn link(folder: &Folder, from: &OsStr, to: &OsStr) -> io::Result<()> {
     Ok(rustix::fs::linkat(folder, from, folder, to, AtFlags::empty())?)
 }
@@ -250,9 +251,9 @@ fn rename_no_replace(folder: &Folder, from: &OsStr, to: &OsStr) -> io::Result<()
 }
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
-fn exchange(folder: &Folder, one: &OsStr, other: &OsStr) -> io::Result<()> {
+fn exchange(folder: &Folder, first: &OsStr, second: &OsStr) -> io::Result<()> {
     let flags = rustix::fs::RenameFlags::EXCHANGE;
-    Ok(rustix::fs::renameat_with(folder, one, folder, other, flags)?)
+    Ok(rustix::fs::renameat_with(folder, first, folder, second, flags)?)
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
@@ -261,7 +262,7 @@ fn rename_no_replace(_folder: &Folder, _from: &OsStr, _to: &OsStr) -> io::Result
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-fn exchange(_folder: &Folder, _one: &OsStr, _other: &OsStr) -> io::Result<()> {
+fn exchange(_folder: &Folder, _first: &OsStr, _second: &OsStr) -> io::Result<()> {
     Err(Errno::NOSYS.into())
 }
 
@@ -280,7 +281,7 @@ pub(super) fn read_all(mut file: &File, max_bytes: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// All bytes of an open file; those of `known` without a copy if they are the same.
+/// All bytes of an open file. If they equal those of `known`, shares them instead of reading again.
 pub(super) fn read_reusing(
     file: &File,
     known: Option<&Snapshot>,
@@ -299,14 +300,14 @@ pub(super) fn has_content(mut file: &File, bytes: &[u8]) -> io::Result<bool> {
         return Ok(false);
     }
     let mut buffer = vec![0; bytes.len().clamp(1, 1 << 18)];
-    let mut rest = bytes;
+    let mut remaining = bytes;
     loop {
         match file.read(&mut buffer) {
-            Ok(0) => return Ok(rest.is_empty()),
-            Ok(count) if count > rest.len() || buffer[..count] != rest[..count] => {
+            Ok(0) => return Ok(remaining.is_empty()),
+            Ok(count) if count > remaining.len() || buffer[..count] != remaining[..count] => {
                 return Ok(false);
             }
-            Ok(count) => rest = &rest[count..],
+            Ok(count) => remaining = &remaining[count..],
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }

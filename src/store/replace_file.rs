@@ -1,10 +1,10 @@
-//! A fresh file takes the place of an old one, in one step.
+//! Moves a new file over an old one in one step.
 
 use std::io;
 use std::path::Path;
 
-/// Puts `fresh` where `real` is. What is not content stays the old file's: on Windows its
-/// access rights, attributes, creation time and streams.
+/// Moves the file `fresh` to the path `real`. The access rights, attributes, creation time and
+/// streams of the old file at `real` stay.
 #[cfg(windows)]
 pub(super) fn replace(fresh: &Path, real: &Path) -> io::Result<()> {
     use winsafe::co::REPLACEFILE;
@@ -17,7 +17,7 @@ pub(super) fn replace(fresh: &Path, real: &Path) -> io::Result<()> {
         .map_err(|code| io::Error::from_raw_os_error(code.raw().cast_signed()))
 }
 
-/// Puts `fresh` where `real` is, with the permissions that stood there.
+/// Moves the file `fresh` to the path `real`, with the permissions of the old file there.
 #[cfg(not(windows))]
 pub(super) fn replace(fresh: &Path, real: &Path) -> io::Result<()> {
     if let Ok(meta) = std::fs::metadata(real) {

@@ -1,4 +1,4 @@
-//! Reverts one change of a file that has changed since. Pure.
+//! Reverts one change of a file that has changed since. Works on bytes, without the disk.
 //!
 //! The change's own lines are followed through every later version. While they are
 //! untouched, the old lines can be put back where they are now; the first version that
@@ -11,7 +11,7 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use crate::edit::{EditCode, Refusal, WorkPath};
 
-/// Versions of one file through which lines are followed.
+/// Lines are followed through at most this many versions of a file.
 pub(super) const MAX_VERSIONS: usize = 12;
 
 /// What made a version of a file: a revision, or a program that is not restitch.
@@ -26,11 +26,11 @@ impl VersionSource {
     pub(super) fn conflict(self, revision: u64, path: &WorkPath) -> Refusal {
         let (why, hint) = match self {
             Self::Revision(later) => (
-                format!("revision {later} changed the same place later"),
+                format!("revision {later} has changed the same lines since"),
                 format!("Undo revision {later} first, or take the change back with an edit."),
             ),
             Self::External => (
-                "another program has changed the same place since".to_owned(),
+                "another program has changed the same lines since".to_owned(),
                 "Read the file, and take the change back with an edit.".to_owned(),
             ),
         };
@@ -43,16 +43,16 @@ impl VersionSource {
     }
 }
 
-/// Which revisions are undone, and by which. Takes each commit that went through, newest
-/// first, with the revision that it undoes.
+/// Maps each undone revision to the revision that undid it. `commits` are the finished commits,
+/// newest first, each with the revision that it undoes.
 pub(super) fn undone_by(commits: impl Iterator<Item = (u64, Option<u64>)>) -> HashMap<u64, u64> {
     let mut undone_by = HashMap::new();
     for (revision, undoes) in commits {
         // An undo that was itself undone does not count.
-        if let Some(of) = undoes
+        if let Some(undone) = undoes
             && !undone_by.contains_key(&revision)
         {
-            undone_by.insert(of, revision);
+            undone_by.insert(undone, revision);
         }
     }
     undone_by
@@ -65,39 +65,39 @@ pub(super) struct LaterVersion<S> {
     pub(super) source: S,
 }
 
-/// The newest version without the change from `before` to `after`, or what made the version that
-/// conflicts.
-/// `later` are all versions since, oldest first; the last is the file as it is.
+/// The current file without the change from `before` to `after`. The error is the source of the
+/// first later version that changed the same lines.
+///
+/// `later` has all versions since `after`, oldest first; the last one is the current file.
 pub(super) fn revert_change<S: Clone>(
     before: &[u8],
     after: &[u8],
     later: &[LaterVersion<S>],
 ) -> Result<Vec<u8>, S> {
-    let old = lines(before);
-    let mut at = lines(after);
-    // (the lines the change put there, the lines it took away)
-    let mut hunks: Vec<(Range<usize>, Range<usize>)> =
-        changed_ranges(&old, &at).into_iter().map(|(old, new)| (new, old)).collect();
+    let old_lines = lines(before);
+    let mut current_lines = lines(after);
+    // Each hunk: the range of the old lines, and the range of the lines that replaced them.
+    let mut hunks = changed_ranges(&old_lines, &current_lines);
     for version in later {
-        let next = lines(&version.bytes);
-        let changes = changed_ranges(&at, &next);
-        for (here, _) in &mut hunks {
-            *here = shifted(here, &changes).ok_or_else(|| version.source.clone())?;
+        let next_lines = lines(&version.bytes);
+        let changes = changed_ranges(&current_lines, &next_lines);
+        for (_, replacement) in &mut hunks {
+            *replacement = shifted(replacement, &changes).ok_or_else(|| version.source.clone())?;
         }
-        at = next;
+        current_lines = next_lines;
     }
-    let mut out = Vec::new();
-    let mut from = 0;
-    for (here, removed) in hunks {
-        out.extend(at[from..here.start].concat());
-        out.extend(old[removed].concat());
-        from = here.end;
+    let mut reverted = Vec::new();
+    let mut copied_to = 0;
+    for (old, replacement) in hunks {
+        reverted.extend(current_lines[copied_to..replacement.start].concat());
+        reverted.extend(old_lines[old].concat());
+        copied_to = replacement.end;
     }
-    out.extend(at[from..].concat());
-    Ok(out)
+    reverted.extend(current_lines[copied_to..].concat());
+    Ok(reverted)
 }
 
-/// Where lines are after the changes; `None` if one of them touches the lines.
+/// The range of the same lines after the changes; `None` if a change touches them.
 fn shifted(lines: &Range<usize>, changes: &[(Range<usize>, Range<usize>)]) -> Option<Range<usize>> {
     let mut shift = 0_isize;
     for (old, new) in changes {
@@ -116,6 +116,7 @@ fn lines(bytes: &[u8]) -> Vec<&[u8]> {
     bytes.split_inclusive(|byte| *byte == b'\n').collect()
 }
 
+/// For each difference, its range of lines in `old` and in `new`.
 fn changed_ranges(old: &[&[u8]], new: &[&[u8]]) -> Vec<(Range<usize>, Range<usize>)> {
     capture_diff_slices(Algorithm::Myers, old, new)
         .iter()
@@ -128,7 +129,7 @@ fn changed_ranges(old: &[&[u8]], new: &[&[u8]]) -> Vec<(Range<usize>, Range<usiz
 mod tests {
     use super::*;
 
-    fn take(before: &str, after: &str, later: &[&str]) -> Result<String, usize> {
+    fn revert(before: &str, after: &str, later: &[&str]) -> Result<String, usize> {
         let later: Vec<_> = later
             .iter()
             .enumerate()
@@ -139,31 +140,31 @@ mod tests {
     }
 
     #[test]
-    fn a_change_comes_out_from_under_later_ones() {
+    fn a_change_is_reverted_below_later_ones() {
         let (before, after) = ("a\nb\nc\nd\n", "a\nB\nc\nd\n");
-        assert_eq!(take(before, after, &[]).as_deref(), Ok(before));
-        assert_eq!(take(before, after, &["x\na\nB\nc\nd\n"]).as_deref(), Ok("x\na\nb\nc\nd\n"));
-        assert_eq!(take(before, after, &["a\nB\nc\nD\n"]).as_deref(), Ok("a\nb\nc\nD\n"));
+        assert_eq!(revert(before, after, &[]).as_deref(), Ok(before));
+        assert_eq!(revert(before, after, &["x\na\nB\nc\nd\n"]).as_deref(), Ok("x\na\nb\nc\nd\n"));
+        assert_eq!(revert(before, after, &["a\nB\nc\nD\n"]).as_deref(), Ok("a\nb\nc\nD\n"));
         let twice = ["0\na\nB\nc\nd\n", "0\na\nB\nd\n"];
-        assert_eq!(take(before, after, &twice).as_deref(), Ok("0\na\nb\nd\n"));
+        assert_eq!(revert(before, after, &twice).as_deref(), Ok("0\na\nb\nd\n"));
     }
 
     #[test]
     fn the_first_version_that_touched_it_is_named() {
         let (before, after) = ("a\nb\nc\n", "a\nB\nc\n");
-        assert_eq!(take(before, after, &["a\nB\nC\n", "a\nX\nC\n", "a\nX\nY\n"]), Err(1));
+        assert_eq!(revert(before, after, &["a\nB\nC\n", "a\nX\nC\n", "a\nX\nY\n"]), Err(1));
         assert_eq!(
-            take("a\nb\nc\n", "a\nc\n", &["a\nnew\nc\n"]),
+            revert("a\nb\nc\n", "a\nc\n", &["a\nnew\nc\n"]),
             Err(0),
             "inserted where it deleted"
         );
-        assert_eq!(take("a\nc\n", "a\nb\nc\n", &["c\n"]), Err(0));
+        assert_eq!(revert("a\nc\n", "a\nb\nc\n", &["c\n"]), Err(0));
     }
 
     #[test]
-    fn insertions_and_missing_final_newlines_come_out_exactly() {
-        assert_eq!(take("a\nc", "a\nb\nc", &["a\nb\nc!"]).as_deref(), Ok("a\nc!"));
-        assert_eq!(take("", "a\n", &["a\n"]).as_deref(), Ok(""));
-        assert_eq!(take("a\r\nb", "a\r\nB\n", &["x\na\r\nB\n"]).as_deref(), Ok("x\na\r\nb"));
+    fn insertions_and_missing_final_newlines_are_reverted_exactly() {
+        assert_eq!(revert("a\nc", "a\nb\nc", &["a\nb\nc!"]).as_deref(), Ok("a\nc!"));
+        assert_eq!(revert("", "a\n", &["a\n"]).as_deref(), Ok(""));
+        assert_eq!(revert("a\r\nb", "a\r\nB\n", &["x\na\r\nB\n"]).as_deref(), Ok("x\na\r\nb"));
     }
 }

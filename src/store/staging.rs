@@ -19,7 +19,7 @@ use crate::port::{
 };
 use crate::text::Snapshot;
 
-/// The layer.
+/// A store that keeps edits in memory until [`StagingStore::commit_staged`].
 pub struct StagingStore {
     inner: Arc<dyn FileStore>,
     staged: Mutex<Staged>,
@@ -37,26 +37,26 @@ struct Staged {
     revision: u64,
 }
 
-/// A staged file: what the inner store has, and what it shall have; `None` for no file.
+/// A staged file: its content in the inner store and its staged content; `None` for no file.
 #[derive(Debug)]
 struct StagedContent {
     base: Option<Vec<u8>>,
-    now: Option<Vec<u8>>,
+    content: Option<Vec<u8>>,
 }
 
-/// One staged file, for showing.
+/// A staged file, as shown to the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StagedFile {
     /// The file.
     pub path: WorkPath,
-    /// Its content below; `None` when there is none.
+    /// Its content in the inner store; `None` if the file does not exist there.
     pub before: Option<Vec<u8>>,
     /// Its staged content; `None` when it is staged for removal.
     pub after: Option<Vec<u8>>,
 }
 
 impl StagingStore {
-    /// An empty layer.
+    /// A staging store over `inner`, with nothing staged.
     pub fn over(inner: Arc<dyn FileStore>) -> Self {
         Self { inner, staged: Mutex::default() }
     }
@@ -64,12 +64,12 @@ impl StagingStore {
     /// The files that are staged and differ from the inner store.
     pub async fn staged(&self) -> Vec<StagedFile> {
         let staged = self.staged.lock().await;
-        let changed = staged.files.iter().filter(|(_, file)| file.base != file.now);
+        let changed = staged.files.iter().filter(|(_, file)| file.base != file.content);
         changed
             .map(|(path, file)| StagedFile {
                 path: path.clone(),
                 before: file.base.clone(),
-                after: file.now.clone(),
+                after: file.content.clone(),
             })
             .collect()
     }
@@ -79,7 +79,7 @@ impl StagingStore {
         self.staged().await.iter().map(diff).collect()
     }
 
-    /// Forgets everything that is staged and says how many files that were.
+    /// Drops everything that is staged and returns how many files had staged changes.
     pub async fn discard(&self) -> usize {
         let count = self.staged().await.len();
         self.staged.lock().await.files.clear();
@@ -91,7 +91,7 @@ impl StagingStore {
         let mut staged = self.staged.lock().await;
         let mut batch = Vec::new();
         for (path, file) in &staged.files {
-            if file.base == file.now {
+            if file.base == file.content {
                 continue;
             }
             let before = match &file.base {
@@ -101,12 +101,12 @@ impl StagingStore {
                 })?),
                 None => None,
             };
-            let after = match &file.now {
+            let after = match &file.content {
                 Some(bytes) => After::Content(bytes.as_slice().into()),
                 None => After::Removed,
             };
-            let why = Explanation::plain(Rung::Staged);
-            batch.push(VerifiedEdit::restore(path.clone(), before, after, why));
+            let explanation = Explanation::plain(Rung::Staged);
+            batch.push(VerifiedEdit::restore(path.clone(), before, after, explanation));
         }
         if batch.is_empty() {
             return Ok(Vec::new());
@@ -116,44 +116,48 @@ impl StagingStore {
         Ok(committed)
     }
 
+    /// The staged content of a file, or else its content in the inner store.
     async fn read(&self, staged: &Staged, path: &WorkPath) -> Result<Vec<u8>, Refusal> {
         match staged.files.get(path) {
-            Some(StagedContent { now: Some(bytes), .. }) => Ok(bytes.clone()),
-            Some(StagedContent { now: None, .. }) => Err(super::memory::not_found(path)),
+            Some(StagedContent { content: Some(bytes), .. }) => Ok(bytes.clone()),
+            Some(StagedContent { content: None, .. }) => Err(super::memory::not_found(path)),
             None => self.inner.load(path).await,
         }
     }
 
+    /// Stages the edits; stages none of them if one is refused.
     async fn stage(&self, batch: Vec<VerifiedEdit>) -> Result<Vec<Committed>, Refusal> {
         let mut staged = self.staged.lock().await;
         let mut files = BTreeMap::new();
         for edit in &batch {
             match self.read(&staged, edit.path()).await {
-                Ok(bytes) => drop(files.insert(edit.path().clone(), bytes)),
+                Ok(bytes) => {
+                    files.insert(edit.path().clone(), bytes);
+                }
                 Err(refusal) if refusal.code == EditCode::FileNotFound => {}
                 Err(refusal) => return Err(refusal),
             }
         }
         let batch: Vec<VerifiedEdit> =
             batch.into_iter().map(|edit| rebase_edit(edit, &files)).collect::<Result<_, _>>()?;
-        let mut out = Vec::new();
+        let mut committed = Vec::new();
         for edit in batch {
             let base = files.get(edit.path()).cloned();
             let file = staged
                 .files
                 .entry(edit.path().clone())
-                .or_insert(StagedContent { base, now: None });
+                .or_insert(StagedContent { base, content: None });
             let method = match (edit.after(), edit.before()) {
                 (After::Removed, _) => WriteMethod::Removed,
                 (After::Content(_), None) => WriteMethod::Created,
                 (After::Content(_), Some(_)) => WriteMethod::Replaced,
             };
-            file.now = match edit.after() {
+            file.content = match edit.after() {
                 After::Content(bytes) => Some(bytes.to_vec()),
                 After::Removed => None,
             };
             staged.revision += 1;
-            out.push(Committed {
+            committed.push(Committed {
                 edit,
                 revision: staged.revision,
                 durability: Durability::Staged,
@@ -164,23 +168,24 @@ impl StagingStore {
                 ],
             });
         }
-        Ok(out)
+        Ok(committed)
     }
 }
 
+/// The staged change of one file as a unified diff.
 fn diff(file: &StagedFile) -> String {
-    let text = |side: &Option<Vec<u8>>| {
-        let decoded = side.as_ref().and_then(|bytes| Snapshot::decode(bytes.clone()).ok());
+    let text = |version: &Option<Vec<u8>>| {
+        let decoded = version.as_ref().and_then(|bytes| Snapshot::decode(bytes.clone()).ok());
         decoded.map_or(String::new(), |snapshot| snapshot.text().to_owned())
     };
-    let name = |side: &Option<Vec<u8>>, letter: char| match side {
-        Some(_) => format!("{letter}/{}", file.path),
+    let header = |version: &Option<Vec<u8>>, prefix: char| match version {
+        Some(_) => format!("{prefix}/{}", file.path),
         None => "/dev/null".to_owned(),
     };
     let (old, new) = (text(&file.before), text(&file.after));
     similar::TextDiff::from_lines(old.as_str(), new.as_str())
         .unified_diff()
-        .header(&name(&file.before, 'a'), &name(&file.after, 'b'))
+        .header(&header(&file.before, 'a'), &header(&file.after, 'b'))
         .to_string()
 }
 
@@ -273,7 +278,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn edits_pile_up_and_are_committed_together() {
+    async fn edits_are_staged_and_committed_together() {
         let (inner, engine, staging) = stores();
         edit(&engine, "a", "one", "uno").await.expect("edit");
         edit(&engine, "a", "uno", "un").await.expect("sees the staged file");
@@ -288,7 +293,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_change_below_refuses_the_whole_commit() {
+    async fn a_change_in_the_inner_store_refuses_the_whole_commit() {
         let (inner, engine, staging) = stores();
         edit(&engine, "a", "one", "uno").await.expect("edit");
         edit(&engine, "b", "two", "due").await.expect("edit");

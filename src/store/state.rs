@@ -1,15 +1,15 @@
-//! The folder for what must outlive a process: the history and the journals. Only its
-//! owner can look into them.
+//! The folder for data that outlives a process: the history and the journals. Only its owner can
+//! read them.
 //!
-//! A folder that was there before is used as it is or not at all: its mode is its owner's
-//! choice, and what else is in it may be meant for others.
+//! The mode of a folder that already exists is never changed, because its owner chose it and other
+//! files in it may be meant for other users. If the mode is not safe, the folder is refused.
 
 use std::fs;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
-/// The folder in it that has the histories.
+/// The name of the subfolder with the histories.
 pub(super) const HISTORY: &str = "history";
 
 /// A state folder that can be used.
@@ -19,22 +19,22 @@ pub(super) struct StateFolder {
 }
 
 impl StateFolder {
-    /// Opens the folder, and makes it if need be. One that is shared with others is refused.
+    /// Opens the folder, or creates it. A folder that other users can access is refused.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let refused = |why: &str| Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
-        make_private(path)?;
+        create_private(path)?;
         let meta = fs::metadata(path)?;
         if meta.uid() != rustix::process::geteuid().as_raw() {
             return refused("it belongs to another user");
         }
         if meta.mode() & 0o022 != 0 {
             return refused(
-                "others can write to it; chmod 700 it, or name a folder that is not there yet",
+                "other users can write to it; run `chmod 700` on it, or choose a folder that does not exist yet",
             );
         }
         if meta.mode() & 0o055 != 0 && !is_empty(path)? && !path.join(HISTORY).is_dir() {
             return refused(
-                "others can access it and it has other files; chmod 700 it, or name a folder that does not exist yet",
+                "other users can access it and it has other files; run `chmod 700` on it, or choose a folder that does not exist yet",
             );
         }
         Ok(Self { path: path.canonicalize()? })
@@ -44,10 +44,10 @@ impl StateFolder {
         &self.path
     }
 
-    /// A folder in it, writable.
+    /// The subfolder `name`, created if it is missing; an error if it is not writable.
     pub(super) fn folder(&self, name: &str) -> io::Result<PathBuf> {
         let path = self.path.join(name);
-        make_private(&path)?;
+        create_private(&path)?;
         rustix::fs::access(&path, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK)?;
         Ok(path)
     }
@@ -57,6 +57,7 @@ fn is_empty(path: &Path) -> io::Result<bool> {
     Ok(fs::read_dir(path)?.next().is_none())
 }
 
-fn make_private(path: &Path) -> io::Result<()> {
+/// Creates a folder that only its owner can access, unless it exists.
+fn create_private(path: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
 }

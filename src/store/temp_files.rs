@@ -1,8 +1,8 @@
 //! Temporary files: their names, and the cleanup of those that a dead process left behind.
 //!
-//! A temp file is reclaimed only if all of this holds: its name has our form, it is a
-//! regular file of ours with one name, its process is dead, its lock is free (a
-//! process in another container looks dead, its lock does not), and it is a minute old.
+//! A temp file is removed only if all of this holds: its name has our form, it is a regular file
+//! of this user without further hard links, its process is dead, its lock is free (a process in
+//! another container looks dead, but its lock is still held), and it is at least a minute old.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::MetadataExt as _;
@@ -23,7 +23,7 @@ pub(super) fn temp_name() -> OsString {
     format!("{PREFIX}{}-{:016x}{SUFFIX}", std::process::id(), lock::random()).into()
 }
 
-/// The process in a name of our form.
+/// The process id in the name of a temp file; `None` for any other name.
 fn process_of(name: &OsStr) -> Option<i32> {
     let (pid, random) =
         name.to_str()?.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?.split_once('-')?;
@@ -37,8 +37,8 @@ fn is_dead(pid: i32) -> bool {
         .is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH))
 }
 
-/// Removes what dead processes left in `folder`; returns how many. Trouble is no reason
-/// to fail an edit, so it is only logged.
+/// Removes the temp files that dead processes left in `folder`; returns how many. Errors are only
+/// logged, because they are no reason to fail an edit.
 pub(super) fn reclaim_all(folder: &Folder) -> usize {
     let names = match folder.names() {
         Ok(names) => names,
@@ -50,6 +50,7 @@ pub(super) fn reclaim_all(folder: &Folder) -> usize {
     names.into_iter().filter(|name| reclaim(folder, name)).count()
 }
 
+/// Removes one temp file if its process is dead; returns whether it did.
 fn reclaim(folder: &Folder, name: &OsStr) -> bool {
     if !process_of(name).is_some_and(is_dead) {
         return false;
@@ -61,13 +62,15 @@ fn reclaim(folder: &Folder, name: &OsStr) -> bool {
     let Ok(file) = folder.open(name, OFlags::RDONLY) else { return false };
     let Ok(meta) = file.metadata() else { return false };
     let age = meta.modified().ok().and_then(|time| SystemTime::now().duration_since(time).ok());
-    let ours = meta.uid() == rustix::process::geteuid().as_raw()
+    let is_ours = meta.uid() == rustix::process::geteuid().as_raw()
         && meta.nlink() == 1
         && FileId::of(&file).ok() == Some(FileId::of_stat(&seen));
-    let idle =
+    let is_unlocked =
         matches!(lock::try_lock(&file), Ok(LockOutcome::Acquired | LockOutcome::Unsupported));
-    let reclaimed =
-        ours && idle && age.is_some_and(|age| age >= MIN_AGE) && folder.unlink(name).is_ok();
+    let reclaimed = is_ours
+        && is_unlocked
+        && age.is_some_and(|age| age >= MIN_AGE)
+        && folder.unlink(name).is_ok();
     if reclaimed {
         tracing::info!(name = %name.to_string_lossy(), "removed a temp file of a dead process");
     }

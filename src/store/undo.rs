@@ -1,5 +1,5 @@
-//! What the store does with its history: undo, the log, repeated requests, and the rollback of
-//! commits that a crash left half done.
+//! What the disk store does with its history: undo, the log, repeated requests, and the rollback of
+//! commits that a crash interrupted.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -24,16 +24,19 @@ use crate::edit::{
 use crate::port::{Committed, RequestId, RequestStatus, Revision, RevisionFile, UndoMode, Undone};
 use crate::text::{ContentHash, Snapshot};
 
-/// The mark of a commit of several files that is under way.
+/// The mark of an unfinished commit of several files, locked until it is dropped.
 #[derive(Debug)]
-pub(super) struct OpenMark(u64, Option<File>);
+pub(super) struct OpenMark {
+    revision: u64,
+    file: File,
+}
 
 impl Disk {
-    /// Takes a commit back: the newest that was not undone, or the one named.
+    /// Undoes a commit: `revision`, or else the newest commit that is neither undone nor an undo.
     pub(super) fn undo(
         &self,
         revision: Option<u64>,
-        how: UndoMode,
+        mode: UndoMode,
         abandoned: &AtomicBool,
     ) -> Result<Undone, Refusal> {
         let history = self.require_history()?;
@@ -49,13 +52,13 @@ impl Disk {
                 .map(|file| self.undo_file(history, &entries, entry, file))
                 .collect::<Result<Vec<_>, _>>()?;
             let undone = |committed| Undone { revision: entry.revision, committed };
-            if how == UndoMode::DryRun {
+            if mode == UndoMode::DryRun {
                 return Ok(undone(edits.into_iter().map(dry_run).collect()));
             }
             let context = CommitContext { request: None, undoes: Some(entry.revision), abandoned };
             attempts += 1;
             match self.commit(&edits, &context) {
-                // The file changed between our look and the lock: look again.
+                // A file changed between the reading and the lock, so read it again.
                 Err(refusal) if refusal.code == EditCode::Conflict && attempts < 4 => {}
                 other => return other.map(undone),
             }
@@ -91,14 +94,15 @@ impl Disk {
 
     fn require_history(&self) -> Result<&History, Refusal> {
         self.history.as_ref().ok_or_else(|| {
-            let why = self.state_error.clone();
-            let why = why.unwrap_or_else(|| "no state folder was given".into());
-            Refusal::new(EditCode::Blocked, format!("there is no history of edits: {why}")).hint(
+            let reason = self.state_error.clone();
+            let reason = reason.unwrap_or_else(|| "no state folder was given".into());
+            Refusal::new(EditCode::Blocked, format!("there is no history of edits: {reason}")).hint(
                 "Start restitch with a state folder that can be written (RESTITCH_STATE_DIR).",
             )
         })
     }
 
+    /// The commit to undo.
     fn find_commit<'a>(
         &self,
         entries: &'a [LogEntry],
@@ -106,14 +110,14 @@ impl Disk {
     ) -> Result<&'a LogEntry, Refusal> {
         let undone_by = undone_by(entries);
         let Some(wanted) = revision else {
-            let in_effect = |entry: &&LogEntry| {
+            let can_be_undone = |entry: &&LogEntry| {
                 entry.undoes.is_none()
                     && !undone_by.contains_key(&entry.revision)
                     && (entry.done || entry.files.iter().any(|file| self.is_in_effect(file)))
             };
-            return entries.iter().rev().find(in_effect).ok_or_else(|| {
+            return entries.iter().rev().find(can_be_undone).ok_or_else(|| {
                 Refusal::new(EditCode::NoChange, "there is nothing to undo").hint(
-                    "restitch log lists what was done; to take back an undo, give its revision.",
+                    "`restitch log` lists the revisions; to take back an undo, give its revision.",
                 )
             });
         };
@@ -122,26 +126,26 @@ impl Disk {
                 EditCode::InvalidArguments,
                 format!("there is no revision {wanted} in the history of this root"),
             )
-            .hint("restitch log lists the revisions that can be undone; old ones are forgotten.")
+            .hint("`restitch log` lists the revisions that can be undone; old ones are deleted.")
         })?;
         match undone_by.get(&wanted) {
-            Some(by) => Err(Refusal::new(
+            Some(undo) => Err(Refusal::new(
                 EditCode::NoChange,
-                format!("revision {wanted} was already undone by revision {by}"),
+                format!("revision {wanted} was already undone by revision {undo}"),
             )
-            .hint(format!("To bring it back, undo revision {by}."))),
+            .hint(format!("To bring it back, undo revision {undo}."))),
             None => Ok(entry),
         }
     }
 
-    /// Whether the file is as this entry would have left it.
+    /// Whether the current content of the file is the one that this log entry would have left.
     fn is_in_effect(&self, file: &LoggedFile) -> bool {
-        let now = WorkPath::parse(&file.path, self.root.path())
+        let current = WorkPath::parse(&file.path, self.root.path())
             .and_then(|path| self.current_bytes(&path));
-        now.is_ok_and(|now| now.map(|bytes| ContentHash::of(&bytes)) == file.after)
+        current.is_ok_and(|bytes| bytes.map(|bytes| ContentHash::of(&bytes)) == file.after)
     }
 
-    /// The bytes of a file; `None` when there is none.
+    /// The current bytes of a file; `None` if there is no such file.
     fn current_bytes(&self, path: &WorkPath) -> Result<Option<Vec<u8>>, Refusal> {
         let target = match self.root.resolve(path.as_path()) {
             Ok(target) => target,
@@ -157,6 +161,8 @@ impl Disk {
         }
     }
 
+    /// The edit that undoes one file of a commit. If the file has changed since, only the lines of the
+    /// commit are reverted.
     fn undo_file(
         &self,
         history: &History,
@@ -168,12 +174,12 @@ impl Disk {
         let lost = |error: io::Error| {
             Refusal::new(
                 EditCode::ReadError,
-                format!("revision {} cannot be undone: the kept bytes of `{path}` cannot be read ({error})", entry.revision),
+                format!("revision {} cannot be undone: the stored bytes of `{path}` cannot be read ({error})", entry.revision),
             )
             .at(path.as_str())
         };
         self.check_resolves_to_itself(&path, entry)?;
-        let now = self.current_bytes(&path)?;
+        let current = self.current_bytes(&path)?;
         let later: Vec<(&LogEntry, &LoggedFile)> = entries
             .iter()
             .filter(|later| later.revision > entry.revision)
@@ -183,21 +189,23 @@ impl Disk {
             })
             .collect();
         let explanation = Explanation::plain(Rung::Undo);
-        let first_later = || {
-            later
-                .first()
-                .map_or(VersionSource::External, |(e, _)| VersionSource::Revision(e.revision))
+        let conflict = || {
+            let source = match later.first() {
+                Some((entry, _)) => VersionSource::Revision(entry.revision),
+                None => VersionSource::External,
+            };
+            source.conflict(entry.revision, &path)
         };
         let restored = |before: Option<Snapshot>, after: After| {
             VerifiedEdit::restore(path.clone(), before, after, explanation.clone())
         };
-        let is_as_left = now.as_deref().map(ContentHash::of) == file.after;
-        match (&file.before, now) {
-            (None, Some(now)) if is_as_left => {
-                let edit = restored(Some(Snapshot::decode_lossy(now)), After::Removed);
+        let is_unchanged = current.as_deref().map(ContentHash::of) == file.after;
+        match (&file.before, current) {
+            (None, Some(current)) if is_unchanged => {
+                let edit = restored(Some(Snapshot::decode_lossy(current)), After::Removed);
                 Ok(CommitEdit { edit, metadata: None, folders: file.created_folders.clone() })
             }
-            (Some(before), None) if is_as_left => {
+            (Some(before), None) if is_unchanged => {
                 let bytes = history.bytes(before.sha256, None).map_err(lost)?;
                 let edit = restored(None, After::Content(bytes.into()));
                 Ok(CommitEdit {
@@ -206,29 +214,30 @@ impl Disk {
                     folders: Vec::new(),
                 })
             }
-            (Some(before), Some(now)) if is_as_left => {
-                let bytes = history.bytes(before.sha256, Some(&now)).map_err(lost)?;
-                Ok(restored(Some(Snapshot::decode_lossy(now)), After::Content(bytes.into())).into())
+            (Some(before), Some(current)) if is_unchanged => {
+                let bytes = history.bytes(before.sha256, Some(&current)).map_err(lost)?;
+                Ok(restored(Some(Snapshot::decode_lossy(current)), After::Content(bytes.into()))
+                    .into())
             }
-            (Some(before), Some(now)) => {
+            (Some(before), Some(current)) => {
                 let Some(after) = file.after else {
-                    return Err(first_later().conflict(entry.revision, &path));
+                    return Err(conflict());
                 };
-                let old = history.bytes(before.sha256, Some(&now)).map_err(lost)?;
-                let new = history.bytes(after, Some(&now)).map_err(lost)?;
-                let versions = self
-                    .versions_since(history, after, &later, &now)
-                    .ok_or_else(|| first_later().conflict(entry.revision, &path))?;
+                let old = history.bytes(before.sha256, Some(&current)).map_err(lost)?;
+                let new = history.bytes(after, Some(&current)).map_err(lost)?;
+                let versions =
+                    self.versions_since(history, after, &later, &current).ok_or_else(conflict)?;
                 let bytes = revert_change(&old, &new, &versions)
-                    .map_err(|maker| maker.conflict(entry.revision, &path))?;
-                Ok(restored(Some(Snapshot::decode_lossy(now)), After::Content(bytes.into())).into())
+                    .map_err(|source| source.conflict(entry.revision, &path))?;
+                Ok(restored(Some(Snapshot::decode_lossy(current)), After::Content(bytes.into()))
+                    .into())
             }
-            _ => Err(first_later().conflict(entry.revision, &path)),
+            _ => Err(conflict()),
         }
     }
 
-    /// The history names files by their own place. A link that came into the way since leads
-    /// to a file that the commit never touched.
+    /// Refuses a path that now leads through a link: it leads to a file that the commit never touched,
+    /// because the history names files by their paths without links.
     fn check_resolves_to_itself(&self, path: &WorkPath, entry: &LogEntry) -> Result<(), Refusal> {
         let Ok(target) = self.root.resolve(path.as_path()) else { return Ok(()) };
         let Some(real) = target.real.to_str().filter(|real| *real != path.as_str()) else {
@@ -240,38 +249,41 @@ impl Disk {
             format!("revision {revision} of `{path}` cannot be undone: its path now leads through a link to `{real}`, a different file"),
         )
         .at(path.as_str())
-        .hint("Put the file back where it was, or edit the file that is there now."))
+        .hint("Move the file back to its old path, or edit the file that is there now."))
     }
 
-    /// Every version after `from`, oldest first; `None` when the file was removed between.
+    /// Every version after `from`, oldest first, with what wrote it. `None` if the file was removed in
+    /// between or a version cannot be read.
     fn versions_since(
         &self,
         history: &History,
         from: ContentHash,
         later: &[(&LogEntry, &LoggedFile)],
-        now: &[u8],
+        current: &[u8],
     ) -> Option<Vec<LaterVersion<VersionSource>>> {
-        let mut at = from;
+        let mut latest = from;
         let mut versions = Vec::new();
         for (entry, file) in later {
             let (before, after) = (file.before.as_ref()?.sha256, file.after?);
-            if before != at {
+            if before != latest {
                 versions.push(LaterVersion {
-                    bytes: history.bytes(before, Some(now)).ok()?,
+                    bytes: history.bytes(before, Some(current)).ok()?,
                     source: VersionSource::External,
                 });
             }
             let source = VersionSource::Revision(entry.revision);
-            versions.push(LaterVersion { bytes: history.bytes(after, Some(now)).ok()?, source });
-            at = after;
+            versions
+                .push(LaterVersion { bytes: history.bytes(after, Some(current)).ok()?, source });
+            latest = after;
         }
-        if ContentHash::of(now) != at {
-            versions.push(LaterVersion { bytes: now.to_vec(), source: VersionSource::External });
+        if ContentHash::of(current) != latest {
+            versions
+                .push(LaterVersion { bytes: current.to_vec(), source: VersionSource::External });
         }
         Some(versions)
     }
 
-    /// The commit that was made for a request id.
+    /// The newest commit with this request id, if it took effect.
     pub(super) fn commit_of_request(&self, request: &RequestId) -> Option<LogEntry> {
         let entries = self.history.as_ref()?.entries().ok()?;
         entries.into_iter().rev().find(|entry| {
@@ -280,7 +292,7 @@ impl Disk {
         })
     }
 
-    /// What is known of a request: by its answer, or by its commit where that is lost.
+    /// What is known of a request, from its stored answer or else from its commit.
     pub(super) fn recall(&self, request: &RequestId) -> Result<RequestStatus, Refusal> {
         let Some(history) = &self.history else { return Ok(RequestStatus::Unknown) };
         match history.recall(request) {
@@ -298,9 +310,12 @@ impl Disk {
         })
     }
 
-    /// Versions of a file in the history, oldest first: from the one named on, or the last few.
+    /// Versions of a file from the history, oldest first: the version whose hash starts with `from` and
+    /// the last versions after it, or only the last versions if `from` is `None`.
     pub(super) fn recorded_versions(&self, path: &WorkPath, from: Option<&str>) -> Vec<Vec<u8>> {
-        let (Some(history), Ok(now)) = (&self.history, self.read(path)) else { return Vec::new() };
+        let (Some(history), Ok(current)) = (&self.history, self.read(path)) else {
+            return Vec::new();
+        };
         let real = self.root.resolve(path.as_path()).ok();
         let real = real.and_then(|target| target.real.to_str().map(str::to_owned));
         let name = real.unwrap_or_else(|| path.as_str().to_owned());
@@ -318,16 +333,16 @@ impl Disk {
         let first = match from.map(|id| id.trim().to_ascii_lowercase()) {
             Some(id) if id.len() < 8 => return Vec::new(),
             Some(id) => match versions.iter().rposition(|hash| hash.to_string().starts_with(&id)) {
-                Some(at) => at,
+                Some(index) => index,
                 None => return Vec::new(),
             },
             None => versions.len().saturating_sub(MAX_VERSIONS),
         };
-        // The first is the one that was asked for; of those behind it, the last few tell most.
-        let behind = versions.len().saturating_sub(MAX_VERSIONS).max(first + 1);
-        let wanted =
-            versions[first..].first().into_iter().chain(versions.get(behind..).unwrap_or_default());
-        wanted.filter_map(|hash| history.bytes(*hash, Some(&now)).ok()).collect()
+        // The first version was asked for; of the versions after it, the last ones are most useful.
+        let last_few = versions.len().saturating_sub(MAX_VERSIONS).max(first + 1);
+        let first_version = versions.get(first).into_iter();
+        let wanted = first_version.chain(versions.get(last_few..).unwrap_or_default());
+        wanted.filter_map(|hash| history.bytes(*hash, Some(&current)).ok()).collect()
     }
 
     /// The newest commit of a file.
@@ -336,7 +351,7 @@ impl Disk {
         entries.into_iter().rev().find(|entry| entry.files.iter().any(|file| file.path == path))
     }
 
-    /// The answer of a commit that happened before.
+    /// The result of an earlier commit, as if it had just been made.
     pub(super) fn recorded_result(&self, entry: &LogEntry) -> Result<Vec<Committed>, Refusal> {
         let history = self.require_history()?;
         entry
@@ -344,9 +359,9 @@ impl Disk {
             .iter()
             .map(|file| {
                 let path = WorkPath::parse(&file.path, self.root.path())?;
-                let now = self.current_bytes(&path).ok().flatten();
+                let current = self.current_bytes(&path).ok().flatten();
                 let read = |hash| {
-                    history.bytes(hash, now.as_deref()).map_err(|error| history_not_read(&error))
+                    history.bytes(hash, current.as_deref()).map_err(|error| history_not_read(&error))
                 };
                 let before = match &file.before {
                     Some(version) => Some(Snapshot::decode_lossy(read(version.sha256)?)),
@@ -370,7 +385,7 @@ impl Disk {
                     },
                     method,
                     warnings: vec![format!(
-                        "this very change was already committed as revision {}; nothing was written again",
+                        "the same change was already committed as revision {}; nothing was written again",
                         entry.revision
                     )],
                 })
@@ -378,11 +393,11 @@ impl Disk {
             .collect()
     }
 
-    /// Marks a commit of several files, so that the next process takes it back after a crash.
+    /// Marks a commit of several files as unfinished, so that it is rolled back after a crash.
     pub(super) fn mark_open(&self, files: usize, revision: u64) -> Option<OpenMark> {
         let history = self.history.as_ref().filter(|_| files > 1)?;
         match history.mark_open(revision) {
-            Ok(file) => Some(OpenMark(revision, Some(file))),
+            Ok(file) => Some(OpenMark { revision, file }),
             Err(error) => {
                 tracing::debug!(%error, "cannot mark a commit of several files");
                 None
@@ -390,9 +405,11 @@ impl Disk {
         }
     }
 
+    /// Removes the mark of a commit that is finished or rolled back.
     pub(super) fn release_mark(&self, mark: Option<OpenMark>) {
-        if let (Some(history), Some(OpenMark(revision, file))) = (&self.history, mark) {
+        if let (Some(history), Some(OpenMark { revision, file })) = (&self.history, mark) {
             history.unmark(revision);
+            // The lock is released only once the mark is gone.
             drop(file);
         }
     }
@@ -406,8 +423,8 @@ impl Disk {
                 continue;
             }
             if let Err(refusal) = self.roll_back_commit(history, revision) {
-                tracing::warn!(%refusal, revision, "cannot take back an interrupted commit");
-                // Kept for people, out of the way of every later start.
+                tracing::warn!(%refusal, revision, "cannot roll back an interrupted commit");
+                // Renamed so that later starts ignore it and a person can inspect it.
                 let _ = fs::rename(&path, path.with_extension("kept"));
                 continue;
             }
@@ -415,13 +432,15 @@ impl Disk {
         }
     }
 
+    /// Restores the files that an unfinished commit has written, and records that it failed.
     fn roll_back_commit(&self, history: &History, revision: u64) -> Result<(), Refusal> {
         let entries = history.entries().map_err(|error| history_not_read(&error))?;
-        let Some(entry) = entries.iter().find(|e| e.revision == revision && !e.done) else {
+        let is_unfinished = |entry: &&LogEntry| entry.revision == revision && !entry.done;
+        let Some(entry) = entries.iter().find(is_unfinished) else {
             return Ok(());
         };
-        let touched = entry.files.iter().filter(|file| self.is_in_effect(file));
-        let edits = touched
+        let written = entry.files.iter().filter(|file| self.is_in_effect(file));
+        let edits = written
             .map(|file| self.undo_file(history, &entries, entry, file))
             .collect::<Result<Vec<_>, _>>()?;
         if !edits.is_empty() {
@@ -430,23 +449,24 @@ impl Disk {
                 &edits,
                 &CommitContext { request: None, undoes: Some(revision), abandoned: &abandoned },
             )?;
-            tracing::warn!(revision, "took back a commit of several files that was interrupted");
+            tracing::warn!(revision, "rolled back a commit of several files that was interrupted");
         }
         history.record_failed(revision).map_err(|error| history_not_read(&error))
     }
 }
 
-fn dry_run(order: CommitEdit) -> Committed {
-    let method = match (order.edit.base(), order.edit.after()) {
+/// The result of an undo that was only tried.
+fn dry_run(planned: CommitEdit) -> Committed {
+    let method = match (planned.edit.base(), planned.edit.after()) {
         (_, After::Removed) => WriteMethod::Removed,
         (None, _) => WriteMethod::Created,
         _ => WriteMethod::Replaced,
     };
-    let (edit, durability) = (order.edit, Durability::DryRun);
+    let (edit, durability) = (planned.edit, Durability::DryRun);
     Committed { edit, revision: 0, durability, method, warnings: Vec::new() }
 }
 
-/// Which revisions are undone, and by which.
+/// Maps each undone revision to the revision that undid it.
 fn undone_by(entries: &[LogEntry]) -> HashMap<u64, u64> {
     let done = entries.iter().rev().filter(|entry| entry.done);
     revert::undone_by(done.map(|entry| (entry.revision, entry.undoes)))

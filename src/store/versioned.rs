@@ -1,6 +1,6 @@
-//! A store over files of the caller's own. What they lack is made here: edits are decided
-//! again where a file changed meanwhile, a commit of several files is all or nothing as far
-//! as their writes allow, and commits can be undone while the store lives.
+//! A store over the caller's own files, which can only be loaded and written one by one. This
+//! module adds the rest: it matches an edit again if the file has changed, it restores the files
+//! of a commit if one of its writes fails, and it can undo commits for as long as the store lives.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -17,10 +17,10 @@ use crate::port::{
 };
 use crate::text::{ContentHash, Snapshot};
 
-/// How often an edit is decided again on a file that others write to.
+/// How often an edit is matched again because another program has changed the file.
 const MAX_ATTEMPTS: usize = 16;
 
-/// Older commits are forgotten beyond this many bytes of content.
+/// The oldest commits are forgotten once the history holds more bytes of content than this.
 const MAX_HISTORY_BYTES: usize = 64 << 20;
 
 /// A [`FileStore`] over [`VersionedFiles`].
@@ -45,7 +45,7 @@ struct Commit {
     files: Vec<FileChange>,
 }
 
-/// A file of a commit: what was there and what is; `None` for no file.
+/// A file of a commit: its content before and after; `None` if there is no file.
 #[derive(Debug, Clone)]
 struct FileChange {
     path: WorkPath,
@@ -60,7 +60,7 @@ impl FileChange {
 }
 
 impl<F: VersionedFiles> VersionedStore<F> {
-    /// The files.
+    /// The files that this store was built on.
     #[cfg(any(not(unix), test))]
     pub(super) fn files(&self) -> &F {
         &self.files
@@ -81,9 +81,7 @@ impl<F: VersionedFiles> VersionedStore<F> {
         self.files.load(path.as_str()).await.map_err(|why| {
             Refusal::new(EditCode::ReadError, format!("`{path}` cannot be read: {why}"))
                 .at(path.as_str())
-                .hint(
-                    "This is a fault of the custom store, not of the call. Try again, or tell the user.",
-                )
+                .hint("Send the same call again. If that fails too, tell the user.")
         })
     }
 
@@ -96,23 +94,21 @@ impl<F: VersionedFiles> VersionedStore<F> {
         self.files.store_if(path.as_str(), bytes, version).await.map_err(|why| {
             Refusal::new(EditCode::WriteError, format!("`{path}` cannot be written: {why}"))
                 .at(path.as_str())
-                .hint(
-                    "This is a fault of the custom store, not of the call. Try again, or tell the user.",
-                )
+                .hint("Send the same call again. If that fails too, tell the user.")
         })
     }
 
-    /// Writes one edit, decided again on each newer version that it meets.
+    /// Writes one edit; matches it again whenever the file has changed.
     async fn write(&self, mut edit: VerifiedEdit) -> Result<(VerifiedEdit, FileChange), Refusal> {
         let path = edit.path().clone();
         for _ in 0..MAX_ATTEMPTS {
-            let now = self.load_file(&path).await?;
-            edit = rebase_edit(edit, now.as_ref().map(|file| file.bytes.as_slice()))?;
+            let current = self.load_file(&path).await?;
+            edit = rebase_edit(edit, current.as_ref().map(|file| file.bytes.as_slice()))?;
             let after = match edit.after() {
                 After::Content(content) => Some(content.to_vec()),
                 After::Removed => None,
             };
-            let (before, version) = match now {
+            let (before, version) = match current {
                 Some(LoadedFile { bytes, version }) => (Some(bytes), Some(version)),
                 None => (None, None),
             };
@@ -128,52 +124,54 @@ impl<F: VersionedFiles> VersionedStore<F> {
         .hint("Nothing was written. Send the same call again."))
     }
 
-    /// Puts back what a commit has written before it failed; names what could not be.
-    async fn roll_back(&self, written: &[FileChange], mut cause: Refusal) -> Refusal {
+    /// Restores the files that a failed commit has written. Adds to `refusal` the names of the files
+    /// that cannot be restored.
+    async fn roll_back(&self, written: &[FileChange], mut refusal: Refusal) -> Refusal {
         let mut failed = Vec::new();
         for change in written.iter().rev() {
-            if !self.put_back(change).await {
+            if !self.restore(change).await {
                 failed.push(change.path.to_string());
             }
         }
         if !failed.is_empty() {
-            cause.message.push_str(&format!(
-                "; files that were written before that and could not be put back: {}",
+            refusal.message.push_str(&format!(
+                "; files that were already written and could not be restored: {}",
                 failed.join(", ")
             ));
         }
-        cause
+        refusal
     }
 
-    /// Writes the old content back, unless the file has changed since; `false` if that failed.
-    async fn put_back(&self, change: &FileChange) -> bool {
-        let Ok(now) = self.load_file(&change.path).await else { return false };
-        if now.as_ref().map(|file| &file.bytes) != change.after.as_ref() {
+    /// Writes the old content back unless the file has changed since; returns whether it did.
+    async fn restore(&self, change: &FileChange) -> bool {
+        let Ok(current) = self.load_file(&change.path).await else { return false };
+        if current.as_ref().map(|file| &file.bytes) != change.after.as_ref() {
             return false;
         }
-        let version = now.map(|file| file.version);
+        let version = current.map(|file| file.version);
         matches!(
             self.put(&change.path, change.before.clone(), version).await,
             Ok(StoreOutcome::Written)
         )
     }
 
+    /// Writes the edits in order. If one fails, restores those already written.
     async fn write_all(
         &self,
         batch: Vec<VerifiedEdit>,
     ) -> Result<Vec<(VerifiedEdit, FileChange)>, Refusal> {
-        let mut done: Vec<(VerifiedEdit, FileChange)> = Vec::new();
+        let mut written: Vec<(VerifiedEdit, FileChange)> = Vec::new();
         for edit in batch {
             match self.write(edit).await {
-                Ok(written) => done.push(written),
+                Ok(edit_and_change) => written.push(edit_and_change),
                 Err(refusal) => {
-                    let written: Vec<FileChange> =
-                        done.into_iter().map(|(_, change)| change).collect();
-                    return Err(self.roll_back(&written, refusal).await);
+                    let changes: Vec<FileChange> =
+                        written.into_iter().map(|(_, change)| change).collect();
+                    return Err(self.roll_back(&changes, refusal).await);
                 }
             }
         }
-        Ok(done)
+        Ok(written)
     }
 
     /// Adds a commit to the history and returns its number.
@@ -211,20 +209,20 @@ impl<F: VersionedFiles> VersionedStore<F> {
         revision
     }
 
-    /// The commit to undo: the one named, or the last one that was not undone.
+    /// The commit to undo: `revision`, or else the last commit that is neither undone nor an undo.
     fn find_commit(&self, revision: Option<u64>) -> Result<(u64, Vec<FileChange>), Refusal> {
         let history = self.history();
-        let in_effect = |commit: &&Commit| {
+        let can_be_undone = |commit: &&Commit| {
             commit.entry.undone_by.is_none()
                 && (revision.is_some() || commit.entry.undoes.is_none())
         };
-        let named =
+        let is_wanted =
             |commit: &&Commit| revision.is_none_or(|wanted| commit.entry.revision == wanted);
-        let commit = history.commits.iter().rev().filter(in_effect).find(named);
+        let commit = history.commits.iter().rev().filter(can_be_undone).find(is_wanted);
         commit.map(|commit| (commit.entry.revision, commit.files.clone())).ok_or_else(|| {
             let message = match revision {
-                Some(revision) => format!("revision {revision} is not known, or undone already"),
-                None => "there is nothing to undo: no edits were made, or all of them were undone"
+                Some(revision) => format!("revision {revision} is unknown or already undone"),
+                None => "there is nothing to undo: no edits were made, or all of them are undone"
                     .to_owned(),
             };
             Refusal::new(EditCode::NoChange, message)
@@ -232,15 +230,15 @@ impl<F: VersionedFiles> VersionedStore<F> {
         })
     }
 
-    async fn undo_commit(&self, revision: Option<u64>, how: UndoMode) -> Result<Undone, Refusal> {
+    async fn undo_commit(&self, revision: Option<u64>, mode: UndoMode) -> Result<Undone, Refusal> {
         let (revision, files) = self.find_commit(revision)?;
         let mut batch = Vec::new();
         for change in files.iter().rev() {
-            let now = self.load_file(&change.path).await?.map(|file| file.bytes);
-            if now != change.after {
+            let current = self.load_file(&change.path).await?.map(|file| file.bytes);
+            if current != change.after {
                 return Err(Refusal::new(
                     EditCode::Conflict,
-                    format!("`{}` changed since revision {revision}", change.path),
+                    format!("`{}` has changed since revision {revision}", change.path),
                 )
                 .at(change.path.as_str())
                 .hint("Undo the later edits first, or edit the file as it is now."));
@@ -250,25 +248,26 @@ impl<F: VersionedFiles> VersionedStore<F> {
                 None => After::Removed,
             };
             let explanation = Explanation::plain(Rung::Undo);
-            let before = now.map(Snapshot::decode_lossy);
+            let before = current.map(Snapshot::decode_lossy);
             batch.push(VerifiedEdit::restore(change.path.clone(), before, after, explanation));
         }
-        if how == UndoMode::DryRun {
+        if mode == UndoMode::DryRun {
             let committed =
                 batch.into_iter().map(|edit| into_committed(edit, 0, Durability::DryRun));
             return Ok(Undone { revision, committed: committed.collect() });
         }
         let written = self.write_all(batch).await?;
         let (edits, changes): (Vec<_>, Vec<_>) = written.into_iter().unzip();
-        let number = self.record_commit(changes, Some(revision));
+        let undo_revision = self.record_commit(changes, Some(revision));
         let committed = edits
             .into_iter()
-            .map(|edit| into_committed(edit, number, Durability::Unknown))
+            .map(|edit| into_committed(edit, undo_revision, Durability::Unknown))
             .collect();
         Ok(Undone { revision, committed })
     }
 }
 
+/// A committed edit without warnings.
 pub(super) fn into_committed(
     edit: VerifiedEdit,
     revision: u64,
@@ -282,23 +281,28 @@ pub(super) fn into_committed(
     Committed { edit, revision, durability, method, warnings: Vec::new() }
 }
 
+/// The current time in milliseconds since 1970.
 pub(super) fn millis() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The edit as it applies to what is there now.
-pub(super) fn rebase_edit(edit: VerifiedEdit, now: Option<&[u8]>) -> Result<VerifiedEdit, Refusal> {
+/// The edit for the current bytes of its file (`None` if there is no file): unchanged if it was
+/// made for them, else matched again.
+pub(super) fn rebase_edit(
+    edit: VerifiedEdit,
+    current: Option<&[u8]>,
+) -> Result<VerifiedEdit, Refusal> {
     let conflict = || {
-        Refusal::new(EditCode::Conflict, format!("`{}` changed meanwhile", edit.path()))
+        Refusal::new(EditCode::Conflict, format!("`{}` has changed since it was read", edit.path()))
             .at(edit.path().as_str())
             .hint("Nothing was written. Send the same call again.")
     };
-    match (now, edit.base()) {
+    match (current, edit.base()) {
         (None, None) => Ok(edit),
         (Some(bytes), Some(base)) if ContentHash::of(bytes) == base => Ok(edit),
         (Some(_), None) => {
-            Err(Refusal::new(EditCode::CreateExisting, format!("`{}` exists by now", edit.path()))
+            Err(Refusal::new(EditCode::CreateExisting, format!("`{}` exists already", edit.path()))
                 .at(edit.path().as_str())
                 .hint("Read the file and edit it instead of creating it."))
         }
@@ -342,8 +346,12 @@ impl<F: VersionedFiles> FileStore for VersionedStore<F> {
         })
     }
 
-    fn undo(&self, revision: Option<u64>, how: UndoMode) -> BoxFuture<'_, Result<Undone, Refusal>> {
-        Box::pin(self.undo_commit(revision, how))
+    fn undo(
+        &self,
+        revision: Option<u64>,
+        mode: UndoMode,
+    ) -> BoxFuture<'_, Result<Undone, Refusal>> {
+        Box::pin(self.undo_commit(revision, mode))
     }
 
     fn log(&self) -> BoxFuture<'_, Result<Vec<Revision>, Refusal>> {

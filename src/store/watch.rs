@@ -1,4 +1,4 @@
-//! Commits of other processes, found in the history and put into the change feed.
+//! Finds commits of other processes in the history and announces them in the change feed.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, Weak};
@@ -13,7 +13,8 @@ use crate::port::Change;
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 impl Disk {
-    /// A receiver of every commit from now on, those of other processes too, if there is a history.
+    /// A receiver of every commit from now on. If there is a history, starts a thread that announces
+    /// commits of other processes too.
     pub(super) fn subscribe(self: &Arc<Self>) -> Receiver<Change> {
         let listener = self.changes.subscribe();
         if self.history.is_some() && !self.changes.has_watcher.swap(true, Ordering::AcqRel) {
@@ -35,26 +36,26 @@ impl Disk {
                     }
                 }
             };
-            let watching = std::thread::Builder::new().name("changes".into()).spawn(watch);
-            if let Err(error) = watching {
+            let thread = std::thread::Builder::new().name("changes".into()).spawn(watch);
+            if let Err(error) = thread {
                 tracing::warn!(%error, "commits of other processes are not announced");
             }
         }
         listener
     }
 
-    /// Changes with every write to the history.
+    /// The size and time of the log, which change with every write to it.
     fn log_stamp(&self) -> Option<(u64, std::time::SystemTime)> {
         self.history.as_ref()?.log_stamp()
     }
 
-    /// Looks in the history for commits that have not been announced yet.
+    /// Announces or skips the commits in the history that were not announced yet.
     fn scan_log(&self, new_commits: NewCommits) {
         let Some(Ok(entries)) = self.history.as_ref().map(|history| history.entries()) else {
             return;
         };
         for entry in entries.into_iter().filter(|entry| entry.done) {
-            // Our own are announced before they are confirmed in the history.
+            // This process announces its own commits before it confirms them in the history.
             let is_new = self
                 .changes
                 .announced
@@ -73,9 +74,10 @@ impl Disk {
     }
 }
 
+/// What to do with commits that were not announced yet.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum NewCommits {
-    /// They were made before anyone listened.
+    /// Count them as announced, because they are older than the first listener.
     Skip,
     Announce,
 }

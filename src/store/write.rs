@@ -1,5 +1,5 @@
-//! Writes the files of a commit: chooses how, prepares what is not visible yet, writes each file,
-//! and rolls back those already written when a later one fails.
+//! Writes the files of a commit: chooses how to write each file, prepares temp files, writes each
+//! file, and rolls back those already written if a later one fails.
 
 use std::fs::File;
 use std::io;
@@ -10,15 +10,15 @@ use rustix::io::Errno;
 use super::commit::Job;
 use super::confine::{FileId, OpenError};
 use super::disk::Disk;
-use super::in_place::{self, Journal};
+use super::in_place::{self, Journal, Journals};
 use super::options::SyncMode;
 use super::refusals;
 use super::replace::{
-    Displaced, MovedAside, TempFile, TempFileError, UNSUPPORTED_RENAME, has_content, set_aside,
+    Displaced, MovedAside, TempFile, TempFileError, UNSUPPORTED_RENAME, has_content, move_aside,
 };
 use crate::edit::{After, Refusal};
 
-/// A write, prepared as far as it can be while nothing of it is visible.
+/// A write that is prepared but has not touched its file yet.
 pub(super) enum PreparedWrite {
     Create(TempFile),
     Replace(TempFile),
@@ -30,7 +30,7 @@ pub(super) enum PreparedWrite {
 pub(super) enum AppliedWrite {
     Created(File),
     Exchanged(Displaced),
-    /// Renamed over, where names cannot be exchanged.
+    /// The new file was renamed over the old one, because names cannot be exchanged.
     Replaced(File),
     InPlace {
         target: File,
@@ -40,7 +40,7 @@ pub(super) enum AppliedWrite {
 }
 
 impl Disk {
-    /// Chooses how to write, and does all of it that is not visible yet.
+    /// Chooses how to write a file, and writes the temp file if one is needed.
     pub(super) fn prepare(&self, job: &mut Job<'_>) -> Result<PreparedWrite, Refusal> {
         let path = job.edit.path().clone();
         let After::Content(after) = job.edit.after().clone() else {
@@ -106,22 +106,21 @@ impl Disk {
         }
     }
 
-    /// Writes the files. On an error rolls back those already written.
+    /// Writes the files. If one fails, rolls back those already written.
     pub(super) fn apply_writes(
         &self,
         jobs: &mut [Job<'_>],
         prepared: Vec<PreparedWrite>,
     ) -> Result<Vec<AppliedWrite>, Refusal> {
         let mut applied: Vec<AppliedWrite> = Vec::new();
-        for (n, prepared) in prepared.into_iter().enumerate() {
-            match self.apply_write(&mut jobs[n], prepared) {
+        for (index, prepared) in prepared.into_iter().enumerate() {
+            match self.apply_write(&mut jobs[index], prepared) {
                 Ok(write) => applied.push(write),
-                Err(refusal) => {
-                    let mut refusal = refusal;
-                    for (job, write) in jobs[..n].iter().zip(applied).rev() {
+                Err(mut refusal) => {
+                    for (job, write) in jobs[..index].iter().zip(applied).rev() {
                         if let Err(error) = self.roll_back(job, write) {
                             refusal.message.push_str(&format!(
-                                "; `{}` was changed before and could not be restored ({error}): take it back with undo",
+                                "; `{}` was already written and could not be restored ({error}): take it back with undo",
                                 job.edit.path()
                             ));
                         }
@@ -133,6 +132,7 @@ impl Disk {
         Ok(applied)
     }
 
+    /// Makes one prepared write visible.
     fn apply_write(
         &self,
         job: &mut Job<'_>,
@@ -164,13 +164,13 @@ impl Disk {
             },
             PreparedWrite::InPlace { target, why } => self.overwrite(job, target, &why),
             PreparedWrite::Remove => {
-                let aside = set_aside(&job.target).map_err(|error| fault(&error))?;
+                let aside = move_aside(&job.target).map_err(|error| fault(&error))?;
                 let expected = job.held.as_ref().map(|held| &held.bytes);
                 if !expected.is_some_and(|bytes| aside.has_content(bytes).unwrap_or(false)) {
-                    let back = aside.roll_back();
+                    let rolled_back = aside.roll_back();
                     let mut conflict =
                         refusals::conflict(&path, "was changed by another program at this moment");
-                    if let Err(error) = back {
+                    if let Err(error) = rolled_back {
                         conflict.message.push_str(&format!("; it could not be put back ({error})"));
                     }
                     return Err(conflict);
@@ -180,7 +180,8 @@ impl Disk {
         }
     }
 
-    /// If names cannot be exchanged, the file is checked as late as possible before the rename.
+    /// Renames the new file over the old one, after a last check that the old one is unchanged: for
+    /// systems that cannot exchange names.
     fn replace_without_exchange(
         &self,
         job: &Job<'_>,
@@ -197,6 +198,8 @@ impl Disk {
         temp.replace_at(&job.target).map(AppliedWrite::Replaced).map_err(|(_, error)| fault(error))
     }
 
+    /// Overwrites the file in place. A journal, if there is a state folder, allows a repair after a
+    /// crash.
     fn overwrite(
         &self,
         job: &mut Job<'_>,
@@ -210,11 +213,8 @@ impl Disk {
         let Some(held) = &job.held else { return Err(refusals::not_found(&path)) };
         let fault = |doing: &str, error: &io::Error| refusals::not_written(&path, doing, error);
         let absolute = self.root.path().join(&job.target.real);
-        let journal = match self
-            .journals
-            .as_ref()
-            .map(|all| all.begin(&absolute, &held.bytes, &after))
-        {
+        let begin = |journals: &Journals| journals.begin(&absolute, &held.bytes, &after);
+        let journal = match self.journals.as_ref().map(begin) {
             Some(Ok(journal)) => Some(journal),
             Some(Err(error)) => {
                 return Err(fault("the journal of an in-place write cannot be written", &error));
@@ -235,10 +235,10 @@ impl Disk {
                     self.end_journal(journal);
                     Err(fault("the write failed and was taken back", &error))
                 }
-                Err(back) => {
+                Err(restore_error) => {
                     let mut refusal = fault("the write failed", &error);
                     refusal.message = format!(
-                        "cannot write `{path}`: {error}, and the old content could not be put back ({back}); the file may be a mix of both versions"
+                        "cannot write `{path}`: {error}, and the old content could not be restored ({restore_error}); the file may be a mix of both versions"
                     );
                     Err(refusal.hint("Free some disk space and start restitch again, which repairs the file from its journal if there is a state folder."))
                 }
@@ -250,6 +250,7 @@ impl Disk {
         Ok(AppliedWrite::InPlace { target, journal })
     }
 
+    /// Removes the journal of a finished write.
     pub(super) fn end_journal(&self, journal: Option<Journal>) {
         if let (Some(journals), Some(journal)) = (&self.journals, journal)
             && let Err(error) = journals.end(journal)
@@ -258,6 +259,7 @@ impl Disk {
         }
     }
 
+    /// Undoes one write of a commit that has failed.
     fn roll_back(&self, job: &Job<'_>, applied: AppliedWrite) -> io::Result<()> {
         let written = match job.edit.after() {
             After::Content(bytes) => &**bytes,
@@ -291,6 +293,8 @@ impl Disk {
     }
 }
 
+/// Opens the file to write it in place, and checks that it is still the locked file. `why` is the
+/// reason that a warning gives.
 fn in_place(job: &Job<'_>, why: String) -> Result<PreparedWrite, Refusal> {
     let path = job.edit.path();
     match job.target.open(OFlags::RDWR) {
