@@ -1,7 +1,7 @@
-//! The reference agent: a small loop of model turns and tool calls under the guard.
+//! The reference agent: a small loop of model turns and guarded tool calls.
 //!
-//! It is the example to copy. The model is behind [`Chat`]; everything else is the
-//! public API: [`Toolbox`] executes and guards, [`export`] declares the tools.
+//! It is an example to copy. [`Chat`] is the model; the other parts are the public API:
+//! [`Toolbox`] executes and guards, [`export`] declares the tools.
 
 #[cfg(feature = "llm")]
 mod openai;
@@ -24,15 +24,15 @@ use crate::tools::export::{Format, export};
 use crate::tools::{ToolReply, Toolbox, paths_of};
 
 const SYSTEM: &str = include_str!("../../prompts/agent.md");
-/// A tool's answer is shown to the model up to this many characters.
+/// The most characters of a tool's answer that the model sees.
 const MAX_ANSWER: usize = 30_000;
-/// How often a model that only talks is sent back to its tools.
+/// How often a model that answers without a tool call is reminded of the tools.
 const MAX_REMINDERS: usize = 3;
 
 /// One call that the model makes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ToolUse {
-    /// Its id, for the answer.
+    /// The id that the answer refers to.
     pub id: String,
     /// The tool.
     pub name: String,
@@ -43,15 +43,15 @@ pub(crate) struct ToolUse {
 /// One turn of the model.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Turn {
-    /// What it said.
+    /// The text of the model.
     pub text: String,
-    /// What it calls.
+    /// The tool calls of the model.
     pub calls: Vec<ToolUse>,
 }
 
-/// A model that takes a conversation and tools, in OpenAI's form.
+/// A model that takes a conversation and tools in OpenAI's format.
 pub(crate) trait Chat: Send + Sync {
-    /// The next turn. The error is for people.
+    /// The model's next turn, or an error in words for a person.
     fn turn<'a>(
         &'a self,
         messages: &'a [Value],
@@ -59,7 +59,7 @@ pub(crate) trait Chat: Send + Sync {
     ) -> BoxFuture<'a, Result<Turn, String>>;
 }
 
-/// What happens, for an observer.
+/// An event in a run, for an observer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub(crate) enum AgentEvent<'a> {
@@ -67,7 +67,7 @@ pub(crate) enum AgentEvent<'a> {
     TurnStarted(usize, usize),
     /// The model said something.
     Text(&'a str),
-    /// The guard sent the model back.
+    /// The model was reminded to go on with the tools.
     Reminder(&'a str),
     /// A tool was called.
     ToolCalled {
@@ -83,21 +83,21 @@ pub(crate) enum AgentEvent<'a> {
 pub(crate) struct RunResult {
     /// Whether the task was completed under the guard.
     pub ok: bool,
-    /// What was done, or what went wrong.
+    /// What was done, or the error.
     pub summary: String,
-    /// Files that are different from before.
+    /// The files whose content the run changed.
     pub files_changed: Vec<String>,
     /// How many tool calls were made.
     pub tool_calls: usize,
     /// `NO_TOOL_CALLS`, `NOT_COMPLETED`, `STEP_LIMIT`, `MODEL_FAILED`, `INTERRUPTED`, or
     /// `NOT_COMMITTED` when staged edits met a file that changed.
     pub error: Option<String>,
-    /// What changed, as one unified diff.
+    /// The changes as one unified diff.
     #[serde(skip)]
     pub diff: String,
 }
 
-/// The loop.
+/// The reference agent.
 #[derive(Debug)]
 pub(crate) struct Agent<C> {
     toolbox: Toolbox,
@@ -106,7 +106,7 @@ pub(crate) struct Agent<C> {
 }
 
 impl<C: Chat> Agent<C> {
-    /// An agent over tools and a model, strictly guarded unless the tools are guarded already.
+    /// An agent with these tools and this model. Tools without a guard get a strict one.
     pub(crate) fn new(toolbox: Toolbox, chat: C) -> Self {
         let toolbox = if toolbox.guard().is_some() {
             toolbox
@@ -121,13 +121,13 @@ impl<C: Chat> Agent<C> {
         &self.toolbox
     }
 
-    /// The most turns that the model gets.
+    /// The same agent, which gives the model at most `steps` turns.
     #[must_use]
     pub(crate) fn with_max_steps(self, steps: usize) -> Self {
         Self { max_steps: steps, ..self }
     }
 
-    /// Runs one task to its end, or until `stop`; what was done by then is reported.
+    /// Runs one task until it ends or `stop` is ready, and reports what was done.
     pub(crate) async fn run_until(
         &self,
         task: &str,
@@ -164,14 +164,14 @@ impl<C: Chat> Agent<C> {
                 messages.push(user_message(reminder));
                 continue;
             }
-            // All calls of a turn speak of what the model had been told before it.
+            // The line numbers in these calls refer to the answers that the model had before this turn.
             let seen_answers = SeenAnswers::UpTo(self.toolbox.engine().ledger().now());
             for call in &turn.calls {
                 let reply = {
                     let mut work = pin!(self.call(&mut run, call, seen_answers));
                     let reply = until_stopped(stop.as_mut(), work.as_mut()).await;
                     if reply.is_none() {
-                        // A write that has begun is finished; a question is not waited for.
+                        // Enough time to finish a write, but not to wait for a model's answer.
                         let _ = tokio::time::timeout(SHUTDOWN_GRACE, work).await;
                     }
                     reply
@@ -189,38 +189,42 @@ impl<C: Chat> Agent<C> {
                 }
             }
         }
-        let why = format!("the task was not completed within {} steps", self.max_steps);
-        self.finish(run, Err(("STEP_LIMIT", why))).await
+        let reason = format!("the task was not completed within {} steps", self.max_steps);
+        self.finish(run, Err(("STEP_LIMIT", reason))).await
     }
 
+    /// The result of a run that a signal ended.
     async fn interrupted(&self, run: RunState, step: usize) -> RunResult {
-        let why = format!("the run was interrupted in step {step} of {}", self.max_steps);
-        self.finish(run, Err(("INTERRUPTED", why))).await
+        let reason = format!("the run was interrupted in step {step} of {}", self.max_steps);
+        self.finish(run, Err(("INTERRUPTED", reason))).await
     }
 
+    /// Runs a tool call, after noting the state of the files that it names.
     async fn call(
         &self,
         run: &mut RunState,
         call: &ToolUse,
         seen_answers: SeenAnswers,
     ) -> ToolReply {
-        let arguments = Value::String(call.arguments.clone());
-        let arguments = serde_json::from_str(&call.arguments).unwrap_or(arguments);
-        if let Value::Object(given) = &arguments {
-            for path in paths_of(given) {
-                let now = self.read(&path).await;
-                run.before.entry(path).or_insert(now);
+        let as_text = Value::String(call.arguments.clone());
+        let arguments = serde_json::from_str(&call.arguments).unwrap_or(as_text);
+        if let Value::Object(fields) = &arguments {
+            for path in paths_of(fields) {
+                let current = self.read(&path).await;
+                run.before.entry(path).or_insert(current);
             }
         }
         let options = CallOptions { seen_answers, ..CallOptions::default() };
         self.toolbox.call(&call.name, arguments, &options).await
     }
 
+    /// The file as it is, or `None` if it cannot be read.
     async fn read(&self, path: &str) -> Option<Snapshot> {
         let path = self.toolbox.engine().path(path).ok()?;
         self.toolbox.engine().snapshot(&path).await.ok()
     }
 
+    /// The result of a run: its end is the model's summary, or an error's code and reason.
     async fn finish(&self, run: RunState, end: Result<String, (&str, String)>) -> RunResult {
         let (mut files_changed, mut diff) = (Vec::new(), String::new());
         for (path, before) in run.before {
@@ -232,14 +236,14 @@ impl<C: Chat> Agent<C> {
         }
         let guard = self.toolbox.guard();
         let tool_calls = guard.as_ref().map_or(0, |guard| guard.calls());
-        let nothing = guard.as_ref().and_then(|guard| guard.final_error());
-        let (summary, error) = match (end, nothing) {
-            // A model that failed says so; a model that did nothing has no excuse.
-            (Err((code @ ("MODEL_FAILED" | "INTERRUPTED"), why)), _) => {
-                (why, Some(code.to_owned()))
+        let guard_error = guard.as_ref().and_then(|guard| guard.final_error());
+        let (summary, error) = match (end, guard_error) {
+            // A failed model or an interruption explains the end better than the guard.
+            (Err((code @ ("MODEL_FAILED" | "INTERRUPTED"), reason)), _) => {
+                (reason, Some(code.to_owned()))
             }
-            (_, Some((code, why))) => (why.to_owned(), Some(code.to_owned())),
-            (Err((code, why)), None) => (why, Some(code.to_owned())),
+            (_, Some((code, reason))) => (reason.to_owned(), Some(code.to_owned())),
+            (Err((code, reason)), None) => (reason, Some(code.to_owned())),
             (Ok(summary), None) => (summary, None),
         };
         RunResult { ok: error.is_none(), summary, files_changed, tool_calls, error, diff }
@@ -249,10 +253,10 @@ impl<C: Chat> Agent<C> {
 const UNFINISHED: &str = "You have not called task_complete. If the task is done, call it with a \
 summary; if not, go on with the tools.";
 
-/// What a tool call that has begun gets when the run is interrupted.
+/// How long a running tool call may still take when the run is interrupted.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
 
-/// Does the work, unless it is told to stop before it is done.
+/// The result of `work`, or `None` if `stop` is ready first.
 async fn until_stopped<T>(
     mut stop: Pin<&mut impl Future<Output = ()>>,
     work: impl Future<Output = T>,
@@ -267,7 +271,9 @@ async fn until_stopped<T>(
     .await
 }
 
+/// The state of a run.
 struct RunState {
+    /// Each file before the first call that names it; `None` for a file that cannot be read.
     before: BTreeMap<String, Option<Snapshot>>,
     reminders: usize,
 }
@@ -295,7 +301,8 @@ fn assistant_message(turn: &Turn) -> Value {
     message
 }
 
-/// Many servers know tools but not strict ones; the tools check their arguments anyway.
+/// The declarations without strict mode, which many servers do not know. The tools check their
+/// arguments themselves.
 fn without_strict(mut tools: Value) -> Value {
     for tool in tools.as_array_mut().into_iter().flatten() {
         let name = tool["function"]["name"].as_str().unwrap_or_default().to_owned();
@@ -308,7 +315,7 @@ fn without_strict(mut tools: Value) -> Value {
     tools
 }
 
-/// What the model sees of an answer.
+/// The text of an answer that the model sees.
 fn answer_text(tool: &str, reply: &ToolReply) -> String {
     let text = match (tool, reply.code) {
         ("task_complete", Some(EditCode::Blocked)) => reply.report.to_string(),
@@ -320,8 +327,10 @@ fn answer_text(tool: &str, reply: &ToolReply) -> String {
     }
 }
 
+/// The unified diff of a file between two states; `None` is a missing file.
 fn file_diff(path: &str, before: Option<&Snapshot>, after: Option<&Snapshot>) -> String {
-    let text = |side: Option<&Snapshot>| side.map_or(String::new(), |s| s.text().to_owned());
+    let text =
+        |side: Option<&Snapshot>| side.map_or(String::new(), |snapshot| snapshot.text().to_owned());
     let name = |side: Option<&Snapshot>, letter: char| match side {
         Some(_) => format!("{letter}/{path}"),
         None => "/dev/null".to_owned(),

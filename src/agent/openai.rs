@@ -1,4 +1,4 @@
-//! The agent's model behind any OpenAI-compatible server.
+//! The agent's model on an OpenAI-compatible server.
 
 use serde_json::{Value, json};
 
@@ -20,29 +20,29 @@ impl Chat for OpenAi {
                 "tool_choice": "auto",
             });
             let answer = self.post(&body).await.map_err(|error| error.to_string())?;
-            read(&answer)
+            parse_turn(&answer)
         })
     }
 }
 
-/// The first choice of an answer. Servers differ in what they leave out.
-fn read(answer: &Value) -> Result<Turn, String> {
+/// The model's turn in the first choice of an answer. Servers leave out different fields.
+fn parse_turn(answer: &Value) -> Result<Turn, String> {
     let message = answer
         .pointer("/choices/0/message")
-        .ok_or("the server's answer holds no message; is it a chat completions endpoint?")?;
+        .ok_or("the server's answer contains no message; check that the base URL is a chat completions endpoint")?;
     let text = message["content"].as_str().unwrap_or_default().to_owned();
     let calls = message["tool_calls"].as_array().into_iter().flatten().enumerate();
     let calls = calls
-        .map(|(at, call)| {
+        .map(|(index, call)| {
             let function = &call["function"];
             let arguments = match &function["arguments"] {
                 Value::String(text) => text.clone(),
-                // Some servers send the object itself.
                 Value::Null => "{}".to_owned(),
+                // Some servers send the object itself.
                 other => other.to_string(),
             };
             ToolUse {
-                id: call["id"].as_str().map_or_else(|| format!("call_{at}"), str::to_owned),
+                id: call["id"].as_str().map_or_else(|| format!("call_{index}"), str::to_owned),
                 name: function["name"].as_str().unwrap_or_default().to_owned(),
                 arguments,
             }

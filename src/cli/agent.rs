@@ -1,5 +1,5 @@
-//! `restitch agent`: the reference agent on a task. Progress goes to stderr; stdout
-//! gets the summary and the diff, or with `--json` one object, also when it is interrupted.
+//! `restitch agent`: runs the reference agent on a task. Progress goes to stderr. The summary and
+//! the diff, or with `--json` one object, go to stdout, even if the run is interrupted.
 
 use std::cell::Cell;
 use std::io::Write as _;
@@ -16,9 +16,10 @@ use crate::port::CommitOptions;
 use crate::session::GuardPolicy;
 use crate::text::{redact, redact_json};
 
-/// A turn of an agent takes longer than a correction.
-const TURN: Duration = Duration::from_secs(300);
+/// The time limit of one turn, which takes a model longer than a correction.
+const TURN_TIMEOUT: Duration = Duration::from_secs(300);
 
+/// Runs the agent on the task and prints the result.
 pub(crate) async fn run(common: &Common, args: AgentArgs) -> Exit {
     let (toolbox, settings) = match (settings::toolbox(common), model::settings(common)) {
         (Ok(toolbox), Ok(settings)) => (toolbox, settings),
@@ -30,7 +31,7 @@ pub(crate) async fn run(common: &Common, args: AgentArgs) -> Exit {
         );
     };
     let limits =
-        WireLimits { first_byte: Some(TURN), body_bytes: 8 << 20, ..WireLimits::default() };
+        WireLimits { first_byte: Some(TURN_TIMEOUT), body_bytes: 8 << 20, ..WireLimits::default() };
     let chat = match OpenAi::new(endpoint, limits) {
         Ok(chat) => chat,
         Err(error) => return Exit::usage(error.to_string()),
@@ -38,10 +39,10 @@ pub(crate) async fn run(common: &Common, args: AgentArgs) -> Exit {
     let policy = if args.soft { GuardPolicy::soft() } else { GuardPolicy::strict() };
     let toolbox = toolbox.for_client(&format!("restitch agent, {}", chat.endpoint().model));
     let agent = Agent::new(toolbox.with_guard(policy), chat).with_max_steps(args.steps);
-    let ended = Cell::new(0);
+    let signal_code = Cell::new(0);
     let signal = signals::first_signal();
-    let stop = async { ended.set(signal.await) };
-    let mut outcome = agent.run_until(&args.task, stop, progress).await;
+    let stop = async { signal_code.set(signal.await) };
+    let mut outcome = agent.run_until(&args.task, stop, print_progress).await;
     if let Some(staging) = agent.toolbox().engine().staging()
         && outcome.ok
         && let Err(refusal) = staging.commit_staged(CommitOptions::default()).await
@@ -57,7 +58,7 @@ pub(crate) async fn run(common: &Common, args: AgentArgs) -> Exit {
         writeln!(out, "{outcome}")
     } else {
         let status = outcome.error.as_deref().unwrap_or("completed");
-        // What changed is what was written, whatever the summary says.
+        // The list of files comes from the files themselves; the summary may be wrong about them.
         let changed = match outcome.files_changed.as_slice() {
             [] => "none".to_owned(),
             paths => paths.join(", "),
@@ -69,28 +70,33 @@ pub(crate) async fn run(common: &Common, args: AgentArgs) -> Exit {
         (Err(error), _) => Exit::fault(format!("cannot write to stdout: {error}")),
         (Ok(()), None) => Exit::Done,
         (Ok(()), Some("MODEL_FAILED")) => Exit::fault(outcome.summary),
-        (Ok(()), Some("INTERRUPTED")) => Exit::Signal(ended.get(), outcome.summary),
+        (Ok(()), Some("INTERRUPTED")) => Exit::Signal(signal_code.get(), outcome.summary),
         (Ok(()), Some(_)) => Exit::Refused,
     }
 }
 
-/// One line an event.
-fn progress(event: AgentEvent<'_>) {
+/// Prints one line about an event.
+fn print_progress(event: AgentEvent<'_>) {
     let line = match event {
-        AgentEvent::TurnStarted(number, most) => format!("step {number} of {most}"),
+        AgentEvent::TurnStarted(number, limit) => format!("step {number} of {limit}"),
         AgentEvent::Text(text) => format!("  says: {}", clip(text)),
         AgentEvent::Reminder(text) => format!("  guard: {}", clip(text)),
         AgentEvent::ToolCalled { call, reply } => {
-            let mark = if reply.ok { "ok" } else { "refused" };
-            format!("  {} {}: {mark}: {}", call.name, clip(&call.arguments), clip(&reply.message))
+            let outcome = if reply.ok { "ok" } else { "refused" };
+            format!(
+                "  {} {}: {outcome}: {}",
+                call.name,
+                clip(&call.arguments),
+                clip(&reply.message)
+            )
         }
     };
     // A closed stderr does not stop the agent.
     let _ = writeln!(super::out::stderr(), "{line}");
 }
 
-/// The beginning of a text in one line. A secret goes before the text is cut, so that no
-/// half of it stays.
+/// The beginning of a text on one line. Secrets are masked before the cut, because half a secret
+/// would not be recognized.
 fn clip(text: &str) -> String {
     let text = redact(text);
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,4 +1,4 @@
-//! `restitch apply`: a patch from a file or stdin.
+//! `restitch apply`: applies a patch from a file or stdin.
 
 use std::io::{self, Read as _, Write as _};
 
@@ -9,6 +9,7 @@ use super::exit::Exit;
 use super::settings;
 use crate::engine::CallOptions;
 
+/// Applies the patch and prints the reply.
 pub(crate) async fn run(common: &Common, args: ApplyArgs) -> Exit {
     let mut patch = String::new();
     let read = match args.patch.as_deref() {

@@ -1,4 +1,4 @@
-//! `restitch batch`: one request a line, one reply a line, in order.
+//! `restitch batch`: answers requests from stdin, one on each line, in order.
 
 use std::io::{self, Write as _};
 
@@ -16,6 +16,7 @@ use crate::session::{AnswerTracker, SeenAnswers};
 use crate::spans;
 use crate::tools::{self, PendingAnswer, ToolReply, Toolbox};
 
+/// Answers each line of stdin until it ends.
 pub(crate) async fn run(common: &Common, args: BatchArgs) -> Exit {
     let toolbox = match settings::toolbox(common) {
         Ok(toolbox) => toolbox,
@@ -37,16 +38,17 @@ pub(crate) async fn run(common: &Common, args: BatchArgs) -> Exit {
                 let (id, reply, pending) =
                     handle_line(&toolbox, &line, args.dry_run, seen_answers).await;
                 if let Some(pending) = pending {
-                    // What is here by now was sent without this answer.
+                    // Requests that have arrived by now were sent without this answer.
                     answer_tracker.answer_sent(counter.received(), pending.deliver());
                 }
                 (id, reply)
             }
             Err(_) => {
                 let length = lines.taken - start;
-                let most = MAX_LINE >> 20;
-                let why = format!("the line has {length} bytes; at most {most} MiB are read");
-                (Value::Null, invalid_request(why))
+                let mebibytes = MAX_LINE >> 20;
+                let reason =
+                    format!("the line has {length} bytes; at most {mebibytes} MiB are read");
+                (Value::Null, invalid_request(reason))
             }
         };
         if let Err(error) = print(&id, &reply) {
@@ -55,18 +57,20 @@ pub(crate) async fn run(common: &Common, args: BatchArgs) -> Exit {
     }
 }
 
-/// A longer line is not kept: no edit is near it, and it would fill the memory.
+/// The most bytes of a line, far more than any edit needs; a longer line would fill the memory.
 const MAX_LINE: usize = 16 << 20;
 
+/// Prints the reply to the request with this id.
 fn print(id: &Value, reply: &ToolReply) -> io::Result<()> {
     let out = json!({
         "id": id, "ok": reply.ok, "code": reply.code, "message": reply.message, "report": reply.report,
     });
     let mut stdout = super::out::stdout();
-    // Flushed at once: a client may wait for this reply before it sends the next request.
+    // Flushed, because a client may wait for this reply before it sends the next request.
     writeln!(stdout, "{out}").and_then(|()| stdout.flush())
 }
 
+/// The refusal of a line that is not a request.
 fn invalid_request(message: String) -> ToolReply {
     ToolReply::refused(
         Refusal::new(EditCode::InvalidArguments, message)
@@ -74,8 +78,8 @@ fn invalid_request(message: String) -> ToolReply {
     )
 }
 
-/// The envelope of the arguments in a line. An unknown field is refused, since
-/// ignoring it could mean to write where nothing was to be written.
+/// The fields of a request around its arguments. An unknown field is refused: it may be a misspelt
+/// `dry_run`, and ignoring it would write files.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Envelope {
     /// The tool; `edit_file` when left out.
@@ -86,7 +90,7 @@ struct Envelope {
     request_id: Option<String>,
 }
 
-/// The reply to a line, and for one that called a tool what tells of it.
+/// The id of the request in a line, its reply, and, if it called a tool, the answer to deliver.
 async fn handle_line(
     toolbox: &Toolbox,
     line: &[u8],
@@ -121,7 +125,7 @@ async fn handle_line(
         ..CallOptions::default()
     };
     let tool = envelope.tool.as_deref().unwrap_or("edit_file");
-    // The last four edit only files, and refuse a `text`.
+    // A call of the last four with `text` gets a refusal, because they edit only files.
     const EDITING: [&str; 6] =
         ["edit_file", "multi_edit", "edit_lines", "hashline_edit", "move_lines", "apply_patch"];
     if let Some(tool) = EDITING.into_iter().find(|name| *name == tool)

@@ -1,4 +1,4 @@
-//! `restitch check`
+//! `restitch check`: the syntax errors of files.
 
 use std::io::Write as _;
 
@@ -9,6 +9,7 @@ use super::exit::Exit;
 use super::settings;
 use crate::engine::CallOptions;
 
+/// Prints the syntax errors. The command counts as refused if there are any, or a file is unreadable.
 pub(crate) async fn run(common: &Common, args: CheckArgs) -> Exit {
     let toolbox = match settings::toolbox(common) {
         Ok(toolbox) => toolbox,
@@ -19,10 +20,11 @@ pub(crate) async fn run(common: &Common, args: CheckArgs) -> Exit {
     let text = if common.json { json!(reply).to_string() } else { reply.message.clone() };
     let errors = reply.report["errors"].as_u64().unwrap_or(0);
     let files = reply.report["files"].as_array();
-    let unread = files.is_some_and(|files| files.iter().any(|file| file.get("code").is_some()));
+    let has_unreadable_file =
+        files.is_some_and(|files| files.iter().any(|file| file.get("code").is_some()));
     match writeln!(super::out::stdout(), "{text}") {
-        // A script asks whether all files are free of errors.
-        Ok(()) if reply.ok && (errors > 0 || unread) => Exit::Refused,
+        // Scripts use the exit code to learn whether all files are free of errors.
+        Ok(()) if reply.ok && (errors > 0 || has_unreadable_file) => Exit::Refused,
         Ok(()) => Exit::from_reply(&reply),
         Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
     }

@@ -1,4 +1,4 @@
-//! `restitch completions` and `restitch man`
+//! `restitch completions` and `restitch man`.
 
 use std::io::Write as _;
 
@@ -6,15 +6,16 @@ use super::args::{CompletionsArgs, ManArgs};
 use super::exit::Exit;
 use super::{help, out};
 
+/// Prints the completions for a shell.
 pub(crate) fn run(args: &CompletionsArgs) -> Exit {
-    // By way of memory: the generator panics where the pipe is closed.
+    // First into memory, because the generator panics if it writes to a closed pipe.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut help::command(), "restitch", &mut script);
     let _ = out::stdout().write_all(&script);
     Exit::Done
 }
 
-/// Writes the page of the program and one for each command.
+/// Writes a manual page for the program and one for each command.
 pub(crate) fn man(args: &ManArgs) -> Exit {
     let written = std::fs::create_dir_all(&args.folder)
         .and_then(|()| clap_mangen::generate_to(help::command(), &args.folder));

@@ -1,4 +1,4 @@
-//! `restitch edit`
+//! `restitch edit`: replaces text in a file or in a text from stdin.
 
 use std::io::{self, IsTerminal as _, Read as _, Write as _};
 
@@ -14,6 +14,7 @@ use crate::engine::{CallOptions, SyntaxGate};
 use crate::text::escape_for_terminal;
 use crate::tools::{self, ToolReply};
 
+/// Makes the edit and prints the reply.
 pub(crate) async fn run(common: &Common, args: EditArgs) -> Exit {
     let from_stdin = [&args.path, &args.old, &args.new].into_iter().filter(|text| *text == "-");
     if from_stdin.count() > 1 {
@@ -72,8 +73,7 @@ pub(crate) async fn run(common: &Common, args: EditArgs) -> Exit {
     }
 }
 
-/// For a person: what was done and the change, coloured as git does. A pipe gets the message
-/// that a model gets, with its numbered lines.
+/// Prints the message without its numbered lines, and the diff in git's colours.
 fn print_for_terminal(reply: &ToolReply) -> io::Result<()> {
     let mut out = anstream::stdout().lock();
     for line in reply.message.lines().filter(|line| !line.starts_with("<<")) {
@@ -93,7 +93,8 @@ fn print_for_terminal(reply: &ToolReply) -> io::Result<()> {
     Ok(())
 }
 
-/// Text in, text out. The report goes to stderr, since stdout is the text.
+/// Edits the text from stdin and prints the result. The message goes to stderr, because stdout is
+/// the text.
 fn edit_stdin(common: &Common, args: &EditArgs, old: String, new: String) -> Exit {
     let expected = match (args.expect, args.all) {
         (Some(count), _) => Expected::Exactly(count),
@@ -123,7 +124,7 @@ fn edit_stdin(common: &Common, args: &EditArgs, old: String, new: String) -> Exi
             .and_then(|json| writeln!(super::out::stdout(), "{json}"))
     } else {
         if !(args.quiet && reply.ok) {
-            // A closed stderr is no reason to keep the text back.
+            // A closed stderr does not stop the text.
             let _ = writeln!(super::out::stderr(), "{}", reply.message);
         }
         match args.dry_run {
@@ -140,16 +141,16 @@ fn edit_stdin(common: &Common, args: &EditArgs, old: String, new: String) -> Exi
     }
 }
 
-/// The text itself, the content of `@FILE`, or stdin for `-`.
-fn read_text_argument(given: &str) -> io::Result<String> {
-    match given.strip_prefix('@') {
+/// The text of an argument: the content of the file for `@FILE`, stdin for `-`, else the argument.
+fn read_text_argument(argument: &str) -> io::Result<String> {
+    match argument.strip_prefix('@') {
         Some(file) => std::fs::read_to_string(file)
             .map_err(|error| io::Error::new(error.kind(), format!("cannot read {file}: {error}"))),
-        None if given == "-" => {
+        None if argument == "-" => {
             let mut text = String::new();
             io::stdin().read_to_string(&mut text)?;
             Ok(text)
         }
-        None => Ok(given.to_owned()),
+        None => Ok(argument.to_owned()),
     }
 }

@@ -1,24 +1,24 @@
-//! How the process ends.
+//! The results of commands and their exit codes.
 
 use std::io::Write as _;
 use std::process::ExitCode;
 
 use crate::tools::ToolReply;
 
-/// The end of a command.
+/// The result of a command.
 #[derive(Debug)]
 pub(crate) enum Exit {
-    /// 0
+    /// 0: done.
     Done,
     /// 1: refused, nothing was written.
     Refused,
-    /// 1, with a word about it: hooks, which may end in no other way.
+    /// 1, with a message: the failure of a hook, which must not use any other code.
     Failed(String),
-    /// 2: wrong usage.
+    /// 2, with a message: wrong usage.
     Usage(String),
-    /// 3: disk or network.
+    /// 3, with a message: a fault of disk or network.
     Fault(String),
-    /// 128 and the signal's number: interrupted, and said so.
+    /// 128 plus the number of the signal that interrupted the command, with a message.
     Signal(i32, String),
 }
 
@@ -31,7 +31,7 @@ impl Exit {
         Self::Usage(message.into())
     }
 
-    /// The exit code of a tool's reply.
+    /// The result of a command that printed this reply of a tool.
     pub(crate) fn from_reply(reply: &ToolReply) -> Self {
         match reply.code {
             None => Self::Done,
@@ -40,7 +40,7 @@ impl Exit {
         }
     }
 
-    /// What is left to say.
+    /// The message; empty if there is none.
     pub(crate) fn message(&self) -> &str {
         match self {
             Self::Done | Self::Refused => "",
@@ -51,7 +51,7 @@ impl Exit {
         }
     }
 
-    /// Says what is left to say and gives the code.
+    /// Prints the message on stderr and returns the exit code.
     pub(crate) fn report(self) -> ExitCode {
         let (code, message) = match self {
             Self::Done => (0, String::new()),

@@ -1,10 +1,10 @@
-//! The help: commands in groups, the everyday ones first, and an example for each.
+//! The help texts: commands in groups, the everyday ones first, with examples for each.
 
 use clap::{Command, CommandFactory as _};
 
 use super::args::Cli;
 
-/// The commands by what they are for.
+/// The commands, grouped by purpose.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Edit", &["edit", "apply", "batch"]),
     ("Look", &["read", "search", "check", "log"]),
@@ -14,7 +14,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Setup", &["demo", "init", "doctor", "completions", "man"]),
 ];
 
-/// What a command is called like, one call a line.
+/// Example calls of each command, one on each line.
 const EXAMPLES: &[(&str, &str)] = &[
     (
         "edit",
@@ -54,7 +54,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("man", "restitch man ~/.local/share/man/man1"),
 ];
 
-/// The command line with its help.
+/// The command line with the groups and examples in its help.
 pub(super) fn command() -> Command {
     let mut command = Cli::command();
     for (name, examples) in EXAMPLES {
@@ -68,11 +68,12 @@ pub(super) fn command() -> Command {
     ))
 }
 
+/// The lines, each indented by two spaces.
 fn indented(lines: &str) -> String {
     lines.lines().map(|line| format!("  {line}\n")).collect::<String>().trim_end().to_owned()
 }
 
-/// The commands with their first lines, group by group.
+/// The list of commands by group, each with the first line of its help.
 fn groups(command: &Command) -> String {
     let about = |name: &str| {
         let about = command.find_subcommand(name).and_then(Command::get_about);
@@ -102,7 +103,7 @@ mod tests {
         grouped.retain(|name| all.contains(name));
         assert_eq!(grouped.len(), all.len(), "{all:?}");
         for name in all {
-            assert!(EXAMPLES.iter().any(|(of, _)| *of == name), "{name} has no example");
+            assert!(EXAMPLES.iter().any(|(command, _)| *command == name), "{name} has no example");
         }
     }
 

@@ -1,4 +1,4 @@
-//! `restitch undo` and `restitch log`
+//! `restitch undo` and `restitch log`.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -13,6 +13,7 @@ use crate::port::Revision;
 use crate::text::quote_name;
 use crate::tools::ToolReply;
 
+/// Takes back an edit and prints the reply.
 pub(crate) async fn undo(common: &Common, args: &UndoArgs) -> Exit {
     let toolbox = match settings::toolbox(common) {
         Ok(toolbox) => toolbox,
@@ -23,6 +24,7 @@ pub(crate) async fn undo(common: &Common, args: &UndoArgs) -> Exit {
     print(common, &reply)
 }
 
+/// Prints the list of edits.
 pub(crate) async fn log(common: &Common) -> Exit {
     let toolbox = match settings::toolbox(common) {
         Ok(toolbox) => toolbox,
@@ -48,22 +50,22 @@ fn print(common: &Common, reply: &ToolReply) -> Exit {
     }
 }
 
-/// One line: number, time, what happened to which files, and whether it was undone.
+/// One line about a revision: its number, its time, its files, and whether it was undone.
 fn describe(revision: &Revision) -> String {
     let mut line = format!("{:>6}  {}", revision.revision, format_utc(revision.unix_millis));
     for file in &revision.files {
-        let what = match (file.before_sha256, file.after_sha256) {
+        let verb = match (file.before_sha256, file.after_sha256) {
             (None, _) => "created",
             (_, None) => "removed",
             _ => "edited",
         };
-        let _ = write!(line, "  {what} {}", quote_name(&file.path));
+        let _ = write!(line, "  {verb} {}", quote_name(&file.path));
     }
-    if let Some(of) = revision.undoes {
-        let _ = write!(line, "  (undoes {of})");
+    if let Some(undone) = revision.undoes {
+        let _ = write!(line, "  (undoes {undone})");
     }
-    if let Some(by) = revision.undone_by {
-        let _ = write!(line, "  (undone by {by})");
+    if let Some(undo) = revision.undone_by {
+        let _ = write!(line, "  (undone by {undo})");
     }
     if revision.interrupted {
         line.push_str("  (interrupted: it may not have happened)");
@@ -71,11 +73,11 @@ fn describe(revision: &Revision) -> String {
     line
 }
 
-/// `2026-11-21 08:40:00Z`
+/// The time as text, such as `2026-11-21 08:40:00Z`.
 pub(super) fn format_utc(unix_millis: u64) -> String {
     let seconds = unix_millis / 1000;
     let (days, time) = (seconds / 86_400, seconds % 86_400);
-    // Years that start in March, so that a leap day is the last day of one.
+    // The years here start in March, so that a leap day is the last day of its year.
     let shifted = days + 719_468;
     let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
     let year_of_era =

@@ -1,6 +1,6 @@
-//! `restitch hook CLIENT [EVENT]`: stdin to stdout, for another agent's hooks.
+//! `restitch hook CLIENT [EVENT]`: reads an agent's hook input from stdin and prints the answer.
 //!
-//! It ends with 0 or 1 and nothing else: 2 would block the client's call.
+//! It exits with 0 or 1 only, because exit code 2 would block the client's call.
 
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
@@ -14,12 +14,12 @@ use super::settings;
 use crate::hook::{Client, Notes, respond, workspace};
 use crate::store::usable_state_folder;
 
-/// Below the shortest limit that a client sets for its hooks.
+/// The longest time that a hook takes. It is below the shortest limit of any client.
 const LIMIT: Duration = Duration::from_secs(25);
-/// No client's hook input is near it.
+/// The most bytes of hook input that are read, far more than any client sends.
 const MAX_INPUT: u64 = 32 << 20;
 
-/// The end of a hook: whether it worked, and what it has to say about it.
+/// Answers one hook call, or returns the reason why it could not.
 pub(crate) async fn run(common: &Common, args: HookArgs) -> Result<(), String> {
     let client = Client::parse(&args.client).ok_or_else(|| {
         let known: Vec<_> = Client::ALL.iter().map(|client| client.as_str()).collect();
@@ -32,8 +32,8 @@ pub(crate) async fn run(common: &Common, args: HookArgs) -> Result<(), String> {
         .map_err(|error| format!("cannot read stdin: {error}"))?;
     let input: Value = serde_json::from_str(&text)
         .map_err(|error| format!("the hook's input is not JSON: {error}"))?;
-    let named = input.get("hook_event_name").or_else(|| input.get("hookEventName"));
-    let event = args.event.or_else(|| named.and_then(Value::as_str).map(str::to_owned));
+    let event_name = input.get("hook_event_name").or_else(|| input.get("hookEventName"));
+    let event = args.event.or_else(|| event_name.and_then(Value::as_str).map(str::to_owned));
     let event = event.ok_or("the hook's input names no event; give it on the command line")?;
     let mut common = common.clone();
     let current = workspace(&input).unwrap_or(".");
@@ -42,11 +42,11 @@ pub(crate) async fn run(common: &Common, args: HookArgs) -> Result<(), String> {
     common.root = Some(root.folder);
     if let Some(url) = common.root_url() {
         return Err(format!(
-            "the root {url} is in object storage; a hook answers a client that edits files of this machine"
+            "the root {url} is in object storage, but a hook works only with files on this machine"
         ));
     }
     let toolbox = settings::toolbox(&common).map_err(|exit| exit.message().to_owned())?;
-    // A task of its own, so that even a panic ends as silence and not as another code.
+    // A separate task: a panic in it becomes an error here and does not change the exit code.
     let notes = Notes::in_folder(usable_state_folder().ok().map(|state| state.join("hooks")));
     let engine = toolbox.engine().for_client(&format!("hook {}", client.as_str()));
     let work = tokio::spawn(async move { respond(client, &event, &input, &engine, &notes).await });

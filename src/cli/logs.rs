@@ -1,31 +1,33 @@
-//! Logs on stderr, by `RESTITCH_LOG` (as `info`, `restitch::correct=debug`). Only events
-//! of this crate: what libraries log may hold headers or bodies.
+//! Logs on stderr, filtered by `RESTITCH_LOG` (such as `info` or `restitch::correct=debug`). Only
+//! events of this crate are logged, because those of libraries may contain headers or bodies.
 
 use tracing_subscriber::filter::{EnvFilter, FilterExt as _, filter_fn};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{Layer as _, fmt};
 
-/// Starts logging, and sending traces where the environment asks for it.
+/// Starts logging, and starts sending traces if the environment asks for them.
 pub(crate) fn start() {
-    let wanted = std::env::var("RESTITCH_LOG").unwrap_or_else(|_| "warn".into());
-    let filter = EnvFilter::try_new(&wanted).unwrap_or_else(|_| EnvFilter::new("warn"));
-    let own = filter_fn(|meta| {
+    let directives = std::env::var("RESTITCH_LOG").unwrap_or_else(|_| "warn".into());
+    let level_filter = EnvFilter::try_new(&directives).unwrap_or_else(|_| EnvFilter::new("warn"));
+    let own_events = filter_fn(|meta| {
         let is_ours = meta.target() == "restitch" || meta.target().starts_with("restitch::");
         is_ours && meta.target() != crate::spans::TARGET
     });
-    let lines =
-        fmt::layer().with_ansi(false).with_writer(super::out::stderr).with_filter(filter.and(own));
+    let lines = fmt::layer()
+        .with_ansi(false)
+        .with_writer(super::out::stderr)
+        .with_filter(level_filter.and(own_events));
     let registry = tracing_subscriber::registry().with(lines);
     #[cfg(feature = "otel")]
-    let (registry, trouble) = match super::traces::layer() {
+    let (registry, no_traces_reason) = match super::traces::layer() {
         Ok(traces) => (registry.with(traces), None),
-        Err(why) => (registry.with(None), Some(why)),
+        Err(reason) => (registry.with(None), Some(reason)),
     };
     // A second start in one process changes nothing.
     let _ = registry.try_init();
     #[cfg(feature = "otel")]
-    if let Some(why) = trouble {
-        tracing::warn!("no traces are sent: {why}");
+    if let Some(reason) = no_traces_reason {
+        tracing::warn!("no traces are sent: {reason}");
     }
 }

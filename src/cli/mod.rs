@@ -1,4 +1,4 @@
-//! The command line: parse, compose an engine, run, print. One file a subcommand.
+//! The command line, with one file for each subcommand.
 //!
 //! stdout is data, stderr is for people and logs. Exit codes: 0 done, 1 refused,
 //! 2 wrong usage, 3 a fault of disk or network.
@@ -46,21 +46,22 @@ use exit::Exit;
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
-    let read = help::command().try_get_matches().and_then(|read| Cli::from_arg_matches(&read));
-    let cli = match read {
+    let parsed =
+        help::command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed {
         Ok(cli) => cli,
-        // Clients take 2, the usual code of wrong usage, as "block this call".
+        // For clients, 2, the usual exit code of wrong usage, means "block this call".
         Err(error) if is_hook() && error.use_stderr() => {
             return Exit::Failed(error.to_string()).report();
         }
-        // No command at all: help on stderr, and nothing that blocks. A client that drops the
-        // arguments of a hook runs us like this, and takes any other code for a denial.
+        // Without a command, the help goes to stderr and the exit code is 0: a client that drops the
+        // arguments of a hook runs this, and would take another code for a denial.
         Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             let _ = error.print();
             return ExitCode::SUCCESS;
         }
-        // What was typed is quoted in the message, and may steer the terminal.
-        Err(error) if error.use_stderr() && quotes_controls() => {
+        // The message quotes the arguments, so their control characters must be escaped.
+        Err(error) if error.use_stderr() && has_control_characters_in_arguments() => {
             return Exit::usage(error.render().to_string()).report();
         }
         Err(error) => error.exit(),
@@ -74,7 +75,7 @@ pub fn main() -> ExitCode {
         signals::install_handlers();
         run(cli).await
     });
-    // Abandoned work is dropped, except for a commit.
+    // Work that nobody waits for is dropped, but a running commit is finished.
     signals::finish_commits();
     runtime.shutdown_background();
     let code = exit.report();
@@ -83,16 +84,19 @@ pub fn main() -> ExitCode {
     code
 }
 
-fn quotes_controls() -> bool {
+/// Whether an argument of this process contains control characters.
+fn has_control_characters_in_arguments() -> bool {
     std::env::args_os()
         .map(|argument| argument.to_string_lossy().into_owned())
         .any(|argument| matches!(crate::text::escape_for_terminal(&argument), Cow::Owned(_)))
 }
 
+/// Whether this process was started as a hook.
 fn is_hook() -> bool {
     std::env::args_os().skip(1).any(|argument| argument == "hook")
 }
 
+/// Runs one command.
 async fn run(cli: Cli) -> Exit {
     let common = cli.common;
     if let Some(url) = common.root_url()

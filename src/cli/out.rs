@@ -1,11 +1,11 @@
-//! Output for people: on a terminal control characters are shown as escapes, a pipe
-//! gets the bytes as they are.
+//! Standard output and standard error. A terminal gets control characters as escapes; a pipe gets
+//! the bytes unchanged.
 
 use std::io::{self, IsTerminal as _, Write};
 
 use crate::text::{escape_for_terminal, redact};
 
-/// Standard output.
+/// Standard output for data, which is not masked.
 pub(crate) fn stdout() -> DataWriter<io::StdoutLock<'static>> {
     let is_terminal = io::stdout().is_terminal();
     DataWriter { to: io::stdout().lock(), is_terminal }
@@ -16,12 +16,12 @@ pub(crate) fn messages() -> MessageWriter<io::StdoutLock<'static>> {
     MessageWriter { is_terminal: io::stdout().is_terminal(), to: io::stdout().lock() }
 }
 
-/// Standard error, where secrets are masked too.
+/// Standard error for messages, in which secrets are masked.
 pub(crate) fn stderr() -> MessageWriter<io::Stderr> {
     MessageWriter { to: io::stderr(), is_terminal: io::stderr().is_terminal() }
 }
 
-/// A writer of data.
+/// A writer of data, which escapes control characters for a terminal.
 pub(crate) struct DataWriter<W> {
     to: W,
     is_terminal: bool,
@@ -41,7 +41,7 @@ impl<W: Write> Write for DataWriter<W> {
     }
 }
 
-/// A writer of messages, each written at once.
+/// A writer of whole messages, which masks secrets and escapes control characters for a terminal.
 pub(crate) struct MessageWriter<W> {
     to: W,
     is_terminal: bool,

@@ -1,39 +1,39 @@
-//! How far long work is, on a terminal's standard error, and how much longer it may take.
+//! The progress of long work on standard error, with an estimate of the time left.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// Progress is shown after this time.
+/// Progress is shown once the work has taken this long.
 const SHOW_AFTER: Duration = Duration::from_secs(1);
 
 /// The shortest time between two updates.
 const REDRAW_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Counts what is done. Shows nothing where standard error is no terminal.
+/// Counts finished items, and shows the count if standard error is a terminal.
 #[derive(Debug)]
 pub(crate) struct Progress {
     what: &'static str,
     total: usize,
     done: AtomicUsize,
     began: Instant,
-    /// When the last line was written; `None` where no terminal shows it.
+    /// When the last line was written; `None` if standard error is no terminal.
     last_shown: Option<Mutex<Instant>>,
 }
 
 impl Progress {
-    /// Work on so many of these.
+    /// Progress of work on `total` items, called `what` in the line of progress.
     pub(crate) fn new(what: &'static str, total: usize) -> Self {
         let began = Instant::now();
         let last_shown = io::stderr().is_terminal().then(|| Mutex::new(began));
         Self { what, total, done: AtomicUsize::new(0), began, last_shown }
     }
 
-    /// One more is done.
+    /// Counts one more finished item.
     pub(crate) fn advance(&self) {
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
-        // A thread that finds another one writing leaves it at that.
+        // While another thread writes a line, this one need not.
         let Some(Ok(mut shown)) = self.last_shown.as_ref().map(Mutex::try_lock) else { return };
         let now = Instant::now();
         if now - self.began < SHOW_AFTER || now - *shown < REDRAW_INTERVAL {
@@ -41,7 +41,7 @@ impl Progress {
         }
         *shown = now;
         let line = progress_line(self.what, done, self.total, now - self.began);
-        // A line of progress may be lost.
+        // A lost line of progress does no harm.
         let _ = write!(io::stderr().lock(), "\r\x1b[K{line}");
     }
 }
@@ -54,10 +54,11 @@ impl Drop for Progress {
     }
 }
 
+/// The line of progress, such as `10 of 40 cases, about 15 s left`.
 fn progress_line(what: &str, done: usize, total: usize, elapsed: Duration) -> String {
-    let left = total.saturating_sub(done);
-    let each = elapsed.as_millis() / u128::try_from(done.max(1)).unwrap_or(1);
-    let seconds = (each * u128::try_from(left).unwrap_or(0)).div_ceil(1000);
+    let remaining = total.saturating_sub(done);
+    let millis_per_item = elapsed.as_millis() / u128::try_from(done.max(1)).unwrap_or(1);
+    let seconds = (millis_per_item * u128::try_from(remaining).unwrap_or(0)).div_ceil(1000);
     format!("{done} of {total} {what}, about {seconds} s left")
 }
 

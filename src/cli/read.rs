@@ -1,4 +1,4 @@
-//! `restitch read`: lines to stdout, what was left out to stderr.
+//! `restitch read`: prints lines of a file.
 
 use std::io::{self, Write as _};
 
@@ -9,9 +9,10 @@ use crate::reading::{LineSelection, ReadLimits, ReadRequest, ReadStyle};
 use crate::text::LineSpan;
 use crate::tools::ToolReply;
 
+/// Prints the lines that the arguments select.
 pub(crate) async fn run(common: &Common, args: ReadArgs) -> Exit {
-    let select = match (&args.ranges, args.offset, args.limit) {
-        (Some(ranges), _, _) => match parse(ranges) {
+    let selection = match (&args.ranges, args.offset, args.limit) {
+        (Some(ranges), _, _) => match parse_ranges(ranges) {
             Some(ranges) => LineSelection::Ranges(ranges),
             None => {
                 return Exit::usage(format!(
@@ -31,17 +32,20 @@ pub(crate) async fn run(common: &Common, args: ReadArgs) -> Exit {
         Ok(toolbox) => toolbox,
         Err(exit) => return exit,
     };
-    // A pipe takes what there is; the caps are for models.
-    let request = ReadRequest { select, style, limits: ReadLimits::NONE, ..ReadRequest::default() };
+    // The limits are for models; a person or a pipe gets everything.
+    let request = ReadRequest {
+        select: selection,
+        style,
+        limits: ReadLimits::NONE,
+        ..ReadRequest::default()
+    };
     let engine = toolbox.engine();
     let read = async {
         let path = engine.path(&args.path)?;
         engine.read_file(&path, &request).await
     };
     let (reply, text) = match read.await {
-        Ok((reading, snapshot)) => {
-            (ToolReply::answered(reading.message(&snapshot), &reading), reading.text)
-        }
+        Ok((view, snapshot)) => (ToolReply::answered(view.message(&snapshot), &view), view.text),
         Err(refusal) => (ToolReply::refused(refusal), String::new()),
     };
     match print(common, &reply, &text) {
@@ -51,6 +55,7 @@ pub(crate) async fn run(common: &Common, args: ReadArgs) -> Exit {
     }
 }
 
+/// Prints the reply as JSON, the message of a refusal, or the lines.
 fn print(common: &Common, reply: &ToolReply, text: &str) -> io::Result<()> {
     let mut out = super::out::stdout();
     if common.json {
@@ -64,8 +69,8 @@ fn print(common: &Common, reply: &ToolReply, text: &str) -> io::Result<()> {
     if !text.is_empty() && !text.ends_with('\n') { writeln!(out) } else { Ok(()) }
 }
 
-/// `10-20,45-50`, or single lines.
-fn parse(ranges: &str) -> Option<Vec<LineSpan>> {
+/// Parses line ranges such as `10-20,45`; `None` if the text is anything else.
+fn parse_ranges(ranges: &str) -> Option<Vec<LineSpan>> {
     ranges
         .split(',')
         .map(|range| {
@@ -82,9 +87,9 @@ mod tests {
     #[test]
     fn ranges_are_read() {
         let span = |start, end| LineSpan { start, end };
-        assert_eq!(parse("10-20,45-50"), Some(vec![span(10, 20), span(45, 50)]));
-        assert_eq!(parse("7"), Some(vec![span(7, 7)]));
-        assert_eq!(parse("7-"), None);
-        assert_eq!(parse("a-b"), None);
+        assert_eq!(parse_ranges("10-20,45-50"), Some(vec![span(10, 20), span(45, 50)]));
+        assert_eq!(parse_ranges("7"), Some(vec![span(7, 7)]));
+        assert_eq!(parse_ranges("7-"), None);
+        assert_eq!(parse_ranges("a-b"), None);
     }
 }

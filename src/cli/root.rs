@@ -1,30 +1,30 @@
-//! The folder that `mcp` and `hook` work in. Clients find a project's configuration above the
-//! folder that they were started in, so the current folder is the last guess.
+//! The folder that `mcp` and `hook` work in. Clients also find a project's configuration in folders
+//! above the current one, so the current folder is only the last choice.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::args::root_url;
 
-/// A folder, and who says so.
+/// The folder to work in, and how it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Root {
     pub(crate) folder: PathBuf,
     pub(crate) source: RootSource,
 }
 
-/// Who names the folder.
+/// How the folder was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RootSource {
-    /// The client, over its protocol.
+    /// The client named it.
     Client,
-    /// `--root`
+    /// `--root` named it.
     Flag,
-    /// The configuration that started us is in it.
+    /// It contains this configuration file of the client.
     Configuration(PathBuf),
     /// It is the top level of a git working tree.
     Git,
-    /// Not chosen: the current folder.
+    /// It is the current folder, as there was no other choice.
     CurrentFolder,
 }
 
@@ -43,8 +43,8 @@ impl fmt::Display for Root {
 }
 
 impl Root {
-    /// The folder without a word from the client: `given`, else the nearest folder from
-    /// `current` up that holds `configuration`, else the git top level, else `current`.
+    /// The folder when the client names none: `given`, else the nearest folder from `current` up
+    /// that contains `configuration`, else the git top level, else `current`.
     pub(crate) fn find(given: Option<&Path>, configuration: Option<&Path>, current: &Path) -> Self {
         let canonical =
             |folder: &Path| folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
@@ -55,30 +55,30 @@ impl Root {
             return Self { folder: canonical(folder), source: RootSource::Flag };
         }
         let current = canonical(current);
-        let above = |file: &Path| {
+        let nearest_with = |file: &Path| {
             current.ancestors().find(|folder| folder.join(file).exists()).map(Path::to_path_buf)
         };
         if let Some(file) = configuration
-            && let Some(folder) = above(file)
+            && let Some(folder) = nearest_with(file)
         {
             return Self { folder, source: RootSource::Configuration(file.to_path_buf()) };
         }
-        match above(Path::new(".git")) {
+        match nearest_with(Path::new(".git")) {
             Some(folder) => Self { folder, source: RootSource::Git },
             None => Self { folder: current, source: RootSource::CurrentFolder },
         }
     }
 
-    /// The folder that the client names, unless it is outside `--root`. It is also ignored if it
-    /// is only the folder in which the client started us, below the folder of its configuration:
-    /// then the client has not named a project.
+    /// The folder `client` that the client names, unless it is outside `--root`. It is also ignored
+    /// if it is the folder that this process was started in, below the folder of the client's
+    /// configuration: then the client has not named a project.
     pub(crate) fn with_client_root(self, client: &Path, current: &Path) -> Self {
         let Ok(folder) = client.canonicalize() else { return self };
-        let outside = self.source == RootSource::Flag && !folder.starts_with(&self.folder);
-        let says_nothing = matches!(self.source, RootSource::Configuration(_))
+        let is_outside = self.source == RootSource::Flag && !folder.starts_with(&self.folder);
+        let is_start_folder = matches!(self.source, RootSource::Configuration(_))
             && folder.starts_with(&self.folder)
             && current.canonicalize().is_ok_and(|current| current == folder);
-        let is_ignored = outside || says_nothing || !folder.is_dir();
+        let is_ignored = is_outside || is_start_folder || !folder.is_dir();
         if is_ignored { self } else { Self { folder, source: RootSource::Client } }
     }
 }

@@ -1,4 +1,4 @@
-//! `restitch schema`: the tools' declarations.
+//! `restitch schema`: the declarations of the tools.
 
 use std::io::{self, Write as _};
 
@@ -6,6 +6,7 @@ use super::args::{Common, SchemaArgs};
 use super::exit::Exit;
 use crate::tools::{Dialect, TOOLS, Visibility, export};
 
+/// Prints the declarations in the format that `args` names.
 pub(crate) fn run(_common: &Common, args: &SchemaArgs) -> Exit {
     let Some(format) = export::Format::parse(&args.format) else {
         let known: Vec<_> = export::Format::ALL.iter().map(|format| format.as_str()).collect();
@@ -22,7 +23,7 @@ pub(crate) fn run(_common: &Common, args: &SchemaArgs) -> Exit {
     };
     let listed = TOOLS.iter().filter(|tool| match tool.visibility {
         Visibility::Always => true,
-        Visibility::InDialect(only) => only == dialect,
+        Visibility::InDialect(tool_dialect) => tool_dialect == dialect,
         Visibility::Guarded | Visibility::Staged => false,
     });
     let mut out = io::stdout().lock();

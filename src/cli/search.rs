@@ -1,4 +1,4 @@
-//! `restitch search`
+//! `restitch search`: finds lines and prints them.
 
 use std::io::{self, Write as _};
 
@@ -9,13 +9,14 @@ use super::exit::Exit;
 use super::settings;
 use crate::engine::CallOptions;
 
+/// Searches with the tool that suits the terms, and prints the reply.
 pub(crate) async fn run(common: &Common, args: SearchArgs) -> Exit {
     let toolbox = match settings::toolbox(common) {
         Ok(toolbox) => toolbox,
         Err(exit) => return exit,
     };
     let mut arguments = json!({ "context": args.context, "case_sensitive": args.case_sensitive });
-    // Several terms are ranked; one is literal unless --wildcard is given.
+    // A single term is taken literally, unless --wildcard is given.
     let tool = match args.terms.as_slice() {
         [keyword] if !args.wildcard => {
             arguments["keyword"] = keyword.as_str().into();

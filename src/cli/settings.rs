@@ -1,4 +1,4 @@
-//! From flags and environment to an engine: the one composition root.
+//! Builds the engine and the tools from the flags, the environment and the configuration.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use crate::store::{
 };
 use crate::tools::{Dialect, Toolbox};
 
-/// The tools over the folder that the flags name.
+/// The tools, which edit files below the root.
 pub(crate) fn toolbox(common: &Common) -> Result<Toolbox, Exit> {
     let settings = model::settings(common)?;
     let store = store(common, &settings.object_store)?;
@@ -27,13 +27,13 @@ pub(crate) fn toolbox(common: &Common) -> Result<Toolbox, Exit> {
         .syntax(TreeSitter::new(), settings.syntax);
     if !settings.format.is_empty() {
         let root = match common.root_url() {
-            // A formatter runs on this machine, where such a root is no folder.
+            // A formatter runs on this machine, where object storage has no folder.
             Some(_) => PathBuf::from("."),
             None => common.root().to_path_buf(),
         };
         engine = engine.formatter(CommandFormatter::new(root, settings.format.iter().cloned()));
     }
-    // Without a usable state folder nothing is counted.
+    // The call log is in the state folder; without a usable one, calls are not logged.
     if let Ok(folder) = usable_state_folder() {
         let model = settings.endpoint.as_ref().map(|endpoint| endpoint.model.clone());
         engine = engine.recorder(CallLog::in_folder(&folder).recorder(model));
@@ -46,17 +46,17 @@ pub(crate) fn toolbox(common: &Common) -> Result<Toolbox, Exit> {
     Ok(Toolbox::new(engine).with_dialect(dialect(common)?))
 }
 
-/// The tools for a command that ends after one edit.
+/// The tools for a command that makes one edit. Refuses `--stage`, whose edits need a commit.
 pub(crate) fn toolbox_for_one_edit(common: &Common) -> Result<Toolbox, Exit> {
     if common.stage {
         return Err(Exit::usage(
-            "--stage keeps edits in memory until they are committed, and this command ends after one; use --dry-run to see the edit only, or --stage with `agent`, `mcp` or `batch`",
+            "--stage keeps edits in memory until a later commit, but this command ends after one edit; use --dry-run to only see the edit, or --stage with `agent`, `mcp` or `batch`",
         ));
     }
     toolbox(common)
 }
 
-/// The store that the root names.
+/// The store of the root: a folder, or object storage.
 pub(crate) fn store(
     common: &Common,
     settings: &BTreeMap<String, String>,
@@ -72,6 +72,7 @@ pub(crate) fn store(
     }
 }
 
+/// The store of a root in object storage.
 #[cfg(feature = "object-store")]
 fn bucket(
     common: &Common,
@@ -98,7 +99,7 @@ fn bucket(
 #[cfg(not(feature = "object-store"))]
 fn bucket(_: &Common, url: &str, _: &BTreeMap<String, String>) -> Result<Arc<dyn FileStore>, Exit> {
     Err(Exit::usage(format!(
-        "the root {url} is in object storage, which this restitch was built without; build it with --features object-store"
+        "the root {url} is in object storage, which this build of restitch does not support; build it with --features object-store"
     )))
 }
 

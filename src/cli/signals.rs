@@ -1,19 +1,19 @@
-//! Signals: a commit that is under way is finished before the process ends, so that an
-//! interrupted edit leaves no temp file, and writing past the file size limit is an error
-//! instead of death.
+//! Signal handling. A signal ends the process only after a running commit is finished, so that an
+//! interrupted edit leaves no temp file. A write beyond the file size limit fails with an error
+//! instead of killing the process.
 //!
-//! A command that has something to say at its end takes the first signal itself; the
-//! second one ends the process in any case.
+//! A command that prints a result when it is interrupted handles the first signal itself; the
+//! second signal always ends the process.
 
 use std::future::Future;
 use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::oneshot;
 
-/// The receiver of the first signal, as the exit code that goes with it.
+/// Where the exit code of the first signal is sent, if a command handles that signal.
 static FIRST_SIGNAL: Mutex<Option<oneshot::Sender<i32>>> = Mutex::new(None);
 
-/// Takes the first signal that would end the process; it resolves to the exit code.
+/// Handles the first signal that would end the process. The future resolves to its exit code.
 pub(crate) fn first_signal() -> impl Future<Output = i32> {
     let (sender, receiver) = oneshot::channel();
     *FIRST_SIGNAL.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
@@ -25,17 +25,18 @@ pub(crate) fn first_signal() -> impl Future<Output = i32> {
     }
 }
 
+/// Installs the handlers of all signals that restitch handles.
 #[cfg(unix)]
 pub(crate) fn install_handlers() {
     use tokio::signal::unix::{SignalKind, signal};
 
-    // Having a handler is all it takes: the write then fails with EFBIG.
+    // With any handler for SIGXFSZ, the write fails with EFBIG.
     if let Ok(mut file_size) = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))
     {
         tokio::spawn(async move { while file_size.recv().await.is_some() {} });
     }
     for kind in [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()] {
-        // The parent process may want it ignored: nohup, or a job in the background.
+        // The parent process had it ignored, as `nohup` does; it stays ignored.
         if is_ignored(kind.as_raw_value()) {
             continue;
         }
@@ -43,8 +44,9 @@ pub(crate) fn install_handlers() {
         tokio::spawn(async move {
             let code = 128 + kind.as_raw_value();
             while stream.recv().await.is_some() {
-                let waiting = FIRST_SIGNAL.lock().unwrap_or_else(PoisonError::into_inner).take();
-                if waiting.is_none_or(|waiting| waiting.send(code).is_err()) {
+                let command = FIRST_SIGNAL.lock().unwrap_or_else(PoisonError::into_inner).take();
+                let is_handled = command.is_some_and(|command| command.send(code).is_ok());
+                if !is_handled {
                     exit_by_signal(code);
                 }
             }
@@ -52,7 +54,7 @@ pub(crate) fn install_handlers() {
     }
 }
 
-/// Whether the signal was ignored when we started; only Linux tells.
+/// Whether the signal is ignored; always false outside Linux, which alone has `/proc`.
 #[cfg(unix)]
 fn is_ignored(number: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -64,12 +66,13 @@ fn is_ignored(number: i32) -> bool {
 #[cfg(not(unix))]
 pub(crate) fn install_handlers() {}
 
-/// Waits for commits that are under way, and lets no other start.
+/// Waits for running commits, and prevents new ones.
 pub(crate) fn finish_commits() {
     #[cfg(unix)]
     crate::store::quiesce();
 }
 
+/// Ends the process with `code`, 128 plus the number of the signal, after running commits.
 #[cfg(unix)]
 #[expect(clippy::exit, reason = "a signal ends the process, as its sender wants")]
 fn exit_by_signal(code: i32) {
@@ -77,10 +80,10 @@ fn exit_by_signal(code: i32) {
 
     finish_commits();
     let signal = code - 128;
-    // A closed stderr must not keep the process alive.
+    // A closed stderr does not prevent the exit.
     let _ = writeln!(
         std::io::stderr().lock(),
-        "restitch: ended by signal {signal}; no edit is half written, and `restitch log` lists those that were made"
+        "restitch: ended by signal {signal}; no edit is half written. `restitch log` lists the finished ones"
     );
     #[cfg(feature = "otel")]
     super::traces::finish();

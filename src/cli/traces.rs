@@ -1,7 +1,7 @@
-//! Traces to an OpenTelemetry collector, by the variables that every SDK of OpenTelemetry reads.
-//! Nothing is sent unless one of them names a collector. A collector that is away costs no call
-//! anything: spans wait in a bounded queue, are dropped where it is full, and what is left at the
-//! end is sent within [`FLUSH_TIMEOUT`].
+//! Traces to an OpenTelemetry collector, configured by the standard environment variables of
+//! OpenTelemetry. Nothing is sent unless one of them names a collector. An unreachable collector
+//! delays no call: spans wait in a bounded queue, and are dropped when it is full. At the end, the
+//! spans in the queue are sent within [`FLUSH_TIMEOUT`].
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -20,24 +20,25 @@ use tracing_subscriber::registry::LookupSpan;
 
 use crate::spans::TARGET;
 
-/// How long the last spans may take to be sent.
+/// The time to send the last spans in.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What sends, until the end.
+/// The provider that sends spans, until [`finish`] takes it.
 static PROVIDER: Mutex<Option<SdkTracerProvider>> = Mutex::new(None);
 
-/// What a variable says, where it says anything.
+/// The value of an environment variable, unless it is missing or blank.
 fn non_empty_var(name: &str) -> Option<String> {
     std::env::var(name).ok().map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
 }
 
-/// The same for a setting that traces may have of their own.
-fn setting(name: &str) -> Option<String> {
+/// The value of an exporter setting: the one for traces, else the one for all signals.
+fn exporter_setting(name: &str) -> Option<String> {
     non_empty_var(&format!("OTEL_EXPORTER_OTLP_TRACES_{name}"))
         .or_else(|| non_empty_var(&format!("OTEL_EXPORTER_OTLP_{name}")))
 }
 
-/// How traces are to be sent, if they are wanted, or why they cannot be had.
+/// The protocol to send traces with, `None` if the environment asks for no traces, or the reason why
+/// they cannot be sent.
 fn protocol() -> Result<Option<Protocol>, String> {
     if non_empty_var("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
         return Ok(None);
@@ -47,28 +48,29 @@ fn protocol() -> Result<Option<Protocol>, String> {
         Some("otlp") => {}
         Some(other) => {
             return Err(format!(
-                "OTEL_TRACES_EXPORTER={other} is not known here; set it to otlp or none"
+                "OTEL_TRACES_EXPORTER={other} is not supported; set it to otlp or none"
             ));
         }
-        None if setting("ENDPOINT").is_none() => return Ok(None),
+        None if exporter_setting("ENDPOINT").is_none() => return Ok(None),
         None => {}
     }
-    match setting("PROTOCOL").as_deref() {
+    match exporter_setting("PROTOCOL").as_deref() {
         None | Some("http/protobuf") => Ok(Some(Protocol::HttpBinary)),
         Some("http/json") => Ok(Some(Protocol::HttpJson)),
         Some(other) => Err(format!(
-            "OTEL_EXPORTER_OTLP_PROTOCOL={other} is not known here; set it to http/protobuf or http/json"
+            "OTEL_EXPORTER_OTLP_PROTOCOL={other} is not supported; set it to http/protobuf or http/json"
         )),
     }
 }
 
-/// The layer that sends spans, where the environment asks for it; or why there is none.
+/// The layer that sends spans, `None` if the environment asks for no traces, or the reason why they
+/// cannot be sent.
 pub(crate) fn layer<S>() -> Result<Option<impl Layer<S>>, String>
 where
     S: Subscriber + for<'span> LookupSpan<'span>,
 {
     let Some(protocol) = protocol()? else { return Ok(None) };
-    // The same as for a model's server; whichever comes first has installed it.
+    // Fails if the client of a model's server has installed the same provider already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let exporter = Otlp::builder().with_http().with_protocol(protocol);
     let exporter = exporter.build().map_err(|error| error.to_string())?;
@@ -96,16 +98,16 @@ where
     Ok(Some(layer))
 }
 
-/// Sends what is left, and waits no longer than [`FLUSH_TIMEOUT`].
+/// Sends the spans in the queue, and waits no longer than [`FLUSH_TIMEOUT`].
 pub(crate) fn finish() {
     let provider = PROVIDER.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(provider) = provider {
-        // The exporter has warned of what could not be sent.
+        // The exporter has already warned of spans that could not be sent.
         let _ = provider.shutdown_with_timeout(FLUSH_TIMEOUT);
     }
 }
 
-/// Says once that spans cannot be sent.
+/// An exporter that warns once if spans cannot be sent.
 #[derive(Debug)]
 struct WarnOnceExporter {
     inner: Otlp,

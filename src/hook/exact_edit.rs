@@ -1,44 +1,47 @@
-//! The exact pair of strings that turns one version of a file into another.
+//! Finds the exact old and new text that turn one version of a file into another.
 
 use crate::text::Snapshot;
 
-/// `old` occurs once in `before`, and putting `new` in its place gives `after`. Clients
-/// read CRLF files with LF, so a file of one kind of ending is given with LF.
+/// An old text that occurs once in `before`, and the new text that in its place gives `after`.
+/// Both have LF endings, because clients read CRLF files so; a file with mixed endings has none.
 pub(super) fn between(before: &Snapshot, after: &Snapshot) -> Option<(String, String)> {
     if before.line_ending() == "mixed" || before.has_invalid_bytes() {
         return None;
     }
-    let one = |snapshot: &Snapshot| snapshot.text().replace("\r\n", "\n");
-    let (before, after) = (one(before), one(after));
-    let old: Vec<&str> = before.split_inclusive('\n').collect();
-    let new: Vec<&str> = after.split_inclusive('\n').collect();
-    let mut head = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
-    let max_tail = old.len().min(new.len()) - head;
-    let mut tail =
-        old.iter().rev().zip(new.iter().rev()).take(max_tail).take_while(|(a, b)| a == b).count();
+    let with_lf = |snapshot: &Snapshot| snapshot.text().replace("\r\n", "\n");
+    let (before, after) = (with_lf(before), with_lf(after));
+    let lines_before: Vec<&str> = before.split_inclusive('\n').collect();
+    let lines_after: Vec<&str> = after.split_inclusive('\n').collect();
+    let mut equal_at_start =
+        lines_before.iter().zip(&lines_after).take_while(|(old, new)| old == new).count();
+    let most_at_end = lines_before.len().min(lines_after.len()) - equal_at_start;
+    let from_end = lines_before.iter().rev().zip(lines_after.iter().rev());
+    let mut equal_at_end = from_end.take(most_at_end).take_while(|(old, new)| old == new).count();
+    // Until the old text is unique, it takes in one more line above and below.
     loop {
-        let from = old[head..old.len() - tail].concat();
-        let to = new[head..new.len() - tail].concat();
-        if !from.is_empty() && count(&before, &from) == 1 {
-            return (before.replacen(&from, &to, 1) == after).then_some((from, to));
+        let old = lines_before[equal_at_start..lines_before.len() - equal_at_end].concat();
+        let new = lines_after[equal_at_start..lines_after.len() - equal_at_end].concat();
+        if !old.is_empty() && count_overlapping(&before, &old) == 1 {
+            return (before.replacen(&old, &new, 1) == after).then_some((old, new));
         }
-        if head == 0 && tail == 0 {
+        if equal_at_start == 0 && equal_at_end == 0 {
             return None;
         }
-        head = head.saturating_sub(1);
-        tail = tail.saturating_sub(1);
+        equal_at_start = equal_at_start.saturating_sub(1);
+        equal_at_end = equal_at_end.saturating_sub(1);
     }
 }
 
-/// Occurrences, overlapping ones too.
-fn count(text: &str, part: &str) -> usize {
-    let mut at = 0;
-    let mut found = 0;
-    while let Some(next) = text[at..].find(part) {
-        found += 1;
-        at += next + text[at + next..].chars().next().map_or(1, char::len_utf8);
+/// The number of occurrences of `part`, overlapping ones included.
+fn count_overlapping(text: &str, part: &str) -> usize {
+    let mut search_from = 0;
+    let mut count = 0;
+    while let Some(offset) = text[search_from..].find(part) {
+        count += 1;
+        let start = search_from + offset;
+        search_from = start + text[start..].chars().next().map_or(1, char::len_utf8);
     }
-    found
+    count
 }
 
 #[cfg(test)]

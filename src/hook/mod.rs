@@ -1,9 +1,9 @@
-//! Hooks of other agents: a call of their own edit tool is first tried here, in memory. If the
-//! call would fail or write the wrong thing, and the client lets a hook rewrite it, it is
-//! rewritten to one that applies exactly; otherwise the model is told what to send.
+//! Hooks of other agents: each call of an agent's own edit tool is first tried here, in memory. If
+//! it would fail or write the wrong text, the hook rewrites the call to one that applies exactly,
+//! or denies it and says what to send.
 //!
-//! A hook never writes a file, never blocks a call that it does not understand, and
-//! stays silent when the call is fine as it is.
+//! A hook never writes a file of the project, never blocks a call that it does not understand, and
+//! prints nothing when the call is fine as sent.
 
 mod exact_edit;
 mod notes;
@@ -22,7 +22,7 @@ use patch::PatchOutcome;
 
 pub(crate) use notes::Notes;
 
-/// Whose hook it is.
+/// The agent that runs the hook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Client {
     /// Gemini CLI: `BeforeTool`, `AfterTool`.
@@ -53,22 +53,26 @@ impl Client {
         }
     }
 
-    /// The client of that name.
+    /// The client with this name, in any case; `claude-code` is `claude`.
     pub(crate) fn parse(name: &str) -> Option<Self> {
         let name = name.to_ascii_lowercase();
-        let name = name.strip_suffix("-code").filter(|n| *n == "claude").unwrap_or(&name);
+        let name = name.strip_suffix("-code").filter(|stem| *stem == "claude").unwrap_or(&name);
         Self::ALL.iter().copied().find(|client| client.as_str() == name)
     }
 }
 
-/// Where in the call's life a hook fires.
+/// When a hook runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum HookPhase {
+    /// Before a call.
     Before,
+    /// After a call.
     After,
+    /// After several calls.
     Batch,
 }
 
+/// The phase of a client's event; `None` for an event that restitch does not handle.
 fn phase_of(event: &str) -> Option<HookPhase> {
     let letters: String = event.chars().filter(char::is_ascii_alphanumeric).collect();
     match letters.to_ascii_lowercase().as_str() {
@@ -81,13 +85,13 @@ fn phase_of(event: &str) -> Option<HookPhase> {
     }
 }
 
-/// The folder that the client works in, as its hook says.
+/// The folder that the client works in, as named in the hook's input.
 pub(crate) fn workspace(input: &Value) -> Option<&str> {
     let roots = input.get("workspace_roots").and_then(|roots| roots.get(0));
     input.get("cwd").or(roots).and_then(Value::as_str)
 }
 
-/// What the hook prints; `None` for nothing, which lets the call go on as it is.
+/// The answer that the hook prints. `None` prints nothing, which leaves the call as it is.
 pub(crate) async fn respond(
     client: Client,
     event: &str,
@@ -104,9 +108,9 @@ pub(crate) async fn respond(
     let mut context = Vec::new();
     for call in calls {
         let tool = call.get("tool_name").and_then(Value::as_str)?;
-        let given = call.get("tool_input")?;
+        let arguments = call.get("tool_input")?;
         if phase_of(event)? == HookPhase::Before {
-            let answer = before(client, name, tool, given, engine).await;
+            let answer = answer_before(client, name, tool, arguments, engine).await;
             if client == Client::Gemini
                 && let Some(answer) = &answer
             {
@@ -114,9 +118,9 @@ pub(crate) async fn respond(
             }
             return answer;
         }
-        let note = if client == Client::Gemini { notes.take(input, given) } else { None };
-        if failed(call) {
-            context.extend(advice(tool, given, engine).await);
+        let note = if client == Client::Gemini { notes.take(input, arguments) } else { None };
+        if has_failed(call) {
+            context.extend(advice(tool, arguments, engine).await);
         } else {
             context.extend(note);
         }
@@ -124,8 +128,9 @@ pub(crate) async fn respond(
     (!context.is_empty()).then(|| add_context(client, name, &context.join("\n\n")))
 }
 
-/// Whether the client's own tool failed to make the edit, as far as its answer says.
-fn failed(call: &Value) -> bool {
+/// Whether the answer of the client's own tool says that the edit failed. A call without an answer
+/// counts as failed.
+fn has_failed(call: &Value) -> bool {
     if call.get("error").is_some_and(|error| !error.is_null()) {
         return true;
     }
@@ -136,7 +141,7 @@ fn failed(call: &Value) -> bool {
         return true;
     }
     let text = response.to_string();
-    const SIGNS: &[&str] = &[
+    const FAILURE_PHRASES: &[&str] = &[
         "tool_use_error",
         "String to replace not found",
         "verification failed",
@@ -146,10 +151,10 @@ fn failed(call: &Value) -> bool {
         "could not find",
         "is_error\":true",
     ];
-    SIGNS.iter().any(|sign| text.contains(sign))
+    FAILURE_PHRASES.iter().any(|phrase| text.contains(phrase))
 }
 
-/// An edit in the terms of the client's own tool.
+/// A call of the client's own edit tool.
 struct ClientEdit {
     /// The tool, as the client names it.
     tool: &'static str,
@@ -159,7 +164,8 @@ struct ClientEdit {
     request: EditRequest,
 }
 
-/// The fields of each client's edit tool: path, old, new, "all of them".
+/// The names of each client's edit tool, and its fields for the path, the old text, the new text
+/// and "replace all".
 const TOOLS: &[(&[&str], [&str; 4])] = &[
     (&["replace"], ["file_path", "old_string", "new_string", "allow_multiple"]),
     (&["Edit"], ["file_path", "old_string", "new_string", "replace_all"]),
@@ -172,15 +178,16 @@ const TOOLS: &[(&[&str], [&str; 4])] = &[
     (&["edit"], ["filePath", "oldString", "newString", "replaceAll"]),
 ];
 
-fn parse_edit(tool: &str, given: &Value) -> Option<ClientEdit> {
+/// Reads a call of a client's edit tool; `None` for any other tool.
+fn parse_edit(tool: &str, arguments: &Value) -> Option<ClientEdit> {
     let (names, [path, old, new, all]) = TOOLS
         .iter()
-        .find(|(names, [path, ..])| names.contains(&tool) && given.get(path).is_some())?;
+        .find(|(names, [path, ..])| names.contains(&tool) && arguments.get(path).is_some())?;
     let tool = names.iter().find(|name| **name == tool)?;
-    let text = |name: &str| given.get(name).and_then(Value::as_str).map(str::to_owned);
+    let text = |name: &str| arguments.get(name).and_then(Value::as_str).map(str::to_owned);
     let mut request = EditRequest::new(text(old)?, text(new)?);
-    let count = given.get("expected_replacements").and_then(Value::as_u64).unwrap_or(1);
-    if given.get(all).is_some_and(|flag| flag == true) {
+    let count = arguments.get("expected_replacements").and_then(Value::as_u64).unwrap_or(1);
+    if arguments.get(all).is_some_and(|flag| flag == true) {
         request = request.expecting(Expected::All);
     } else if let Some(count) = usize::try_from(count).ok().and_then(std::num::NonZeroUsize::new) {
         request = request.expecting(Expected::Exactly(count));
@@ -188,16 +195,17 @@ fn parse_edit(tool: &str, given: &Value) -> Option<ClientEdit> {
     Some(ClientEdit { tool, fields: (old, new), path: text(path)?, request })
 }
 
-/// How a call comes out here.
+/// What restitch makes of a client's call.
 enum TrialOutcome {
-    /// The client's own tool does the same.
+    /// The client's own tool applies it in the same way.
     Unchanged,
-    /// It applies, but only in this form.
+    /// It applies only with these texts; `how` names the corrections.
     Rewritten { old: String, new: String, how: String },
-    /// It does not apply, and why.
+    /// It does not apply, for this reason.
     Refused(Box<Refusal>),
 }
 
+/// Tries an edit in memory; `None` if the file cannot be read or the edit creates a file.
 async fn try_edit(engine: &Engine, edit: &ClientEdit) -> Option<TrialOutcome> {
     let path = engine.path(&path_in_root(engine.root(), &edit.path)).ok()?;
     let before = match engine.snapshot(&path).await {
@@ -207,8 +215,8 @@ async fn try_edit(engine: &Engine, edit: &ClientEdit) -> Option<TrialOutcome> {
     if edit.request.old.is_empty() {
         return None;
     }
-    let layer = engine.staged();
-    let report = match layer.edit_file(&path, &edit.request, &CallOptions::default()).await {
+    let trial = engine.staged();
+    let report = match trial.edit_file(&path, &edit.request, &CallOptions::default()).await {
         Ok(report) => report,
         Err(refusal) => {
             let reply = ToolReply::refused(refusal.clone());
@@ -217,36 +225,38 @@ async fn try_edit(engine: &Engine, edit: &ClientEdit) -> Option<TrialOutcome> {
         }
     };
     engine.record_call(edit.tool, None, &ToolReply::edited(&report).report);
-    let after = layer.snapshot(&path).await.ok()?;
+    let after = trial.snapshot(&path).await.ok()?;
     if apply_like_client(&before, &edit.request).as_deref() == Some(after.text()) {
         return Some(TrialOutcome::Unchanged);
     }
     let (old, new) = exact_edit::between(&before, &after)?;
-    let e = &report.explanation;
-    let how = match e.rewrites.is_empty() {
-        true => e.rung.to_string(),
-        false => format!("{}: {}", e.rung, e.rewrite_list()),
+    let explanation = &report.explanation;
+    let how = if explanation.rewrites.is_empty() {
+        explanation.rung.to_string()
+    } else {
+        format!("{}: {}", explanation.rung, explanation.rewrite_list())
     };
     Some(TrialOutcome::Rewritten { old, new, how })
 }
 
-/// What the clients' own tools do: they take the strings as they are, and read and write a
-/// file of CRLF lines as if its lines ended in LF.
+/// The file after an edit by a client's own tool, or `None` if that tool refuses the edit. These
+/// tools match the text exactly, and treat the lines of a CRLF file as if they ended in LF.
 fn apply_like_client(before: &Snapshot, request: &EditRequest) -> Option<String> {
-    let crlf = before.line_ending() == "crlf";
-    let read = |text: &str| if crlf { text.replace("\r\n", "\n") } else { text.to_owned() };
-    let (text, old, new) = (read(before.text()), read(&request.old), read(&request.new));
+    let has_crlf = before.line_ending() == "crlf";
+    let with_lf = |text: &str| if has_crlf { text.replace("\r\n", "\n") } else { text.to_owned() };
+    let (text, old) = (with_lf(before.text()), with_lf(&request.old));
+    let new = with_lf(&request.new);
     let count = text.matches(&old).count();
-    let fits = match request.expected {
+    let count_is_expected = match request.expected {
         Expected::All => count > 0,
-        Expected::Exactly(wanted) => count == wanted.get(),
+        Expected::Exactly(expected) => count == expected.get(),
     };
-    let after = fits.then(|| text.replace(&old, &new))?;
-    Some(if crlf { after.replace('\n', "\r\n") } else { after })
+    let after = count_is_expected.then(|| text.replace(&old, &new))?;
+    Some(if has_crlf { after.replace('\n', "\r\n") } else { after })
 }
 
-/// Whether the edit itself is refused, and not the path, the type or the protection of the file,
-/// which are left to the client.
+/// Whether the refusal is about the edit itself. Refusals about the path, the type or the
+/// protection of a file are left to the client.
 fn is_about_the_edit(code: EditCode) -> bool {
     !matches!(
         code,
@@ -264,9 +274,9 @@ fn is_about_the_edit(code: EditCode) -> bool {
     )
 }
 
-/// Whether a call that is refused here must not reach the client's own tool. Some of these
-/// tools look for similar text and would write to the wrong place; the others only ever take
-/// the text as it is, and need to be held back only from what would spoil the file.
+/// Whether to deny a call that restitch refuses with `code`. Some clients' tools look for similar
+/// text and might write to the wrong place. The others match exactly, so only edits that would
+/// damage the file are denied.
 fn is_denied(client: Client, code: EditCode) -> bool {
     match client {
         Client::Gemini | Client::Codex | Client::Opencode => is_about_the_edit(code),
@@ -274,47 +284,50 @@ fn is_denied(client: Client, code: EditCode) -> bool {
     }
 }
 
-/// The path as the engine takes it, when the client's root is another name for ours.
+/// The path relative to `root` if the client names a file below it by another path, such as through
+/// a symbolic link; any other path as it is.
 fn path_in_root(root: &Path, raw: &str) -> String {
     let resolved = canonical(Path::new(raw)).ok();
     match resolved.as_deref().and_then(|full| full.strip_prefix(root).ok()).and_then(Path::to_str) {
-        Some(inside) => inside.to_owned(),
+        Some(relative) => relative.to_owned(),
         None => raw.to_owned(),
     }
 }
 
-async fn before(
+/// The answer of a hook that runs before a call.
+async fn answer_before(
     client: Client,
     event: &str,
     tool: &str,
-    given: &Value,
+    arguments: &Value,
     engine: &Engine,
 ) -> Option<Value> {
     if tool == "apply_patch" {
-        return match patch::try_patch(given, engine).await? {
+        return match patch::try_patch(arguments, engine).await? {
             PatchOutcome::Unchanged => None,
-            PatchOutcome::Rewritten(field, fixed) => {
-                let mut input = given.as_object()?.clone();
-                input.insert(field.to_owned(), fixed.into());
+            PatchOutcome::Rewritten(field, rewritten) => {
+                let mut input = arguments.as_object()?.clone();
+                input.insert(field.to_owned(), rewritten.into());
                 Some(rewrite(client, event, input, "its lines are now as in the files"))
             }
             PatchOutcome::Refused(refusal) => denial(client, event, &refusal),
         };
     }
-    let edit = parse_edit(tool, given)?;
+    let edit = parse_edit(tool, arguments)?;
     match try_edit(engine, &edit).await? {
         TrialOutcome::Unchanged => None,
         TrialOutcome::Rewritten { old, new, how } => {
-            let mut input = given.as_object()?.clone();
-            input.insert(edit.fields.0.to_owned(), old.into());
-            input.insert(edit.fields.1.to_owned(), new.into());
-            // The rewritten text is one place, whatever the call counted.
+            let mut input = arguments.as_object()?.clone();
+            let (old_name, new_name) = edit.fields;
+            input.insert(old_name.to_owned(), old.into());
+            input.insert(new_name.to_owned(), new.into());
+            // The rewritten old text occurs once, even if the call replaces several occurrences.
             if input.contains_key("expected_replacements") {
                 input.insert("expected_replacements".to_owned(), 1.into());
             }
-            for all in ["allow_multiple", "replace_all", "replaceAll"] {
-                if input.contains_key(all) {
-                    input.insert(all.to_owned(), false.into());
+            for flag in ["allow_multiple", "replace_all", "replaceAll"] {
+                if input.contains_key(flag) {
+                    input.insert(flag.to_owned(), false.into());
                 }
             }
             Some(rewrite(client, event, input, &how))
@@ -323,11 +336,12 @@ async fn before(
     }
 }
 
+/// The answer that denies a call which restitch refuses, if it has to be denied.
 fn denial(client: Client, event: &str, refusal: &Refusal) -> Option<Value> {
     is_denied(client, refusal.code).then(|| deny(client, event, &refusal.text()))
 }
 
-/// The rewritten call in the client's form.
+/// The answer that rewrites a call, in the client's format.
 fn rewrite(client: Client, event: &str, input: Map<String, Value>, how: &str) -> Value {
     let reason = correction_note(how);
     match client {
@@ -336,14 +350,14 @@ fn rewrite(client: Client, event: &str, input: Map<String, Value>, how: &str) ->
             "reason": reason,
             "hookSpecificOutput": { "hookEventName": event, "tool_input": input },
         }),
-        // Codex takes a rewrite only with `allow`.
+        // Codex accepts a rewritten call only with `allow`.
         Client::Codex => json!({ "hookSpecificOutput": {
             "hookEventName": event,
             "permissionDecision": "allow",
             "updatedInput": input,
             "additionalContext": reason,
         }}),
-        // Without a decision, the user's own mode decides about the rewritten call.
+        // No decision: the user's permission mode applies to the rewritten call.
         Client::Claude | Client::VsCode => json!({ "hookSpecificOutput": {
             "hookEventName": event,
             "updatedInput": input,
@@ -353,13 +367,14 @@ fn rewrite(client: Client, event: &str, input: Map<String, Value>, how: &str) ->
     }
 }
 
-/// What the model is told about a call that was rewritten.
+/// The note to the model about a rewritten call.
 fn correction_note(how: &str) -> String {
     format!(
         "restitch corrected your edit before it ran: the old and the new text were adapted to the file ({how})."
     )
 }
 
+/// The answer that denies a call, in the client's format.
 fn deny(client: Client, event: &str, reason: &str) -> Value {
     match client {
         Client::Gemini => json!({ "decision": "deny", "reason": reason }),
@@ -372,6 +387,7 @@ fn deny(client: Client, event: &str, reason: &str) -> Value {
     }
 }
 
+/// The answer that adds a text for the model, in the client's format.
 fn add_context(client: Client, event: &str, text: &str) -> Value {
     match client {
         Client::Opencode => json!({ "context": text }),
@@ -379,21 +395,21 @@ fn add_context(client: Client, event: &str, text: &str) -> Value {
     }
 }
 
-/// The most that a hook says to a model.
+/// The most characters of advice for a model.
 const MAX_ADVICE: usize = 4_000;
 
-/// What to tell the model about a call that its own tool refused.
-async fn advice(tool: &str, given: &Value, engine: &Engine) -> Option<String> {
+/// Advice for the model about a call that the client's own tool refused.
+async fn advice(tool: &str, arguments: &Value, engine: &Engine) -> Option<String> {
     let text = if tool == "apply_patch" {
-        match patch::try_patch(given, engine).await? {
+        match patch::try_patch(arguments, engine).await? {
             PatchOutcome::Unchanged => return None,
-            PatchOutcome::Rewritten(_, fixed) => {
-                format!("restitch found where the patch belongs. Send this patch:\n{fixed}")
+            PatchOutcome::Rewritten(_, rewritten) => {
+                format!("restitch found where the patch belongs. Send this patch:\n{rewritten}")
             }
             PatchOutcome::Refused(refusal) => format!("restitch on the patch: {}", refusal.text()),
         }
     } else {
-        let edit = parse_edit(tool, given)?;
+        let edit = parse_edit(tool, arguments)?;
         let (old_name, new_name) = edit.fields;
         match try_edit(engine, &edit).await? {
             TrialOutcome::Unchanged => return None,

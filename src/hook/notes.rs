@@ -1,5 +1,5 @@
-//! What one hook leaves for a later one of the same call. Gemini CLI tells the model nothing
-//! of what a hook says before a call, so the hook after it does.
+//! Notes from the hook before a call to the hook after it. Gemini CLI does not show the model the
+//! reason that a hook gives before a call, so the hook after the call repeats it.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,22 +9,22 @@ use serde_json::Value;
 
 use crate::text::ContentHash;
 
-/// Notes of calls that are rewritten and not yet done, a file each.
+/// The notes on rewritten calls that have not run yet, one file for each call.
 #[derive(Debug, Clone)]
 pub(crate) struct Notes {
     folder: Option<PathBuf>,
 }
 
-/// A note of an older call is deleted.
+/// A note older than this is deleted.
 const MAX_AGE: Duration = Duration::from_secs(3600);
 
 impl Notes {
-    /// Notes in this folder; none are kept without one.
+    /// Keeps notes in this folder; without a folder, keeps none.
     pub(crate) fn in_folder(folder: Option<PathBuf>) -> Self {
         Self { folder }
     }
 
-    /// Keeps the reason of an answer that rewrites a call.
+    /// Keeps the reason that `answer` gives for rewriting a call.
     pub(super) fn save(&self, input: &Value, answer: &Value) {
         let Some(folder) = &self.folder else { return };
         let rewritten = &answer["hookSpecificOutput"]["tool_input"];
@@ -32,14 +32,14 @@ impl Notes {
             return;
         };
         self.delete_old();
-        // A note that cannot be kept is one line less for the model.
+        // A note that cannot be kept only costs the model an explanation.
         let _ = fs::create_dir_all(folder)
             .and_then(|()| fs::write(folder.join(file_name(input, rewritten)), reason));
     }
 
-    /// The note for a call that was made, once.
-    pub(super) fn take(&self, input: &Value, given: &Value) -> Option<String> {
-        let file = self.folder.as_ref()?.join(file_name(input, given));
+    /// Removes and returns the note on the call with these arguments.
+    pub(super) fn take(&self, input: &Value, arguments: &Value) -> Option<String> {
+        let file = self.folder.as_ref()?.join(file_name(input, arguments));
         let note = fs::read_to_string(&file).ok()?;
         let _ = fs::remove_file(file);
         Some(note)
@@ -56,9 +56,9 @@ impl Notes {
     }
 }
 
-/// The name of a call's note: a hash of its session and its arguments, in whatever order they come.
-fn file_name(input: &Value, given: &Value) -> String {
-    let mut fields: Vec<String> = given
+/// The file name of a call's note: a hash of the session and of the arguments in any order.
+fn file_name(input: &Value, arguments: &Value) -> String {
+    let mut fields: Vec<String> = arguments
         .as_object()
         .into_iter()
         .flatten()

@@ -1,5 +1,5 @@
-//! Rewrites a patch for another reader that takes the first exact match, so that this match is the
-//! right place.
+//! Rewrites a patch for a client that applies each hunk at the first exact match, so that this
+//! match is the right one.
 
 use serde_json::Value;
 
@@ -11,41 +11,45 @@ use crate::tools::prepare_patch;
 const BEGIN: &str = "*** Begin Patch";
 const END: &str = "*** End Patch";
 
-/// How a patch comes out here.
+/// What restitch makes of a client's patch.
 pub(super) enum PatchOutcome {
-    /// The client's own reader does the same.
+    /// The client itself applies it in the same way.
     Unchanged,
-    /// It applies, but only in this form: the field that holds it, and its text.
+    /// It applies only in another form: the field of the patch, and the new text.
     Rewritten(&'static str, String),
-    /// It does not apply, and why.
+    /// It does not apply, for this reason.
     Refused(Box<Refusal>),
 }
 
-/// Tries the patch of a call; `None` where it cannot be helped.
-pub(super) async fn try_patch(given: &Value, engine: &Engine) -> Option<PatchOutcome> {
+/// Tries the patch of a call in memory; `None` if the call contains no V4A patch, or no form of it
+/// that the client could apply was found.
+pub(super) async fn try_patch(arguments: &Value, engine: &Engine) -> Option<PatchOutcome> {
     let field = ["command", "input", "patch", "patchText"]
         .into_iter()
-        .find(|name| given.get(name).is_some_and(Value::is_string))?;
-    let text = given[field].as_str()?;
+        .find(|name| arguments.get(name).is_some_and(Value::is_string))?;
+    let text = arguments[field].as_str()?;
     let (start, end) = (text.find(BEGIN)?, text.rfind(END)? + END.len());
     let patch = Patch::parse(text.get(start..end)?, None).ok()?;
     let batch = match prepare_patch(engine, &patch).await {
         Ok(batch) => batch,
         Err(refusal) => return Some(PatchOutcome::Refused(Box::new(refusal))),
     };
-    if batch.iter().all(|edit| {
+    let applies_as_sent = batch.iter().all(|edit| {
         matches!(edit.explanation().rung, Rung::Exact | Rung::Create | Rung::Delete | Rung::Move)
-    }) {
+    });
+    if applies_as_sent {
         return Some(PatchOutcome::Unchanged);
     }
-    let fixed = render_patch(&patch, batch, engine).await?;
-    Some(PatchOutcome::Rewritten(field, format!("{}{fixed}{}", &text[..start], &text[end..])))
+    let rewritten = render_patch(&patch, batch, engine).await?;
+    let new_text = format!("{}{rewritten}{}", &text[..start], &text[end..]);
+    Some(PatchOutcome::Rewritten(field, new_text))
 }
 
-/// The patch in the files' own words.
+/// The patch with its lines exactly as they are in the files. `None` if a file has other than LF
+/// endings, or bytes that are not valid text.
 async fn render_patch(patch: &Patch, batch: Vec<VerifiedEdit>, engine: &Engine) -> Option<String> {
-    let layer = engine.staged();
-    layer.commit(batch, &CallOptions::default()).await.ok()?;
+    let trial = engine.staged();
+    trial.commit(batch, &CallOptions::default()).await.ok()?;
     let mut out = format!("{BEGIN}\n");
     for file in &patch.files {
         match &file.change {
@@ -60,7 +64,7 @@ async fn render_patch(patch: &Patch, batch: Vec<VerifiedEdit>, engine: &Engine) 
                     return None;
                 }
                 let target = engine.path(move_to.as_deref().unwrap_or(&file.path)).ok()?;
-                let after = layer.snapshot(&target).await.ok()?;
+                let after = trial.snapshot(&target).await.ok()?;
                 let section = render(&file.path, &before, after.text());
                 let (header, body) = section.split_once('\n')?;
                 out.push_str(header);
