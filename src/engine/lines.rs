@@ -15,7 +15,7 @@ use crate::hashline::resolver::{
 use crate::hashline::{anchors::Anchor, stale};
 use crate::language::Language;
 use crate::line_edit::{self, DecidedEdits, LineChange, LocatedEdit};
-use crate::session::{NumberingBasis, UnseenPolicy, VersionRef, numbering_basis};
+use crate::session::{NumberingBasis, VersionRef, numbering_basis};
 use crate::text::{LineSpan, Snapshot};
 
 /// The most unseen lines that a refusal shows.
@@ -250,11 +250,9 @@ impl Engine {
         let KnownLines::Lines(anchored) = known else { return Ok(()) };
         let mut unseen = Vec::new();
         for span in changes.iter().map(|change| change.span).filter(|s| s.start <= s.end) {
-            match (self.unseen_policy, self.ledger.unseen_lines(path, current, span)) {
-                (UnseenPolicy::Allow, _) | (UnseenPolicy::Reveal, None) => {}
-                (UnseenPolicy::Refuse, None) => unseen.push(span),
-                (_, Some(gaps)) => unseen.extend(gaps),
-            }
+            // A file that was never read may be overwritten; in one that was read in part, the
+            // unseen lines are named first.
+            unseen.extend(self.ledger.unseen_lines(path, current, span).unwrap_or_default());
         }
         // A matching anchor shows that its line is known, wherever the caller has it from.
         unseen.retain(|gap| (gap.start..=gap.end).any(|number| !anchored.contains(&number)));

@@ -34,7 +34,7 @@ use crate::port::{
     CommitOptions, Committed, Corrector, FileStore, Formatter, NoCorrector, NoFormatter, RequestId,
     Syntax,
 };
-use crate::session::{CallId, Ledger, UnseenPolicy};
+use crate::session::{CallId, Ledger};
 use crate::spans::{self, TraceContext};
 use crate::store::StagingStore;
 use crate::text::{Encoding, NotText, Snapshot};
@@ -94,7 +94,6 @@ pub struct Engine {
     formatter: Arc<dyn Formatter>,
     staging: Option<Arc<StagingStore>>,
     ledger: Arc<Ledger>,
-    unseen_policy: UnseenPolicy,
     encoding: Option<Encoding>,
     /// The current call, whose answer reports what is shown and written.
     call: Option<CallId>,
@@ -171,13 +170,6 @@ impl EngineBuilder {
         self
     }
 
-    /// Whether lines that were never shown may be overwritten.
-    #[must_use]
-    pub fn unseen_policy(mut self, unseen_policy: UnseenPolicy) -> Self {
-        self.engine.unseen_policy = unseen_policy;
-        self
-    }
-
     /// The engine.
     pub fn build(self) -> Engine {
         self.engine
@@ -200,7 +192,6 @@ impl Engine {
                 formatter: Arc::new(NoFormatter),
                 staging: None,
                 ledger: Arc::default(),
-                unseen_policy: UnseenPolicy::default(),
                 encoding: None,
                 call: None,
                 seen_answers: SeenAnswers::All,

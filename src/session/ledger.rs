@@ -25,19 +25,6 @@ use crate::text::{LineSpan, Snapshot};
 const MAX_VERSIONS: usize = 12;
 const MAX_BYTES: usize = 64 << 20;
 
-/// Whether lines that the session never saw may be overwritten by number or range.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum UnseenPolicy {
-    /// Always.
-    Allow,
-    /// In a file that was never read, yes; in one that was read in part, the unseen
-    /// lines are named first, and the same call goes through afterwards.
-    #[default]
-    Reveal,
-    /// Only lines that were shown.
-    Refuse,
-}
-
 /// The number of answers that a session has given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct AnswerCount(u64);

@@ -12,6 +12,4 @@ pub(crate) use answer_tracker::{FULL_PIPE, bytes_received};
 pub(crate) use guard::Guard;
 pub(crate) use guard::{CallOutcome, FileHash, GuardPolicy, GuardVerdict, GuardedCall};
 pub use ledger::SeenAnswers;
-pub(crate) use ledger::{
-    AnswerCount, CallId, Ledger, NumberingBasis, UnseenPolicy, VersionRef, numbering_basis,
-};
+pub(crate) use ledger::{AnswerCount, CallId, Ledger, NumberingBasis, VersionRef, numbering_basis};

@@ -17,11 +17,18 @@ pub(super) const TOOL: ToolSpec = ToolSpec {
     run: |call| Box::pin(async move { run(call).await.unwrap_or_else(ToolReply::refused) }),
 };
 
-/// The arguments.
+/// An edit and its file.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub(super) struct EditFileArguments {
     /// The file, below the root.
     pub(super) path: String,
+    #[serde(flatten)]
+    pub(super) edit: TextEdit,
+}
+
+/// What to replace, and by what.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+pub(super) struct TextEdit {
     /// The text to find. Empty to create a file.
     pub(super) old_str: String,
     /// The text to put in its place.
@@ -38,7 +45,7 @@ pub(super) struct EditFileArguments {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 struct Arguments {
     #[serde(flatten)]
-    edit: EditFileArguments,
+    file_edit: EditFileArguments,
     /// The definition that contains the text: class Pool / fn open.
     within: Option<String>,
     /// A notebook's cell, by its id.
@@ -57,7 +64,7 @@ struct Report {
     cell: Option<EditReport>,
 }
 
-impl EditFileArguments {
+impl TextEdit {
     /// The request, or a refusal if `expected_replacements` is 0.
     pub(super) fn request(&self) -> Result<EditRequest, Refusal> {
         let expected = Expected::of(self.replace_all, self.expected_replacements)?;
@@ -73,8 +80,9 @@ impl EditFileArguments {
 }
 
 async fn run(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
-    let Arguments { edit, within, cell, clear_outputs } = parse(TOOL.name, call.arguments)?;
-    let path = call.engine.path(&edit.path)?;
+    let Arguments { file_edit, within, cell, clear_outputs } = parse(TOOL.name, call.arguments)?;
+    let EditFileArguments { path, edit } = file_edit;
+    let path = call.engine.path(&path)?;
     let request = EditRequest { within, ..edit.request()? };
     let outputs = match clear_outputs.unwrap_or(false) {
         true => Outputs::Cleared,

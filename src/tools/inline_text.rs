@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::edit_file::EditFileArguments;
+use super::edit_file::TextEdit;
 use super::{ToolReply, arguments, parse, schema};
 use crate::apply::decide_edits;
 use crate::edit::{EditCode, EditReport, EditRequest, Refusal, VerifiedEdit};
@@ -23,16 +23,8 @@ struct Arguments {
     path: Option<String>,
     /// The language, where no path tells.
     language: Option<String>,
-    /// The text to find.
-    old_str: String,
-    /// The text to put in its place.
-    new_str: String,
-    /// How often old_str occurs; 1 by default.
-    expected_replacements: Option<usize>,
-    /// Replace every occurrence.
-    replace_all: Option<bool>,
-    /// A line near the text; breaks a tie.
-    near_line: Option<usize>,
+    #[serde(flatten)]
+    edit: TextEdit,
     /// The definition that contains the text: class Pool / fn open.
     within: Option<String>,
 }
@@ -54,16 +46,8 @@ struct ManyArguments {
 struct InlineEdit {
     /// As for the text; every edit is of that one text.
     path: Option<String>,
-    /// The text to find.
-    old_str: String,
-    /// The text to put in its place.
-    new_str: String,
-    /// How often old_str occurs; 1 by default.
-    expected_replacements: Option<usize>,
-    /// Replace every occurrence.
-    replace_all: Option<bool>,
-    /// A line near the text; breaks a tie.
-    near_line: Option<usize>,
+    #[serde(flatten)]
+    edit: TextEdit,
 }
 
 /// The report of an edit, and the text afterwards.
@@ -102,26 +86,8 @@ pub(crate) fn edit_text_with(tool: &str, given: Value, gate: &SyntaxGate) -> Too
 /// Answers a call of `edit_file`.
 fn edit_once(given: Value, gate: &SyntaxGate) -> Result<ToolReply, Refusal> {
     let given = arguments::normalize("edit_file", &schema::input::<Arguments>(), given)?;
-    let Arguments {
-        text,
-        path,
-        language,
-        old_str,
-        new_str,
-        expected_replacements,
-        replace_all,
-        near_line,
-        within,
-    } = parse("edit_file", &given)?;
-    let mut call = EditFileArguments {
-        path: path.clone().unwrap_or_default(),
-        old_str,
-        new_str,
-        expected_replacements,
-        replace_all,
-        near_line,
-    }
-    .request()?;
+    let Arguments { text, path, language, edit, within } = parse("edit_file", &given)?;
+    let mut call = edit.request()?;
     call.within = within;
     call.language = language.as_deref().map(parse_language).transpose()?;
     let before = Snapshot::from_text(text);
@@ -142,20 +108,7 @@ fn edit_many(given: Value, gate: &SyntaxGate) -> Result<ToolReply, Refusal> {
         )
         .hint("Send one call for each text, or leave `text` out to edit files."));
     }
-    let calls = edits.into_iter().map(|edit| {
-        let InlineEdit { path, old_str, new_str, expected_replacements, replace_all, near_line } =
-            edit;
-        let call = EditFileArguments {
-            path: path.unwrap_or_default(),
-            old_str,
-            new_str,
-            expected_replacements,
-            replace_all,
-            near_line,
-        }
-        .request()?;
-        Ok(EditRequest { language, ..call })
-    });
+    let calls = edits.iter().map(|edit| Ok(EditRequest { language, ..edit.edit.request()? }));
     let calls = calls.collect::<Result<Vec<_>, Refusal>>()?;
     decide(path.as_deref(), &Snapshot::from_text(text), &calls, gate).map(|(_, reply)| reply)
 }

@@ -50,8 +50,10 @@ pub(super) fn reply(files: &[EditReport]) -> ToolReply {
 /// Applies all edits, or none of them.
 async fn apply(call: ToolCall<'_>) -> Result<Vec<EditReport>, Refusal> {
     let arguments: Arguments = parse(TOOL.name, call.arguments)?;
-    let edits =
-        arguments.edits.iter().map(|edit| Ok((call.engine.path(&edit.path)?, edit.request()?)));
+    let edits = arguments
+        .edits
+        .iter()
+        .map(|edit| Ok((call.engine.path(&edit.path)?, edit.edit.request()?)));
     let edits = edits.collect::<Result<Vec<_>, Refusal>>()?;
     call.engine.multi_edit(&edits, call.options).await
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::edit_file::EditFileArguments;
+use super::edit_file::TextEdit;
 use super::{Dialect, ToolCall, ToolSpec, Visibility, parse, schema};
 use crate::edit::{EditReport, Refusal};
 
@@ -37,14 +37,13 @@ struct ReplaceArguments {
 
 async fn run(call: ToolCall<'_>) -> Result<EditReport, Refusal> {
     let given: ReplaceArguments = parse(TOOL.name, call.arguments)?;
-    let arguments = EditFileArguments {
-        path: given.file_path,
+    let arguments = TextEdit {
         old_str: given.old_string,
         new_str: given.new_string,
         expected_replacements: given.expected_replacements,
         replace_all: given.allow_multiple,
         near_line: None,
     };
-    let path = call.engine.path(&arguments.path)?;
+    let path = call.engine.path(&given.file_path)?;
     call.engine.edit_file(&path, &arguments.request()?, call.options).await
 }
