@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::args::{ApplyArgs, Common};
 use super::exit::Exit;
-use super::settings;
+use super::{settings, wording};
 use crate::engine::CallOptions;
 
 /// Applies the patch and prints the reply.
@@ -25,7 +25,10 @@ pub(crate) async fn run(common: &Common, args: ApplyArgs) -> Exit {
     };
     let options = CallOptions { dry_run: args.dry_run, ..CallOptions::default() };
     let reply = toolbox.call("apply_patch", json!({ "patch": patch }), &options).await;
-    let text = if common.json { json!(reply).to_string() } else { reply.message.clone() };
+    let text = match common.json {
+        true => json!(reply).to_string(),
+        false => wording::message(common, &reply, wording::APPLY).into_owned(),
+    };
     match writeln!(super::out::stdout(), "{text}") {
         Ok(()) => Exit::from_reply(&reply),
         Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),

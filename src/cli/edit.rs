@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::args::{Common, EditArgs};
 use super::exit::Exit;
-use super::{model, settings};
+use super::{model, settings, wording};
 use crate::adapters::syntax::TreeSitter;
 use crate::edit::{EditRequest, Expected};
 use crate::engine::{CallOptions, SyntaxGate};
@@ -63,9 +63,10 @@ pub(crate) async fn run(common: &Common, args: EditArgs) -> Exit {
     } else if args.quiet && reply.ok {
         Ok(())
     } else if io::stdout().is_terminal() && reply.ok {
-        print_for_terminal(&reply)
+        print_for_terminal(&reply, &wording::message(common, &reply, wording::EDIT))
     } else {
-        writeln!(super::out::stdout(), "{}", reply.message)
+        let message = wording::message(common, &reply, wording::EDIT);
+        writeln!(super::out::stdout(), "{message}")
     };
     match written {
         Ok(()) => Exit::from_reply(&reply),
@@ -74,9 +75,9 @@ pub(crate) async fn run(common: &Common, args: EditArgs) -> Exit {
 }
 
 /// Prints the message without its numbered lines, and the diff in git's colours.
-fn print_for_terminal(reply: &ToolReply) -> io::Result<()> {
+fn print_for_terminal(reply: &ToolReply, message: &str) -> io::Result<()> {
     let mut out = anstream::stdout().lock();
-    for line in reply.message.lines().filter(|line| !line.starts_with("<<")) {
+    for line in message.lines().filter(|line| !line.starts_with("<<")) {
         writeln!(out, "{}", escape_for_terminal(line))?;
     }
     let diff = reply.report["diff"].as_str().unwrap_or_default();
@@ -125,7 +126,8 @@ fn edit_stdin(common: &Common, args: &EditArgs, old: String, new: String) -> Exi
     } else {
         if !(args.quiet && reply.ok) {
             // A closed stderr does not stop the text.
-            let _ = writeln!(super::out::stderr(), "{}", reply.message);
+            let message = wording::message(common, &reply, wording::EDIT);
+            let _ = writeln!(super::out::stderr(), "{message}");
         }
         match args.dry_run {
             true => Ok(()),

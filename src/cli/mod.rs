@@ -34,6 +34,7 @@ mod shared;
 mod signals;
 #[cfg(feature = "otel")]
 mod traces;
+mod wording;
 
 use std::borrow::Cow;
 use std::process::ExitCode;

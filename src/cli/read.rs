@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 
 use super::args::{Common, ReadArgs};
 use super::exit::Exit;
-use super::settings;
+use super::{settings, wording};
 use crate::reading::{LineSelection, ReadLimits, ReadRequest, ReadStyle};
 use crate::text::LineSpan;
 use crate::tools::ToolReply;
@@ -63,7 +63,7 @@ fn print(common: &Common, reply: &ToolReply, text: &str) -> io::Result<()> {
         return writeln!(out);
     }
     if !reply.ok {
-        return writeln!(out, "{}", reply.message);
+        return writeln!(out, "{}", wording::message(common, reply, wording::READ));
     }
     out.write_all(text.as_bytes())?;
     if !text.is_empty() && !text.ends_with('\n') { writeln!(out) } else { Ok(()) }

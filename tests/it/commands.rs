@@ -89,6 +89,83 @@ fn the_options_of_edit_do_what_they_say() {
     assert_eq!(project.text("a.py"), TWINS.replace("class A:", "class C:"));
 }
 
+/// People have flags, programs have the arguments of the tool.
+#[test]
+fn refusals_name_the_flags_of_the_command() {
+    let stale = "    def f(self):\n        return old_str\n";
+    for (options, shown) in [
+        (
+            &["--old", "return 1", "--new", "x"][..],
+            "give --near. To change all of them, set --expect or --all.",
+        ),
+        (&["--old", "return 1", "--new", "x", "--near", "4"], "Edited a.py at line 3"),
+        (
+            &["--old", "return 1", "--new", "x", "--expect", "3"],
+            "Next: Set --expect to the number found",
+        ),
+        (&["--old", "return 1", "--new", "return 1"], "--old and --new are the same"),
+        (&["--old", "", "--new", "x"], "--old is empty, but the file exists"),
+        (
+            &["--old", "class A", "--new", "x", "--within", "B"],
+            "Next: Set --within to the definition",
+        ),
+        (
+            &["--old", "class A", "--new", "x", "--within", "C"],
+            "--within is not found: the file has no `C`",
+        ),
+        (
+            &["--old", "class A", "--new", "x", "--within", "f"],
+            "--within is not unique: `f` occurs 2 times",
+        ),
+        (&["--old", "class A", "--new", "x", "--within", "/"], "--within names nothing"),
+        (
+            &[
+                "--old",
+                "class B:\n    def f(self):\n        return 1",
+                "--new",
+                "x",
+                "--within",
+                "f",
+            ],
+            "--within",
+        ),
+        (
+            &["--old", "class A:", "--new", "# ... existing code ..."],
+            "narrow --old and --new to the lines",
+        ),
+        (
+            &["--old", stale, "--new", "x"],
+            "\n  --old:   ········return old_str\n  file:    ········return 1",
+        ),
+    ] {
+        let project = Project::new();
+        let call = [&["edit", "a.py"][..], options].concat();
+        let (_, out, err) = project.run(&call, "");
+        assert!(out.contains(shown), "{options:?}: {out}{err}");
+        let ours = out.replace("return old_str", "").replace("`return old_str`", "");
+        for argument in ["old_str", "new_str", "near_line", "expected_", "replace_all", "`within`"]
+        {
+            assert!(!ours.contains(argument), "{options:?}: {out}");
+        }
+        // A program reads the words of the tool, and so does whoever asks for a dialect.
+        let project = Project::new();
+        let plain = project.run(&[&["--dialect", "restitch"], &call[..]].concat(), "").1;
+        let project = Project::new();
+        let json = project.run(&[&["--json"], &call[..]].concat(), "").1;
+        let reply: Value = serde_json::from_str(&json).expect("JSON");
+        assert_eq!(reply["message"].as_str(), Some(plain.trim_end_matches('\n')), "{options:?}");
+        assert_eq!(plain.contains("--"), out == plain && out.contains("--"), "{plain}");
+    }
+    let project = Project::new();
+    let (_, _, err) = project.run(&["edit", "-", "--old", "b", "--new", "c"], "a\n");
+    assert!(err.contains("--old is not in the file"), "{err}");
+    let (_, out, _) = project.run(&["read", "a.py", "--offset", "99"], "");
+    assert!(out.contains("--offset 99 is not a line of the file"), "{out}");
+    let patch = "*** Begin Patch\n*** Update File: a.py\n@@\n-q(7)\n+r(7)\n*** End Patch\n";
+    let (_, out, _) = project.run(&["apply"], patch);
+    assert!(out.contains("the old text of the hunk is not in the file"), "{out}");
+}
+
 #[test]
 #[cfg_attr(windows, ignore = "a read-only file is another thing there")]
 fn the_exit_code_says_what_happened() {
