@@ -145,8 +145,8 @@ mod tests {
                 "X: line 1 has `a `old_str` b`, and `new_str` (see old_str/new_str.rs): --old.",
             ),
             (
-                "X: `within` is not found: the file has no `within`\nNext: Use one of these names, or leave `within` out.",
-                "X: --within is not found: the file has no `within`\nNext: Use one of these names, or leave --within out.",
+                "EDIT_INVALID_ARGUMENTS: `within` is not found: the file has no `within`\nNext: Use one of these names, or leave `within` out.",
+                "EDIT_INVALID_ARGUMENTS: --within is not found: the file has no `within`\nNext: Use one of these names, or leave --within out.",
             ),
         ] {
             assert_eq!(in_flags(said, false, EDIT), shown);

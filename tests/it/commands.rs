@@ -142,7 +142,7 @@ fn refusals_name_the_flags_of_the_command() {
         let call = [&["edit", "a.py"][..], options].concat();
         let (_, out, err) = project.run(&call, "");
         assert!(out.contains(shown), "{options:?}: {out}{err}");
-        let ours = out.replace("return old_str", "").replace("`return old_str`", "");
+        let ours = out.replace("return old_str", "");
         for argument in ["old_str", "new_str", "near_line", "expected_", "replace_all", "`within`"]
         {
             assert!(!ours.contains(argument), "{options:?}: {out}");
@@ -154,7 +154,6 @@ fn refusals_name_the_flags_of_the_command() {
         let json = project.run(&[&["--json"], &call[..]].concat(), "").1;
         let reply: Value = serde_json::from_str(&json).expect("JSON");
         assert_eq!(reply["message"].as_str(), Some(plain.trim_end_matches('\n')), "{options:?}");
-        assert_eq!(plain.contains("--"), out == plain && out.contains("--"), "{plain}");
     }
     let project = Project::new();
     let (_, _, err) = project.run(&["edit", "-", "--old", "b", "--new", "c"], "a\n");
