@@ -300,6 +300,22 @@ fn the_end_waits_no_longer_than_told() {
     assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
 }
 
+/// Where nobody has said how long: half a minute for a server with tokens of its configuration.
+#[test]
+fn without_a_setting_the_end_waits_half_a_minute() {
+    if !crate::disk::is_long_run() {
+        return crate::disk::skip("the end without `drain`", "it takes 30 s: RESTITCH_LONG=1");
+    }
+    let (temp, config) = world();
+    let (mut server, _, _stream) = under_way(temp.path(), &config.replace("drain = 20\n", ""), 55);
+    let start = Instant::now();
+    stop(&server);
+    assert_eq!(server.child.wait().expect("ends").code(), Some(3), "calls are still running");
+    let took = start.elapsed();
+    println!("without `drain` the end waited {took:?}");
+    assert!((30..45).contains(&took.as_secs()), "{took:?}");
+}
+
 #[test]
 fn what_the_configuration_gets_wrong_is_told_by_name() {
     let (temp, config) = world();

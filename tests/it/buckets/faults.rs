@@ -1,6 +1,7 @@
 //! The server, the line and the process, each taken away at every request once.
 
 use std::collections::HashSet;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -169,6 +170,156 @@ fn a_process_that_is_killed_leaves_all_or_nothing() {
     assert!(ends.contains(&("three", true, true)), "a torn commit was put back: {ends:?}");
     assert!(ends.contains(&("three", false, false)), "a whole commit stood: {ends:?}");
     println!("(call, put back, as before): {ends:?}");
+}
+
+/// A process is killed after it has written the first of three files.
+fn die_in_the_middle(bucket: &Bucket, prefix: &str) {
+    fill(bucket, prefix);
+    assert_eq!(bucket.run(prefix, &["read", "a"]).0, 0, "the server is known from now on");
+    let mut batch = bucket.batch(prefix);
+    bucket.proxy.set(Fault::None);
+    batch.call("read_file", json!({ "path": "a" }));
+    let is_first_file = |line: &String| line.starts_with(&format!("PUT /work/{prefix}/a"));
+    let begin = Instant::now();
+    let mut at = 1;
+    // Which request that is, is found out with a call that goes through.
+    batch.send(&three_edits());
+    assert_eq!(batch.reply()["ok"], true);
+    at += bucket.proxy.seen().iter().position(is_first_file).expect("the first file is written");
+    fill(bucket, prefix);
+    let mut batch = bucket.batch(prefix);
+    bucket.proxy.set(Fault::Hangs(at));
+    batch.call("read_file", json!({ "path": "a" }));
+    batch.send(&three_edits());
+    while bucket.proxy.seen().len() < at {
+        assert!(begin.elapsed().as_secs() < 60, "{prefix}: request {at} never comes");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    while files(bucket, prefix)[0] != AFTER[0] {
+        assert!(begin.elapsed().as_secs() < 60, "{prefix}: the first file is never written");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    batch.child.kill().expect("kill");
+    drop(batch);
+    bucket.proxy.set(Fault::None);
+    assert_eq!(files(bucket, prefix), [AFTER[0], BEFORE[1], BEFORE[2]], "{prefix}");
+}
+
+/// Another process leaves a commit open as long as its process may be alive: for two minutes.
+/// The server says that objects are older than they are, so that nobody has to wait.
+#[test]
+fn an_open_commit_is_taken_back_after_two_minutes() {
+    let test = "an_open_commit_is_taken_back_after_two_minutes";
+    const OPEN: u64 = 120;
+    let Some(old) = Bucket::aged(test, OPEN + 1) else { return };
+    die_in_the_middle(&old, "old");
+    assert_eq!(old.run("old", &["log"]).0, 0);
+    assert_eq!(files(&old, "old"), BEFORE, "after more than two minutes");
+    assert_eq!(old.keys("old/.restitch/open/"), Vec::<String>::new());
+
+    const AGE: u64 = 90;
+    let young = Bucket::aged(test, AGE).expect("as before");
+    // A machine that takes half a minute for this has shown nothing; then again.
+    let (prefix, begin) = (0..5)
+        .find_map(|number| {
+            let (prefix, begin) = (format!("young-{number}"), Instant::now());
+            die_in_the_middle(&young, &prefix);
+            assert_eq!(young.run(&prefix, &["log"]).0, 0);
+            let now = files(&young, &prefix);
+            let is_open = young.keys(&format!("{prefix}/.restitch/open/")).len() == 1;
+            let is_young = begin.elapsed().as_secs() + AGE + 2 < OPEN;
+            assert!(!is_young || now[0] == AFTER[0], "{prefix}: {now:?}");
+            assert!(!is_young || is_open, "{prefix}: the mark is there");
+            is_young.then_some((prefix, begin))
+        })
+        .expect("a machine that is not too busy");
+    if !is_long_run() {
+        return super::skip(test, "the rest of the two minutes takes 30 s: RESTITCH_LONG=1");
+    }
+    while files(&young, &prefix) != BEFORE {
+        assert!(begin.elapsed().as_secs() < 60, "{prefix}: never taken back");
+        std::thread::sleep(Duration::from_millis(500));
+        assert_eq!(young.run(&prefix, &["log"]).0, 0);
+    }
+    let took = begin.elapsed();
+    println!("a commit that looked {AGE} s old was taken back after {took:?} more");
+    assert!(took.as_secs() + AGE + 2 >= OPEN, "{took:?}");
+}
+
+/// Each process looks for open commits at its first edit, `log` or `undo`, and then at most once
+/// a minute.
+#[test]
+fn open_commits_are_looked_for_at_first_and_then_once_a_minute() {
+    let test = "open_commits_are_looked_for_at_first_and_then_once_a_minute";
+    let Some(bucket) = Bucket::start(test) else { return };
+    let looks = || -> usize {
+        let seen = bucket.proxy.seen();
+        let is_look = |line: &&String| line.contains("list-type=2") && line.contains("open");
+        seen.iter().filter(is_look).count()
+    };
+    bucket.put("w/a.txt", "n = 0\n");
+    assert_eq!(bucket.run("w", &["read", "a.txt"]).0, 0, "the server is known from now on");
+    bucket.proxy.set(Fault::None);
+    assert_eq!(bucket.run("w", &["log"]).0, 0);
+    assert_eq!(looks(), 1, "log: {:#?}", bucket.proxy.seen());
+    let mut first = bucket.batch("w");
+    bucket.proxy.set(Fault::None);
+    assert_eq!(first.call("read_file", json!({ "path": "a.txt" }))["ok"], true);
+    assert_eq!(looks(), 0, "a read looks for nothing");
+    let begin = Instant::now();
+    let minutes = || usize::try_from(begin.elapsed().as_secs() / 60).expect("few");
+    assert_eq!(first.edit("a.txt", "n = 0", "n = 1")["ok"], true);
+    assert_eq!(looks(), 1, "the first edit: {:#?}", bucket.proxy.seen());
+    for number in 1..8 {
+        let (old, new) = (format!("n = {number}"), format!("n = {}", number + 1));
+        assert_eq!(first.edit("a.txt", &old, &new)["ok"], true);
+    }
+    assert_eq!(first.call("undo", json!({}))["ok"], true);
+    assert!(looks() <= 1 + minutes(), "{} in {:?}", looks(), begin.elapsed());
+    let mut second = bucket.batch("w");
+    let before = looks();
+    assert_eq!(second.call("undo", json!({ "revision": 1 }))["ok"], false);
+    assert_eq!(looks(), before + 1, "the first undo of another process");
+    if !is_long_run() {
+        return super::skip(test, "the other half takes a minute: RESTITCH_LONG=1");
+    }
+    std::thread::sleep(Duration::from_secs(58).saturating_sub(begin.elapsed()));
+    let before = looks();
+    assert_eq!(first.edit("a.txt", "n = 7", "n = 70")["ok"], true);
+    assert!(looks() == before || minutes() > 0, "after {:?}", begin.elapsed());
+    std::thread::sleep(Duration::from_secs(3));
+    let before = looks();
+    assert_eq!(first.edit("a.txt", "n = 70", "n = 71")["ok"], true);
+    assert_eq!(looks(), before + 1, "after {:?}", begin.elapsed());
+}
+
+/// Whether the server takes conditions is tried once by all processes of a day.
+#[test]
+fn the_check_of_a_server_is_kept_for_a_day() {
+    let Some(bucket) = Bucket::start("the_check_of_a_server_is_kept_for_a_day") else { return };
+    bucket.put("w/a", "one\n");
+    let is_tried = || {
+        bucket.proxy.set(Fault::None);
+        assert_eq!(bucket.run("w", &["read", "a"]).0, 0);
+        bucket.proxy.seen().iter().any(|line| line.contains("/.restitch/probe/"))
+    };
+    assert!(is_tried());
+    assert!(!is_tried(), "the next process knows it");
+    let file = bucket.state.path().join("state/object-stores.json");
+    let kept = std::fs::read_to_string(&file).expect("what is known");
+    let known: serde_json::Map<String, Value> = serde_json::from_str(&kept).expect("JSON");
+    let age = |seconds: u64| {
+        let older = |(name, at): (&String, &Value)| {
+            (name.clone(), Value::from(at.as_u64().expect("a time") - seconds * 1000))
+        };
+        let older: serde_json::Map<String, Value> = known.iter().map(older).collect();
+        std::fs::write(&file, Value::from(older).to_string()).expect("written");
+    };
+    const DAY: u64 = 24 * 3600;
+    age(DAY - 600);
+    assert!(!is_tried(), "within a day");
+    age(DAY);
+    assert!(is_tried(), "after a day");
 }
 
 /// A server that ignores conditions is refused before anything is done in it.

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 
 use restitch::engine::Engine;
 use restitch::port::{CommitOptions, FileStore as _};
-use restitch::store::{DiskOptions, DiskStore, HistoryLimits};
+use restitch::store::{DiskOptions, DiskStore, HistoryLimits, SyncMode};
 
 use super::{block_on, edit, whole_file_edit, work_path};
 
@@ -20,6 +20,8 @@ const VARIABLE: &str = "RESTITCH_TEST_CHILD";
 pub(crate) enum Writer {
     /// The product.
     Store,
+    /// The product, told to skip the syncs.
+    StoreWithoutSyncs,
     /// Broken: overwrites the file.
     InPlace,
     /// Broken: temp and rename, nothing synced.
@@ -32,8 +34,9 @@ pub(crate) enum Writer {
     LockWithoutLookingAgain,
 }
 
-const WRITERS: [Writer; 6] = [
+const WRITERS: [Writer; 7] = [
     Writer::Store,
+    Writer::StoreWithoutSyncs,
     Writer::InPlace,
     Writer::NoSync,
     Writer::FileSyncOnly,
@@ -110,15 +113,17 @@ pub(crate) fn generation_of(bytes: &[u8], size: usize) -> Option<u64> {
 
 /// Writes generation after generation, acknowledging each.
 fn generations(writer: Writer, root: &Path, state: &Path, size: usize) {
-    let store = match writer {
-        Writer::Store => {
-            let history = HistoryLimits { bytes: 1 << 20, ..HistoryLimits::default() };
-            let options =
-                DiskOptions { state: Some(state.into()), history, ..DiskOptions::default() };
-            Some(DiskStore::open_with(root, options).expect("store"))
-        }
+    let sync_mode = match writer {
+        Writer::Store => Some(SyncMode::Durable),
+        Writer::StoreWithoutSyncs => Some(SyncMode::Rename),
         _ => None,
     };
+    let store = sync_mode.map(|sync_mode| {
+        let history = HistoryLimits { bytes: 1 << 20, ..HistoryLimits::default() };
+        let state = Some(state.into());
+        let options = DiskOptions { state, history, sync_mode, ..DiskOptions::default() };
+        DiskStore::open_with(root, options).expect("store")
+    });
     let file = root.join("file");
     let path = work_path("file");
     let mut number = generation_of(&fs::read(&file).expect("file"), size).expect("whole");

@@ -90,6 +90,67 @@ fn random_kills_leave_the_old_or_the_new_file() {
     assert!(torn > 0, "the harness does not see torn files");
 }
 
+/// Without syncs an edit costs less, and a kill still leaves one of the two files. The process
+/// is what dies here, not the machine, so no acknowledged edit is lost either.
+#[test]
+fn without_syncs_kills_leave_the_old_or_the_new_file() {
+    let work = Sandbox::new();
+    let kills = count(60, 2_000);
+    let seen = kill_randomly(&work, Writer::StoreWithoutSyncs, kills);
+    println!("{kills} kill -9 without syncs: {} torn or absent, {} lost", seen.torn, seen.lost);
+    assert_eq!((seen.torn, seen.lost), (0, 0));
+    assert!(seen.after_commit * 10 > kills, "the kills come too early to mean anything");
+
+    if !has("strace") {
+        return skip("syncs of an edit", "strace is not installed");
+    }
+    let rename = ["--durability", "rename"];
+    let text = "one\ntwo\nthree\n";
+    let edit = |work: &Sandbox, more: &[&str], trace: &[&str], log: &Path| {
+        fs::write(work.file("f"), text).expect("file");
+        let mut command = Command::new("strace");
+        command.args(["-f", "-qq", "-o"]).arg(log).args(trace);
+        command.arg(env!("CARGO_BIN_EXE_restitch")).arg("--root").arg(work.root()).args(more);
+        command.args(["--no-model", "edit", "f", "--old", "two", "--new", "zwei"]);
+        command.env("RESTITCH_STATE_DIR", work.state()).stdin(Stdio::null());
+        command.output().expect("strace")
+    };
+    let calls = |more: &[&str]| {
+        let work = Sandbox::new();
+        let log = work.outside().join("trace");
+        // The first one makes the state folder.
+        edit(&work, more, &["-e", "trace=none"], &log);
+        let syncs = "trace=fsync,fdatasync,sync,syncfs,sync_file_range,msync,renameat2";
+        edit(&work, more, &["-e", syncs], &log);
+        assert_eq!(fs::read_to_string(work.file("f")).expect("file"), text.replace("two", "zwei"));
+        let log = fs::read_to_string(&log).expect("trace");
+        (log.matches("sync").count(), log.matches("RENAME_EXCHANGE").count())
+    };
+    let (durable, faster) = (calls(&[]), calls(&rename));
+    println!("syncs and swaps of an edit: {durable:?}, with `--durability rename` {faster:?}");
+    assert!(durable.0 >= 2, "the file and its folder: {durable:?}");
+    assert_eq!((faster, durable.1), ((0, 1), 1), "none, and the file is swapped in all the same");
+
+    let (mut points, mut seen_new) = (0, 0);
+    for syscall in ["openat2", "write", "renameat2", "renameat", "unlinkat", "flock", "close"] {
+        for when in 1..=count(6, 60) {
+            let work = Sandbox::in_memory();
+            let inject = format!("inject={syscall}:signal=KILL:when={when}");
+            let out = edit(&work, &rename, &["-e", &inject], Path::new("/dev/null"));
+            if out.status.success() {
+                break;
+            }
+            points += 1;
+            let now = fs::read_to_string(work.file("f")).expect("file");
+            let is_new = now == text.replace("two", "zwei");
+            assert!(is_new || now == text, "{syscall} {when}: {now:?}");
+            seen_new += usize::from(is_new);
+        }
+    }
+    println!("{points} kills at system calls without syncs: {seen_new} with the new file");
+    assert!(points > 10 && seen_new > 0 && seen_new < points, "{points} points, {seen_new} new");
+}
+
 /// Only our own dead and old temps go.
 fn reclaim(work: &Sandbox) {
     let dead = Command::new("true")

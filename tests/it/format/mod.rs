@@ -235,6 +235,25 @@ fn a_formatter_that_hangs_is_ended_with_all_it_started() {
     }
 }
 
+/// Without a `timeout` of its own.
+#[cfg(unix)]
+#[test]
+fn a_formatter_has_ten_seconds() {
+    if !crate::disk::is_long_run() {
+        return crate::disk::skip("a formatter's ten seconds", "it takes 10 s: RESTITCH_LONG=1");
+    }
+    let project = Project::new(&[("a.rs", RUST)], "");
+    let script = project.script("hang", "sleep 300\n");
+    let script = script.display().to_string();
+    project.configure(&format!("[format.rust]\ncommand = [\"sh\", {script:?}]\n"));
+    let start = Instant::now();
+    let reply = project.edit("a.rs", "b();", "e();");
+    let took = start.elapsed();
+    assert!(message(&reply).contains("it did not end within 10 s"), "{reply}");
+    assert!((10..25).contains(&took.as_secs()), "{took:?}");
+    assert_eq!(project.text("a.rs"), RUST.replace("b();", "e();"));
+}
+
 #[cfg(unix)]
 #[test]
 fn a_formatter_that_undoes_the_edit_leaves_the_file_as_it_is() {

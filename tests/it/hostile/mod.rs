@@ -154,7 +154,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    fn start(mut command: Command) -> Self {
+    pub(crate) fn start(mut command: Command) -> Self {
         command.stderr(Stdio::null());
         let mut child = command.spawn().expect("starts");
         let stdin = child.stdin.take();

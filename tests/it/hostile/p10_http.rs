@@ -156,6 +156,37 @@ fn calls_that_take_long_do_not_make_it_deaf() {
     drop(waiting);
 }
 
+/// A server for its own user, of whom nobody has said how long it waits at the end.
+#[test]
+fn a_server_without_tokens_of_its_own_waits_three_seconds_for_calls() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.py", "x = 1\n");
+    let begun = sandbox.above().join("begun");
+    let program = format!("touch {}; cat; sleep 25", begun.display());
+    let config = sandbox.above().join("config.toml");
+    let text =
+        format!("[format.python]\ncommand = [\"/bin/sh\", \"-c\", \"{program}\"]\ntimeout = 60\n");
+    std::fs::write(&config, text).expect("configuration");
+    let mut server = Server::with(&sandbox, &["--config", config.to_str().expect("path")]);
+    let head = server.session();
+    let arguments = json!({ "path": "a.py", "old_str": "x = 1", "new_str": "x = 2" });
+    let edit = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call",
+        "params": { "name": "edit_file", "arguments": arguments } });
+    let _waiting = server.send(&head, &edit);
+    let start = Instant::now();
+    while !begun.exists() {
+        assert!(start.elapsed() < Duration::from_secs(30), "the formatter never begins");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let start = Instant::now();
+    let process = rustix::process::Pid::from_child(&server.child);
+    rustix::process::kill_process(process, rustix::process::Signal::TERM).expect("signal");
+    assert_eq!(server.child.wait().expect("ends").code(), Some(3), "a call is still running");
+    let took = start.elapsed();
+    println!("without `drain` the end waited {took:?}");
+    assert!((3..15).contains(&took.as_secs()), "{took:?}");
+}
+
 #[test]
 fn hosts_that_only_begin_like_ours_are_refused_and_sessions_are_counted() {
     let sandbox = Sandbox::new();

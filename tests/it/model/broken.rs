@@ -214,6 +214,23 @@ fn every_broken_server_leaves_the_original_error_and_the_file() {
     );
 }
 
+/// Without a `timeout` in the configuration, of a server whose answer never ends.
+#[test]
+fn without_a_setting_a_correction_ends_after_40_seconds() {
+    if !crate::disk::is_long_run() {
+        return crate::disk::skip("40 s for a correction", "it takes 40 s: RESTITCH_LONG=1");
+    }
+    let server = ModelServer::start(|_, _| Answer::Drip(head(100_000), Duration::from_millis(200)));
+    let bench = Bench::with("lib.rs", FILE);
+    let start = Instant::now();
+    let (reply, _) = bench.edit(&server, "lib.rs", OLD, NEW);
+    let took = start.elapsed();
+    println!("an answer that never ends was waited for {took:?}");
+    assert_eq!(reply["code"], "EDIT_NO_OCCURRENCE_FOUND", "{reply}");
+    assert_eq!((bench.read("lib.rs").as_str(), server.seen().len()), (FILE, 1));
+    assert!((40..55).contains(&took.as_secs()), "{took:?}");
+}
+
 #[test]
 fn a_dead_port_is_a_failed_correction() {
     let port =

@@ -158,6 +158,55 @@ fn is_held_to(storm: &(Vec<Instant>, Vec<Value>, Instant, String), whose: &str) 
     }
 }
 
+/// Two edits of one process with a limit: how many were made, what the last reply says, and when
+/// the requests came, from before the process was started.
+fn two_edits(limits: &str) -> Option<(usize, String, Vec<Duration>)> {
+    let redis = Redis::start("a_request_waits_for_its_turn")?;
+    let arrivals: Arc<Mutex<Vec<Instant>>> = Arc::default();
+    let log = arrivals.clone();
+    let model = ModelServer::start(move |seen, _| {
+        log.lock().expect("log").push(Instant::now());
+        good(seen)
+    });
+    let sandbox = Sandbox::new();
+    let start = Instant::now();
+    let command = sandbox.configured(&model, &redis.url(), limits);
+    let (replies, _) = sandbox.batch(command, &WORDS[..2]);
+    let made = replies.iter().filter(|reply| reply["ok"] == true).count();
+    let arrivals = arrivals.lock().expect("log").iter().map(|at| *at - start).collect();
+    Some((made, replies[1]["report"]["attempts"].to_string(), arrivals))
+}
+
+/// A request waits up to five seconds, or a quarter of the time that its call has left.
+#[test]
+fn a_request_waits_five_seconds_or_a_quarter_of_the_time_for_its_turn() {
+    // Two at once, then one every 60/14 s: the second edit waits twice.
+    let fourteen = "[shared]\ntimeout = 30\ncalls_per_minute = 15\n";
+    let Some((made, attempts, arrivals)) = two_edits(fourteen) else { return };
+    println!("15 requests a minute, two at once: they came after {arrivals:?}");
+    assert_eq!((made, arrivals.len()), (2, 4), "{attempts}");
+    assert!(arrivals[2] >= Duration::from_millis(4_250), "{arrivals:?}");
+    assert!(arrivals[3] >= Duration::from_millis(8_500), "{arrivals:?}");
+    for (limits, seconds, why) in [
+        // A quarter of twelve seconds is less than that.
+        (format!("[model]\ntimeout = 12\n{fourteen}"), 5, "a quarter of the time"),
+        // Two at once, then one every six seconds.
+        ("[shared]\ntimeout = 30\ncalls_per_minute = 11\n".to_owned(), 6, "five seconds"),
+    ] {
+        // A machine that is too busy in between leaves less to wait for; then again.
+        let held = (0..5).find_map(|_| {
+            let (made, attempts, arrivals) = two_edits(&limits)?;
+            (made < 2).then_some((made, attempts, arrivals))
+        });
+        let (made, attempts, arrivals) = held.expect("a request that has to wait too long");
+        assert_eq!((made, arrivals.len()), (1, 2), "{why}: {attempts}");
+        let words: Vec<String> =
+            (1..=seconds + 1).map(|wait| format!("is reached for {wait} s")).collect();
+        assert!(words.iter().any(|words| attempts.contains(words)), "{why}: {attempts}");
+        assert!(attempts.contains("skipped"), "{why}: {attempts}");
+    }
+}
+
 /// While the server is away, each process keeps to the limit by itself.
 #[test]
 fn without_the_server_each_process_keeps_to_the_limit() {

@@ -206,6 +206,44 @@ fn what_comes_back_is_used_again() {
     assert_eq!(model.seen().len(), 4, "one answer was lost, one is kept");
 }
 
+/// A process whose server was away asks it again half a minute later, and not before.
+#[test]
+fn a_server_that_was_away_is_tried_again_after_half_a_minute() {
+    let test = "a_server_that_was_away_is_tried_again_after_half_a_minute";
+    let Some(mut redis) = Redis::start(test) else { return };
+    const PAUSE: Duration = Duration::from_secs(30);
+    let (model, sandbox) = (good_model(), Sandbox::new());
+    redis.kill();
+    let mut command = sandbox.command(&model, Some(&redis.url()));
+    command.arg("batch").stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut agent = crate::hostile::Client::start(command);
+    let mut edit = |word: &str| {
+        let (old, new) = call(word);
+        let arguments = json!({ "path": "sums.rs", "old_str": old, "new_str": new });
+        agent.send(&json!({ "tool": "edit_file", "arguments": arguments }));
+        let reply = agent.next(Duration::from_secs(60));
+        assert_eq!(reply["ok"], true, "{reply}");
+    };
+    let before = Instant::now();
+    edit("invoice");
+    let after = Instant::now();
+    redis.restart();
+    edit("refund");
+    let kept = redis.keys("answer").len();
+    assert!(kept == 0 || before.elapsed() > PAUSE, "asked after {:?}", before.elapsed());
+    if !super::super::disk::is_long_run() {
+        return skip(test, "the other half takes 30 s: RESTITCH_LONG=1");
+    }
+    std::thread::sleep(Duration::from_secs(27).saturating_sub(before.elapsed()));
+    edit("voucher");
+    let kept = redis.keys("answer").len();
+    assert!(kept == 0 || before.elapsed() > PAUSE, "asked after {:?}", before.elapsed());
+    std::thread::sleep((PAUSE + Duration::from_millis(100)).saturating_sub(after.elapsed()));
+    edit("dividend");
+    println!("asked again {:?} after the failure", after.elapsed());
+    assert_eq!(redis.keys("answer").len(), kept + 2, "both answers are there for others");
+}
+
 #[test]
 fn wrong_settings_are_told_before_anything_is_sent() {
     let (model, sandbox) = (good_model(), Sandbox::new());
