@@ -237,6 +237,44 @@ fn every_clients_transcripts_are_mined_broken_lines_included() {
     );
 }
 
+/// Without a path: where each client keeps its own, and aider's history of this folder.
+#[test]
+fn the_users_own_transcripts_are_found_in_each_clients_place() {
+    let home = tempfile::tempdir().expect("folder");
+    let project = home.path().join("project");
+    for (client, place) in [
+        ("claude", ".claude/projects"),
+        ("codex", ".codex/sessions"),
+        ("gemini", ".gemini/tmp"),
+        ("opencode", ".local/share/opencode"),
+    ] {
+        let from = transcripts(client);
+        for (name, content) in contents(Path::new(&from)) {
+            let below = name.strip_prefix(&from).expect("below");
+            write(&home.path().join(place).join(below), &text(&content));
+        }
+    }
+    let blocks = "# aider chat started at 2026-09-01 10:00:00\n\n#### change it\n\na.txt\n```\n<<<<<<< SEARCH\nnot there\n=======\nx\n>>>>>>> REPLACE\n```\n";
+    write(&project.join(".aider.chat.history.md"), blocks);
+    let run = |folder: &Path| {
+        let run = Command::new(env!("CARGO_BIN_EXE_restitch"))
+            .args(["--json", "harness", "mine"])
+            .env_clear()
+            .env("HOME", home.path())
+            .current_dir(folder)
+            .output()
+            .expect("the binary runs");
+        let said: Value = serde_json::from_slice(&run.stdout).expect("JSON");
+        let failures = said["failures"].as_array().expect("list").clone();
+        let of = |client: &str| failures.iter().filter(|one| one["client"] == client).count();
+        let counts = ["claude", "codex", "gemini", "opencode"].map(of);
+        (counts, said["sessions"].as_u64().expect("a number"))
+    };
+    let (elsewhere, sessions) = run(home.path());
+    assert_eq!(elsewhere, [4, 1, 1, 2]);
+    assert_eq!(run(&project), (elsewhere, sessions + 1), "aider's is in the project");
+}
+
 #[test]
 fn mining_twice_finds_nothing_new_and_no_secret_is_saved() {
     let root = tempfile::tempdir().expect("folder");
@@ -417,13 +455,13 @@ fn a_result_is_compared_with_the_agents_next_edit() {
     };
     let file = json!({"file": {"content": "fn a() {\n\tone(1);\n}\n", "startLine": 1, "numLines": 3, "totalLines": 3}});
     let edit = |old: &str, new: &str| json!({"file_path": "/p/a.rs", "old_string": old, "new_string": new});
-    for (ending, is_read, old, next) in [
-        (json!("right"), true, "    one(1);", Some("\tone(2);")),
-        (json!("right but for blanks"), true, "    one(1);", Some("\t\tone(2);")),
-        (json!("other bytes"), true, "    one(1);", Some("\tone(3);")),
-        (json!("applied, truth unknown"), true, "    one(1);", None),
-        (json!("refused"), true, "    three(1);", None),
-        (Value::Null, false, "    one(1);", None),
+    for (word, ending, is_read, old, next) in [
+        ("right", json!("right"), true, "    one(1);", Some("\tone(2);")),
+        ("blanks", json!("right but for blanks"), true, "    one(1);", Some("\t\tone(2);")),
+        ("other", json!("other bytes"), true, "    one(1);", Some("\tone(3);")),
+        ("unknown", json!("applied, truth unknown"), true, "    one(1);", None),
+        ("refused", json!("refused"), true, "    three(1);", None),
+        ("no file", Value::Null, false, "    one(1);", None),
     ] {
         let mut lines = Vec::new();
         if is_read {
@@ -451,6 +489,16 @@ fn a_result_is_compared_with_the_agents_next_edit() {
         assert_eq!(failures.len(), 1, "{ending}: {said}");
         assert_eq!(failures[0]["ending"], ending, "{said}");
         assert_eq!(failures[0]["file_known"], is_read, "{said}");
+        // The table has it under the word that the page explains.
+        let run = restitch(&["mine", &path.to_string_lossy()]);
+        let shown = text(&run.stdout);
+        let mut lines = shown.lines().skip_while(|line| !line.starts_with("model "));
+        let words = lines.next().expect("a table").split("  ").map(str::trim);
+        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+        let numbers: Vec<&str> = lines.next().expect("a row").split_whitespace().collect();
+        let words = &words[words.len() - 6..];
+        let counted = words.iter().zip(&numbers[numbers.len() - 6..]).filter(|(_, n)| **n != "0");
+        assert_eq!(counted.collect::<Vec<_>>(), [(&word, &"1")], "{shown}");
     }
 }
 

@@ -627,6 +627,10 @@ fn a_message_of_several_records_is_one_turn_with_its_final_count() {
     let said = mined(&file);
     let cost = json!({"changed_later": 2, "turns": 2, "tokens": 1050, "tokens_estimated": true});
     assert_eq!(said["cost"], cost, "{said}");
+    let mut shown = Command::new(env!("CARGO_BIN_EXE_restitch"));
+    let shown = shown.args(["harness", "mine"]).arg(&file).output().expect("the binary runs");
+    let shown = String::from_utf8_lossy(&shown.stdout);
+    assert!(shown.contains("about 1050 output tokens"), "{shown}");
     // Both failed in the first message: the two turns after it are counted once.
     let turns: Vec<&Value> =
         said["failures"].as_array().expect("list").iter().map(|f| &f["turns"]).collect();

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 pub(crate) const ALPHA: &str = "the-token-of-alpha-0001";
@@ -141,7 +142,7 @@ fn world() -> (tempfile::TempDir, String) {
     fs::set_permissions(&token, mode).expect("mode");
     let config = format!(
         "[server]\ndrain = 20\n\
-         [[server.access]]\nname = \"alpha\"\ntoken_env = \"ALPHA_TOKEN\"\nroots = {{ app = \"{app}\", lib = \"{lib}\" }}\n\
+         [[server.access]]\nname = \"alpha\"\ntoken_env = \"ALPHA_TOKEN\"\nroots = {{ lib = \"{lib}\", app = \"{app}\" }}\n\
          [[server.access]]\nname = \"beta\"\ntoken_file = \"{}\"\nroots = {{ web = \"{web}\" }}\ntools = [\"edit_file\"]\ncalls_per_minute = 3\n",
         token.display()
     );
@@ -170,11 +171,15 @@ fn each_token_opens_its_own_roots_with_its_own_tools_and_budget() {
     let stolen = format!("{}{}", bearer(BETA), &app[app.find("mcp-session-id").expect("id")..]);
     let (status, _, _) = server.ask("POST /mcp/web", &stolen, &call("edit_file", &json!({})));
     assert_eq!(status, 404, "no session of beta's");
+    let (status, _, _) = server.ask("POST /mcp/lib", &app, &call("edit_file", &json!({})));
+    assert_eq!(status, 404, "no session of the other root");
     let read = server.call("/mcp", &web, "read_file", json!({ "path": "f" }));
     assert!(read.contains("\"isError\":true") && !read.contains("edited"), "not offered: {read}");
     server.edit("/mcp", &web, "edited", "again");
     let spent = server.edit("/mcp", &web, "again", "once more");
     assert!(spent.contains("limit of calls per minute") && text("web") == "again\n", "{spent}");
+    let waits = (1..=60).any(|s| spent.contains(&format!("Send the same call again in {s} s.")));
+    assert!(waits, "it names the time: {spent}");
     let free = server.edit("/mcp", &app, "edited", "free");
     assert!(free.contains("\"isError\":false"), "another token has its own budget: {free}");
 }
@@ -246,7 +251,11 @@ fn slow() -> Value {
 
 /// Sends SIGTERM, and waits until the server says that it stops.
 fn stop(server: &Server) {
-    terminate(server);
+    stop_by(server, Signal::TERM);
+}
+
+fn stop_by(server: &Server, signal: Signal) {
+    kill_process(Pid::from_child(&server.child), signal).expect("signal");
     let start = Instant::now();
     while server.get("/readyz", None).0 != 503 {
         assert!(start.elapsed() < Duration::from_secs(10), "it never says that it goes down");
@@ -254,18 +263,12 @@ fn stop(server: &Server) {
     }
 }
 
-fn terminate(server: &Server) {
-    let process = rustix::process::Pid::from_child(&server.child);
-    rustix::process::kill_process(process, rustix::process::Signal::TERM).expect("signal");
-}
-
-/// A call that is under way at SIGTERM is answered; new ones are sent away; then the process
+/// A call that is under way at the signal is answered; new ones are sent away; then the process
 /// ends with 0.
-#[test]
-fn the_end_waits_for_calls_under_way() {
+fn the_end_waits(signal: Signal) {
     let (temp, config) = world();
     let (mut server, head, under_way) = under_way(temp.path(), &config, 2);
-    stop(&server);
+    stop_by(&server, signal);
     assert_eq!(server.get("/healthz", None).0, 200, "it is still well");
     let (status, head, _) = server.ask("POST /mcp", &head, &call("edit_file", &slow()));
     assert_eq!(
@@ -278,6 +281,31 @@ fn the_end_waits_for_calls_under_way() {
     assert!(body.contains("\"isError\":false"), "{body}");
     assert_eq!(fs::read_to_string(temp.path().join("app/a.py")).expect("file"), "x = 2\n");
     assert_eq!(server.child.wait().expect("ends").code(), Some(0));
+}
+
+#[test]
+fn the_end_waits_for_calls_under_way() {
+    for (signal, number) in [(Signal::TERM, 15), (Signal::INT, 2), (Signal::HUP, 1)] {
+        match crate::is_ignored(number) {
+            true => println!("SKIPPED: signal {number} is ignored here"),
+            false => the_end_waits(signal),
+        }
+    }
+}
+
+/// A token's file that is missing is made, for its owner only.
+#[test]
+fn a_tokens_file_of_the_configuration_is_made() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let (temp, config) = world();
+    let file = temp.path().join("beta.token");
+    fs::remove_file(&file).expect("removed");
+    let server = Server::start(temp.path(), &config);
+    let mode = fs::metadata(&file).expect("a file").permissions().mode() & 0o777;
+    let token = fs::read_to_string(&file).expect("a token").trim().to_owned();
+    assert_eq!((mode, token.len() >= 32), (0o600, true));
+    assert!(server.session("/mcp/web", &token).is_ok());
+    assert_eq!(server.session("/mcp/web", BETA), Err(401));
 }
 
 /// It waits as long as `drain` says, and no longer than until the second signal.
@@ -295,7 +323,7 @@ fn the_end_waits_no_longer_than_told() {
     let (mut server, _, _stream) = under_way(temp.path(), &config, 20);
     let start = Instant::now();
     stop(&server);
-    terminate(&server);
+    kill_process(Pid::from_child(&server.child), Signal::TERM).expect("signal");
     server.child.wait().expect("ends");
     assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
 }

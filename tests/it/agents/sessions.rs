@@ -152,6 +152,7 @@ fn the_root_is_found_and_said() {
     for (flags, named, root) in [
         (&[][..], top.join("src"), "(the client's root)"),
         (&["--root", "."], top.join("src"), "(--root)"),
+        (&["--root", "../.."], top.join("src"), "(the client's root)"),
         (&["--root-of", ".mcp.json"], top.clone(), "(the client's root)"),
         // A client that names the folder it runs in has found its configuration above it.
         (&["--root-of", ".mcp.json"], deep.clone(), "(the folder of .mcp.json)"),

@@ -205,6 +205,25 @@ fn a_guarded_mcp_session_is_told_to_explore_and_sent_back_without_a_change() {
 }
 
 #[test]
+fn a_soft_guard_only_warns() {
+    let dir = project(5);
+    let mut session = Session::with(binary(dir.path()), &["--guard", "soft"], json!({}));
+    let missing = json!({ "path": "f", "old_str": "not in the file at all", "new_str": "x" });
+    let (first, _) = session.answer("edit_file", missing.clone());
+    let (again, _) = session.answer("edit_file", missing);
+    assert!(again.len() > first.len(), "a repeat is told: {again}");
+    let early = json!({ "path": "f", "old_str": "line 1\n", "new_str": "one\n" });
+    let (warned, answer) = session.answer("edit_file", early);
+    assert_eq!(answer["isError"], false, "{warned}");
+    assert!(warned.contains("explore"), "{warned}");
+    assert_eq!(text(dir.path()), numbered(5).replace("line 1\n", "one\n"));
+    let mut idle = Session::with(binary(dir.path()), &["--guard", "soft"], json!({}));
+    let (told, answer) = idle.answer("task_complete", json!({ "summary": "I fixed the bug" }));
+    assert_eq!(answer["isError"], false, "{told}");
+    assert!(told.to_lowercase().contains("no file was changed"), "{told}");
+}
+
+#[test]
 #[cfg_attr(windows, ignore = "on Windows commits of other processes are not announced")]
 fn resources_are_the_sessions_files_and_commits_of_others_are_announced() {
     let dir = project(5);

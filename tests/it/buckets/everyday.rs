@@ -6,7 +6,7 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 
 use super::proxy::{Fault, exchange};
-use super::{Bucket, count};
+use super::{Bucket, count, ended};
 
 #[test]
 fn a_file_is_made_edited_read_logged_and_undone() {
@@ -103,18 +103,21 @@ fn listing_and_search_are_paged_and_heed_the_rules() {
     bucket.put("w/src/a.rs", "fn needle() {}\n");
     bucket.put("w/target/b.rs", "fn needle() {}\n");
     bucket.put("w/.gitignore", "target/\n");
+    bucket.put("w/.ignore", "generated.rs\n");
+    bucket.put("w/src/generated.rs", "fn needle() {}\n");
     bucket.put("w/.git/config", "needle\n");
     bucket.put("w2/other.rs", "fn needle() {}\n");
     let mut batch = bucket.batch("w");
     let list = batch.call("list_files", json!({}));
-    assert_eq!(list["report"]["total"], files + 2, "{}", list["message"]);
+    assert_eq!(list["report"]["total"], files + 3, "{}", list["message"]);
     let list = batch.call("list_files", json!({ "path": "src" }));
     assert_eq!(list["report"]["files"][0]["path"], "src/a.rs", "{list}");
+    assert_eq!(list["report"]["total"], 1, "not the generated one: {list}");
     let found = batch.call("search", json!({ "keyword": "needle" }));
     assert_eq!(found["report"]["total_files"], 1, "{found}");
     assert_eq!(found["report"]["files"][0]["path"], "src/a.rs");
     assert_eq!(found["report"]["truncated"], false);
-    assert_eq!(found["report"]["searched"], files + 2);
+    assert_eq!(found["report"]["searched"], files + 3);
     let anchor = found["report"]["files"][0]["matches"][0]["anchor"].as_str().expect("anchor");
     let edits = json!([{ "op": "replace", "pos": anchor, "lines": "fn thread() {}" }]);
     let edited = batch.call("hashline_edit", json!({ "path": "src/a.rs", "edits": edits }));
@@ -123,6 +126,73 @@ fn listing_and_search_are_paged_and_heed_the_rules() {
     assert_eq!(named["report"]["total_files"], 1, "what is named is looked at: {named}");
     let (code, text) = bucket.run("w", &["search", "thread", "--path", "src/a.rs"]);
     assert_eq!((code, text.contains("fn thread")), (0, true), "{text}");
+}
+
+/// Settings of the storage in the configuration go before those of the environment.
+#[test]
+fn the_configuration_goes_before_the_environment() {
+    let Some(bucket) = Bucket::start("the_configuration_goes_before_the_environment") else {
+        return;
+    };
+    bucket.put("w/a", "one\n");
+    let file = bucket.state.path().join("config.toml");
+    let port = bucket.proxy.port;
+    let text = format!("[object_store]\naws_endpoint = \"http://127.0.0.1:{port}\"\n");
+    std::fs::write(&file, text).expect("configuration");
+    let mut command = bucket.command("w");
+    command.env("AWS_ENDPOINT_URL", "http://127.0.0.1:1").arg("--config").arg(file);
+    let (code, text) = ended(command.args(["read", "a"]));
+    assert_eq!((code, text.as_str()), (0, "one\n"));
+}
+
+/// Keys come from the environment or the configuration: a profile of Amazon's tools is not used,
+/// not even where there is nothing else.
+#[test]
+fn profiles_in_the_home_folder_are_not_read() {
+    let Some(bucket) = Bucket::start("profiles_in_the_home_folder_are_not_read") else { return };
+    bucket.put("w/a", "one\n");
+    let home = bucket.state.path().join("home");
+    std::fs::create_dir_all(home.join(".aws")).expect("folder");
+    let keys = "aws_access_key_id = test\naws_secret_access_key = of-the-profile\n";
+    for (name, text) in [("credentials", keys), ("config", "region = us-east-1\n")] {
+        let text = format!("[default]\n{text}");
+        std::fs::write(home.join(".aws").join(name), text).expect("profile");
+    }
+    let read = |without: &[&str]| {
+        let mut command = bucket.command("w");
+        // Machines of the cloud have an address that gives out keys.
+        command.env("HOME", &home).env("AWS_METADATA_ENDPOINT", "http://127.0.0.1:1");
+        without.iter().for_each(|name| _ = command.env_remove(name));
+        bucket.proxy.set(Fault::None);
+        let (code, text) = ended(command.args(["read", "a"]));
+        (code, text, bucket.proxy.seen().len())
+    };
+    let (code, text, requests) = read(&["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]);
+    assert_eq!((code, requests), (3, 0), "{text}");
+    assert!(text.contains("cannot open the root") && !text.contains("of-the-profile"), "{text}");
+    let (code, text, requests) = read(&[]);
+    assert_eq!((code, text.as_str(), requests > 0), (0, "one\n", true));
+}
+
+/// Beside the bytes an object has what S3 does not copy.
+#[test]
+fn tags_and_the_storage_class_are_those_of_a_new_object() {
+    let Some(bucket) = Bucket::start("tags_and_the_storage_class_are_those_of_a_new_object") else {
+        return;
+    };
+    let lines = "x-amz-tagging: team=a\r\nx-amz-storage-class: STANDARD_IA\r\n";
+    exchange(bucket.proxy.server, "PUT", "/work/w/a", lines, b"n = 0\n");
+    let look = || {
+        let server = bucket.proxy.server;
+        let tags = exchange(server, "GET", "/work/w/a?tagging", "", b"").1;
+        let has_tag = String::from_utf8(tags).expect("text").contains("<Key>team</Key>");
+        let head = exchange(server, "GET", "/work/w/a", "", b"").0.to_ascii_lowercase();
+        (has_tag, head.contains("x-amz-storage-class: standard_ia"))
+    };
+    assert_eq!(look(), (true, true));
+    assert_eq!(bucket.batch("w").edit("a", "n = 0", "n = 1")["ok"], true);
+    assert_eq!(bucket.get("w/a").as_deref(), Some("n = 1\n"));
+    assert_eq!(look(), (false, false));
 }
 
 #[test]

@@ -73,6 +73,33 @@ fn no_control_character_of_others_reaches_a_terminal() {
 }
 
 #[test]
+fn colours_are_for_terminals_without_no_color() {
+    if !has("script") {
+        return skip("colours on a terminal", "there is no `script` here");
+    }
+    let sandbox = Sandbox::new();
+    sandbox.write("f", "one\n");
+    let edit = [env!("CARGO_BIN_EXE_restitch"), "edit", "f", "--old=one", "--new=two", "--dry-run"];
+    let has_colour = |value: Option<&str>| {
+        let mut command = Command::new("script");
+        command.args(["-qec", &edit.join(" "), "/dev/null"]).current_dir(sandbox.root());
+        command.env("RESTITCH_STATE_DIR", sandbox.state()).env("TERM", "xterm-256color");
+        for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
+            command.env_remove(name);
+        }
+        command.envs(value.map(|value| ("NO_COLOR", value))).stdin(Stdio::null());
+        let shown = command.output().expect("runs").stdout;
+        let shown = String::from_utf8_lossy(&shown).into_owned();
+        assert!(shown.contains("+two"), "{shown}");
+        shown.contains("\u{1b}[")
+    };
+    assert!(has_colour(None));
+    assert!(!has_colour(Some("1")));
+    let piped = sandbox.run(&edit[1..], b"").stdout;
+    assert!(!piped.contains(&0x1b), "a pipe gets none");
+}
+
+#[test]
 #[cfg_attr(windows, ignore = "Windows takes no such name")]
 fn a_newline_in_a_name_makes_no_line_of_its_own() {
     let sandbox = Sandbox::new();

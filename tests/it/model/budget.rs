@@ -45,5 +45,17 @@ fn over_the_budget_of_questions_calls_go_on_without_the_model() {
     std::fs::write(&file, FILE).expect("file");
     let over = edit(&OLD.replace("Item", "Itemz"));
     assert!(over.contains("EDIT_NO_OCCURRENCE_FOUND"), "{over}");
+    // All of it is counted, as the page says.
+    let metrics = server.get("/metrics", Some(ALPHA)).1;
+    for line in [
+        "restitch_edits_total{access=\"a\",rung=\"model\"} 4",
+        "restitch_asks_total{access=\"a\",ask=\"correct_old\",outcome=\"accepted\"}",
+        "restitch_asks_total{access=\"a\",ask=\"adjust_new\",outcome=\"accepted\"}",
+        "restitch_model_requests_total{access=\"a\"} 3",
+        "restitch_model_tokens_total{access=\"a\"} 330",
+        "restitch_cache_answers_total{access=\"a\"} 6",
+    ] {
+        assert!(metrics.contains(line), "{line}\n{metrics}");
+    }
     assert_eq!((text().as_str(), model.seen().len()), (FILE, 3), "{over}");
 }

@@ -207,6 +207,43 @@ fn a_request_waits_five_seconds_or_a_quarter_of_the_time_for_its_turn() {
     }
 }
 
+/// What waited for a limit, and what was not sent because of it, is counted for Prometheus.
+#[test]
+fn what_a_limit_slows_or_holds_back_is_counted() {
+    use super::super::agents::http_access::{ALPHA, Server};
+    for (most, what) in [(15, "slowed"), (7, "held_back")] {
+        let Some(redis) = Redis::start("what_a_limit_slows_or_holds_back_is_counted") else {
+            return;
+        };
+        let model = good_model();
+        let folder = tempfile::tempdir().expect("folder");
+        let root = folder.path().join("root");
+        fs::create_dir(&root).expect("root");
+        fs::write(root.join("sums.rs"), file()).expect("file");
+        let config = format!(
+            "[model]\nname = \"m\"\nbase_url = \"{}\"\napi_key = \"{MODEL_KEY}\"\n[shared]\nurl = \"{}\"\nsecret = \"{SECRET}\"\ntimeout = 30\ncalls_per_minute = {most}\n[[server.access]]\nname = \"agents\"\ntoken_env = \"ALPHA_TOKEN\"\nroots = {{ root = \"{}\" }}\n",
+            model.base_url(),
+            redis.url(),
+            root.display()
+        );
+        let server = Server::start(folder.path(), &config);
+        let head = server.session("/mcp", ALPHA).expect("session");
+        let count = || {
+            let text = server.get("/metrics", Some(ALPHA)).1;
+            let start = format!("restitch_shared_total{{what=\"{what}\"}} ");
+            let line = text.lines().find_map(|line| line.strip_prefix(&start).map(str::to_owned));
+            line.unwrap_or_else(|| panic!("{start}: {text}")).parse::<u64>().expect("a number")
+        };
+        assert_eq!(count(), 0);
+        for word in &WORDS[..2] {
+            let (old, new) = call(word);
+            let arguments = json!({ "path": "sums.rs", "old_str": old, "new_str": new });
+            server.call("/mcp", &head, "edit_file", arguments);
+        }
+        assert!(count() > 0, "{what}");
+    }
+}
+
 /// While the server is away, each process keeps to the limit by itself.
 #[test]
 fn without_the_server_each_process_keeps_to_the_limit() {

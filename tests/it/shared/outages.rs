@@ -244,6 +244,29 @@ fn a_server_that_was_away_is_tried_again_after_half_a_minute() {
     assert_eq!(redis.keys("answer").len(), kept + 2, "both answers are there for others");
 }
 
+/// The variable goes before the file, which can name the server as well.
+#[test]
+fn the_server_of_the_variable_goes_before_that_of_the_file() {
+    let test = "the_server_of_the_variable_goes_before_that_of_the_file";
+    let (Some(one), Some(other)) = (Redis::start(test), Redis::start(test)) else { return };
+    let model = good_model();
+    let run = |variable: Option<&Redis>, file: &Redis| {
+        let sandbox = Sandbox::new();
+        let config = format!("[shared]\ntimeout = 30\nurl = \"{}\"\n", file.url());
+        let mut command = sandbox.with(&model, None, &config);
+        command.env("RESTITCH_SHARED_SECRET", SECRET);
+        if let Some(redis) = variable {
+            command.env("RESTITCH_REDIS_URL", redis.url());
+        }
+        let (reply, log) = wait_for(edit(&mut command, "refund").spawn().expect("starts"));
+        assert_eq!((sandbox.text(), log.as_str()), (edited(&["refund"]), ""), "{reply}");
+        [&one, &other].map(|redis| redis.keys("answer").len())
+    };
+    assert_eq!(run(None, &one), [2, 0]);
+    redis::cmd("FLUSHALL").exec(&mut one.other()).expect("empty");
+    assert_eq!(run(Some(&other), &one), [0, 2]);
+}
+
 #[test]
 fn wrong_settings_are_told_before_anything_is_sent() {
     let (model, sandbox) = (good_model(), Sandbox::new());
@@ -263,6 +286,7 @@ fn wrong_settings_are_told_before_anything_is_sent() {
         (url, Some("short"), "", "shorter than 32 characters"),
         ("http://x:hunter2@y", Some(SECRET), "", "not an address of a Redis server"),
         (url, Some(SECRET), "[shared]\nkeep = 0.1\n", "shared.keep is 0.1"),
+        (url, Some(SECRET), "[shared]\nkeep = 2592001\n", "seconds from 1 to 2592000"),
         (url, Some(SECRET), "[shared]\ntimeout = 0\n", "shared.timeout is 0"),
         (url, Some(SECRET), "[shared]\ncalls_per_minute = 0\n", "line 2"),
         (url, Some(SECRET), "[shared]\nwrong = 0\n", "unknown field `wrong`"),

@@ -18,6 +18,28 @@ fn two_processes_share_one_answer() {
     assert_eq!(log, "", "nothing to tell");
 }
 
+/// A day, or what the configuration says.
+#[test]
+fn an_answer_is_kept_for_a_day_or_as_long_as_told() {
+    const DAY: i64 = 24 * 3600;
+    for (config, seconds) in [("", DAY), ("keep = 600\n", 600), ("keep = 2592000\n", 30 * DAY)] {
+        let test = "an_answer_is_kept_for_a_day_or_as_long_as_told";
+        let Some(redis) = Redis::start(test) else { return };
+        let (model, sandbox) = (good_model(), Sandbox::new());
+        let config = format!("[shared]\ntimeout = 30\n{config}");
+        let mut command = sandbox.configured(&model, &redis.url(), &config);
+        wait_for(edit(&mut command, "refund").spawn().expect("starts"));
+        assert_eq!(sandbox.text(), edited(&["refund"]));
+        let keys = redis.keys("answer");
+        assert_eq!(keys.len(), 2);
+        for key in keys {
+            let mut other = redis.other();
+            let left: i64 = redis::cmd("TTL").arg(&key).query(&mut other).expect("time to live");
+            assert!((seconds - 120..=seconds).contains(&left), "{config}: {left} s");
+        }
+    }
+}
+
 /// Each file, model and secret has its own answers.
 #[test]
 fn what_an_answer_depends_on_is_in_its_name() {
@@ -81,7 +103,11 @@ fn the_owner_goes(test: &str, signal: Signal) {
     wait_until("the other one waits", || redis.waiting() > 0);
     assert_eq!(model.seen().len(), 1, "one asks, one waits");
     kill_process(Pid::from_child(&owner), signal).expect("signalled");
+    let gone = Instant::now();
     let (reply, log) = wait_for(heir);
+    // Five seconds after the owner was last heard of, which it is every second.
+    let took = gone.elapsed();
+    assert!((3..20).contains(&took.as_secs()), "{took:?}");
     assert_eq!(second.text(), edited(&["parcel"]), "{reply}\n{log}");
     assert_eq!(model.seen().len(), 3, "its own two questions");
     let _ = owner.kill();
