@@ -2,9 +2,9 @@
 //! removes or rewrites must be as the call expects; of the lines that it keeps, only comments and
 //! blank lines may differ.
 //!
-//! Evidence: transcripts in which a comment was misremembered, left out or put in. The
-//! laxest rung has the strictest proof: the place must be the only one, and no other part
-//! of the file may hold the words that differ.
+//! Evidence: transcripts in which a comment was misremembered, left out or put in. This rung
+//! is the laxest, so it asks for the strictest proof: the place must be the only one, and no other
+//! part of the file may have a line of `old_str` that differs there.
 
 use super::candidate::{Candidate, Chunk, ChunkKind};
 use super::diff::{LineOp, line_ops};
@@ -16,21 +16,23 @@ use super::source_file::{SourceFile, Tolerance, split_lines};
 /// How a call compares with the region that is most like it.
 #[derive(Debug)]
 pub(super) enum Alignment {
-    /// Everything that the edit touches is there.
+    /// The region has every line that the edit touches.
     Match(Candidate),
-    /// The place is known, and some lines that count differ.
+    /// The place is known, but lines other than comments and blank lines differ, or lines that the
+    /// edit touches.
     Stale(Candidate),
-    /// No region is near enough, or several are.
+    /// No region is similar enough, or several are.
     None,
 }
 
 /// A region less similar than this does not count.
 const MIN_SIMILARITY: f64 = 0.6;
-/// The best region must lead the next by this much.
+/// The score of the best region must be higher than the next by this much.
 const MIN_LEAD: f64 = 0.1;
-/// Fewer equal lines with words do not prove a place.
+/// At least this many equal lines with words prove a place.
 const MIN_EQUAL_LINES: usize = 2;
 
+/// Compares a call with the region that is most similar to its `old`.
 pub(super) fn align(file: &SourceFile<'_>, old: &str, new: &str) -> Alignment {
     let lines = split_lines(old);
     let regions = nearest::regions(file, &lines, 2);
@@ -42,39 +44,39 @@ pub(super) fn align(file: &SourceFile<'_>, old: &str, new: &str) -> Alignment {
     }
     let candidate = to_candidate(file, &lines, best);
     let word_lines = lines.iter().filter(|line| line.contains(is_word_char)).count();
-    let same = |at: usize| {
+    let is_same = |at: usize| {
         candidate
             .chunk_at(at)
             .is_some_and(|chunk| chunk.kind == ChunkKind::Same && !chunk.lines.is_empty())
     };
-    let equal: Vec<usize> =
-        (0..lines.len()).filter(|&at| lines[at].contains(is_word_char) && same(at)).collect();
-    // If another region has all of these lines too, only lines that differ decided between them.
-    let has = |rival: &Region, at: usize| {
+    let equal_lines: Vec<usize> =
+        (0..lines.len()).filter(|&at| lines[at].contains(is_word_char) && is_same(at)).collect();
+    // If the next region has all of these lines too, only lines that differ tell the two apart.
+    let has_line = |rival: &Region, at: usize| {
         rival.pairs[at].is_some_and(|line| candidate.tolerance.matches(lines[at], file.body(line)))
     };
-    let is_twin = |rival: &Region| equal.iter().all(|&at| has(rival, at));
-    if !equal.is_empty() && regions.get(1).is_some_and(is_twin) {
+    let is_twin = |rival: &Region| equal_lines.iter().all(|&at| has_line(rival, at));
+    if !equal_lines.is_empty() && regions.get(1).is_some_and(is_twin) {
         return Alignment::None;
     }
-    let enough = equal.len() >= MIN_EQUAL_LINES && 2 * equal.len() > word_lines;
+    let proves_place = equal_lines.len() >= MIN_EQUAL_LINES && 2 * equal_lines.len() > word_lines;
     let changed_lines = changed_lines(&lines, &new_lines(old, new));
     let rest_differs_in_comments = (0..lines.len()).all(|at| {
         lines[at].trim().is_empty()
-            || same(at)
+            || is_same(at)
             || !changed_lines[at] && differs_in_comment(file, &candidate, &lines, at)
     });
     let added_lines_are_comments =
         candidate.chunks.iter().filter(|chunk| chunk.old.is_empty()).all(|chunk| {
             chunk.lines.clone().all(|line| file.is_blank(line) || is_comment(file, file.body(line)))
         });
-    match enough && rest_differs_in_comments && added_lines_are_comments {
+    match proves_place && rest_differs_in_comments && added_lines_are_comments {
         true => Alignment::Match(candidate),
         false => Alignment::Stale(candidate),
     }
 }
 
-/// For each line of `old` whether the edit removes or rewrites it.
+/// For each line of `old`, whether the edit removes or rewrites it.
 fn changed_lines(old: &[&str], new: &[&str]) -> Vec<bool> {
     let mut out = vec![false; old.len()];
     for op in line_ops(old, new) {
@@ -85,6 +87,7 @@ fn changed_lines(old: &[&str], new: &[&str]) -> Vec<bool> {
     out
 }
 
+/// Whether a line is a comment in the language of the file.
 fn is_comment(file: &SourceFile<'_>, line: &str) -> bool {
     file.language.is_some_and(|language| language.is_comment(line))
 }
@@ -114,7 +117,7 @@ fn differs_in_comment(
     language.strip_trailing_comment(line).trim() == language.strip_trailing_comment(found).trim()
 }
 
-/// Whether a comment is read by a tool: `//go:build`, `#!/bin/sh`.
+/// Whether a comment is an instruction to a tool, such as `//go:build` or `#!/bin/sh`.
 fn is_directive(comment: &str) -> bool {
     let text = comment.trim().trim_start_matches(['/', '#', '*', '-', ';', '%']);
     text.starts_with('!')
@@ -130,7 +133,8 @@ pub(super) fn laxest_tolerance(file: &SourceFile<'_>) -> Tolerance {
     }
 }
 
-/// The region as chunks: equal lines, lines that differ, and what only one side has.
+/// The candidate at a region, with chunks for equal lines, for lines that differ, and for lines that
+/// only one side has.
 pub(super) fn to_candidate(file: &SourceFile<'_>, old: &[&str], region: &Region) -> Candidate {
     let tolerance = laxest_tolerance(file);
     let mut chunks: Vec<Chunk> = Vec::new();

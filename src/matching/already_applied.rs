@@ -1,5 +1,5 @@
-//! Signs that an edit was already made. They take precedence over a lenient match, which may be a
-//! similar copy of text that is gone.
+//! Finds signs that an edit was already made. They take precedence over a lenient match, because the
+//! matched text may only be similar to the text that the edit replaced.
 
 use super::candidate::{self, Candidate, Needle};
 use super::diff::{LineOp, line_ops};
@@ -8,10 +8,11 @@ use super::outcome::new_lines;
 use super::reading::Reading;
 use super::source_file::{SourceFile, Tolerance, split_lines};
 
-/// Runs of new lines that are searched for.
+/// The most runs of new lines that are searched for.
 const MAX_RUNS: usize = 8;
 
-/// The line (from 1) at which the edit was already made, if `old` is found at `tolerance` only.
+/// The line (from 1) at which the edit was already made. `tolerance` is the strictest one at which
+/// the file has `old`.
 pub(super) fn find_applied_edit(
     file: &SourceFile<'_>,
     reading: &Reading,
@@ -20,6 +21,7 @@ pub(super) fn find_applied_edit(
     reading.new.texts().find_map(|new| find_new_lines(file, &reading.old, new, tolerance))
 }
 
+/// The line (from 1) at which the edit from `old` to `new` was already made.
 fn find_new_lines(
     file: &SourceFile<'_>,
     old: &str,
@@ -39,11 +41,11 @@ fn find_new_lines(
     if !contains(&old, &lines, tolerance) {
         // If kept lines tie it to the place, the new text may match as loosely as the old text;
         // otherwise it must match more strictly.
-        let upto =
+        let tolerances =
             Tolerance::ALL.into_iter().take_while(|t| *t < tolerance || keeps && *t == tolerance);
-        for at in upto {
+        for new_tolerance in tolerances {
             if is_distinctive(&lines)
-                && let Some(candidate) = find(file, &lines, at).first()
+                && let Some(candidate) = find_whole_lines(file, &lines, new_tolerance).first()
                 && !still_has_removed(file, &line_ops, &old, candidate)
             {
                 return Some(candidate.lines().start + 1);
@@ -56,8 +58,8 @@ fn find_new_lines(
     find_inserted_runs(&line_ops, &old, &lines, file, tolerance)
 }
 
-/// Where the new lines are, if each run of them is in the file together with the kept lines around
-/// it.
+/// The line (from 1) of the first run of new lines, if the file has every run together with the
+/// kept lines around it.
 fn find_inserted_runs(
     line_ops: &[LineOp],
     old: &[&str],
@@ -65,60 +67,58 @@ fn find_inserted_runs(
     file: &SourceFile<'_>,
     tolerance: Tolerance,
 ) -> Option<usize> {
-    let mut found = None;
-    let mut count = 0;
+    let mut first_line = None;
+    let mut run_count = 0;
     let mut at = 0;
     while at < line_ops.len() {
         let is_change =
             |op: &LineOp| matches!(op, LineOp::Insert(_) | LineOp::Change(..) | LineOp::Delete(_));
-        let run = line_ops[at..].iter().take_while(|op| is_change(op)).count();
-        if run == 0 {
+        let run_len = line_ops[at..].iter().take_while(|op| is_change(op)).count();
+        if run_len == 0 {
             at += 1;
             continue;
         }
-        let line = |op: &LineOp| match *op {
+        let run = &line_ops[at..at + run_len];
+        let (above_run, below_run) = (&line_ops[..at], &line_ops[at + run_len..]);
+        at += run_len;
+        let new_line = |op: &LineOp| match *op {
             LineOp::Insert(n) | LineOp::Change(_, n) | LineOp::Keep(_, n) => Some(n),
             LineOp::Delete(_) => None,
         };
-        let lines: Vec<usize> = line_ops[at..at + run].iter().filter_map(line).collect();
-        let (Some(&first), Some(&last)) = (lines.first(), lines.last()) else {
-            at += run;
-            continue;
-        };
-        let has_words = |n: &usize| new[*n].contains(is_word_char);
-        if !lines.iter().any(has_words) {
-            at += run;
+        let run_lines: Vec<usize> = run.iter().filter_map(new_line).collect();
+        let (Some(&first), Some(&last)) = (run_lines.first(), run_lines.last()) else { continue };
+        if !run_lines.iter().any(|&n| new[n].contains(is_word_char)) {
             continue;
         }
-        count += 1;
-        if count > MAX_RUNS {
+        run_count += 1;
+        if run_count > MAX_RUNS {
             return None;
         }
-        // The nearest kept lines with words, above and below, as far as they follow.
+        // The nearest line with words above and below, if only kept lines are in between.
         let kept = |op: &LineOp| match op {
             LineOp::Keep(o, n) => Some((*n, old[*o].contains(is_word_char))),
             _ => None,
         };
-        let above = line_ops[..at].iter().rev().map_while(kept).find(|(_, has_words)| *has_words);
-        let below = line_ops[at + run..].iter().map_while(kept).find(|(_, has_words)| *has_words);
+        let above = above_run.iter().rev().map_while(kept).find(|(_, has_words)| *has_words);
+        let below = below_run.iter().map_while(kept).find(|(_, has_words)| *has_words);
         if above.is_none() && below.is_none() {
             return None;
         }
-        let range = above.map_or(first, |(n, _)| n)..below.map_or(last, |(n, _)| n) + 1;
-        let text = &new[range];
-        let line = Some(text).filter(|text| !contains(old, text, tolerance)).and_then(|text| {
-            let found = find(file, text, tolerance);
-            let candidate =
-                found.first().filter(|at| !still_has_removed(file, line_ops, old, at))?;
-            Some(candidate.lines().start + 1)
-        });
-        found = found.or(Some(line?));
-        at += run;
+        let text = &new[above.map_or(first, |(n, _)| n)..below.map_or(last, |(n, _)| n) + 1];
+        if contains(old, text, tolerance) {
+            return None;
+        }
+        let candidates = find_whole_lines(file, text, tolerance);
+        let candidate = candidates.first()?;
+        if still_has_removed(file, line_ops, old, candidate) {
+            return None;
+        }
+        first_line.get_or_insert(candidate.lines().start + 1);
     }
-    found
+    first_line
 }
 
-/// Whether a line that the edit deletes is still next to a candidate: then the edit was not made
+/// Whether a line that the edit deletes is still next to a candidate. If so, the edit was not made
 /// there.
 fn still_has_removed(
     file: &SourceFile<'_>,
@@ -139,7 +139,8 @@ fn still_has_removed(
     above.chain(below).any(|line| removed.contains(&keys[line]))
 }
 
-/// Whether lines occur among others, in order and side by side, at the tolerance.
+/// Whether `all` has `lines` next to each other and in order, at the tolerance. Blank lines are
+/// skipped.
 fn contains(all: &[&str], lines: &[&str], tolerance: Tolerance) -> bool {
     let tolerance = tolerance.max(Tolerance::Indentation);
     let keys = |lines: &[&str]| -> Vec<u64> {
@@ -150,7 +151,8 @@ fn contains(all: &[&str], lines: &[&str], tolerance: Tolerance) -> bool {
     needle.is_empty() || !candidate::find_key_sequence(&needle, &keys(all)).is_empty()
 }
 
-/// One short line occurs in many files; it proves nothing.
+/// Whether lines say enough to prove that an edit was made. A single short line occurs in many
+/// files.
 fn is_distinctive(lines: &[&str]) -> bool {
     let nonblank = lines.iter().filter(|line| line.contains(is_word_char)).count();
     let letters: usize =
@@ -158,7 +160,8 @@ fn is_distinctive(lines: &[&str]) -> bool {
     nonblank > 1 || letters >= 8
 }
 
-fn find(file: &SourceFile<'_>, lines: &[&str], tolerance: Tolerance) -> Vec<Candidate> {
+/// The candidates of whole lines for some lines without the blank ones around them.
+fn find_whole_lines(file: &SourceFile<'_>, lines: &[&str], tolerance: Tolerance) -> Vec<Candidate> {
     let mut lines = lines;
     while let [first, rest @ ..] = lines
         && first.trim().is_empty()
@@ -178,8 +181,8 @@ fn find(file: &SourceFile<'_>, lines: &[&str], tolerance: Tolerance) -> Vec<Cand
     .list
 }
 
-/// The line of another part of the file that has more lines of the call byte for byte than the
-/// candidate has. Then the candidate is only similar, and the text that was meant has changed.
+/// The line (from 1) of another region that has more lines of `old` character for character than the
+/// candidate has. If there is one, the call may mean that region, which has changed since.
 pub(super) fn find_closer_region(
     file: &SourceFile<'_>,
     old: &[&str],
@@ -190,11 +193,11 @@ pub(super) fn find_closer_region(
     if word_lines.len() < 3 {
         return None;
     }
-    let exact = |at: usize, line: usize| file.body(line) == old[at];
+    let is_exact = |at: usize, line: usize| file.body(line) == old[at];
     let exact_here = word_lines.iter().filter(|&&at| {
         candidate
             .chunk_at(at)
-            .is_some_and(|chunk| !chunk.lines.is_empty() && exact(at, chunk.lines.start))
+            .is_some_and(|chunk| !chunk.lines.is_empty() && is_exact(at, chunk.lines.start))
     });
     let exact_here = exact_here.count();
     if exact_here == word_lines.len() {
@@ -202,11 +205,12 @@ pub(super) fn find_closer_region(
     }
     let here = candidate.lines();
     super::nearest::regions(file, old, 4).into_iter().find_map(|region| {
-        let apart = region.lines.end <= here.start || here.end <= region.lines.start;
-        let same =
-            word_lines.iter().filter(|&&at| region.pairs[at].is_some_and(|line| exact(at, line)));
-        let same = same.count();
-        (apart && same > exact_here && 2 * same > word_lines.len())
+        let is_elsewhere = region.lines.end <= here.start || here.end <= region.lines.start;
+        let exact_there = word_lines
+            .iter()
+            .filter(|&&at| region.pairs[at].is_some_and(|line| is_exact(at, line)))
+            .count();
+        (is_elsewhere && exact_there > exact_here && 2 * exact_there > word_lines.len())
             .then_some(region.lines.start + 1)
     })
 }

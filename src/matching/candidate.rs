@@ -1,6 +1,6 @@
-//! The candidates for a text of the call in the file, and the search for them at a tolerance.
+//! Finds the candidates for a text in the file, at a tolerance.
 //!
-//! The search is linear: each line has a key, and the keys are searched like a string.
+//! The search is linear: each line has a key, and the sequence of keys is searched like a string.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use super::fold::{self, Fold, is_word_char};
 use super::indent_of;
 use super::source_file::{BLANK_LINE_KEY, SourceFile, Tolerance};
 
-/// Lines of the call and the lines of the file, or the part of a line, that they match.
+/// Lines of the call, and the lines of the file (or the part of one) that they match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Chunk {
     /// Lines of the call; none where only the file has something.
@@ -22,11 +22,12 @@ pub(super) struct Chunk {
     pub(super) kind: ChunkKind,
 }
 
+/// How the lines of a chunk match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ChunkKind {
-    /// The lines say the same, as far as the tolerance goes.
+    /// The lines are equal at the tolerance.
     Same,
-    /// A placeholder of the call for lines of the file.
+    /// A placeholder of the call stands for the lines of the file.
     Elided,
     /// The lines differ in words.
     Differs,
@@ -48,7 +49,7 @@ impl Chunk {
     }
 }
 
-/// A place in the file that may be meant: each line of the call with what it matches, in order.
+/// A place in the file that the call may mean: chunks that match all lines of the call, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Candidate {
     pub(super) chunks: Vec<Chunk>,
@@ -56,7 +57,7 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    /// The bytes from the first line to the last, without its ending.
+    /// The bytes from the first line to the last, without the ending of the last.
     pub(super) fn range(&self) -> Range<usize> {
         let mut ranges = self.chunks.iter().filter(|c| !c.lines.is_empty()).map(|c| &c.bytes);
         let first = ranges.next();
@@ -65,7 +66,7 @@ impl Candidate {
         start..end
     }
 
-    /// The lines of the file.
+    /// The lines of the file that the candidate covers, from 0.
     pub(super) fn lines(&self) -> Range<usize> {
         let mut lines = self.chunks.iter().filter(|c| !c.lines.is_empty()).map(|c| &c.lines);
         let first = lines.next();
@@ -74,7 +75,7 @@ impl Candidate {
         start..end
     }
 
-    /// Whether the bytes begin, and end, inside a line.
+    /// Whether the matched bytes begin inside a line, and whether they end inside one.
     pub(super) fn partial_edges(&self, file: &SourceFile<'_>) -> (bool, bool) {
         let (range, lines) = (self.range(), self.lines());
         let Some((first, last)) = file.lines().get(lines.start).zip(lines.end.checked_sub(1))
@@ -86,13 +87,13 @@ impl Candidate {
         (!before.trim().is_empty(), !after.trim().is_empty())
     }
 
-    /// The chunk that holds a line of the call.
+    /// The chunk with line `old` of the call (from 0).
     pub(super) fn chunk_at(&self, old: usize) -> Option<&Chunk> {
         let at = self.chunks.partition_point(|chunk| chunk.old.end <= old);
         self.chunks[at..].iter().find(|chunk| chunk.old.contains(&old))
     }
 
-    /// The file's text of a chunk.
+    /// The text that a chunk matches in the file.
     pub(super) fn text<'t>(&self, chunk: &Chunk, file: &SourceFile<'t>) -> &'t str {
         &file.text[chunk.bytes.clone()]
     }
@@ -104,7 +105,7 @@ pub(super) struct Needle<'a> {
     pub(super) lines: &'a [&'a str],
     /// Whether it must match whole lines of the file.
     pub(super) whole_lines: bool,
-    /// Whether its last line is ended.
+    /// Whether the text ends with a line break.
     pub(super) ends_with_newline: bool,
 }
 
@@ -113,7 +114,7 @@ pub(super) struct Needle<'a> {
 pub(super) struct Candidates {
     /// All of them, or the first few if there are too many to compare line by line.
     pub(super) list: Vec<Candidate>,
-    /// Where each begins, as lines of the file from 1.
+    /// The line of the file, from 1, at which each candidate begins.
     pub(super) lines: Vec<usize>,
 }
 
@@ -123,13 +124,17 @@ impl Candidates {
         Self { list, lines }
     }
 
-    /// The candidates that begin at these lines (from 0).
-    fn from_starts(starts: &[usize], size: usize, make: impl Fn(usize) -> Candidate) -> Self {
-        let compared = match starts.len().saturating_mul(size) > MAX_COMPARED_LINES {
+    /// The candidates that begin at these lines (from 0), each of `line_count` lines.
+    fn from_starts(
+        starts: &[usize],
+        line_count: usize,
+        candidate_at: impl Fn(usize) -> Candidate,
+    ) -> Self {
+        let compared = match starts.len().saturating_mul(line_count) > MAX_COMPARED_LINES {
             true => &starts[..starts.len().min(MAX_COMPARED_IF_TOO_MANY)],
             false => starts,
         };
-        let list = compared.iter().map(|start| make(*start)).collect();
+        let list = compared.iter().map(|start| candidate_at(*start)).collect();
         Self { list, lines: starts.iter().map(|start| start + 1).collect() }
     }
 
@@ -141,10 +146,10 @@ impl Candidates {
 
 /// The most lines that are compared, over all candidates.
 const MAX_COMPARED_LINES: usize = 2_000_000;
-/// How many candidates are compared where all would be too many.
+/// How many candidates are compared if all of them would be too many.
 const MAX_COMPARED_IF_TOO_MANY: usize = 4;
 
-/// Every candidate for the text at a tolerance.
+/// Finds the candidates for a text at a tolerance.
 pub(super) fn find_candidates(
     file: &SourceFile<'_>,
     needle: Needle<'_>,
@@ -187,48 +192,53 @@ pub(super) fn find_candidates(
     }
 }
 
+/// Finds candidates of whole lines, with any number of blank lines between them.
 fn find_ignoring_blank_lines(
     file: &SourceFile<'_>,
     lines: &[&str],
     nonblank: &[usize],
     tolerance: Tolerance,
 ) -> Candidates {
-    let all = file.keys(tolerance);
-    let text: Vec<u64> = file.nonblank_lines().iter().map(|&at| all[at]).collect();
-    let keys: Vec<u64> = nonblank.iter().map(|&at| tolerance.key(lines[at])).collect();
+    let line_keys = file.keys(tolerance);
+    let file_keys: Vec<u64> = file.nonblank_lines().iter().map(|&at| line_keys[at]).collect();
+    let needle_keys: Vec<u64> = nonblank.iter().map(|&at| tolerance.key(lines[at])).collect();
     let candidate = |start: usize| {
-        let at: Vec<usize> = file.nonblank_lines()[start..start + nonblank.len()].to_vec();
+        let matched = &file.nonblank_lines()[start..start + nonblank.len()];
         let mut chunks = Vec::new();
-        for (n, (&old, &line)) in nonblank.iter().zip(&at).enumerate() {
+        for (n, (&old, &line)) in nonblank.iter().zip(matched).enumerate() {
             if let Some(before) = n.checked_sub(1) {
                 push_blank_lines(
                     file,
                     nonblank[before] + 1..old,
-                    at[before] + 1..line,
+                    matched[before] + 1..line,
                     &mut chunks,
                 );
             }
             chunks.push(Chunk::same(old, line, file));
         }
         // Blank lines that the call begins or ends with, as far as the file has them too.
-        let head =
-            (0..at[0]).rev().take(nonblank[0]).take_while(|&line| file.is_blank(line)).count();
-        let mut above = Vec::new();
-        push_blank_lines(file, 0..nonblank[0], at[0] - head..at[0], &mut above);
-        let (last, end) = (nonblank[nonblank.len() - 1] + 1, at[at.len() - 1] + 1);
-        let tail = (end..file.lines().len()).take(lines.len() - last);
-        let tail = tail.take_while(|&line| file.is_blank(line)).count();
-        push_blank_lines(file, last..lines.len(), end..end + tail, &mut chunks);
-        above.extend(chunks);
-        Candidate { chunks: above, tolerance }
+        let first = matched[0];
+        let blank_above =
+            (0..first).rev().take(nonblank[0]).take_while(|&line| file.is_blank(line)).count();
+        let mut all_chunks = Vec::new();
+        push_blank_lines(file, 0..nonblank[0], first - blank_above..first, &mut all_chunks);
+        all_chunks.extend(chunks);
+        let old_end = nonblank[nonblank.len() - 1] + 1;
+        let file_end = matched[matched.len() - 1] + 1;
+        let below = (file_end..file.lines().len()).take(lines.len() - old_end);
+        let blank_below = below.take_while(|&line| file.is_blank(line)).count();
+        let blank_lines_below = file_end..file_end + blank_below;
+        push_blank_lines(file, old_end..lines.len(), blank_lines_below, &mut all_chunks);
+        Candidate { chunks: all_chunks, tolerance }
     };
-    let starts = find_key_sequence(&keys, &text);
+    let starts = find_key_sequence(&needle_keys, &file_keys);
     let mut out = Candidates::from_starts(&starts, lines.len(), candidate);
     out.lines = starts.iter().map(|start| file.nonblank_lines()[*start] + 1).collect();
     out
 }
 
-/// Blank lines of both sides between two lines: paired one for one, then the rest.
+/// Adds chunks for blank lines of the call and of the file: pairs of one line each, then one chunk
+/// for the lines that only one side has.
 fn push_blank_lines(
     file: &SourceFile<'_>,
     old: Range<usize>,
@@ -245,8 +255,8 @@ fn push_blank_lines(
     }
 }
 
-/// Candidates for a text of several lines that begin or end inside a line of the file. The lines
-/// between them are whole.
+/// Finds candidates for a text of several lines whose first or last line is only a part of a line of
+/// the file.
 fn find_with_partial_edges(
     file: &SourceFile<'_>,
     lines: &[&str],
@@ -256,55 +266,63 @@ fn find_with_partial_edges(
     if tolerance > Tolerance::LookAlikesAndIndentation {
         return Vec::new();
     }
-    // A line that begins with its indentation is a whole one.
-    let from_start = lines[0].starts_with(char::is_whitespace);
+    // A first line that has its indentation begins where a line of the file begins.
+    let has_indentation = lines[0].starts_with(char::is_whitespace);
     let count = lines.len();
     let keys: Vec<u64> = lines.iter().map(|line| tolerance.key(line)).collect();
-    let all = file.keys(tolerance);
+    let file_keys = file.keys(tolerance);
     let starts: Vec<usize> = match count {
-        2 => (0..all.len().saturating_sub(1)).collect(),
+        2 => (0..file_keys.len().saturating_sub(1)).collect(),
         _ => {
-            let inner = find_key_sequence(&keys[1..count - 1], all).into_iter();
-            inner.filter(|at| *at > 0 && at - 1 + count <= all.len()).map(|at| at - 1).collect()
+            let inner = find_key_sequence(&keys[1..count - 1], file_keys).into_iter();
+            inner
+                .filter(|at| *at > 0 && at - 1 + count <= file_keys.len())
+                .map(|at| at - 1)
+                .collect()
         }
     };
     let fold = tolerance.fold().unwrap_or(Fold::LookAlike);
-    let strict = tolerance.fold().is_none();
+    let compares_exactly = tolerance.fold().is_none();
     let match_edge = |old: &str, line: usize, edge: LineEdge| -> Option<Range<usize>> {
         let same_indent =
             tolerance.ignores_indentation() || indent_of(old) == indent_of(file.body(line));
         let found = match_line_edge(old, file.body(line), fold, edge)
             .filter(|_| same_indent || edge == LineEdge::End)?;
         let start = file.lines()[line].start;
-        let same = !strict || file.body(line)[found.clone()].trim() == old.trim();
-        same.then_some(start + found.start..start + found.end)
+        let is_same = !compares_exactly || file.body(line)[found.clone()].trim() == old.trim();
+        is_same.then_some(start + found.start..start + found.end)
     };
     let mut out = Vec::new();
     for start in starts {
         let end = start + count - 1;
-        let whole = |at: usize, line: usize| keys[at] == all[line];
-        let head = match whole(0, start) {
+        let first_is_whole = keys[0] == file_keys[start];
+        let last_is_whole = keys[count - 1] == file_keys[end];
+        let must_be_whole =
+            !first_is_whole && has_indentation || !last_is_whole && ends_with_newline;
+        if first_is_whole && last_is_whole || must_be_whole {
+            continue;
+        }
+        let first_part = match first_is_whole {
             true => None,
-            false if from_start => continue,
-            false => Some(match_edge(lines[0], start, LineEdge::End)),
+            false => match_edge(lines[0], start, LineEdge::End),
         };
-        let tail = match whole(count - 1, end) {
+        let last_part = match last_is_whole {
             true => None,
-            false if ends_with_newline => Some(None),
-            false => Some(match_edge(lines[count - 1], end, LineEdge::Start)),
+            false => match_edge(lines[count - 1], end, LineEdge::Start),
         };
-        let is_partial = head.is_some() || tail.is_some();
-        if !is_partial || matches!(head, Some(None)) || matches!(tail, Some(None)) {
+        let first_matches = first_is_whole || first_part.is_some();
+        let last_matches = last_is_whole || last_part.is_some();
+        if !first_matches || !last_matches {
             continue;
         }
         let mut chunks: Vec<Chunk> =
             (0..count).map(|at| Chunk::same(at, start + at, file)).collect();
-        if let Some(Some(range)) = head {
-            // To the end of the line with its trailing whitespace: nothing follows there.
+        if let Some(range) = first_part {
+            // The chunk goes to the end of the line, trailing whitespace included.
             chunks[0].bytes.start = range.start;
             chunks[0].from_start = false;
         }
-        if let Some(Some(range)) = tail {
+        if let Some(range) = last_part {
             chunks[count - 1].bytes.end = range.end;
         }
         out.push(Candidate { chunks, tolerance });
@@ -312,47 +330,50 @@ fn find_with_partial_edges(
     out
 }
 
+/// The side of a line of the file at which a text matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LineEdge {
     Start,
     End,
 }
 
-/// The part of a line that a text matches at its start or end, apart from the indentation.
+/// The bytes of a line that a text matches at the line's start, after its indentation, or at its
+/// end.
 fn match_line_edge(old: &str, line: &str, fold: Fold, edge: LineEdge) -> Option<Range<usize>> {
-    let a = fold::canonical(old.trim(), fold);
-    let b = fold::canonical(line.trim_end(), fold);
-    if a.len() >= b.len() || !a.iter().any(|c| is_word_char(c.c)) {
+    let needle = fold::canonical(old.trim(), fold);
+    let haystack = fold::canonical(line.trim_end(), fold);
+    if needle.len() >= haystack.len() || !needle.iter().any(|c| is_word_char(c.c)) {
         return None;
     }
     let found = match edge {
         LineEdge::Start => {
-            let indent = b.iter().take_while(|c| c.c.is_whitespace()).count();
-            indent..indent + a.len()
+            let indent = haystack.iter().take_while(|c| c.c.is_whitespace()).count();
+            indent..indent + needle.len()
         }
-        LineEdge::End => b.len() - a.len()..b.len(),
+        LineEdge::End => haystack.len() - needle.len()..haystack.len(),
     };
-    let equal = b.get(found.clone())?.iter().zip(&a).all(|(a, b)| a.c == b.c);
-    if !equal || splits_word(&b, &found) {
+    let equal = haystack.get(found.clone())?.iter().zip(&needle).all(|(a, b)| a.c == b.c);
+    if !equal || splits_word(&haystack, &found) {
         return None;
     }
     match edge {
-        LineEdge::Start => Some(0..b[found.end - 1].end),
-        // Text that begins inside the indentation is the whole line.
+        LineEdge::Start => Some(0..haystack[found.end - 1].end),
+        // A text that begins inside the indentation matches the whole line, which is not an edge.
         LineEdge::End => {
-            let start = b[found.start].start;
+            let start = haystack[found.start].start;
             (!line[..start].trim().is_empty()).then_some(start..line.trim_end().len())
         }
     }
 }
 
+/// Whether a range of canonical characters begins or ends inside a name or a number.
 fn splits_word(chars: &[fold::Canonical], range: &Range<usize>) -> bool {
-    let at = |at: usize| {
+    let splits_at = |at: usize| {
         let (before, after) = chars.split_at(at.min(chars.len()));
         let char_of = |c: &fold::Canonical| c.c;
         is_same_name(before.iter().rev().map(char_of), after.iter().map(char_of))
     };
-    at(range.start) || at(range.end)
+    splits_at(range.start) || splits_at(range.end)
 }
 
 /// Whether an offset in a text is inside a name or a number.
@@ -362,38 +383,38 @@ pub(super) fn splits_name(text: &str, at: usize) -> bool {
 }
 
 /// Whether the characters before an offset, nearest first, and those after it belong to one name
-/// or number. A dot belongs to it between two of its characters, and not as a full stop.
+/// or number. A dot between two of its characters belongs to it; a full stop does not.
 fn is_same_name(
     mut before: impl Iterator<Item = char>,
     mut after: impl Iterator<Item = char>,
 ) -> bool {
-    let word = |c: Option<char>| c.is_some_and(is_word_char);
+    let is_word = |c: Option<char>| c.is_some_and(is_word_char);
     match (before.next(), after.next()) {
-        (Some('.'), b) => word(b) && word(before.next()),
-        (a, Some('.')) => word(a) && word(after.next()),
-        (a, b) => word(a) && word(b),
+        (Some('.'), b) => is_word(b) && is_word(before.next()),
+        (a, Some('.')) => is_word(a) && is_word(after.next()),
+        (a, b) => is_word(a) && is_word(b),
     }
 }
 
-/// Candidates for a text of one line inside lines of the file, under the tolerance's fold.
+/// Finds candidates for a text of one line inside lines of the file, under the tolerance's fold.
 fn find_inside_lines(file: &SourceFile<'_>, old: &str, tolerance: Tolerance) -> Vec<Candidate> {
     let fold = match tolerance {
         Tolerance::LookAlikes | Tolerance::Spacing | Tolerance::Punctuation => tolerance.fold(),
         _ => None,
     };
     let Some(fold) = fold else { return Vec::new() };
-    let text = |chars: &[fold::Canonical]| chars.iter().map(|c| c.c).collect::<String>();
-    let needle = text(&fold::canonical(old.trim(), fold));
+    let to_text = |chars: &[fold::Canonical]| chars.iter().map(|c| c.c).collect::<String>();
+    let needle = to_text(&fold::canonical(old.trim(), fold));
     let count = needle.chars().count();
     let finder = memchr::memmem::Finder::new(&needle);
     let mut out = Vec::new();
     for &line in file.nonblank_lines() {
         let body = file.body(line);
         let chars = fold::canonical(body, fold);
-        let folded = text(&chars);
+        let folded = to_text(&chars);
         let (mut at, mut offset) = (0, 0);
         for found in finder.find_iter(folded.as_bytes()) {
-            // Characters and bytes are counted together, once a line.
+            // Moves `at`, an index of characters, and `offset`, an index of bytes, to the match.
             while offset < found {
                 offset += chars[at].c.len_utf8();
                 at += 1;
@@ -427,25 +448,25 @@ pub(super) fn find_key_sequence(pattern: &[u64], text: &[u64]) -> Vec<usize> {
             .filter(|&at| text[at] == first && first != BLANK_LINE_KEY)
             .collect();
     }
-    let mut back = vec![0; pattern.len()];
+    let mut border_lens = vec![0; pattern.len()];
     let mut matched = 0;
     for at in 1..pattern.len() {
         while matched > 0 && pattern[at] != pattern[matched] {
-            matched = back[matched - 1];
+            matched = border_lens[matched - 1];
         }
         matched += usize::from(pattern[at] == pattern[matched]);
-        back[at] = matched;
+        border_lens[at] = matched;
     }
     let mut out = Vec::new();
     matched = 0;
     for (at, key) in text.iter().enumerate() {
         while matched > 0 && *key != pattern[matched] {
-            matched = back[matched - 1];
+            matched = border_lens[matched - 1];
         }
         matched += usize::from(*key == pattern[matched]);
         if matched == pattern.len() {
             out.push(at + 1 - matched);
-            matched = back[matched - 1];
+            matched = border_lens[matched - 1];
         }
     }
     out

@@ -21,7 +21,7 @@ use super::{Explained, Verdict};
 use crate::edit::{EditRequest, Expected, Explanation, Refusal, Rewrite, Rung, Splice};
 use crate::text::LineEnding;
 
-/// `None` where `old_str` occurs nowhere.
+/// The verdict of the exact rung; `None` if `old_str` is not in the file character for character.
 pub(super) fn decide(request: &EditRequest, file: &SourceFile<'_>) -> Option<Verdict> {
     let occurrences = find_occurrences(file, &request.old);
     if occurrences.ranges.is_empty() {
@@ -33,16 +33,17 @@ pub(super) fn decide(request: &EditRequest, file: &SourceFile<'_>) -> Option<Ver
     })
 }
 
-/// Where a text occurs, without overlaps.
+/// The occurrences of a text in the file.
 pub(super) struct Occurrences<'a> {
     /// Building it costs as much as searching a small file, so it is kept.
     finder: Finder<'a>,
+    /// The occurrences, from the first on, that do not overlap an earlier one.
     pub(super) ranges: Vec<Range<usize>>,
-    /// Whether it also occurs across two of those, or overlaps one.
+    /// Whether the text has a further occurrence that overlaps one of `ranges`.
     overlapping: bool,
 }
 
-/// Where a text occurs character for character.
+/// Finds where a text is in the file character for character.
 pub(super) fn find_occurrences<'a>(file: &SourceFile<'_>, old: &'a str) -> Occurrences<'a> {
     let finder = Finder::new(old);
     let bytes = file.text.as_bytes();
@@ -58,24 +59,24 @@ pub(super) fn find_occurrences<'a>(file: &SourceFile<'_>, old: &'a str) -> Occur
     Occurrences { finder, ranges, overlapping }
 }
 
-/// Up to this many occurrences, overlaps are searched without checking that they are possible.
+/// For up to this many occurrences, overlaps are searched without a check whether they are possible.
 const MAX_UNCHECKED: usize = 2;
 
 /// Whether some proper prefix of a text is also a suffix (a border).
 fn has_border(text: &[u8]) -> bool {
-    let mut back = vec![0; text.len()];
+    let mut border_lens = vec![0; text.len()];
     let mut matched = 0;
     for at in 1..text.len() {
         while matched > 0 && text[at] != text[matched] {
-            matched = back[matched - 1];
+            matched = border_lens[matched - 1];
         }
         matched += usize::from(text[at] == text[matched]);
-        back[at] = matched;
+        border_lens[at] = matched;
     }
-    back.last().is_some_and(|&border| border > 0)
+    border_lens.last().is_some_and(|&border| border > 0)
 }
 
-/// The occurrences that the call means, by its count and its line.
+/// The occurrences that the call means, by its expected count and `near_line`.
 pub(super) fn choose_occurrences(
     request: &EditRequest,
     file: &SourceFile<'_>,
@@ -93,12 +94,9 @@ pub(super) fn choose_occurrences(
     match request.expected {
         Expected::All => Ok(occurrences.ranges.clone()),
         Expected::Exactly(count) if count.get() == occurrences.ranges.len() => {
-            match occurrences.overlapping
-                && !gives_same_text(file.text, &request.old, new, &occurrences.ranges)
-            {
-                true => wrong_count(),
-                false => Ok(occurrences.ranges.clone()),
-            }
+            let is_unclear = occurrences.overlapping
+                && !gives_same_text(file.text, &request.old, new, &occurrences.ranges);
+            if is_unclear { wrong_count() } else { Ok(occurrences.ranges.clone()) }
         }
         Expected::Exactly(count) if count.get() == 1 => match nearest_to_line(request, &lines()) {
             Some(at) if !occurrences.overlapping => Ok(vec![occurrences.ranges[at].clone()]),
@@ -108,7 +106,7 @@ pub(super) fn choose_occurrences(
     }
 }
 
-/// The index of the one line that is nearer to `near_line` than all others.
+/// The index of the line that is nearer to `near_line` than all others; `None` for a tie.
 pub(super) fn nearest_to_line(request: &EditRequest, lines: &[usize]) -> Option<usize> {
     let near = request.near_line?;
     let distance = |at: &usize| lines[*at].abs_diff(near);
@@ -117,30 +115,33 @@ pub(super) fn nearest_to_line(request: &EditRequest, lines: &[usize]) -> Option<
     (tied == 1).then_some(best)
 }
 
-/// Overlapping occurrences that are compared.
+/// The most overlapping occurrences that are compared.
 const MAX_OVERLAPS: usize = 16;
 
-/// Whether the result is the same, whichever overlapping occurrence is meant.
+/// Whether the one range in `ranges` and each occurrence that overlaps it give the same text when
+/// they are replaced.
 fn gives_same_text(text: &str, old: &str, new: &str, ranges: &[Range<usize>]) -> bool {
     let [range] = ranges else { return false };
     let from = range.start + 1;
     let to = (range.end + old.len() - 1).min(text.len());
     let finder = Finder::new(old);
     let bytes = &text.as_bytes()[from..to];
-    let starts = (0..bytes.len()).scan(0, |next, _| {
+    let overlapping_starts = (0..bytes.len()).scan(0, |next, _| {
         let at = finder.find(&bytes[*next..])? + *next;
         *next = at + 1;
         Some(from + at)
     });
-    let starts: Vec<usize> = starts.take(MAX_OVERLAPS + 1).collect();
+    let starts: Vec<usize> = overlapping_starts.take(MAX_OVERLAPS + 1).collect();
     starts.len() <= MAX_OVERLAPS
         && starts.into_iter().all(|at| {
-            let this = [new.as_bytes(), &text.as_bytes()[range.end..at + old.len()]].concat();
-            let other = [&text.as_bytes()[range.start..at], new.as_bytes()].concat();
-            this == other
+            let first_replaced =
+                [new.as_bytes(), &text.as_bytes()[range.end..at + old.len()]].concat();
+            let second_replaced = [&text.as_bytes()[range.start..at], new.as_bytes()].concat();
+            first_replaced == second_replaced
         })
 }
 
+/// The verdict on replacing these occurrences by `new_str`.
 fn replace(
     request: &EditRequest,
     file: &SourceFile<'_>,
@@ -187,8 +188,8 @@ fn has_only_lf(text: &str) -> bool {
     text.contains('\n') && !text.contains('\r')
 }
 
-/// `new` with the line ending that the file has near `at`. CRLF becomes LF only if the file has no
-/// other ending than LF.
+/// `new` with the line endings that the file has near `at`. CRLF becomes LF only if all line endings
+/// of the file are LF.
 pub(super) fn with_file_endings(file: &SourceFile<'_>, at: usize, new: &str) -> String {
     match file.snapshot.ending_near(at) {
         LineEnding::Lf if new.contains("\r\n") && has_only_lf(file.text) => {
@@ -198,18 +199,19 @@ pub(super) fn with_file_endings(file: &SourceFile<'_>, at: usize, new: &str) -> 
         _ => return new.to_owned(),
     }
     let mut out = String::with_capacity(new.len() + 16);
-    let mut before = ' ';
+    let mut previous = ' ';
     for c in new.chars() {
-        if c == '\n' && before != '\r' {
+        if c == '\n' && previous != '\r' {
             out.push('\r');
         }
         out.push(c);
-        before = c;
+        previous = c;
     }
     out
 }
 
-/// The line at which `new` already is, around the occurrence: the call is a repetition.
+/// The line (from 1) at which the file already has `new` around the occurrence, so that the call
+/// was probably sent before.
 fn find_applied_edit(
     request: &EditRequest,
     file: &SourceFile<'_>,
@@ -225,7 +227,7 @@ fn find_applied_edit(
     Some(file.snapshot.lines().number_at(start))
 }
 
-/// A placeholder of `new_str` for lines that would be lost, in a file of code.
+/// A placeholder that `new_str` adds in code, if the edit would delete lines for it.
 fn introduced_placeholder<'a>(request: &'a EditRequest, file: &SourceFile<'_>) -> Option<&'a str> {
     if !file.language.is_some_and(|language| language.is_code()) {
         return None;
@@ -236,7 +238,7 @@ fn introduced_placeholder<'a>(request: &'a EditRequest, file: &SourceFile<'_>) -
     request.old.lines().any(lost).then_some(placeholder)
 }
 
-/// Warnings about a plain replacement.
+/// The warnings about an exact replacement.
 fn warnings_for(
     request: &EditRequest,
     file: &SourceFile<'_>,
@@ -247,11 +249,11 @@ fn warnings_for(
     let mut out = Vec::new();
     let before = text[..range.start].chars().next_back();
     let after = text[range.end..].chars().next();
-    let word = |c: Option<char>| c.is_some_and(is_word_char);
+    let is_word = |c: Option<char>| c.is_some_and(is_word_char);
     let cut_head =
-        word(before) && word(old.chars().next()) && old.chars().next() != new.chars().next();
-    let cut_tail = word(after)
-        && word(old.chars().next_back())
+        is_word(before) && is_word(old.chars().next()) && old.chars().next() != new.chars().next();
+    let cut_tail = is_word(after)
+        && is_word(old.chars().next_back())
         && old.chars().next_back() != new.chars().next_back();
     if cut_head || cut_tail {
         let line = file.snapshot.lines().number_at(range.start);
@@ -260,7 +262,7 @@ fn warnings_for(
         ));
     }
     if old.ends_with('\n') && !new.is_empty() && !new.ends_with('\n') && after.is_some() {
-        out.push("new_str does not end with a line break as old_str does, so its last line and the next line of the file are joined now".into());
+        out.push("old_str ends with a line break and new_str does not, so the last line of new_str and the next line of the file are now one line".into());
     }
     out.extend(edge_indentation_warning(file, range, old, new));
     if matches!(after, Some('\r' | '\n')) {
@@ -276,8 +278,8 @@ fn warnings_for(
     out
 }
 
-/// Warns if only the new text ends with a line break: the line break after the place stays, so
-/// this one adds a blank line.
+/// The warning that a line break at the end of `new` adds a blank line, because `old` has none and
+/// the line break after the place stays.
 pub(super) fn added_blank_line_warning(old: &str, new: &str) -> Option<String> {
     let more = new.len() > 1 && new.ends_with('\n') && !old.ends_with('\n');
     more.then(|| {
@@ -286,7 +288,7 @@ pub(super) fn added_blank_line_warning(old: &str, new: &str) -> Option<String> {
     })
 }
 
-/// Warnings about text that was probably not meant to be written.
+/// The warnings about text in `new_str` that was probably not meant to be written.
 pub(super) fn suspicious_text_warnings(file: &SourceFile<'_>, old: &str, new: &str) -> Vec<String> {
     let text = file.text;
     let mut out = Vec::new();
@@ -299,27 +301,28 @@ pub(super) fn suspicious_text_warnings(file: &SourceFile<'_>, old: &str, new: &s
     if placeholder::introduced(old, new, text).is_some() {
         out.push("new_str holds a placeholder for other text, which was written as it is".into());
     }
-    let marked = |text: &str| {
+    let is_all_marked = |text: &str| {
         let mut lines = text.lines().filter(|line| !line.is_empty()).peekable();
         lines.peek().is_some() && lines.all(|line| line.starts_with(['+', '-']))
     };
-    let plain =
+    let may_be_diff =
         file.language.is_none_or(|l| l.name != "diff" && l.name != "markdown" && l.name != "yaml");
-    if plain && (marked(new) && !marked(old) || reading::is_diff_with_context(" ", new)) {
+    if may_be_diff
+        && (is_all_marked(new) && !is_all_marked(old) || reading::is_diff_with_context(" ", new))
+    {
         out.push(
-            "lines of new_str begin with + or - like those of a diff, which was written as it is"
-                .into(),
+            "lines of new_str begin with + or - as in a diff; they were written as they are".into(),
         );
     }
     let is_conflict = |line: &str| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> ");
     if new.lines().any(is_conflict) && !old.lines().any(is_conflict) {
-        out.push("new_str holds the marks of a conflict or of a search/replace block, which were written as they are".into());
+        out.push("new_str holds the markers of a merge conflict or of a search/replace block, which were written as they are".into());
     }
     out
 }
 
-/// Warns if only one of the two strings has indentation at its start or end, so that the
-/// indentation of a line changes.
+/// The warning that the indentation of a line changes, because the two strings begin or end with
+/// different parts of it.
 fn edge_indentation_warning(
     file: &SourceFile<'_>,
     range: &Range<usize>,
@@ -327,15 +330,16 @@ fn edge_indentation_warning(
     new: &str,
 ) -> Option<String> {
     let text = file.text;
-    let tail = |text: &str| text.len() - text.trim_end_matches([' ', '\t']).len();
-    let (was, is) = (tail(old), tail(new));
-    let follows = text[range.end..].chars().next().is_some_and(|c| !c.is_whitespace());
-    let both_end = old[..old.len() - was].ends_with('\n') && new[..new.len() - is].ends_with('\n');
-    if both_end && follows && was != is {
-        return Some("old_str ends with a part of the next line's indentation and new_str does not, so the indentation of that line has changed".to_owned());
+    let blanks_at_end = |text: &str| text.len() - text.trim_end_matches([' ', '\t']).len();
+    let (in_old, in_new) = (blanks_at_end(old), blanks_at_end(new));
+    let text_follows = text[range.end..].chars().next().is_some_and(|c| !c.is_whitespace());
+    let both_are_indentation =
+        old[..old.len() - in_old].ends_with('\n') && new[..new.len() - in_new].ends_with('\n');
+    if both_are_indentation && text_follows && in_old != in_new {
+        return Some("old_str and new_str end with different parts of the next line's indentation, so the indentation of that line has changed".to_owned());
     }
-    let line = text[..range.start].rfind('\n').map_or(0, |feed| feed + 1);
-    let leading = &text[line..range.start];
+    let line_start = text[..range.start].rfind('\n').map_or(0, |feed| feed + 1);
+    let leading = &text[line_start..range.start];
     let inside_indent = !leading.is_empty() && leading.trim().is_empty();
     if inside_indent && !indent_of(old).is_empty() && new.lines().count() > 1 {
         return Some("old_str begins inside the indentation of its first line, and the lines after the first were written with the indentation that was sent".to_owned());
@@ -345,30 +349,33 @@ fn edge_indentation_warning(
     })
 }
 
-/// Warns if the lines of `new` after the first are indented less than the lines around them.
+/// The warning that the lines of `new` after the first are indented less than the lines around
+/// them.
 fn dedent_warning(file: &SourceFile<'_>, range: &Range<usize>, new: &str) -> Option<String> {
     let text = file.text;
-    let line = text[..range.start].rfind('\n').map_or(0, |feed| feed + 1);
-    let leading = &text[line..range.start];
+    let line_start = text[..range.start].rfind('\n').map_or(0, |feed| feed + 1);
+    let leading = &text[line_start..range.start];
     let is_nonblank = |line: &&str| !line.trim().is_empty();
     if leading.is_empty() || !leading.trim().is_empty() {
         return None;
     }
-    let further =
-        new.lines().skip(1).filter(is_nonblank).map(|l| indent::columns(indent_of(l), 4)).min()?;
-    let own = text[range.clone()].lines().skip(1).filter(is_nonblank);
-    let own = own.map(|l| indent::columns(indent_of(l), 4)).min();
-    let first = indent::columns(leading, 4) + indent::columns(indent_of(new), 4);
-    let flat = is_flattened(&text[range.clone()], new, indent::columns(leading, 4));
-    (flat || further < own.unwrap_or(first).min(first)).then(|| {
+    let width = |line: &str| indent::columns(indent_of(line), 4);
+    let least_after_first = |text: &str| text.lines().skip(1).filter(is_nonblank).map(width).min();
+    let replaced = &text[range.clone()];
+    let column = indent::columns(leading, 4);
+    let new_width = least_after_first(new)?;
+    let first_width = column + width(new);
+    let old_width = least_after_first(replaced).unwrap_or(first_width);
+    let is_dedented = new_width < old_width.min(first_width);
+    (is_flattened(replaced, new, column) || is_dedented).then(|| {
         "new_str was written as sent, and its lines after the first are indented less than the lines around them: indent them if they belong there".to_owned()
     })
 }
 
-/// Whether the line after a first line that opens a block is indented in `old`, but not in `new`.
-/// `old` begins at column `column`.
+/// Whether both texts begin with a line that opens a block, but only `old` indents the line after
+/// it. Both begin at column `column`.
 fn is_flattened(old: &str, new: &str, column: usize) -> bool {
-    let second = |text: &str| {
+    let indents_second = |text: &str| {
         let mut lines = text.lines().filter(|line| !line.trim().is_empty());
         let opens = lines.next()?.trim_end().ends_with([':', '{', '(', '[']);
         let body =
@@ -376,10 +383,11 @@ fn is_flattened(old: &str, new: &str, column: usize) -> bool {
         let first = column + indent::columns(indent_of(text), 4);
         Some(indent::columns(indent_of(body), 4) > first)
     };
-    second(old) == Some(true) && second(new) == Some(false)
+    indents_second(old) == Some(true) && indents_second(new) == Some(false)
 }
 
-/// The neighbouring line that `new_str` repeats at its edge and `old_str` does not have.
+/// The number of a line next to the place that `new_str` repeats as its first or last line, if
+/// `old_str` does not have that line.
 fn repeated_neighbour(
     file: &SourceFile<'_>,
     range: &Range<usize>,
@@ -400,13 +408,13 @@ fn repeated_neighbour(
     };
     let above = text[..start].lines().next_back().unwrap_or_default();
     let below = text[end..].lines().next().unwrap_or_default();
-    let repeated = |line: &str, own: &str| {
-        let held = || old.lines().any(|old| old.trim() == own.trim());
-        line.trim() == own.trim() && is_distinctive(own) && !held()
+    let is_repeated = |line: &str, own: &str| {
+        let is_in_old = || old.lines().any(|old| old.trim() == own.trim());
+        line.trim() == own.trim() && is_distinctive(own) && !is_in_old()
     };
-    let at = if repeated(above, first) {
+    let at = if is_repeated(above, first) {
         start.checked_sub(1)?
-    } else if repeated(below, last) {
+    } else if is_repeated(below, last) {
         end
     } else {
         return None;

@@ -1,4 +1,4 @@
-//! A call on its way down the ladder: the first rung that finds any candidate decides.
+//! Tries the rungs of the ladder, strictest first. The first rung that finds a candidate decides.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use super::{
 use crate::edit::{EditRequest, Expected, Explanation, OutcomeDiff, Rewrite, Rung, Splice};
 use crate::text::{LineEnding, Snapshot};
 
-/// A call on its way down the ladder.
+/// A call and the file that the rungs match it against.
 #[derive(Clone, Copy)]
 pub(super) struct LadderCall<'a, 't> {
     pub(super) request: &'a EditRequest,
@@ -22,28 +22,30 @@ pub(super) struct LadderCall<'a, 't> {
 }
 
 impl LadderCall<'_, '_> {
+    /// The verdict at the strictest tolerance at which a reading has a candidate.
     pub(super) fn match_by_tolerance(self, readings: &[Reading]) -> Option<Verdict> {
         Tolerance::ALL.into_iter().find_map(|tolerance| {
             readings.iter().find_map(|reading| self.match_reading(reading, tolerance))
         })
     }
 
-    /// Spacing and punctuation are ignored only if the language says that they mean nothing. For
-    /// an unknown language they count.
+    /// Whether a tolerance may be used for this file. Spacing and punctuation may be ignored only if
+    /// the language is known and they mean nothing in it.
     fn allows(self, tolerance: Tolerance) -> bool {
         tolerance < Tolerance::Spacing
             || self.file.language.is_some_and(|language| language.is_free_form())
     }
 
+    /// The verdict of one reading at one tolerance; `None` if it has no candidate.
     fn match_reading(self, reading: &Reading, tolerance: Tolerance) -> Option<Verdict> {
         if !self.allows(tolerance) {
             return None;
         }
         let is_rewritten = !reading.rewrites.is_empty();
         if tolerance == Tolerance::LineEndings && is_rewritten && !reading.whole_lines {
-            let found = exact::find_occurrences(self.file, &reading.old);
-            if found.ranges.iter().any(|range| !self.splits_name(range)) {
-                return Some(self.replace_exact(reading, &found));
+            let occurrences = exact::find_occurrences(self.file, &reading.old);
+            if occurrences.ranges.iter().any(|range| !self.splits_name(range)) {
+                return Some(self.replace_exact(reading, &occurrences));
             }
         }
         let lines = split_lines(&reading.old);
@@ -73,12 +75,15 @@ impl LadderCall<'_, '_> {
         {
             return None;
         }
-        // The text is inside a fence of the file, so the fence of the call is that one.
-        let fenced = |candidate: &Candidate| {
+        // If a candidate is directly below a fence of the file, the call quotes that fence, and it is
+        // no mistake.
+        let is_below_fence = |candidate: &Candidate| {
             let above = candidate.lines().start.checked_sub(1);
             above.is_some_and(|line| reading::is_fence(self.file.body(line)))
         };
-        if reading.rewrites.contains(&Rewrite::CodeFence) && candidates.list.iter().any(fenced) {
+        if reading.rewrites.contains(&Rewrite::CodeFence)
+            && candidates.list.iter().any(is_below_fence)
+        {
             return None;
         }
         (!candidates.list.is_empty()).then(|| self.choose(reading, &candidates, rung))
@@ -99,28 +104,25 @@ impl LadderCall<'_, '_> {
         if old.len() < 2 || !candidates.is_complete() {
             return candidates;
         }
-        let kept = |at: fn(&[&str]) -> Option<String>| {
-            reading.new.texts().all(|new| at(&split_lines(new)) == at(&old))
-        };
-        let head = kept(|lines| lines.first().map(|line| (*line).to_owned()));
-        let tail = kept(|lines| lines.last().map(|line| (*line).to_owned()));
+        let keeps_first = reading.new.texts().all(|new| split_lines(new).first() == old.first());
+        let keeps_last = reading.new.texts().all(|new| split_lines(new).last() == old.last());
         let fits = |candidate: &Candidate| {
-            let (begins, ends) = candidate.partial_edges(self.file);
-            let strict = candidate.tolerance < Tolerance::Indentation;
-            (!begins || head && strict) && (!ends || tail)
+            let (begins_inside, ends_inside) = candidate.partial_edges(self.file);
+            let may_begin_inside = keeps_first && !candidate.tolerance.ignores_indentation();
+            (!begins_inside || may_begin_inside) && (!ends_inside || keeps_last)
         };
-        // If any candidate has whole lines, the partial ones count too: either may be meant.
+        // If any candidate fits, the others count too: either may be meant.
         match candidates.list.iter().any(fits) {
             true => candidates,
             false => Candidates::default(),
         }
     }
 
-    /// Replaces a reading that occurs in the file character for character.
-    fn replace_exact(self, reading: &Reading, found: &exact::Occurrences<'_>) -> Verdict {
+    /// The verdict of a reading whose `old` is in the file character for character.
+    fn replace_exact(self, reading: &Reading, occurrences: &exact::Occurrences<'_>) -> Verdict {
         let request = EditRequest { old: reading.old.clone(), ..self.request.clone() };
-        let first = reading.new.texts().next().unwrap_or_default();
-        let ranges = match exact::choose_occurrences(&request, self.file, first, found) {
+        let new = reading.new.texts().next().unwrap_or_default();
+        let ranges = match exact::choose_occurrences(&request, self.file, new, occurrences) {
             Ok(ranges) => ranges,
             Err(refusal) => return Verdict::Refused(refusal),
         };
@@ -129,20 +131,21 @@ impl LadderCall<'_, '_> {
         {
             return Verdict::Refused(refuse::already_applied(line));
         }
-        let edit = |new: &str| -> Vec<Splice> {
-            let text = |at: usize| exact::with_file_endings(self.file, at, new);
-            ranges
-                .iter()
-                .map(|range| Splice { range: range.clone(), text: text(range.start) })
-                .collect()
+        let splices_for = |new: &str| -> Vec<Splice> {
+            let splice = |range: &Range<usize>| Splice {
+                range: range.clone(),
+                text: exact::with_file_endings(self.file, range.start, new),
+            };
+            ranges.iter().map(splice).collect()
         };
         let how = ["new_str with the same mistake undone", "new_str as it was sent"];
-        let outcomes = reading.new.texts().map(edit).zip(how);
+        let outcomes = reading.new.texts().map(splices_for).zip(how);
         let outcomes = outcomes.map(|(splices, how)| (splices, how.to_owned())).collect();
         self.decide(reading, outcomes, reading.rung, &reading.rewrites)
     }
 
-    /// Chooses between the candidates that a rung found.
+    /// Chooses which of a rung's candidates the call means, by its expected count and line, and
+    /// decides what it writes there.
     fn choose(self, reading: &Reading, candidates: &Candidates, rung: Rung) -> Verdict {
         let lines = &candidates.lines;
         let wrong_count = || Verdict::Refused(refuse::wrong_count(self.request, lines, false));
@@ -156,20 +159,20 @@ impl LadderCall<'_, '_> {
                 candidates.iter().collect()
             }
             Expected::Exactly(count) if count.get() == 1 => {
-                let near = exact::nearest_to_line(self.request, lines);
-                match near.or_else(|| self.numbered_candidate(reading, lines)) {
+                let nearest = exact::nearest_to_line(self.request, lines);
+                match nearest.or_else(|| self.numbered_candidate(reading, lines)) {
                     Some(at) => vec![&candidates[at]],
                     None => return wrong_count(),
                 }
             }
             Expected::Exactly(_) => return wrong_count(),
         };
-        let mut ends = 0;
+        let mut previous_end = 0;
         for candidate in &chosen {
-            if candidate.range().start < ends {
+            if candidate.range().start < previous_end {
                 return wrong_count();
             }
-            ends = candidate.range().end;
+            previous_end = candidate.range().end;
         }
         if let [candidate] = chosen[..] {
             if let Some(line) =
@@ -188,38 +191,39 @@ impl LadderCall<'_, '_> {
         self.write(reading, &chosen, rung)
     }
 
-    /// The one candidate that begins at the line number that was copied into `old_str`.
+    /// The index of the candidate that begins at the line number that was copied into `old_str`, if
+    /// there is exactly one.
     fn numbered_candidate(self, reading: &Reading, lines: &[usize]) -> Option<usize> {
         if !reading.rewrites.contains(&Rewrite::LineNumbers) {
             return None;
         }
         let (_, number, _) = reading::parse_line_number(self.request.old.lines().next()?)?;
-        let mut there = (0..lines.len()).filter(|&at| lines[at] == number);
-        there.next().filter(|_| there.next().is_none())
+        let mut at_number = (0..lines.len()).filter(|&at| lines[at] == number);
+        at_number.next().filter(|_| at_number.next().is_none())
     }
 
-    /// Writes the call at the chosen candidates.
+    /// Decides what the call writes at the chosen candidates.
     fn write(self, reading: &Reading, candidates: &[&Candidate], rung: Rung) -> Verdict {
         let mut outcomes: Vec<(Vec<Splice>, String)> = Vec::new();
         for (at, candidate) in candidates.iter().enumerate() {
-            let found = match outcome::outcomes(self.file, candidate, &reading.old, &reading.new) {
-                Ok(found) => found,
+            let here = match outcome::outcomes(self.file, candidate, &reading.old, &reading.new) {
+                Ok(outcomes) => outcomes,
                 Err(draft) => {
                     let refusal = refuse::stale(self.request, self.file, &draft.hunks);
                     return Verdict::Missing(refusal);
                 }
             };
             if at == 0 {
-                outcomes = found.into_iter().map(|o| (vec![o.splice], o.how)).collect();
+                outcomes = here.into_iter().map(|o| (vec![o.splice], o.how)).collect();
                 continue;
             }
-            // The same reading everywhere.
-            if found.len() != outcomes.len() {
+            // An outcome reads the call in the same way at every candidate.
+            if here.len() != outcomes.len() {
                 outcomes.clear();
                 break;
             }
-            for ((splices, _), more) in outcomes.iter_mut().zip(found) {
-                splices.push(more.splice);
+            for ((splices, _), outcome) in outcomes.iter_mut().zip(here) {
+                splices.push(outcome.splice);
             }
         }
         let mut rewrites = reading.rewrites.clone();
@@ -254,8 +258,8 @@ impl LadderCall<'_, '_> {
         }
     }
 
-    /// Drops the outcomes that break intact brackets or literals. Applies the outcome if one is
-    /// left.
+    /// The verdict on some outcomes. Those that break intact brackets or literals are dropped; if one
+    /// is left, it is the result.
     fn decide(
         self,
         reading: &Reading,
@@ -269,13 +273,15 @@ impl LadderCall<'_, '_> {
         if let Some(placeholder) = self.introduced_placeholder(reading) {
             return Verdict::Refused(refuse::omission(&placeholder));
         }
-        let mut whole: Vec<(Vec<Splice>, String)> = Vec::new();
+        let mut intact: Vec<(Vec<Splice>, String)> = Vec::new();
         let texts: Vec<&str> = reading.new.texts().collect();
         for (splices, how) in outcomes {
-            let breaks =
+            let is_broken =
                 texts.iter().all(|new| veto::breaks_structure(file, &splices, &reading.old, new));
-            if !breaks && !whole.iter().any(|(seen, _)| is_same_result(file.text, seen, &splices)) {
-                whole.push((splices, how));
+            if !is_broken
+                && !intact.iter().any(|(seen, _)| is_same_result(file.text, seen, &splices))
+            {
+                intact.push((splices, how));
             }
         }
         let explained = |splices: Vec<Splice>| {
@@ -286,39 +292,40 @@ impl LadderCall<'_, '_> {
             explanation.warnings.extend(exact::added_blank_line_warning(&reading.old, new));
             Explained::new(self.request, file, splices, explanation)
         };
-        let changes =
+        let changes_file =
             |splices: &[Splice]| splices.iter().any(|s| file.text[s.range.clone()] != s.text);
-        let has_new = |splice: &Splice| texts.iter().any(|new| new.trim() == splice.text.trim());
-        match whole.len() {
+        let writes_new = |splice: &Splice| texts.iter().any(|new| new.trim() == splice.text.trim());
+        match intact.len() {
             0 => Verdict::Refused(refuse::leaves_unclosed(line, rung)),
-            1 => match whole.pop() {
-                Some((splices, _)) if changes(&splices) => Verdict::One(explained(splices)),
-                Some((splices, _)) if !splices.iter().any(has_new) => {
+            1 => match intact.pop() {
+                Some((splices, _)) if changes_file(&splices) => Verdict::One(explained(splices)),
+                Some((splices, _)) if !splices.iter().any(writes_new) => {
                     Verdict::Refused(refuse::only_ignored_changes(line, rung))
                 }
                 _ => Verdict::Refused(refuse::already_applied(line)),
             },
             count => {
                 let mut refusal = refuse::ambiguous(line, rung, count);
-                refusal.outcomes = whole
+                refusal.outcomes = intact
                     .iter()
                     .map(|(splices, how)| OutcomeDiff {
                         how: how.clone(),
                         diff: self.diff(splices),
                     })
                     .collect();
-                let outcomes = whole.into_iter().map(|(splices, _)| explained(splices)).collect();
+                let outcomes = intact.into_iter().map(|(splices, _)| explained(splices)).collect();
                 Verdict::Ambiguous { outcomes, refusal }
             }
         }
     }
 
+    /// A short diff of what the splices change.
     fn diff(self, splices: &[Splice]) -> String {
         let after = veto::apply_splices(self.file.text, splices);
         crate::edit::short_diff(self.file.snapshot, splices, &Snapshot::from_text(after))
     }
 
-    /// A placeholder for lines that would be lost.
+    /// A placeholder that `new_str` adds in code: written as it is, it would replace lines.
     fn introduced_placeholder(self, reading: &Reading) -> Option<String> {
         if !self.file.language.is_some_and(|language| language.is_code()) {
             return None;
@@ -330,7 +337,7 @@ impl LadderCall<'_, '_> {
         found.next().map(str::to_owned)
     }
 
-    /// The rewrites that the differences between candidate and call amount to.
+    /// The rewrites that make the call's text the candidate's.
     fn rewrites(self, candidate: &Candidate, old: &[&str], rung: Rung) -> Vec<Rewrite> {
         let mut out = Vec::new();
         match rung {
@@ -339,18 +346,16 @@ impl LadderCall<'_, '_> {
             Rung::Aligned => out.push(Rewrite::StaleContext),
             _ => {}
         }
-        let crlf = self.request.old.contains("\r\n");
-        let range = candidate.range();
-        let breaks = self.file.text[range.clone()].contains("\r\n");
-        let other = match crlf {
-            true => self.file.text[range].contains('\n') && !breaks,
-            false => breaks,
+        let found = &self.file.text[candidate.range()];
+        let file_has_crlf = found.contains("\r\n");
+        let endings_differ = match self.request.old.contains("\r\n") {
+            true => found.contains('\n') && !file_has_crlf,
+            false => file_has_crlf,
         };
-        if other
-            || self.request.old.ends_with('\n')
-                && candidate.lines().end == self.file.lines().len()
-                && self.file.lines().last().is_some_and(|last| last.ending == LineEnding::None)
-        {
+        let file_lacks_last_break = self.request.old.ends_with('\n')
+            && candidate.lines().end == self.file.lines().len()
+            && self.file.lines().last().is_some_and(|last| last.ending == LineEnding::None);
+        if endings_differ || file_lacks_last_break {
             out.push(Rewrite::LineEndings);
         }
         for chunk in &candidate.chunks {
@@ -373,6 +378,7 @@ impl LadderCall<'_, '_> {
         out
     }
 
+    /// The verdict of the first reading whose words the file has with other line breaks.
     pub(super) fn match_reflowed(self, readings: &[Reading]) -> Option<Verdict> {
         if !self.allows(Tolerance::Spacing) {
             return None;
@@ -385,6 +391,7 @@ impl LadderCall<'_, '_> {
         })
     }
 
+    /// The verdict of the first reading with placeholders that stand for lines of the file.
     pub(super) fn match_elided(self, readings: &[Reading]) -> Option<Verdict> {
         Tolerance::ALL.into_iter().filter(|t| self.allows(*t)).find_map(|tolerance| {
             readings.iter().find_map(|reading| {
@@ -395,7 +402,8 @@ impl LadderCall<'_, '_> {
         })
     }
 
-    /// Candidates that lead to the same text count as one.
+    /// The verdict on the ways to fill the placeholders: the edit if all of them give the same text,
+    /// otherwise a refusal.
     fn choose_elided(self, reading: &Reading, candidates: &[Candidate]) -> Verdict {
         let lines: Vec<usize> =
             candidates.iter().map(|candidate| candidate.lines().start + 1).collect();
@@ -413,27 +421,28 @@ impl LadderCall<'_, '_> {
             return Verdict::Refused(refuse::wrong_count(self.request, &lines, false));
         };
         let Verdict::One(explained) = &first else { return first };
-        let same = |other: Verdict| match other {
+        let is_same = |other: Verdict| match other {
             Verdict::One(other) => {
                 is_same_result(self.file.text, &explained.splices, &other.splices)
             }
             _ => false,
         };
-        match verdicts.all(same) {
+        match verdicts.all(is_same) {
             true => first,
             false => Verdict::Refused(refuse::wrong_count(self.request, &lines, false)),
         }
     }
 
-    /// `old_str` is nowhere, and `new_str` is there.
+    /// The refusal of a call whose `new_str` is in the file while its `old_str` is not.
     pub(super) fn find_applied(self, readings: &[Reading]) -> Option<Verdict> {
-        let upto = Tolerance::LookAlikesAndIndentation;
-        let line = readings
-            .iter()
-            .find_map(|reading| already_applied::find_applied_edit(self.file, reading, upto))?;
+        let tolerance = Tolerance::LookAlikesAndIndentation;
+        let line = readings.iter().find_map(|reading| {
+            already_applied::find_applied_edit(self.file, reading, tolerance)
+        })?;
         Some(Verdict::Refused(refuse::already_applied(line)))
     }
 
+    /// The verdict of the last rung, which compares the call with the region most similar to it.
     pub(super) fn match_aligned(self, readings: &[Reading]) -> Verdict {
         let mut stale = None;
         for reading in readings {
@@ -458,30 +467,30 @@ impl LadderCall<'_, '_> {
     }
 }
 
-/// Whether two sets of splices lead to the same text.
+/// Whether two lists of splices give the same text.
 fn is_same_result(text: &str, a: &[Splice], b: &[Splice]) -> bool {
     a == b || veto::apply_splices(text, a) == veto::apply_splices(text, b)
 }
 
 /// Adds a rewrite for each difference between a line of the call and a line of the file.
 fn push_rewrites(old: &str, file: &str, from_start: bool, out: &mut Vec<Rewrite>) {
-    let tail = |line: &str| line[line.trim_end().len()..].to_owned();
+    let trailing_blanks = |line: &str| line[line.trim_end().len()..].to_owned();
     if from_start && indent_of(old) != indent_of(file) && !file.trim().is_empty() {
         out.push(Rewrite::Indentation);
     }
-    if tail(old) != tail(file) {
+    if trailing_blanks(old) != trailing_blanks(file) {
         out.push(Rewrite::TrailingBlanks);
     }
     let (a, b) = (old.trim(), file.trim());
     if a == b {
         return;
     }
-    let same = |fold| fold::is_equal(a, b, fold);
+    let is_equal = |fold| fold::is_equal(a, b, fold);
     if !(a.is_ascii() && b.is_ascii()) {
         out.push(Rewrite::LookAlikes);
     }
-    if same(fold::Fold::LookAlike) {
+    if is_equal(fold::Fold::LookAlike) {
         return;
     }
-    out.push(if same(fold::Fold::Spacing) { Rewrite::Spacing } else { Rewrite::Punctuation });
+    out.push(if is_equal(fold::Fold::Spacing) { Rewrite::Spacing } else { Rewrite::Punctuation });
 }

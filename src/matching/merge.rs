@@ -1,5 +1,5 @@
-//! Applies a call to lines of the file that are known to be meant, as after a model has named a
-//! region. Outside of conflicts the merge is kept byte for byte.
+//! Merges a call into lines of the file that are known to be meant, for example because a model has
+//! named them. A model may write the text of the conflicts; it cannot change the rest of the merge.
 
 use std::ops::Range;
 
@@ -16,18 +16,18 @@ use crate::text::Snapshot;
 /// A call merged into a range of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Merge {
-    /// Each text that the call can mean there, and how it is read.
+    /// The possible results, each with a description of how it reads the call.
     Clean(Vec<(Splice, String)>),
-    /// The caller and the file changed the same lines.
+    /// The call changes lines that differ in the file.
     Conflicts {
         hunks: Vec<ConflictHunk>,
         /// The lines of the merge, with a gap for each conflict.
         skeleton: Vec<Option<String>>,
-        /// The bytes that the merge replaces: without lines at the edges of the range that the
-        /// call does not have.
+        /// The bytes that the merge replaces. Lines at the edges of the given range that the call
+        /// does not have are left out.
         range: Range<usize>,
     },
-    /// Every text that the call can mean would break brackets or literals.
+    /// Every possible result would break brackets or literals.
     Broken,
 }
 
@@ -42,8 +42,8 @@ pub(crate) fn merge_at(request: &EditRequest, snapshot: &Snapshot, range: Range<
             Merge::Conflicts { hunks: draft.hunks, skeleton, range: candidate.range() }
         }
         Ok(outcomes) => {
-            let found = !outcomes.is_empty();
-            let whole = |splice: &Splice| {
+            let has_outcomes = !outcomes.is_empty();
+            let is_intact = |splice: &Splice| {
                 !veto::breaks_structure(
                     &file,
                     std::slice::from_ref(splice),
@@ -53,15 +53,16 @@ pub(crate) fn merge_at(request: &EditRequest, snapshot: &Snapshot, range: Range<
             };
             let clean: Vec<(Splice, String)> = outcomes
                 .into_iter()
-                .filter(|outcome| whole(&outcome.splice))
+                .filter(|outcome| is_intact(&outcome.splice))
                 .map(|outcome| (outcome.splice, outcome.how))
                 .collect();
-            if found && clean.is_empty() { Merge::Broken } else { Merge::Clean(clean) }
+            if has_outcomes && clean.is_empty() { Merge::Broken } else { Merge::Clean(clean) }
         }
     }
 }
 
-/// The same, with a text for each conflict.
+/// Merges the call into a range of the file, with the given text for each conflict. `None` if the
+/// result would break brackets or literals, or if the indentation of a new line is unknown.
 pub(crate) fn merge_with_resolutions(
     request: &EditRequest,
     snapshot: &Snapshot,
@@ -77,12 +78,12 @@ pub(crate) fn merge_with_resolutions(
         &request.new,
         resolutions,
     )?;
-    let broken =
+    let is_broken =
         veto::breaks_structure(&file, std::slice::from_ref(&splice), &request.old, &request.new);
-    (!broken).then_some(splice)
+    (!is_broken).then_some(splice)
 }
 
-/// The lines of the call paired with those of a range.
+/// The candidate that pairs the lines of `old` with the lines of a range.
 fn align_to_range(file: &SourceFile<'_>, old: &str, range: Range<usize>) -> Candidate {
     let lines = split_lines(old);
     let first = file.line_at(range.start);

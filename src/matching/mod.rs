@@ -1,9 +1,9 @@
-//! Finding the mistake: which mechanical reading of a call explains it.
+//! Matching: finds where in a file a call applies, and what it writes there.
 //!
 //! ```text
 //! Call { old, new, expected, near_line, language }  SourceFile (lines, keys, index, lexed lazily)
 //!   → readings(call)                what the text could have been before the mistake
-//!   → candidates(file, reading)     exact, then by tolerance, then aligned
+//!   → candidates(file, reading)     exact, by tolerance, reflowed, elided, aligned
 //!   → outcomes(candidate, reading)  the merge of old, new and file under each consistent reading
 //!   → verdict                       One | Ambiguous | Missing | Refused
 //! ```
@@ -13,7 +13,7 @@
 //! something laxer.
 //!
 //! Pure and bounded: no I/O, no clock, and the work grows with file and `old_str`, not
-//! with their product; what is left of that is limited by `budget`.
+//! with their product. Where it still could, `budget` limits it.
 
 mod align;
 mod already_applied;
@@ -77,8 +77,9 @@ pub const LADDER: &[Rung] = &[
     Rung::Aligned,
 ];
 
-/// Lines of a call re-indented for the file, by each rule that explains all pairs of (the call's,
-/// the file's) indentation; `None` if no pair differs, or no rule explains them.
+/// The lines of a call re-indented for the file, once for each rule that explains all `pairs` of
+/// (indentation in the call, indentation in the file). `None` if no pair differs, if no rule
+/// explains them all, or if a rule does not apply to a line.
 pub(crate) fn reindent(
     snapshot: &Snapshot,
     lines: &[String],
@@ -86,22 +87,23 @@ pub(crate) fn reindent(
 ) -> Option<Vec<Vec<String>>> {
     let file = SourceFile::new(snapshot, None);
     let new: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let after_first = new.get(1..).unwrap_or_default();
     let levels = indent::LevelWidths::new(&file, &[], &new);
-    let rest = indent::LevelWidths::new(&file, &[], new.get(1..).unwrap_or_default());
-    let map = indent::IndentMap::fit(pairs, levels, rest);
+    let levels_after_first = indent::LevelWidths::new(&file, &[], after_first);
+    let map = indent::IndentMap::fit(pairs, levels, levels_after_first);
     if map.is_same() || map.first_line_excluded {
         return None;
     }
     let mut outcomes: Vec<Vec<String>> = Vec::new();
     for rule in &map.rules {
-        let line = |line: &String| match line.trim().is_empty() {
-            true => Some(line.clone()),
-            false => {
-                let own = indent_of(line);
-                Some(format!("{}{}", rule.apply(own)?, &line[own.len()..]))
+        let reindent_line = |line: &String| {
+            if line.trim().is_empty() {
+                return Some(line.clone());
             }
+            let indent = indent_of(line);
+            Some(format!("{}{}", rule.apply(indent)?, &line[indent.len()..]))
         };
-        let lines = lines.iter().map(line).collect::<Option<Vec<_>>>()?;
+        let lines = lines.iter().map(reindent_line).collect::<Option<Vec<_>>>()?;
         if !outcomes.contains(&lines) {
             outcomes.push(lines);
         }
@@ -109,7 +111,7 @@ pub(crate) fn reindent(
     Some(outcomes)
 }
 
-/// An explained call: where it applies and what is written there.
+/// An explained call: where it applies and what it writes there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Explained {
     /// The replacements, in text offsets of the snapshot.
@@ -137,28 +139,28 @@ impl Explained {
     }
 }
 
-/// What a call means.
+/// What the matcher decides about a call.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Verdict {
-    /// One text is meant.
+    /// The call has one possible result.
     One(Explained),
     /// The place is known, but the call could mean several results there.
     Ambiguous {
-        /// Each of them.
+        /// The possible results.
         outcomes: Vec<Explained>,
-        /// The refusal that shows them.
+        /// The refusal that shows a diff of each.
         refusal: Refusal,
     },
-    /// No reading finds the text. The refusal has the nearest places, and the conflicts
-    /// where the place is known.
+    /// No reading finds the text. The refusal has the most similar regions, and the conflicts
+    /// if the place is known.
     Missing(Refusal),
-    /// Refused for a reason that holds at any place.
+    /// Refused for another reason, such as a wrong count, or a result that breaks brackets.
     Refused(Refusal),
 }
 
 impl Verdict {
-    /// The edit, or the refusal.
+    /// The edit if there is exactly one; otherwise the refusal.
     pub fn into_result(self) -> Result<Explained, Refusal> {
         match self {
             Self::One(explained) => Ok(explained),
@@ -169,7 +171,7 @@ impl Verdict {
     }
 }
 
-/// Explains a call against a file, or says why it cannot be.
+/// The edit that a call makes in a file, or the refusal that says why it makes none.
 ///
 /// ```
 /// use restitch::edit::{EditRequest, Rung};
@@ -188,12 +190,13 @@ pub fn explain(request: &EditRequest, snapshot: &Snapshot) -> Result<Explained, 
     decide(request, snapshot).into_result()
 }
 
-/// Decides a call against a file, within a work budget.
+/// Decides what a call does to a file, within a work budget.
 pub fn decide(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
     let decided = WorkBudget::default().run(|| decide_unbounded(request, snapshot));
     decided.unwrap_or_else(|aborted| Verdict::Refused(aborted.refusal()))
 }
 
+/// Decides what a call does to a file, without a limit on the work.
 fn decide_unbounded(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
     if request.old.is_empty() {
         return fill_empty_file(request, snapshot);
@@ -226,16 +229,17 @@ fn decide_unbounded(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
         .unwrap_or_else(|| call.match_aligned(&readings))
 }
 
-/// A text without the indentation of the line after its last.
+/// The text without the spaces and tabs after its last line break, which are the indentation of a
+/// line that it does not have.
 fn strip_next_indent(text: &str) -> &str {
-    let end = text.trim_end_matches([' ', '\t']);
-    if end.ends_with('\n') { end } else { text }
+    let trimmed = text.trim_end_matches([' ', '\t']);
+    if trimmed.ends_with('\n') { trimmed } else { text }
 }
 
 /// The byte order mark.
 const BOM: char = '\u{feff}';
 
-/// An empty `old_str` fills an empty file; it never overwrites one.
+/// Decides a call with an empty `old_str`: it fills an empty file, and is refused for any other.
 fn fill_empty_file(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
     if !snapshot.text().is_empty() {
         let lines = pluralize(snapshot.lines().total(), "line");
@@ -261,7 +265,7 @@ fn fill_empty_file(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
     Verdict::One(Explained { splices: vec![Splice { range: 0..0, text }], explanation })
 }
 
-/// The regions of a file that are most like a text, best first.
-pub fn nearest(snapshot: &Snapshot, old: &str, most: usize) -> Vec<Near> {
-    nearest::nearest(&SourceFile::new(snapshot, None), old, most)
+/// The regions of a file that are most similar to a text, best first.
+pub fn nearest(snapshot: &Snapshot, old: &str, max_count: usize) -> Vec<Near> {
+    nearest::nearest(&SourceFile::new(snapshot, None), old, max_count)
 }

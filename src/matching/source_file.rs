@@ -1,5 +1,5 @@
-//! The file as the matcher sees it: its lines, a key for each line at each tolerance, and
-//! what its language's lexer says. Everything is computed on first use.
+//! A file with what the matcher needs to know about it: its lines, a key for each line at each
+//! tolerance, its tokens and its indentation. Everything is computed on first use.
 
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -10,9 +10,9 @@ use super::indent_of;
 use crate::language::{Language, Lexed};
 use crate::text::{LineEnding, Snapshot};
 
-/// How much two lines may differ and still count as the same, strictest first. Each ignores
-/// what the ones above it do, but look-alikes and indentation are two separate
-/// steps before they are joined.
+/// A difference that two lines may have and still count as the same, strictest first. Each
+/// tolerance also ignores what the ones above it ignore; only `Indentation` does not ignore
+/// look-alikes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Tolerance {
     /// The line ending.
@@ -23,7 +23,7 @@ pub(super) enum Tolerance {
     LookAlikes,
     /// Indentation.
     Indentation,
-    /// Both.
+    /// Characters that look alike, and indentation.
     LookAlikesAndIndentation,
     /// Blank lines that only one side has.
     BlankLines,
@@ -45,7 +45,7 @@ impl Tolerance {
         Self::Punctuation,
     ];
 
-    /// Which differences inside a line are ignored.
+    /// The fold that ignores differences inside a line; `None` if none are ignored.
     pub(super) fn fold(self) -> Option<Fold> {
         match self {
             Self::LineEndings | Self::TrailingBlanks | Self::Indentation => None,
@@ -67,7 +67,7 @@ impl Tolerance {
         self >= Self::BlankLines
     }
 
-    /// Two lines are the same at this tolerance if and only if their keys are.
+    /// The key of a line: two lines are the same at this tolerance if and only if their keys are.
     pub(super) fn key(self, line: &str) -> u64 {
         if self == Self::LineEndings {
             return fold::plain_key(line);
@@ -80,10 +80,11 @@ impl Tolerance {
             (None, true) => fold::plain_key(line.trim()),
             (Some(fold), true) => fold::key(line, fold),
             (Some(fold), false) => {
-                let indent = indent_of(line).chars().filter(|c| !c.is_whitespace() || *c != ' ');
-                let indent: String = indent.collect();
-                fold::key(line, fold)
-                    ^ fold::plain_key(&indent).wrapping_add(indent_of(line).len() as u64)
+                // The fold ignores whitespace at the ends of the line, so the indentation is added.
+                let indent = indent_of(line);
+                let not_spaces: String = indent.chars().filter(|c| *c != ' ').collect();
+                let indent_key = fold::plain_key(&not_spaces).wrapping_add(indent.len() as u64);
+                fold::key(line, fold) ^ indent_key
             }
         }
     }
@@ -94,13 +95,14 @@ impl Tolerance {
     }
 }
 
-/// The key of every blank line, from the second tolerance on.
+/// The key of every blank line, at all tolerances but the first.
 pub(super) const BLANK_LINE_KEY: u64 = 0;
 
-/// One line of the file.
+/// One line of the file, by byte offsets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FileLine {
     pub(super) start: usize,
+    /// Where the content ends and the ending begins.
     pub(super) end: usize,
     pub(super) ending: LineEnding,
 }
@@ -112,7 +114,7 @@ impl FileLine {
     }
 }
 
-/// A file during one call.
+/// A file and what is computed from it during one call.
 pub(super) struct SourceFile<'t> {
     pub(super) snapshot: &'t Snapshot,
     pub(super) text: &'t str,
@@ -168,18 +170,18 @@ impl<'t> SourceFile<'t> {
         })
     }
 
-    /// The lines that are not blank.
+    /// The lines that are not blank, from 0.
     pub(super) fn nonblank_lines(&self) -> &[usize] {
         self.nonblank_lines
             .get_or_init(|| (0..self.lines().len()).filter(|&at| !self.is_blank(at)).collect())
     }
 
-    /// The line (from 0) that holds an offset.
+    /// The line (from 0) that contains an offset.
     pub(super) fn line_at(&self, offset: usize) -> usize {
         self.lines().partition_point(|line| line.start <= offset).saturating_sub(1)
     }
 
-    /// The file as its lexer reads it; `None` for a language that is not lexed.
+    /// The tokens and brackets of the file; `None` for a language that is not lexed.
     pub(super) fn lexed(&self) -> Option<&Lexed> {
         let lex = || self.language.filter(|l| l.is_lexed()).map(|l| l.lex(self.text));
         self.lexed.get_or_init(lex).as_ref()
@@ -194,7 +196,7 @@ impl<'t> SourceFile<'t> {
         })
     }
 
-    /// The positions of words and lines, for searches by likeness.
+    /// The positions of words and lines, for the search for similar regions.
     pub(super) fn index(&self) -> &super::nearest::Index {
         self.index.get_or_init(|| super::nearest::Index::of(self))
     }
@@ -212,10 +214,10 @@ impl<'t> SourceFile<'t> {
     }
 }
 
-/// Lines that are sampled for the width of a level.
+/// The most lines that are sampled for the width of a level.
 const MAX_SAMPLED_LINES: usize = 4_000;
 
-/// The lines of a text of the call. A line break at the end of the text opens no further line.
+/// The lines of `old_str` or `new_str`. A line break at the end of the text opens no further line.
 pub(super) fn split_lines(text: &str) -> Vec<&str> {
     let body = text.strip_suffix('\n').unwrap_or(text);
     body.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)).collect()

@@ -6,7 +6,8 @@ use crate::edit::Splice;
 use crate::language::Lexed;
 
 /// Whether splices break brackets or literals that were intact. `false` for a language that is not
-/// lexed, a file that was broken before, or a call that changes the balance itself.
+/// lexed, for a file that was broken before, and for a call whose `new` opens or closes other brackets
+/// or literals than `old`.
 pub(super) fn breaks_structure(
     file: &SourceFile<'_>,
     splices: &[Splice],
