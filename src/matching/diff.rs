@@ -1,5 +1,5 @@
-//! What a call does to its lines: which it keeps, changes, deletes and inserts. And the line diff
-//! that this and the search for near places share.
+//! The line operations of a call (keep, change, delete, insert), and the line diff that they share
+//! with the search for similar regions.
 //!
 //! The work is bounded: lines that occur once on both sides are paired first, and what
 //! lies between them is compared only while it is small.
@@ -10,24 +10,26 @@ use std::ops::Range;
 use super::budget;
 use super::tokens;
 
-/// Cells of one table of comparisons; beyond it the lines count as replaced.
+/// The most cells of one comparison table. Blocks of lines that need more count as replaced.
 const MAX_CELLS: usize = 250_000;
-/// Cells of all tables of one comparison, of which lines in another order need many.
+/// The most cells of all tables of one comparison. Lines in another order need many tables.
 const MAX_TOTAL_CELLS: usize = 16 * MAX_CELLS;
 
 /// Pairs of equal lines, in order on both sides, as many as the bounded search finds.
 pub(super) fn common_pairs(a: &[u64], b: &[u64]) -> Vec<(usize, usize)> {
-    let mut out = Pairs { found: Vec::new(), left: MAX_TOTAL_CELLS };
+    let mut out = Pairs { found: Vec::new(), cells_left: MAX_TOTAL_CELLS };
     pair_between(a, b, 0..a.len(), 0..b.len(), &mut out);
     out.found
 }
 
-/// Pairs of equal lines, and how many cells their search may still take.
+/// Pairs of equal lines.
 struct Pairs {
     found: Vec<(usize, usize)>,
-    left: usize,
+    /// How many table cells the search may still use.
+    cells_left: usize,
 }
 
+/// Adds the pairs of equal lines in the range `x` of `a` and the range `y` of `b`.
 fn pair_between(a: &[u64], b: &[u64], mut x: Range<usize>, mut y: Range<usize>, out: &mut Pairs) {
     while !x.is_empty() && !y.is_empty() && a[x.start] == b[y.start] {
         out.found.push((x.start, y.start));
@@ -55,31 +57,41 @@ fn pair_between(a: &[u64], b: &[u64], mut x: Range<usize>, mut y: Range<usize>, 
     out.found.extend(tail.into_iter().rev());
 }
 
-/// Lines that occur once on each side: the longest sequence of them that keeps its order.
+/// The pairs of lines that occur once on each side: the longest sequence in the same order on both.
 fn unique_pairs(a: &[u64], b: &[u64], x: &Range<usize>, y: &Range<usize>) -> Vec<(usize, usize)> {
-    let mut seen: HashMap<u64, (usize, usize, usize, usize)> = HashMap::new();
+    /// How often a line occurs on each side, and where it does so last.
+    #[derive(Default)]
+    struct Occurrences {
+        count_a: usize,
+        last_a: usize,
+        count_b: usize,
+        last_b: usize,
+    }
+    let mut seen: HashMap<u64, Occurrences> = HashMap::new();
     for at in x.clone() {
-        let entry = seen.entry(a[at]).or_default();
-        (entry.0, entry.1) = (entry.0 + 1, at);
+        let line = seen.entry(a[at]).or_default();
+        line.count_a += 1;
+        line.last_a = at;
     }
     for at in y.clone() {
-        if let Some(entry) = seen.get_mut(&b[at]) {
-            (entry.2, entry.3) = (entry.2 + 1, at);
+        if let Some(line) = seen.get_mut(&b[at]) {
+            line.count_b += 1;
+            line.last_b = at;
         }
     }
-    let mut pairs: Vec<(usize, usize)> =
-        seen.values().filter(|e| e.0 == 1 && e.2 == 1).map(|e| (e.1, e.3)).collect();
+    let unique = seen.values().filter(|line| line.count_a == 1 && line.count_b == 1);
+    let mut pairs: Vec<(usize, usize)> = unique.map(|line| (line.last_a, line.last_b)).collect();
     pairs.sort_unstable();
     longest_increasing(&pairs)
 }
 
-/// The longest subsequence whose second members increase.
+/// The longest subsequence of pairs whose second members increase.
 fn longest_increasing(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
     let mut ends: Vec<usize> = Vec::new();
-    let mut before: Vec<Option<usize>> = Vec::with_capacity(pairs.len());
+    let mut previous: Vec<Option<usize>> = Vec::with_capacity(pairs.len());
     for (at, pair) in pairs.iter().enumerate() {
         let slot = ends.partition_point(|&end| pairs[end].1 < pair.1);
-        before.push(slot.checked_sub(1).map(|last| ends[last]));
+        previous.push(slot.checked_sub(1).map(|last| ends[last]));
         match ends.get_mut(slot) {
             Some(end) => *end = at,
             None => ends.push(at),
@@ -89,13 +101,13 @@ fn longest_increasing(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
     let mut at = ends.last().copied();
     while let Some(here) = at {
         out.push(pairs[here]);
-        at = before[here];
+        at = previous[here];
     }
     out.reverse();
     out
 }
 
-/// The longest common subsequence of two small blocks.
+/// Adds the longest common subsequence of two blocks of lines, unless their table is too large.
 fn longest_common_subsequence(
     a: &[u64],
     b: &[u64],
@@ -105,10 +117,10 @@ fn longest_common_subsequence(
 ) {
     let (rows, columns) = (x.len(), y.len());
     let cells = rows.saturating_mul(columns);
-    if cells > MAX_CELLS.min(out.left) {
+    if cells > MAX_CELLS.min(out.cells_left) {
         return;
     }
-    out.left -= cells;
+    out.cells_left -= cells;
     budget::spend(cells);
     let width = columns + 1;
     let mut best = vec![0_u32; (rows + 1) * width];
@@ -133,37 +145,38 @@ fn longest_common_subsequence(
     }
 }
 
-/// What happens to the lines of `old` and `new`, in order.
+/// What a call does to a line, by its indices in `old` and `new` (in this order, from 0).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LineOp {
-    /// `new` has exactly the line of `old`, whitespace included.
+    /// Keeps a line, whitespace included.
     Keep(usize, usize),
-    /// A line that was changed into another; if only in its indentation, the words are equal.
+    /// Changes a line into another, perhaps only in its indentation.
     Change(usize, usize),
-    /// A deleted line.
+    /// Deletes a line.
     Delete(usize),
-    /// An inserted line.
+    /// Inserts a line.
     Insert(usize),
 }
 
-/// What a call does to its lines.
+/// What a call does to its lines, in order.
 pub(super) fn line_ops(old: &[&str], new: &[&str]) -> Vec<LineOp> {
-    let key = |line: &&str| super::source_file::Tolerance::Indentation.key(line);
-    let exact = |line: &&str| super::fold::plain_key(line);
-    let (a, b): (Vec<u64>, Vec<u64>) =
-        (old.iter().map(exact).collect(), new.iter().map(exact).collect());
-    let mut pairs = common_pairs(&a, &b);
-    // A line that differs only in its indentation counts as moved.
-    let (c, d): (Vec<u64>, Vec<u64>) =
-        (old.iter().map(key).collect(), new.iter().map(key).collect());
-    let mut more = Pairs { found: Vec::new(), left: MAX_TOTAL_CELLS };
+    let exact_keys = |lines: &[&str]| -> Vec<u64> {
+        lines.iter().map(|line| super::fold::plain_key(line)).collect()
+    };
+    let mut pairs = common_pairs(&exact_keys(old), &exact_keys(new));
+    // Between the equal lines, lines that differ only in their indentation are paired.
+    let keys = |lines: &[&str]| -> Vec<u64> {
+        lines.iter().map(|line| super::source_file::Tolerance::Indentation.key(line)).collect()
+    };
+    let (old_keys, new_keys) = (keys(old), keys(new));
+    let mut reindented = Pairs { found: Vec::new(), cells_left: MAX_TOTAL_CELLS };
     let ends = [(old.len(), new.len())];
     let (mut i, mut j) = (0, 0);
     for &(p, q) in pairs.iter().chain(&ends) {
-        pair_between(&c, &d, i..p, j..q, &mut more);
+        pair_between(&old_keys, &new_keys, i..p, j..q, &mut reindented);
         (i, j) = (p + 1, q + 1);
     }
-    pairs.extend(more.found);
+    pairs.extend(reindented.found);
     pairs.sort_unstable();
     let mut out = Vec::new();
     let (mut i, mut j) = (0, 0);
@@ -178,7 +191,8 @@ pub(super) fn line_ops(old: &[&str], new: &[&str]) -> Vec<LineOp> {
     out
 }
 
-/// Inside a replaced block: which new line is which old line, changed.
+/// Adds the operations of a replaced block: the most similar lines, paired in order, are changes, and
+/// the others are deletions and insertions.
 fn pair_changed(
     old: &[&str],
     new: &[&str],
@@ -203,11 +217,11 @@ fn pair_changed(
             };
         }
     }
-    // One line for one line is a changed line even if little is left of it.
-    let floor = if rows == 1 && columns == 1 { 0.2 } else { 0.5 };
+    // A single line that replaces a single line is a change even if the two have little in common.
+    let min_similarity = if rows == 1 && columns == 1 { 0.2 } else { 0.5 };
     let value = |r: usize, c: usize| {
-        let like = similarity[r * columns + c];
-        if like >= floor { like } else { f64::NEG_INFINITY }
+        let similarity = similarity[r * columns + c];
+        if similarity >= min_similarity { similarity } else { f64::NEG_INFINITY }
     };
     let width = columns + 1;
     let mut best = vec![0.0_f64; (rows + 1) * width];

@@ -12,35 +12,36 @@ pub(crate) fn indent_of(line: &str) -> &str {
     &line[..line.len() - line.trim_start_matches([' ', '\t', '\u{a0}', '\u{3000}']).len()]
 }
 
-/// Width in columns, a tab counting `tab`.
+/// The width of an indentation in columns, where a tab is `tab` columns wide.
 pub(super) fn columns(indent: &str, tab: usize) -> usize {
     indent.chars().map(|c| if c == '\t' { tab } else { 1 }).sum()
 }
 
-/// The width of a level in spaces: the most common increase from one line to the next.
+/// The width of a level in spaces: the most common increase from one line to the next. `None` if
+/// there is none, or if lines that are indented by tabs are as common.
 pub(super) fn unit<'a>(lines: impl Iterator<Item = &'a str>) -> Option<usize> {
     unit_seen_at_least(lines, 1)
 }
 
-/// The same, if it occurs at least `least` times.
+/// The width of a level in spaces, as in [`unit`], if that increase occurs at least `min_count` times.
 pub(super) fn unit_seen_at_least<'a>(
     lines: impl Iterator<Item = &'a str>,
     min_count: usize,
 ) -> Option<usize> {
     let mut steps: HashMap<usize, usize> = HashMap::new();
-    let (mut last, mut tabs) = (usize::MAX, 0);
+    let (mut previous, mut tab_lines) = (usize::MAX, 0);
     for line in lines.filter(|line| !line.trim().is_empty()) {
         let indent = indent_of(line);
-        tabs += usize::from(indent.contains('\t'));
-        let step = indent.len().saturating_sub(last);
+        tab_lines += usize::from(indent.contains('\t'));
+        let step = indent.len().saturating_sub(previous);
         if (2..=8).contains(&step) {
             *steps.entry(step).or_default() += 1;
         }
-        last = indent.len();
+        previous = indent.len();
     }
     let (unit, count) =
         steps.into_iter().max_by_key(|(unit, count)| (*count, usize::MAX - unit))?;
-    (count > tabs && count >= min_count).then_some(unit)
+    (count > tab_lines && count >= min_count).then_some(unit)
 }
 
 /// A change of the unit of indentation.
@@ -51,13 +52,14 @@ enum UnitChange {
     ToTabs(usize),
     /// A tab becomes n spaces.
     ToSpaces(usize),
-    /// Levels of a spaces become levels of b; what is left over stays.
+    /// `Scale(a, b)`: each level of a spaces becomes one of b; spaces beyond whole levels stay.
     Scale(usize, usize),
-    /// Every column goes from a to b, as where a formatter aligned the lines.
+    /// `Stretch(a, b)`: the whole width is multiplied by b / a, as if a formatter had aligned the
+    /// lines.
     Stretch(usize, usize),
 }
 
-/// A uniform shift of the indentation.
+/// Indentation that is added to every line, or taken from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Shift {
     None,
@@ -73,7 +75,7 @@ pub(super) struct IndentRule {
 }
 
 impl IndentRule {
-    /// The file's indentation; `None` where the rule does not apply.
+    /// The file's indentation for one of the call; `None` if the rule does not apply to it.
     pub(super) fn apply(&self, indent: &str) -> Option<String> {
         let unit = self.unit.apply(indent)?;
         match &self.shift {
@@ -83,23 +85,25 @@ impl IndentRule {
         }
     }
 
+    /// Whether the rule changes nothing.
     pub(super) fn is_same(&self) -> bool {
         self.unit == UnitChange::Keep && self.shift == Shift::None
     }
 
     /// Whether it maps whole levels to whole levels.
     fn is_on_grid(&self, levels: LevelWidths) -> bool {
-        let by = match &self.shift {
+        let shifted = match &self.shift {
             Shift::None => "",
             Shift::Deeper(by) | Shift::Shallower(by) => by.as_str(),
         };
-        let widths_differ = self.unit == UnitChange::Keep && levels.widths_differ();
-        let whole =
-            levels.file.is_none_or(|unit| by.contains('\t') || by.len().is_multiple_of(unit));
-        whole && !widths_differ
+        let shifts_whole_levels = levels
+            .file
+            .is_none_or(|unit| shifted.contains('\t') || shifted.len().is_multiple_of(unit));
+        let keeps_wrong_width = self.unit == UnitChange::Keep && levels.widths_differ();
+        shifts_whole_levels && !keeps_wrong_width
     }
 
-    /// The size of the mistake; a smaller one is likelier.
+    /// The size of the mistake that the rule undoes; a smaller mistake is likelier.
     fn cost(&self) -> u8 {
         match (self.unit, &self.shift) {
             (UnitChange::Keep, Shift::None) => 0,
@@ -111,8 +115,8 @@ impl IndentRule {
 }
 
 impl UnitChange {
-    /// Whether the width of a level in the call does not divide that in the file. The lines may
-    /// continue others, and are then indented by more than a level.
+    /// Whether the width of a level in the call does not divide the one in the file. Then the lines
+    /// may be continuation lines, whose indentation is not a level.
     fn is_uncertain(self) -> bool {
         match self {
             Self::Scale(a, b) | Self::Stretch(a, b) => !b.is_multiple_of(a),
@@ -120,7 +124,7 @@ impl UnitChange {
         }
     }
 
-    /// `None` where the result is not a whole column.
+    /// The indentation in the new unit; `None` if it is not a whole number of columns.
     fn apply(self, indent: &str) -> Option<Cow<'_, str>> {
         Some(match self {
             Self::Keep => Cow::Borrowed(indent),
@@ -141,16 +145,16 @@ impl UnitChange {
     }
 }
 
-/// The width of a level, in spaces, where it is known.
+/// The width of a level of indentation, in spaces, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct LevelWidths {
     /// In the call, by the steps between its lines.
     pub(super) call: Option<usize>,
-    /// Whether `old_str` shows it, and not `new_str` alone.
+    /// Whether `old_str` shows the width `call`, and not only `new_str`.
     pub(super) shown_by_old: bool,
-    /// In the call, by a single step, which may be irregular.
+    /// In `new_str`, even if only a single step shows it, which may be irregular.
     pub(super) tentative: Option<usize>,
-    /// How much less than its first line `new_str` is indented at its outermost line.
+    /// How much less the outermost line of `new_str` is indented than its first line.
     pub(super) below_first: Option<usize>,
     /// In the file.
     pub(super) file: Option<usize>,
@@ -159,104 +163,108 @@ pub(super) struct LevelWidths {
 }
 
 impl LevelWidths {
+    /// The widths that the lines of the call and of the file show.
     pub(super) fn new(file: &SourceFile<'_>, old: &[&str], new: &[&str]) -> Self {
         let tentative = unit(new.iter().copied());
         let by_old = unit(old.iter().copied()).map(|width| match tentative {
-            Some(half) if divides(half, width) => half,
+            Some(narrower) if divides(narrower, width) => narrower,
             _ => width,
         });
-        // One step of new_str alone may be an odd line.
+        // A single step of new_str may be an irregular line, so two are needed.
         let call = by_old.or_else(|| unit_seen_at_least(new.iter().copied(), 2));
         let call_has_tabs = old.iter().chain(new).any(|line| indent_of(line).contains('\t'));
-        let nonblank =
+        let new_widths =
             || new.iter().filter(|line| !line.trim().is_empty()).map(|line| indent_of(line).len());
         let below_first =
-            nonblank().next().zip(nonblank().min()).map(|(first, least)| first - least);
+            new_widths().next().zip(new_widths().min()).map(|(first, least)| first - least);
         let below_first = below_first.filter(|&width| width > 1 && !call_has_tabs);
         let shown_by_old = by_old.is_some();
         Self { call, shown_by_old, tentative, below_first, file: file.indent_unit(), call_has_tabs }
     }
 
+    /// Whether both widths are known and differ.
     fn widths_differ(self) -> bool {
         self.call.zip(self.file).is_some_and(|(call, file)| call != file)
     }
 }
 
-/// How the indentation of a place's lines differs from the call's.
+/// How the indentation of the file at a candidate differs from the call's: pairs of (indentation in
+/// the call, indentation in the file), and the rules that explain them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct IndentMap {
-    /// Every rule that explains all pairs, likeliest first; none for a map that is irregular.
+    /// Every rule that explains all pairs, likeliest first; empty for an irregular map.
     pub(super) rules: Vec<IndentRule>,
-    /// The first line's indentation was lost, so it says nothing about the other lines.
+    /// Whether the first line of the call has lost its indentation, so that the rules leave it out.
     pub(super) first_line_excluded: bool,
     levels: LevelWidths,
     pairs: Vec<(String, String)>,
 }
 
 impl IndentMap {
-    /// Fits rules to all pairs; if none fits, to all but the first. `rest` are the levels of
-    /// the call without its first line: where that has lost its indentation, the step from it
-    /// to the next line shows no level.
+    /// Fits rules to all pairs, or, if none fits, to all but the first. `levels_after_first` has the
+    /// widths without the first line: if that line has lost its indentation, the step to the next
+    /// line is no level.
     pub(super) fn fit(
         pairs: Vec<(String, String)>,
         levels: LevelWidths,
-        rest: LevelWidths,
+        levels_after_first: LevelWidths,
     ) -> Self {
         let mut rules = rules(&pairs, levels);
-        // The steps of old_str may be of two levels.
+        // A step of old_str may be several levels, so other widths are tried, too.
         let common = pairs.iter().map(|(from, _)| from.len()).filter(|&w| w > 0).reduce(gcd);
-        let whole = common.filter(|&all| !levels.tentative.is_some_and(|part| divides(part, all)));
-        for call in [levels.tentative, whole] {
+        let whole_steps =
+            common.filter(|&all| !levels.tentative.is_some_and(|part| divides(part, all)));
+        for call in [levels.tentative, whole_steps] {
             if rules.is_empty() && call.is_some() {
                 rules = self::rules(&pairs, LevelWidths { call, ..levels });
             }
         }
-        // Lost entirely; or in part, if deeper lines show that no level is wider.
+        // The first line has lost all its indentation, or a part of it while other lines kept theirs.
         let deeper = pairs.iter().skip(1).any(|(from, _)| !from.is_empty());
-        let lost = |(from, to): &(String, String)| {
+        let has_lost_indent = |(from, to): &(String, String)| {
             from.is_empty() || deeper && columns(from, 4) <= columns(to, 4)
         };
-        // A first line that is as deep as in the file, and levels of old_str that explain the others:
-        // nothing was lost, and new_str has other levels.
-        let scaled = |first: &(String, String)| {
+        // If the first line is as deep as in the file and the levels of old_str explain the others,
+        // nothing was lost: new_str only has levels of another width.
+        let is_scaled = |first: &(String, String)| {
             let levels = LevelWidths { call: common, ..levels };
             first.0 == first.1 && common.is_some() && !self::rules(&pairs, levels).is_empty()
         };
         let first_line_excluded = rules.is_empty()
             && pairs.len() > 1
-            && pairs.first().is_some_and(|first| lost(first) && !scaled(first));
+            && pairs.first().is_some_and(|first| has_lost_indent(first) && !is_scaled(first));
         if first_line_excluded {
-            let tabs = pairs.iter().any(|(_, to)| to.contains('\t'));
-            let call = rest.call.or(levels.call.filter(|_| tabs));
-            rules = self::rules(&pairs[1..], LevelWidths { call, ..rest });
+            let file_has_tabs = pairs.iter().any(|(_, to)| to.contains('\t'));
+            let call = levels_after_first.call.or(levels.call.filter(|_| file_has_tabs));
+            rules = self::rules(&pairs[1..], LevelWidths { call, ..levels_after_first });
         }
         let first_line_excluded = first_line_excluded && !rules.is_empty();
-        // A new line less deep than the first shows another width, where nothing else shows one.
+        // If nothing else shows a width, a new line that is less deep than the first one does.
         if let (None, None, Some(width)) = (levels.call, levels.tentative, levels.below_first) {
-            let more = self::rules(&pairs, LevelWidths { call: Some(width), ..levels });
-            let more: Vec<IndentRule> =
-                more.into_iter().filter(|rule| !rules.contains(rule)).collect();
-            rules.extend(more);
+            let new_rules = self::rules(&pairs, LevelWidths { call: Some(width), ..levels });
+            let new_rules: Vec<IndentRule> =
+                new_rules.into_iter().filter(|rule| !rules.contains(rule)).collect();
+            rules.extend(new_rules);
         }
         Self { rules, first_line_excluded, levels, pairs }
     }
 
-    /// Whether the call's indentation is the file's.
+    /// Whether the call and the file have the same indentation in every pair.
     pub(super) fn is_same(&self) -> bool {
         self.pairs.iter().all(|(from, to)| from == to)
     }
 
-    /// Converts additional indentation of the call to the file's width, if it is whole levels.
-    pub(super) fn scale(&self, by: &str) -> String {
+    /// A step of indentation in the call, converted to the file's level width if it is whole levels.
+    pub(super) fn scale(&self, step: &str) -> String {
         match (self.levels.call, self.levels.file) {
-            (Some(call), Some(file)) if by.len().is_multiple_of(call) && !by.contains('\t') => {
-                " ".repeat(by.len() / call * file)
+            (Some(call), Some(file)) if step.len().is_multiple_of(call) && !step.contains('\t') => {
+                " ".repeat(step.len() / call * file)
             }
-            _ => by.to_owned(),
+            _ => step.to_owned(),
         }
     }
 
-    /// Whether only levels that occur in the pairs can be mapped, because no rule fits.
+    /// Whether no rule fits, so that only indentation that occurs in the pairs can be mapped.
     pub(super) fn is_irregular(&self) -> bool {
         self.rules.is_empty()
     }
@@ -266,16 +274,16 @@ impl IndentMap {
     pub(super) fn lookup(&self, indent: &str, near: usize) -> ObservedIndent<'_> {
         budget::spend(self.pairs.len());
         let pairs = self.pairs.iter().enumerate().skip(usize::from(self.first_line_excluded));
-        let same: Vec<(usize, &str)> = pairs
+        let targets: Vec<(usize, &str)> = pairs
             .filter(|(_, (from, _))| from == indent)
             .map(|(at, (_, to))| (at, to.as_str()))
             .collect();
-        let Some(&(_, first)) = same.first() else { return ObservedIndent::Unseen };
-        if same.iter().all(|(_, to)| *to == first) {
-            return ObservedIndent::As(first);
+        let Some(&(_, first_target)) = targets.first() else { return ObservedIndent::Unseen };
+        if targets.iter().all(|(_, to)| *to == first_target) {
+            return ObservedIndent::As(first_target);
         }
-        let above = same.iter().rfind(|(at, _)| *at <= near);
-        let below = same.iter().find(|(at, _)| *at > near);
+        let above = targets.iter().rfind(|(at, _)| *at <= near);
+        let below = targets.iter().find(|(at, _)| *at > near);
         match (above, below) {
             (Some((_, above)), Some((_, below))) if above == below => ObservedIndent::As(above),
             _ => ObservedIndent::Conflicting,
@@ -283,36 +291,38 @@ impl IndentMap {
     }
 }
 
-/// The file's indentation for one of the call, as the pairs of a map show it.
+/// The file's indentation for an indentation of the call, according to the pairs of a map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ObservedIndent<'a> {
     As(&'a str),
-    /// The file has several for it.
+    /// The pairs have several.
     Conflicting,
+    /// No pair has this indentation of the call.
     Unseen,
 }
 
-/// The rules that explain all pairs. A rule that leads off the file's grid counts only
-/// where no other explains them.
+/// The rules that explain all pairs, likeliest first. A rule that does not map whole levels to whole
+/// levels counts only if there is no other.
 fn rules(pairs: &[(String, String)], levels: LevelWidths) -> Vec<IndentRule> {
     let mut out: Vec<IndentRule> = Vec::new();
     for unit in unit_changes(pairs, levels) {
-        let plain = IndentRule { unit, shift: Shift::None };
-        let rule = if explains_all(pairs, &plain) { Some(plain) } else { fit_shift(pairs, unit) };
+        let unshifted = IndentRule { unit, shift: Shift::None };
+        let rule =
+            if explains_all(pairs, &unshifted) { Some(unshifted) } else { fit_shift(pairs, unit) };
         out.extend(rule.filter(|rule| !out.contains(rule)));
     }
-    // A width that only new_str shows proves little against another rule.
-    let shown_by_old = |rule: &IndentRule| levels.shown_by_old || !rule.unit.is_uncertain();
-    if out.iter().any(|rule| rule.is_on_grid(levels) && shown_by_old(rule)) {
+    // A width that only new_str shows is too uncertain to rule out other rules.
+    let is_certain = |rule: &IndentRule| levels.shown_by_old || !rule.unit.is_uncertain();
+    if out.iter().any(|rule| rule.is_on_grid(levels) && is_certain(rule)) {
         out.retain(|rule| rule.is_on_grid(levels));
     }
-    let by_steps = |rule: &IndentRule| match rule.unit {
+    let uses_known_width = |rule: &IndentRule| match rule.unit {
         UnitChange::ToTabs(width) => levels.call == Some(width),
         UnitChange::ToSpaces(width) => levels.file == Some(width),
         UnitChange::Keep | UnitChange::Scale(..) | UnitChange::Stretch(..) => false,
     };
-    if out.iter().any(by_steps) {
-        out.retain(by_steps);
+    if out.iter().any(uses_known_width) {
+        out.retain(uses_known_width);
     }
     out.sort_by_key(IndentRule::cost);
     // If no change is needed, the other rules are dropped.
@@ -326,7 +336,8 @@ fn explains_all(pairs: &[(String, String)], rule: &IndentRule) -> bool {
     pairs.iter().all(|(from, to)| rule.apply(from).as_deref() == Some(to))
 }
 
-/// The move that explains all pairs once their unit is changed.
+/// The rule that changes the unit and then shifts all lines equally, if there is one that explains
+/// all pairs.
 fn fit_shift(pairs: &[(String, String)], unit: UnitChange) -> Option<IndentRule> {
     let (from, to) = pairs.first()?;
     let from = unit.apply(from)?;
@@ -339,14 +350,14 @@ fn fit_shift(pairs: &[(String, String)], unit: UnitChange) -> Option<IndentRule>
     explains_all(pairs, &rule).then_some(rule)
 }
 
-/// The changes of the unit that the pairs could show.
+/// The changes of the unit to try: those that the pairs may show.
 fn unit_changes(pairs: &[(String, String)], levels: LevelWidths) -> Vec<UnitChange> {
-    let tabs =
+    let has_tabs =
         |side: fn(&(String, String)) -> &String| pairs.iter().any(|p| side(p).contains('\t'));
     let indented = pairs.iter().any(|(_, to)| !to.is_empty());
-    let from_tabs = tabs(|p| &p.0) || levels.call_has_tabs && indented;
-    let to_tabs = tabs(|p| &p.1);
-    // The width that the steps show is the likeliest, but a step may be of two levels.
+    let from_tabs = has_tabs(|p| &p.0) || levels.call_has_tabs && indented;
+    let to_tabs = has_tabs(|p| &p.1);
+    // The known width is the likeliest, but the step that shows it may be two levels.
     let widths = |known: Option<usize>| -> Vec<usize> {
         let others = [4, 2, 8, 3].into_iter().filter(|width| Some(*width) != known);
         known.into_iter().chain(others).collect()
@@ -376,7 +387,7 @@ fn unit_changes(pairs: &[(String, String)], levels: LevelWidths) -> Vec<UnitChan
     out
 }
 
-/// Whether several levels of `part` make one step of `width`.
+/// Whether a step of `width` is two or more levels of `part`.
 fn divides(part: usize, width: usize) -> bool {
     part < width && width.is_multiple_of(part)
 }

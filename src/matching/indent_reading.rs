@@ -1,6 +1,6 @@
-//! Whether `new_str` has the same wrong indentation as `old_str`. The lines that both strings
-//! share are the evidence. If there are none, both readings are possible; equal results count
-//! once.
+//! Decides whether `new_str` has the same wrong indentation as `old_str`. The lines that both
+//! strings share are the evidence. If there are none, both readings are possible, and each gives
+//! an outcome.
 
 use super::budget;
 use super::diff::LineOp;
@@ -15,18 +15,18 @@ pub(super) enum IndentReading {
     AsSent,
     /// As it was sent, and so are the lines that the call keeps.
     AllAsSent,
-    /// By the rule of this number that explains the other lines.
+    /// By the rule with this index in the indentation map.
     ByRule(usize),
-    /// Like the nearest line of the call, where no rule explains all lines.
+    /// Like the nearest line of `old_str`, if no rule explains all lines.
     LikeNearest,
-    /// Like the nearest line of the call, or as it was sent if there is none.
+    /// Like the nearest line of `old_str`, or as it was sent if that line does not determine it.
     LikeNearestOrSent,
-    /// Relative to the first line of `new_str`, as it was sent.
+    /// As deep relative to the first line as it was sent.
     RelativeToFirst,
 }
 
 impl IndentReading {
-    /// How it reads the call, for a caller that chooses between several.
+    /// How this reading indents new lines, in words, for a caller that chooses between outcomes.
     pub(super) fn description(self) -> Option<&'static str> {
         match self {
             Self::AsSent => Some("new lines indented as they were sent"),
@@ -43,7 +43,7 @@ impl IndentReading {
         }
     }
 
-    /// The indentation of a line of `new_str`; `None` where this reading does not reach it.
+    /// The indentation that line `n` of `new_str` gets; `None` if this reading does not determine it.
     pub(super) fn apply(self, call: &MergeInput<'_, '_>, n: usize) -> Option<String> {
         let sent = indent_of(call.new[n]);
         if matches!(self, Self::AsSent | Self::AllAsSent) {
@@ -73,8 +73,8 @@ impl IndentReading {
     }
 }
 
-/// Where `old_str` lost the first line's indentation, the first line of `new_str` lost the
-/// same and gets the indentation of the file's first line.
+/// The indentation of the file's first line, if line `n` is the first of `new_str` and the first lines
+/// of both strings have lost the same indentation.
 fn first_line_indent(call: &MergeInput<'_, '_>, n: usize) -> Option<String> {
     let first = *call.paired.first().filter(|_| call.map.first_line_excluded)?;
     let is_first = call.new[..n].iter().all(|line| line.trim().is_empty());
@@ -82,7 +82,7 @@ fn first_line_indent(call: &MergeInput<'_, '_>, n: usize) -> Option<String> {
     (is_first && same).then(|| call.file_indent(first).map(str::to_owned))?
 }
 
-/// The file's indentation of the first line, plus what the line of `new_str` has beyond the first
+/// The indentation of the file's first line, plus what line `n` of `new_str` has beyond the first
 /// line of `new_str`.
 fn relative_to_first(call: &MergeInput<'_, '_>, n: usize) -> Option<String> {
     let first = call.file_indent(*call.paired.first()?)?;
@@ -102,7 +102,7 @@ fn is_separate_block(call: &MergeInput<'_, '_>) -> bool {
     if indent_of(call.new[head]) != indent_of(call.old[first]) {
         return false;
     }
-    let mut further = 0;
+    let mut agreeing = 0;
     for op in &call.line_ops {
         let (LineOp::Keep(o, n) | LineOp::Change(o, n)) = *op else { continue };
         if o == first || n == head || call.new[n].trim().is_empty() {
@@ -112,54 +112,56 @@ fn is_separate_block(call: &MergeInput<'_, '_>) -> bool {
         if relative_to_first(call, n).as_deref() != Some(file) {
             return false;
         }
-        further += 1;
+        agreeing += 1;
     }
-    if further > 0 {
+    if agreeing > 0 {
         return true;
     }
-    // No line is shared: as a whole.
+    // If no line is shared, the outermost lines after the first are compared.
     let nonblank = (head + 1..call.new.len()).filter(|&n| !call.new[n].trim().is_empty());
     let new = nonblank.map(|n| relative_to_first(call, n).map(|indent| indent.len())).min();
     let file = call.paired[1..].iter().map(|&o| call.file_indent(o).map(str::len)).min();
     new.is_some() && new == file
 }
 
-/// The line of `old_str` nearest above a line of `new_str`, or below it if there is none above,
-/// among those that have a place in the file.
+/// The line of `old_str` that is nearest above line `n` of `new_str`, or below it if there is none
+/// above. Only lines that are paired with a line of the file count.
 fn nearest_pair(call: &MergeInput<'_, '_>, n: usize) -> Option<usize> {
     let mut above = None;
     let mut passed = false;
     for op in &call.line_ops {
         budget::spend(1);
-        let (o, at) = match *op {
+        let (o, new_line) = match *op {
             LineOp::Keep(o, n) | LineOp::Change(o, n) => (Some(o), Some(n)),
             LineOp::Delete(o) => (Some(o), None),
             LineOp::Insert(n) => (None, Some(n)),
         };
-        let known = o.filter(|o| call.paired.binary_search(o).is_ok());
-        if at == Some(n) && o.is_some() {
-            return known.or(above);
+        let paired = o.filter(|o| call.paired.binary_search(o).is_ok());
+        if new_line == Some(n) && o.is_some() {
+            return paired.or(above);
         }
-        passed |= at == Some(n);
+        passed |= new_line == Some(n);
         if passed && above.is_some() {
             return above;
         }
-        above = known.or(above);
+        above = paired.or(above);
     }
     above
 }
 
-/// The indentation that keeps the step to the line `near`: in the file as in the call.
+/// The file's indentation of line `near` of `old_str`, plus or minus the step from that line to
+/// `sent` in the call.
 fn like_nearest(call: &MergeInput<'_, '_>, near: usize, sent: &str) -> Option<String> {
-    let (was, is) = (indent_of(call.old[near]), call.file_indent(near)?);
-    if let Some(deeper) = sent.strip_prefix(was) {
-        return Some(format!("{is}{}", call.map.scale(deeper)));
+    let (in_call, in_file) = (indent_of(call.old[near]), call.file_indent(near)?);
+    if let Some(deeper) = sent.strip_prefix(in_call) {
+        return Some(format!("{in_file}{}", call.map.scale(deeper)));
     }
-    let gone = call.map.scale(was.strip_prefix(sent)?);
-    is.len()
-        .checked_sub(gone.len())
-        .filter(|at| is.is_char_boundary(*at))
-        .map(|at| is[..at].to_owned())
+    let step = call.map.scale(in_call.strip_prefix(sent)?);
+    in_file
+        .len()
+        .checked_sub(step.len())
+        .filter(|at| in_file.is_char_boundary(*at))
+        .map(|at| in_file[..at].to_owned())
 }
 
 /// The readings of the indentation of new lines that are consistent with the call.
@@ -174,7 +176,7 @@ pub(super) fn indent_readings(call: &MergeInput<'_, '_>) -> Vec<IndentReading> {
     };
     let in_order = |reading: &IndentReading| keeps_order(call, *reading);
     let separate_block = is_separate_block(call).then_some(IndentReading::RelativeToFirst);
-    let read = match shared_lines(call) {
+    let readings = match shared_lines(call) {
         SharedLines::HaveMistake if is_right_as_sent(call) => {
             mapped.into_iter().chain([IndentReading::AsSent]).collect::<Vec<_>>()
         }
@@ -188,15 +190,17 @@ pub(super) fn indent_readings(call: &MergeInput<'_, '_>) -> Vec<IndentReading> {
             mapped.into_iter().filter(in_order).chain(sent).collect()
         }
     };
-    read.into_iter().chain(separate_block).collect()
+    readings.into_iter().chain(separate_block).collect()
 }
 
+/// What the lines that both strings share show about the indentation of `new_str`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SharedLines {
-    /// `new_str` has the mistake.
+    /// It has the same mistake as that of `old_str`.
     HaveMistake,
-    /// It does not.
+    /// It is that of the file.
     Correct,
+    /// Neither is certain.
     Inconclusive,
 }
 
@@ -204,7 +208,7 @@ enum SharedLines {
 /// `old_str` or like the file.
 fn shared_lines(call: &MergeInput<'_, '_>) -> SharedLines {
     let (mut mistaken, mut right) = (false, false);
-    // The same by the steps from line to line, which an edit that moves a block keeps.
+    // The same for the steps from line to line, which stay when an edit moves a whole block.
     let (mut mistaken_step, mut right_step) = (false, false);
     let mut before: Option<[usize; 3]> = None;
     for op in &call.line_ops {
@@ -226,24 +230,25 @@ fn shared_lines(call: &MergeInput<'_, '_>) -> SharedLines {
         let lost = call.map.first_line_excluded && call.paired.first() == Some(&o);
         before = Some(here).filter(|_| !lost);
     }
-    // Indented as in the file by chance.
+    // A line has the file's indentation by chance if the steps show the mistake.
     if right && !mistaken && mistaken_step && !right_step {
         return SharedLines::Inconclusive;
     }
     // The indentation of the outermost line.
-    fn outer<'i>(indents: impl Iterator<Item = &'i str>) -> Option<&'i str> {
+    fn outermost<'i>(indents: impl Iterator<Item = &'i str>) -> Option<&'i str> {
         indents.min_by_key(|indent| indent.len())
     }
     let nonblank = call.new.iter().filter(|line| !line.trim().is_empty());
-    let new = outer(nonblank.map(|line| indent_of(line)));
-    let old = outer(call.paired.iter().map(|&o| indent_of(call.old[o])));
-    let file = outer(call.paired.iter().filter_map(|&o| call.file_indent(o)));
-    // If all start at the same indentation, the width of a level decides.
+    let new = outermost(nonblank.map(|line| indent_of(line)));
+    let old = outermost(call.paired.iter().map(|&o| indent_of(call.old[o])));
+    let file = outermost(call.paired.iter().filter_map(|&o| call.file_indent(o)));
+    // If the outermost lines of both strings and the file are equally deep, the width of a level
+    // decides.
     let widths = || {
         let unit = |lines: &[&str]| indent::unit(lines.iter().copied());
         (unit(&call.old), unit(&call.new), call.file.indent_unit())
     };
-    let frame = match (old == new, file == new) {
+    let by_outermost = match (old == new, file == new) {
         (true, true) => match widths() {
             (Some(old), Some(new), Some(file)) if old != file && new == old => {
                 SharedLines::HaveMistake
@@ -259,33 +264,33 @@ fn shared_lines(call: &MergeInput<'_, '_>) -> SharedLines {
     };
     match (mistaken, right) {
         (true, false) => SharedLines::HaveMistake,
-        // All lines are indented one level further in new_str: a block was put around them.
-        (false, true) if frame == SharedLines::HaveMistake => SharedLines::HaveMistake,
+        // The edit put a block around the lines, which only by that are as deep as in the file.
+        (false, true) if by_outermost == SharedLines::HaveMistake => SharedLines::HaveMistake,
         (false, true) => SharedLines::Correct,
-        (false, false) => frame,
-        // Some lines moved by a level next to lines that did not.
-        (true, true) if frame == SharedLines::HaveMistake => SharedLines::HaveMistake,
+        (false, false) => by_outermost,
+        // The edit moved some lines by a level and left others.
+        (true, true) if by_outermost == SharedLines::HaveMistake => SharedLines::HaveMistake,
         (true, true) => SharedLines::Inconclusive,
     }
 }
 
-/// Whether the first line of `new_str` has the file's indentation as sent, and would lose it if it
-/// were mapped like the others. Then a block may have been put around lines or taken away, and
-/// `new_str` may be right while `old_str` is not.
+/// Whether the first line of `new_str` has the file's indentation as sent, but would lose it by one of
+/// the `mapped` readings. Then the edit may put a block around lines or remove one, and `new_str` may
+/// be right although `old_str` is not.
 fn starts_at_file_indent(call: &MergeInput<'_, '_>, mapped: &[IndentReading]) -> bool {
     let first = call.new.iter().position(|line| !line.trim().is_empty());
-    let (Some(first), Some(&old)) = (first, call.paired.first()) else { return false };
-    let file = call.file_indent(old);
+    let (Some(first), Some(&first_paired)) = (first, call.paired.first()) else { return false };
+    let file = call.file_indent(first_paired);
     file == Some(indent_of(call.new[first]))
-        && file != Some(indent_of(call.old[old]))
-        && mapped.iter().any(|depth| depth.apply(call, first).as_deref() != file)
+        && file != Some(indent_of(call.old[first_paired]))
+        && mapped.iter().any(|reading| reading.apply(call, first).as_deref() != file)
 }
 
-/// Whether each new line compares to its neighbours in the result (more, equally or less indented)
-/// as it does in `new_str`. If not, the rule does not apply to these lines.
+/// Whether each new line is indented more than, less than or as much as its neighbours in the result
+/// if it is so in `new_str`. If not, the reading does not suit these lines.
 fn keeps_order(call: &MergeInput<'_, '_>, indent_reading: IndentReading) -> bool {
     let width = |line: &str| indent::columns(line, TAB_WIDTH);
-    let mut above: Option<(usize, usize, bool)> = None;
+    let mut above: Option<LineWidths> = None;
     let mut is_first = true;
     for op in &call.line_ops {
         let (n, kept_line) = match *op {
@@ -307,18 +312,31 @@ fn keeps_order(call: &MergeInput<'_, '_>, indent_reading: IndentReading) -> bool
             above = None;
             continue;
         };
-        let this = (width(indent_of(call.new[n])), width(&result), kept_line.is_some());
-        if let Some(above) = above
-            && !(above.2 && this.2)
-            && above.0.cmp(&this.0) != above.1.cmp(&this.1)
-        {
-            return false;
+        let here = LineWidths {
+            sent: width(indent_of(call.new[n])),
+            result: width(&result),
+            is_kept: kept_line.is_some(),
+        };
+        if let Some(above) = above {
+            let both_are_kept = above.is_kept && here.is_kept;
+            let same_order = above.sent.cmp(&here.sent) == above.result.cmp(&here.result);
+            if !both_are_kept && !same_order {
+                return false;
+            }
         }
-        above = Some(this);
+        above = Some(here);
     }
     true
 }
 
+/// The width of a line's indentation in `new_str` and in the result.
+struct LineWidths {
+    sent: usize,
+    result: usize,
+    is_kept: bool,
+}
+
+/// Whether line `o` of `old_str` and line `n` of `new_str` have the same indentation.
 fn has_same_indent(call: &MergeInput<'_, '_>, o: usize, n: usize) -> bool {
     indent_of(call.old[o]) == indent_of(call.new[n])
 }
@@ -326,24 +344,24 @@ fn has_same_indent(call: &MergeInput<'_, '_>, o: usize, n: usize) -> bool {
 /// The width of a tab when indentation is compared.
 const TAB_WIDTH: usize = 4;
 
-/// Whether new lines are indented more than their neighbours in the call and as much as the file's
-/// lines there, although nothing in the code explains it: no bracket or colon opens a block above,
-/// and a line that they replace was indented like its neighbours. Then they may be right as sent,
-/// and the lines around them wrong.
+/// Whether some new lines are indented more than their neighbours in the call, and as much as the
+/// file's lines there, although nothing explains the step: no bracket or colon above them opens a
+/// block, and the lines that they replace were indented like their neighbours. Then the new lines may
+/// be right as sent, and the lines around them wrong.
 fn is_right_as_sent(call: &MergeInput<'_, '_>) -> bool {
     let kept = |op: &LineOp| match *op {
         LineOp::Keep(o, n) | LineOp::Change(o, n) => Some((o, n)),
         LineOp::Delete(_) | LineOp::Insert(_) => None,
     };
     let depth = |n: usize| indent_of(call.new[n]);
-    // For a new line, and for one that replaces a line: the indentation of that line in the
-    // call, if any.
-    let moved = |op: &LineOp| match *op {
+    // A line that is new or has a new indentation, with the indentation of the line that it
+    // replaces, if any.
+    let new_or_moved = |op: &LineOp| match *op {
         LineOp::Insert(n) => Some((n, None)),
         LineOp::Change(o, n) => {
             let was = indent_of(call.old[o]);
             let right = depth(n) != was && call.file_indent(o) == Some(depth(n));
-            // A line that is only indented is meant to move.
+            // If only the indentation changes, the call means to move the line.
             let only_moved = call.old[o].trim() == call.new[n].trim();
             (right && !only_moved).then_some((n, Some(was)))
         }
@@ -353,21 +371,21 @@ fn is_right_as_sent(call: &MergeInput<'_, '_>) -> bool {
         call.line_ops.iter().filter(|op| !matches!(op, LineOp::Delete(_))).collect();
     let mut at = 0;
     while at < line_ops.len() {
-        let run: Vec<_> = line_ops[at..].iter().map_while(|op| moved(op)).collect();
+        let run: Vec<_> = line_ops[at..].iter().map_while(|op| new_or_moved(op)).collect();
         let before = at.checked_sub(1).and_then(|at| kept(line_ops[at]));
         let after = line_ops.get(at + run.len()).and_then(|op| kept(op));
         let nonblank = run.iter().filter(|(n, _)| !call.new[*n].trim().is_empty());
         let least = nonblank.map(|(n, _)| depth(*n)).min_by_key(|indent| indent.len());
         if let Some(least) = least {
-            let beside: Vec<(usize, usize)> = before.into_iter().chain(after).collect();
-            let as_file = beside.iter().any(|(o, _)| call.file_indent(*o) == Some(least));
-            let deeper = beside.iter().all(|(_, n)| depth(*n).len() < least.len());
-            let opened =
+            let neighbours: Vec<(usize, usize)> = before.into_iter().chain(after).collect();
+            let is_as_in_file = neighbours.iter().any(|(o, _)| call.file_indent(*o) == Some(least));
+            let is_deeper = neighbours.iter().all(|(_, n)| depth(*n).len() < least.len());
+            let opens_block =
                 before.is_some_and(|(_, n)| call.new[n].trim_end().ends_with(['{', '(', '[', ':']));
-            let siblings = run.iter().filter_map(|(_, was)| *was);
-            let siblings =
-                siblings.into_iter().all(|was| beside.iter().all(|(_, n)| depth(*n) == was));
-            if deeper && as_file && !opened && siblings {
+            let mut replaced_indents = run.iter().filter_map(|(_, was)| *was);
+            let replaced_were_level =
+                replaced_indents.all(|was| neighbours.iter().all(|(_, n)| depth(*n) == was));
+            if is_deeper && is_as_in_file && !opens_block && replaced_were_level {
                 return true;
             }
         }
