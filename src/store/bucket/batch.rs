@@ -1,9 +1,10 @@
-//! A commit of several files, all or none, and the recovery of one whose process ended in the
+//! Commits several files, all or none, and rolls back such a commit if its process died in the
 //! middle.
 //!
-//! The entry in the history is open until the last file is written. Changing it to "done",
-//! provided that no other process has changed it, is the commit. A process that finds an old open
-//! entry changes it to "taken back" in the same way, and restores the files.
+//! The record in the history is open until the last file is written. The commit counts once its
+//! process has changed the record to "done", on the condition that no other process has changed it.
+//! A process that finds an old open record changes it to "taken back" on the same condition, and
+//! then restores the files.
 
 use std::time::{Duration, Instant};
 
@@ -15,20 +16,20 @@ use super::history::{self, CommitRecord, CommitState, FileChange, FileVersions};
 use super::objects::{ObjectVersion, PutOutcome, StorageError};
 use crate::edit::{After, EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath};
 use crate::store::versioned::millis;
-use crate::text::{ContentHash, Snapshot};
+use crate::text::Snapshot;
 
-/// An open commit that is older belongs to a process that is gone.
+/// An open commit that is older than this belongs to a dead process.
 const LEASE: Duration = Duration::from_secs(120);
 
-/// How often a running process looks for open commits of others.
+/// How often a process looks for open commits of dead processes.
 const RECOVERY_INTERVAL: Duration = Duration::from_secs(60);
 
 /// A commit of several files: its revision, its edits, and warnings.
 type BatchCommit = (u64, Vec<VerifiedEdit>, Vec<String>);
 
-/// Why an attempt failed.
+/// Why an attempt to commit failed.
 enum AttemptError {
-    /// Others wrote to one of the files; all is as it was.
+    /// Another program has changed one of the files, and nothing is written. The edits are returned.
     Retry(Vec<VerifiedEdit>),
     Refused(Box<Refusal>),
 }
@@ -40,6 +41,7 @@ impl From<Refusal> for AttemptError {
 }
 
 impl Bucket {
+    /// Commits edits of several files. Tries again while other programs change the files.
     pub(super) async fn commit_batch(
         &self,
         mut batch: Vec<VerifiedEdit>,
@@ -47,19 +49,19 @@ impl Bucket {
     ) -> Result<BatchCommit, Refusal> {
         let mut names: Vec<&str> = batch.iter().map(|edit| edit.path().as_str()).collect();
         names.sort_unstable();
-        if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+        if let Some([duplicate, _]) = names.array_windows().find(|[name, next]| name == next) {
             return Err(Refusal::new(
                 EditCode::Overlap,
-                format!("`{}` is in this commit twice", twice[0]),
+                format!("this commit has two edits of `{duplicate}`"),
             )
-            .at(twice[0])
+            .at(*duplicate)
             .hint("Combine all edits of one file into one."));
         }
         let deadline = Instant::now() + self.options.retry_timeout.min(LEASE / 2);
         let mut backoff = Backoff::until(deadline);
         loop {
             match self.attempt(batch, context, &mut backoff, deadline).await {
-                Ok(done) => return Ok(done),
+                Ok(committed) => return Ok(committed),
                 Err(AttemptError::Refused(refusal)) => return Err(*refusal),
                 Err(AttemptError::Retry(edits)) => batch = edits,
             }
@@ -69,6 +71,7 @@ impl Bucket {
         }
     }
 
+    /// Tries the commit once. Restores the files already written if one of them fails.
     async fn attempt(
         &self,
         batch: Vec<VerifiedEdit>,
@@ -79,7 +82,7 @@ impl Bucket {
         let mut jobs = Vec::new();
         for edit in batch {
             jobs.push(match self.on_seen_version(edit) {
-                Ok(ready) => ready,
+                Ok(rebased) => rebased,
                 Err(edit) => self.rebase(edit, None, backoff).await?,
             });
         }
@@ -91,7 +94,7 @@ impl Bucket {
             history::encode(revision, millis(), CommitState::Open, context.undoes, &changes);
         let mark = history::mark_key(revision);
         let first = jobs[0].edit.path().clone();
-        // The mark comes first: an open record without one would never be found.
+        // The mark is written first, because no process would find an open record without one.
         self.objects.overwrite(&mark, key.clone().into_bytes()).await.map_err(|error| {
             not_written(&first, &StorageError { may_have_applied: false, ..error })
         })?;
@@ -104,6 +107,7 @@ impl Bucket {
             }
         };
         let mut written: Vec<(&RebasedEdit, ObjectVersion)> = Vec::new();
+        // `Some(None)` means that another program has interfered, so the commit can be tried again.
         let mut failure = None;
         for job in &jobs {
             match self.write_file(job, revision, deadline).await {
@@ -121,10 +125,10 @@ impl Bucket {
             }
         }
         if failure.is_none() && !self.confirm(&key, &record, recorded).await? {
-            // Another process assumed that this one had died, and restored the files.
+            // Another process took this one for dead and rolled the commit back.
             failure = Some(None);
         }
-        let Some(why) = failure else {
+        let Some(cause) = failure else {
             let mut warnings = Vec::new();
             for (job, version) in written {
                 warnings.extend(self.after_write(job, version).await);
@@ -132,26 +136,25 @@ impl Bucket {
             self.remove_record(Some(mark)).await;
             return Ok((revision, jobs.into_iter().map(|job| job.edit).collect(), warnings));
         };
-        let left = self.roll_back(&written).await;
-        let is_unclear = matches!(&why, Some((_, error)) if error.may_have_applied);
-        // If some file may not have been restored, the entry stays, and a later process tries
-        // again.
-        if left.is_empty() && !is_unclear {
+        let unrestored = self.roll_back(&written).await;
+        let may_have_written = matches!(&cause, Some((_, error)) if error.may_have_applied);
+        // If a file may not be restored, the record stays, so that a later process tries again.
+        if unrestored.is_empty() && !may_have_written {
             self.remove_record(Some(key)).await;
             self.remove_record(Some(mark)).await;
         }
-        let mut refusal = match why {
-            None if left.is_empty() => {
+        let mut refusal = match cause {
+            None if unrestored.is_empty() => {
                 let edits = jobs.into_iter().map(|job| job.edit).collect();
                 return Err(AttemptError::Retry(edits));
             }
             None => too_contended(&first),
             Some((job, error)) => not_written(job.edit.path(), &error),
         };
-        if !left.is_empty() {
+        if !unrestored.is_empty() {
             refusal.message.push_str(&format!(
-                "; files that were written before that and could not be put back: {}",
-                left.join(", ")
+                "; files that were already written and could not be restored: {}",
+                unrestored.join(", ")
             ));
             refusal.hint = Some("Read these files before you send the call again.".to_owned());
         }
@@ -166,46 +169,50 @@ impl Bucket {
         recorded: Option<ObjectVersion>,
     ) -> Result<bool, Refusal> {
         let done = history::with_state(record, CommitState::Done).unwrap_or_default();
-        let mut last = None;
+        let mut last_error = None;
         for _ in 0..4 {
             match self.objects.put_if(key, done.clone(), recorded.as_ref(), None).await {
                 Ok(PutOutcome::Done(_)) => return Ok(true),
                 Ok(PutOutcome::Mismatch) => {}
-                Err(error) => last = Some(error),
+                Err(error) => last_error = Some(error),
             }
             match self.objects.get(key, u64::MAX).await {
-                Ok(Some(now)) if now.bytes == done => return Ok(true),
-                Ok(Some(now)) if now.bytes == record => {}
+                Ok(Some(current)) if current.bytes == done => return Ok(true),
+                Ok(Some(current)) if current.bytes == record => {}
                 Ok(_) => return Ok(false),
-                Err(error) => last = Some(error),
+                Err(error) => last_error = Some(error),
             }
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
-        let why = last.map_or_else(|| "it does not accept the record".to_owned(), |t| t.text);
+        let reason = match last_error {
+            Some(error) => error.text,
+            None => "it does not accept the record".to_owned(),
+        };
         Err(Refusal::new(
             EditCode::WriteError,
-            format!("all files were written, but the storage did not confirm the commit ({why}): it either stands or is rolled back within minutes"),
+            format!("all files were written, but the storage did not confirm the commit ({reason}): the commit either stays or is rolled back within minutes"),
         )
         .hint("Read the files before you send the call again."))
     }
 
-    /// Puts back what was written, newest first; names what could not be.
+    /// Restores the files that were written, the last one first; returns the paths of those that could
+    /// not be restored.
     async fn roll_back(&self, written: &[(&RebasedEdit, ObjectVersion)]) -> Vec<String> {
-        let mut left = Vec::new();
+        let mut unrestored = Vec::new();
         for (job, version) in written.iter().rev() {
             let path = job.edit.path();
             self.seen().remove(path.as_str());
             let (before, after) = (job.before().map(<[u8]>::to_vec), job.after());
-            if !self.put_back(path, version, before, after).await {
-                left.push(path.to_string());
+            if !self.restore(path, version, before, after).await {
+                unrestored.push(path.to_string());
             }
         }
-        left
+        unrestored
     }
 
-    /// Writes the old content back, but only over the version that the commit wrote; `false` if
-    /// that failed.
-    async fn put_back(
+    /// Writes the old content back, but only over the version that the commit wrote; returns whether
+    /// it did.
+    async fn restore(
         &self,
         path: &WorkPath,
         version: &ObjectVersion,
@@ -213,18 +220,18 @@ impl Bucket {
         after: Option<&[u8]>,
     ) -> bool {
         let snapshot = after.map(|bytes| Snapshot::decode_lossy(bytes.to_vec()));
-        let target = match before {
+        let restored = match before {
             Some(bytes) => After::Content(bytes.into()),
             None => After::Removed,
         };
         let explanation = Explanation::plain(Rung::Undo);
-        let edit = VerifiedEdit::restore(path.clone(), snapshot, target, explanation);
-        let ready = RebasedEdit { edit, at: Some(version.clone()) };
+        let edit = VerifiedEdit::restore(path.clone(), snapshot, restored, explanation);
+        let rebased = RebasedEdit { edit, version: Some(version.clone()) };
         let revision = self.next_revision(version.revision);
         let deadline = Instant::now() + Duration::from_secs(10);
-        match self.write_file(&ready, revision, deadline).await {
+        match self.write_file(&rebased, revision, deadline).await {
             Ok(WriteOutcome::Written(version)) => {
-                for warning in self.after_write(&ready, version).await {
+                for warning in self.after_write(&rebased, version).await {
                     tracing::warn!("{warning}");
                 }
                 true
@@ -238,7 +245,7 @@ impl Bucket {
         {
             let mut last_recovery =
                 self.last_recovery.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            if last_recovery.is_some_and(|then| then.elapsed() < RECOVERY_INTERVAL) {
+            if last_recovery.is_some_and(|time| time.elapsed() < RECOVERY_INTERVAL) {
                 return;
             }
             *last_recovery = Some(Instant::now());
@@ -248,22 +255,23 @@ impl Bucket {
         }
     }
 
+    /// Rolls back the open commits of dead processes.
     async fn recover(&self) -> Result<(), StorageError> {
         let lease = u64::try_from(LEASE.as_millis()).unwrap_or(u64::MAX);
         for mark in self.objects.page(&format!("{}/open", super::RESERVED_FOLDER), None).await? {
             if mark.modified.saturating_add(lease) > millis() {
                 continue;
             }
-            let Some(named) = self.objects.get(&mark.key, 4096).await? else { continue };
-            let key = String::from_utf8_lossy(&named.bytes).into_owned();
-            if self.recover_commit(&key).await? {
+            let Some(content) = self.objects.get(&mark.key, 4096).await? else { continue };
+            let record_key = String::from_utf8_lossy(&content.bytes).into_owned();
+            if self.recover_commit(&record_key).await? {
                 self.objects.remove(&mark.key).await?;
             }
         }
         Ok(())
     }
 
-    /// Takes one commit back, if it is still open; `true` when nothing is left to do.
+    /// Rolls back one commit if it is still open; returns whether its mark can be removed.
     async fn recover_commit(&self, key: &str) -> Result<bool, StorageError> {
         let Some(found) = self.objects.get(key, u64::MAX).await? else { return Ok(true) };
         let Some((record, files)) = history::decode(&found.bytes) else { return Ok(true) };
@@ -276,60 +284,59 @@ impl Bucket {
                 };
                 match self.objects.put_if(key, claim, Some(&found.version), None).await? {
                     PutOutcome::Done(_) => {}
-                    // Its process is alive, or another one was faster.
+                    // Its process is alive, or another process is rolling it back.
                     PutOutcome::Mismatch => return Ok(false),
                 }
             }
         }
-        let mut left = Vec::new();
-        for (file, bytes) in record.files.iter().zip(&files) {
-            if !self.restore_file(&record, &file.path, bytes).await? {
-                left.push(file.path.as_str());
+        let mut unrestored = Vec::new();
+        for (file, versions) in record.files.iter().zip(&files) {
+            if !self.restore_file(&record, &file.path, versions).await? {
+                unrestored.push(file.path.as_str());
             }
         }
         tracing::warn!(
             revision = record.revision,
-            "took back a commit of several files that was interrupted"
+            "rolled back a commit of several files that was interrupted"
         );
-        if !left.is_empty() {
+        if !unrestored.is_empty() {
             tracing::warn!(
-                files = left.join(", "),
-                "others changed these meanwhile; they stay as they are"
+                files = unrestored.join(", "),
+                "other programs have changed these files meanwhile, so they stay as they are"
             );
         }
         self.objects.remove(key).await?;
         Ok(true)
     }
 
-    /// Puts one file back if it is as the commit left it. `false` where it is neither that
-    /// nor as it was before.
+    /// Restores one file of an open commit if its current version is the one that the commit wrote.
+    /// `false` if it is neither that version nor the one before the commit.
     async fn restore_file(
         &self,
         record: &CommitRecord,
-        raw: &str,
-        bytes: &FileVersions,
+        key: &str,
+        versions: &FileVersions,
     ) -> Result<bool, StorageError> {
-        let Ok(path) = WorkPath::parse(raw, &self.root) else { return Ok(true) };
-        let Some(now) = self.objects.get(raw, u64::MAX).await? else {
-            // In a bucket an open commit has taken no object away yet.
-            if let (None, Some(before)) = (&bytes.after, &bytes.before)
+        let Ok(path) = WorkPath::parse(key, &self.root) else { return Ok(true) };
+        let Some(current) = self.objects.get(key, u64::MAX).await? else {
+            // An open commit deletes objects only where they are files of this machine.
+            if let (None, Some(before)) = (&versions.after, &versions.before)
                 && !self.objects.supports_metadata()
             {
                 let revision = self.next_revision(Some(record.revision));
-                self.objects.put_if(raw, before.clone(), None, Some(revision)).await?;
+                self.objects.put_if(key, before.clone(), None, Some(revision)).await?;
             }
             return Ok(true);
         };
-        let is_ours = match self.objects.supports_metadata() {
-            true => now.version.revision == Some(record.revision),
-            false => {
-                Some(ContentHash::of(&now.bytes)) == bytes.after.as_deref().map(ContentHash::of)
-            }
+        let is_of_commit = if self.objects.supports_metadata() {
+            current.version.revision == Some(record.revision)
+        } else {
+            versions.after.as_ref() == Some(&current.bytes)
         };
-        if !is_ours {
-            return Ok(bytes.before.as_ref() == Some(&now.bytes));
+        if !is_of_commit {
+            return Ok(versions.before.as_ref() == Some(&current.bytes));
         }
-        let after = bytes.after.as_deref();
-        Ok(self.put_back(&path, &now.version, bytes.before.clone(), after).await)
+        let after = versions.after.as_deref();
+        Ok(self.restore(&path, &current.version, versions.before.clone(), after).await)
     }
 }

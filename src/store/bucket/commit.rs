@@ -1,7 +1,7 @@
-//! A commit of one file: writes the history entry, then the file, if it is still the version that
-//! the edit was matched on.
+//! Commits one file: writes the record to the history, and then the file, on the condition that it
+//! still has the version that the edit was matched on.
 //!
-//! Three requests for an edit: the file is read, the record is written, the file is written.
+//! An edit takes three requests: read the file, write the record, write the file.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,29 +17,31 @@ use crate::text::{ContentHash, quote_name};
 /// How long the last step of a removal may take; far less than [`REMOVAL_GRACE`].
 const REMOVAL_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The pauses between attempts grow up to this.
+/// The pauses between attempts grow up to this length.
 const MAX_PAUSE: Duration = Duration::from_millis(640);
 
 /// The outcome of writing a file.
 #[derive(Debug)]
 pub(super) enum WriteOutcome {
     Written(ObjectVersion),
-    /// Another program wrote to it. Holds its state now, where that is known.
+    /// Another program has changed the file. Holds the current file if it is known.
     Superseded(Option<CurrentFile>),
 }
 
-/// An edit as it applies to the current version of its file, and that version.
+/// An edit that fits the current version of its file, and that version; `None` for no file.
 #[derive(Debug)]
 pub(super) struct RebasedEdit {
     pub(super) edit: VerifiedEdit,
-    pub(super) at: Option<ObjectVersion>,
+    pub(super) version: Option<ObjectVersion>,
 }
 
 impl RebasedEdit {
+    /// The bytes before the edit; `None` for no file.
     pub(super) fn before(&self) -> Option<&[u8]> {
         self.edit.before().map(|snapshot| snapshot.bytes())
     }
 
+    /// The bytes after the edit; `None` if the file is removed.
     pub(super) fn after(&self) -> Option<&[u8]> {
         match self.edit.after() {
             After::Content(content) => Some(content),
@@ -47,17 +49,19 @@ impl RebasedEdit {
         }
     }
 
+    /// The revision that wrote the current version.
     pub(super) fn base(&self) -> Option<u64> {
-        self.at.as_ref().and_then(|version| version.revision)
+        self.version.as_ref().and_then(|version| version.revision)
     }
 
+    /// The change, for the record of the commit.
     pub(super) fn change(&self) -> FileChange<'_> {
         let (base, before, after) = (self.base(), self.before(), self.after());
         FileChange { path: self.edit.path(), base, before, after }
     }
 }
 
-/// How a commit is to be carried out.
+/// The request that a commit is made for, and the revision that it undoes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct CommitContext<'a> {
     pub(super) request: Option<&'a RequestId>,
@@ -65,7 +69,7 @@ pub(super) struct CommitContext<'a> {
 }
 
 impl Bucket {
-    /// Commits all edits or none; answers in their order.
+    /// Commits all edits or none. Returns the results in the order of the edits.
     pub(super) async fn commit(
         self: Arc<Self>,
         batch: Vec<VerifiedEdit>,
@@ -78,13 +82,14 @@ impl Bucket {
             }
         }
         if let Some(request) = request
-            && let Some(done) = self.repeated_request(request, &batch).await?
+            && let Some(committed) = self.repeated_request(request, &batch).await?
         {
-            return Ok(done);
+            return Ok(committed);
         }
         self.commit_edits(batch, CommitContext { request, undoes: None }).await
     }
 
+    /// Commits edits that were checked, and announces them.
     pub(super) async fn commit_edits(
         &self,
         mut batch: Vec<VerifiedEdit>,
@@ -101,14 +106,15 @@ impl Bucket {
         };
         self.announce(revision, &edits);
         let durability = self.durability();
-        let done = edits.into_iter().map(|edit| into_committed(edit, revision, durability));
-        let mut done: Vec<Committed> = done.collect();
-        if let Some(first) = done.first_mut() {
+        let mut committed: Vec<Committed> =
+            edits.into_iter().map(|edit| into_committed(edit, revision, durability)).collect();
+        if let Some(first) = committed.first_mut() {
             first.warnings.extend(warnings);
         }
-        Ok(done)
+        Ok(committed)
     }
 
+    /// Commits the edit of one file. Matches it again and retries while other programs change the file.
     async fn commit_one(
         &self,
         edit: VerifiedEdit,
@@ -117,16 +123,16 @@ impl Bucket {
         let path = edit.path().clone();
         let deadline = Instant::now() + self.options.retry_timeout;
         let mut backoff = Backoff::until(deadline);
-        let mut ready = self.on_seen_version(edit);
-        let mut found = None;
+        let mut prepared = self.on_seen_version(edit);
+        let mut current = None;
         // The record of an attempt that failed.
         let mut stale_record: Option<String> = None;
         loop {
-            let prepared = match ready {
-                Ok(ready) => Ok(ready),
-                Err(edit) => self.rebase(edit, found.take(), &mut backoff).await,
-            };
             let rebased = match prepared {
+                Ok(rebased) => Ok(rebased),
+                Err(edit) => self.rebase(edit, current.take(), &mut backoff).await,
+            };
+            let rebased = match rebased {
                 Ok(rebased) => rebased,
                 Err(refusal) => {
                     self.remove_record(stale_record).await;
@@ -143,6 +149,7 @@ impl Bucket {
                 &[rebased.change()],
             );
             let recorded = self.record_commit(&path, &key, record, context);
+            // Both at the same time, to save a round trip.
             let (recorded, ()) =
                 futures_util::join!(recorded, self.remove_record(stale_record.take()));
             recorded?;
@@ -151,11 +158,11 @@ impl Bucket {
                     let warnings = self.after_write(&rebased, version).await;
                     return Ok((revision, rebased.edit, warnings));
                 }
-                Ok(WriteOutcome::Superseded(found_now)) => {
+                Ok(WriteOutcome::Superseded(newer)) => {
                     stale_record = Some(key);
-                    found = found_now;
+                    current = newer;
                     self.seen().remove(path.as_str());
-                    ready = Err(rebased.edit);
+                    prepared = Err(rebased.edit);
                     if !backoff.wait().await {
                         self.remove_record(stale_record).await;
                         return Err(too_contended(&path));
@@ -173,7 +180,7 @@ impl Bucket {
         }
     }
 
-    /// Writes the history entry of a commit, and its request id.
+    /// Writes the record of a commit, and first its key under the request id.
     pub(super) async fn record_commit(
         &self,
         path: &WorkPath,
@@ -196,12 +203,12 @@ impl Bucket {
         loop {
             match self.objects.put_if(key, record.clone(), None, None).await {
                 Ok(PutOutcome::Done(version)) => return Ok(Some(version)),
-                // Ours, of a request whose answer got lost, or of another process with the same
-                // number: only the same bytes are the same commit.
+                // Either an earlier try of this loop wrote it and the response was lost, or another
+                // process chose the same revision. Equal bytes mean the former.
                 Ok(PutOutcome::Mismatch) => {
-                    let found = self.objects.get(key, u64::MAX).await.map_err(failed)?;
-                    return match found {
-                        Some(found) if found.bytes == record => Ok(Some(found.version)),
+                    let existing = self.objects.get(key, u64::MAX).await.map_err(failed)?;
+                    return match existing {
+                        Some(existing) if existing.bytes == record => Ok(Some(existing.version)),
                         _ => Err(too_contended(path)),
                     };
                 }
@@ -211,74 +218,74 @@ impl Bucket {
         }
     }
 
-    /// Removes the history entry of a failed attempt. If that fails, the log shows it as
+    /// Removes the record of a failed attempt. If that fails, the log shows the attempt as
     /// interrupted.
     pub(super) async fn remove_record(&self, key: Option<String>) {
         let Some(key) = key else { return };
         if let Err(error) = self.objects.remove(&key).await {
-            tracing::debug!(%error, key, "the record of an attempt stays");
+            tracing::debug!(%error, key, "cannot remove the record of a failed attempt");
         }
     }
 
-    /// The edit on the version that was last seen, without a read; `Err` with the edit itself
-    /// where that version is not known.
+    /// The edit with the version that was last seen of its file, without reading the file again. The
+    /// error is the edit itself, if it was not made for that version.
     pub(super) fn on_seen_version(&self, edit: VerifiedEdit) -> Result<RebasedEdit, VerifiedEdit> {
-        let known = self.seen().get(edit.path().as_str()).cloned();
-        match (edit.base(), known) {
+        let seen = self.seen().get(edit.path().as_str()).cloned();
+        match (edit.base(), seen) {
             (Some(base), Some((hash, version))) if base == hash => {
-                Ok(RebasedEdit { edit, at: Some(version) })
+                Ok(RebasedEdit { edit, version: Some(version) })
             }
-            // A new file is written where there is none, or not at all.
-            (None, None) => Ok(RebasedEdit { edit, at: None }),
+            // The server creates a new file only if there is none.
+            (None, None) => Ok(RebasedEdit { edit, version: None }),
             _ => Err(edit),
         }
     }
 
-    /// The edit, decided again on the current file; `found` is what was there a moment ago.
+    /// Matches the edit again on the current file: `known` if it is given, else read from the bucket.
+    /// Waits while the file is being removed.
     pub(super) async fn rebase(
         &self,
         edit: VerifiedEdit,
-        mut found: Option<CurrentFile>,
+        mut known: Option<CurrentFile>,
         backoff: &mut Backoff,
     ) -> Result<RebasedEdit, Refusal> {
         let path = edit.path().clone();
         loop {
-            let now = match found.take() {
-                Some(now) => now,
+            let current = match known.take() {
+                Some(current) => current,
                 None => self.current_file(&path).await?,
             };
-            if now.is_being_removed() {
-                match backoff.wait().await {
-                    true => continue,
-                    false => return Err(too_contended(&path)),
-                }
+            if !current.is_being_removed() {
+                let edit = rebase_edit(edit, current.bytes.as_deref())?;
+                return Ok(RebasedEdit { edit, version: current.version });
             }
-            let CurrentFile { bytes, version } = now;
-            let edit = rebase_edit(edit, bytes.as_deref())?;
-            return Ok(RebasedEdit { edit, at: version });
+            if !backoff.wait().await {
+                return Err(too_contended(&path));
+            }
         }
     }
 
-    /// Writes the file, if it is still the version that was decided on.
+    /// Writes the file if it still has the version that the edit was matched on.
     ///
-    /// Where the answer got lost, the file is asked: it carries the revision that wrote it.
+    /// If the response is lost, reads the file: it carries the revision that wrote it.
     pub(super) async fn write_file(
         &self,
-        ready: &RebasedEdit,
+        rebased: &RebasedEdit,
         revision: u64,
         deadline: Instant,
     ) -> Result<WriteOutcome, StorageError> {
-        let path = ready.edit.path().as_str();
+        let path = rebased.edit.path().as_str();
         loop {
-            let put = match (ready.after(), &ready.at) {
-                (Some(bytes), at) => {
+            let put = match (rebased.after(), &rebased.version) {
+                (Some(bytes), version) => {
                     let bytes = bytes.to_vec();
-                    self.objects.put_if(path, bytes, at.as_ref(), Some(revision)).await
+                    self.objects.put_if(path, bytes, version.as_ref(), Some(revision)).await
                 }
-                (None, Some(at)) => self.objects.remove_if(path, at, revision).await,
+                (None, Some(version)) => self.objects.remove_if(path, version, revision).await,
                 (None, None) => return Ok(WriteOutcome::Superseded(None)),
             };
-            let failure = match put {
+            // An error after which the file may be written all the same.
+            let unclear = match put {
                 Ok(PutOutcome::Done(version)) => return Ok(WriteOutcome::Written(version)),
                 Ok(PutOutcome::Mismatch) if !self.objects.supports_metadata() => {
                     return Ok(WriteOutcome::Superseded(None));
@@ -289,45 +296,48 @@ impl Bucket {
                 }
                 Err(error) => Some(error),
             };
-            let found = self.objects.get(path, self.options.max_bytes).await;
-            let is_over = Instant::now() >= deadline;
+            let current = self.objects.get(path, self.options.max_bytes).await;
+            let is_too_late = Instant::now() >= deadline;
             let mark_unclear =
                 |error: StorageError| StorageError { may_have_applied: true, ..error };
-            match (found, failure) {
-                (Ok(Some(now)), _) if now.version.revision == Some(revision) => {
-                    return Ok(WriteOutcome::Written(now.version));
+            match (current, unclear) {
+                (Ok(Some(current)), _) if current.version.revision == Some(revision) => {
+                    return Ok(WriteOutcome::Written(current.version));
                 }
-                (Ok(now), None) => return Ok(WriteOutcome::Superseded(Some(now.into()))),
-                (Ok(now), Some(error)) => {
-                    let is_as_before = match (&now, &ready.at) {
-                        (Some(now), Some(at)) => now.version.is_same(at),
+                (Ok(current), None) => return Ok(WriteOutcome::Superseded(Some(current.into()))),
+                (Ok(current), Some(error)) => {
+                    let is_unchanged = match (&current, &rebased.version) {
+                        (Some(current), Some(version)) => current.version.is_same(version),
                         (None, None) => true,
                         _ => false,
                     };
-                    match (is_as_before, is_over) {
-                        (true, false) => {}
-                        (true, true) => return Err(mark_unclear(error)),
-                        (false, _) => return Ok(WriteOutcome::Superseded(Some(now.into()))),
+                    if !is_unchanged {
+                        return Ok(WriteOutcome::Superseded(Some(current.into())));
+                    }
+                    if is_too_late {
+                        return Err(mark_unclear(error));
                     }
                 }
+                // Another program has made the file too large to read.
                 (Err(error), _) if error.too_large.is_some() => {
                     return Ok(WriteOutcome::Superseded(None));
                 }
-                (Err(error), _) if is_over => return Err(mark_unclear(error)),
+                (Err(error), _) if is_too_late => return Err(mark_unclear(error)),
                 (Err(_), _) => {}
             }
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
     }
 
-    /// What is left to do after the file is written.
+    /// Remembers the version of a written file, or deletes the empty object of a removed one. Returns
+    /// the warnings.
     pub(super) async fn after_write(
         &self,
-        ready: &RebasedEdit,
+        rebased: &RebasedEdit,
         version: ObjectVersion,
     ) -> Vec<String> {
-        let path = ready.edit.path();
-        let Some(after) = ready.after() else {
+        let path = rebased.edit.path();
+        let Some(after) = rebased.after() else {
             self.seen().remove(path.as_str());
             return self.finish_removal(path).await.into_iter().collect();
         };
@@ -357,15 +367,15 @@ impl Bucket {
 impl CurrentFile {
     /// Whether another process is about to delete the object, and a write now would be lost.
     fn is_being_removed(&self) -> bool {
-        let removal = u64::try_from(REMOVAL_GRACE.as_millis()).unwrap_or(u64::MAX);
+        let grace = u64::try_from(REMOVAL_GRACE.as_millis()).unwrap_or(u64::MAX);
         self.bytes.is_none()
             && self.version.as_ref().is_some_and(|version| {
-                version.removed && version.modified.saturating_add(removal) > millis()
+                version.removed && version.modified.saturating_add(grace) > millis()
             })
     }
 }
 
-/// The pauses between attempts: random, longer each time, and not for ever.
+/// Pauses between attempts, random and longer each time, until a deadline.
 #[derive(Debug)]
 pub(super) struct Backoff {
     deadline: Instant,
@@ -377,7 +387,7 @@ impl Backoff {
         Self { deadline, next: Duration::from_millis(10) }
     }
 
-    /// Waits; `false` when there is no time left.
+    /// Waits and returns `true`; returns `false` at once if the pause would pass the deadline.
     pub(super) async fn wait(&mut self) -> bool {
         let mut random = [0_u8; 1];
         let _ = getrandom::fill(&mut random);
@@ -391,6 +401,7 @@ impl Backoff {
     }
 }
 
+/// Refuses the name of a new file that some system cannot store.
 fn check_new_name(path: &WorkPath) -> Result<(), Refusal> {
     let Some(why) = crate::store::protect::unportable_reason(path.as_str()) else { return Ok(()) };
     Err(Refusal::new(EditCode::InvalidPath, format!("the new name `{path}` {why}"))
@@ -398,12 +409,14 @@ fn check_new_name(path: &WorkPath) -> Result<(), Refusal> {
         .hint("Choose a name that is valid on every operating system."))
 }
 
+/// The refusal after too many attempts, each of which met a newer version.
 pub(super) fn too_contended(path: &WorkPath) -> Refusal {
     Refusal::new(EditCode::Conflict, format!("other writers kept changing `{path}`"))
         .at(path.as_str())
         .hint("Nothing was written. Send the same call again.")
 }
 
+/// The refusal after an error of the storage.
 pub(super) fn not_written(path: &WorkPath, error: &StorageError) -> Refusal {
     let name = quote_name(path.as_str());
     let (state, hint) = match error.may_have_applied {

@@ -1,5 +1,7 @@
-//! The records of commits: one object each, with the bytes that it takes to undo it. The key
-//! begins with the revision counted backwards, so that a listing begins with the newest.
+//! The records of commits: one object for each commit, with the bytes that are needed to undo it.
+//! Its key begins with the revision counted backwards, so that a listing begins with the newest.
+//!
+//! A record is the length of its head, the head as JSON, and a body with the bytes of the files.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,23 +12,23 @@ use crate::text::ContentHash;
 /// The largest revision: a number that JSON holds exactly in every language.
 const MAX_REVISION: u64 = (1 << 53) - 1;
 
-/// The length of an entry's head is written in so many digits.
+/// The length of a record's head is written with this many digits.
 const DIGITS: usize = 10;
 
-/// How many bytes of an entry are read first; its head is seldom longer.
+/// How many bytes of a record are read first; its head is rarely longer.
 pub(super) const HEAD_BYTES: u64 = 4096;
 
-/// How far a commit got.
+/// The state of a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum CommitState {
-    /// One file: the file itself tells whether it was written.
+    /// A commit of one file. Whether it was written follows from the revision that the file carries.
     Single,
-    /// Several files that are being written.
+    /// A commit of several files that are being written.
     Open,
-    /// Several files, all written.
+    /// A commit of several files that are all written.
     Done,
-    /// Several files of a process that ended in the middle; they are being put back.
+    /// A commit of several files whose process died; another process is restoring the files.
     TakenBack,
 }
 
@@ -45,18 +47,22 @@ pub(super) struct CommitRecord {
 pub(super) struct FileRecord {
     pub(super) path: String,
     pub(super) before: Option<ContentHash>,
-    /// The revision that wrote what was there before.
+    /// The revision that wrote the version before.
     pub(super) base: Option<u64>,
     pub(super) after: Option<ContentHash>,
-    /// How the bytes behind the head are divided: all that was before, and what is between
-    /// the same beginning and the same end after.
+    /// The body holds all bytes of the version before, so many.
     before_bytes: usize,
-    same_front: usize,
-    same_back: usize,
+    /// How many bytes at the start both versions share.
+    #[serde(rename = "same_front")]
+    same_prefix: usize,
+    /// How many bytes at the end both versions share.
+    #[serde(rename = "same_back")]
+    same_suffix: usize,
+    /// The body then holds the bytes between the two in the version after, so many.
     new_bytes: usize,
 }
 
-/// What a file was and is; `None` for no file.
+/// The content of a file before and after a commit; `None` for no file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FileVersions {
     pub(super) before: Option<Vec<u8>>,
@@ -72,7 +78,7 @@ pub(super) struct FileChange<'a> {
     pub(super) after: Option<&'a [u8]>,
 }
 
-/// The object of a commit.
+/// The bytes of the record of a commit.
 pub(super) fn encode(
     revision: u64,
     unix_millis: u64,
@@ -84,11 +90,11 @@ pub(super) fn encode(
     let mut body = Vec::new();
     for change in changes {
         let (before, after) = (change.before.unwrap_or_default(), change.after.unwrap_or_default());
-        let front = before.iter().zip(after).take_while(|(a, b)| a == b).count();
-        let rest = before.len().min(after.len()) - front;
-        let tails = before.iter().rev().zip(after.iter().rev()).take(rest);
-        let back = tails.take_while(|(a, b)| a == b).count();
-        let new = &after[front..after.len() - back];
+        let same_prefix = before.iter().zip(after).take_while(|(a, b)| a == b).count();
+        let max_suffix = before.len().min(after.len()) - same_prefix;
+        let from_end = before.iter().rev().zip(after.iter().rev()).take(max_suffix);
+        let same_suffix = from_end.take_while(|(a, b)| a == b).count();
+        let new = &after[same_prefix..after.len() - same_suffix];
         body.extend_from_slice(before);
         body.extend_from_slice(new);
         files.push(FileRecord {
@@ -97,97 +103,101 @@ pub(super) fn encode(
             base: change.base,
             after: change.after.map(ContentHash::of),
             before_bytes: before.len(),
-            same_front: front,
-            same_back: back,
+            same_prefix,
+            same_suffix,
             new_bytes: new.len(),
         });
     }
-    let entry = CommitRecord { revision, unix_millis, state, undoes, files };
-    encode_record(&entry, &body)
+    let record = CommitRecord { revision, unix_millis, state, undoes, files };
+    encode_record(&record, &body)
 }
 
-fn encode_record(entry: &CommitRecord, body: &[u8]) -> Vec<u8> {
-    let decode_head = serde_json::to_vec(entry).unwrap_or_default();
-    let mut bytes = format!("{:0DIGITS$}\n", decode_head.len()).into_bytes();
-    bytes.extend_from_slice(&decode_head);
+fn encode_record(record: &CommitRecord, body: &[u8]) -> Vec<u8> {
+    let head = serde_json::to_vec(record).unwrap_or_default();
+    let mut bytes = format!("{:0DIGITS$}\n", head.len()).into_bytes();
+    bytes.extend_from_slice(&head);
     bytes.extend_from_slice(body);
     bytes
 }
 
-/// The same commit in another state.
+/// The record with another state; `None` if it cannot be read.
 pub(super) fn with_state(bytes: &[u8], state: CommitState) -> Option<Vec<u8>> {
-    let (entry, body) = split(bytes)?;
-    Some(encode_record(&CommitRecord { state, ..entry }, body))
+    let (record, body) = split(bytes)?;
+    Some(encode_record(&CommitRecord { state, ..record }, body))
 }
 
-/// How many bytes the head of an entry takes, itself included.
+/// Where the body of a record begins: behind the length and the head.
+///
+/// `start` needs to hold the length only.
 pub(super) fn head_length(start: &[u8]) -> Option<usize> {
     let digits = std::str::from_utf8(start.get(..DIGITS)?).ok()?;
     digits.parse::<usize>().ok().map(|length| length + DIGITS + 1)
 }
 
-/// The head of an entry.
+/// Reads the head of a record from its first bytes.
 pub(super) fn decode_head(start: &[u8]) -> Option<CommitRecord> {
     serde_json::from_slice(start.get(DIGITS + 1..head_length(start)?)?).ok()
 }
 
+/// The head and the body of a record.
 fn split(bytes: &[u8]) -> Option<(CommitRecord, &[u8])> {
     Some((decode_head(bytes)?, bytes.get(head_length(bytes)?..)?))
 }
 
-/// The entry, with the bytes of each file.
+/// The head of a record, and the versions of each of its files.
 pub(super) fn decode(bytes: &[u8]) -> Option<(CommitRecord, Vec<FileVersions>)> {
-    let (entry, mut body) = split(bytes)?;
-    let mut all = Vec::new();
-    for file in &entry.files {
-        let (before, rest) = body.split_at_checked(file.before_bytes)?;
-        let (new, rest) = rest.split_at_checked(file.new_bytes)?;
-        body = rest;
-        let mut after = before.get(..file.same_front)?.to_vec();
+    let (record, mut body) = split(bytes)?;
+    let mut all_versions = Vec::new();
+    for file in &record.files {
+        let (before, behind_before) = body.split_at_checked(file.before_bytes)?;
+        let (new, behind_new) = behind_before.split_at_checked(file.new_bytes)?;
+        body = behind_new;
+        let mut after = before.get(..file.same_prefix)?.to_vec();
         after.extend_from_slice(new);
-        after.extend_from_slice(before.get(before.len().checked_sub(file.same_back)?..)?);
-        let is = |hash: Option<ContentHash>, bytes: &[u8]| {
+        after.extend_from_slice(before.get(before.len().checked_sub(file.same_suffix)?..)?);
+        let has_hash = |bytes: &[u8], hash: Option<ContentHash>| {
             hash.is_none_or(|hash| ContentHash::of(bytes) == hash)
         };
-        // A record that another program changed does not count.
-        if !is(file.before, before) || !is(file.after, &after) {
+        // A damaged record, or one that another program changed, does not count.
+        if !has_hash(before, file.before) || !has_hash(&after, file.after) {
             return None;
         }
-        all.push(FileVersions {
+        all_versions.push(FileVersions {
             before: file.before.map(|_| before.to_vec()),
             after: file.after.map(|_| after),
         });
     }
-    Some((entry, all))
+    Some((record, all_versions))
 }
 
-/// The key of the record of a commit. It ends in a hash of the path where there is one file.
+/// The key of the record of a commit. It ends in a hash of the path if the commit has one file.
 pub(super) fn record_key<'a>(revision: u64, paths: impl IntoIterator<Item = &'a str>) -> String {
     let mut paths = paths.into_iter();
-    let of = match (paths.next(), paths.next()) {
+    let file_hash = match (paths.next(), paths.next()) {
         (Some(path), None) => short_hash(path),
         _ => SEVERAL_FILES.to_owned(),
     };
-    format!("{RESERVED_FOLDER}/history/{:016}-{of}", MAX_REVISION.saturating_sub(revision))
+    format!("{RESERVED_FOLDER}/history/{:016}-{file_hash}", MAX_REVISION.saturating_sub(revision))
 }
 
-/// In place of a file, in the keys of commits of several.
+/// Stands for the hash of the path in the keys of commits of several files.
 const SEVERAL_FILES: &str = "many";
 
 fn short_hash(path: &str) -> String {
     ContentHash::of(path.as_bytes()).to_string()[..16].to_owned()
 }
 
-/// The revision of a key.
+/// The revision in the key of a record.
 pub(super) fn revision_of(record_key: &str) -> Option<u64> {
     let name = record_key.rsplit('/').next()?;
     let backwards: u64 = name.split('-').next()?.parse().ok()?;
     MAX_REVISION.checked_sub(backwards)
 }
 
-/// Whether the record of this key may concern this file.
+/// Whether the record with this key may have a change of this file.
 pub(super) fn may_concern(record_key: &str, path: &str) -> bool {
-    record_key.rsplit('-').next().is_some_and(|of| of == SEVERAL_FILES || of == short_hash(path))
+    let file_hash = record_key.rsplit('-').next();
+    file_hash.is_some_and(|hash| hash == SEVERAL_FILES || hash == short_hash(path))
 }
 
 /// The key of the mark of a running commit of several files.
@@ -214,8 +224,8 @@ mod tests {
             change(&c, Some(b"one\ntwo\n"), None),
         ];
         let bytes = encode(7, 1, CommitState::Open, None, &changes);
-        let (entry, all) = decode(&bytes).expect("reads back");
-        assert_eq!(entry.revision, 7);
+        let (record, all) = decode(&bytes).expect("reads back");
+        assert_eq!(record.revision, 7);
         let pairs: Vec<_> = all.iter().map(|b| (b.before.as_deref(), b.after.as_deref())).collect();
         assert_eq!(pairs, changes.iter().map(|d| (d.before, d.after)).collect::<Vec<_>>());
         let done = with_state(&bytes, CommitState::Done).expect("again");

@@ -1,10 +1,10 @@
-//! A store over objects: S3 and what speaks its language, Google Cloud Storage, Azure Blob
-//! Storage, a folder, the memory.
+//! A store over objects: in S3 and compatible servers, Google Cloud Storage, Azure Blob Storage, a
+//! folder, or memory.
 //!
 //! No locks are used. Every write of a file names the version that the edit was matched on, and
-//! the server accepts it only while that version is current; otherwise the file is read again, and
-//! the edit is matched again and written or refused. A commit is recorded before the file is
-//! touched, so that it can be undone from any machine. Files and history are in one bucket: the
+//! the server accepts it only while that version is current. Otherwise the file is read again, and
+//! the edit is matched again and written or refused. A commit is recorded before its files are
+//! written, so that it can be undone from any machine. Files and history are in one bucket: the
 //! history is below `.restitch/`, which no edit can touch.
 
 mod batch;
@@ -36,28 +36,28 @@ use crate::port::{
 use crate::text::{ContentHash, quote_name};
 use objects::{ListedKey, Object, ObjectVersion, Objects, PAGE_SIZE, StorageError};
 
-/// The folder in the bucket that holds our own objects.
+/// The folder in the bucket for restitch's own objects.
 const RESERVED_FOLDER: &str = ".restitch";
 
-/// Versions of files that are remembered between a read and a commit.
+/// At most this many versions of files are remembered between a read and a commit.
 const MAX_SEEN: usize = 4096;
 
-/// How long other processes must not write to a file that is being removed.
+/// How long other processes must wait before they write to a file that is being removed.
 const REMOVAL_GRACE: Duration = Duration::from_secs(300);
 
-/// How a [`BucketStore`] works.
+/// The options of a [`BucketStore`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BucketOptions {
     /// Settings of the client, such as `aws_endpoint`, by the names that the crate
-    /// `object_store` gives them. They come before the environment.
+    /// `object_store` gives them. They override the environment.
     pub settings: BTreeMap<String, String>,
-    /// Protected paths that may be written all the same; a folder stands for everything in it.
+    /// Protected paths that edits may write nevertheless; a folder stands for everything in it.
     pub allow_protected: Vec<String>,
-    /// Larger files are refused.
+    /// Files with more bytes than this are refused.
     pub max_bytes: u64,
-    /// How long an edit is retried while others write to the same file.
+    /// How long an edit is retried while other programs write to the same file.
     pub retry_timeout: Duration,
-    /// The folder that remembers for a day that a server supports conditional writes.
+    /// The folder in which it is recorded, for a day, that a server supports conditional writes.
     pub state: Option<PathBuf>,
 }
 
@@ -92,11 +92,11 @@ struct Bucket {
     seen: Mutex<HashMap<String, (ContentHash, ObjectVersion)>>,
     changes: ChangeFeed,
     last_revision: AtomicU64,
-    /// When interrupted commits were last looked for.
+    /// When this process last looked for interrupted commits.
     last_recovery: Mutex<Option<Instant>>,
 }
 
-/// A file as it is now; a version without bytes is one that is being removed.
+/// The current state of a file. A version without bytes means that the file is being removed.
 #[derive(Debug, Clone, Default)]
 struct CurrentFile {
     bytes: Option<Vec<u8>>,
@@ -104,8 +104,8 @@ struct CurrentFile {
 }
 
 impl From<Option<Object>> for CurrentFile {
-    fn from(found: Option<Object>) -> Self {
-        found.map_or_else(Self::default, |object| Self {
+    fn from(object: Option<Object>) -> Self {
+        object.map_or_else(Self::default, |object| Self {
             bytes: (!object.version.removed).then_some(object.bytes),
             version: Some(object.version),
         })
@@ -114,7 +114,7 @@ impl From<Option<Object>> for CurrentFile {
 
 impl BucketStore {
     /// Opens `s3://bucket/prefix`, `gs://…`, `az://container/…`, `abfss://…`, `file:///folder`
-    /// or `memory://`. A server that takes no conditional writes is refused, by name.
+    /// or `memory://`. A server that does not support conditional writes is refused.
     pub async fn open(url: &str, options: BucketOptions) -> Result<Self, String> {
         let objects = Objects::open(url, &options.settings)?;
         probe::check_conditional_writes(&objects, url, &options).await?;
@@ -133,10 +133,11 @@ impl BucketStore {
 
 impl Bucket {
     fn seen(&self) -> MutexGuard<'_, HashMap<String, (ContentHash, ObjectVersion)>> {
-        // A panic elsewhere leaves the map whole.
+        // A panic in another thread cannot break the map: every change is one call.
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Remembers the version of a file, so that a commit need not read it again.
     fn note_version(&self, path: &WorkPath, hash: ContentHash, version: ObjectVersion) {
         let mut seen = self.seen();
         if seen.len() >= MAX_SEEN {
@@ -145,19 +146,19 @@ impl Bucket {
         seen.insert(path.as_str().to_owned(), (hash, version));
     }
 
-    /// The file as it is now.
+    /// Reads the current state of a file.
     async fn current_file(&self, path: &WorkPath) -> Result<CurrentFile, Refusal> {
-        let found = self.objects.get(path.as_str(), self.options.max_bytes).await;
-        let found = found.map_err(|error| self.not_read(path, &error))?;
-        Ok(found.into())
+        let object = self.objects.get(path.as_str(), self.options.max_bytes).await;
+        let object = object.map_err(|error| self.not_read(path, &error))?;
+        Ok(object.into())
     }
 
     fn not_read(&self, path: &WorkPath, error: &StorageError) -> Refusal {
         if let Some(size) = error.too_large {
-            let most = self.options.max_bytes;
+            let max_bytes = self.options.max_bytes;
             return Refusal::new(
                 EditCode::TooLarge,
-                format!("`{path}` has {size} bytes; files over {most} bytes are not edited"),
+                format!("`{path}` has {size} bytes; files over {max_bytes} bytes are not edited"),
             )
             .at(path.as_str())
             .hint("Edit it with a stream editor, or split the file.");
@@ -169,15 +170,15 @@ impl Bucket {
 
     async fn load(&self, path: &WorkPath) -> Result<Vec<u8>, Refusal> {
         self.admit_reserved(path)?;
-        let now = self.current_file(path).await?;
-        let (Some(bytes), Some(version)) = (now.bytes, now.version) else {
+        let current = self.current_file(path).await?;
+        let (Some(bytes), Some(version)) = (current.bytes, current.version) else {
             return Err(not_found(path));
         };
         self.note_version(path, ContentHash::of(&bytes), version);
         Ok(bytes)
     }
 
-    /// No call reads or writes our own objects.
+    /// Refuses a path in the folder of restitch's own objects.
     fn admit_reserved(&self, path: &WorkPath) -> Result<(), Refusal> {
         let first = path.as_str().split('/').next().unwrap_or_default();
         if !first.eq_ignore_ascii_case(RESERVED_FOLDER) {
@@ -188,9 +189,10 @@ impl Bucket {
             format!("`{path}` is protected: restitch keeps its history there"),
         )
         .at(path.as_str())
-        .hint("Choose another path. restitch log shows what was done, undo takes it back."))
+        .hint("Choose another path. Use `restitch log` and `restitch undo` for the history."))
     }
 
+    /// Refuses a path that is protected.
     fn admit(&self, path: &WorkPath) -> Result<(), Refusal> {
         self.admit_reserved(path)?;
         let text = path.as_str();
@@ -212,17 +214,21 @@ impl Bucket {
         }
     }
 
-    /// A number for a new commit: later than every one that this process knows, and than the
-    /// one it builds on. Between machines their clocks decide.
+    /// The number of a new commit: higher than the numbers of all commits of this process, and than
+    /// `base`, the revision that wrote the current file. Otherwise it follows the clock.
     fn next_revision(&self, base: Option<u64>) -> u64 {
         let mut random = [0_u8; 2];
         // Without randomness two processes may choose the same number; the server refuses the
         // second.
         let _ = getrandom::fill(&mut random);
         let by_clock = millis() * 1000 + u64::from(u16::from_le_bytes(random) % 1000);
-        let wanted = by_clock.max(base.unwrap_or(0) + 1);
-        let before = self.last_revision.fetch_max(wanted, Ordering::AcqRel);
-        if before < wanted { wanted } else { self.last_revision.fetch_add(1, Ordering::AcqRel) + 1 }
+        let revision = by_clock.max(base.unwrap_or(0) + 1);
+        let previous = self.last_revision.fetch_max(revision, Ordering::AcqRel);
+        if previous < revision {
+            revision
+        } else {
+            self.last_revision.fetch_add(1, Ordering::AcqRel) + 1
+        }
     }
 
     fn durability(&self) -> Durability {
@@ -232,6 +238,7 @@ impl Bucket {
         }
     }
 
+    /// Announces a commit in the change feed.
     fn announce(&self, revision: u64, edits: &[VerifiedEdit]) {
         for edit in edits {
             let sha256 = match edit.after() {
@@ -246,6 +253,7 @@ impl Bucket {
         }
     }
 
+    /// One page of the files below `folder`, without restitch's own objects.
     async fn list(&self, folder: &str, after: Option<&str>) -> Result<Listing, Refusal> {
         let page = self.objects.page(folder, after).await.map_err(|error| {
             Refusal::new(
@@ -254,15 +262,13 @@ impl Bucket {
             )
             .hint(error.hint)
         })?;
-        let next =
-            (page.len() >= PAGE_SIZE).then(|| page.last().map(|last| last.key.clone())).flatten();
+        let has_more = page.len() >= PAGE_SIZE;
+        let next = page.last().filter(|_| has_more).map(|last| last.key.clone());
         let listed = |ListedKey { key, bytes, .. }: ListedKey| {
-            let is_ours = key
-                .split('/')
-                .next()
-                .is_some_and(|part| part.eq_ignore_ascii_case(RESERVED_FOLDER));
+            let first_part = key.split('/').next().unwrap_or_default();
+            let is_reserved = first_part.eq_ignore_ascii_case(RESERVED_FOLDER);
             // A key that ends in a slash stands for a folder.
-            let is_file = !is_ours && !key.ends_with('/');
+            let is_file = !is_reserved && !key.ends_with('/');
             let path = WorkPath::parse(&key, &self.root).ok().filter(|path| path.as_str() == key);
             path.filter(|_| is_file).map(|path| ListedObject { path, bytes })
         };
@@ -313,10 +319,10 @@ impl FileStore for BucketStore {
     fn undo(
         &self,
         revision: Option<u64>,
-        context: UndoMode,
+        mode: UndoMode,
     ) -> BoxFuture<'_, Result<Undone, Refusal>> {
         let bucket = self.bucket.clone();
-        Box::pin(run_to_completion(async move { bucket.undo(revision, context).await }))
+        Box::pin(run_to_completion(async move { bucket.undo(revision, mode).await }))
     }
 
     fn log(&self) -> BoxFuture<'_, Result<Vec<Revision>, Refusal>> {
@@ -344,7 +350,7 @@ impl FileStore for BucketStore {
     }
 }
 
-/// Runs a commit to its end, even if its caller is gone.
+/// Runs a commit to its end, even if the caller stops waiting for it.
 async fn run_to_completion<T: Send + 'static>(
     work: impl Future<Output = Result<T, Refusal>> + Send + 'static,
 ) -> Result<T, Refusal> {

@@ -1,8 +1,8 @@
-//! Objects below one prefix: read, written on a condition, listed. The only module that names
+//! Reads, writes on a condition, and lists the objects below one prefix. The only module that uses
 //! the crate `object_store`.
 //!
-//! Every write that matters is conditional. If a response is lost, the object shows whose write it
-//! holds: each carries the revision that wrote it.
+//! Every write of a file is conditional. Each object carries the revision that wrote it, so that the
+//! object itself shows who wrote it if the server's response is lost.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -25,11 +25,11 @@ use object_store::{
 
 use crate::text::register_secret;
 
-/// Names of the marks that files carry. Azure takes letters and digits only.
+/// Names of the metadata that objects carry. Azure allows only letters and digits in them.
 const REVISION: &str = "restitchrevision";
 const REMOVED: &str = "restitchremoved";
 
-/// Keys of one page of a listing.
+/// The number of keys on one page of a listing.
 pub(super) const PAGE_SIZE: usize = 1000;
 
 /// A version of an object, as the server identifies it.
@@ -41,18 +41,18 @@ pub(super) struct ObjectVersion {
     pub(super) revision: Option<u64>,
     /// Marks an object that is about to be deleted; it counts as missing.
     pub(super) removed: bool,
-    /// When the server took it, in milliseconds since 1970.
+    /// When it was written, in milliseconds since 1970 by the clock of the server.
     pub(super) modified: u64,
 }
 
 impl ObjectVersion {
-    /// Whether the server says that both are the same.
+    /// Whether both are the same version, according to the server.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.update.e_tag == other.update.e_tag && self.update.version == other.update.version
     }
 }
 
-/// An object as it was read.
+/// The content of an object, with its version.
 #[derive(Debug, Clone)]
 pub(super) struct Object {
     pub(super) bytes: Vec<u8>,
@@ -63,20 +63,20 @@ pub(super) struct Object {
 #[derive(Debug)]
 pub(super) enum PutOutcome {
     Done(ObjectVersion),
-    /// Another version is there; nothing was written.
+    /// The object has another version than the expected one; nothing was written.
     Mismatch,
 }
 
-/// A request that the server did not carry out.
+/// An error of the server, or of the connection to it.
 #[derive(Debug, Clone)]
 pub(super) struct StorageError {
-    /// In words, for the report.
+    /// The error as text.
     pub(super) text: String,
-    /// Whether the request may have been carried out all the same.
+    /// Whether the server may have carried out the request nevertheless.
     pub(super) may_have_applied: bool,
     /// What the caller should do.
     pub(super) hint: &'static str,
-    /// The object is longer than what is read.
+    /// The size of an object that has more bytes than allowed.
     pub(super) too_large: Option<u64>,
 }
 
@@ -86,7 +86,7 @@ impl fmt::Display for StorageError {
     }
 }
 
-/// One line of a listing.
+/// One object in a listing.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct ListedKey {
     /// The key below the prefix.
@@ -100,37 +100,38 @@ pub(super) struct ListedKey {
 pub(super) struct Objects {
     store: Arc<dyn ObjectStore>,
     prefix: String,
-    /// The folder, where the objects are files of this machine.
+    /// The folder, if the objects are files of this machine.
     folder: Option<PathBuf>,
     /// Whether objects outlive the process.
     pub(super) is_persistent: bool,
 }
 
 impl Objects {
-    /// Opens what a URL names. `settings` are those of the user's configuration; they come
-    /// before the environment.
+    /// Opens the storage that a URL names. `settings` are those of the user's configuration; they
+    /// override the environment.
     pub(super) fn open(url: &str, settings: &BTreeMap<String, String>) -> Result<Self, String> {
         let (scheme, rest) = url.split_once("://").ok_or("it is not a URL")?;
         let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
         let prefix = prefix.trim_matches('/').to_owned();
         if prefix.split('/').any(|part| part == "." || part == "..") {
-            return Err("its prefix holds `.` or `..`".into());
+            return Err("its prefix contains `.` or `..`".into());
         }
         if !matches!(scheme, "file" | "memory") && bucket.is_empty() {
             return Err(format!("it names no bucket; write {scheme}://BUCKET/PREFIX"));
         }
-        // The clients take the process's own implementation of TLS.
+        // The clients use the TLS implementation that the process installs.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let address = format!("{scheme}://{bucket}");
         let describe_error = |error: Error| describe(&error);
-        let unknown = |key: &String| {
+        let unknown_setting = |key: &String| {
             format!("[object_store] {key} in the configuration is not a setting of {scheme}")
         };
         macro_rules! configured {
             ($builder:expr) => {{
                 let mut builder = $builder;
                 for (key, value) in settings {
-                    let name = key.to_ascii_lowercase().parse().map_err(|_| unknown(key))?;
+                    let name =
+                        key.to_ascii_lowercase().parse().map_err(|_| unknown_setting(key))?;
                     if ["key", "secret", "token"].iter().any(|word| key.contains(word)) {
                         register_secret(value);
                     }
@@ -177,12 +178,13 @@ impl Objects {
         })
     }
 
-    /// Whether objects carry the revision that wrote them. Files of this machine do not; there
-    /// no answer gets lost either.
+    /// Whether objects carry the revision that wrote them. Files of this machine do not, and need not:
+    /// no response of theirs gets lost.
     pub(super) fn supports_metadata(&self) -> bool {
         self.folder.is_none()
     }
 
+    /// The full path of an object. Refuses links in a folder.
     fn object_path(&self, key: &str) -> Result<Path, StorageError> {
         let full = match self.prefix.as_str() {
             "" => key.to_owned(),
@@ -199,7 +201,7 @@ impl Objects {
         })
     }
 
-    /// The object, or `None` where there is none. A longer one than `max_bytes` is not read.
+    /// Reads an object; `None` if it does not exist, an error if it has more than `max_bytes` bytes.
     pub(super) async fn get(
         &self,
         key: &str,
@@ -208,7 +210,7 @@ impl Objects {
         self.read(key, GetOptions::default(), max_bytes).await
     }
 
-    /// The first bytes of the object.
+    /// Reads the first bytes of an object.
     pub(super) async fn get_prefix(
         &self,
         key: &str,
@@ -225,59 +227,63 @@ impl Objects {
         options: GetOptions,
         max_bytes: u64,
     ) -> Result<Option<Object>, StorageError> {
-        let found = match self.store.get_opts(&self.object_path(key)?, options).await {
+        let response = match self.store.get_opts(&self.object_path(key)?, options).await {
             Err(Error::NotFound { .. }) => return Ok(None),
             other => other.map_err(|error| storage_error(&error))?,
         };
-        if found.meta.size > max_bytes {
+        if response.meta.size > max_bytes {
             return Err(StorageError {
-                text: format!("it has {} bytes", found.meta.size),
+                text: format!("it has {} bytes", response.meta.size),
                 may_have_applied: false,
                 hint: "",
-                too_large: Some(found.meta.size),
+                too_large: Some(response.meta.size),
             });
         }
         let version = version_of(
-            UpdateVersion { e_tag: found.meta.e_tag.clone(), version: found.meta.version.clone() },
-            found.attributes.clone(),
-            found.meta.last_modified.timestamp_millis(),
+            UpdateVersion {
+                e_tag: response.meta.e_tag.clone(),
+                version: response.meta.version.clone(),
+            },
+            response.attributes.clone(),
+            response.meta.last_modified.timestamp_millis(),
         );
-        let bytes = found.bytes().await.map_err(|error| storage_error(&error))?;
+        let bytes = response.bytes().await.map_err(|error| storage_error(&error))?;
         Ok(Some(Object { bytes: bytes.to_vec(), version }))
     }
 
-    /// Writes an object that must not be there yet (`None`), or be this version still.
+    /// Writes an object that must still have the version `expected`; if that is `None`, the object must
+    /// not exist yet.
     pub(super) async fn put_if(
         &self,
         key: &str,
         bytes: Vec<u8>,
-        at: Option<&ObjectVersion>,
+        expected: Option<&ObjectVersion>,
         revision: Option<u64>,
     ) -> Result<PutOutcome, StorageError> {
-        let attributes = self.attributes_for(at, revision, None);
-        let mode = match at {
+        let attributes = self.attributes_for(expected, revision, None);
+        let mode = match expected {
             None => PutMode::Create,
             Some(version) => PutMode::Update(version.update.clone()),
         };
         self.put(key, bytes, mode, attributes).await
     }
 
-    /// Writes an object, whatever is there.
+    /// Writes an object without a condition.
     pub(super) async fn overwrite(&self, key: &str, bytes: Vec<u8>) -> Result<(), StorageError> {
         self.put(key, bytes, PutMode::Overwrite, Attributes::new()).await.map(drop)
     }
 
-    /// What an object is to carry: what it carried before, and who writes it.
+    /// The metadata of a new version: that of the version before, and the revision that writes it.
     fn attributes_for(
         &self,
-        at: Option<&ObjectVersion>,
+        previous: Option<&ObjectVersion>,
         revision: Option<u64>,
         removed: Option<&'static str>,
     ) -> Attributes {
         if !self.supports_metadata() {
             return Attributes::new();
         }
-        let mut attributes = at.map(|version| version.attributes.clone()).unwrap_or_default();
+        let mut attributes = previous.map(|version| version.attributes.clone()).unwrap_or_default();
         attributes.remove(&Attribute::Metadata(REMOVED.into()));
         attributes.remove(&Attribute::Metadata(REVISION.into()));
         if let Some(revision) = revision {
@@ -289,6 +295,7 @@ impl Objects {
         attributes
     }
 
+    /// Writes an object. In a folder, a lock takes the place of the condition.
     async fn put(
         &self,
         key: &str,
@@ -298,12 +305,13 @@ impl Objects {
     ) -> Result<PutOutcome, StorageError> {
         let path = self.object_path(key)?;
         let (mode, lock) = match (&self.folder, mode) {
-            // This machine has locks in place of conditions.
-            (Some(folder), PutMode::Update(known)) => {
+            (Some(folder), PutMode::Update(expected)) => {
                 let lock = lock_folder(folder.clone()).await?;
                 match self.store.head(&path).await {
                     Err(Error::NotFound { .. }) => return Ok(PutOutcome::Mismatch),
-                    Ok(now) if now.e_tag != known.e_tag => return Ok(PutOutcome::Mismatch),
+                    Ok(current) if current.e_tag != expected.e_tag => {
+                        return Ok(PutOutcome::Mismatch);
+                    }
                     other => other.map_err(|error| storage_error(&error))?,
                 };
                 (PutMode::Overwrite, Some(lock))
@@ -311,10 +319,10 @@ impl Objects {
             (_, mode) => (mode, None),
         };
         let options = PutOptions { mode, attributes: attributes.clone(), ..PutOptions::default() };
-        let done = self.store.put_opts(&path, PutPayload::from(bytes), options).await;
+        let result = self.store.put_opts(&path, PutPayload::from(bytes), options).await;
         drop(lock);
-        match done {
-            Ok(done) => Ok(PutOutcome::Done(version_of(done.into(), attributes, 0))),
+        match result {
+            Ok(written) => Ok(PutOutcome::Done(version_of(written.into(), attributes, 0))),
             Err(Error::AlreadyExists { .. } | Error::Precondition { .. }) => {
                 Ok(PutOutcome::Mismatch)
             }
@@ -322,14 +330,15 @@ impl Objects {
         }
     }
 
-    /// Removes an object that is this version still.
+    /// Removes an object that must still have the version `expected`.
     ///
-    /// Where the server knows no conditional removal, the object is first written, on that
-    /// condition, as removed; no other process writes to a removed object for a while.
+    /// Servers have no conditional removal. So the object is overwritten, on this condition, by an
+    /// empty one with the mark "removed". The caller then deletes it, and other processes do not
+    /// write to an object with this mark for a while.
     pub(super) async fn remove_if(
         &self,
         key: &str,
-        at: &ObjectVersion,
+        expected: &ObjectVersion,
         revision: u64,
     ) -> Result<PutOutcome, StorageError> {
         let path = self.object_path(key)?;
@@ -337,20 +346,20 @@ impl Objects {
             let _lock = lock_folder(folder.clone()).await?;
             return match self.store.head(&path).await {
                 Err(Error::NotFound { .. }) => Ok(PutOutcome::Mismatch),
-                Ok(now) if now.e_tag != at.update.e_tag => Ok(PutOutcome::Mismatch),
+                Ok(current) if current.e_tag != expected.update.e_tag => Ok(PutOutcome::Mismatch),
                 other => {
                     other.map_err(|error| storage_error(&error))?;
                     self.store.delete(&path).await.map_err(|error| storage_error(&error))?;
-                    Ok(PutOutcome::Done(at.clone()))
+                    Ok(PutOutcome::Done(expected.clone()))
                 }
             };
         }
-        let attributes = self.attributes_for(Some(at), Some(revision), Some("1"));
-        let mode = PutMode::Update(at.update.clone());
+        let attributes = self.attributes_for(Some(expected), Some(revision), Some("1"));
+        let mode = PutMode::Update(expected.update.clone());
         self.put(key, Vec::new(), mode, attributes).await
     }
 
-    /// Removes an object, whatever it is.
+    /// Removes an object without a condition.
     pub(super) async fn remove(&self, key: &str) -> Result<(), StorageError> {
         match self.store.delete(&self.object_path(key)?).await {
             Ok(()) | Err(Error::NotFound { .. }) => Ok(()),
@@ -358,32 +367,32 @@ impl Objects {
         }
     }
 
-    /// One page of the keys that begin with `folder` and come after `after`, in order; at most
-    /// [`PAGE_SIZE`] of them. Fewer mean that there are no more.
+    /// At most [`PAGE_SIZE`] of the keys below `folder` that come after `after`, in order. Fewer mean
+    /// that this is the last page.
     pub(super) async fn page(
         &self,
         folder: &str,
         after: Option<&str>,
     ) -> Result<Vec<ListedKey>, StorageError> {
-        let full = [self.prefix.as_str(), folder].into_iter().filter(|part| !part.is_empty());
-        let full = full.collect::<Vec<_>>().join("/");
-        let below = if full.is_empty() { None } else { Some(Path::from(full)) };
+        let parts = [self.prefix.as_str(), folder].into_iter().filter(|part| !part.is_empty());
+        let full = parts.collect::<Vec<_>>().join("/");
+        let path = if full.is_empty() { None } else { Some(Path::from(full)) };
         let stream = match after {
-            None => self.store.list(below.as_ref()),
-            Some(after) => self.store.list_with_offset(below.as_ref(), &self.object_path(after)?),
+            None => self.store.list(path.as_ref()),
+            Some(after) => self.store.list_with_offset(path.as_ref(), &self.object_path(after)?),
         };
-        let skip = match self.prefix.as_str() {
+        let prefix_len = match self.prefix.as_str() {
             "" => 0,
             prefix => prefix.len() + 1,
         };
         let listed = stream.map_ok(|meta| ListedKey {
-            key: meta.location.as_ref().get(skip..).unwrap_or_default().to_owned(),
+            key: meta.location.as_ref().get(prefix_len..).unwrap_or_default().to_owned(),
             bytes: meta.size,
             modified: u64::try_from(meta.last_modified.timestamp_millis()).unwrap_or_default(),
         });
-        // Servers list in order; a folder and the memory do not.
-        let ordered = self.folder.is_none() && self.is_persistent;
-        let limit = if ordered { PAGE_SIZE } else { usize::MAX };
+        // Servers list in order; a folder and the memory store do not.
+        let is_ordered = self.folder.is_none() && self.is_persistent;
+        let limit = if is_ordered { PAGE_SIZE } else { usize::MAX };
         let mut page: Vec<ListedKey> =
             listed.take(limit).try_collect().await.map_err(|error| storage_error(&error))?;
         page.sort_unstable();
@@ -392,7 +401,7 @@ impl Objects {
     }
 }
 
-/// Few and short: the caller waits, and decides again by itself.
+/// Few and short retries, because the caller waits and has its own retries.
 fn retry_config() -> RetryConfig {
     RetryConfig {
         max_retries: 4,
@@ -405,16 +414,17 @@ fn retry_config() -> RetryConfig {
     }
 }
 
+/// The version of an object, with the metadata of restitch read from its attributes.
 fn version_of(update: UpdateVersion, attributes: Attributes, modified: i64) -> ObjectVersion {
-    let mark = |name: &'static str| attributes.get(&Attribute::Metadata(name.into()));
-    let revision = mark(REVISION).and_then(|value| value.parse().ok());
-    let removed = mark(REMOVED).is_some();
+    let metadata = |name: &'static str| attributes.get(&Attribute::Metadata(name.into()));
+    let revision = metadata(REVISION).and_then(|value| value.parse().ok());
+    let removed = metadata(REMOVED).is_some();
     let modified = u64::try_from(modified).unwrap_or_default();
     ObjectVersion { update, revision, removed, modified, attributes }
 }
 
 fn storage_error(error: &Error) -> StorageError {
-    const AGAIN: &str =
+    const SEND_AGAIN: &str =
         "The storage failed, not the call. Send the same call again, or tell the user.";
     let (may_have_applied, hint) = match error {
         Error::PermissionDenied { .. } => {
@@ -425,14 +435,14 @@ fn storage_error(error: &Error) -> StorageError {
             "Ask the user to check the credentials in the environment (AWS_ACCESS_KEY_ID and others).",
         ),
         Error::NotImplemented { .. } | Error::NotSupported { .. } | Error::InvalidPath { .. } => {
-            (false, AGAIN)
+            (false, SEND_AGAIN)
         }
-        _ => (true, AGAIN),
+        _ => (true, SEND_AGAIN),
     };
     StorageError { text: describe(error), may_have_applied, hint, too_large: None }
 }
 
-/// An error in a line. What servers send with it can be pages.
+/// An error as one line, shortened, because some servers send whole pages with it.
 fn describe(error: &Error) -> String {
     let text = error.to_string();
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -442,39 +452,39 @@ fn describe(error: &Error) -> String {
     }
 }
 
-/// The lock of a folder, held until it is dropped.
+/// Locks a folder until the returned file is dropped.
 async fn lock_folder(folder: PathBuf) -> Result<fs::File, StorageError> {
-    let taken = tokio::task::spawn_blocking(move || {
-        let own = folder.join(super::RESERVED_FOLDER);
-        fs::create_dir_all(&own)?;
+    let locked = tokio::task::spawn_blocking(move || {
+        let reserved = folder.join(super::RESERVED_FOLDER);
+        fs::create_dir_all(&reserved)?;
         let mut options = fs::OpenOptions::new();
-        let file = options.write(true).create(true).truncate(false).open(own.join("lock"))?;
+        let file = options.write(true).create(true).truncate(false).open(reserved.join("lock"))?;
         file.lock()?;
         Ok(file)
     });
-    let failed = |why: String| StorageError {
-        text: format!("the folder cannot be locked: {why}"),
+    let failed = |reason: String| StorageError {
+        text: format!("the folder cannot be locked: {reason}"),
         may_have_applied: false,
         hint: "Check the folder's permissions.",
         too_large: None,
     };
-    match taken.await {
-        Ok(done) => done.map_err(|error: std::io::Error| failed(error.to_string())),
+    match locked.await {
+        Ok(result) => result.map_err(|error: std::io::Error| failed(error.to_string())),
         Err(error) => Err(failed(error.to_string())),
     }
 }
 
-/// A link in a folder could lead out of it.
+/// Refuses a path with a symbolic link in it, because a link could lead out of the folder.
 fn refuse_links(folder: &FsPath, key: &str) -> Result<(), StorageError> {
-    let mut at = folder.to_path_buf();
+    let mut path = folder.to_path_buf();
     for part in key.split('/') {
-        at.push(part);
-        match at.symlink_metadata() {
+        path.push(part);
+        match path.symlink_metadata() {
             Ok(meta) if meta.is_symlink() => {
                 return Err(StorageError {
-                    text: format!("{} is a symbolic link", at.display()),
+                    text: format!("{} is a symbolic link", path.display()),
                     may_have_applied: false,
-                    hint: "Open the folder itself as the root (without file://), where links are followed safely.",
+                    hint: "Open the folder as the root without file://, where links are followed safely.",
                     too_large: None,
                 });
             }

@@ -1,5 +1,4 @@
-//! Checks that a server honours conditional writes, on which everything depends, by trying it
-//! instead of losing an edit.
+//! Tries out whether a server honours conditional writes, because without them edits would be lost.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,13 +11,13 @@ use crate::text::ContentHash;
 
 const DAY: u64 = 24 * 3600 * 1000;
 
-/// Refuses a server that writes whatever the condition says.
+/// Refuses a server that writes although the condition does not hold.
 pub(super) async fn check_conditional_writes(
     objects: &Objects,
     url: &str,
     options: &BucketOptions,
 ) -> Result<(), String> {
-    // A folder has locks in their place.
+    // A folder needs no conditional writes, because it has locks.
     if !objects.supports_metadata() {
         return Ok(());
     }
@@ -30,12 +29,12 @@ pub(super) async fn check_conditional_writes(
     getrandom::fill(&mut random).map_err(|error| error.to_string())?;
     let key = format!("{RESERVED_FOLDER}/probe/{:016x}", u64::from_le_bytes(random));
     let defect = find_defect(objects, &key).await;
-    // Whatever came out, the object is of no more use.
+    // Whatever the result, the object is no longer needed.
     let removed = objects.remove(&key).await;
     match defect {
         Err(error) => Err(describe(&error)),
-        Ok(Some(what)) => Err(format!(
-            "the server of {url} {what}: two agents there would overwrite each other's edits, so restitch does not use it. Use a server with conditional writes (S3 since 2024, MinIO, R2, Google Cloud Storage, Azure Blob Storage)"
+        Ok(Some(defect)) => Err(format!(
+            "the server of {url} {defect}: two agents there would overwrite each other's edits, so restitch does not use it. Use a server with conditional writes (S3 since 2024, MinIO, R2, Google Cloud Storage, Azure Blob Storage)"
         )),
         Ok(None) => {
             removed.map_err(|error| describe(&error))?;
@@ -49,19 +48,19 @@ fn describe(error: &StorageError) -> String {
     format!("{error}. {}", error.hint)
 }
 
-/// What is wrong with the server, if anything.
+/// Writes one object repeatedly and returns what the server does wrong; `None` if nothing.
 async fn find_defect(objects: &Objects, key: &str) -> Result<Option<&'static str>, StorageError> {
     let PutOutcome::Done(first) = objects.put_if(key, b"1".to_vec(), None, Some(1)).await? else {
-        // No other process has this name, so an earlier answer was lost.
+        // No other process uses this key, so an earlier request was carried out without a response.
         return Err(StorageError {
-            text: "an object with a new name is there already".into(),
+            text: "an object with a new random name exists already".into(),
             may_have_applied: true,
             hint: "Try again.",
             too_large: None,
         });
     };
     if matches!(objects.put_if(key, b"2".to_vec(), None, Some(2)).await?, PutOutcome::Done(_)) {
-        return Ok(Some("ignores If-None-Match and overwrites objects that are there"));
+        return Ok(Some("ignores If-None-Match and overwrites existing objects"));
     }
     let PutOutcome::Done(second) =
         objects.put_if(key, b"3".to_vec(), Some(&first), Some(3)).await?
@@ -74,40 +73,44 @@ async fn find_defect(objects: &Objects, key: &str) -> Result<Option<&'static str
     ) {
         return Ok(Some("ignores If-Match and overwrites a version other than the one named"));
     }
-    let Some(now) = objects.get(key, 16).await? else {
+    let Some(current) = objects.get(key, 16).await? else {
         return Ok(Some("does not show an object right after it was written"));
     };
-    if now.bytes != b"3" || !now.version.is_same(&second) {
+    if current.bytes != b"3" || !current.version.is_same(&second) {
         return Ok(Some("shows another version right after one was written"));
     }
-    if now.version.revision != Some(3) {
+    if current.version.revision != Some(3) {
         return Ok(Some("does not keep the metadata of objects"));
     }
     Ok(None)
 }
 
-/// Which servers passed the check lately, kept in the state folder.
+/// A file in the state folder with the servers that have passed the check within a day.
 struct ProbeCache {
+    /// `None` without a state folder.
     file: Option<PathBuf>,
+    /// The name of the server in the file: a hash of the bucket and the endpoint.
     name: String,
 }
 
 impl ProbeCache {
     fn new(url: &str, options: &BucketOptions) -> Self {
-        let endpoint = |(name, value): (String, String)| {
+        let endpoint_line = |(name, value): (String, String)| {
             let name = name.to_ascii_lowercase();
             name.contains("endpoint").then_some(format!("{name}={value}\n"))
         };
         let bucket = url.split('/').take(3).collect::<Vec<_>>().join("/");
-        let mut text: Vec<String> = std::env::vars().filter_map(endpoint).collect();
-        text.extend(options.settings.clone().into_iter().filter_map(endpoint));
-        text.sort();
-        let name = ContentHash::of(format!("{bucket}\n{}", text.concat()).as_bytes()).to_string();
+        let mut endpoints: Vec<String> = std::env::vars().filter_map(endpoint_line).collect();
+        endpoints.extend(options.settings.clone().into_iter().filter_map(endpoint_line));
+        endpoints.sort();
+        let name =
+            ContentHash::of(format!("{bucket}\n{}", endpoints.concat()).as_bytes()).to_string();
         let is_memory = url.starts_with("memory:");
         let file = options.state.as_ref().filter(|_| !is_memory);
         Self { file: file.map(|folder| folder.join("object-stores.json")), name }
     }
 
+    /// The servers in the file, each with the time of its check.
     fn read(&self) -> BTreeMap<String, u64> {
         let text = self.file.as_ref().and_then(|file| fs::read_to_string(file).ok());
         text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
@@ -117,21 +120,21 @@ impl ProbeCache {
         self.read().get(&self.name).is_some_and(|time| millis().abs_diff(*time) < DAY)
     }
 
-    /// Losing this costs a few requests.
+    /// Adds this server to the file. An error is only logged: the check is then made again.
     fn record_success(&self) {
         let Some(file) = &self.file else { return };
-        let mut known = self.read();
-        known.retain(|_, time| millis().abs_diff(*time) < DAY);
-        known.insert(self.name.clone(), millis());
+        let mut servers = self.read();
+        servers.retain(|_, time| millis().abs_diff(*time) < DAY);
+        servers.insert(self.name.clone(), millis());
         let write = || -> std::io::Result<()> {
             let folder = file.parent().unwrap_or(file);
             let temp = tempfile::NamedTempFile::new_in(folder)?;
-            serde_json::to_writer(&temp, &known)?;
+            serde_json::to_writer(&temp, &servers)?;
             temp.persist(file)?;
             Ok(())
         };
         if let Err(error) = write() {
-            tracing::debug!(%error, "what is known of the server is not remembered");
+            tracing::debug!(%error, "cannot record that the server passed the check");
         }
     }
 }
@@ -149,7 +152,10 @@ mod tests {
         assert!(!cache.is_fresh());
         cache.record_success();
         assert!(cache.is_fresh());
-        assert!(ProbeCache::new("s3://bucket/two", &options).is_fresh(), "it is of the bucket");
+        assert!(
+            ProbeCache::new("s3://bucket/two", &options).is_fresh(),
+            "the check is for the whole bucket"
+        );
         assert!(!ProbeCache::new("s3://other/one", &options).is_fresh());
         let age = |by: u64| {
             let known = BTreeMap::from([(cache.name.clone(), millis() - by)]);

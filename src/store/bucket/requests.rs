@@ -1,4 +1,5 @@
-//! Requests that are sent twice, perhaps to different machines: their state is in the bucket.
+//! Recognizes requests that are sent twice, perhaps to different machines: their state is in the
+//! bucket.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,12 +11,13 @@ use crate::port::{Committed, RequestId, RequestStatus};
 use crate::store::versioned::into_committed;
 use crate::text::{ContentHash, Snapshot};
 
-/// A longer answer is not read.
+/// A stored answer of more bytes is not read.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// What is known of a request.
+/// What the bucket stores about a request.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct RequestRecord {
+    /// The digest of what the request asked for.
     #[serde(rename = "asks")]
     request_digest: Option<ContentHash>,
     /// The key of the record of its commit.
@@ -33,20 +35,20 @@ impl Bucket {
         &self,
         request: &RequestId,
     ) -> Result<Option<RequestRecord>, StorageError> {
-        let found = self.objects.get(&request_key(request), MAX_BYTES).await?;
-        Ok(found.and_then(|object| serde_json::from_slice(&object.bytes).ok()))
+        let object = self.objects.get(&request_key(request), MAX_BYTES).await?;
+        Ok(object.and_then(|object| serde_json::from_slice(&object.bytes).ok()))
     }
 
     async fn store_request(
         &self,
         request: &RequestId,
-        known: &RequestRecord,
+        stored: &RequestRecord,
     ) -> Result<(), StorageError> {
-        let bytes = serde_json::to_vec(known).unwrap_or_default();
+        let bytes = serde_json::to_vec(stored).unwrap_or_default();
         self.objects.overwrite(&request_key(request), bytes).await
     }
 
-    /// Notes what a request is about to do.
+    /// Stores the key of the record of the commit that a request is about to make.
     pub(super) async fn record_request(
         &self,
         request: &RequestId,
@@ -60,19 +62,20 @@ impl Bucket {
         .await
     }
 
-    /// The commit of a request that was delivered before.
+    /// The result of the commit that an earlier delivery of this request has made. `None` if it made
+    /// none; a refusal if the id belongs to another request.
     pub(super) async fn repeated_request(
         &self,
         request: &RequestId,
         batch: &[VerifiedEdit],
     ) -> Result<Option<Vec<Committed>>, Refusal> {
-        let known =
+        let stored =
             self.load_request(request).await.map_err(|error| lookup_failed(request, &error))?;
-        let Some(known) = known else { return Ok(None) };
-        let Some((record, files)) = self.applied_commit(&known).await else { return Ok(None) };
-        let is_same = match (known.request_digest, request.digest()) {
-            (Some(then), Some(now)) => then == now,
-            // The request was not noted; the files of the commit tell what it was.
+        let Some(stored) = stored else { return Ok(None) };
+        let Some((record, files)) = self.applied_commit(&stored).await else { return Ok(None) };
+        let is_same = match (stored.request_digest, request.digest()) {
+            (Some(stored), Some(digest)) => stored == digest,
+            // Without digests, the files of the commit are compared with the edits.
             _ => {
                 record.files.len() == batch.len()
                     && batch.iter().all(|edit| {
@@ -80,45 +83,46 @@ impl Bucket {
                     })
             }
         };
-        match is_same {
-            true => Ok(Some(self.recorded(&record, files))),
-            false => Err(request.reuse_refusal()),
+        if !is_same {
+            return Err(request.reuse_refusal());
         }
+        Ok(Some(self.recorded_result(&record, files)))
     }
 
-    /// The commit that was noted for a request, if it went through.
+    /// The commit of a request, if it was applied.
     async fn applied_commit(
         &self,
-        known: &RequestRecord,
+        stored: &RequestRecord,
     ) -> Option<(CommitRecord, Vec<FileVersions>)> {
-        let found = self.objects.get(known.record_key.as_ref()?, u64::MAX).await.ok()??;
-        let (record, files) = history::decode(&found.bytes)?;
-        let done = match record.state {
+        let object = self.objects.get(stored.record_key.as_ref()?, u64::MAX).await.ok()??;
+        let (record, files) = history::decode(&object.bytes)?;
+        let was_applied = match record.state {
             CommitState::Done => true,
             CommitState::Open | CommitState::TakenBack => false,
             CommitState::Single => {
-                let past = self.commits_since(&record).await.ok()?;
-                past.iter().any(|commit| commit.record == record && commit.was_applied)
+                let commits = self.commits_since(&record).await.ok()?;
+                commits.iter().any(|commit| commit.record == record && commit.was_applied)
             }
         };
-        done.then_some((record, files))
+        was_applied.then_some((record, files))
     }
 
-    fn recorded(&self, record: &CommitRecord, files: Vec<FileVersions>) -> Vec<Committed> {
-        let restored = record.files.iter().zip(files).filter_map(|(file, bytes)| {
+    /// The result of an earlier commit, as if it had just been made.
+    fn recorded_result(&self, record: &CommitRecord, files: Vec<FileVersions>) -> Vec<Committed> {
+        let restored = record.files.iter().zip(files).filter_map(|(file, versions)| {
             let path = WorkPath::parse(&file.path, &self.root).ok()?;
-            let after = match bytes.after {
+            let after = match versions.after {
                 Some(bytes) => After::Content(bytes.into()),
                 None => After::Removed,
             };
-            let before = bytes.before.map(Snapshot::decode_lossy);
+            let before = versions.before.map(Snapshot::decode_lossy);
             let explanation = Explanation::plain(Rung::Repeated);
             Some(VerifiedEdit::restore(path, before, after, explanation))
         });
         restored
             .map(|edit| Committed {
                 warnings: vec![format!(
-                    "this very change was already committed as revision {}; nothing was written again",
+                    "the same change was already committed as revision {}; nothing was written again",
                     record.revision
                 )],
                 ..into_committed(edit, record.revision, self.durability())
@@ -126,38 +130,40 @@ impl Bucket {
             .collect()
     }
 
+    /// What is known of a request.
     pub(super) async fn recall(&self, request: &RequestId) -> RequestStatus {
-        let known = match self.load_request(request).await {
-            Ok(Some(known)) => known,
+        let stored = match self.load_request(request).await {
+            Ok(Some(stored)) => stored,
             Ok(None) => return RequestStatus::Unknown,
             Err(error) => {
-                tracing::warn!(%error, "a request cannot be looked up");
+                tracing::warn!(%error, "cannot look up a request");
                 return RequestStatus::Unknown;
             }
         };
-        let is_same = known.request_digest.is_some() && known.request_digest == request.digest();
-        if let Some(answer) = known.answer {
+        let is_same = stored.request_digest.is_some() && stored.request_digest == request.digest();
+        if let Some(answer) = stored.answer {
             return if is_same {
                 RequestStatus::Answered(answer)
             } else {
                 RequestStatus::OtherRequest
             };
         }
-        match self.applied_commit(&known).await {
+        match self.applied_commit(&stored).await {
             None => RequestStatus::Unknown,
             Some((record, files)) if is_same => {
-                RequestStatus::Committed(self.recorded(&record, files))
+                RequestStatus::Committed(self.recorded_result(&record, files))
             }
             Some(_) => RequestStatus::OtherRequest,
         }
     }
 
+    /// Stores the answer to a request. An error is only logged.
     pub(super) async fn remember(&self, request: &RequestId, answer: String) {
-        let known = self.load_request(request).await.ok().flatten().unwrap_or_default();
-        let known =
-            RequestRecord { request_digest: request.digest(), answer: Some(answer), ..known };
-        if let Err(error) = self.store_request(request, &known).await {
-            tracing::warn!(%error, "the answer to a request is not kept");
+        let stored = self.load_request(request).await.ok().flatten().unwrap_or_default();
+        let stored =
+            RequestRecord { request_digest: request.digest(), answer: Some(answer), ..stored };
+        if let Err(error) = self.store_request(request, &stored).await {
+            tracing::warn!(%error, "cannot store the answer to a request");
         }
     }
 }

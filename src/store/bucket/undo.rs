@@ -1,4 +1,4 @@
-//! The log, undo, and older versions of a file, from the records in the bucket.
+//! Undo, the log, and older versions of a file, all from the records in the bucket.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,13 +16,13 @@ use crate::store::revert::{self, LaterVersion, MAX_VERSIONS, VersionSource, reve
 use crate::store::versioned::into_committed;
 use crate::text::{ContentHash, Snapshot};
 
-/// How many commits the log shows, and the search for the last edit looks through.
+/// How many commits the log shows. An undo without a revision looks only at these.
 const MAX_LOGGED: usize = 200;
 
-/// Pages of keys that are searched for a named revision.
+/// At most this many pages of keys are searched for a revision.
 const MAX_PAGES: usize = 50;
 
-/// Requests at the same time.
+/// At most this many requests are sent at the same time.
 const CONCURRENT_REQUESTS: usize = 16;
 
 /// A recorded commit, and whether it was applied.
@@ -34,29 +34,29 @@ pub(super) struct LoggedCommit {
 }
 
 impl Bucket {
-    /// Keys of the records, newest first: the newest page, or all since a revision.
+    /// The keys of the records, newest first: those from the revision `since` on, or else the newest
+    /// page.
     async fn list_keys(&self, since: Option<u64>) -> Result<Vec<String>, StorageError> {
         let folder = format!("{RESERVED_FOLDER}/history");
         let mut keys: Vec<String> = Vec::new();
         for _ in 0..MAX_PAGES {
             let page = self.objects.page(&folder, keys.last().map(String::as_str)).await?;
-            let is_last = page.len() < PAGE_SIZE;
-            let is_since = |key: &str| {
+            let page_len = page.len();
+            let is_wanted = |key: &String| {
                 let revision = history::revision_of(key);
-                revision.is_some_and(|of| since.is_none_or(|since| of >= since))
+                revision.is_some_and(|revision| since.is_none_or(|since| revision >= since))
             };
-            let all = page.len();
-            let wanted = page.into_iter().map(|listed| listed.key).filter(|key| is_since(key));
-            let before = keys.len();
-            keys.extend(wanted);
-            if is_last || since.is_none() || keys.len() - before < all {
+            let previous_len = keys.len();
+            keys.extend(page.into_iter().map(|listed| listed.key).filter(is_wanted));
+            let has_older = keys.len() - previous_len < page_len;
+            if page_len < PAGE_SIZE || since.is_none() || has_older {
                 break;
             }
         }
         Ok(keys)
     }
 
-    /// The heads of these records, in order, without those that are gone by now or cannot be read.
+    /// The heads of these records, in order. Leaves out records that no longer exist or cannot be read.
     async fn read_heads(
         &self,
         keys: Vec<String>,
@@ -66,12 +66,13 @@ impl Bucket {
                 return Ok(None);
             };
             let length = history::head_length(&start.bytes).unwrap_or(0);
-            let bytes = match length > start.bytes.len() {
-                false => start.bytes,
-                true => match self.objects.get_prefix(&key, length as u64).await? {
-                    Some(more) => more.bytes,
+            let bytes = if length <= start.bytes.len() {
+                start.bytes
+            } else {
+                match self.objects.get_prefix(&key, length as u64).await? {
+                    Some(head) => head.bytes,
                     None => return Ok(None),
-                },
+                }
             };
             Ok(history::decode_head(&bytes).map(|record| (key, record)))
         });
@@ -79,8 +80,8 @@ impl Bucket {
         Ok(heads.into_iter().flatten().collect())
     }
 
-    /// Tells of these commits, newest first, which were applied.
-    async fn judge(
+    /// Finds out which of these commits, newest first, were applied.
+    async fn check_applied(
         &self,
         heads: Vec<(String, CommitRecord)>,
     ) -> Result<Vec<LoggedCommit>, StorageError> {
@@ -96,27 +97,29 @@ impl Bucket {
             .collect();
         let current_files = stream::iter(paths).map(|path| async move {
             let object = self.objects.get(&path, self.options.max_bytes).await;
-            let now = match object {
-                Ok(found) => found.into(),
+            let current = match object {
+                Ok(object) => object.into(),
                 // A file that is too large now was changed by another program.
                 Err(error) if error.too_large.is_some() => CurrentFile::default(),
                 Err(error) => return Err(error),
             };
-            Ok((path, now))
+            Ok((path, current))
         });
         let current_files: HashMap<String, CurrentFile> =
             current_files.buffered(CONCURRENT_REQUESTS).try_collect().await?;
         let lineages: HashMap<&String, Lineage> = current_files
             .iter()
-            .map(|(path, now)| (path, Lineage::of(now, files.get(path).map_or(&[], Vec::as_slice))))
+            .map(|(path, current)| {
+                let commits = files.get(path).map_or(&[][..], Vec::as_slice);
+                (path, Lineage::of(current, commits))
+            })
             .collect();
         let was_applied = |record: &CommitRecord| match record.state {
             CommitState::Done => true,
             CommitState::Open | CommitState::TakenBack => false,
             CommitState::Single => record.files.iter().all(|file| {
-                lineages
-                    .get(&file.path)
-                    .is_none_or(|lineage| lineage.contains(record.revision, file))
+                let lineage = lineages.get(&file.path);
+                lineage.is_none_or(|lineage| lineage.contains(record.revision, file))
             }),
         };
         let logged = |(key, record): (String, CommitRecord)| LoggedCommit {
@@ -127,7 +130,7 @@ impl Bucket {
         Ok(heads.into_iter().map(logged).collect())
     }
 
-    /// A commit, and those of the same files since, newest first.
+    /// This commit and the later commits of its files, newest first.
     pub(super) async fn commits_since(
         &self,
         record: &CommitRecord,
@@ -135,19 +138,20 @@ impl Bucket {
         let mut keys = self.list_keys(Some(record.revision)).await?;
         keys.retain(|key| record.files.iter().any(|file| history::may_concern(key, &file.path)));
         let mut heads = self.read_heads(keys).await?;
-        heads.retain(|(_, other)| {
-            other.files.iter().any(|file| record.files.iter().any(|own| own.path == file.path))
-        });
-        self.judge(heads).await
+        let is_changed = |path: &str| record.files.iter().any(|file| file.path == path);
+        heads.retain(|(_, other)| other.files.iter().any(|file| is_changed(&file.path)));
+        self.check_applied(heads).await
     }
 
+    /// The last commits, newest first.
     async fn recent_commits(&self) -> Result<Vec<LoggedCommit>, StorageError> {
         let mut keys = self.list_keys(None).await?;
         keys.truncate(MAX_LOGGED);
         let heads = self.read_heads(keys).await?;
-        self.judge(heads).await
+        self.check_applied(heads).await
     }
 
+    /// The last commits, newest first, as the log shows them.
     pub(super) async fn log(&self) -> Result<Vec<Revision>, Refusal> {
         self.recover_if_due().await;
         let newest = self.recent_commits().await.map_err(|error| not_read(&error))?;
@@ -171,6 +175,7 @@ impl Bucket {
         Ok(newest.into_iter().map(revision).collect())
     }
 
+    /// Undoes a commit: `revision`, or else the newest commit that is neither undone nor an undo.
     pub(super) async fn undo(
         &self,
         revision: Option<u64>,
@@ -180,12 +185,12 @@ impl Bucket {
         let mut attempts = 0;
         loop {
             let (logged, since) = self.find_commit(revision).await?;
-            let found = self.objects.get(&logged.key, u64::MAX).await;
-            let found = found.map_err(|error| not_read(&error))?;
-            let Some((_, files)) = found.and_then(|object| history::decode(&object.bytes)) else {
+            let object = self.objects.get(&logged.key, u64::MAX).await;
+            let object = object.map_err(|error| not_read(&error))?;
+            let Some((_, files)) = object.and_then(|object| history::decode(&object.bytes)) else {
                 return Err(not_read(&StorageError {
                     text: format!(
-                        "the entry of revision {} is damaged or gone",
+                        "the record of revision {} is damaged or missing",
                         logged.record.revision
                     ),
                     may_have_applied: false,
@@ -195,8 +200,8 @@ impl Bucket {
             };
             let record = logged.record;
             let mut batch = Vec::new();
-            for (file, bytes) in record.files.iter().zip(files) {
-                batch.push(self.undo_file(&record, file, bytes, &since).await?);
+            for (file, versions) in record.files.iter().zip(files) {
+                batch.push(self.undo_file(&record, file, versions, &since).await?);
             }
             if mode == UndoMode::DryRun {
                 let committed = batch
@@ -208,7 +213,7 @@ impl Bucket {
             attempts += 1;
             let undoes = Some(record.revision);
             match self.commit_edits(batch, CommitContext { request: None, undoes }).await {
-                // The file changed between our look and the write: look again.
+                // A file changed between the reading and the write, so read it again.
                 Err(refusal) if refusal.code == EditCode::Conflict && attempts < 4 => {}
                 Err(refusal) => return Err(refusal),
                 Ok(committed) => return Ok(Undone { revision: record.revision, committed }),
@@ -216,7 +221,7 @@ impl Bucket {
         }
     }
 
-    /// The commit to undo, and those of its files since, newest first.
+    /// The commit to undo, and with it the later commits of its files, newest first.
     async fn find_commit(
         &self,
         wanted: Option<u64>,
@@ -225,26 +230,26 @@ impl Bucket {
         let Some(wanted) = wanted else {
             let newest = self.recent_commits().await.map_err(failed)?;
             let undone_by = undone_by(&newest);
-            let in_effect = |one: &&LoggedCommit| {
-                one.was_applied
-                    && one.record.undoes.is_none()
-                    && !undone_by.contains_key(&one.record.revision)
+            let can_be_undone = |commit: &&LoggedCommit| {
+                commit.was_applied
+                    && commit.record.undoes.is_none()
+                    && !undone_by.contains_key(&commit.record.revision)
             };
-            let Some(found) = newest.iter().find(in_effect).cloned() else {
+            let Some(last) = newest.iter().find(can_be_undone).cloned() else {
                 return Err(Refusal::new(
                     EditCode::NoChange,
                     format!("there is nothing to undo among the last {MAX_LOGGED} commits"),
                 )
                 .hint(
-                    "restitch log lists what was done; to take back an undo, give its revision.",
+                    "`restitch log` lists the revisions; to take back an undo, give its revision.",
                 ));
             };
-            let since = self.commits_since(&found.record).await.map_err(failed)?;
-            return Ok((found, since));
+            let since = self.commits_since(&last.record).await.map_err(failed)?;
+            return Ok((last, since));
         };
         let keys = self.list_keys(Some(wanted)).await.map_err(failed)?;
         let key = keys.into_iter().find(|key| history::revision_of(key) == Some(wanted));
-        let found = match key {
+        let head = match key {
             Some(key) => self.read_heads(vec![key]).await.map_err(failed)?.pop(),
             None => None,
         };
@@ -253,21 +258,23 @@ impl Bucket {
                 EditCode::InvalidArguments,
                 format!("there is no revision {wanted} in the history of this root"),
             )
-            .hint("restitch log lists the revisions that can be undone; old ones may have been removed from the bucket.")
+            .hint("`restitch log` lists the revisions that can be undone; old ones may have been removed from the bucket.")
         };
-        let (_, record) = found.ok_or_else(missing)?;
+        let (_, record) = head.ok_or_else(missing)?;
         let since = self.commits_since(&record).await.map_err(failed)?;
-        if let Some(by) = undone_by(&since).get(&wanted) {
+        if let Some(undo) = undone_by(&since).get(&wanted) {
             return Err(Refusal::new(
                 EditCode::NoChange,
-                format!("revision {wanted} was already undone by revision {by}"),
+                format!("revision {wanted} was already undone by revision {undo}"),
             )
-            .hint(format!("To bring it back, undo revision {by}.")));
+            .hint(format!("To bring it back, undo revision {undo}.")));
         }
-        let own = since.iter().find(|one| one.record.revision == wanted).cloned();
-        Ok((own.ok_or_else(missing)?, since))
+        let commit = since.iter().find(|commit| commit.record.revision == wanted).cloned();
+        Ok((commit.ok_or_else(missing)?, since))
     }
 
+    /// The edit that undoes one file of a commit. If the file has changed since, only the lines of the
+    /// commit are reverted.
     async fn undo_file(
         &self,
         record: &CommitRecord,
@@ -277,19 +284,20 @@ impl Bucket {
     ) -> Result<VerifiedEdit, Refusal> {
         let path = WorkPath::parse(&file.path, &self.root)?;
         self.admit(&path)?;
-        let now = self.current_file(&path).await?;
-        if let (Some(bytes), Some(version)) = (&now.bytes, &now.version) {
+        let current = self.current_file(&path).await?;
+        if let (Some(bytes), Some(version)) = (&current.bytes, &current.version) {
             self.note_version(&path, ContentHash::of(bytes), version.clone());
         }
         let later: Vec<&LoggedCommit> = since
             .iter()
             .rev()
-            .filter(|one| one.was_applied && one.record.revision > record.revision)
-            .filter(|one| one.record.files.iter().any(|other| other.path == file.path))
+            .filter(|commit| commit.was_applied && commit.record.revision > record.revision)
+            .filter(|commit| commit.record.files.iter().any(|other| other.path == file.path))
             .collect();
-        let first_later = later
-            .first()
-            .map_or(VersionSource::External, |one| VersionSource::Revision(one.record.revision));
+        let first_later = match later.first() {
+            Some(commit) => VersionSource::Revision(commit.record.revision),
+            None => VersionSource::External,
+        };
         let restored = |before: Option<Vec<u8>>, after: Option<Vec<u8>>| {
             let after = match after {
                 Some(bytes) => After::Content(bytes.into()),
@@ -298,57 +306,60 @@ impl Bucket {
             let before = before.map(Snapshot::decode_lossy);
             VerifiedEdit::restore(path.clone(), before, after, Explanation::plain(Rung::Undo))
         };
-        if now.bytes == recorded.after {
-            return Ok(restored(now.bytes, recorded.before));
+        if current.bytes == recorded.after {
+            return Ok(restored(current.bytes, recorded.before));
         }
-        let (Some(before), Some(after), Some(bytes)) = (recorded.before, recorded.after, now.bytes)
+        let (Some(before), Some(after), Some(bytes)) =
+            (recorded.before, recorded.after, current.bytes)
         else {
             return Err(first_later.conflict(record.revision, &path));
         };
         let versions = self.versions_since(&file.path, &after, &later, &bytes).await;
         let versions = versions.ok_or_else(|| first_later.conflict(record.revision, &path))?;
-        let taken = revert_change(&before, &after, &versions)
-            .map_err(|maker| maker.conflict(record.revision, &path))?;
-        Ok(restored(Some(bytes), Some(taken)))
+        let reverted = revert_change(&before, &after, &versions)
+            .map_err(|source| source.conflict(record.revision, &path))?;
+        Ok(restored(Some(bytes), Some(reverted)))
     }
 
-    /// Every version after `from`, oldest first; `None` where one is not recorded.
+    /// Every version after `from`, oldest first, with what wrote it; `None` if one is not recorded.
     async fn versions_since(
         &self,
         path: &str,
         from: &[u8],
         later: &[&LoggedCommit],
-        now: &[u8],
+        current: &[u8],
     ) -> Option<Vec<LaterVersion<VersionSource>>> {
-        let mut at = from.to_vec();
+        let mut latest = from.to_vec();
         let mut versions = Vec::new();
-        for one in later {
-            let FileVersions { before, after } = self.file_versions(&one.key, path).await?;
+        for commit in later {
+            let FileVersions { before, after } = self.file_versions(&commit.key, path).await?;
             let (before, after) = (before?, after?);
-            if before != at {
+            if before != latest {
                 versions.push(LaterVersion { bytes: before, source: VersionSource::External });
             }
-            at.clone_from(&after);
+            latest.clone_from(&after);
             versions.push(LaterVersion {
                 bytes: after,
-                source: VersionSource::Revision(one.record.revision),
+                source: VersionSource::Revision(commit.record.revision),
             });
         }
-        if at != now {
-            versions.push(LaterVersion { bytes: now.to_vec(), source: VersionSource::External });
+        if latest != current {
+            versions
+                .push(LaterVersion { bytes: current.to_vec(), source: VersionSource::External });
         }
         Some(versions)
     }
 
     /// The versions of one file that a record holds.
     async fn file_versions(&self, key: &str, path: &str) -> Option<FileVersions> {
-        let found = self.objects.get(key, u64::MAX).await.ok()??;
-        let (record, files) = history::decode(&found.bytes)?;
+        let object = self.objects.get(key, u64::MAX).await.ok()??;
+        let (record, files) = history::decode(&object.bytes)?;
         let mut pairs = record.files.into_iter().zip(files);
-        pairs.find(|(file, _)| file.path == path).map(|(_, bytes)| bytes)
+        pairs.find(|(file, _)| file.path == path).map(|(_, versions)| versions)
     }
 
-    /// Recorded versions of a file, oldest first: from the one named on, or the last few.
+    /// Recorded versions of a file, oldest first: the last few or, if `from` is given, the version whose
+    /// hash starts with it and those after it.
     pub(super) async fn recorded_versions(
         &self,
         path: &WorkPath,
@@ -361,54 +372,56 @@ impl Bucket {
         let mut keys = self.list_keys(None).await.unwrap_or_default();
         keys.retain(|key| history::may_concern(key, path.as_str()));
         keys.truncate(MAX_VERSIONS);
-        let found = stream::iter(keys)
+        let recorded = stream::iter(keys)
             .map(|key| async move { self.file_versions(&key, path.as_str()).await })
             .buffered(CONCURRENT_REQUESTS);
-        let mut found: Vec<FileVersions> = found.filter_map(std::future::ready).collect().await;
-        found.reverse();
+        let mut recorded: Vec<FileVersions> =
+            recorded.filter_map(std::future::ready).collect().await;
+        recorded.reverse();
         let mut versions: Vec<Vec<u8>> = Vec::new();
-        for bytes in found {
-            for version in [bytes.before, bytes.after].into_iter().flatten() {
+        for FileVersions { before, after } in recorded {
+            for version in [before, after].into_iter().flatten() {
                 if versions.last() != Some(&version) {
                     versions.push(version);
                 }
             }
         }
         let Some(id) = from else { return versions };
-        let named = |bytes: &Vec<u8>| ContentHash::of(bytes).to_string().starts_with(&id);
-        match versions.iter().rposition(named) {
-            Some(at) => versions.split_off(at),
+        let is_from = |bytes: &Vec<u8>| ContentHash::of(bytes).to_string().starts_with(&id);
+        match versions.iter().rposition(is_from) {
+            Some(index) => versions.split_off(index),
             None => Vec::new(),
         }
     }
 }
 
-/// The revisions that led to the current version of a file, as far back as the records tell.
+/// The revisions that led to the current version of a file, as far back as the records reach.
 struct Lineage {
     revisions: HashSet<u64>,
-    /// The oldest of them.
+    /// The oldest of the revisions.
     oldest: Option<u64>,
+    /// The hash of the current version.
     hash: Option<ContentHash>,
 }
 
 impl Lineage {
-    /// `files` are the commits of the file, newest first.
-    fn of(now: &CurrentFile, files: &[(u64, FileRecord)]) -> Self {
+    /// `commits` are the revisions and records of the commits of the file, newest first.
+    fn of(current: &CurrentFile, commits: &[(u64, FileRecord)]) -> Self {
         let mut revisions = HashSet::new();
         let mut oldest = None;
-        let mut at = now.version.as_ref().and_then(|version| version.revision);
-        while let Some(revision) = at {
+        let mut next = current.version.as_ref().and_then(|version| version.revision);
+        while let Some(revision) = next {
             revisions.insert(revision);
             oldest = Some(revision);
-            let commit = files.iter().find(|(of, _)| *of == revision);
-            at = commit.and_then(|(_, file)| file.base);
+            let commit = commits.iter().find(|(number, _)| *number == revision);
+            next = commit.and_then(|(_, file)| file.base);
         }
-        // The version that a later commit was based on did exist.
-        revisions.extend(files.iter().filter_map(|(_, file)| file.base));
-        Self { revisions, oldest, hash: now.bytes.as_deref().map(ContentHash::of) }
+        // A revision that a later commit was based on was applied too.
+        revisions.extend(commits.iter().filter_map(|(_, file)| file.base));
+        Self { revisions, oldest, hash: current.bytes.as_deref().map(ContentHash::of) }
     }
 
-    /// Whether a commit was written to the file. Counts as written if the history does not tell.
+    /// Whether a commit was written to the file; `true` if the records do not tell.
     fn contains(&self, revision: u64, file: &FileRecord) -> bool {
         if self.revisions.contains(&revision) {
             return true;
@@ -420,10 +433,11 @@ impl Lineage {
     }
 }
 
-/// Which revisions are undone, and by which.
+/// Maps each undone revision to the revision that undid it.
 fn undone_by(newest_first: &[LoggedCommit]) -> HashMap<u64, u64> {
-    let done = newest_first.iter().filter(|one| one.was_applied).map(|one| &one.record);
-    revert::undone_by(done.map(|record| (record.revision, record.undoes)))
+    let applied =
+        newest_first.iter().filter(|commit| commit.was_applied).map(|commit| &commit.record);
+    revert::undone_by(applied.map(|record| (record.revision, record.undoes)))
 }
 
 fn not_read(error: &StorageError) -> Refusal {
