@@ -1,5 +1,6 @@
-//! The call log: a line for each call that could change files, in the state folder, and
-//! `restitch log --stats`, which counts them. Names and codes only; of bounded size.
+//! The call log: one line in the state folder for each call that could change files, and
+//! `restitch log --stats`, which counts them. The log has names and codes only, no text of a call,
+//! and a bounded size.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -19,22 +20,22 @@ use crate::engine::{CallRecord, CallRecorder};
 use crate::store::state_folder;
 use crate::text::pluralize;
 
-/// At this size a file is renamed, and the one renamed before it is dropped.
+/// A file that has grown to this size becomes the previous file, and the older one is dropped.
 const MAX_BYTES: u64 = 1 << 20;
-/// A client may call itself anything.
+/// The most characters that are kept of a client's name.
 const MAX_NAME: usize = 60;
 
-/// One line.
+/// One line of the log.
 #[derive(Debug, Serialize, Deserialize)]
 struct LoggedCall {
     at: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     model: Option<String>,
     #[serde(flatten)]
-    note: CallRecord,
+    record: CallRecord,
 }
 
-/// The files of lines: the one that grows, and the one before it.
+/// The two files of the log: the one that grows, and the previous one.
 #[derive(Debug, Clone)]
 pub(crate) struct CallLog {
     current: PathBuf,
@@ -42,23 +43,26 @@ pub(crate) struct CallLog {
 }
 
 impl CallLog {
+    /// The log in this state folder.
     pub(crate) fn in_folder(state: &Path) -> Self {
         Self { current: state.join("calls.jsonl"), previous: state.join("calls.1.jsonl") }
     }
 
-    /// Logs each call with the model that could be asked. If that fails, the call does not.
+    /// Returns a recorder that logs each call with `model`, the model that the call could ask. A
+    /// failure to log does not affect the call.
     pub(crate) fn recorder(self, model: Option<String>) -> CallRecorder {
-        let named = std::env::var("RESTITCH_CLIENT").ok().filter(|name| !name.is_empty());
-        Arc::new(move |mut note: CallRecord| {
-            let client = named.clone().or(note.client.take());
-            note.client = client.map(|name| name.chars().take(MAX_NAME).collect());
+        let client_variable = std::env::var("RESTITCH_CLIENT").ok().filter(|name| !name.is_empty());
+        Arc::new(move |mut record: CallRecord| {
+            let client = client_variable.clone().or(record.client.take());
+            record.client = client.map(|name| name.chars().take(MAX_NAME).collect());
             let at = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
-            if let Err(error) = self.append(&LoggedCall { at, model: model.clone(), note }) {
-                tracing::debug!(%error, "the call could not be counted");
+            if let Err(error) = self.append(&LoggedCall { at, model: model.clone(), record }) {
+                tracing::debug!(%error, "the call could not be logged");
             }
         })
     }
 
+    /// Adds a line, and starts a new file if this one is full.
     fn append(&self, entry: &LoggedCall) -> io::Result<()> {
         let mut line = serde_json::to_vec(entry)?;
         line.push(b'\n');
@@ -67,7 +71,7 @@ impl CallLog {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let mut file = options.open(&self.current)?;
-        // One write to the end of the file: lines of several processes do not mix.
+        // A single write, so that the lines of several processes do not mix.
         file.write_all(&line)?;
         if file.metadata()?.len() > MAX_BYTES {
             self.rotate(&file)?;
@@ -95,7 +99,7 @@ impl CallLog {
     }
 }
 
-/// What is counted of one tool, client and model.
+/// The counts of the calls of one tool by one client with one model.
 #[derive(Debug, Default, Serialize)]
 struct CallGroup {
     tool: String,
@@ -115,30 +119,32 @@ struct CallGroup {
 }
 
 impl CallGroup {
-    fn add(&mut self, note: CallRecord) {
+    /// Counts one more call.
+    fn add(&mut self, record: CallRecord) {
         self.calls += 1;
-        match note.code {
+        match record.code {
             None => self.applied += 1,
             Some(code) => {
                 self.refused += 1;
                 *self.refusals.entry(code).or_default() += 1;
             }
         }
-        for rung in note.rungs {
+        for rung in record.rungs {
             *self.rungs.entry(rung).or_default() += 1;
         }
-        for rewrite in note.rewrites {
+        for rewrite in record.rewrites {
             *self.rewrites.entry(rewrite).or_default() += 1;
         }
-        for (ask, outcome) in note.asks {
+        for (ask, outcome) in record.asks {
             *self.asks.entry(ask).or_default().entry(outcome).or_default() += 1;
         }
-        self.requests += note.requests;
-        self.cached += note.cached;
-        self.tokens += note.tokens;
-        self.millis += note.millis;
+        self.requests += record.requests;
+        self.cached += record.cached;
+        self.tokens += record.tokens;
+        self.millis += record.millis;
     }
 
+    /// The counts for a person, in a few lines.
     fn text(&self) -> String {
         let mut out = format!(
             "{} by {}: {}, {} applied, {} refused\n",
@@ -172,7 +178,7 @@ impl CallGroup {
     }
 }
 
-/// Most frequent first.
+/// The names with their counts, the most frequent first.
 fn format_counts(counts: &BTreeMap<String, u64>) -> String {
     let mut counts: Vec<_> = counts.iter().collect();
     counts.sort_by_key(|(name, count)| (std::cmp::Reverse(**count), *name));
@@ -180,28 +186,29 @@ fn format_counts(counts: &BTreeMap<String, u64>) -> String {
     parts.join(", ")
 }
 
+/// The calls by tool, client and model, the largest group first.
 fn groups(entries: Vec<LoggedCall>) -> Vec<CallGroup> {
     let mut groups: BTreeMap<_, CallGroup> = BTreeMap::new();
-    for LoggedCall { model, note, .. } in entries {
-        let client = note.client.clone().unwrap_or_else(|| "the command line".to_owned());
-        let key = (note.tool.clone(), client.clone(), model.clone());
+    for LoggedCall { model, record, .. } in entries {
+        let client = record.client.clone().unwrap_or_else(|| "the command line".to_owned());
+        let key = (record.tool.clone(), client.clone(), model.clone());
         let group = groups.entry(key).or_insert_with(|| CallGroup {
-            tool: note.tool.clone(),
+            tool: record.tool.clone(),
             client,
             model,
             ..CallGroup::default()
         });
-        group.add(note);
+        group.add(record);
     }
     let mut groups: Vec<_> = groups.into_values().collect();
     groups.sort_by_key(|group| std::cmp::Reverse(group.calls));
     groups
 }
 
-/// `restitch log --stats`
+/// `restitch log --stats`: prints the counts.
 pub(crate) fn print(common: &Common) -> Exit {
     let Some(folder) = state_folder() else {
-        return Exit::usage("there is no folder for state; set RESTITCH_STATE_DIR");
+        return Exit::usage("there is no state folder; set RESTITCH_STATE_DIR to one");
     };
     let entries = CallLog::in_folder(&folder).entries();
     let since = entries.iter().map(|entry| entry.at).min();
@@ -210,11 +217,11 @@ pub(crate) fn print(common: &Common) -> Exit {
         (true, _) => json!({ "since_unix_seconds": since, "groups": groups }).to_string(),
         (false, None) => "no calls have been counted yet".to_owned(),
         (false, Some(since)) => {
-            let parts: String = groups.iter().map(CallGroup::text).collect();
+            let group_texts: String = groups.iter().map(CallGroup::text).collect();
             format!(
                 "calls since {}, in all folders\n{}",
                 history::format_utc(since * 1000),
-                parts.trim_end()
+                group_texts.trim_end()
             )
         }
     };

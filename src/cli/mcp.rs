@@ -1,4 +1,4 @@
-//! `restitch mcp`: the tools as an MCP server.
+//! `restitch mcp`: serves the tools over MCP.
 
 use std::env;
 use std::fs;
@@ -21,6 +21,7 @@ use crate::session::GuardPolicy;
 use crate::text::register_secret;
 use crate::tools::{ToolSet, Toolbox};
 
+/// Serves over stdio, or over HTTP if the flags say so, until the client or a signal ends it.
 pub(crate) async fn run(common: &Common, args: McpArgs) -> Exit {
     if args.http.is_some() {
         return match http(common, &args).await {
@@ -40,26 +41,28 @@ pub(crate) async fn run(common: &Common, args: McpArgs) -> Exit {
     }
 }
 
+/// The MCP server of these tools.
 fn server(args: &McpArgs, toolbox: Toolbox, root: &Root) -> McpServer {
     let server = McpServer::new(toolbox).with_opening(root.to_string());
     if args.structured { server.structured() } else { server }
 }
 
-/// Serves HTTP: the root of the flags for one token, or what the configuration says for many.
+/// Serves over HTTP: one token and one root from the flags, or several from the configuration.
 async fn http(common: &Common, args: &McpArgs) -> Result<(), Exit> {
     let settings = model::settings(common)?;
     let mut options = http_options(args, settings.server.drain()?).map_err(Exit::usage)?;
-    let (accesses, token) = match settings.server.access.as_slice() {
+    let (accesses, token_to_print) = match settings.server.access.as_slice() {
         [] => {
-            let (access, shown) = access_from_flags(common, args)?;
-            (vec![access], shown)
+            let (access, token_to_print) = access_from_flags(common, args)?;
+            (vec![access], token_to_print)
         }
-        many if common.root.is_none()
-            && args.token_file.is_none()
-            && args.found.root_of.is_none() =>
+        sections
+            if common.root.is_none()
+                && args.token_file.is_none()
+                && args.found.root_of.is_none() =>
         {
-            let many = many.iter().map(|section| access(common, args, section));
-            (many.collect::<Result<Vec<_>, _>>()?, None)
+            let accesses = sections.iter().map(|section| access(common, args, section));
+            (accesses.collect::<Result<Vec<_>, _>>()?, None)
         }
         _ => {
             return Err(Exit::usage(
@@ -68,7 +71,7 @@ async fn http(common: &Common, args: &McpArgs) -> Result<(), Exit> {
         }
     };
     options.shared = shared::counts();
-    // The first signal ends the waiting for new calls, a second one the process.
+    // After the first signal the server takes no new calls; the second one ends the process.
     let signal = signals::first_signal();
     let stop = async {
         signal.await;
@@ -77,14 +80,14 @@ async fn http(common: &Common, args: &McpArgs) -> Result<(), Exit> {
         let mut err = io::stderr().lock();
         // A closed stderr does not stop the server.
         let _ = writeln!(err, "listening on http://{address}/mcp");
-        if let Some(token) = token {
+        if let Some(token) = token_to_print {
             let _ = writeln!(err, "token: {token}");
         }
     });
     served.await.map_err(Exit::fault)
 }
 
-/// The root and the token of the flags; the token again where it is to be shown.
+/// The access that the flags describe, and its token if it has to be printed.
 fn access_from_flags(common: &Common, args: &McpArgs) -> Result<(Access, Option<String>), Exit> {
     let root = Root::find(common.root.as_deref(), args.found.root_of.as_deref(), Path::new("."));
     let server = server(args, toolbox(common, args, &root)?, &root);
@@ -93,40 +96,40 @@ fn access_from_flags(common: &Common, args: &McpArgs) -> Result<(Access, Option<
         None => new_token(),
     };
     let token = token.map_err(|error| Exit::usage(format!("no bearer token: {error}")))?;
-    let shown = args.token_file.is_none().then(|| token.clone());
+    let token_to_print = args.token_file.is_none().then(|| token.clone());
     let roots = vec![(String::new(), server)];
-    Ok((Access { name: String::new(), token, roots, calls: None }, shown))
+    Ok((Access { name: String::new(), token, roots, calls: None }, token_to_print))
 }
 
-/// One token of the configuration, with its roots, tools and budgets.
+/// The access of one token in the configuration, with its roots, tools and rate limits.
 fn access(common: &Common, args: &McpArgs, section: &AccessSection) -> Result<Access, Exit> {
     let name = &section.name;
-    let wrong = |why: String| Exit::usage(format!("[[server.access]] `{name}`: {why}"));
+    let refuse = |reason: String| Exit::usage(format!("[[server.access]] `{name}`: {reason}"));
     let token = match (&section.token_file, &section.token_env) {
         (Some(file), None) => {
-            read_or_create_token(file).map_err(|error| wrong(error.to_string()))?
+            read_or_create_token(file).map_err(|error| refuse(error.to_string()))?
         }
         (None, Some(variable)) => env::var(variable)
-            .map_err(|_| wrong(format!("the environment variable {variable} is not set")))?,
-        _ => return Err(wrong("give either token_file or token_env".into())),
+            .map_err(|_| refuse(format!("the environment variable {variable} is not set")))?,
+        _ => return Err(refuse("give either token_file or token_env".into())),
     };
     register_secret(token.trim());
     if section.roots.is_empty() {
-        return Err(wrong("it has no roots; give roots = { NAME = \"FOLDER\" }".into()));
+        return Err(refuse("it has no roots; give roots = { NAME = \"FOLDER\" }".into()));
     }
     let mut args = args.clone();
     if !section.tools.is_empty() {
         args.tools.clone_from(&section.tools);
     }
-    let rate = |most: NonZeroU32, seconds| {
-        Arc::new(RateLimiter::new(most.get(), Duration::from_secs(seconds)))
+    let limiter = |limit: NonZeroU32, seconds| {
+        Arc::new(RateLimiter::new(limit.get(), Duration::from_secs(seconds)))
     };
-    let asks = section.asks_per_hour.map(|most| rate(most, 3600));
+    let asks = section.asks_per_hour.map(|limit| limiter(limit, 3600));
     let mut roots = Vec::new();
     for (name, folder) in &section.roots {
-        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-        if name.is_empty() || !name.bytes().all(is_plain) {
-            return Err(wrong(format!(
+        let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        if name.is_empty() || !name.bytes().all(is_allowed) {
+            return Err(refuse(format!(
                 "the root's name `{name}` is part of a URL; use letters, digits, `-`, `_` and `.`"
             )));
         }
@@ -140,11 +143,11 @@ fn access(common: &Common, args: &McpArgs, section: &AccessSection) -> Result<Ac
         }
         roots.push((name.clone(), server(&args, toolbox, &root)));
     }
-    let calls = section.calls_per_minute.map(|most| rate(most, 60));
+    let calls = section.calls_per_minute.map(|limit| limiter(limit, 60));
     Ok(Access { name: name.clone(), token, roots, calls })
 }
 
-/// The tools over `root`, as the flags want them.
+/// The tools that the flags ask for, which edit files below `root`.
 fn toolbox(common: &Common, args: &McpArgs, root: &Root) -> Result<Toolbox, Exit> {
     let tool_set = ToolSet::parse(&args.tools, settings::dialect(common)?).map_err(Exit::usage)?;
     let common = Common { root: Some(root.folder.clone()), ..common.clone() };
@@ -156,22 +159,23 @@ fn toolbox(common: &Common, args: &McpArgs, root: &Root) -> Result<Toolbox, Exit
     })
 }
 
-/// What opens the folder that a client names.
+/// Opens the tools for the folder that a client names.
 fn opener(common: &Common, args: &McpArgs, root: Root) -> Opener {
     let (common, args) = (common.clone(), args.clone());
-    Box::new(move |named| {
-        let root = root.clone().with_client_root(named, Path::new("."));
+    Box::new(move |client_folder| {
+        let root = root.clone().with_client_root(client_folder, Path::new("."));
         let toolbox = toolbox(&common, &args, &root).ok()?;
         Some((toolbox, root.to_string()))
     })
 }
 
+/// The options of the HTTP server, or the reason why its address cannot be used.
 fn http_options(args: &McpArgs, drain: Duration) -> Result<HttpOptions, String> {
     let address = args.http.as_deref().unwrap_or_default();
-    let full =
+    let with_host =
         if address.contains(':') { address.to_owned() } else { format!("127.0.0.1:{address}") };
-    let full = full.replace("localhost:", "127.0.0.1:");
-    let address: SocketAddr = full.parse().map_err(|_| {
+    let with_ip = with_host.replace("localhost:", "127.0.0.1:");
+    let address: SocketAddr = with_ip.parse().map_err(|_| {
         format!("`{address}` is not an address; use 127.0.0.1:PORT, [::1]:PORT or a port")
     })?;
     if !address.ip().is_loopback() {
@@ -183,13 +187,14 @@ fn http_options(args: &McpArgs, drain: Duration) -> Result<HttpOptions, String> 
     Ok(HttpOptions { address, hosts, origins, drain, shared: None })
 }
 
+/// A random token of 64 hexadecimal digits.
 fn new_token() -> io::Result<String> {
     let mut bytes = [0_u8; 32];
     getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Refuses a token that others can read or replace: then it is no secret.
+/// Refuses a token file that other users of the machine can read or change.
 #[cfg(unix)]
 fn require_private(file: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
@@ -198,7 +203,7 @@ fn require_private(file: &Path) -> io::Result<()> {
     }
     Err(io::Error::new(
         io::ErrorKind::PermissionDenied,
-        "others can read or change it; chmod 600 it, and make a new token if others may have seen it",
+        "other users can read or change this file; run `chmod 600` on it, and make a new token if somebody may have seen this one",
     ))
 }
 
@@ -207,13 +212,13 @@ fn require_private(_file: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The token of the file, which is made for its owner only when it is missing.
+/// The token in the file. A missing file is created with a new token, for its owner only.
 fn read_or_create_token(file: &Path) -> io::Result<String> {
-    let named =
+    let with_path =
         |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", file.display()));
     match fs::read_to_string(file) {
         Ok(token) => {
-            require_private(file).map_err(named)?;
+            require_private(file).map_err(with_path)?;
             Ok(token.trim().to_owned())
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -222,10 +227,10 @@ fn read_or_create_token(file: &Path) -> io::Result<String> {
             options.write(true).create_new(true);
             #[cfg(unix)]
             std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-            let mut out = options.open(file).map_err(named)?;
-            writeln!(out, "{token}").map_err(named)?;
+            let mut out = options.open(file).map_err(with_path)?;
+            writeln!(out, "{token}").map_err(with_path)?;
             Ok(token)
         }
-        Err(error) => Err(named(error)),
+        Err(error) => Err(with_path(error)),
     }
 }

@@ -1,6 +1,6 @@
-//! Which model the settings name, and the corrector over it. Flags come before the
-//! environment, the environment before the user's own configuration file. Nothing of
-//! it is ever read from the workspace: a repository must not choose where code goes.
+//! The settings of flags, environment and configuration file, and the corrector that they describe.
+//! Flags take precedence over the environment, and the environment over the configuration file.
+//! Nothing is read from the workspace: a repository must not choose where code is sent.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -39,72 +39,72 @@ struct ConfigFile {
     model: ModelSection,
     #[serde(default)]
     syntax: SyntaxSection,
-    /// Formatters, by language.
+    /// The formatters, by language.
     #[serde(default)]
     format: BTreeMap<String, FormatSection>,
-    /// Settings of the client of an object storage, by its own names for them.
+    /// The settings of the object storage client, under that client's own names.
     #[serde(default)]
     object_store: BTreeMap<String, String>,
-    /// `restitch mcp --http` for many.
+    /// The settings of `restitch mcp --http`.
     #[serde(default)]
     server: ServerSection,
-    /// What machines share.
+    /// The server on which machines share answers.
     #[serde(default)]
     shared: SharedSection,
 }
 
-/// Its part about the server.
+/// `[server]` in the configuration.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ServerSection {
-    /// Seconds that calls under way are waited for at the end.
+    /// Seconds to wait for running calls before the server ends.
     drain: Option<f64>,
-    /// Who may come in.
+    /// The tokens that are accepted, and what each gives access to.
     #[serde(default)]
     pub(crate) access: Vec<AccessSection>,
 }
 
-/// One token, and what it opens.
+/// `[[server.access]]` in the configuration: a token, and what it gives access to.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AccessSection {
-    /// What it is called in the metrics.
+    /// The name of this access in the metrics.
     pub(crate) name: String,
-    /// The file that has the token; made when missing.
+    /// The file that contains the token; created if missing.
     pub(crate) token_file: Option<PathBuf>,
-    /// The environment variable that has it.
+    /// The environment variable that contains the token.
     pub(crate) token_env: Option<String>,
-    /// The roots, by their names in the path.
+    /// The roots, by their names in the URL.
     pub(crate) roots: BTreeMap<String, PathBuf>,
     /// The tools, as `--tools` names them.
     #[serde(default)]
     pub(crate) tools: Vec<String>,
-    /// Tool calls a minute.
+    /// The most tool calls in a minute.
     pub(crate) calls_per_minute: Option<NonZeroU32>,
-    /// Questions to the model an hour.
+    /// The most questions to the model in an hour.
     pub(crate) asks_per_hour: Option<NonZeroU32>,
 }
 
 impl ServerSection {
-    /// How long calls under way are waited for at the end. By default a server
-    /// for many waits for them, and one for its own user ends soon.
+    /// How long to wait for running calls before the server ends: by default 30 s for a server with
+    /// several users, 3 s for one with a single user.
     pub(crate) fn drain(&self) -> Result<Duration, Exit> {
-        let usual = Duration::from_secs(if self.access.is_empty() { 3 } else { 30 });
-        self.drain.map_or(Ok(usual), |time| seconds("server.drain", time))
+        let default = Duration::from_secs(if self.access.is_empty() { 3 } else { 30 });
+        self.drain.map_or(Ok(default), |time| seconds("server.drain", time))
     }
 }
 
-/// Its part about the formatter of one language.
+/// `[format.LANGUAGE]` in the configuration: the formatter of one language.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FormatSection {
     /// The program and its arguments.
     command: Vec<String>,
-    /// Seconds that it may take.
+    /// Seconds that the formatter may take.
     timeout: Option<f64>,
 }
 
-/// Its part about syntax.
+/// `[syntax]` in the configuration.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SyntaxSection {
@@ -112,17 +112,17 @@ struct SyntaxSection {
     mode: Option<SyntaxMode>,
 }
 
-/// Its part about the model.
+/// `[model]` in the configuration.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ModelSection {
     /// The model's name.
     name: Option<String>,
-    /// The server, up to `/v1`.
+    /// The URL of the server, up to `/v1`.
     base_url: Option<String>,
-    /// The key. Better: the name of the variable that holds it.
+    /// The key. `api_key_env` is safer.
     api_key: Option<String>,
-    /// The environment variable that holds the key.
+    /// The environment variable that contains the key.
     api_key_env: Option<String>,
     /// `false` switches the model off.
     enabled: Option<bool>,
@@ -132,61 +132,60 @@ struct ModelSection {
     choose: Option<Choice>,
     /// Seconds for all questions of one call.
     timeout: Option<f64>,
-    /// Seconds until an answer begins, where that shall be less than `timeout`.
+    /// Seconds until the first byte of an answer; `timeout` if not set.
     first_byte_timeout: Option<f64>,
-    /// A folder with prompts that replace those compiled in.
+    /// A folder with prompts that replace the built-in ones.
     prompts: Option<PathBuf>,
     /// Keep answers on the disk, in the state folder.
     #[serde(default)]
     disk_cache: bool,
-    /// Further file names that are never sent.
+    /// More names of files whose content is never sent.
     #[serde(default)]
     never_send: Vec<String>,
-    /// Answer from this recording instead of asking.
+    /// A recording that answers in place of the model.
     replay: Option<PathBuf>,
-    /// Record answers to this file.
+    /// The file to which the model's answers are recorded.
     record: Option<PathBuf>,
 }
 
-/// What the settings come to.
+/// The settings after flags, environment and configuration file are combined.
 #[derive(Debug)]
 pub(crate) struct ModelSettings {
-    /// Where the model is; `None` when there is none.
+    /// The server and the model; `None` if no model is used.
     pub(crate) endpoint: Option<Endpoint>,
-    /// Where each value comes from, for `doctor`.
+    /// The source of each value, for `doctor`.
     pub(crate) sources: Vec<(&'static str, String)>,
-    /// What the model may decide.
+    /// The decisions that the model may make.
     pub(crate) policy: Policy,
-    /// What one call may spend.
+    /// The time and requests that one call may spend on the model.
     pub(crate) allowance: Allowance,
-    /// What may come of a new syntax error.
+    /// What to do when an edit adds a syntax error.
     pub(crate) syntax: SyntaxMode,
-    /// Formatters, by language.
+    /// The formatters, by language.
     pub(crate) format: Vec<(&'static Language, FormatCommand)>,
-    /// Settings of the client of an object storage.
+    /// The settings of the object storage client.
     pub(crate) object_store: BTreeMap<String, String>,
-    /// Who may use a server, and for what.
+    /// The settings of `restitch mcp --http`.
     pub(crate) server: ServerSection,
-    /// What machines share.
+    /// The server on which machines share answers.
     pub(crate) shared: SharedSection,
     section: ModelSection,
 }
 
-/// Reads flags, environment and configuration file.
+/// Combines flags, environment and configuration file.
 pub(crate) fn settings(common: &Common) -> Result<ModelSettings, Exit> {
     let var = |name: &str| env::var(name).ok().filter(|value| !value.trim().is_empty());
     let mut sources = Vec::new();
     let (ConfigFile { model: section, syntax, format, object_store, server, shared }, file) =
         config(common)?;
     let config = file.display().to_string();
-    let mut pick = |what: &'static str, options: [(Option<String>, &str); 3]| {
-        let found = options.into_iter().find_map(|(value, from)| Some((value?, from)));
-        if let Some((_, from)) = &found {
-            sources.push((what, (*from).to_owned()));
-        }
-        found.map(|(value, _)| value)
+    let mut first_of = |setting: &'static str, candidates: [(Option<String>, &str); 3]| {
+        let (value, source) =
+            candidates.into_iter().find_map(|(value, source)| Some((value?, source)))?;
+        sources.push((setting, source.to_owned()));
+        Some(value)
     };
-    let base_url = pick(
+    let base_url = first_of(
         "base_url",
         [
             (common.base_url.clone(), "--base-url"),
@@ -194,7 +193,7 @@ pub(crate) fn settings(common: &Common) -> Result<ModelSettings, Exit> {
             (section.base_url.clone(), &config),
         ],
     );
-    let name = pick(
+    let name = first_of(
         "model",
         [
             (common.model.clone(), "--model"),
@@ -202,12 +201,12 @@ pub(crate) fn settings(common: &Common) -> Result<ModelSettings, Exit> {
             (section.name.clone(), &config),
         ],
     );
-    let named_key = section.api_key_env.as_deref().and_then(var);
-    let key = pick(
+    let key_from_named_variable = section.api_key_env.as_deref().and_then(var);
+    let key = first_of(
         "api_key",
         [
             (var("OPENAI_API_KEY"), "OPENAI_API_KEY"),
-            (named_key, &config),
+            (key_from_named_variable, &config),
             (section.api_key.clone(), &config),
         ],
     );
@@ -217,9 +216,10 @@ pub(crate) fn settings(common: &Common) -> Result<ModelSettings, Exit> {
     if let Some(url) = &base_url {
         register_url_credentials(url);
     }
-    let wanted = base_url.is_some() || name.is_some() || key.is_some() || section.replay.is_some();
-    let off = common.no_model || section.enabled == Some(false);
-    let endpoint = (wanted && !off).then(|| Endpoint {
+    let is_configured =
+        base_url.is_some() || name.is_some() || key.is_some() || section.replay.is_some();
+    let is_off = common.no_model || section.enabled == Some(false);
+    let endpoint = (is_configured && !is_off).then(|| Endpoint {
         base_url: base_url.unwrap_or_else(|| DEFAULT_BASE_URL.to_owned()),
         model: name.unwrap_or_else(|| DEFAULT_MODEL.to_owned()),
         api_key: key.map(|key| key.trim().to_owned()),
@@ -249,14 +249,14 @@ pub(crate) fn settings(common: &Common) -> Result<ModelSettings, Exit> {
     })
 }
 
-/// The formatter that a section of the configuration names.
+/// The formatter that a section of the configuration describes, and its language.
 fn formatter(
     name: &str,
     section: FormatSection,
 ) -> Result<(&'static Language, FormatCommand), Exit> {
     let Some(language) = Language::from_name(name) else {
         return Err(Exit::usage(format!(
-            "[format.{name}] in the configuration names no language; use a name such as rust, or a file ending such as rs"
+            "[format.{name}] in the configuration: there is no language `{name}`; use a name such as rust, or a file extension such as rs"
         )));
     };
     if section.command.first().is_none_or(|program| program.trim().is_empty()) {
@@ -271,6 +271,7 @@ fn formatter(
     Ok((language, FormatCommand { command: section.command, time }))
 }
 
+/// The duration that a setting gives in seconds.
 pub(crate) fn seconds(name: &str, value: f64) -> Result<Duration, Exit> {
     Duration::try_from_secs_f64(value)
         .ok()
@@ -280,24 +281,24 @@ pub(crate) fn seconds(name: &str, value: f64) -> Result<Duration, Exit> {
         })
 }
 
-/// The configuration file, and where it was.
+/// The content of the configuration file, and its path. A missing default file is empty.
 fn config(common: &Common) -> Result<(ConfigFile, PathBuf), Exit> {
-    let var = |name: &str| env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
-    let named = common.config.clone().or_else(|| var("RESTITCH_CONFIG"));
-    let default = || {
+    let var = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let chosen_path = common.config.clone().or_else(|| var("RESTITCH_CONFIG"));
+    let default_path = || {
         let home = || var("HOME").map(|home| home.join(".config"));
         let base = var("XDG_CONFIG_HOME").or_else(home)?;
         Some(base.join("restitch/config.toml"))
     };
-    let asked_for = named.is_some();
-    let Some(path) = named.or_else(default) else { return Ok(Default::default()) };
+    let is_chosen = chosen_path.is_some();
+    let Some(path) = chosen_path.or_else(default_path) else { return Ok(Default::default()) };
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound && !asked_for => {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && !is_chosen => {
             return Ok((ConfigFile::default(), path));
         }
-        // The default file is optional: if it cannot be read, there is no model.
-        Err(error) if !asked_for => {
+        // The default file is optional, so restitch works without it.
+        Err(error) if !is_chosen => {
             tracing::warn!(file = %path.display(), %error, "the configuration cannot be read and is ignored");
             return Ok((ConfigFile::default(), path));
         }
@@ -305,15 +306,15 @@ fn config(common: &Common) -> Result<(ConfigFile, PathBuf), Exit> {
             return Err(Exit::usage(format!("cannot read {}: {error}", path.display())));
         }
     };
-    if !asked_for && is_below(&path, common.root()) {
+    if !is_chosen && is_below(&path, common.root()) {
         tracing::warn!(
             file = %path.display(),
-            "the configuration is inside the workspace and is ignored; name another with --config"
+            "the configuration is inside the workspace and is ignored; give another with --config"
         );
         return Ok((ConfigFile::default(), path));
     }
     let file: ConfigFile = toml::from_str(&text).map_err(|error| {
-        // Not the whole error: it quotes lines, and a line may hold a key.
+        // Only the error's message: the whole error quotes a line, which may contain a key.
         let line = error
             .span()
             .map_or(1, |span| text.get(..span.start).unwrap_or_default().matches('\n').count() + 1);
@@ -321,7 +322,7 @@ fn config(common: &Common) -> Result<(ConfigFile, PathBuf), Exit> {
     })?;
     if is_below(&path, common.root()) {
         return Err(Exit::usage(format!(
-            "the configuration {} lies in the workspace {}, which must not choose where code is sent; keep it elsewhere",
+            "the configuration {} is inside the workspace {}, which must not choose where code is sent; move it out of the workspace",
             path.display(),
             common.root().display()
         )));
@@ -329,6 +330,7 @@ fn config(common: &Common) -> Result<(ConfigFile, PathBuf), Exit> {
     Ok((file, path))
 }
 
+/// Whether `path` is `root` or below it. A path that does not exist is not.
 fn is_below(path: &Path, root: &Path) -> bool {
     match (path.canonicalize(), root.canonicalize()) {
         (Ok(path), Ok(root)) => path.starts_with(root),
@@ -337,16 +339,17 @@ fn is_below(path: &Path, root: &Path) -> bool {
 }
 
 impl ModelSettings {
-    /// The client, when there is a model; it knows what the server lacks.
+    /// The client of the model, if there is one. It starts with the stored profile of the server.
     pub(crate) fn client(&self) -> Result<Option<OpenAi>, Exit> {
         self.client_with(ProfileUse::Stored)
     }
 
-    /// A client that finds out anew what the server takes, and remembers that.
+    /// A client that ignores the stored profile of the server, and stores a new one.
     pub(crate) fn fresh_client(&self) -> Result<Option<OpenAi>, Exit> {
         self.client_with(ProfileUse::Fresh)
     }
 
+    /// The client of the model, if there is one.
     fn client_with(&self, profile_use: ProfileUse) -> Result<Option<OpenAi>, Exit> {
         let Some(endpoint) = self.endpoint.clone() else { return Ok(None) };
         let mut limits = WireLimits::default();
@@ -363,28 +366,28 @@ impl ModelSettings {
         Ok(Some(client.with_profile_store(Arc::new(profiles))))
     }
 
-    /// The prompts.
+    /// The prompts: those in the configured folder, and the built-in ones for the rest.
     pub(crate) fn prompts(&self) -> Result<PromptBook, Exit> {
-        let mut trouble = None;
+        let mut read_error = None;
         let book = PromptBook::with(|name| {
             let path = self.section.prompts.as_ref()?.join(name);
             match fs::read_to_string(&path) {
                 Ok(text) => Some(text),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
                 Err(error) => {
-                    trouble = Some(format!("cannot read {}: {error}", path.display()));
+                    read_error = Some(format!("cannot read {}: {error}", path.display()));
                     None
                 }
             }
         });
-        match (book, trouble) {
+        match (book, read_error) {
             (Ok(book), None) => Ok(book),
             (Err(error), _) => Err(Exit::usage(error.to_string())),
-            (Ok(_), Some(trouble)) => Err(Exit::usage(trouble)),
+            (Ok(_), Some(read_error)) => Err(Exit::usage(read_error)),
         }
     }
 
-    /// The corrector with all its layers; `None` without a model.
+    /// The corrector with its limits and caches; `None` without a model.
     pub(crate) fn corrector(&self) -> Result<Option<Arc<dyn Corrector>>, Exit> {
         if self.endpoint.is_none() {
             return Ok(None);
@@ -424,7 +427,7 @@ impl ModelSettings {
         self.with_layers(Cached::new(limited, identity, CacheLimits::default()))
     }
 
-    /// The cache with its layer on the disk, recorded if so wanted.
+    /// The corrector with a cache on the disk and a recording, if the configuration asks for them.
     fn with_layers<C: Corrector + 'static>(
         &self,
         mut cached: Cached<C>,
@@ -434,7 +437,9 @@ impl ModelSettings {
         {
             match DiskCache::open(&state.join("corrections")) {
                 Ok(disk) => cached = cached.with_disk(disk),
-                Err(error) => tracing::warn!(%error, "answers are not kept on the disk"),
+                Err(error) => {
+                    tracing::warn!(%error, "the model's answers are not cached on the disk")
+                }
             }
         }
         Ok(Some(match &self.section.record {
@@ -446,15 +451,17 @@ impl ModelSettings {
     }
 }
 
-/// Where a client takes the profile of its server from.
+/// Whether a client uses the stored profile of its server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ProfileUse {
+    /// It does.
     Stored,
+    /// It finds out anew which features the server supports.
     Fresh,
 }
 
-/// Profiles of servers and models, in a small file of the state folder, so that the next process
-/// does not have to find out again. Losing it costs a request.
+/// The profiles of servers and models: which features they support. A small file in the state folder
+/// keeps them for the next process; without it, that process sends one more request.
 struct ProfileFile {
     process: InMemoryProfiles,
     file: Option<PathBuf>,
@@ -462,6 +469,7 @@ struct ProfileFile {
 }
 
 impl ProfileFile {
+    /// The profiles in the file; none if it cannot be read.
     fn read(&self) -> BTreeMap<String, ServerProfile> {
         let text = self.file.as_ref().and_then(|file| fs::read_to_string(file).ok());
         text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
@@ -482,8 +490,8 @@ impl ProfileStore for ProfileFile {
 
     fn save(&self, server_and_model: &str, profile: ServerProfile) {
         self.process.save(server_and_model, profile);
-        let mut known = self.read();
-        if known.insert(server_and_model.to_owned(), profile) == Some(profile) {
+        let mut profiles = self.read();
+        if profiles.insert(server_and_model.to_owned(), profile) == Some(profile) {
             return;
         }
         let Some(file) = &self.file else { return };
@@ -491,12 +499,12 @@ impl ProfileStore for ProfileFile {
             let folder = file.parent().unwrap_or(Path::new("."));
             fs::create_dir_all(folder)?;
             let temp = tempfile::NamedTempFile::new_in(folder)?;
-            serde_json::to_writer(&temp, &known)?;
+            serde_json::to_writer(&temp, &profiles)?;
             temp.persist(file).map_err(|error| error.error)?;
             Ok(())
         };
         if let Err(error) = write() {
-            tracing::info!(%error, "what the server lacks could not be remembered");
+            tracing::info!(%error, "the features of the model's server could not be stored");
         }
     }
 }

@@ -1,5 +1,4 @@
-//! `restitch demo`: a tour on a temporary folder. Broken edits are repaired, others
-//! refused, and each shows what a caller would see.
+//! `restitch demo`: shows repaired and refused edits of files in a temporary folder.
 
 mod scenes;
 
@@ -23,22 +22,24 @@ const REMOVED: Style = AnsiColor::Red.on_default();
 const ADDED: Style = AnsiColor::Green.on_default();
 const REFUSED: Style = AnsiColor::Yellow.on_default();
 
+/// Runs and prints the demo.
 pub(crate) async fn run(common: &Common) -> Exit {
-    let shown = match show(common).await {
-        Ok(shown) => shown,
+    let text = match play_all(common).await {
+        Ok(text) => text,
         Err(error) => {
             return Exit::fault(format!("the demo cannot use a temporary folder: {error}"));
         }
     };
     let mut out = anstream::stdout().lock();
-    match out.write_all(shown.as_bytes()) {
+    match out.write_all(text.as_bytes()) {
         Ok(()) => Exit::Done,
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Done,
         Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
     }
 }
 
-async fn show(common: &Common) -> io::Result<String> {
+/// Makes the calls of all scenes; their text, or a line of JSON for each with `--json`.
+async fn play_all(common: &Common) -> io::Result<String> {
     let folder = tempfile::tempdir()?;
     let root = folder.path().join("work");
     std::fs::create_dir(&root)?;
@@ -69,30 +70,31 @@ async fn show(common: &Common) -> io::Result<String> {
     Ok(text)
 }
 
-/// Writes the file and makes the call.
+/// Writes the file of a scene and makes its call.
 async fn play(toolbox: &Toolbox, root: &Path, scene: &Scene) -> io::Result<ToolReply> {
     std::fs::write(root.join(scene.path), scene.file)?;
     let arguments = json!({ "path": scene.path, "old_str": scene.old, "new_str": scene.new });
     Ok(toolbox.call("edit_file", arguments, &CallOptions::default()).await)
 }
 
+/// Appends a scene and its reply to the text.
 fn render(out: &mut String, number: usize, scene: &Scene, reply: &ToolReply) {
     let _ =
         writeln!(out, "{TITLE}{number:>2}. {}{TITLE:#}  {DIM}{}{DIM:#}", scene.title, scene.path);
     let _ = writeln!(out, "    {DIM}old_str{DIM:#} {}", one_line(scene.old));
     let _ = writeln!(out, "    {DIM}new_str{DIM:#} {}", one_line(scene.new));
     if reply.ok {
-        let words = |name: &str| match &reply.report[name] {
-            Value::Array(all) => {
-                all.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
+        let text_of = |name: &str| match &reply.report[name] {
+            Value::Array(items) => {
+                items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
             }
             other => other.as_str().unwrap_or_default().to_owned(),
         };
         let _ = writeln!(
             out,
             "    {ADDED}repaired{ADDED:#} by `{}` {DIM}({}){DIM:#}",
-            words("rung"),
-            words("rewrites")
+            text_of("rung"),
+            text_of("rewrites")
         );
         let diff = reply.report["diff"].as_str().unwrap_or_default();
         for line in diff.lines().skip(2) {
@@ -105,15 +107,15 @@ fn render(out: &mut String, number: usize, scene: &Scene, reply: &ToolReply) {
             let _ = writeln!(out, "    {style}{}{style:#}", line.replace('\t', "→   "));
         }
     } else {
-        for (at, line) in reply.message.lines().enumerate() {
-            let style = if at == 0 { REFUSED } else { Style::new() };
+        for (index, line) in reply.message.lines().enumerate() {
+            let style = if index == 0 { REFUSED } else { Style::new() };
             let _ = writeln!(out, "    {style}{line}{style:#}");
         }
     }
     out.push('\n');
 }
 
-/// A text on one line, its breaks and tabs made visible.
+/// The text on one line, with visible marks for line breaks and tabs.
 fn one_line(text: &str) -> String {
     text.replace('\t', "→").replace('\r', "␍").replace('\n', "⏎")
 }

@@ -1,6 +1,6 @@
-//! The scenes of the demo: a file and a call each.
+//! The scenes of the demo, each with a file and a call.
 
-/// One call.
+/// A file, and a call of `edit_file` for it.
 pub(super) struct Scene {
     pub(super) title: &'static str,
     pub(super) path: &'static str,
@@ -9,7 +9,7 @@ pub(super) struct Scene {
     pub(super) new: &'static str,
 }
 
-/// Ten that are repaired, then four that are refused.
+/// Ten scenes with repaired edits, then four with refused ones.
 pub(super) const SCENES: &[Scene] = &[
     Scene {
         title: "Every line one tab too few",

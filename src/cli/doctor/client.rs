@@ -1,4 +1,4 @@
-//! `restitch doctor --client NAME`: whether an edit that this client makes would go through.
+//! `restitch doctor --client NAME`: checks that this client can make edits with restitch.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -14,18 +14,18 @@ use super::{Finding, Level};
 use crate::store::canonical;
 use crate::tools::Dialect;
 
-/// A server that takes longer to start is of no use to a client either.
+/// The time limit of the test edit; clients do not wait longer for a server either.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What was found; `None` for an unknown client.
+/// The findings about this client; `None` for an unknown client.
 pub(super) async fn findings(common: &Common, name: &str) -> Option<Vec<Finding>> {
     let project = canonical(common.root()).unwrap_or_else(|_| common.root().to_path_buf());
     let client = client(&name.to_ascii_lowercase(), &project)?;
-    let mut out =
-        vec![if client.files.iter().any(|file| file.uses_npx(common)) { npx() } else { program() }];
-    let write = format!("Run `restitch init {} --write` here.", client.name);
+    let uses_npx = client.files.iter().any(|file| file.uses_npx(common));
+    let mut findings = vec![if uses_npx { check_npx() } else { check_program() }];
+    let install = format!("Run `restitch init {} --write` here.", client.name);
     for file in &client.files {
-        out.push(if file.is_installed(common) {
+        findings.push(if file.is_installed(common) {
             Finding::ok("configuration", file.display_path())
         } else {
             let detail =
@@ -34,12 +34,12 @@ pub(super) async fn findings(common: &Common, name: &str) -> Option<Vec<Finding>
                 "configuration",
                 difference_level(common, &client),
                 detail,
-                write.clone(),
+                install.clone(),
             )
         });
     }
     for file in &client.permission_files {
-        out.push(if file.is_installed(common) {
+        findings.push(if file.is_installed(common) {
             Finding::ok("permission", file.display_path())
         } else {
             Finding::problem(
@@ -50,12 +50,12 @@ pub(super) async fn findings(common: &Common, name: &str) -> Option<Vec<Finding>
             )
         });
     }
-    out.push(match configured_args(common, &client) {
+    findings.push(match configured_args(common, &client) {
         None => Finding::problem(
             "server",
             Level::Bad,
             "no configuration of this client starts restitch",
-            write,
+            install,
         ),
         Some(args) => match tokio::time::timeout(START_TIMEOUT, test_edit(&args)).await {
             Ok(Ok(tool)) => Finding::ok(
@@ -65,10 +65,10 @@ pub(super) async fn findings(common: &Common, name: &str) -> Option<Vec<Finding>
                     args.join(" ")
                 ),
             ),
-            Ok(Err(why)) => Finding::problem(
+            Ok(Err(reason)) => Finding::problem(
                 "edit",
                 Level::Bad,
-                format!("the server, started with {}, failed: {why}", args.join(" ")),
+                format!("the server, started with {}, failed: {reason}", args.join(" ")),
                 "Correct the arguments in the client's configuration.",
             ),
             Err(_) => Finding::problem(
@@ -79,19 +79,20 @@ pub(super) async fn findings(common: &Common, name: &str) -> Option<Vec<Finding>
                     args.join(" "),
                     START_TIMEOUT.as_secs()
                 ),
-                "Run it by hand and read what it says on stderr.",
+                "Start it by hand and read its messages on stderr.",
             ),
         },
     });
-    Some(out)
+    Some(findings)
 }
 
-/// A file that differs from ours may be the user's choice, as long as it starts the server.
+/// A warning if a changed configuration still starts the server, since the change may be the user's
+/// choice; an error if it does not.
 fn difference_level(common: &Common, client: &Client) -> Level {
     if configured_args(common, client).is_some() { Level::Warning } else { Level::Bad }
 }
 
-/// A program on the PATH.
+/// The first program on the PATH with one of these names.
 fn on_path(names: &[&str]) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)
@@ -99,10 +100,10 @@ fn on_path(names: &[&str]) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-/// The npx that brings restitch.
-fn npx() -> Finding {
+/// Checks that `npx`, which starts restitch, is on the PATH.
+fn check_npx() -> Finding {
     match on_path(&["npx", "npx.cmd"]) {
-        Some(found) => Finding::ok("program", format!("restitch by {}", found.display())),
+        Some(npx) => Finding::ok("program", format!("restitch by {}", npx.display())),
         None => Finding::problem(
             "program",
             Level::Bad,
@@ -112,24 +113,24 @@ fn npx() -> Finding {
     }
 }
 
-/// The program that the configurations name.
-fn program() -> Finding {
-    let named = on_path(&[&format!("restitch{}", std::env::consts::EXE_SUFFIX)]);
+/// Checks that `restitch` on the PATH, which the configurations name, is this program.
+fn check_program() -> Finding {
+    let program = on_path(&[&format!("restitch{}", std::env::consts::EXE_SUFFIX)]);
     let own = std::env::current_exe().and_then(|own| own.canonicalize()).ok();
-    match named {
+    match program {
         None => Finding::problem(
             "program",
             Level::Bad,
             "`restitch` is not on the PATH, so the client cannot start it",
             "Install restitch (see README), or put its folder on the PATH.",
         ),
-        Some(named) if own.is_some() && named.canonicalize().ok() != own => Finding::problem(
+        Some(other) if own.is_some() && other.canonicalize().ok() != own => Finding::problem(
             "program",
             Level::Warning,
-            format!("the client starts {}, which is not this program", named.display()),
-            "Put this `restitch` first on the PATH, or run `doctor` of the other one.",
+            format!("the client starts {}, which is not this program", other.display()),
+            "Put this `restitch` first on the PATH, or run `doctor` with the other program.",
         ),
-        Some(named) => Finding::ok("program", named.display().to_string()),
+        Some(same) => Finding::ok("program", same.display().to_string()),
     }
 }
 
@@ -138,35 +139,38 @@ fn configured_args(common: &Common, client: &Client) -> Option<Vec<String>> {
     client.files.iter().find_map(|file| {
         let text = std::fs::read_to_string(file.folder(common)?.join(file.path)).ok()?;
         if let Content::Yaml(_) = file.content {
-            // The list of arguments is JSON within YAML, as `init` writes it.
+            // `init` writes the list of arguments as JSON within YAML.
             let mut lists = text.lines().filter_map(|line| line.trim().strip_prefix("args:"));
-            return lists.find_map(|list| arguments(&serde_json::from_str(list).ok()?));
+            return lists.find_map(|list| server_arguments(&serde_json::from_str(list).ok()?));
         }
         let value: Value = serde_json::from_str(&text).ok().or_else(|| {
             toml::from_str::<toml::Table>(&text)
                 .ok()
                 .and_then(|table| serde_json::to_value(table).ok())
         })?;
-        arguments(&value)
+        server_arguments(&value)
     })
 }
 
-/// The list of arguments that begins with `mcp`, after the program where that is in it.
-fn arguments(value: &Value) -> Option<Vec<String>> {
+/// The first list of arguments in `value` that begins with `mcp`, or has it after the program.
+fn server_arguments(value: &Value) -> Option<Vec<String>> {
     match value {
         Value::Array(items) => {
             let words: Option<Vec<String>> =
                 items.iter().map(|item| item.as_str().map(str::to_owned)).collect();
             let words = words.unwrap_or_default();
-            let from = words.iter().position(|word| word == "mcp").filter(|&at| at < 4);
-            from.map(|at| words[at..].to_vec()).or_else(|| items.iter().find_map(arguments))
+            let start = words.iter().position(|word| word == "mcp").filter(|&index| index < 4);
+            start
+                .map(|index| words[index..].to_vec())
+                .or_else(|| items.iter().find_map(server_arguments))
         }
-        Value::Object(entries) => entries.values().find_map(arguments),
+        Value::Object(entries) => entries.values().find_map(server_arguments),
         _ => None,
     }
 }
 
-/// Starts the server as the client does, but on a folder of its own, and edits a file there.
+/// Starts the server as the client does, but in a temporary folder, and edits a file there. Returns
+/// the tool that made the edit.
 async fn test_edit(args: &[String]) -> Result<String, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let file = folder.path().join("trial.txt");
@@ -185,10 +189,10 @@ async fn test_edit(args: &[String]) -> Result<String, String> {
         .spawn()
         .map_err(|error| format!("it does not start: {error}"))?;
     let (Some(mut stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-        return Err("it has no pipes".into());
+        return Err("its stdin and stdout cannot be opened".into());
     };
     let mut lines = BufReader::new(stdout).lines();
-    let mut ask = async |message: Value| -> Result<Value, String> {
+    let mut request = async |message: Value| -> Result<Value, String> {
         let line = format!("{message}\n");
         stdin.write_all(line.as_bytes()).await.map_err(|error| error.to_string())?;
         match lines.next_line().await {
@@ -196,20 +200,20 @@ async fn test_edit(args: &[String]) -> Result<String, String> {
             _ => Err("it ended without an answer".into()),
         }
     };
-    let tried: Result<String, String> = async {
-        ask(json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+    let edited: Result<String, String> = async {
+        request(json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
             "protocolVersion": "2025-06-18", "capabilities": {},
             "clientInfo": {"name": "restitch doctor", "version": env!("CARGO_PKG_VERSION")},
         }}))
         .await?;
-        let listed = ask(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})).await?;
+        let listed = request(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})).await?;
         let listed = listed["result"]["tools"].as_array().cloned().unwrap_or_default();
-        let offered = |name: &&str| listed.iter().any(|tool| tool["name"] == **name);
-        let tool = Dialect::ALL.iter().map(|dialect| dialect.edit_tool()).find(offered);
+        let is_offered = |name: &&str| listed.iter().any(|tool| tool["name"] == **name);
+        let tool = Dialect::ALL.iter().map(|dialect| dialect.edit_tool()).find(is_offered);
         let tool = tool.ok_or("it offers no edit tool; see --tools")?;
         let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call",
-            "params": {"name": tool, "arguments": edit(tool)}});
-        let answer = ask(call).await?;
+            "params": {"name": tool, "arguments": test_arguments(tool)}});
+        let answer = request(call).await?;
         match std::fs::read_to_string(&file) {
             Ok(text) if text == "    one\n    2\n" => Ok(tool.to_owned()),
             _ => {
@@ -218,20 +222,20 @@ async fn test_edit(args: &[String]) -> Result<String, String> {
         }
     }
     .await;
-    if tried.is_err() {
+    if edited.is_err() {
         let _ = child.start_kill();
         if let Ok(out) = child.wait_with_output().await
             && let stderr = String::from_utf8_lossy(&out.stderr)
             && !stderr.trim().is_empty()
         {
-            return tried.map_err(|why| format!("{why}: {}", stderr.trim()));
+            return edited.map_err(|reason| format!("{reason}: {}", stderr.trim()));
         }
     }
-    tried
+    edited
 }
 
-/// The same edit in the form of each edit tool, four spaces too shallow.
-fn edit(tool: &str) -> Value {
+/// The arguments of the test edit for each edit tool. Its lines lack four spaces of indentation.
+fn test_arguments(tool: &str) -> Value {
     match tool {
         "apply_patch" => {
             json!({ "patch": "*** Begin Patch\n*** Update File: trial.txt\n@@\n one\n-two\n+2\n*** End Patch" })

@@ -1,5 +1,5 @@
-//! `restitch doctor`: looks at what a call would meet, tries the model on an example
-//! that holds nothing of the user's, and says what to do about what it finds.
+//! `restitch doctor`: checks what a call depends on, and says what to do about each problem. The
+//! model is tried on an example that contains nothing of the user's.
 
 mod client;
 #[cfg(feature = "redis")]
@@ -24,7 +24,7 @@ use crate::edit::{Attempt, EditReport, EditRequest, Refusal, WorkPath};
 use crate::engine::{CallOptions, Engine};
 use crate::store::{MemoryStore, state_folder, usable_state_folder};
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Debug, Serialize)]
 struct Finding {
     what: &'static str,
@@ -42,10 +42,12 @@ enum Level {
 }
 
 impl Finding {
+    /// A check that found no problem.
     fn ok(what: &'static str, detail: impl Into<String>) -> Self {
         Self { what, outcome: Level::Good, detail: detail.into(), next: None }
     }
 
+    /// A check that found a problem, and what to do about it.
     fn problem(
         what: &'static str,
         outcome: Level,
@@ -56,32 +58,34 @@ impl Finding {
     }
 }
 
+/// Prints the findings. The command fails if one of them is bad.
 pub(crate) async fn run(common: &Common, args: &DoctorArgs) -> Exit {
     let findings = match &args.client {
-        None => general(common).await,
+        None => check_all(common).await,
         Some(name) => match client::findings(common, name).await {
             Some(findings) => findings,
             None => return unknown_client(name),
         },
     };
-    let bad = findings.iter().any(|finding| finding.outcome == Level::Bad);
-    match print(common, &findings, bad) {
-        Ok(()) if bad => Exit::fault("some checks failed; see above"),
+    let has_bad = findings.iter().any(|finding| finding.outcome == Level::Bad);
+    match print(common, &findings, has_bad) {
+        Ok(()) if has_bad => Exit::fault("some checks failed; see above"),
         Ok(()) => Exit::Done,
         Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
     }
 }
 
-async fn general(common: &Common) -> Vec<Finding> {
+/// The findings about the root, the state folder, the settings and the model.
+async fn check_all(common: &Common) -> Vec<Finding> {
     let mut findings = vec![
         Finding::ok(
             "restitch",
             format!("{} on {}", env!("CARGO_PKG_VERSION"), std::env::consts::OS),
         ),
-        root(common),
-        state(),
+        check_root(common),
+        check_state(),
     ];
-    // Wrong settings are a wrong usage everywhere else; here they are a finding.
+    // Other commands end because of wrong settings; this one reports them as a finding.
     match model::settings(common) {
         Ok(settings) => {
             findings.push(Finding::ok("syntax", settings.syntax.to_string()));
@@ -89,7 +93,7 @@ async fn general(common: &Common) -> Vec<Finding> {
                 let command = formatter.command.join(" ");
                 findings.push(Finding::ok("format", format!("{} by `{command}`", language.name)));
             }
-            endpoint(&settings, &mut findings).await;
+            check_model(&settings, &mut findings).await;
             #[cfg(feature = "redis")]
             findings.extend(shared::findings(&settings).await);
             #[cfg(not(feature = "redis"))]
@@ -108,18 +112,19 @@ async fn general(common: &Common) -> Vec<Finding> {
     findings
 }
 
-fn print(common: &Common, findings: &[Finding], bad: bool) -> io::Result<()> {
+/// Prints the findings.
+fn print(common: &Common, findings: &[Finding], has_bad: bool) -> io::Result<()> {
     let mut out = super::out::messages();
     if common.json {
-        return writeln!(out, "{}", json!({ "ok": !bad, "findings": findings }));
+        return writeln!(out, "{}", json!({ "ok": !has_bad, "findings": findings }));
     }
     for finding in findings {
-        let sign = match finding.outcome {
+        let label = match finding.outcome {
             Level::Good => "ok  ",
             Level::Warning => "warn",
             Level::Bad => "bad ",
         };
-        writeln!(out, "{sign}  {}: {}", finding.what, finding.detail)?;
+        writeln!(out, "{label}  {}: {}", finding.what, finding.detail)?;
         if let Some(next) = &finding.next {
             writeln!(out, "      {next}")?;
         }
@@ -127,14 +132,14 @@ fn print(common: &Common, findings: &[Finding], bad: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Opens the root as every command does; of a storage that means to try its conditional writes.
-fn root(common: &Common) -> Finding {
+/// Opens the root as every command does. For object storage, that tries its conditional writes.
+fn check_root(common: &Common) -> Finding {
     let settings = model::settings(common).map(|settings| settings.object_store);
     let opened = settings::store(common, &settings.unwrap_or_default());
-    let shown = common.root().display().to_string();
+    let root = common.root().display().to_string();
     match (opened, common.root_url()) {
-        (Ok(_), None) => Finding::ok("root", shown),
-        (Ok(_), Some(_)) => Finding::ok("root", format!("{shown}, which takes conditional writes")),
+        (Ok(_), None) => Finding::ok("root", root),
+        (Ok(_), Some(_)) => Finding::ok("root", format!("{root}, which takes conditional writes")),
         (Err(exit), None) => Finding::problem(
             "root",
             Level::Bad,
@@ -150,32 +155,37 @@ fn root(common: &Common) -> Finding {
     }
 }
 
-fn state() -> Finding {
+/// Checks that the state folder can be used.
+fn check_state() -> Finding {
     match usable_state_folder() {
         Ok(folder) => Finding::ok("state", folder.display().to_string()),
-        Err(why) => Finding::problem(
+        Err(reason) => Finding::problem(
             "state",
             if state_folder().is_some() { Level::Bad } else { Level::Warning },
-            format!("{why}; undo, locks and caches are off"),
+            format!("{reason}; undo, locks and caches are off"),
             "Set RESTITCH_STATE_DIR to a folder that only you can access, or that does not exist yet.",
         ),
     }
 }
 
-async fn endpoint(settings: &ModelSettings, findings: &mut Vec<Finding>) {
+/// Checks that a model is configured, corrects an example and takes long prompts.
+async fn check_model(settings: &ModelSettings, findings: &mut Vec<Finding>) {
     let Some(endpoint) = &settings.endpoint else {
         findings.push(Finding::ok(
             "model",
-            "none is configured; calls that no rule explains are refused. Set OPENAI_API_KEY, --base-url or --model to use one",
+            "none is configured; edits that no built-in rule can match are refused. Set OPENAI_API_KEY, --base-url or --model to use one",
         ));
         return;
     };
-    let from: Vec<String> =
-        settings.sources.iter().map(|(what, source)| format!("{what} from {source}")).collect();
+    let sources: Vec<String> = settings
+        .sources
+        .iter()
+        .map(|(setting, source)| format!("{setting} from {source}"))
+        .collect();
     let key = if endpoint.api_key.is_some() { "a key" } else { "no key" };
     findings.push(Finding::ok(
         "model",
-        format!("{} at {}, {key} ({})", endpoint.model, endpoint.base_url, from.join(", ")),
+        format!("{} at {}, {key} ({})", endpoint.model, endpoint.base_url, sources.join(", ")),
     ));
     let (client, prompts) = match (settings.fresh_client(), settings.prompts()) {
         (Ok(Some(client)), Ok(prompts)) => (client, prompts),
@@ -191,23 +201,24 @@ async fn endpoint(settings: &ModelSettings, findings: &mut Vec<Finding>) {
         (Ok(None), _) => return,
     };
     let start = Instant::now();
-    let tried = example(settings, client.clone(), prompts).await;
+    let corrected = correct_example(settings, client.clone(), prompts).await;
     let millis = start.elapsed().as_millis();
-    let answers = match &tried {
+    let server_answers = match &corrected {
         Ok(_) => true,
         Err(refusal) => refusal.attempts.last().is_some_and(is_answered),
     };
-    findings.push(match tried {
-        Ok(report) => endpoint_works(&client, &report, millis),
-        Err(refusal) => endpoint_fails(&refusal),
+    findings.push(match corrected {
+        Ok(report) => working_endpoint(&client, &report, millis),
+        Err(refusal) => failing_endpoint(&refusal),
     });
-    if answers {
+    if server_answers {
         findings.push(check_context(&client, settings).await);
     }
 }
 
-fn endpoint_works(client: &OpenAi, report: &EditReport, millis: u128) -> Finding {
-    let used = &report.explanation.model;
+/// The finding about a server whose model corrected the example.
+fn working_endpoint(client: &OpenAi, report: &EditReport, millis: u128) -> Finding {
+    let usage = &report.explanation.model;
     let profile = client.profile();
     let cap = match profile.cap {
         AnswerCap::None => ", does not accept a limit on the length of an answer",
@@ -217,20 +228,21 @@ fn endpoint_works(client: &OpenAi, report: &EditReport, millis: u128) -> Finding
         "endpoint",
         format!(
             "corrects the example in {millis} ms and {} requests, answers as {}{cap}; {} prompt bytes, {} prompt tokens",
-            used.calls,
+            usage.calls,
             profile.mode.as_str(),
-            used.prompt_bytes,
-            used.prompt_tokens
+            usage.prompt_bytes,
+            usage.prompt_tokens
         ),
     )
 }
 
-/// Whether the server answered, whatever the model made of the question.
+/// Whether the server answered, even if the answer was useless.
 fn is_answered(attempt: &Attempt) -> bool {
     matches!(attempt.outcome, "rejected" | "declined") || attempt.detail.starts_with("the model")
 }
 
-fn endpoint_fails(refusal: &Refusal) -> Finding {
+/// The finding about a server whose model did not correct the example.
+fn failing_endpoint(refusal: &Refusal) -> Finding {
     let last = refusal.attempts.last();
     let detail = last.map_or_else(
         || refusal.message.clone(),
@@ -251,53 +263,53 @@ fn endpoint_fails(refusal: &Refusal) -> Finding {
     } else if detail.contains("no connection") {
         "Check that the server runs and that the base URL is right."
     } else if detail.contains("in time") {
-        "The server is too slow for a small question; raise model.timeout in the configuration, or use a smaller model."
+        "The server is too slow even for a small question; raise model.timeout in the configuration, or use a smaller model."
     } else if detail.contains("context") {
         RAISE_CONTEXT
     } else {
-        "The server rejects even a small question in the form that is sent. Look for the reason in its log."
+        "The server rejects even a small question. Look for the reason in its log."
     };
     Finding::problem("endpoint", Level::Bad, detail, next)
 }
 
-const RAISE_CONTEXT: &str = "Longer questions get no answer, and then the call is refused as if there were no model. Give the server a context of 16k tokens or more (llama.cpp: -c 16384; Ollama: OLLAMA_CONTEXT_LENGTH=16384; vLLM: --max-model-len 16384).";
+const RAISE_CONTEXT: &str = "Edits that need a longer question are refused, as if there were no model. Give the server a context of 16k tokens or more (llama.cpp: -c 16384; Ollama: OLLAMA_CONTEXT_LENGTH=16384; vLLM: --max-model-len 16384).";
 
-/// About the longest question that is sent for a usual call: the windows of a large file.
+/// The bytes of about the longest question that is usual: excerpts of a large file.
 const LONG_PROMPT: usize = 36 << 10;
 
-/// How long a question may be, by trying: a part first, then all, and a half where that
-/// is too much.
+/// Tries how long a question may be: first a quarter of [`LONG_PROMPT`], then all of it, and half of
+/// it if all is too long.
 async fn check_context(client: &OpenAi, settings: &ModelSettings) -> Finding {
-    let most = settings.allowance.time;
-    let bad =
+    let time_limit = settings.allowance.time;
+    let warning =
         |detail: String, next: &str| Finding::problem("context", Level::Warning, detail, next);
     let start = Instant::now();
-    match probe(client, LONG_PROMPT / 4, most).await {
+    match probe(client, LONG_PROMPT / 4, time_limit).await {
         ProbeResult::Fits(tokens) if is_truncated(tokens, LONG_PROMPT / 4) => {
-            return truncated(tokens, LONG_PROMPT / 4);
+            return truncated_prompt(tokens, LONG_PROMPT / 4);
         }
         ProbeResult::Fits(_) => {}
-        ProbeResult::ContextTooLong(why) | ProbeResult::Failed(why) => {
-            return bad(
-                format!("a question of {} bytes gets no answer: {why}", LONG_PROMPT / 4),
+        ProbeResult::ContextTooLong(reason) | ProbeResult::Failed(reason) => {
+            return warning(
+                format!("a question of {} bytes gets no answer: {reason}", LONG_PROMPT / 4),
                 RAISE_CONTEXT,
             );
         }
-        ProbeResult::TimedOut => return bad(slow(LONG_PROMPT / 4, most), SLOW),
+        ProbeResult::TimedOut => return warning(timed_out(LONG_PROMPT / 4, time_limit), SLOW),
     }
     let expected = start.elapsed() * 4;
-    if expected > most {
+    if expected > time_limit {
         let detail = format!(
-            "{} bytes take {:.0} s to be read, so that a long question ({LONG_PROMPT} bytes) would take longer than the {} s of model.timeout",
+            "a question of {} bytes takes {:.0} s, so a long one ({LONG_PROMPT} bytes) would take longer than the {} s of model.timeout",
             LONG_PROMPT / 4,
             start.elapsed().as_secs_f64(),
-            most.as_secs()
+            time_limit.as_secs()
         );
-        return bad(detail, SLOW);
+        return warning(detail, SLOW);
     }
-    match probe(client, LONG_PROMPT, most).await {
+    match probe(client, LONG_PROMPT, time_limit).await {
         ProbeResult::Fits(tokens) if is_truncated(tokens, LONG_PROMPT) => {
-            truncated(tokens, LONG_PROMPT)
+            truncated_prompt(tokens, LONG_PROMPT)
         }
         ProbeResult::Fits(tokens) => Finding::ok(
             "context",
@@ -308,31 +320,37 @@ async fn check_context(client: &OpenAi, settings: &ModelSettings) -> Finding {
                 tokens => format!("a long question fits ({LONG_PROMPT} bytes, {tokens} tokens)"),
             },
         ),
-        ProbeResult::ContextTooLong(why) => {
-            let half = matches!(probe(client, LONG_PROMPT / 2, most).await, ProbeResult::Fits(_));
-            let fits = if half { LONG_PROMPT / 2 } else { LONG_PROMPT / 4 };
-            bad(
-                format!("questions of {fits} bytes fit, {LONG_PROMPT} bytes do not: {why}"),
+        ProbeResult::ContextTooLong(reason) => {
+            let half_fits =
+                matches!(probe(client, LONG_PROMPT / 2, time_limit).await, ProbeResult::Fits(_));
+            let fitting = if half_fits { LONG_PROMPT / 2 } else { LONG_PROMPT / 4 };
+            warning(
+                format!("questions of {fitting} bytes fit, {LONG_PROMPT} bytes do not: {reason}"),
                 RAISE_CONTEXT,
             )
         }
-        ProbeResult::Failed(why) => {
-            bad(format!("{LONG_PROMPT} bytes get no answer: {why}"), RAISE_CONTEXT)
+        ProbeResult::Failed(reason) => {
+            warning(format!("{LONG_PROMPT} bytes get no answer: {reason}"), RAISE_CONTEXT)
         }
-        ProbeResult::TimedOut => bad(slow(LONG_PROMPT, most), SLOW),
+        ProbeResult::TimedOut => warning(timed_out(LONG_PROMPT, time_limit), SLOW),
     }
 }
 
+/// What the server did with a long question.
 enum ProbeResult {
-    /// It fits; the tokens are as the server counts them, 0 when it does not.
+    /// It answered; with the number of tokens that it read, or 0 if it does not say.
     Fits(u64),
+    /// It rejected the question as too long, in these words.
     ContextTooLong(String),
+    /// It gave no answer, for this reason.
     Failed(String),
+    /// It gave no answer in time.
     TimedOut,
 }
 
-async fn probe(client: &OpenAi, bytes: usize, most: Duration) -> ProbeResult {
-    match timeout(most, client.probe_prompt(bytes)).await {
+/// Sends a question of this many bytes.
+async fn probe(client: &OpenAi, bytes: usize, time_limit: Duration) -> ProbeResult {
+    match timeout(time_limit, client.probe_prompt(bytes)).await {
         Ok(Ok(tokens)) => ProbeResult::Fits(tokens),
         Ok(Err(error)) if error.limitation() == Some(Limitation::PromptLength) => {
             ProbeResult::ContextTooLong(error.to_string())
@@ -342,12 +360,14 @@ async fn probe(client: &OpenAi, bytes: usize, most: Duration) -> ProbeResult {
     }
 }
 
-/// Eight bytes a token are far more than any tokenizer takes of such a text.
+/// Whether the server read only a part of the question. No tokenizer needs as many as eight bytes
+/// of such a text for a token.
 fn is_truncated(tokens: u64, bytes: usize) -> bool {
     tokens > 0 && u64::try_from(bytes).is_ok_and(|bytes| tokens * 8 < bytes)
 }
 
-fn truncated(tokens: u64, bytes: usize) -> Finding {
+/// The finding about a server that reads only a part of a question.
+fn truncated_prompt(tokens: u64, bytes: usize) -> Finding {
     Finding::problem(
         "context",
         Level::Warning,
@@ -356,17 +376,18 @@ fn truncated(tokens: u64, bytes: usize) -> Finding {
     )
 }
 
-fn slow(bytes: usize, most: Duration) -> String {
+/// The detail of a finding about a question without an answer in time.
+fn timed_out(bytes: usize, time_limit: Duration) -> String {
     format!(
         "a question of {bytes} bytes gets no answer within the {} s of model.timeout",
-        most.as_secs()
+        time_limit.as_secs()
     )
 }
 
 const SLOW: &str = "Only small questions will be answered in time. Raise model.timeout in the configuration, or use a smaller model or a faster machine.";
 
-/// A correction that every useful model can make, in a small file.
-async fn example(
+/// Lets the model make an easy correction in a small example file.
+async fn correct_example(
     settings: &ModelSettings,
     client: OpenAi,
     prompts: PromptBook,

@@ -1,4 +1,4 @@
-//! The server on which machines share answers: there, how fast, sealed, with what limits.
+//! Checks the server on which machines share answers.
 
 use tokio::time::timeout;
 
@@ -7,7 +7,7 @@ use crate::adapters::redis::ServerInfo;
 use crate::cli::model::ModelSettings;
 use crate::cli::shared::SharedCache;
 
-/// What it takes to use the server, tried once. Nothing where nothing is shared.
+/// The findings of one trial of the server; none if no server is configured.
 pub(super) async fn findings(settings: &ModelSettings) -> Vec<Finding> {
     let cache = match settings.shared.cache() {
         Ok(Some(cache)) => cache,
@@ -17,23 +17,24 @@ pub(super) async fn findings(settings: &ModelSettings) -> Vec<Finding> {
             return vec![Finding::problem("shared", Level::Bad, exit.message(), next)];
         }
     };
-    // A connection and three requests; a call has the time for one.
-    let tried = timeout(4 * cache.time, cache.probe()).await;
-    let tried = tried.unwrap_or_else(|_| Err("it does not answer in time".into()));
-    match tried {
-        Ok(about) => found(&cache, &about),
-        Err(why) => vec![Finding::problem(
+    // The probe makes a connection and several requests; `cache.time` is the limit of one request.
+    let probed = timeout(4 * cache.time, cache.probe()).await;
+    let probed = probed.unwrap_or_else(|_| Err("it does not answer in time".into()));
+    match probed {
+        Ok(info) => findings_of_working_server(&cache, &info),
+        Err(reason) => vec![Finding::problem(
             "shared",
             Level::Warning,
-            format!("{} cannot be used: {why}", cache.values.address()),
-            next(&why),
+            format!("{} cannot be used: {reason}", cache.values.address()),
+            next_step(&reason),
         )],
     }
 }
 
-fn next(why: &str) -> &'static str {
-    let why = why.to_lowercase();
-    let has = |words: &[&str]| words.iter().any(|word| why.contains(word));
+/// What to do about a server that cannot be used for this reason.
+fn next_step(reason: &str) -> &'static str {
+    let reason = reason.to_lowercase();
+    let has = |words: &[&str]| words.iter().any(|word| reason.contains(word));
     if has(&["noauth", "wrongpass", "authentication"]) {
         "Edits go on without it. Give user and password in the URL: redis://USER:PASSWORD@HOST:PORT."
     } else if has(&["noperm"]) {
@@ -45,8 +46,9 @@ fn next(why: &str) -> &'static str {
     }
 }
 
-fn found(cache: &SharedCache, about: &ServerInfo) -> Vec<Finding> {
-    let ServerInfo { server, took, max_memory, policy, reads: (hits, misses) } = about;
+/// The findings about a server that works.
+fn findings_of_working_server(cache: &SharedCache, info: &ServerInfo) -> Vec<Finding> {
+    let ServerInfo { server, took, max_memory, policy, reads: (hits, misses) } = info;
     let hours = cache.keep.as_secs_f64() / 3600.0;
     let memory = match max_memory {
         0 => "no memory limit".to_owned(),
@@ -64,7 +66,7 @@ fn found(cache: &SharedCache, about: &ServerInfo) -> Vec<Finding> {
         findings.push(Finding::problem(
             "shared",
             Level::Warning,
-            "when its memory is full it takes no new answer (maxmemory-policy noeviction)",
+            "once its memory is full, it stores no new answers (maxmemory-policy noeviction)",
             "Set maxmemory-policy to allkeys-lru, or to volatile-ttl if others keep values there.",
         ));
     }
@@ -72,7 +74,7 @@ fn found(cache: &SharedCache, about: &ServerInfo) -> Vec<Finding> {
         findings.push(Finding::problem(
             "shared",
             Level::Warning,
-            "the connection has no TLS; values are sealed, but the password can be read on its way",
+            "the connection has no TLS; values are sealed, but the password can be read on the network",
             "Use rediss:// unless the network is your own.",
         ));
     }

@@ -288,7 +288,7 @@ fn the_workspace_names_no_formatter() {
 #[test]
 fn a_configuration_that_makes_no_sense_is_named() {
     for (config, words) in [
-        ("[format.klingon]\ncommand = [\"a\"]\n", "names no language"),
+        ("[format.klingon]\ncommand = [\"a\"]\n", "there is no language `klingon`"),
         ("[format.rust]\ncommand = []\n", "format.rust.command is empty"),
         ("[format.rust]\ncommand = [\"a\"]\ntimeout = 0.0\n", "format.rust.timeout is 0"),
         ("[format.rust]\ncommnd = [\"a\"]\n", "commnd"),
