@@ -1,8 +1,9 @@
-//! Views of a file for a model: whole, from an offset, or in ranges; plain, numbered or with
-//! anchors; never more than a limit, and always with where to continue.
+//! Views of a file for a model: the whole file, the lines from an offset on, or ranges of lines;
+//! plain, numbered or with anchors. A view never exceeds a size limit, and a view that was cut
+//! says where to continue.
 //!
-//! Limits: a line over 2,000 characters is shown as a window; its anchor is still
-//! made from the whole line. `column` moves the window.
+//! Limits: of a line over 2,000 characters only a window is shown; its anchor still covers the
+//! whole line. `column` moves the window.
 
 mod render;
 
@@ -56,11 +57,11 @@ pub struct ReadRequest {
     pub width: Width,
     /// Where the window of a long line starts, from 1.
     pub column: usize,
-    /// The most characters of a line; the most bytes of the answer.
+    /// How long a shown line, and the text in all, may be.
     pub limits: ReadLimits,
 }
 
-/// How much one answer may hold.
+/// The most that one answer may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadLimits {
     /// Characters of one line.
@@ -72,7 +73,7 @@ pub struct ReadLimits {
 impl ReadLimits {
     /// For a model: 256 KiB, lines of 2,000 characters.
     pub const MODEL: Self = Self { line: 2000, text: 256 << 10 };
-    /// For a pipe.
+    /// No limit: for output to a pipe.
     pub const NONE: Self = Self { line: usize::MAX, text: usize::MAX };
 }
 
@@ -128,11 +129,12 @@ pub struct FileView {
     pub windowed: Vec<LineWindow>,
 }
 
-/// Reads `snapshot` for the caller.
+/// Returns the view of `snapshot` that `request` asks for, or a refusal if it asks for lines that
+/// the file does not have. `path` is only reported.
 pub fn read(path: &str, snapshot: &Snapshot, request: &ReadRequest) -> Result<FileView, Refusal> {
     let total = snapshot.lines().total();
-    let wanted = select_lines(&request.select, total).map_err(|refusal| refusal.at(path))?;
-    let rendered = render::render(snapshot, &wanted, request);
+    let selected = select_lines(&request.select, total).map_err(|refusal| refusal.at(path))?;
+    let rendered = render::render(snapshot, &selected, request);
     let omitted = omitted_spans(&rendered.ranges, total);
     Ok(FileView {
         path: path.to_owned(),
@@ -143,39 +145,44 @@ pub fn read(path: &str, snapshot: &Snapshot, request: &ReadRequest) -> Result<Fi
         encoding: snapshot.encoding().name().to_owned(),
         line_ending: snapshot.line_ending().to_owned(),
         omitted,
-        next_offset: rendered.next,
+        next_offset: rendered.next_offset,
         windowed: rendered.windowed,
     })
 }
 
 impl FileView {
-    /// The text for a model: the lines, then one line that says what they are.
+    /// Returns the text for a model: the lines, then one line in brackets that names the file, the
+    /// range and the snapshot, and says where to continue.
     pub fn message(&self, snapshot: &Snapshot) -> String {
         let mut out = self.text.clone();
         if !out.is_empty() && !out.ends_with('\n') {
             out.push('\n');
         }
-        let ranges = |spans: &[LineSpan]| {
-            let rendered: Vec<String> =
-                spans.iter().take(12).map(|span| format!("{}-{}", span.start, span.end)).collect();
-            rendered.join(", ")
-        };
-        let what = match (self.total_lines, self.omitted.is_empty()) {
-            (0, _) => "the file is empty".to_owned(),
-            (total, true) => format!("all {total} lines"),
-            (total, false) => format!("lines {} of {total}", ranges(&self.ranges)),
+        let total = self.total_lines;
+        let content = if total == 0 {
+            "the file is empty".to_owned()
+        } else if self.omitted.is_empty() {
+            format!("all {total} lines")
+        } else {
+            let ranges: Vec<String> = self
+                .ranges
+                .iter()
+                .take(12)
+                .map(|span| format!("{}-{}", span.start, span.end))
+                .collect();
+            format!("lines {} of {total}", ranges.join(", "))
         };
         out.push_str(&format!(
-            "[{}: {what}; snapshot {}",
+            "[{}: {content}; snapshot {}",
             quote_name(&self.path),
             short_id(snapshot)
         ));
         if let Some(next) = self.next_offset {
-            out.push_str(&format!("; cut for size, go on with offset {next}"));
+            out.push_str(&format!("; cut at the size limit, continue with offset {next}"));
         }
         for window in self.windowed.iter().take(4) {
             out.push_str(&format!(
-                "; line {} shows columns {}-{} of {}, go on with column {}",
+                "; line {} shows columns {}-{} of {}, continue with column {}",
                 window.line,
                 window.start_column,
                 window.end_column,
@@ -188,11 +195,13 @@ impl FileView {
     }
 }
 
+/// Returns the selected lines as sorted, merged ranges, or a refusal if they are not lines of a
+/// file with `total` lines.
 fn select_lines(select: &LineSelection, total: usize) -> Result<Vec<LineSpan>, Refusal> {
     let refuse = |message: String| {
         Refusal::new(EditCode::InvalidArguments, message).hint(match total {
             0 => "The file is empty; read it whole.".to_owned(),
-            _ => format!("Lines count from 1 to {total}; in a range, start must not be after end."),
+            _ => format!("Lines are 1 to {total}; a range must not end before it starts."),
         })
     };
     match select {
@@ -200,7 +209,9 @@ fn select_lines(select: &LineSelection, total: usize) -> Result<Vec<LineSpan>, R
         LineSelection::From { offset: 1, limit: None } => {
             select_lines(&LineSelection::Whole, total)
         }
-        LineSelection::From { limit: Some(0), .. } => Err(refuse("limit is 0".into())),
+        LineSelection::From { limit: Some(0), .. } => {
+            Err(refuse("limit is 0, but must be at least 1".into()))
+        }
         LineSelection::From { offset, limit } => {
             if *offset == 0 || *offset > total.max(1) {
                 return Err(refuse(format!(
@@ -223,23 +234,27 @@ fn select_lines(select: &LineSelection, total: usize) -> Result<Vec<LineSpan>, R
                 }
             }
             Ok(merge_ranges(
-                ranges.iter().map(|r| LineSpan { start: r.start, end: r.end.min(total) }).collect(),
+                ranges
+                    .iter()
+                    .map(|range| LineSpan { start: range.start, end: range.end.min(total) })
+                    .collect(),
             ))
         }
     }
 }
 
+/// Returns the lines of a file with `total` lines that none of the sorted spans covers.
 fn omitted_spans(spans: &[LineSpan], total: usize) -> Vec<LineSpan> {
-    let mut out = Vec::new();
+    let mut omitted = Vec::new();
     let mut next = 1;
     for span in spans {
         if span.start > next {
-            out.push(LineSpan { start: next, end: span.start - 1 });
+            omitted.push(LineSpan { start: next, end: span.start - 1 });
         }
         next = span.end + 1;
     }
     if next <= total {
-        out.push(LineSpan { start: next, end: total });
+        omitted.push(LineSpan { start: next, end: total });
     }
-    out
+    omitted
 }

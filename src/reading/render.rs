@@ -1,4 +1,4 @@
-//! Renders lines as text.
+//! Renders selected lines of a file in the style that the caller asks for.
 
 use std::fmt::Write as _;
 
@@ -8,38 +8,50 @@ use crate::text::{LineSpan, Snapshot, pluralize};
 
 pub(super) struct Rendered {
     pub(super) text: String,
+    /// The lines that are in `text`.
     pub(super) ranges: Vec<LineSpan>,
-    pub(super) next: Option<usize>,
+    /// The first line that the size limit kept out, if it kept any out.
+    pub(super) next_offset: Option<usize>,
     pub(super) windowed: Vec<LineWindow>,
 }
 
-pub(super) fn render(snapshot: &Snapshot, wanted: &[LineSpan], request: &ReadRequest) -> Rendered {
+/// Renders the selected lines, and stops before the line with which the text would exceed the
+/// size limit. The first line is always rendered.
+pub(super) fn render(
+    snapshot: &Snapshot,
+    selected: &[LineSpan],
+    request: &ReadRequest,
+) -> Rendered {
     let text = snapshot.text();
     let index = snapshot.lines();
-    let mut out =
-        Rendered { text: String::new(), ranges: Vec::new(), next: None, windowed: Vec::new() };
-    let lines: usize = wanted.iter().map(|span| span.end + 1 - span.start).sum();
+    let mut out = Rendered {
+        text: String::new(),
+        ranges: Vec::new(),
+        next_offset: None,
+        windowed: Vec::new(),
+    };
+    let lines: usize = selected.iter().map(|span| span.end + 1 - span.start).sum();
     let bytes: usize =
-        wanted.iter().map(|span| index.start(span.end + 1) - index.start(span.start)).sum();
+        selected.iter().map(|span| index.start(span.end + 1) - index.start(span.start)).sum();
+    // A prefix such as `<<1234>>` takes up to 12 bytes.
     out.text.reserve(bytes.saturating_add(lines * 12).min(request.limits.text));
+    // The line break of the last rendered line, which is written once another line follows.
     let mut ending = "";
-    for (k, span) in wanted.iter().enumerate() {
-        if k > 0 {
-            // Ranges are merged, so something lies between them.
-            let before = wanted[k - 1].end;
+    for (position, span) in selected.iter().enumerate() {
+        if position > 0 {
+            // Ranges are merged, so there is at least one line between them.
+            let skipped = span.start - selected[position - 1].end - 1;
             out.text.push_str(ending);
-            let _ =
-                writeln!(out.text, "… {} not shown …", pluralize(span.start - before - 1, "line"));
+            let _ = writeln!(out.text, "… {} not shown …", pluralize(skipped, "line"));
             ending = "";
         }
         for number in span.start..=span.end {
             let Some(line) = index.line(text, number) else { break };
             let body = &text[line.body.clone()];
-            if out.text.len() + ending.len() + body.len().min(request.limits.line)
-                > request.limits.text
-                && !out.ranges.is_empty()
-            {
-                out.next = Some(number);
+            let length_with_line =
+                out.text.len() + ending.len() + body.len().min(request.limits.line);
+            if length_with_line > request.limits.text && !out.ranges.is_empty() {
+                out.next_offset = Some(number);
                 return out;
             }
             out.text.push_str(ending);
@@ -55,16 +67,18 @@ pub(super) fn render(snapshot: &Snapshot, wanted: &[LineSpan], request: &ReadReq
             }
         }
     }
-    // A whole file is rendered to its last byte.
-    if request.style == ReadStyle::Plain
-        && (request.select == LineSelection::Whole
-            || matches!(request.select, LineSelection::From { offset: 1, limit: None }))
-    {
+    // A plain view of the whole file has every byte of it, so also the last line break.
+    let is_whole_file = matches!(
+        request.select,
+        LineSelection::Whole | LineSelection::From { offset: 1, limit: None }
+    );
+    if request.style == ReadStyle::Plain && is_whole_file {
         out.text.push_str(ending);
     }
     out
 }
 
+/// Appends the line number or anchor that the style puts before a line.
 fn push_prefix(out: &mut String, number: usize, body: &str, request: &ReadRequest) {
     match request.style {
         ReadStyle::Plain => {}
@@ -78,9 +92,11 @@ fn push_prefix(out: &mut String, number: usize, body: &str, request: &ReadReques
     }
 }
 
+/// Appends the text of a line; of a line over the limit only the window that starts at the
+/// requested column.
 fn push_body(out: &mut Rendered, number: usize, body: &str, request: &ReadRequest) {
     let max = request.limits.line;
-    // There are never fewer bytes than characters.
+    // A text has at least as many bytes as characters, so counting characters can be skipped.
     if body.len() <= max {
         out.text.push_str(body);
         return;
@@ -91,19 +107,21 @@ fn push_body(out: &mut Rendered, number: usize, body: &str, request: &ReadReques
         return;
     }
     let first = request.column.clamp(1, columns) - 1;
-    let at = |column: usize| body.char_indices().nth(column).map_or(body.len(), |(at, _)| at);
-    let last = (first + max).min(columns);
+    let end = (first + max).min(columns);
+    let byte_offset =
+        |column: usize| body.char_indices().nth(column).map_or(body.len(), |(offset, _)| offset);
     if first > 0 {
         out.text.push('…');
     }
-    out.text.push_str(&body[at(first)..at(last)]);
-    if last < columns {
+    out.text.push_str(&body[byte_offset(first)..byte_offset(end)]);
+    if end < columns {
         out.text.push('…');
     }
+    // Columns are reported from 1, and `end` is exclusive from 0, so it is the last one shown.
     out.windowed.push(LineWindow {
         line: number,
         start_column: first + 1,
-        end_column: last,
+        end_column: end,
         columns,
     });
 }

@@ -1,4 +1,5 @@
-//! The second pass: the hits of a file from its decoded text, with anchors.
+//! The second pass of a search: finds the hits of one file in its decoded text and gives each an
+//! anchor.
 
 use super::query::{Hit, Query};
 use super::scan::ScannedFile;
@@ -8,25 +9,25 @@ use crate::hashline::stale::{render_clipped, short_id};
 use crate::hashline::tag::{self, Width};
 use crate::text::{ContentHash, LineSpan, Snapshot, each_line};
 
-/// How many characters of a long line are before the hit.
+/// How many characters before the hit are shown of a long line.
 const CHARS_BEFORE_HIT: usize = 60;
 
-/// The hits of a file, and the lines that are shown. `None` when it has none by now.
+/// Returns the hits of a file, of which at most `limit` are shown, and the lines that are shown.
+/// `None` when the file has no hit any more, because it has changed since the scan.
 pub(crate) fn hits_in(
     query: &Query,
-    found: &ScannedFile,
+    scanned: &ScannedFile,
     snapshot: &Snapshot,
     context: usize,
     limit: usize,
 ) -> Option<(FileHits, Vec<LineSpan>)> {
     let text = snapshot.text();
     let (mut matches, mut shown, mut count) = (Vec::new(), Vec::new(), 0);
-    for (k, line) in each_line(text).enumerate() {
+    for (number, line) in (1..).zip(each_line(text)) {
         let body = &text[line.body];
         let Some(hit) = query.find(body.as_bytes()) else { continue };
         count += 1;
         if matches.len() < MAX_MATCHES.min(limit) {
-            let number = k + 1;
             matches.push(match_at(snapshot, number, body, hit, context));
             shown.push(LineSpan {
                 start: number.saturating_sub(context).max(1),
@@ -34,20 +35,20 @@ pub(crate) fn hits_in(
             });
         }
     }
-    let path = found.path.as_str();
+    let path = scanned.path.as_str();
     let hits = FileHits {
         id: short_hash(path),
         path: path.to_owned(),
         match_count: count,
         matches,
-        terms: super::rank::count_terms(found),
+        terms: super::rank::count_terms(scanned),
         snapshot: short_id(snapshot),
         total_lines: snapshot.lines().total(),
     };
     (count > 0).then_some((hits, shown))
 }
 
-/// A file that is found by its path.
+/// Returns the entry of a file of which only the path matches the query.
 pub(crate) fn path_hit(path: &WorkPath, snapshot: &Snapshot) -> FileHits {
     FileHits {
         id: short_hash(path.as_str()),
@@ -60,22 +61,24 @@ pub(crate) fn path_hit(path: &WorkPath, snapshot: &Snapshot) -> FileHits {
     }
 }
 
+/// Returns the first 12 digits of the path's hash, which name the file in every search.
 fn short_hash(path: &str) -> String {
     let mut id = ContentHash::of(path.as_bytes()).to_string();
     id.truncate(12);
     id
 }
 
+/// Returns the entry of one line with a hit: its text, its anchor and the lines around it.
 fn match_at(snapshot: &Snapshot, number: usize, body: &str, hit: Hit, context: usize) -> Match {
     let mut anchor = String::new();
     tag::push(&mut anchor, number, body, Width::Two);
     let (content, columns) = trim_around(body, hit);
-    let around = |range: std::ops::RangeInclusive<usize>| {
-        range.filter_map(|n| Some(render_clipped(n, snapshot.line(n)?))).collect()
+    let render_lines = |range: std::ops::RangeInclusive<usize>| {
+        range.filter_map(|number| Some(render_clipped(number, snapshot.line(number)?))).collect()
     };
     let context = (context > 0).then(|| Context {
-        before: around(number.saturating_sub(context).max(1)..=number - 1),
-        after: around(number + 1..=number + context),
+        before: render_lines(number.saturating_sub(context).max(1)..=number - 1),
+        after: render_lines(number + 1..=number + context),
     });
     let indent = match columns {
         None => body[..body.len() - body.trim_start().len()].to_owned(),
@@ -84,26 +87,35 @@ fn match_at(snapshot: &Snapshot, number: usize, body: &str, hit: Hit, context: u
     Match { line: number, content, indent, anchor, columns, context }
 }
 
-/// The line without surrounding whitespace; of a long one at most 200 characters around the hit.
+/// Returns the line without surrounding whitespace. Of a line over [`MAX_LINE_CHARS`] characters
+/// it returns only the part around the hit, and the columns of that part.
 fn trim_around(body: &str, hit: Hit) -> (String, Option<Columns>) {
     let trimmed = body.trim();
     if trimmed.len() <= MAX_LINE_CHARS || trimmed.chars().count() <= MAX_LINE_CHARS {
         return (trimmed.to_owned(), None);
     }
-    // A hit may start inside a character that is an invalid byte's replacement.
-    let at =
-        (0..=hit.start.min(body.len())).rev().find(|&at| body.is_char_boundary(at)).unwrap_or(0);
-    let lead =
-        body[..at].char_indices().rev().nth(CHARS_BEFORE_HIT - 1).map_or(0, |(start, _)| start);
-    let start = lead.max(body.len() - body.trim_start().len()).min(at);
-    let rest = &body[start..];
-    let end = rest.char_indices().nth(MAX_LINE_CHARS).map_or(body.len(), |(end, _)| start + end);
-    let before = body[..start].chars().count();
+    // A hit may start inside the character that replaces an invalid byte: use its first byte.
+    let hit_start = (0..=hit.start.min(body.len()))
+        .rev()
+        .find(|&offset| body.is_char_boundary(offset))
+        .unwrap_or(0);
+    let lead = body[..hit_start]
+        .char_indices()
+        .rev()
+        .nth(CHARS_BEFORE_HIT - 1)
+        .map_or(0, |(offset, _)| offset);
+    let indent = body.len() - body.trim_start().len();
+    let start = lead.max(indent).min(hit_start);
+    let end = body[start..]
+        .char_indices()
+        .nth(MAX_LINE_CHARS)
+        .map_or(body.len(), |(offset, _)| start + offset);
+    let chars_before = body[..start].chars().count();
     let content = body[start..end].trim_end().to_owned();
     let columns = Columns {
-        start: before + 1,
-        end: before + content.chars().count(),
-        hit: before + body[start..at].chars().count() + 1,
+        start: chars_before + 1,
+        end: chars_before + content.chars().count(),
+        hit: chars_before + body[start..hit_start].chars().count() + 1,
     };
     (content, Some(columns))
 }

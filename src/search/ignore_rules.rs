@@ -1,6 +1,8 @@
-//! The rules of `.ignore`, `.gitignore` and `.git/info/exclude`, as git and ripgrep read them. They came with the folder and may be anything: only regular files below the root
-//! are read, never through a link, never waiting, and no more than [`MAX_RULES_BYTES`] bytes of
-//! each. Rules above the root do not count.
+//! The rules of `.ignore`, `.gitignore` and `.git/info/exclude`, as git and ripgrep read them.
+//!
+//! These files come with the folder and are not trusted. Only regular files below the root are
+//! read: never through a link, never one that would block, and never one over
+//! [`MAX_RULES_BYTES`] bytes. Rules above the root do not count.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -11,22 +13,23 @@ use std::sync::{Arc, PoisonError, RwLock};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-/// A longer ignore file is not read.
+/// The most bytes of an ignore file; a larger one is not read.
 pub(crate) const MAX_RULES_BYTES: u64 = 1 << 20;
 
-/// A longer rule ignores nothing: no path is as long, and it takes seconds to parse.
+/// The most bytes of a rule; a longer one is dropped, since it matches no real path and takes
+/// seconds to parse.
 const MAX_RULE_LENGTH: usize = 4_096;
 
-/// The rules below one root, each folder's read once.
+/// The rules of all folders below one root. Those of each folder are read once.
 #[derive(Debug)]
 pub(crate) struct IgnoreRules {
     root: PathBuf,
     folders: RwLock<HashMap<PathBuf, Arc<FolderRules>>>,
-    /// The files of rules by their full names, where they are not read from the disk.
+    /// The ignore files by full path; `None` to read them from the disk.
     texts: Option<HashMap<PathBuf, String>>,
 }
 
-/// The rules of one folder, and those above it.
+/// The rules of one folder, with a link to those of its parent folder.
 #[derive(Debug)]
 struct FolderRules {
     parent: Option<Arc<FolderRules>>,
@@ -36,21 +39,24 @@ struct FolderRules {
     gitignore: Option<Gitignore>,
     /// `.git/info/exclude`.
     info_exclude: Option<Gitignore>,
-    /// A repository of its own: the rules of git above it do not reach into it.
+    /// Whether the folder is a git repository. Git's rules from the folders above do not apply in
+    /// it.
     is_repository: bool,
 }
 
 impl IgnoreRules {
+    /// Rules that are read from the disk, below this root.
     pub(super) fn for_root(root: &Path) -> Self {
         Self { root: root.to_owned(), folders: RwLock::default(), texts: None }
     }
 
-    /// The rules of these files, which need not be on this machine.
+    /// Rules with these ignore files, by full path, which need not be on this machine.
     pub(crate) fn from_texts(root: &Path, files: HashMap<PathBuf, String>) -> Self {
         Self { texts: Some(files), ..Self::for_root(root) }
     }
 
-    /// Whether the rules ignore this path, of which no parent folder is ignored.
+    /// Whether the rules ignore this path. The caller has checked that they ignore none of its
+    /// parent folders.
     pub(super) fn is_ignored(&self, path: &Path, kind: PathKind) -> bool {
         let Some(parent) = path.parent().filter(|parent| parent.starts_with(&self.root)) else {
             return false;
@@ -58,12 +64,13 @@ impl IgnoreRules {
         self.folder(parent).is_ignored(path, kind)
     }
 
+    /// Returns the rules of a folder, and reads them first if that has not been done yet.
     fn folder(&self, path: &Path) -> Arc<FolderRules> {
-        let known = self.folders.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(folder) = known.get(path) {
+        let cached = self.folders.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(folder) = cached.get(path) {
             return folder.clone();
         }
-        drop(known);
+        drop(cached);
         let parent = match path.parent() {
             Some(parent) if path != self.root && parent.starts_with(&self.root) => {
                 Some(self.folder(parent))
@@ -72,14 +79,14 @@ impl IgnoreRules {
         };
         let folder = Arc::new(match &self.texts {
             None => FolderRules::read(path, parent),
-            Some(files) => FolderRules::of(path, parent, files),
+            Some(files) => FolderRules::from_texts(path, parent, files),
         });
-        let mut known = self.folders.write().unwrap_or_else(PoisonError::into_inner);
-        known.entry(path.to_owned()).or_insert(folder).clone()
+        let mut cached = self.folders.write().unwrap_or_else(PoisonError::into_inner);
+        cached.entry(path.to_owned()).or_insert(folder).clone()
     }
 }
 
-/// What a path is.
+/// Whether a path is a file or a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PathKind {
     File,
@@ -87,7 +94,12 @@ pub(super) enum PathKind {
 }
 
 impl FolderRules {
-    fn of(path: &Path, parent: Option<Arc<FolderRules>>, files: &HashMap<PathBuf, String>) -> Self {
+    /// Takes the rules of the folder `path` from these ignore files.
+    fn from_texts(
+        path: &Path,
+        parent: Option<Arc<FolderRules>>,
+        files: &HashMap<PathBuf, String>,
+    ) -> Self {
         let rules = |name: &str| {
             let file = path.join(name);
             files.get(&file).and_then(|text| parse_rules(path, &file, text))
@@ -96,25 +108,28 @@ impl FolderRules {
         Self { parent, ignore, gitignore, info_exclude: None, is_repository: false }
     }
 
+    /// Reads the rules of the folder `path` from the disk.
     fn read(path: &Path, parent: Option<Arc<FolderRules>>) -> Self {
+        // Links are not followed, and `.git` is a file in a worktree.
+        let is_folder = |path: &Path| path.symlink_metadata().is_ok_and(|meta| meta.is_dir());
         let git_folder = path.join(".git");
-        let is_repository = git_folder.symlink_metadata().is_ok();
-        let is_folder = git_folder.symlink_metadata().is_ok_and(|meta| meta.is_dir());
         let info = git_folder.join("info");
-        let is_plain = || info.symlink_metadata().is_ok_and(|meta| meta.is_dir());
+        let info_exclude = if is_folder(&git_folder) && is_folder(&info) {
+            read_rules(path, &info.join("exclude"))
+        } else {
+            None
+        };
         Self {
             parent,
-            ignore: rules(path, &path.join(".ignore")),
-            gitignore: rules(path, &path.join(".gitignore")),
-            info_exclude: if is_folder && is_plain() {
-                rules(path, &info.join("exclude"))
-            } else {
-                None
-            },
-            is_repository,
+            ignore: read_rules(path, &path.join(".ignore")),
+            gitignore: read_rules(path, &path.join(".gitignore")),
+            info_exclude,
+            is_repository: git_folder.symlink_metadata().is_ok(),
         }
     }
 
+    /// Whether the rules of this folder and of those above it ignore the path. `.ignore` comes
+    /// before `.gitignore`, that before `.git/info/exclude`, and a folder before its parent.
     fn is_ignored(&self, path: &Path, kind: PathKind) -> bool {
         let verdict = |rules: &Option<Gitignore>| match rules {
             Some(rules) => match rules.matched(path, kind == PathKind::Folder) {
@@ -127,56 +142,60 @@ impl FolderRules {
         let mut ignore = None;
         let mut gitignore = None;
         let mut info_exclude = None;
-        let mut in_repository = true;
-        let mut here = Some(self);
-        while let Some(folder) = here {
+        // Git's own rules end at the folder that is the repository; `.ignore` files do not.
+        let mut git_rules_apply = true;
+        let mut next_folder = Some(self);
+        while let Some(folder) = next_folder {
             ignore = ignore.or_else(|| verdict(&folder.ignore));
-            if in_repository {
+            if git_rules_apply {
                 gitignore = gitignore.or_else(|| verdict(&folder.gitignore));
                 info_exclude = info_exclude.or_else(|| verdict(&folder.info_exclude));
             }
-            in_repository &= !folder.is_repository;
-            here = folder.parent.as_deref();
+            git_rules_apply &= !folder.is_repository;
+            next_folder = folder.parent.as_deref();
         }
         ignore.or(gitignore).or(info_exclude).unwrap_or(false)
     }
 }
 
-/// The rules of one file; `None` where there are none to be read.
-fn rules(folder: &Path, file: &Path) -> Option<Gitignore> {
-    let text = match read_rules(file) {
-        Ok(text) => text?,
+/// Reads the rules of one ignore file in `folder`; `None` if there is no such file, if it cannot
+/// be read, or if it has no rules.
+fn read_rules(folder: &Path, file: &Path) -> Option<Gitignore> {
+    let text = match read_text(file) {
+        Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
         Err(error) => {
-            tracing::warn!(file = %file.display(), %error, "the rules are not read");
+            tracing::warn!(file = %file.display(), %error, "the ignore file is skipped");
             return None;
         }
     };
     parse_rules(folder, file, &text)
 }
 
-/// Those of the paths that these rules, in the folder that they start from, ignore.
+/// Returns those of the paths that an ignore file with this text, in the folder that the paths
+/// are relative to, ignores.
 pub(crate) fn ignored_paths<'a>(rules: &str, paths: &[&'a str]) -> Vec<&'a str> {
     let folder = Path::new("/");
     let Some(rules) = parse_rules(folder, &folder.join(".gitignore"), rules) else {
         return Vec::new();
     };
-    let is_left_out = |path: &&&str| rules.matched(folder.join(path), false).is_ignore();
-    paths.iter().filter(is_left_out).copied().collect()
+    let is_ignored = |path: &&&str| rules.matched(folder.join(path), false).is_ignore();
+    paths.iter().filter(is_ignored).copied().collect()
 }
 
-/// The rules of a text.
+/// Parses the text of an ignore file in `folder`; `None` if it has no rules.
 fn parse_rules(folder: &Path, file: &Path, text: &str) -> Option<Gitignore> {
     let mut builder = GitignoreBuilder::new(folder);
     for line in text.lines().filter(|line| line.len() <= MAX_RULE_LENGTH) {
-        // A rule that is malformed leaves nothing out, as in git.
+        // A malformed rule ignores nothing, as in git.
         let _ = builder.add_line(Some(file.to_owned()), line);
     }
     builder.build().ok().filter(|rules| !rules.is_empty())
 }
 
-fn read_rules(path: &Path) -> io::Result<Option<String>> {
-    // Looked at before it is opened, since opening a device or a pipe can have effects.
+/// Reads a regular file of at most [`MAX_RULES_BYTES`] bytes, without its byte order mark.
+fn read_text(path: &Path) -> io::Result<String> {
+    // The check comes before `open`, since opening a device or a pipe can have effects.
     if !path.symlink_metadata()?.is_file() {
         return Err(io::Error::other("it is not a regular file"));
     }
@@ -191,9 +210,10 @@ fn read_rules(path: &Path) -> io::Result<Option<String>> {
     let mut bytes = Vec::new();
     file.take(MAX_RULES_BYTES).read_to_end(&mut bytes)?;
     let text = String::from_utf8_lossy(&bytes);
-    Ok(Some(text.trim_start_matches('\u{feff}').to_owned()))
+    Ok(text.trim_start_matches('\u{feff}').to_owned())
 }
 
+/// Opens a file without following a link and without waiting for a pipe's other end.
 #[cfg(unix)]
 fn open(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt as _;

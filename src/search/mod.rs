@@ -1,12 +1,12 @@
-//! Search on ripgrep's libraries, for a model: numbered hits with anchors, few
-//! enough to read, with totals that count everything.
+//! Search for models, on ripgrep's libraries. It shows as many hits as a model can read, each with
+//! its line number and anchor; the totals count all hits.
 //!
-//! A first pass over the raw files finds and counts (`scan`); the best files are then
-//! decoded and their hits shown from that version, so that a number here is the same
-//! number in a read and an edit, and a hit's anchor can be edited at once.
+//! A first pass (`scan`) finds and counts the hits in the raw files. The best files are then
+//! decoded, and their hits are shown from the decoded text. So a line has the same number here,
+//! in a read and in an edit, and a hit's anchor can be used in an edit at once.
 //!
-//! Limits: in UTF-16 without a byte order mark nothing is found, and in legacy
-//! encodings only ASCII terms are.
+//! Limits: nothing is found in UTF-16 without a byte order mark, and only ASCII terms are found
+//! in legacy encodings.
 
 mod hits;
 mod ignore_rules;
@@ -30,15 +30,15 @@ pub(crate) use walk::list;
 
 /// The most files with hits that an answer shows.
 pub(crate) const MAX_FILES: usize = 50;
-/// The most hits of one file.
+/// The most hits that an answer shows of one file.
 pub(crate) const MAX_MATCHES: usize = 20;
-/// The most hits of all files together.
+/// The most hits that an answer shows of all files together.
 pub(crate) const MAX_SHOWN: usize = 300;
-/// The most characters of a line.
+/// The most characters that an answer shows of a line.
 pub(crate) const MAX_LINE_CHARS: usize = 200;
-/// The most lines of context on either side.
+/// The most lines of context above and below a hit.
 pub(crate) const MAX_CONTEXT: usize = 20;
-/// The most files of a list.
+/// The most files that a list shows.
 pub(crate) const MAX_LISTED: usize = 2000;
 
 /// What a search found.
@@ -163,29 +163,29 @@ pub struct ListedFile {
 }
 
 impl Skipped {
+    /// Returns the note in a message on the files that were left out, without brackets.
     fn summary(self) -> String {
-        let mut parts = Vec::new();
-        for (count, what) in [
+        let counts = [
             (self.binary, "binary"),
             (self.links, "symbolic links"),
             (self.unreadable, "unreadable"),
-            (self.unfetched, "not fetched, too large or too many: narrow it with path or glob"),
-        ] {
-            if count > 0 {
-                parts.push(format!("{count} {what}"));
-            }
+            (self.unfetched, "not fetched (too large or too many; narrow with path or glob)"),
+        ];
+        let skipped: Vec<String> = counts
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, reason)| format!("{count} {reason}"))
+            .collect();
+        let mut summary = "without files that .gitignore excludes".to_owned();
+        if !skipped.is_empty() {
+            summary.push_str(&format!("; skipped: {}", skipped.join(", ")));
         }
-        let parts = if parts.is_empty() {
-            String::new()
-        } else {
-            format!("; skipped: {}", parts.join(", "))
-        };
-        format!("files excluded by .gitignore are not looked at{parts}")
+        summary
     }
 }
 
 impl SearchReport {
-    /// The text for a model.
+    /// Returns the text for a model: the totals, the files by path, and the hits by file.
     pub fn message(&self) -> String {
         let mut out = format!(
             "{} in {} of {} searched ({}).",
@@ -213,17 +213,7 @@ impl SearchReport {
                 file.snapshot
             ));
             for hit in &file.matches {
-                let context = hit.context.iter();
-                for line in context.clone().flat_map(|c| &c.before) {
-                    out.push_str(&format!("\n  {line}"));
-                }
-                out.push_str(&format!("\n{}|{}{}", hit.anchor, hit.indent, hit.content));
-                if let Some(columns) = hit.columns {
-                    out.push_str(&format!(" [columns {}-{}]", columns.start, columns.end));
-                }
-                for line in context.flat_map(|c| &c.after) {
-                    out.push_str(&format!("\n  {line}"));
-                }
+                hit.push_lines(&mut out);
             }
             if file.match_count > file.matches.len() {
                 out.push_str(&format!(
@@ -235,19 +225,39 @@ impl SearchReport {
         let shown = with_hits.count();
         if self.total_files > shown {
             out.push_str(&format!(
-                "\n\n… {} more files; narrow it with path or a longer term",
+                "\n\n… {} more files; narrow the search with path or a longer term",
                 self.total_files - shown
             ));
         }
         if self.total_matches > 0 {
-            out.push_str("\n\nThese anchors (LINE#ID) and line numbers can be used in an edit at once; read the lines around first when they matter.");
+            out.push_str("\n\nYou can use these anchors (LINE#ID) and line numbers in an edit right away. Read the lines around a hit first if they matter.");
         }
         out
     }
 }
 
+impl Match {
+    /// Appends the line with the hit, and the lines around it, each on a line of its own.
+    fn push_lines(&self, out: &mut String) {
+        let (before, after) = match &self.context {
+            Some(context) => (context.before.as_slice(), context.after.as_slice()),
+            None => (&[][..], &[][..]),
+        };
+        for line in before {
+            out.push_str(&format!("\n  {line}"));
+        }
+        out.push_str(&format!("\n{}|{}{}", self.anchor, self.indent, self.content));
+        if let Some(columns) = self.columns {
+            out.push_str(&format!(" [columns {}-{}]", columns.start, columns.end));
+        }
+        for line in after {
+            out.push_str(&format!("\n  {line}"));
+        }
+    }
+}
+
 impl ListReport {
-    /// The text for a model.
+    /// Returns the text for a model: the number of files and their paths.
     pub fn message(&self) -> String {
         let mut out = format!("{} files ({})", self.total, self.skipped.summary());
         for file in &self.files {
@@ -256,7 +266,7 @@ impl ListReport {
         }
         if self.truncated {
             out.push_str(&format!(
-                "\n… {} more; narrow it with path or glob",
+                "\n… {} more; narrow the list with path or glob",
                 self.total - self.files.len()
             ));
         }

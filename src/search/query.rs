@@ -1,5 +1,5 @@
-//! What is looked for: one keyword, or several terms. ripgrep's matcher finds the lines;
-//! which of several terms a line has is found in one pass of an Aho-Corasick automaton.
+//! Queries: one keyword, or several terms. ripgrep's matcher finds the lines that can match; one
+//! pass of an Aho-Corasick automaton then finds which of the terms such a line has.
 
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder};
 use grep_matcher::Matcher as _;
@@ -22,17 +22,18 @@ pub enum Case {
 pub struct Query {
     /// Finds the keyword, or a piece of each term: every line that can have a hit.
     lines: RegexMatcher,
-    /// Which terms a line has; `None` for a keyword, where the matcher has said it all.
+    /// Finds which terms a line has; `None` for a keyword, for which `lines` suffices.
     terms: Option<Terms>,
 }
 
 /// Where a line has a hit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Hit {
-    /// One bit for each term.
+    /// The terms that the line has, one bit for each.
     pub(crate) mask: u64,
-    /// Bytes of the first hit in the line.
+    /// The byte in the line at which the first hit starts.
     pub(crate) start: usize,
+    /// The byte after that hit.
     pub(crate) end: usize,
 }
 
@@ -40,33 +41,50 @@ pub(crate) struct Hit {
 #[derive(Debug, Clone)]
 struct Terms {
     automaton: AhoCorasick,
-    /// For each pattern, its term and which piece of it.
-    owner: Vec<(usize, usize)>,
+    /// For each pattern of the automaton, the piece that it finds.
+    pattern_pieces: Vec<TermPiece>,
     /// How many pieces each term has.
-    pieces: Vec<usize>,
+    piece_counts: Vec<usize>,
+}
+
+/// A piece of a term, by its position among the term's pieces.
+#[derive(Debug, Clone, Copy)]
+struct TermPiece {
+    term: usize,
+    position: usize,
+}
+
+/// How much of a term has been found so far in a line.
+#[derive(Debug, Clone, Copy, Default)]
+struct TermProgress {
+    pieces_found: usize,
+    /// Where the first piece starts, once it is found.
+    start: usize,
+    /// Where the last piece ends.
+    end: usize,
 }
 
 const MAX_TERMS: usize = 64;
 
-/// Longer keywords and terms are refused: no search needs so much of a line, and an automaton
-/// of many long terms takes long to build.
+/// The most bytes of a keyword or term; longer ones are refused. No search needs so much of a
+/// line, and an automaton of many long terms takes long to build.
 const MAX_TERM_BYTES: usize = 1_000;
 
 fn invalid(message: impl Into<String>) -> Refusal {
     Refusal::new(EditCode::InvalidArguments, message)
-        .hint("Give a word or a phrase that stands within one line, such as a function's name.")
+        .hint("Give a word or a phrase from one line, such as a function's name.")
 }
 
-fn too_long(what: &str, term: &str) -> Refusal {
+fn too_long(subject: &str, term: &str) -> Refusal {
     Refusal::new(
         EditCode::TooLarge,
-        format!("{what} has {} bytes; at most {MAX_TERM_BYTES} are allowed", term.len()),
+        format!("{subject} has {} bytes; at most {MAX_TERM_BYTES} are allowed", term.len()),
     )
     .hint("Give a distinctive part of it: a name, or one line.")
 }
 
 impl Query {
-    /// One keyword, taken literally.
+    /// Compiles a query for one keyword, taken literally.
     pub fn keyword(keyword: &str, case: Case) -> Result<Self, Refusal> {
         if keyword.trim().is_empty() {
             return Err(invalid("the keyword is empty"));
@@ -82,62 +100,65 @@ impl Query {
         Ok(Self { lines: literal_matcher(&[keyword], case)?, terms: None })
     }
 
-    /// Several terms; `*` in a term stands for anything within the line.
+    /// Compiles a query for several terms; `*` in a term stands for any text within the line.
     pub fn terms(terms: &[String], case: Case) -> Result<Self, Refusal> {
         if terms.is_empty() {
             return Err(invalid("there are no terms"));
         }
         if terms.len() > MAX_TERMS {
-            return Err(invalid(format!("{} terms are more than {MAX_TERMS}", terms.len())));
+            return Err(invalid(format!(
+                "there are {} terms; at most {MAX_TERMS} are allowed",
+                terms.len()
+            )));
         }
-        let (mut patterns, mut owner, mut pieces) = (Vec::new(), Vec::new(), Vec::new());
-        let mut longest_pieces = Vec::new();
-        for (at, term) in terms.iter().enumerate() {
+        let (mut patterns, mut pattern_pieces) = (Vec::new(), Vec::new());
+        let mut piece_counts = Vec::new();
+        let mut longest_pieces: Vec<String> = Vec::new();
+        for (term_index, term) in terms.iter().enumerate() {
+            let number = term_index + 1;
             if term.len() > MAX_TERM_BYTES {
-                return Err(too_long(&format!("term {}", at + 1), term));
+                return Err(too_long(&format!("term {number}"), term));
             }
             if term.contains(['\n', '\r']) {
                 return Err(invalid(format!(
-                    "term {} has a line break in it, but each line is searched on its own",
-                    at + 1
+                    "term {number} has a line break in it, but each line is searched on its own"
                 )));
             }
-            let parts: Vec<&str> = term.trim().split('*').filter(|part| !part.is_empty()).collect();
-            if parts.is_empty() {
-                return Err(invalid(format!("term {} has nothing to look for", at + 1)));
-            }
-            for (piece, part) in parts.iter().enumerate() {
-                for form in case_forms(part, case) {
+            let pieces: Vec<&str> =
+                term.trim().split('*').filter(|piece| !piece.is_empty()).collect();
+            let Some(longest) = pieces.iter().max_by_key(|piece| piece.len()) else {
+                return Err(invalid(format!("term {number} has no text apart from `*`")));
+            };
+            for (position, piece) in pieces.iter().enumerate() {
+                for form in case_forms(piece, case) {
                     patterns.push(form);
-                    owner.push((at, piece));
+                    pattern_pieces.push(TermPiece { term: term_index, position });
                 }
             }
-            // The longest piece is on the fewest lines.
-            longest_pieces.extend(
-                parts.iter().max_by_key(|part| part.len()).map(|part| case_forms(part, case)),
-            );
-            pieces.push(parts.len());
+            // The matcher looks for the longest piece, because that is on the fewest lines.
+            longest_pieces.extend(case_forms(longest, case));
+            piece_counts.push(pieces.len());
         }
         let automaton = AhoCorasickBuilder::new()
             .ascii_case_insensitive(case == Case::Insensitive)
             .build(&patterns)
             .map_err(|error| invalid(format!("the terms cannot be searched: {error}")))?;
-        let longest_pieces: Vec<String> = longest_pieces.into_iter().flatten().collect();
         let lines = literal_matcher(&longest_pieces, case)?;
-        Ok(Self { lines, terms: Some(Terms { automaton, owner, pieces }) })
+        Ok(Self { lines, terms: Some(Terms { automaton, pattern_pieces, piece_counts }) })
     }
 
-    /// How many terms there are.
+    /// Returns the number of terms; a keyword counts as one.
     pub fn count(&self) -> usize {
-        self.terms.as_ref().map_or(1, |terms| terms.pieces.len())
+        self.terms.as_ref().map_or(1, |terms| terms.piece_counts.len())
     }
 
-    /// What finds every line that can have a hit.
+    /// Returns the matcher that finds every line that can have a hit.
     pub(super) fn lines(&self) -> &RegexMatcher {
         &self.lines
     }
 
-    /// The terms on a line that the matcher found, a bit each.
+    /// Returns the terms that a line has, one bit for each. The line must be one that
+    /// [`Self::lines`] finds.
     pub(super) fn term_mask(&self, line: &[u8]) -> u64 {
         match &self.terms {
             Some(terms) => terms.find(line).map_or(0, |hit| hit.mask),
@@ -145,7 +166,7 @@ impl Query {
         }
     }
 
-    /// The hit of a line, given without its ending.
+    /// Returns the hit in a line, if there is one. The line comes without its line break.
     pub(crate) fn find(&self, line: &[u8]) -> Option<Hit> {
         let found = self.lines.find(line).ok().flatten()?;
         match &self.terms {
@@ -155,7 +176,7 @@ impl Query {
     }
 }
 
-/// A matcher of any of these texts.
+/// Returns a matcher that finds any of these texts.
 fn literal_matcher(texts: &[impl AsRef<str>], case: Case) -> Result<RegexMatcher, Refusal> {
     RegexMatcherBuilder::new()
         .case_insensitive(case == Case::Insensitive)
@@ -165,13 +186,14 @@ fn literal_matcher(texts: &[impl AsRef<str>], case: Case) -> Result<RegexMatcher
         .map_err(|error| invalid(format!("this cannot be searched: {error}")))
 }
 
-/// The automaton folds ASCII case only; other letters are given in their usual forms.
-fn case_forms(part: &str, case: Case) -> Vec<String> {
-    let mut forms = vec![part.to_owned()];
-    if case == Case::Insensitive && !part.is_ascii() {
-        forms.push(part.to_lowercase());
-        forms.push(part.to_uppercase());
-        let mut chars = part.chars();
+/// Returns the spellings of a piece to search for. The automaton ignores case in ASCII only, so a
+/// piece with other letters is also searched in lower case, in upper case and capitalized.
+fn case_forms(piece: &str, case: Case) -> Vec<String> {
+    let mut forms = vec![piece.to_owned()];
+    if case == Case::Insensitive && !piece.is_ascii() {
+        forms.push(piece.to_lowercase());
+        forms.push(piece.to_uppercase());
+        let mut chars = piece.chars();
         if let Some(first) = chars.next() {
             forms.push(first.to_uppercase().chain(chars.as_str().to_lowercase().chars()).collect());
         }
@@ -182,24 +204,27 @@ fn case_forms(part: &str, case: Case) -> Vec<String> {
 }
 
 impl Terms {
+    /// Returns the terms of which the line has all pieces in order, and where the first such term
+    /// is.
     fn find(&self, line: &[u8]) -> Option<Hit> {
-        // How far each term has come, and where its last piece ended.
-        let mut progress = vec![(0_usize, 0_usize); self.pieces.len()];
+        let mut progress = vec![TermProgress::default(); self.piece_counts.len()];
         let mut first: Option<(usize, usize)> = None;
-        let mut starts = vec![None; self.pieces.len()];
         let mut mask = 0_u64;
         for found in self.automaton.find_overlapping_iter(line) {
-            let (term, piece) = self.owner[found.pattern().as_usize()];
-            let (done, end) = progress[term];
-            if piece != done || found.start() < end {
+            let TermPiece { term, position } = self.pattern_pieces[found.pattern().as_usize()];
+            let progress = &mut progress[term];
+            if position != progress.pieces_found || found.start() < progress.end {
                 continue;
             }
-            progress[term] = (done + 1, found.end());
-            let start = *starts[term].get_or_insert(found.start());
-            if done + 1 == self.pieces[term] {
+            if progress.pieces_found == 0 {
+                progress.start = found.start();
+            }
+            progress.pieces_found += 1;
+            progress.end = found.end();
+            if progress.pieces_found == self.piece_counts[term] {
                 mask |= 1 << term;
-                if first.is_none_or(|(at, _)| start < at) {
-                    first = Some((start, found.end()));
+                if first.is_none_or(|(start, _)| progress.start < start) {
+                    first = Some((progress.start, progress.end));
                 }
             }
         }
@@ -216,7 +241,7 @@ mod tests {
         Query::terms(&terms, Case::Insensitive)
             .expect("query")
             .find(line.as_bytes())
-            .map_or(0, |h| h.mask)
+            .map_or(0, |hit| hit.mask)
     }
 
     #[test]

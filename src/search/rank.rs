@@ -1,49 +1,57 @@
-//! The order of files: by how many of the terms they hold, then by how close these
-//! are, then by how many lines hit.
+//! The order of the found files: first by how many of the terms a file has, then by how close
+//! together these are, then by how many lines match.
 
 use super::scan::ScannedFile;
 
-/// Puts the best file first.
+/// Sorts the files, the best one first.
 pub(crate) fn rank(found: &mut [ScannedFile]) {
     found.sort_by_cached_key(|file| {
-        let union = file.lines.iter().fold(0, |all, (_, mask)| all | mask);
+        let terms = all_terms(file);
         (
-            std::cmp::Reverse(union.count_ones()),
-            proximity(&file.lines, union),
+            std::cmp::Reverse(terms.count_ones()),
+            proximity(&file.lines, terms),
             std::cmp::Reverse(file.count),
             file.path.clone(),
         )
     });
 }
 
-/// How many terms a file holds.
-pub(super) fn count_terms(found: &ScannedFile) -> usize {
-    found.lines.iter().fold(0, |all, (_, mask)| all | mask).count_ones() as usize
+/// Returns the number of different terms in a file.
+pub(super) fn count_terms(file: &ScannedFile) -> usize {
+    all_terms(file).count_ones() as usize
 }
 
-/// The fewest lines between two hits that together hold all of `union`.
-fn proximity(lines: &[(u64, u64)], union: u64) -> u64 {
+/// Returns the terms that any line of the file has, one bit for each.
+fn all_terms(file: &ScannedFile) -> u64 {
+    file.lines.iter().fold(0, |terms, (_, mask)| terms | mask)
+}
+
+/// Returns how many lines apart the first and the last line are of the shortest stretch of the
+/// file that has all of `terms`. `lines` are line numbers with the terms on each line.
+fn proximity(lines: &[(u64, u64)], terms: u64) -> u64 {
+    // A window moves over the lines: it grows at its end until it has all terms, then it shrinks
+    // at its start as long as it still has them.
     let mut counts = [0_usize; 64];
-    let mut missing = union.count_ones();
-    let mut start = 0;
-    let mut best = u64::MAX;
+    let mut missing = terms.count_ones();
+    let mut window_start = 0;
+    let mut shortest = u64::MAX;
     let bits = |mask: u64| (0..64).filter(move |bit| mask >> bit & 1 == 1);
-    for &(line, mask) in lines {
+    for &(last_line, mask) in lines {
         for bit in bits(mask) {
             counts[bit] += 1;
             missing -= u32::from(counts[bit] == 1);
         }
         while missing == 0 {
-            let (first, mask) = lines[start];
-            best = best.min(line - first);
+            let (first_line, mask) = lines[window_start];
+            shortest = shortest.min(last_line - first_line);
             for bit in bits(mask) {
                 counts[bit] -= 1;
                 missing += u32::from(counts[bit] == 0);
             }
-            start += 1;
+            window_start += 1;
         }
     }
-    best
+    shortest
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! The first pass: every file of a scope, raw, in parallel.
+//! The first pass of a search: reads the raw bytes of every file of a scope in parallel, and finds
+//! the files and lines that match.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -13,31 +14,33 @@ use super::walk::{Scope, each_file};
 use crate::edit::WorkPath;
 use crate::port::Overlay;
 
-/// The most lines of a file that closeness is judged by.
+/// How many matching lines of a file are kept for ranking.
 const MAX_RANKED_LINES: usize = 5000;
 
 /// A file with hits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ScannedFile {
     pub(crate) path: WorkPath,
-    /// Lines with hits.
+    /// The number of lines with hits.
     pub(crate) count: usize,
-    /// The lines and their terms.
+    /// The numbers of the first [`MAX_RANKED_LINES`] of these lines, each with the terms on it, one
+    /// bit for each term.
     pub(crate) lines: Vec<(u64, u64)>,
 }
 
-/// What the first pass found.
+/// The result of the first pass.
 #[derive(Debug, Default)]
 pub(crate) struct Scanned {
     pub(crate) found: Vec<ScannedFile>,
     /// Files whose path matches the query.
     pub(crate) paths: Vec<String>,
+    /// The number of files that were searched.
     pub(crate) searched: usize,
     pub(crate) skipped: Skipped,
 }
 
 impl Scanned {
-    /// Takes up what was found in further files.
+    /// Adds the results of a scan of other files.
     pub(crate) fn merge(&mut self, more: Self) {
         self.found.extend(more.found);
         self.paths.extend(more.paths);
@@ -47,20 +50,22 @@ impl Scanned {
     }
 }
 
-/// Searches every file of the scope, those of the overlay in its version.
+/// Searches every file of the scope. A file that the overlay has is searched in the overlay's
+/// version.
 pub(crate) fn scan(scope: &Scope, query: &Query, overlay: &Overlay) -> Scanned {
-    let state = (Mutex::new(Scanned::default()), AtomicUsize::new(0));
-    let (scanned, binary) = (&state.0, &state.1);
+    let (all_scanned, binary_files) = (Mutex::new(Scanned::default()), AtomicUsize::new(0));
+    let (scanned, binary) = (&all_scanned, &binary_files);
     let lock = || scanned.lock().unwrap_or_else(PoisonError::into_inner);
+    // Each thread gets a visitor of its own, since a searcher cannot be shared.
     let visitor = || {
         let mut searcher = SearcherBuilder::new()
             .line_number(true)
             .binary_detection(BinaryDetection::quit(0))
             .build();
-        move |path: &WorkPath, source: Content<'_>| {
-            let mut sink = MatchSink { query, count: 0, lines: Vec::new(), binary: false };
-            let result = match source {
-                Content::File(path) => searcher.search_path(query.lines(), path, &mut sink),
+        move |path: &WorkPath, content: Content<'_>| {
+            let mut sink = MatchSink { query, count: 0, lines: Vec::new(), is_binary: false };
+            let result = match content {
+                Content::File(file) => searcher.search_path(query.lines(), file, &mut sink),
                 Content::Bytes(bytes) => searcher.search_slice(query.lines(), bytes, &mut sink),
             };
             let mut scanned = lock();
@@ -70,7 +75,7 @@ pub(crate) fn scan(scope: &Scope, query: &Query, overlay: &Overlay) -> Scanned {
             }
             match result {
                 Err(_) => scanned.skipped.unreadable += 1,
-                Ok(()) if sink.binary => {
+                Ok(()) if sink.is_binary => {
                     binary.fetch_add(1, Ordering::Relaxed);
                 }
                 Ok(()) if sink.count > 0 => {
@@ -83,37 +88,41 @@ pub(crate) fn scan(scope: &Scope, query: &Query, overlay: &Overlay) -> Scanned {
     };
     let skipped = each_file(scope, || {
         let mut visit = visitor();
-        move |path: &WorkPath, full: &Path| {
+        move |path: &WorkPath, full_path: &Path| {
             if !overlay.contains_key(path) {
-                visit(path, Content::File(full));
+                visit(path, Content::File(full_path));
             }
         }
     });
     let mut visit = visitor();
     for (path, bytes) in overlay {
-        if let Some(bytes) = bytes.as_deref().filter(|_| scope.contains(path)) {
+        // The overlay has no bytes for a file that is deleted in it.
+        if let Some(bytes) = bytes.as_deref()
+            && scope.contains(path)
+        {
             visit(path, Content::Bytes(bytes));
         }
     }
-    let mut scanned = state.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut scanned = all_scanned.into_inner().unwrap_or_else(PoisonError::into_inner);
     scanned.skipped.links += skipped.links;
     scanned.skipped.unreadable += skipped.unreadable;
-    scanned.skipped.binary += state.1.into_inner();
+    scanned.skipped.binary += binary_files.into_inner();
     scanned.paths.sort();
     scanned
 }
 
-/// Where the text is.
+/// What to search: a file on the disk, or bytes in memory.
 enum Content<'a> {
     File(&'a Path),
     Bytes(&'a [u8]),
 }
 
+/// Collects the lines that ripgrep's searcher finds in one file.
 struct MatchSink<'q> {
     query: &'q Query,
     count: usize,
     lines: Vec<(u64, u64)>,
-    binary: bool,
+    is_binary: bool,
 }
 
 impl Sink for MatchSink<'_> {
@@ -131,7 +140,7 @@ impl Sink for MatchSink<'_> {
     }
 
     fn finish(&mut self, _: &Searcher, finish: &SinkFinish) -> Result<(), Self::Error> {
-        self.binary = finish.binary_byte_offset().is_some();
+        self.is_binary = finish.binary_byte_offset().is_some();
         Ok(())
     }
 }

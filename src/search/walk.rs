@@ -1,5 +1,5 @@
-//! Which files there are: below the root, no links followed, `.git` and what the rules of
-//! the folders exclude left out.
+//! Finds the files below the root. Links are not followed; `.git` and everything that ignore
+//! files exclude is left out.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -13,26 +13,29 @@ use super::{ListReport, ListedFile, MAX_LISTED, Skipped};
 use crate::edit::{EditCode, Refusal, WorkPath};
 use crate::port::Overlay;
 
-/// Where to look.
+/// The files that a search or a list covers.
 #[derive(Debug, Clone)]
 pub(crate) struct Scope {
     root: PathBuf,
+    /// The file or folder to start at: the root, or a path below it.
     start: PathBuf,
     glob: Option<GlobMatcher>,
-    /// Whether the root is a folder of this machine.
-    is_folder: bool,
+    /// Whether the root is a folder on this machine, not in a remote store.
+    is_local: bool,
 }
 
 impl Scope {
-    /// Below `path`, which may be a file; the whole root when it is left out.
+    /// Returns the scope of everything at or below `path`, or of the whole root without a `path`.
+    /// Refuses a path that does not exist, neither on the disk nor in the overlay, or that leads
+    /// outside the root.
     pub(crate) fn new(
         root: &Path,
         path: Option<&str>,
         glob: Option<&str>,
         overlay: &Overlay,
     ) -> Result<Self, Refusal> {
-        let unreadable = |what: &str, error: std::io::Error| {
-            Refusal::new(EditCode::FileNotFound, format!("cannot search {what}: {error}"))
+        let unreadable = |subject: &str, error: std::io::Error| {
+            Refusal::new(EditCode::FileNotFound, format!("cannot search {subject}: {error}"))
                 .hint("Check the path, or leave it out to search the whole root.")
         };
         let root = root.canonicalize().map_err(|error| unreadable("the root", error))?;
@@ -41,28 +44,37 @@ impl Scope {
             Some(raw) if Path::new(raw) == root => root.clone(),
             Some(raw) => {
                 let path = WorkPath::parse(raw, &root)?;
-                let at = |refusal: Refusal| refusal.at(path.as_str());
-                let plain = root.join(path.as_path());
-                let staged =
+                let joined = root.join(path.as_path());
+                let is_in_overlay =
                     || overlay.keys().any(|known| known.as_path().starts_with(path.as_path()));
-                let full = match plain.canonicalize() {
-                    Err(error) if error.kind() == std::io::ErrorKind::NotFound && staged() => plain,
-                    other => other.map_err(|error| at(unreadable(&format!("`{path}`"), error)))?,
+                let full_path = match joined.canonicalize() {
+                    Ok(canonical) => canonical,
+                    // Files that are only in the overlay are not on the disk yet.
+                    Err(error)
+                        if error.kind() == std::io::ErrorKind::NotFound && is_in_overlay() =>
+                    {
+                        joined
+                    }
+                    Err(error) => {
+                        return Err(unreadable(&format!("`{path}`"), error).at(path.as_str()));
+                    }
                 };
-                if !full.starts_with(&root) {
-                    return Err(at(Refusal::new(
+                if !full_path.starts_with(&root) {
+                    return Err(Refusal::new(
                         EditCode::InvalidPath,
                         format!("`{path}` leads outside the root"),
                     )
-                    .hint("Give a path below the root; links that leave it are not followed.")));
+                    .hint("Give a path below the root; links that leave it are not followed.")
+                    .at(path.as_str()));
                 }
-                full
+                full_path
             }
         };
-        Ok(Self { root, start, glob: matcher(glob)?, is_folder: true })
+        Ok(Self { root, start, glob: glob_matcher(glob)?, is_local: true })
     }
 
-    /// The same in a store that lists its files, where `path` may be any name.
+    /// Returns the scope in a remote store that can list its files. Whether `path` exists there is
+    /// not checked.
     pub(crate) fn of_listing(
         root: &Path,
         path: Option<&str>,
@@ -73,67 +85,71 @@ impl Scope {
             Some(raw) if Path::new(raw) == root => root.to_path_buf(),
             Some(raw) => root.join(WorkPath::parse(raw, root)?.as_path()),
         };
-        Ok(Self { root: root.to_path_buf(), start, glob: matcher(glob)?, is_folder: false })
+        Ok(Self { root: root.to_path_buf(), start, glob: glob_matcher(glob)?, is_local: false })
     }
 
-    /// Where it starts, below the root; empty for the whole of it.
+    /// Returns the path, relative to the root, at which the scope starts; empty for the whole
+    /// root.
     pub(crate) fn start(&self) -> &Path {
         self.start.strip_prefix(&self.root).unwrap_or(Path::new(""))
     }
 
-    /// Whether the rules ignore this file or one of the folders on the way to it. The path that the
-    /// caller named is never ignored.
+    /// Whether the rules ignore this file or one of its parent folders below the start. The path
+    /// that the caller named is never ignored.
     pub(crate) fn is_ignored(&self, rules: &IgnoreRules, path: &WorkPath) -> bool {
         let full = self.root.join(path.as_path());
         let Ok(below) = full.strip_prefix(&self.start) else { return false };
-        let parts: Vec<_> = below.components().collect();
-        let mut at = self.start.clone();
-        parts.iter().enumerate().any(|(number, part)| {
-            at.push(part);
-            let kind = if number + 1 == parts.len() { PathKind::File } else { PathKind::Folder };
-            part.as_os_str().eq_ignore_ascii_case(".git") || rules.is_ignored(&at, kind)
+        let names: Vec<_> = below.components().collect();
+        let mut ancestor = self.start.clone();
+        names.iter().enumerate().any(|(index, name)| {
+            ancestor.push(name);
+            let kind = if index + 1 == names.len() { PathKind::File } else { PathKind::Folder };
+            name.as_os_str().eq_ignore_ascii_case(".git") || rules.is_ignored(&ancestor, kind)
         })
     }
 
-    /// The path below the root, if the glob takes it.
-    fn accept(&self, path: &Path) -> Option<Option<WorkPath>> {
-        let below = path.strip_prefix(&self.root).ok()?;
-        let from_start = path.strip_prefix(&self.start).ok()?;
-        if let Some(glob) = &self.glob
-            && !glob.is_match(below)
-            && !glob.is_match(from_start)
-        {
-            return None;
-        }
-        Some(below.to_str().and_then(|text| WorkPath::parse(text, &self.root).ok()))
+    /// Whether this full path is at or below the start and matches the glob, if there is one.
+    fn contains_full_path(&self, path: &Path) -> bool {
+        let (Ok(from_root), Ok(from_start)) =
+            (path.strip_prefix(&self.root), path.strip_prefix(&self.start))
+        else {
+            return false;
+        };
+        self.glob.as_ref().is_none_or(|glob| glob.is_match(from_root) || glob.is_match(from_start))
     }
 
-    /// Whether a file that need not be on the disk belongs to the scope.
+    /// Returns the path relative to the root; `None` if its name is not UTF-8.
+    fn work_path(&self, path: &Path) -> Option<WorkPath> {
+        let from_root = path.strip_prefix(&self.root).ok()?;
+        WorkPath::parse(from_root.to_str()?, &self.root).ok()
+    }
+
+    /// Whether the scope covers a file, which need not be on the disk.
     pub(crate) fn contains(&self, path: &WorkPath) -> bool {
-        self.accept(&self.root.join(path.as_path())).is_some()
+        self.contains_full_path(&self.root.join(path.as_path()))
     }
 
-    fn builder(&self) -> WalkBuilder {
-        let excluded = IgnoreRules::for_root(&self.root);
+    /// Returns the walk over the scope, which leaves out `.git` and what the rules ignore.
+    fn walk(&self) -> WalkBuilder {
+        let rules = IgnoreRules::for_root(&self.root);
         let start = self.start.clone();
-        let mut builder = WalkBuilder::new(&self.start);
-        builder
-            // The rules are read by us, with more care than the library takes.
-            .standard_filters(false)
-            .follow_links(false)
-            .filter_entry(move |entry| {
-                // The path that the caller named is searched, whatever the rules say.
-                entry.path() == start
-                    || !entry.file_name().eq_ignore_ascii_case(".git")
-                        && !excluded.is_ignored(entry.path(), kind(entry))
-            });
-        builder
+        let mut walk = WalkBuilder::new(&self.start);
+        // The library's own filters are off: they would read ignore files through links.
+        walk.standard_filters(false).follow_links(false).filter_entry(move |entry| {
+            // The path that the caller named is searched, whatever the rules say.
+            if entry.path() == start {
+                return true;
+            }
+            let is_git = entry.file_name().eq_ignore_ascii_case(".git");
+            !is_git && !rules.is_ignored(entry.path(), path_kind(entry))
+        });
+        walk
     }
 }
 
-fn matcher(glob: Option<&str>) -> Result<Option<GlobMatcher>, Refusal> {
+/// Compiles a glob; one without a `/` applies to file names in any folder.
+fn glob_matcher(glob: Option<&str>) -> Result<Option<GlobMatcher>, Refusal> {
     let glob = glob.map(|glob| {
-        // A pattern without a folder applies to file names.
         let pattern = if glob.contains('/') { glob.to_owned() } else { format!("**/{glob}") };
         GlobBuilder::new(pattern.trim_start_matches("./"))
             .literal_separator(true)
@@ -154,42 +170,42 @@ fn matcher(glob: Option<&str>) -> Result<Option<GlobMatcher>, Refusal> {
     glob.transpose()
 }
 
-fn kind(entry: &ignore::DirEntry) -> PathKind {
-    match entry.file_type().is_some_and(|kind| kind.is_dir()) {
-        true => PathKind::Folder,
-        false => PathKind::File,
+fn path_kind(entry: &ignore::DirEntry) -> PathKind {
+    match entry.file_type() {
+        Some(file_type) if file_type.is_dir() => PathKind::Folder,
+        _ => PathKind::File,
     }
 }
 
-/// Calls `visit` for each file, from several threads; `make` makes one visitor a thread.
-/// Answers with what was left out.
-pub(super) fn each_file<V>(scope: &Scope, make: impl Fn() -> V + Sync) -> Skipped
+/// Calls a visitor with each file of the scope: its path below the root and its full path. The
+/// walk has several threads, and `make_visitor` makes a visitor for each. Returns the counts of
+/// the files that were left out.
+pub(super) fn each_file<V>(scope: &Scope, make_visitor: impl Fn() -> V + Sync) -> Skipped
 where
     V: FnMut(&WorkPath, &Path) + Send,
 {
     let (links, unreadable) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    // A path that only an overlay has.
-    if !scope.is_folder || !scope.start.exists() {
+    // A path that is only in the overlay does not exist on the disk.
+    if !scope.is_local || !scope.start.exists() {
         return Skipped::default();
     }
-    scope.builder().build_parallel().run(|| {
-        let mut visit = make();
+    scope.walk().build_parallel().run(|| {
+        let mut visit = make_visitor();
         let (links, unreadable) = (&links, &unreadable);
         Box::new(move |entry| {
             let Ok(entry) = entry else {
                 unreadable.fetch_add(1, Ordering::Relaxed);
                 return WalkState::Continue;
             };
-            let Some(kind) = entry.file_type() else { return WalkState::Continue };
-            if kind.is_symlink() {
+            let Some(file_type) = entry.file_type() else { return WalkState::Continue };
+            if file_type.is_symlink() {
                 links.fetch_add(1, Ordering::Relaxed);
-            } else if kind.is_file() {
-                match scope.accept(entry.path()) {
-                    Some(Some(path)) => visit(&path, entry.path()),
-                    Some(None) => {
+            } else if file_type.is_file() && scope.contains_full_path(entry.path()) {
+                match scope.work_path(entry.path()) {
+                    Some(path) => visit(&path, entry.path()),
+                    None => {
                         unreadable.fetch_add(1, Ordering::Relaxed);
                     }
-                    None => {}
                 }
             }
             WalkState::Continue
@@ -198,26 +214,28 @@ where
     Skipped { links: links.into_inner(), unreadable: unreadable.into_inner(), ..Skipped::default() }
 }
 
-/// The files of a scope, those of the overlay in its version.
+/// Lists the files of a scope. A file that the overlay has is listed as it is there.
 pub(crate) fn list(scope: &Scope, overlay: &Overlay) -> ListReport {
     let files = Mutex::new(Vec::new());
     let skipped = each_file(scope, || {
-        |path: &WorkPath, full: &Path| {
+        |path: &WorkPath, full_path: &Path| {
             if overlay.contains_key(path) {
                 return;
             }
-            let bytes = full.metadata().map_or(0, |meta| meta.len());
+            let bytes = full_path.metadata().map_or(0, |meta| meta.len());
             let file = ListedFile { path: path.as_str().to_owned(), bytes };
             files.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(file);
         }
     });
     let mut files = files.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    files.extend(overlay.iter().filter(|(path, _)| scope.contains(path)).filter_map(
-        |(path, bytes)| {
-            let bytes = bytes.as_ref()?.len() as u64;
-            Some(ListedFile { path: path.as_str().to_owned(), bytes })
-        },
-    ));
+    for (path, content) in overlay {
+        // The overlay has no content for a file that is deleted in it.
+        if let Some(content) = content
+            && scope.contains(path)
+        {
+            files.push(ListedFile { path: path.as_str().to_owned(), bytes: content.len() as u64 });
+        }
+    }
     files.sort();
     let total = files.len();
     files.truncate(MAX_LISTED);

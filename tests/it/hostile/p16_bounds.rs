@@ -134,7 +134,7 @@ fn large_files_of_rules_are_told_in_the_log_and_a_large_git_configuration_is_cut
     let out = sandbox.run(&["search", "needle"], b"");
     assert!(String::from_utf8_lossy(&out.stdout).contains("a.log"));
     let log = String::from_utf8_lossy(&out.stderr).into_owned();
-    assert!(log.contains("the rules are not read") && log.contains(".gitignore"), "{log}");
+    assert!(log.contains("the ignore file is skipped") && log.contains(".gitignore"), "{log}");
 
     // Beyond the bound a folder of hooks is not found, before it is.
     let hooks = "[core]\n\thooksPath = tools/hooks\n";

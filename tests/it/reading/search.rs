@@ -163,7 +163,7 @@ async fn long_lines_and_long_files_are_cut_with_the_way_to_go_on() {
         read.report["windowed"],
         json!([{ "line": 1, "start_column": 4001, "end_column": 6000, "columns": 10000 }])
     );
-    assert!(read.message.contains("go on with column 6001"), "the way on");
+    assert!(read.message.contains("continue with column 6001"), "the way on");
     assert!(read.report["text"].as_str().expect("text").ends_with("|short"));
     let mut offset = json!(1);
     let mut lines = 0;
