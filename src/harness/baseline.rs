@@ -1,4 +1,4 @@
-//! The recorded verdict of each case, and what has changed since.
+//! The baseline: the recorded verdict of each case, to which a new run is compared.
 
 use std::collections::BTreeMap;
 
@@ -6,45 +6,48 @@ use serde::{Deserialize, Serialize};
 
 use super::judge::CaseVerdict;
 
-/// Verdicts by case, as stable words.
+/// The verdict of each case, by the case's id, in the words of [`CaseVerdict::as_str`].
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Baseline(BTreeMap<String, String>);
 
-/// A verdict that is not what it was.
+/// A case whose verdict differs from the recorded one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Difference {
-    /// The case.
+    /// The case's id.
     pub id: String,
-    /// What it was; `None` for a new case.
+    /// The recorded verdict; `None` for a new case.
     pub was: Option<String>,
-    /// What it is; `None` for a case that is gone.
+    /// The verdict now; `None` for a case that has been removed.
     pub is: Option<String>,
 }
 
 impl Difference {
-    /// Whether something good was lost, or something became silently wrong.
+    /// Whether a good verdict was lost, or a case became silently wrong.
     pub(crate) fn is_regression(&self) -> bool {
-        let good = |word: &Option<String>| matches!(word.as_deref(), Some("right" | "refused"));
-        let wrong = |word: &Option<String>| word.as_deref() == Some("wrong");
-        good(&self.was) && !good(&self.is) || wrong(&self.is) && !wrong(&self.was)
+        let is_good = |word: &Option<String>| matches!(word.as_deref(), Some("right" | "refused"));
+        let is_wrong = |word: &Option<String>| word.as_deref() == Some("wrong");
+        let lost_good = is_good(&self.was) && !is_good(&self.is);
+        let became_wrong = !is_wrong(&self.was) && is_wrong(&self.is);
+        lost_good || became_wrong
     }
 }
 
 impl std::fmt::Display for Difference {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let word = |word: &Option<String>| word.clone().unwrap_or_else(|| "·".into());
-        write!(f, "{} → {}  {}", word(&self.was), word(&self.is), self.id)
+        let word_or_dot = |word: &Option<String>| word.clone().unwrap_or_else(|| "·".into());
+        write!(f, "{} → {}  {}", word_or_dot(&self.was), word_or_dot(&self.is), self.id)
     }
 }
 
 impl Baseline {
-    /// Remembers a verdict.
+    /// Sets the verdict of a case.
     pub(crate) fn record(&mut self, id: &str, verdict: &CaseVerdict) {
         self.0.insert(id.to_owned(), verdict.as_str().to_owned());
     }
 
-    /// The verdicts in which `now` differs from this.
+    /// Returns the cases in which the verdicts of a run differ from these, regressions first. A
+    /// case that is not in a run over the whole suite counts as removed.
     pub(crate) fn changes(&self, now: &Self, scope: Scope) -> Vec<Difference> {
         let removed = self
             .0
@@ -64,7 +67,8 @@ impl Baseline {
         all
     }
 
-    /// Takes over the verdicts of a run.
+    /// Replaces the verdicts by those of a run; cases that a partial run did not cover keep
+    /// theirs.
     pub(crate) fn update(&mut self, now: Self, scope: Scope) {
         if scope == Scope::Whole {
             self.0 = now.0;
@@ -79,7 +83,7 @@ impl Baseline {
 pub(crate) enum Scope {
     /// Every case of the suite.
     Whole,
-    /// Some, by filter or shard.
+    /// Only the cases that a filter or a shard selected.
     Part,
 }
 

@@ -1,18 +1,19 @@
-//! One case: a file, a call, and what must come of it.
+//! One case: a file, a call, and the right results.
 
 use std::ops::Range;
 
 use super::judge::Aim;
 use crate::edit::{EditCode, EditRequest, Expected};
 
-/// A file, a call on it, and the truth.
+/// A file, a call on it, and the right results.
 #[derive(Debug, Clone)]
 pub struct Case {
-    /// The same in every run.
+    /// The case's id, which is the same in every run.
     pub id: String,
-    /// The mutation that made it, or the fixture's cause: a row of the score.
+    /// The row of the score that counts the case: the mutation that made it, or the fixture's
+    /// cause.
     pub cause: String,
-    /// The group it is scored with.
+    /// The group of rows that the cause belongs to.
     pub family: String,
     /// The file's language.
     pub language: String,
@@ -26,28 +27,28 @@ pub struct Case {
     pub new: String,
     /// How many occurrences to replace.
     pub expected: Expected,
-    /// The tie breaker.
+    /// The line that decides between several matches.
     pub near_line: Option<usize>,
-    /// What must come of it.
+    /// The right results.
     pub truth: Truth,
 }
 
-/// What must come of a case.
+/// The right results of a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Truth {
-    /// One of these texts in the place of a byte range, all else as it was.
+    /// The call is applied: one of the texts replaces the byte range, and nothing else changes.
     Right {
         /// The bytes of the file that the edit replaces.
         range: Range<usize>,
         /// The texts that are right.
         texts: Vec<String>,
     },
-    /// Nothing is written, and the code is one of these.
+    /// The call is refused with one of these codes, and nothing is written.
     Refused(Vec<EditCode>),
 }
 
 impl Truth {
-    /// What the case is there to show.
+    /// Returns whether the call must be applied or refused.
     pub fn aim(&self) -> Aim {
         match self {
             Self::Right { .. } => Aim::Right,
@@ -57,7 +58,7 @@ impl Truth {
 }
 
 impl Case {
-    /// The call.
+    /// Returns the call of the case.
     pub fn request(&self) -> EditRequest {
         EditRequest {
             old: self.old.clone(),
@@ -69,22 +70,22 @@ impl Case {
         }
     }
 
-    /// The first right result; nothing for a case that must be refused.
+    /// Returns the file after the first right edit; `None` for a case that must be refused.
     pub fn right_result(&self) -> Option<Vec<u8>> {
         self.right_results().into_iter().next()
     }
 
-    /// Every right result.
+    /// Returns the file after each right edit; none for a case that must be refused.
     pub fn right_results(&self) -> Vec<Vec<u8>> {
         match &self.truth {
             Truth::Right { range, texts } => {
-                texts.iter().map(|text| self.replace(range, text)).collect()
+                texts.iter().map(|text| self.file_with(range, text)).collect()
             }
             Truth::Refused(_) => Vec::new(),
         }
     }
 
-    /// Whether these bytes are a right result.
+    /// Whether these bytes are the file after a right edit.
     pub fn accepts(&self, bytes: &[u8]) -> bool {
         let Truth::Right { range, texts } = &self.truth else { return false };
         let (Some(head), Some(tail)) =
@@ -92,11 +93,12 @@ impl Case {
         else {
             return false;
         };
-        let middle = bytes.strip_prefix(head).and_then(|rest| rest.strip_suffix(tail));
-        middle.is_some_and(|middle| texts.iter().any(|text| text.as_bytes() == middle))
+        let edited = bytes.strip_prefix(head).and_then(|rest| rest.strip_suffix(tail));
+        edited.is_some_and(|edited| texts.iter().any(|text| text.as_bytes() == edited))
     }
 
-    fn replace(&self, range: &Range<usize>, text: &str) -> Vec<u8> {
+    /// Returns the file with `text` in place of a byte range.
+    fn file_with(&self, range: &Range<usize>, text: &str) -> Vec<u8> {
         [&self.before[..range.start], text.as_bytes(), &self.before[range.end..]].concat()
     }
 }

@@ -1,5 +1,5 @@
-//! A run as other people's CI wants it: a JUnit report, and lines that a forge shows beside
-//! the files of a pull request.
+//! The results of a run for CI: a JUnit report, and annotations that GitHub shows in the files of
+//! a pull request.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -7,34 +7,34 @@ use std::time::Duration;
 /// One case of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CiCase {
-    /// Its id.
+    /// The case's id.
     pub id: String,
-    /// The group it is scored with.
+    /// The group that the case is scored with.
     pub family: String,
-    /// The file that has it.
+    /// The file that the case is kept in.
     pub file: String,
-    /// Time to decide.
+    /// How long the engine took to decide.
     pub took: Duration,
-    /// What came of it.
+    /// Whether the verdict is the expected one.
     pub outcome: CiOutcome,
-    /// The outcome that was last accepted, where it was another one.
+    /// The verdict in the baseline, if it differs from the current one.
     pub previous: Option<String>,
-    /// What comes of it now.
+    /// The verdict of this run.
     pub current: String,
 }
 
-/// The outcome of a case, and whether it needs attention.
+/// Whether the verdict on a case is the expected one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum CiOutcome {
-    /// As expected.
+    /// The verdict is the expected one.
     Passed,
-    /// Known to fail, and it does.
+    /// The case is known to fail, and it fails.
     KnownFailure,
-    /// Not as expected; in words.
+    /// The verdict is not the expected one; the text explains it.
     Failed(String),
 }
 
-/// The report in JUnit's form, which forges and CI servers read.
+/// Returns the report in the XML format of JUnit, which forges and CI servers read.
 pub(crate) fn junit(rows: &[CiCase]) -> String {
     let mut families: Vec<&str> = rows.iter().map(|row| row.family.as_str()).collect();
     families.sort_unstable();
@@ -42,9 +42,14 @@ pub(crate) fn junit(rows: &[CiCase]) -> String {
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let _ = writeln!(out, "<testsuites name=\"restitch\" {}>", counts(rows.iter()));
     for family in families {
-        let of = || rows.iter().filter(|row| row.family == family);
-        let _ = writeln!(out, "  <testsuite name=\"{}\" {}>", escape_xml(family), counts(of()));
-        for row in of() {
+        let family_rows = || rows.iter().filter(|row| row.family == family);
+        let _ = writeln!(
+            out,
+            "  <testsuite name=\"{}\" {}>",
+            escape_xml(family),
+            counts(family_rows())
+        );
+        for row in family_rows() {
             let _ = write!(
                 out,
                 "    <testcase classname=\"{}\" name=\"{}\" file=\"{}\" time=\"{:.6}\"",
@@ -73,7 +78,7 @@ pub(crate) fn junit(rows: &[CiCase]) -> String {
     out
 }
 
-/// The attributes that count.
+/// Returns the attributes with the number of tests, of failures, and the total time.
 fn counts<'a>(rows: impl Iterator<Item = &'a CiCase>) -> String {
     let (mut tests, mut failures, mut skipped, mut time) = (0, 0, 0, Duration::ZERO);
     for row in rows {
@@ -88,7 +93,7 @@ fn counts<'a>(rows: impl Iterator<Item = &'a CiCase>) -> String {
     )
 }
 
-/// Text for XML, which has no place for most control characters.
+/// Escapes a text for XML. Control characters, which XML does not allow, are replaced.
 fn escape_xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -108,48 +113,51 @@ fn escape_xml(text: &str) -> String {
     out
 }
 
-/// Forges show so many of a step; further ones would be dropped without a word.
+/// The most annotations of one level in a step; GitHub drops further ones without a word.
 const MAX_ANNOTATIONS: usize = 10;
 
-/// GitHub's workflow commands: an error for each case that is not as it should be, a notice
-/// for each whose outcome changed.
+/// Returns GitHub's workflow commands: an error for each case that failed, and a notice for each
+/// other case whose verdict changed.
 pub(crate) fn annotations(rows: &[CiCase]) -> String {
-    let line = |kind: &str, row: &CiCase, title: &str, text: &str| {
+    let line = |level: &str, row: &CiCase, title: &str, text: &str| {
         format!(
-            "::{kind} file={},title={}::{}\n",
+            "::{level} file={},title={}::{}\n",
             escape_property(&row.file),
             escape_property(title),
             escape_message(text)
         )
     };
-    let bad = rows.iter().filter_map(|row| match &row.outcome {
+    let errors = rows.iter().filter_map(|row| match &row.outcome {
         CiOutcome::Failed(why) => {
             Some(line("error", row, &format!("restitch: {} is {}", row.id, row.current), why))
         }
         CiOutcome::Passed | CiOutcome::KnownFailure => None,
     });
-    let changed =
-        rows.iter().filter(|row| !matches!(row.outcome, CiOutcome::Failed(_))).filter_map(|row| {
-            let was = row.previous.as_ref()?;
-            let title = format!("restitch: the outcome of {} changed", row.id);
-            Some(line("notice", row, &title, &format!("it was {was} and is {}", row.current)))
-        });
-    let (bad, changed): (Vec<String>, Vec<String>) = (bad.collect(), changed.collect());
+    let not_failed = rows.iter().filter(|row| !matches!(row.outcome, CiOutcome::Failed(_)));
+    let notices = not_failed.filter_map(|row| {
+        let previous = row.previous.as_ref()?;
+        let title = format!("restitch: the outcome of {} changed", row.id);
+        Some(line("notice", row, &title, &format!("it was {previous} and is {}", row.current)))
+    });
+    let (errors, notices): (Vec<String>, Vec<String>) = (errors.collect(), notices.collect());
     let mut out = String::new();
-    for (kind, lines) in [("error", bad), ("notice", changed)] {
+    for (level, lines) in [("error", errors), ("notice", notices)] {
         out.extend(lines.iter().take(MAX_ANNOTATIONS).map(String::as_str));
         if lines.len() > MAX_ANNOTATIONS {
             let more = lines.len() - MAX_ANNOTATIONS;
-            let _ = writeln!(out, "::{kind} title=restitch::and {more} more: see the JUnit report");
+            let _ =
+                writeln!(out, "::{level} title=restitch::and {more} more: see the JUnit report");
         }
     }
     out
 }
 
+/// Escapes the text of a workflow command.
 fn escape_message(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
+/// Escapes a property of a workflow command, such as its title.
 fn escape_property(text: &str) -> String {
     escape_message(text).replace(':', "%3A").replace(',', "%2C")
 }

@@ -1,5 +1,5 @@
-//! Where real edits come from: two folders with two versions, a folder of such
-//! changes, or the history of a git repository.
+//! The sources of real edits: two folders with two versions of a package, a folder of such pairs,
+//! or the history of a git repository.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,7 +9,7 @@ use std::process::Command;
 use super::edits::FileChange;
 use crate::language::Language;
 
-/// Files of this size and more are left out before they are read.
+/// Files of this size and larger are left out.
 const MAX_BYTES: u64 = 150_000;
 const MAX_FILES: usize = 4_000;
 const MAX_COMMITS: &str = "200";
@@ -19,13 +19,13 @@ const MAX_COMMITS: &str = "200";
 pub(crate) enum Half {
     /// Every second package, to develop with.
     Development,
-    /// The others, to measure with.
+    /// The other packages, to measure with.
     HeldOut,
-    /// All.
+    /// All packages.
     Both,
 }
 
-/// The files that two versions share and that differ.
+/// Returns the files that are in both versions of a package and differ.
 pub(crate) fn versions(package: &str, from: &Path, to: &Path) -> io::Result<Vec<FileChange>> {
     let old = read_texts(from)?;
     let mut new = read_texts(to)?;
@@ -38,19 +38,20 @@ pub(crate) fn versions(package: &str, from: &Path, to: &Path) -> io::Result<Vec<
         .collect())
 }
 
-/// A folder of packages, each with one version in `a` and another in `b`.
+/// Returns the changed files of all packages in a folder, each of which has one version in `a`
+/// and another in `b`.
 pub(crate) fn packages(dir: &Path, half: Half) -> io::Result<Vec<FileChange>> {
     let mut packages: Vec<PathBuf> =
         std::fs::read_dir(dir)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
     packages.retain(|path| path.join("a").is_dir() && path.join("b").is_dir());
     packages.sort();
-    let is_wanted = |at: usize| match half {
-        Half::Development => at.is_multiple_of(2),
-        Half::HeldOut => !at.is_multiple_of(2),
+    let is_in_half = |index: usize| match half {
+        Half::Development => index.is_multiple_of(2),
+        Half::HeldOut => !index.is_multiple_of(2),
         Half::Both => true,
     };
     let mut changes = Vec::new();
-    for (_, package) in packages.iter().enumerate().filter(|(at, _)| is_wanted(*at)) {
+    for (_, package) in packages.iter().enumerate().filter(|(index, _)| is_in_half(*index)) {
         let name =
             package.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
         changes.extend(versions(&name, &package.join("a"), &package.join("b"))?);
@@ -58,7 +59,7 @@ pub(crate) fn packages(dir: &Path, half: Half) -> io::Result<Vec<FileChange>> {
     Ok(changes)
 }
 
-/// Each commit's files, before and after.
+/// Returns the files that each of the last commits of a repository modified.
 pub(crate) fn git_history(repository: &Path) -> io::Result<Vec<FileChange>> {
     let git = |args: &[&str]| -> io::Result<Vec<u8>> {
         let output = Command::new("git").arg("-C").arg(repository).args(args).output()?;
@@ -103,45 +104,46 @@ pub(crate) fn git_history(repository: &Path) -> io::Result<Vec<FileChange>> {
     Ok(changes)
 }
 
+/// Reads the source files below a folder, by their path without version numbers.
 fn read_texts(root: &Path) -> io::Result<BTreeMap<String, String>> {
-    let mut found = BTreeMap::new();
+    let mut texts = BTreeMap::new();
     let mut pending = vec![root.to_owned()];
     while let Some(dir) = pending.pop() {
         for entry in std::fs::read_dir(&dir)? {
             let entry = entry?;
-            let (path, kind) = (entry.path(), entry.file_type()?);
-            if kind.is_dir() {
+            let (path, file_type) = (entry.path(), entry.file_type()?);
+            if file_type.is_dir() {
                 pending.push(path);
                 continue;
             }
             let Ok(below) = path.strip_prefix(root) else { continue };
             let name = strip_versions(&below.to_string_lossy());
-            if kind.is_file()
-                && found.len() < MAX_FILES
+            if file_type.is_file()
+                && texts.len() < MAX_FILES
                 && Language::from_path(&name).is_some()
                 && entry.metadata()?.len() < MAX_BYTES
                 && let Ok(text) = String::from_utf8(std::fs::read(&path)?)
             {
-                found.insert(name, text);
+                texts.insert(name, text);
             }
         }
     }
-    Ok(found)
+    Ok(texts)
 }
 
-/// Python wheels carry `name-1.2.dist-info`, Go modules `name@v1.2`: the version goes,
-/// so that the files of two versions meet.
+/// Removes the version from folder names such as `name-1.2` or `name@v1.2`, so that a file has the
+/// same path in two versions of a package.
 fn strip_versions(path: &str) -> String {
-    let part = |part: &str| match part.split_once(['@', '-']) {
+    let strip = |component: &str| match component.split_once(['@', '-']) {
         Some((name, version))
             if version.contains('.')
-                && !part.contains(".dist-info")
+                && !component.contains(".dist-info")
                 && version.starts_with(|c: char| c == 'v' || c.is_ascii_digit())
-                && Language::from_path(part).is_none() =>
+                && Language::from_path(component).is_none() =>
         {
             name.to_owned()
         }
-        _ => part.to_owned(),
+        _ => component.to_owned(),
     };
-    path.split('/').map(part).collect::<Vec<_>>().join("/")
+    path.split('/').map(strip).collect::<Vec<_>>().join("/")
 }

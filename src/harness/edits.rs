@@ -1,9 +1,8 @@
-//! Real edits: what changed between two versions of a package.
+//! Real edits: the changes between two versions of a package.
 //!
-//! A hunk becomes an edit with one to four lines of context on each side. Only
-//! hunks whose lines are unique in the file *even without whitespace, quotes,
-//! commas and semicolons* are taken, so that no mutation that folds any of these
-//! can make another place as good as the right one.
+//! A hunk becomes an edit with one to four lines of context on each side. A hunk is used only if
+//! its lines are unique in the file *even without whitespace, quotes, commas and semicolons*. So a
+//! mutation that changes any of these cannot make the edit fit in another place.
 
 use std::sync::Arc;
 
@@ -12,46 +11,49 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 use super::rng::Rng;
 use crate::language::Language;
 
-/// What an edit does with a line.
+/// One line of an edit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum DiffLine {
-    /// The line stays.
+    /// The edit keeps the line.
     Context(String),
-    /// The line goes.
+    /// The edit removes the line.
     Removed(String),
-    /// The line is new.
+    /// The edit adds the line.
     Added(String),
 }
 
 /// One hunk between two versions of a file.
 #[derive(Debug, Clone)]
 pub(crate) struct RealEdit {
-    /// Package, path and place: the same in every run.
+    /// The package, the path and the line number; the same in every run.
     pub id: String,
     /// The path in the package.
     pub path: String,
-    /// What kind of file.
+    /// The file's language.
     pub language: &'static Language,
     /// The file before, with LF endings only.
     pub file: Arc<str>,
-    /// Where the edit's first line starts.
+    /// The byte at which the edit's first line starts.
     pub start: usize,
-    /// Where its last line ends, without the line break.
+    /// The byte at which the edit's last line ends, without its line break.
     pub end: usize,
-    /// Its lines.
+    /// The lines of the edit.
     pub lines: Vec<DiffLine>,
 }
 
+/// The most bytes of a file.
 const MAX_FILE: usize = 120_000;
+/// The most bytes of a line.
 const MAX_LINE: usize = 300;
+/// The most lines that an edit removes or adds.
 const MAX_CHANGED: usize = 24;
-/// A shorter text is found by chance.
+/// The fewest bytes of an edit's [`folded`] text; a shorter one may be in a file by chance.
 const MIN_FOLDED: usize = 14;
 
 /// Both versions of one file.
 #[derive(Debug, Clone)]
 pub(crate) struct FileChange {
-    /// The package it is from.
+    /// The package that the file is from.
     pub package: String,
     /// The path in the package.
     pub path: String,
@@ -61,16 +63,17 @@ pub(crate) struct FileChange {
     pub after: String,
 }
 
-/// The edits that make the newer version of the older one.
+/// Returns the usable edits between the two versions of a file. The seed decides how many lines of
+/// context each has.
 pub(crate) fn edits_in(change: &FileChange, seed: u64) -> Vec<RealEdit> {
     let Some(language) = Language::from_path(&change.path) else { return Vec::new() };
-    let usable = |text: &str| {
+    let is_usable = |text: &str| {
         text.len() <= MAX_FILE
             && text.ends_with('\n')
             && !text.contains(['\r', '\0', '\u{feff}', char::REPLACEMENT_CHARACTER])
             && text.lines().all(|line| line.len() <= MAX_LINE)
     };
-    if !usable(&change.before) || !usable(&change.after) || change.before == change.after {
+    if !is_usable(&change.before) || !is_usable(&change.after) || change.before == change.after {
         return Vec::new();
     }
     let old: Vec<&str> = change.before.lines().collect();
@@ -78,47 +81,47 @@ pub(crate) fn edits_in(change: &FileChange, seed: u64) -> Vec<RealEdit> {
     let ops = capture_diff_slices(Algorithm::Patience, &old, &new);
     let file: Arc<str> = change.before.as_str().into();
     let folded_file = folded(&file);
-    let mut starts = vec![0];
-    starts.extend(file.match_indices('\n').map(|(at, _)| at + 1));
+    let mut line_starts = vec![0];
+    line_starts.extend(file.match_indices('\n').map(|(offset, _)| offset + 1));
     let mut rng = Rng::new(seed, &format!("{}/{}", change.package, change.path));
     ops.iter()
         .enumerate()
         .filter(|(_, op)| !matches!(op, DiffOp::Equal { .. }))
-        .filter_map(|(at, op)| {
+        .filter_map(|(index, op)| {
             let (removed, added) = (op.old_range(), op.new_range());
             if removed.len() > MAX_CHANGED || added.len() > MAX_CHANGED {
                 return None;
             }
-            let above = equal_lines(at.checked_sub(1).and_then(|at| ops.get(at)));
-            let below = equal_lines(ops.get(at + 1));
-            let above = above.min(1 + rng.below(4));
-            let below = below.min(1 + rng.below(4));
+            let equal_above = equal_lines(index.checked_sub(1).and_then(|above| ops.get(above)));
+            let equal_below = equal_lines(ops.get(index + 1));
+            let above = equal_above.min(1 + rng.below(4));
+            let below = equal_below.min(1 + rng.below(4));
             let first = removed.start - above;
-            let last = removed.end + below;
-            if above == 0 && below == 0 || last == first {
+            let end = removed.end + below;
+            if above == 0 && below == 0 || end == first {
                 return None;
             }
+            let owned = |line: &&str| (*line).to_owned();
             let mut lines: Vec<DiffLine> = Vec::new();
-            lines.extend(
-                old[first..removed.start].iter().map(|l| DiffLine::Context((*l).to_owned())),
-            );
-            lines.extend(old[removed.clone()].iter().map(|l| DiffLine::Removed((*l).to_owned())));
-            lines.extend(new[added].iter().map(|l| DiffLine::Added((*l).to_owned())));
-            lines.extend(old[removed.end..last].iter().map(|l| DiffLine::Context((*l).to_owned())));
+            lines.extend(old[first..removed.start].iter().map(owned).map(DiffLine::Context));
+            lines.extend(old[removed.clone()].iter().map(owned).map(DiffLine::Removed));
+            lines.extend(new[added].iter().map(owned).map(DiffLine::Added));
+            lines.extend(old[removed.end..end].iter().map(owned).map(DiffLine::Context));
             let edit = RealEdit {
                 id: format!("{}/{}:{}", change.package, change.path, first + 1),
                 path: change.path.clone(),
                 language,
                 file: Arc::clone(&file),
-                start: starts[first],
-                end: starts[last] - 1,
+                start: line_starts[first],
+                end: line_starts[end] - 1,
                 lines,
             };
-            edit.is_sound(&folded_file).then_some(edit)
+            edit.is_usable(&folded_file).then_some(edit)
         })
         .collect()
 }
 
+/// Returns how many lines a step of a diff keeps; 0 if it changes lines.
 fn equal_lines(op: Option<&DiffOp>) -> usize {
     match op {
         Some(DiffOp::Equal { len, .. }) => *len,
@@ -127,74 +130,75 @@ fn equal_lines(op: Option<&DiffOp>) -> usize {
 }
 
 impl RealEdit {
-    fn is_sound(&self, folded_file: &str) -> bool {
+    /// Whether the edit looks like one of a model and fits in one place of the file only: it
+    /// changes more than whitespace and quotes, and neither `old_str` nor `new_str` would start or
+    /// end with a blank line.
+    fn is_usable(&self, folded_file: &str) -> bool {
         let region = folded(&self.file[self.start..self.end]);
-        let first = self.lines.iter().find(|r| !matches!(r, DiffLine::Added(_)));
-        let blank = |line: Option<&DiffLine>| match line {
+        let first_old = self.lines.iter().find(|line| !matches!(line, DiffLine::Added(_)));
+        let is_blank = |line: Option<&DiffLine>| match line {
             Some(DiffLine::Context(line) | DiffLine::Removed(line) | DiffLine::Added(line)) => {
                 line.trim().is_empty()
             }
             None => true,
         };
-        let changes = self.lines.iter().any(|line| match line {
+        let has_change = self.lines.iter().any(|line| match line {
             DiffLine::Removed(line) | DiffLine::Added(line) => !line.trim().is_empty(),
             DiffLine::Context(_) => false,
         });
-        // Both strings start and end with words, as a model's do, and the change is one of words.
-        changes
-            && !blank(first)
-            && !blank(self.lines.first())
-            && !blank(self.lines.last())
+        has_change
+            && !is_blank(first_old)
+            && !is_blank(self.lines.first())
+            && !is_blank(self.lines.last())
             && self.changes_words()
             && region.len() >= MIN_FOLDED
             && memchr::memmem::find_iter(folded_file.as_bytes(), region.as_bytes()).count() == 1
     }
 
+    /// Whether the removed and the added lines differ in more than what [`folded`] drops.
     fn changes_words(&self) -> bool {
-        let side = |removed: bool| -> String {
-            self.lines
-                .iter()
-                .filter_map(|line| match line {
-                    DiffLine::Removed(line) if removed => Some(folded(line)),
-                    DiffLine::Added(line) if !removed => Some(folded(line)),
-                    _ => None,
-                })
-                .collect()
-        };
-        side(true) != side(false)
+        let (mut removed, mut added) = (String::new(), String::new());
+        for line in &self.lines {
+            match line {
+                DiffLine::Removed(line) => removed.push_str(&folded(line)),
+                DiffLine::Added(line) => added.push_str(&folded(line)),
+                DiffLine::Context(_) => {}
+            }
+        }
+        removed != added
     }
 
-    /// The same edit in a shorter file: so many lines above and below.
+    /// Returns the same edit in a shorter file that has only `around` lines above and below it.
     #[must_use]
     pub(crate) fn excerpt(&self, around: usize) -> Self {
         let line_starts =
-            |text: &str| text.match_indices('\n').map(|(at, _)| at + 1).collect::<Vec<_>>();
+            |text: &str| text.match_indices('\n').map(|(offset, _)| offset + 1).collect::<Vec<_>>();
         let above = line_starts(self.head());
-        let from =
-            above.len().checked_sub(around + 1).and_then(|at| above.get(at)).copied().unwrap_or(0);
+        let first = above.len().checked_sub(around + 1);
+        let start = first.and_then(|index| above.get(index)).copied().unwrap_or(0);
         let below = line_starts(self.tail());
-        let to = self.end + below.get(around).copied().unwrap_or(self.file.len() - self.end);
+        let end = self.end + below.get(around).copied().unwrap_or(self.file.len() - self.end);
         Self {
-            file: self.file[from..to].into(),
-            start: self.start - from,
-            end: self.end - from,
+            file: self.file[start..end].into(),
+            start: self.start - start,
+            end: self.end - start,
             ..self.clone()
         }
     }
 
-    /// The file's lines above the edit, as text.
+    /// Returns the text of the file above the edit.
     pub(crate) fn head(&self) -> &str {
         &self.file[..self.start]
     }
 
-    /// The rest of the file after the edit's last line, its line break included.
+    /// Returns the text of the file after the edit's last line, from that line's break on.
     pub(crate) fn tail(&self) -> &str {
         &self.file[self.end..]
     }
 }
 
-/// A text without anything that a reading may fold: whitespace, quotes, commas,
-/// semicolons, and everything outside ASCII.
+/// Returns a text without everything that a reading may ignore: whitespace, quotes, commas,
+/// semicolons, and all characters outside ASCII.
 pub(crate) fn folded(text: &str) -> String {
     text.chars().filter(|c| c.is_ascii() && !c.is_whitespace() && !"\"'`,;".contains(*c)).collect()
 }

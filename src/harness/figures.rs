@@ -1,5 +1,5 @@
-//! How many bytes and tokens the texts take that a model reads: a file in each style of reading,
-//! and the answer to one stale anchor, compared with a read of the whole file.
+//! Measures the size, in bytes and tokens, of texts that a model reads: a file in each style, and
+//! the answer to a call with one stale anchor, compared with a read of the whole file.
 //!
 //! Tokens are estimated as a third of the bytes. OpenAI's `o200k_base` needs 3.0 to 3.6
 //! bytes a token for such texts, so the estimate is on the high side.
@@ -18,31 +18,27 @@ use crate::store::MemoryStore;
 use crate::text::Snapshot;
 use crate::tools::Toolbox;
 
-const BYTES_A_TOKEN: usize = 3;
-
-fn tokens(bytes: usize) -> usize {
-    bytes.div_ceil(BYTES_A_TOKEN)
-}
+const BYTES_PER_TOKEN: usize = 3;
 
 /// The cost of one text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Cost {
-    /// What it is.
+    /// The name of the text.
     pub what: String,
-    /// Its size.
+    /// The size of the text.
     pub bytes: usize,
-    /// Lines of the file that it shows.
+    /// The number of lines of the file.
     pub lines: usize,
 }
 
 impl Cost {
-    /// Tokens in all, by the estimate.
+    /// Returns the estimated number of tokens.
     pub(crate) fn tokens(&self) -> usize {
-        tokens(self.bytes)
+        self.bytes.div_ceil(BYTES_PER_TOKEN)
     }
 }
 
-/// Reads of `source` in each style, with nothing left out.
+/// Returns the cost of reading all of `source` in each style.
 pub(crate) fn reads(source: &str) -> Result<Vec<Cost>, Refusal> {
     let snapshot = Snapshot::from_text(source);
     [ReadStyle::Plain, ReadStyle::Numbered, ReadStyle::Hashline]
@@ -56,11 +52,11 @@ pub(crate) fn reads(source: &str) -> Result<Vec<Cost>, Refusal> {
         .collect()
 }
 
-/// Seed 002: a file of 1,000 lines of which one changed since it was read. The read that
-/// was needed before, and the answer that serves instead.
+/// Returns two costs for a file of 1,000 lines, one of which has changed since it was read: that of
+/// reading the whole file again, and that of the answer to a call with the stale anchor.
 pub(crate) async fn stale_anchor() -> Result<[Cost; 2], Refusal> {
-    let line = |n: usize| format!("    let value_{n} = compute({n}, \"item\");");
-    let text: String = (1..=1000).map(|n| line(n) + "\n").collect();
+    let line = |number: usize| format!("    let value_{number} = compute({number}, \"item\");");
+    let text: String = (1..=1000).map(|number| line(number) + "\n").collect();
     let store = Arc::new(MemoryStore::new());
     let path = WorkPath::parse("big.rs", Path::new("/"))?;
     store.put(path, text.replace("value_500 =", "changed_500 =").into_bytes());
@@ -68,8 +64,8 @@ pub(crate) async fn stale_anchor() -> Result<[Cost; 2], Refusal> {
     let options = CallOptions::default();
     let read = json!({ "path": "big.rs", "style": "hashline" });
     let whole = tools.call("read_file", read, &options).await;
-    let rendered = tag::render(500, &line(500));
-    let edit = json!({ "op": "replace", "pos": rendered, "lines": ["x"] });
+    let stale_anchor = tag::render(500, &line(500));
+    let edit = json!({ "op": "replace", "pos": stale_anchor, "lines": ["x"] });
     let call = json!({ "path": "big.rs", "edits": [edit] });
     let answer = tools.call("hashline_edit", call, &options).await;
     let cost = |what: &str, text: &str| Cost { what: what.into(), bytes: text.len(), lines: 1000 };
@@ -79,13 +75,18 @@ pub(crate) async fn stale_anchor() -> Result<[Cost; 2], Refusal> {
     ])
 }
 
-/// The figures as a table for a terminal.
+/// Returns the costs as a table for a terminal.
 pub(crate) fn table(reads: &[Cost], stale: &[Cost]) -> String {
     let mut out = format!("{:34} {:>8} {:>8} {:>14}\n", "", "bytes", "tokens", "tokens a line");
     for cost in reads.iter().chain(stale) {
-        let each = cost.bytes as f64 / BYTES_A_TOKEN as f64 / cost.lines.max(1) as f64;
-        let _ =
-            writeln!(out, "{:34} {:>8} {:>8} {:>14.1}", cost.what, cost.bytes, cost.tokens(), each);
+        let per_line = cost.bytes as f64 / BYTES_PER_TOKEN as f64 / cost.lines.max(1) as f64;
+        let _ = writeln!(
+            out,
+            "{:34} {:>8} {:>8} {per_line:>14.1}",
+            cost.what,
+            cost.bytes,
+            cost.tokens()
+        );
     }
     out.push_str("\ntokens are bytes / 3, an estimate on the high side\n");
     out

@@ -5,12 +5,12 @@
 //!   case.toml      tool, arguments, what is expected, where it comes from
 //!   before/        the files before, byte for byte
 //!   after/         the files afterwards; after-2/ … for other acceptable results
-//!   old.txt        old_str, raw: no quoting blurs an escape, and no final newline is added
-//!   new.txt        new_str, raw
-//!   replies.jsonl  what the model answered, replayed in order
+//!   old.txt        old_str, byte for byte: nothing is escaped, no final newline is added
+//!   new.txt        new_str, byte for byte
+//!   replies.jsonl  recorded answers of the model, replayed in order
 //! ```
 //!
-//! A case runs through the whole tool, with files in memory and recorded answers.
+//! A case runs through the whole tool, with the files in memory and the recorded answers.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -34,13 +34,13 @@ use crate::tools::{ToolReply, Toolbox};
 /// Files by path.
 pub(crate) type Tree = BTreeMap<String, Vec<u8>>;
 
-/// `case.toml`.
+/// The contents of `case.toml`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// The group it is scored with.
+    /// The group that the case is scored with.
     pub family: String,
-    /// What went wrong, in a word or two; a row of the score.
+    /// The mistake in the call, in a word or two; names the row of the score.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub cause: String,
     /// Where the case comes from.
@@ -55,31 +55,32 @@ pub struct Spec {
     /// The file, for tools that take `path`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// As in the call.
+    /// The argument of that name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_replacements: Option<u64>,
-    /// As in the call.
+    /// The argument of that name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replace_all: Option<bool>,
-    /// As in the call.
+    /// The argument of that name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub near_line: Option<u64>,
     /// Whether the case passes today.
     #[serde(default, skip_serializing_if = "Status::is_pass")]
     pub status: Status,
-    /// Why it does not.
+    /// Why the case does not pass.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// The file before was pieced together from a transcript.
+    /// Whether the file before was pieced together from a transcript.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reconstructed: Option<bool>,
-    /// What must come of it.
+    /// The expected result.
     pub expect: Expect,
-    /// Further arguments of the call, as they are.
+    /// Further arguments of the call, passed on unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<toml::Table>,
 }
 
+/// The default of [`Spec::tool`].
 fn edit_file() -> String {
     "edit_file".into()
 }
@@ -88,10 +89,10 @@ fn edit_file() -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// It passes.
+    /// The case passes.
     #[default]
     Pass,
-    /// It does not yet. When it does, the run fails until it is promoted.
+    /// The case does not pass yet. Once it passes, the run fails until this status is removed.
     KnownFailure,
 }
 
@@ -101,20 +102,20 @@ impl Status {
     }
 }
 
-/// What must come of a case: `ok = true`, or `refuse = ["EDIT_…"]`.
+/// The expected result of a case: `ok = true`, or `refuse = ["EDIT_…"]`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expect {
-    /// It must be applied.
+    /// The call must be applied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ok: Option<bool>,
-    /// By this rung.
+    /// The rung that must have applied it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rung: Option<String>,
-    /// It must be refused with one of these codes.
+    /// The call must be refused with one of these codes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refuse: Vec<String>,
-    /// How often the model may be asked.
+    /// How often exactly the model must be asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_calls: Option<u64>,
 }
@@ -124,17 +125,17 @@ pub struct Expect {
 pub struct Fixture {
     /// The folder.
     pub dir: PathBuf,
-    /// `case.toml`.
+    /// The contents of `case.toml`.
     pub spec: Spec,
-    /// `before/`.
+    /// The files of `before/`.
     pub before: Tree,
-    /// `after*/`.
+    /// The files of `after/`, `after-2/` and so on.
     pub after: Vec<Tree>,
-    /// `old.txt`.
+    /// The contents of `old.txt`.
     pub old: Option<Vec<u8>>,
-    /// `new.txt`.
+    /// The contents of `new.txt`.
     pub new: Option<Vec<u8>>,
-    /// `replies.jsonl`.
+    /// The contents of `replies.jsonl`.
     pub replies: Option<String>,
 }
 
@@ -169,33 +170,34 @@ impl Fixture {
         Ok(fixture)
     }
 
+    /// Checks that `case.toml` says what is expected, in codes that exist.
     fn check(&self) -> Result<(), String> {
         let expect = &self.spec.expect;
         if expect.ok.is_none() && expect.refuse.is_empty() {
             return Err("case.toml: expect needs `ok = true` or `refuse = [\"EDIT_…\"]`".into());
         }
         if let Some(code) = expect.refuse.iter().find(|code| EditCode::parse(code).is_none()) {
-            return Err(format!("case.toml: `{code}` is not a code of the engine"));
+            return Err(format!("case.toml: `{code}` is not an error code of restitch"));
         }
         if self.spec.status == Status::KnownFailure && self.spec.reason.is_empty() {
-            return Err("case.toml: a known failure needs a reason".into());
+            return Err("case.toml: a known failure needs a `reason`".into());
         }
         Ok(())
     }
 
-    /// Whether the expected files are still missing.
+    /// Whether the case must be applied and has no `after/` yet.
     pub fn is_after_missing(&self) -> bool {
         self.aim() == Aim::Right && self.after.is_empty()
     }
 
-    /// What the case wants.
+    /// Returns whether the call must be applied or refused.
     pub fn aim(&self) -> Aim {
         if self.spec.expect.refuse.is_empty() { Aim::Right } else { Aim::Refusal }
     }
 
-    /// The arguments of the call.
+    /// Returns the arguments of the call as JSON.
     pub fn arguments(&self) -> Result<Value, String> {
-        let mut all = match &self.spec.arguments {
+        let mut arguments = match &self.spec.arguments {
             None => Map::new(),
             Some(table) => match serde_json::to_value(table) {
                 Ok(Value::Object(map)) => map,
@@ -204,27 +206,27 @@ impl Fixture {
             },
         };
         if let Some(path) = &self.spec.path {
-            all.insert("path".into(), path.clone().into());
+            arguments.insert("path".into(), path.clone().into());
         }
         for (name, bytes) in [("old_str", &self.old), ("new_str", &self.new)] {
             if let Some(bytes) = bytes {
                 let text = String::from_utf8(bytes.clone()).map_err(|e| format!("{name}: {e}"))?;
-                all.insert(name.into(), text.into());
+                arguments.insert(name.into(), text.into());
             }
         }
         if let Some(count) = self.spec.expected_replacements {
-            all.insert("expected_replacements".into(), count.into());
+            arguments.insert("expected_replacements".into(), count.into());
         }
-        if let Some(all_of_them) = self.spec.replace_all {
-            all.insert("replace_all".into(), all_of_them.into());
+        if let Some(replace_all) = self.spec.replace_all {
+            arguments.insert("replace_all".into(), replace_all.into());
         }
         if let Some(line) = self.spec.near_line {
-            all.insert("near_line".into(), line.into());
+            arguments.insert("near_line".into(), line.into());
         }
-        Ok(Value::Object(all))
+        Ok(Value::Object(arguments))
     }
 
-    /// Runs the case and judges what came of it; also the files afterwards.
+    /// Runs the case; returns the verdict and the files afterwards.
     pub fn judge(&self) -> (Judgment, Tree) {
         match self.run() {
             Ok(result) => result,
@@ -251,45 +253,49 @@ impl Fixture {
         let start = Instant::now();
         let reply = call(&toolbox, &self.spec.tool, arguments)?;
         let took = start.elapsed();
-        let files: Tree =
-            store.files().into_iter().map(|(path, b)| (path.as_str().to_owned(), b)).collect();
-        let number = |name: &str| reply.report["model"][name].as_u64().unwrap_or(0);
-        // Recorded answers cost no request; each counts as one.
-        let calls = replay.map_or(0, |replay| replay.answered());
-        let model = ModelCost { calls, prompt_bytes: number("prompt_bytes") };
-        let by = match (reply.code, reply.report["rung"].as_str()) {
+        let files: Tree = store
+            .files()
+            .into_iter()
+            .map(|(path, bytes)| (path.as_str().to_owned(), bytes))
+            .collect();
+        let model = ModelCost {
+            // A recorded answer costs no request, but counts as one.
+            calls: replay.map_or(0, |replay| replay.answered()),
+            prompt_bytes: reply.report["model"]["prompt_bytes"].as_u64().unwrap_or(0),
+        };
+        let decided_by = match (reply.code, reply.report["rung"].as_str()) {
             (Some(code), _) => code.as_str().to_owned(),
             (None, Some(rung)) => rung.to_owned(),
             (None, None) => self.spec.tool.clone(),
         };
-        let verdict = self.verdict(reply.code, &by, model, &files);
+        let verdict = self.verdict(reply.code, &decided_by, model, &files);
+        let syntax = &reply.report["syntax"];
         let judged = Judgment {
             verdict,
             aim: self.aim(),
-            by,
+            decided_by,
             got: None,
-            refusal: reply.code.map(|_| reply.message),
             took,
             model,
-            adds_syntax_errors: reply.report["syntax"]["checked"]
-                .as_bool()
-                .filter(|checked| *checked)
-                .map(|_| reply.report["syntax"]["new_errors"] != json!([])),
+            adds_syntax_errors: (syntax["checked"] == true)
+                .then(|| syntax["new_errors"] != json!([])),
+            refusal: reply.code.map(|_| reply.message),
         };
         Ok((judged, files))
     }
 
-    /// The recorded answers, if the case has any.
+    /// Returns the recorded answers, if the case has any.
     fn replay(&self) -> Result<Option<Arc<Replay>>, String> {
         let read = |text: &String| Replay::from_jsonl(text).map(Arc::new);
         let replay = self.replies.as_ref().map(read).transpose();
         replay.map_err(|why| format!("replies.jsonl: {why}"))
     }
 
+    /// Compares the code, the rung and the files afterwards with the expected ones.
     fn verdict(
         &self,
         code: Option<EditCode>,
-        by: &str,
+        rung: &str,
         model: ModelCost,
         files: &Tree,
     ) -> CaseVerdict {
@@ -303,24 +309,26 @@ impl Fixture {
             Some(code) => CaseVerdict::OtherCode(code),
             None if self.aim() == Aim::Refusal => CaseVerdict::Wrong,
             None if !self.after.contains(files) => CaseVerdict::Wrong,
-            None if expect.rung.as_ref().is_some_and(|rung| rung != by) => {
-                CaseVerdict::OtherRung(by.to_owned())
+            None if expect.rung.as_ref().is_some_and(|expected| expected != rung) => {
+                CaseVerdict::OtherRung(rung.to_owned())
             }
             None => self.check_model_calls(CaseVerdict::Right, model),
         }
     }
 
+    /// Returns `verdict`, or a broken one if the model was not asked as often as expected.
     fn check_model_calls(&self, verdict: CaseVerdict, model: ModelCost) -> CaseVerdict {
         match self.spec.expect.model_calls {
-            Some(wanted) if wanted != model.calls => CaseVerdict::Broken(format!(
-                "the model was asked {} times, and {wanted} are expected",
+            Some(expected) if expected != model.calls => CaseVerdict::Broken(format!(
+                "the model was asked {} times instead of {expected}",
                 model.calls
             )),
             _ => verdict,
         }
     }
 
-    /// Makes what the engine does now the expectation. The caller shows it to a person.
+    /// Makes the engine's current result the expected one, and saves the case. The caller has
+    /// shown the result to a person.
     pub fn bless(&mut self, judged: &Judgment, files: &Tree) -> io::Result<()> {
         self.spec.status = Status::Pass;
         self.spec.reason.clear();
@@ -336,11 +344,11 @@ impl Fixture {
             }
             CaseVerdict::OtherRung(rung) => self.spec.expect.rung = Some(rung.clone()),
             CaseVerdict::Wrong => {
-                // A new case keeps what its author expects beside the bytes.
+                // A new case, which has no `after/`, keeps the expectations of its author.
                 if !self.is_after_missing() {
                     self.spec.expect = Expect {
                         ok: Some(true),
-                        rung: Some(judged.by.clone()),
+                        rung: Some(judged.decided_by.clone()),
                         ..Expect::default()
                     };
                 }
@@ -351,14 +359,14 @@ impl Fixture {
         self.save()
     }
 
-    /// Writes the folder.
+    /// Writes the case into its folder.
     pub fn save(&self) -> io::Result<()> {
         fs::create_dir_all(&self.dir)?;
         let spec = toml::to_string(&self.spec).map_err(io::Error::other)?;
         fs::write(self.dir.join("case.toml"), spec)?;
         write_tree(&self.dir.join("before"), &self.before)?;
-        for (at, tree) in self.after.iter().enumerate() {
-            write_tree(&self.dir.join(after_name(at + 1)), tree)?;
+        for (number, tree) in (1..).zip(&self.after) {
+            write_tree(&self.dir.join(after_name(number)), tree)?;
         }
         for (name, bytes) in [("old.txt", &self.old), ("new.txt", &self.new)] {
             if let Some(bytes) = bytes {
@@ -371,10 +379,10 @@ impl Fixture {
         Ok(())
     }
 
-    /// The folder of a generated case below `root`.
+    /// Makes a fixture of a generated case, in a folder below `root`.
     pub fn from_case(case: &Case, root: &Path, origin: &str) -> Self {
         let name = case.path.rsplit('/').next().unwrap_or(&case.path).to_owned();
-        let one = |bytes: Vec<u8>| Tree::from([(name.clone(), bytes)]);
+        let tree_of = |bytes: Vec<u8>| Tree::from([(name.clone(), bytes)]);
         let (expect, after) = match &case.truth {
             Truth::Refused(codes) => {
                 let refuse = codes.iter().map(|code| code.as_str().to_owned()).collect();
@@ -382,7 +390,7 @@ impl Fixture {
             }
             Truth::Right { .. } => (
                 Expect { ok: Some(true), ..Expect::default() },
-                case.right_results().into_iter().map(one).collect(),
+                case.right_results().into_iter().map(tree_of).collect(),
             ),
         };
         Self {
@@ -406,7 +414,7 @@ impl Fixture {
                 expect,
                 arguments: None,
             },
-            before: one(case.before.clone()),
+            before: tree_of(case.before.clone()),
             after,
             old: Some(case.old.clone().into_bytes()),
             new: Some(case.new.clone().into_bytes()),
@@ -415,8 +423,8 @@ impl Fixture {
     }
 }
 
-/// Calls a tool on a thread of its own: the caller may be inside a runtime already, and a
-/// panic of the engine is a verdict, not the end of the run.
+/// Calls a tool on a thread of its own, because the caller may already be inside a runtime, and so
+/// that a panic of the engine becomes a verdict and does not end the run.
 fn call(toolbox: &Toolbox, tool: &str, arguments: Value) -> Result<ToolReply, String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -429,26 +437,29 @@ fn call(toolbox: &Toolbox, tool: &str, arguments: Value) -> Result<ToolReply, St
     })
 }
 
+/// Returns the name of a folder with expected files: `after`, `after-2` and so on.
 fn after_name(number: usize) -> String {
     if number == 1 { "after".into() } else { format!("after-{number}") }
 }
 
-/// A name that every file system takes.
+/// Returns a folder name for a case's id: one that is valid on every file system, with a hash that
+/// keeps similar ids apart.
 pub(crate) fn slug(id: &str) -> String {
-    let mut out = String::new();
+    let mut name = String::new();
     for c in id.chars() {
         match c {
-            'a'..='z' | '0'..='9' | '.' => out.push(c),
-            'A'..='Z' => out.push(c.to_ascii_lowercase()),
-            _ if out.ends_with('-') => {}
-            _ => out.push('-'),
+            'a'..='z' | '0'..='9' | '.' => name.push(c),
+            'A'..='Z' => name.push(c.to_ascii_lowercase()),
+            _ if name.ends_with('-') => {}
+            _ => name.push('-'),
         }
     }
-    let short: String = out.trim_matches(['-', '.']).chars().take(80).collect();
+    let short: String = name.trim_matches(['-', '.']).chars().take(80).collect();
     let hash = xxhash_rust::xxh3::xxh3_64(id.as_bytes()) & 0xff_ffff;
     format!("{short}-{hash:06x}")
 }
 
+/// Reads a file; `None` if there is no such file.
 fn read_optional(path: &Path) -> io::Result<Option<Vec<u8>>> {
     match fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -457,8 +468,9 @@ fn read_optional(path: &Path) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
+/// Reads all files below a folder; none if there is no such folder.
 fn read_tree(root: &Path) -> io::Result<Tree> {
-    let mut found = Tree::new();
+    let mut tree = Tree::new();
     let mut pending = vec![root.to_owned()];
     while let Some(dir) = pending.pop() {
         let entries = match fs::read_dir(&dir) {
@@ -472,13 +484,14 @@ fn read_tree(root: &Path) -> io::Result<Tree> {
                 pending.push(path);
             } else if let Ok(below) = path.strip_prefix(root) {
                 let name = below.to_string_lossy().replace('\\', "/");
-                found.insert(name, fs::read(&path)?);
+                tree.insert(name, fs::read(&path)?);
             }
         }
     }
-    Ok(found)
+    Ok(tree)
 }
 
+/// Replaces a folder by one with these files.
 fn write_tree(root: &Path, tree: &Tree) -> io::Result<()> {
     if root.exists() {
         fs::remove_dir_all(root)?;

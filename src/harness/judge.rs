@@ -1,4 +1,4 @@
-//! What the engine makes of a case, and whether that is what it should make.
+//! Runs a case through the engine in memory, and judges the result.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -12,33 +12,33 @@ use crate::matching::{self, Explained};
 use crate::port::Syntax as _;
 use crate::text::Snapshot;
 
-/// What came of a case.
+/// The verdict on a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CaseVerdict {
-    /// The right bytes.
+    /// The call was applied, with a right result.
     Right,
-    /// Refused, as it must be.
+    /// The call was refused, as it must be.
     Refused(EditCode),
-    /// Applied, and the bytes are not the right ones.
+    /// The call was applied, with a wrong result, or a file was changed by a refused call.
     Wrong,
-    /// Not decided between several texts, and the right one is among those shown.
+    /// The call was refused as ambiguous, and the refusal shows the right result among others.
     Ambiguous,
-    /// Refused, though it has a right answer.
+    /// The call was refused, though it has a right result.
     Missed(EditCode),
-    /// Refused as it must be, for another reason than the true one.
+    /// The call was refused, as it must be, but with another code than expected.
     OtherCode(EditCode),
-    /// The right bytes, by another rung than the case names.
+    /// The call was applied with a right result, but by another rung than expected.
     OtherRung(String),
-    /// The engine or the fixture broke.
+    /// The engine panicked, or the case could not be run.
     Broken(String),
 }
 
-/// What a case is there to show.
+/// Whether the call of a case must be applied or refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Aim {
-    /// There is a right answer.
+    /// The call must be applied, with a right result.
     Right,
-    /// It must be refused.
+    /// The call must be refused.
     Refusal,
 }
 
@@ -52,12 +52,12 @@ pub struct ModelCost {
 }
 
 impl CaseVerdict {
-    /// Whether it is what the case wants.
+    /// Whether the case ended as it must.
     pub fn is_good(&self) -> bool {
         matches!(self, Self::Right | Self::Refused(_))
     }
 
-    /// The stable word for tables, baselines and reports.
+    /// Returns the word for tables, baselines and reports. It never changes.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Right => "right",
@@ -72,35 +72,35 @@ impl CaseVerdict {
     }
 }
 
-/// A verdict with what led to it.
+/// A verdict, with the result it is on and what the decision cost.
 #[derive(Debug, Clone)]
 pub struct Judgment {
     /// The verdict.
     pub verdict: CaseVerdict,
-    /// What the case is there to show.
+    /// Whether the call must be applied or refused.
     pub aim: Aim,
     /// The rung that matched, or the code of the refusal.
-    pub by: String,
-    /// The result, when something was applied.
+    pub decided_by: String,
+    /// The file afterwards, if the call was applied; always `None` for cases in folders.
     pub got: Option<Vec<u8>>,
-    /// The refusal, when there was one.
+    /// The text of the refusal, if the call was refused.
     pub refusal: Option<String>,
-    /// Time to decide.
+    /// How long the engine took to decide.
     pub took: Duration,
-    /// What the model cost.
+    /// The cost of the model's answers.
     pub model: ModelCost,
-    /// Whether the result has a syntax error that the file did not have; nothing where that
-    /// is not known.
+    /// Whether the result has a syntax error that the file did not have; `None` if that is not
+    /// known.
     pub adds_syntax_errors: Option<bool>,
 }
 
 impl Judgment {
-    /// The verdict on a case that could not be run.
+    /// Returns the judgment on a case that could not be run.
     pub fn broken(aim: Aim, why: impl Into<String>) -> Self {
         Self {
             verdict: CaseVerdict::Broken(why.into()),
             aim,
-            by: "broken".into(),
+            decided_by: "broken".into(),
             got: None,
             refusal: None,
             took: Duration::ZERO,
@@ -110,8 +110,8 @@ impl Judgment {
     }
 }
 
-/// Decides a case in memory: explain, plan, verify; no disk, no model. The gate has its say as
-/// in an engine.
+/// Decides a case in memory, without a disk and without a model. As in an engine, the gate may
+/// drop outcomes with broken syntax or veto the match.
 pub(crate) fn decide(case: &Case, gate: &SyntaxGate) -> Result<VerifiedEdit, Refusal> {
     let (path, snapshot) = decode(case)?;
     let request = case.request();
@@ -122,7 +122,8 @@ pub(crate) fn decide(case: &Case, gate: &SyntaxGate) -> Result<VerifiedEdit, Ref
     verify(path, &snapshot, explained)
 }
 
-/// Whether a result of the case has a syntax error that the file did not have.
+/// Whether this result of the case has a syntax error that the file did not have; `None` if that
+/// is not known.
 pub(crate) fn adds_syntax_errors(case: &Case, after: &[u8]) -> Option<bool> {
     let (before, after) = (str::from_utf8(&case.before).ok()?, str::from_utf8(after).ok()?);
     let snapshot = Snapshot::from_text(before);
@@ -132,10 +133,11 @@ pub(crate) fn adds_syntax_errors(case: &Case, after: &[u8]) -> Option<bool> {
 }
 
 thread_local! {
-    /// Parses what every thread judges.
+    /// The parser of each thread, which cannot be shared.
     static PARSER: TreeSitter = TreeSitter::new();
 }
 
+/// Returns the path and the decoded file of a case.
 fn decode(case: &Case) -> Result<(WorkPath, Snapshot), Refusal> {
     let path = WorkPath::parse(&case.path, Path::new("/"))?;
     let snapshot = Snapshot::decode(case.before.clone())
@@ -143,11 +145,13 @@ fn decode(case: &Case) -> Result<(WorkPath, Snapshot), Refusal> {
     Ok((path, snapshot))
 }
 
+/// Turns a match into an edit that has passed the checks.
 fn verify(path: WorkPath, snapshot: &Snapshot, edit: Explained) -> Result<VerifiedEdit, Refusal> {
     let plan = EditPlan::new(snapshot, edit.splices)?;
     VerifiedEdit::new(path, snapshot, plan, edit.explanation)
 }
 
+/// Returns the file after an edit; nothing if the edit removes it.
 fn bytes_after(edit: &VerifiedEdit) -> Vec<u8> {
     match edit.after() {
         After::Content(content) => content.to_vec(),
@@ -155,7 +159,7 @@ fn bytes_after(edit: &VerifiedEdit) -> Vec<u8> {
     }
 }
 
-/// Whether an ambiguous case shows the right text.
+/// Whether the case is refused as ambiguous with a right result among the outcomes.
 fn offers_right_text(case: &Case) -> bool {
     let Ok((path, snapshot)) = decode(case) else { return false };
     let matching::Verdict::Ambiguous { outcomes, .. } =
@@ -167,30 +171,30 @@ fn offers_right_text(case: &Case) -> bool {
     edits.any(|edit| edit.is_ok_and(|edit| case.accepts(&bytes_after(&edit))))
 }
 
-/// Decides a case as an engine does by default, and judges what came of it.
+/// Decides a case as an engine with default settings does, and judges the result.
 pub(crate) fn judge(case: &Case) -> Judgment {
     judge_with(case, &SyntaxGate::new(TreeSitter::new(), SyntaxMode::default()))
 }
 
-/// The same, with this gate.
+/// Decides a case as an engine with this syntax gate does, and judges the result.
 pub(crate) fn judge_with(case: &Case, gate: &SyntaxGate) -> Judgment {
     let start = Instant::now();
-    // A case that brings the engine down is a verdict like any other; the run goes on.
+    // A panic of the engine becomes a verdict and does not end the run.
     let decided = catch_unwind(AssertUnwindSafe(|| decide(case, gate)));
     let took = start.elapsed();
     let aim = case.truth.aim();
-    let judged = Judgment { took, ..Judgment::broken(aim, "the engine panicked") };
+    let panicked = Judgment { took, ..Judgment::broken(aim, "the engine panicked") };
     match decided {
         Ok(Ok(edit)) => {
             let got = bytes_after(&edit);
             let verdict = if case.accepts(&got) { CaseVerdict::Right } else { CaseVerdict::Wrong };
-            let by = edit.explanation().rung.to_string();
+            let decided_by = edit.explanation().rung.to_string();
             Judgment {
                 verdict,
-                by,
+                decided_by,
                 adds_syntax_errors: adds_syntax_errors(case, &got),
                 got: Some(got),
-                ..judged
+                ..panicked
             }
         }
         Ok(Err(refusal)) => {
@@ -200,14 +204,14 @@ pub(crate) fn judge_with(case: &Case, gate: &SyntaxGate) -> Judgment {
                 }
                 verdict => verdict,
             };
-            let by = refusal.code.as_str().to_owned();
-            Judgment { verdict, by, refusal: Some(refusal.text()), ..judged }
+            let decided_by = refusal.code.as_str().to_owned();
+            Judgment { verdict, decided_by, refusal: Some(refusal.text()), ..panicked }
         }
-        Err(_) => judged,
+        Err(_) => panicked,
     }
 }
 
-/// The verdict on a refusal.
+/// Returns the verdict on a refusal with this code.
 pub(crate) fn verdict_of(truth: &Truth, code: EditCode) -> CaseVerdict {
     match truth {
         Truth::Right { .. } => CaseVerdict::Missed(code),

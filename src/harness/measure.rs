@@ -1,4 +1,4 @@
-//! Many generated cases at once, decided in parallel and counted by mutation.
+//! Measures generated cases: many are decided in parallel and counted by mutation.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -20,57 +20,60 @@ use crate::adapters::syntax::TreeSitter;
 use crate::engine::{SyntaxGate, SyntaxMode};
 use crate::text::ContentHash;
 
-/// What to generate.
+/// The cases to generate.
 #[derive(Debug, Clone)]
 pub(crate) struct MeasurePlan {
-    /// The seed of everything.
+    /// The seed of all random choices.
     pub seed: u64,
-    /// Cases of each mutation, at most.
+    /// The most cases of each mutation.
     pub max: usize,
-    /// Ways or families by the start of their name; empty for all.
+    /// The mutations or families, by name or by the start of a name; empty for all.
     pub mutations: Vec<String>,
-    /// Which part of it; all where it is left out.
+    /// The part of the cases to decide; `None` for all.
     pub shard: Option<Shard>,
 }
 
 impl MeasurePlan {
-    /// The mutations that the plan names, in the table's order.
+    /// Returns the mutations that the plan names, in the order of [`MUTATIONS`].
     pub(crate) fn selected(&self) -> Vec<&'static Mutation> {
-        // An exact name is that one mutation; the start of a name is all that begin so.
-        let asks = |mutation: &Mutation, name: &String| {
-            mutation.id == name
-                || super::mutate::by_id(name).is_none()
-                    && (mutation.id.starts_with(name) || mutation.family.starts_with(name))
+        let is_named_by = |mutation: &Mutation, name: &String| {
+            // The full name of a mutation means that one only, not others that start with it.
+            if super::mutate::by_id(name).is_some() {
+                return mutation.id == name;
+            }
+            mutation.id.starts_with(name) || mutation.family.starts_with(name)
         };
-        let named = |mutation: &Mutation| {
-            self.mutations.is_empty() || self.mutations.iter().any(|name| asks(mutation, name))
+        let is_selected = |mutation: &&Mutation| {
+            self.mutations.is_empty()
+                || self.mutations.iter().any(|name| is_named_by(mutation, name))
         };
-        MUTATIONS.iter().filter(|mutation| named(mutation)).collect()
+        MUTATIONS.iter().filter(is_selected).collect()
     }
 }
 
-/// The real edits of all changes.
+/// Returns the real edits of all changed files.
 pub(crate) fn real_edits(changes: &[FileChange], seed: u64) -> Vec<RealEdit> {
     parallel(changes, |change| edits_in(change, seed)).into_iter().flatten().collect()
 }
 
-/// So many of the edits, languages taking turns.
+/// Returns `count` of the edits at random, with an edit of each language in turn.
 pub(crate) fn sample(edits: Vec<RealEdit>, count: usize, seed: u64) -> Vec<RealEdit> {
     let mut edits = edits;
     Rng::new(seed, "sample").shuffle(&mut edits);
-    let mut seen: BTreeMap<&'static str, usize> = BTreeMap::new();
-    let mut keyed: Vec<(usize, RealEdit)> = Vec::with_capacity(edits.len());
+    let mut edits_by_language: BTreeMap<&'static str, usize> = BTreeMap::new();
+    let mut edits_with_turn: Vec<(usize, RealEdit)> = Vec::with_capacity(edits.len());
     for edit in edits {
-        let turn = seen.entry(edit.language.name).or_default();
+        let turn = edits_by_language.entry(edit.language.name).or_default();
         *turn += 1;
-        keyed.push((*turn, edit));
+        edits_with_turn.push((*turn, edit));
     }
-    keyed.sort_by_key(|(turn, _)| *turn);
-    keyed.into_iter().take(count).map(|(_, edit)| edit).collect()
+    edits_with_turn.sort_by_key(|(turn, _)| *turn);
+    edits_with_turn.into_iter().take(count).map(|(_, edit)| edit).collect()
 }
 
-/// The cases of one mutation that belong to the part, each with its index. Languages take
-/// turns, so that a large package does not crowd out the others.
+/// Returns the cases of one mutation that belong to the plan's shard, each with its index among all
+/// cases of the mutation. There is a case of each language in turn, so that a large package does
+/// not crowd out the others.
 pub(crate) fn generate<'e>(
     mutation: &'static Mutation,
     edits: &'e [RealEdit],
@@ -78,38 +81,41 @@ pub(crate) fn generate<'e>(
 ) -> impl Iterator<Item = (usize, Case)> + 'e {
     let (seed, shard) = (plan.seed, plan.shard);
     let mut rng = Rng::new(seed, mutation.id);
-    let mut turns: BTreeMap<&str, Vec<&RealEdit>> = BTreeMap::new();
+    let mut by_language: BTreeMap<&str, Vec<&RealEdit>> = BTreeMap::new();
     for edit in edits {
-        turns.entry(edit.language.name).or_default().push(edit);
+        by_language.entry(edit.language.name).or_default().push(edit);
     }
     let mut order: Vec<(usize, &RealEdit)> = Vec::with_capacity(edits.len());
-    // No language is always first, or few cases would all be of the first few.
-    let mut groups: Vec<Vec<&RealEdit>> = turns.into_values().collect();
+    // The languages are shuffled: otherwise a small run would always have the same few.
+    let mut groups: Vec<Vec<&RealEdit>> = by_language.into_values().collect();
     rng.shuffle(&mut groups);
     for group in &mut groups {
         rng.shuffle(group);
         order.extend(group.iter().copied().enumerate());
     }
     order.sort_by_key(|(turn, _)| *turn);
-    // Where no case can be over the most, a part makes no others than its own.
-    let all = plan.max >= edits.len();
+    // If every edit may become a case, the index of the edit serves as that of the case, and a
+    // shard need not generate the cases of others. Otherwise it must count them.
+    let takes_all = plan.max >= edits.len();
     let in_shard = move |index: &usize| shard.is_none_or(|shard| shard.contains(*index));
     order
         .into_iter()
         .enumerate()
-        .filter(move |(index, _)| !all || in_shard(index))
-        .filter_map(move |(index, (_, edit))| Some((index, mutation.apply(edit, seed)?)))
+        .filter(move |(edit_index, _)| !takes_all || in_shard(edit_index))
+        .filter_map(move |(edit_index, (_, edit))| Some((edit_index, mutation.apply(edit, seed)?)))
         .enumerate()
-        .map(move |(nth, (index, case))| (if all { index } else { nth }, case))
+        .map(move |(case_index, (edit_index, case))| {
+            (if takes_all { edit_index } else { case_index }, case)
+        })
         .take(plan.max)
         .filter(move |(index, _)| in_shard(index))
 }
 
-/// A case with its index in its mutation and its verdict.
+/// A case with its index among the cases of its mutation, and the judgment on it.
 pub(crate) type JudgedCase = (usize, Case, Judgment);
 
-/// Generates and decides everything. `each` sees every case; `keep` says which of them to hand
-/// back; `advance` hears of each mutation that is done.
+/// Generates and decides all cases of the plan. `each` is called with every case, `advance` after
+/// each mutation. Returns the score, and the cases for which `keep` returns true.
 pub(crate) fn measure(
     edits: &[RealEdit],
     plan: &MeasurePlan,
@@ -134,30 +140,30 @@ pub(crate) fn measure(
         advance();
         (score, kept)
     });
-    let mut all = Score::default();
-    let mut seen = Vec::new();
+    let mut total = Score::default();
+    let mut all_kept = Vec::new();
     for (score, kept) in results {
-        all.append(score);
-        seen.extend(kept);
+        total.append(score);
+        all_kept.extend(kept);
     }
-    (all, seen)
+    (total, all_kept)
 }
 
-/// What was measured: parts of the same run have the same.
+/// The settings and the material of a run, which are the same in all of its parts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct MeasureRun {
     /// The program's version.
     pub(crate) restitch: String,
     pub(crate) seed: u64,
-    /// Cases of each mutation, at most.
+    /// The most cases of each mutation.
     pub(crate) max: usize,
-    /// What may come of syntax errors.
+    /// The syntax mode.
     pub(crate) syntax: String,
-    /// The digest of all material.
+    /// The digest of all changed files.
     pub(crate) material: ContentHash,
-    /// Real edits in it.
+    /// The number of real edits in these files.
     pub(crate) edits: usize,
-    /// Families and mutations, in the order in which they are shown.
+    /// The family and the name of each mutation, in the order in which they are shown.
     #[serde(rename = "ways")]
     pub(crate) mutations: Vec<(String, String)>,
 }
@@ -165,25 +171,26 @@ pub(crate) struct MeasureRun {
 /// The counts of one part.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct PartCounts {
-    /// The tally of each mutation that the part has a case of.
+    /// The counts of each mutation that the part has a case of.
     pub(crate) rows: BTreeMap<String, Tally>,
-    /// For the page: [`select_for_page`] of each mutation, with their indexes.
+    /// The cases of each mutation for the report page, as [`select_for_page`] returns them.
     #[serde(default)]
     pub(crate) cases: BTreeMap<String, Vec<(usize, Value)>>,
 }
 
-/// How many cases of each mutation a page of parts shows.
+/// How many cases of each mutation the report page shows.
 const MAX_SHOWN: usize = 20;
 
-/// Of the cases of a mutation that were not decided as wanted, those that a page shows: wrong ones
-/// first, then by index. Of all parts together these are the same as of one run.
+/// Selects the cases that the report page shows from the bad ones of a mutation, each with its
+/// index: silently wrong ones first, then the others, both by index. The selection from all parts
+/// of a run is the same as from the whole run.
 pub(crate) fn select_for_page(mut cases: Vec<(usize, Value)>) -> Vec<(usize, Value)> {
     cases.sort_by_key(|(index, case)| (case["verdict"] != "wrong", *index));
     cases.truncate(MAX_SHOWN);
     cases
 }
 
-/// All parts of a run as one score, and the cases for the page.
+/// Merges all parts of a run into one score, and returns it with the cases for the report page.
 pub(crate) fn merge(run: &MeasureRun, parts: &[PartCounts]) -> (Score, Vec<Value>) {
     let mut score = Score::default();
     let mut cases = Vec::new();
@@ -192,14 +199,13 @@ pub(crate) fn merge(run: &MeasureRun, parts: &[PartCounts]) -> (Score, Vec<Value
             score.add_tally(family, mutation, tally);
         }
         let part_cases = parts.iter().filter_map(|part| part.cases.get(mutation)).flatten();
-        cases.extend(
-            select_for_page(part_cases.cloned().collect()).into_iter().map(|(_, case)| case),
-        );
+        let selected = select_for_page(part_cases.cloned().collect());
+        cases.extend(selected.into_iter().map(|(_, case)| case));
     }
     (score, cases)
 }
 
-/// The digest of the material.
+/// Returns the digest of all changed files.
 pub(crate) fn digest(changes: &[FileChange]) -> ContentHash {
     let mut bytes = Vec::new();
     for change in changes {
@@ -210,7 +216,8 @@ pub(crate) fn digest(changes: &[FileChange]) -> ContentHash {
     ContentHash::of(&bytes)
 }
 
-/// The digest of all counts, without the times: the same for the same figures.
+/// Returns the digest of all counts without the times, so that runs with the same counts have the
+/// same digest.
 pub(crate) fn counts_digest(rows: &BTreeMap<String, Tally>) -> String {
     let mut hash = Sha256::new();
     for (mutation, tally) in rows {
@@ -234,7 +241,8 @@ pub(crate) fn counts_digest(rows: &BTreeMap<String, Tally>) -> String {
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Maps items on all cores; results in the order of the items.
+/// Calls `work` with each item on as many threads as there are cores; returns the results in the
+/// order of the items.
 pub(crate) fn parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let results: Mutex<Vec<(usize, R)>> = Mutex::new(Vec::with_capacity(items.len()));
@@ -243,15 +251,15 @@ pub(crate) fn parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + S
         for _ in 0..threads.min(items.len().max(1)) {
             scope.spawn(|| {
                 loop {
-                    let at = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(item) = items.get(at) else { return };
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(item) = items.get(index) else { return };
                     let result = work(item);
-                    results.lock().unwrap_or_else(PoisonError::into_inner).push((at, result));
+                    results.lock().unwrap_or_else(PoisonError::into_inner).push((index, result));
                 }
             });
         }
     });
     let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
-    results.sort_by_key(|(at, _)| *at);
+    results.sort_by_key(|(index, _)| *index);
     results.into_iter().map(|(_, result)| result).collect()
 }

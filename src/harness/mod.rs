@@ -1,9 +1,11 @@
-//! The regression harness: real edits, given known mistakes, replayed and counted.
+//! The regression harness: takes real edits, puts known mistakes into them, replays them and
+//! counts the results.
 //!
-//! A [`case`] knows its truth. [`edits`] finds real edits between two versions of a
-//! package, [`mutate`] makes cases of them, [`judge`] replays a case through the engine in
-//! memory, [`score`] counts right, refused, **silently wrong** and failed. A [`suite`] is what
-//! a team keeps: cases in folders ([`fixture`]) and in packs ([`pack`]), against a [`baseline`].
+//! A [`case`] is a call together with its right result. [`edits`] finds real edits between two
+//! versions of a package, and [`mutate`] makes cases of them. [`judge`] replays a case through the
+//! engine in memory. [`score`] counts right, refused, **silently wrong** and failed. A [`suite`] is
+//! a collection that a team keeps: cases in folders ([`fixture`]) and in packs ([`pack`]), compared
+//! with a [`baseline`].
 
 pub(crate) mod baseline;
 pub(crate) mod case;

@@ -1,6 +1,6 @@
-//! Many generated cases in one file, a JSON object a line: the sources once, then the
-//! cases that refer to them. A folder for each case is for people to read; a
-//! pack is for thousands of cases.
+//! Packs: many generated cases in one file, with one JSON object on each line. Each source file is
+//! in it once, followed by the cases that refer to it. A folder for each case is easier to read; a
+//! pack can hold thousands of cases.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use super::case::{Case, Truth};
 use super::fixture::Status;
 use crate::edit::{EditCode, Expected};
 
-/// How the name of a pack ends.
+/// The end of a pack's file name.
 pub(crate) const SUFFIX: &str = ".pack.jsonl";
 
 #[derive(Serialize, Deserialize)]
@@ -38,35 +38,39 @@ struct CaseLine {
     family: String,
     #[serde(rename = "of")]
     source_id: String,
-    /// Where the file differs from its source: start and end byte, and the text there.
+    /// The difference between the file and its source: start and end byte, and the text that
+    /// replaces these bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     patch: Option<(usize, usize, String)>,
     old: String,
     new: String,
-    /// 0 for all.
+    /// The number of replacements; 0 for all occurrences, `None` for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     expected: Option<usize>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     near_line: Option<usize>,
+    /// The bytes that a right edit replaces, and the right texts; `None` if the call must be
+    /// refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     right: Option<(usize, usize, Vec<String>)>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     refuse: Vec<String>,
+    /// The reason why the case is known to fail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     known_failure: Option<String>,
 }
 
-/// A case of a pack, and why it is known to fail, if it is.
+/// A case of a pack, with the reason if it is known to fail.
 pub(crate) type PackedCase = (Case, Option<String>);
 
-/// Writes cases, each with why it is known to fail, if it is; a source that several cases share is
-/// written once.
+/// Writes cases into the text of a pack. Each comes with the reason if it is known to fail; a
+/// source that several cases share is written once.
 pub(crate) fn write<'c>(
     entries: impl Iterator<Item = (&'c Case, Option<&'c str>)>,
 ) -> Result<String, serde_json::Error> {
     let mut sources: BTreeMap<String, SourceLine> = BTreeMap::new();
     let mut lines = Vec::new();
-    for (case, known) in entries {
+    for (case, known_failure) in entries {
         let source_id =
             case.id.split_once('@').map_or(case.id.as_str(), |(_, edit)| edit).to_owned();
         let before = String::from_utf8_lossy(&case.before).into_owned();
@@ -100,7 +104,7 @@ pub(crate) fn write<'c>(
             near_line: case.near_line,
             right,
             refuse,
-            known_failure: known.map(str::to_owned),
+            known_failure: known_failure.map(str::to_owned),
         });
     }
     let mut out = String::new();
@@ -113,20 +117,20 @@ pub(crate) fn write<'c>(
     Ok(out)
 }
 
-/// Reads a pack.
+/// Reads the cases from the text of a pack, or returns an error that names the broken line.
 pub(crate) fn read(text: &str) -> Result<Vec<PackedCase>, String> {
     let mut sources: BTreeMap<String, SourceLine> = BTreeMap::new();
     let mut entries = Vec::new();
-    for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let invalid = |why: String| format!("line {}: {why}", at + 1);
+    for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
+        let invalid = |why: String| format!("line {number}: {why}");
         match serde_json::from_str(line).map_err(|e| invalid(e.to_string()))? {
             PackLine::Source(source) => {
                 sources.insert(source.source.clone(), source);
             }
             PackLine::Case(packed) => {
-                let source = sources
-                    .get(&packed.source_id)
-                    .ok_or_else(|| invalid(format!("no source `{}` above it", packed.source_id)))?;
+                let source = sources.get(&packed.source_id).ok_or_else(|| {
+                    invalid(format!("no line above has the source `{}`", packed.source_id))
+                })?;
                 entries.push(unpack(*packed, source).map_err(invalid)?);
             }
         }
@@ -134,25 +138,28 @@ pub(crate) fn read(text: &str) -> Result<Vec<PackedCase>, String> {
     Ok(entries)
 }
 
+/// Makes the case of a line of a pack.
 fn unpack(packed: CaseLine, source: &SourceLine) -> Result<PackedCase, String> {
     let mut before = source.text.clone();
-    if let Some((from, to, text)) = packed.patch {
-        if before.get(from..to).is_none() {
-            return Err(format!("the patch {from}..{to} is outside the source"));
+    if let Some((start, end, text)) = packed.patch {
+        if before.get(start..end).is_none() {
+            return Err(format!("the bytes {start}..{end} of `patch` are outside the source"));
         }
-        before.replace_range(from..to, &text);
+        before.replace_range(start..end, &text);
     }
     let truth = match packed.right {
-        Some((from, to, texts)) => {
-            if before.get(from..to).is_none() {
-                return Err(format!("the range {from}..{to} is outside the file"));
+        Some((start, end, texts)) => {
+            if before.get(start..end).is_none() {
+                return Err(format!("the bytes {start}..{end} of `right` are outside the file"));
             }
-            Truth::Right { range: from..to, texts }
+            Truth::Right { range: start..end, texts }
         }
         None => {
-            let code =
-                |wire: &String| EditCode::parse(wire).ok_or_else(|| format!("no code `{wire}`"));
-            Truth::Refused(packed.refuse.iter().map(code).collect::<Result<_, _>>()?)
+            let parse_code = |code: &String| {
+                EditCode::parse(code)
+                    .ok_or_else(|| format!("`{code}` is not an error code of restitch"))
+            };
+            Truth::Refused(packed.refuse.iter().map(parse_code).collect::<Result<_, _>>()?)
         }
     };
     let case = Case {
@@ -174,22 +181,23 @@ fn unpack(packed: CaseLine, source: &SourceLine) -> Result<PackedCase, String> {
     Ok((case, packed.known_failure))
 }
 
-/// The one replacement that turns `a` into `b`.
-fn patch(a: &str, b: &str) -> Option<(usize, usize, String)> {
-    if a == b {
+/// Returns the one replacement that turns `source` into `file`: start and end byte in `source`,
+/// and the new text. `None` if the two are equal.
+fn patch(source: &str, file: &str) -> Option<(usize, usize, String)> {
+    if source == file {
         return None;
     }
     let same = |(a, b): &(char, char)| a == b;
-    let size = |(a, _): (char, char)| a.len_utf8();
-    let head: usize = a.chars().zip(b.chars()).take_while(same).map(size).sum();
-    let tail: usize =
-        a[head..].chars().rev().zip(b[head..].chars().rev()).take_while(same).map(size).sum();
-    Some((head, a.len() - tail, b[head..b.len() - tail].to_owned()))
+    let bytes = |(a, _): (char, char)| a.len_utf8();
+    let head: usize = source.chars().zip(file.chars()).take_while(same).map(bytes).sum();
+    let reversed = source[head..].chars().rev().zip(file[head..].chars().rev());
+    let tail: usize = reversed.take_while(same).map(bytes).sum();
+    Some((head, source.len() - tail, file[head..file.len() - tail].to_owned()))
 }
 
-/// The status of a packed case.
-pub(crate) fn status(known: Option<&str>) -> Status {
-    if known.is_some() { Status::KnownFailure } else { Status::Pass }
+/// Returns the status of a packed case, from the reason why it is known to fail.
+pub(crate) fn status(known_failure: Option<&str>) -> Status {
+    if known_failure.is_some() { Status::KnownFailure } else { Status::Pass }
 }
 
 #[cfg(test)]
@@ -217,10 +225,10 @@ mod tests {
         let all = [case("exact@p:1", "ab\nü\n"), case("other@p:1", "ab\nö!\n")];
         let text = write(all.iter().map(|case| (case, Some("later")))).expect("json");
         assert_eq!(text.lines().count(), 3);
-        let back = read(&text).expect("pack");
-        for ((case, known), all) in back.iter().zip(&all) {
-            assert_eq!(known.as_deref(), Some("later"));
-            assert_eq!(format!("{case:?}"), format!("{all:?}"));
+        let read_back = read(&text).expect("pack");
+        for ((case, known_failure), written) in read_back.iter().zip(&all) {
+            assert_eq!(known_failure.as_deref(), Some("later"));
+            assert_eq!(format!("{case:?}"), format!("{written:?}"));
         }
     }
 

@@ -1,5 +1,5 @@
-//! Replaying failed edits of agents: what becomes of each call without a model, and with
-//! one that answers every question as the agent's own next call does.
+//! Replays failed edits of agents, first without a model, and then with a simulated model that
+//! answers every question with the text of the agent's own next call.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use crate::port::{Ask, Reply};
 use crate::resolve::{Model, Policy, Resolution, Step};
 use crate::text::{Snapshot, pluralize};
 
-/// A call that an edit tool refused, as a line of JSON.
+/// A call that failed in an edit tool, as a line of JSON.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct FailedEdit {
     /// A name for the case.
@@ -19,35 +19,35 @@ pub(crate) struct FailedEdit {
     pub file: String,
     /// The file when the call failed.
     pub before: String,
-    /// What was sent.
+    /// The `old_str` of the call.
     pub old_str: String,
-    /// What was sent.
+    /// The `new_str` of the call.
     pub new_str: String,
-    /// What the agent sent next for that file and which landed.
+    /// The agent's next call for that file that succeeded, if there was one.
     pub retry: Option<Retry>,
 }
 
 /// The next call of an agent.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Retry {
-    /// Its text, which is in the file.
+    /// The `old_str` of the call, which is in the file.
     pub old_str: String,
-    /// What replaced it.
+    /// The `new_str` of the call.
     pub new_str: String,
 }
 
-/// What became of a call.
+/// How the result of a replayed call compares with the file after the agent's next call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ReplayOutcome {
-    /// The bytes of the agent's next edit.
+    /// The call was applied, with the same result.
     Right,
-    /// The same but for whitespace.
+    /// The call was applied; the results differ in whitespace only.
     OnlyWhitespace,
-    /// Other bytes: a person has to look.
+    /// The call was applied, with another result, which a person has to look at.
     Other,
-    /// Applied, and the next call has another intention.
+    /// The call was applied, but the next call does not show what was intended.
     Unknown,
-    /// Nothing is written.
+    /// The call was refused.
     Refused,
 }
 
@@ -55,7 +55,7 @@ impl ReplayOutcome {
     const ALL: [Self; 5] =
         [Self::Right, Self::OnlyWhitespace, Self::Other, Self::Unknown, Self::Refused];
 
-    /// How a result compares with what the agent itself arrived at.
+    /// Compares the file after a replayed call with the file that the agent intended.
     pub(crate) fn compare(after: &str, truth: Option<&str>) -> Self {
         let without_whitespace = |text: &str| text.split_whitespace().collect::<String>();
         match truth {
@@ -68,7 +68,7 @@ impl ReplayOutcome {
         }
     }
 
-    /// The word for tables.
+    /// Returns the words for tables, which are also in the files of parts.
     pub(crate) fn label(self) -> &'static str {
         match self {
             Self::Right => "right",
@@ -80,62 +80,65 @@ impl ReplayOutcome {
     }
 }
 
-/// One run of a case.
+/// One run of a failed edit.
 #[derive(Debug, Clone)]
 pub(crate) struct ReplayRun {
-    /// How it ended.
+    /// The outcome of the run.
     pub outcome: ReplayOutcome,
-    /// The file afterwards.
+    /// The file afterwards, if the call was applied.
     pub after: Option<String>,
-    /// The questions, in their order.
+    /// The kinds of the questions to the model, in order.
     pub asked: Vec<&'static str>,
-    /// The refusal, or what became of the answers.
+    /// The rung, if the call was applied; otherwise the reason for the refusal.
     pub why: String,
 }
 
-/// A case replayed.
+/// The runs of one failed edit.
 #[derive(Debug, Clone)]
 pub(crate) struct ReplayedEdit {
-    /// The case.
+    /// The case's id.
     pub id: String,
-    /// Without a model.
+    /// The run without a model.
     pub without_model: ReplayRun,
-    /// With a model, where that refuses and the intention of the next call is the same.
+    /// The run with a model; only if the run without one is refused, and the agent's next call has
+    /// the same intention as the failed one.
     pub with_model: Option<ReplayRun>,
 }
 
-/// The file after the agent's next call, where that has the same intention: its text occurs
-/// once, it is about the same place, and most of what the failed call adds, or else takes
-/// away, is in it.
+/// Returns the file after the agent's next call, if that call has the same intention as the failed
+/// one: its `old_str` occurs once and shares half of its words with the failed `old_str`, and the
+/// two calls add mostly the same words or, if they add none, remove mostly the same.
 pub(crate) fn file_after_retry(case: &FailedEdit) -> Option<String> {
     let retry = case.retry.as_ref()?;
-    let once = case.before.matches(&retry.old_str).count() == 1;
-    if !once || retry.old_str == retry.new_str || case.before.contains(&case.old_str) {
+    let occurs_once = case.before.matches(&retry.old_str).count() == 1;
+    if !occurs_once || retry.old_str == retry.new_str || case.before.contains(&case.old_str) {
         return None;
     }
     let [old, new] = [&case.old_str, &case.new_str].map(|text| words(text));
     let [next_old, next_new] = [&retry.old_str, &retry.new_str].map(|text| words(text));
-    let only = |a: &[&str], b: &[&str]| -> Vec<String> {
+    let difference = |a: &[&str], b: &[&str]| -> Vec<String> {
         a.iter().filter(|word| !b.contains(word)).map(|word| (*word).to_owned()).collect()
     };
-    let (added, gone) = (only(&new, &old), only(&old, &new));
-    let next_gone = only(&next_old, &next_new);
-    let next_added = only(&next_new, &next_old);
-    // Most of one is in the other.
-    let overlaps = |some: &[String], all: &[String]| {
-        some.iter().filter(|word| all.contains(word)).count() * 5 >= some.len() * 3
+    let (added, removed) = (difference(&new, &old), difference(&old, &new));
+    let next_added = difference(&next_new, &next_old);
+    let next_removed = difference(&next_old, &next_new);
+    // At least three fifths of the words are among the others.
+    let are_mostly_in = |words: &[String], others: &[&str]| {
+        let common = words.iter().filter(|word| others.contains(&word.as_str())).count();
+        common * 5 >= words.len() * 3
     };
-    let all = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
-    let change = match added.is_empty() {
-        false => overlaps(&added, &all(&next_new)) && overlaps(&next_added, &all(&new)),
-        true => overlaps(&gone, &next_gone),
+    let same_change = if added.is_empty() {
+        let next_removed: Vec<&str> = next_removed.iter().map(String::as_str).collect();
+        are_mostly_in(&removed, &next_removed)
+    } else {
+        are_mostly_in(&added, &next_new) && are_mostly_in(&next_added, &new)
     };
     let common = old.iter().filter(|word| next_old.contains(word)).count();
-    let place = common * 2 >= old.len().min(next_old.len());
-    (change && place).then(|| case.before.replacen(&retry.old_str, &retry.new_str, 1))
+    let same_place = common * 2 >= old.len().min(next_old.len());
+    (same_change && same_place).then(|| case.before.replacen(&retry.old_str, &retry.new_str, 1))
 }
 
-/// The different words of a text.
+/// Returns the different words of a text, sorted.
 fn words(text: &str) -> Vec<&str> {
     let mut words: Vec<&str> = text
         .split(|c: char| !c.is_alphanumeric() && c != '_')
@@ -146,7 +149,7 @@ fn words(text: &str) -> Vec<&str> {
     words
 }
 
-/// Replays one case.
+/// Replays one failed edit.
 pub(crate) fn replay(case: &FailedEdit) -> ReplayedEdit {
     let truth = file_after_retry(case);
     let without_model = run(case, truth.as_deref(), Model::Absent, &mut |_| Reply::Declined);
@@ -157,14 +160,15 @@ pub(crate) fn replay(case: &FailedEdit) -> ReplayedEdit {
     ReplayedEdit { id: case.id.clone(), without_model, with_model }
 }
 
-/// The model knows the truth and answers every question by it. Of several outcomes it takes
-/// the one that leads there.
+/// Replays a failed edit with a simulated model that knows the intended file and answers every
+/// question accordingly. If it has to choose between outcomes, each is tried in turn until one
+/// leads to the intended file.
 fn with_model(case: &FailedEdit, truth: &str) -> ReplayRun {
-    let mut choices = 1;
-    let mut last = None;
+    let mut choice_count = 1;
+    let mut last_run = None;
     let mut choice = 1;
-    while choice <= choices {
-        let mut choose = |ask: &Ask| match ask {
+    while choice <= choice_count {
+        let mut answer = |ask: &Ask| match ask {
             Ask::CorrectOld { .. } => {
                 case.retry.as_ref().map_or(Reply::Declined, |retry| Reply::WithNew {
                     text: retry.old_str.clone(),
@@ -177,20 +181,20 @@ fn with_model(case: &FailedEdit, truth: &str) -> ReplayRun {
                     .map_or(Reply::Declined, Reply::Text)
             }
             Ask::Choose { outcomes, .. } => {
-                choices = outcomes.len();
+                choice_count = outcomes.len();
                 Reply::Window(choice)
             }
             Ask::RepairEscapes { new, .. } => Reply::Text(new.clone()),
         };
-        let result = run(case, Some(truth), Model::Present(Policy::default()), &mut choose);
-        if matches!(result.outcome, ReplayOutcome::Right | ReplayOutcome::OnlyWhitespace) {
-            return result;
+        let run = run(case, Some(truth), Model::Present(Policy::default()), &mut answer);
+        if matches!(run.outcome, ReplayOutcome::Right | ReplayOutcome::OnlyWhitespace) {
+            return run;
         }
-        last = Some(result);
+        last_run = Some(run);
         choice += 1;
     }
-    // None of the outcomes is meant, and a model that knows says so.
-    match last {
+    match last_run {
+        // None of the outcomes is the intended one, so this model would choose none of them.
         Some(last) if last.asked.contains(&"choose") && last.outcome != ReplayOutcome::Refused => {
             ReplayRun {
                 outcome: ReplayOutcome::Refused,
@@ -203,27 +207,34 @@ fn with_model(case: &FailedEdit, truth: &str) -> ReplayRun {
     }
 }
 
-/// What became of a region of a text, by whole lines.
+/// Returns the lines of `after` that correspond, in a diff, to the lines of `before` with
+/// `region`.
 fn region_after(before: &str, after: &str, region: &str) -> Option<String> {
     let start = before.find(region)?;
-    let line = |at: usize| before[..at].matches('\n').count();
-    let (first, last) = (line(start), line(start + region.trim_end_matches('\n').len()));
-    let [a, b]: [Vec<&str>; 2] = [before, after].map(|text| text.split_inclusive('\n').collect());
-    let mut out: Option<std::ops::Range<usize>> = None;
-    for op in similar::capture_diff_slices(similar::Algorithm::Patience, &a, &b) {
+    let line_of = |offset: usize| before[..offset].matches('\n').count();
+    let first = line_of(start);
+    let last = line_of(start + region.trim_end_matches('\n').len());
+    let [before_lines, after_lines]: [Vec<&str>; 2] =
+        [before, after].map(|text| text.split_inclusive('\n').collect());
+    let algorithm = similar::Algorithm::Patience;
+    let mut lines_after: Option<std::ops::Range<usize>> = None;
+    for op in similar::capture_diff_slices(algorithm, &before_lines, &after_lines) {
         let (old, new) = (op.old_range(), op.new_range());
-        let touches = old.start <= last && old.end > first
-            || old.is_empty() && old.start > first && old.start <= last;
-        if touches {
-            let equal = matches!(op, similar::DiffOp::Equal { .. });
-            let from = if equal { new.start + first.saturating_sub(old.start) } else { new.start };
-            let to = if equal { new.end - (old.end.saturating_sub(last + 1)) } else { new.end };
-            out = Some(out.map_or(from, |out| out.start)..to);
+        let overlaps = old.start <= last && old.end > first;
+        let inserts_inside = old.is_empty() && old.start > first && old.start <= last;
+        if overlaps || inserts_inside {
+            // Equal lines may reach beyond the region; changed ones belong to it as a whole.
+            let is_equal = matches!(op, similar::DiffOp::Equal { .. });
+            let lines_above = if is_equal { first.saturating_sub(old.start) } else { 0 };
+            let lines_below = if is_equal { old.end.saturating_sub(last + 1) } else { 0 };
+            let start = lines_after.map_or(new.start + lines_above, |lines| lines.start);
+            lines_after = Some(start..new.end - lines_below);
         }
     }
-    Some(b.get(out?)?.concat())
+    Some(after_lines.get(lines_after?)?.concat())
 }
 
+/// Decides a failed edit, with `answer` in the place of the model.
 fn run(
     case: &FailedEdit,
     truth: Option<&str>,
@@ -242,7 +253,7 @@ fn run(
                 (step, _) = resolution.reply(Ok(reply));
             }
             Step::Refused(refusal) => {
-                let why = why(&refusal);
+                let why = refusal_reason(&refusal);
                 return ReplayRun { outcome: ReplayOutcome::Refused, after: None, asked, why };
             }
             Step::Done(resolved) => {
@@ -256,44 +267,51 @@ fn run(
     }
 }
 
-fn why(refusal: &Refusal) -> String {
+/// Returns the reason for a refusal: the last answer of the model that was not accepted, or else
+/// the refusal's own message.
+fn refusal_reason(refusal: &Refusal) -> String {
     match refusal.attempts.iter().rfind(|attempt| attempt.outcome != "accepted") {
         Some(attempt) => format!("{} {}: {}", attempt.ask, attempt.outcome, attempt.detail),
         None => format!("not asked: {}", refusal.message),
     }
 }
 
-/// The table of a replay, and why the rest is refused.
-pub(crate) fn table(runs: &[ReplayedEdit]) -> String {
+/// Returns the counts of each outcome as text, and the reason for each call that is refused even
+/// with a model.
+pub(crate) fn table(edits: &[ReplayedEdit]) -> String {
     let mut out = String::new();
-    let count = |runs: &[&ReplayRun]| {
+    let counts = |runs: &[&ReplayRun]| {
         let words = ReplayOutcome::ALL.iter().filter_map(|outcome| {
             let count = runs.iter().filter(|run| run.outcome == *outcome).count();
             (count > 0).then(|| format!("{count} {}", outcome.label()))
         });
         words.collect::<Vec<_>>().join(", ")
     };
-    let without_model: Vec<&ReplayRun> = runs.iter().map(|run| &run.without_model).collect();
-    let model: Vec<&ReplayRun> = runs.iter().filter_map(|run| run.with_model.as_ref()).collect();
-    let _ = writeln!(out, "{}", pluralize(runs.len(), "failed edit"));
-    let _ = writeln!(out, "without a model: {}", count(&without_model));
-    let _ =
-        writeln!(out, "of those refused, with a model that knows the next edit: {}", count(&model));
-    let recovered = |run: &&&ReplayRun| {
+    let without_model: Vec<&ReplayRun> = edits.iter().map(|edit| &edit.without_model).collect();
+    let with_model: Vec<&ReplayRun> =
+        edits.iter().filter_map(|edit| edit.with_model.as_ref()).collect();
+    let _ = writeln!(out, "{}", pluralize(edits.len(), "failed edit"));
+    let _ = writeln!(out, "without a model: {}", counts(&without_model));
+    let _ = writeln!(
+        out,
+        "of those refused, with a model that knows the next edit: {}",
+        counts(&with_model)
+    );
+    let is_recovered = |run: &&&ReplayRun| {
         matches!(run.outcome, ReplayOutcome::Right | ReplayOutcome::OnlyWhitespace)
     };
-    let calls: usize = model.iter().filter(recovered).map(|run| run.asked.len()).sum();
-    let edits = model.iter().filter(recovered).count();
-    if edits > 0 {
+    let questions: usize = with_model.iter().filter(is_recovered).map(|run| run.asked.len()).sum();
+    let recovered = with_model.iter().filter(is_recovered).count();
+    if recovered > 0 {
         #[expect(clippy::cast_precision_loss, reason = "small counts")]
-        let each = calls as f64 / edits as f64;
-        let _ = writeln!(out, "questions for each edit that a model recovers: {each:.2}");
+        let per_edit = questions as f64 / recovered as f64;
+        let _ = writeln!(out, "questions for each edit that a model recovers: {per_edit:.2}");
     }
-    for run in runs {
-        if let Some(model) =
-            run.with_model.as_ref().filter(|run| run.outcome == ReplayOutcome::Refused)
+    for edit in edits {
+        if let Some(run) = &edit.with_model
+            && run.outcome == ReplayOutcome::Refused
         {
-            let _ = writeln!(out, "  {} refused: {}", run.id, model.why);
+            let _ = writeln!(out, "  {} refused: {}", edit.id, run.why);
         }
     }
     out

@@ -118,7 +118,7 @@ fn case_json(entry: &SuiteCase, judged: &Judgment, files: &Tree) -> Value {
         "good": judged.verdict.is_good(),
         "known": entry.outcome(&judged.verdict) == RunOutcome::KnownFailure,
         "why": if let CaseVerdict::Broken(why) = &judged.verdict { why.as_str() } else { "" },
-        "by": judged.by, "aim": if refuse.is_empty() { "right" } else { "refuse" }, "refuse": refuse,
+        "by": judged.decided_by, "aim": if refuse.is_empty() { "right" } else { "refuse" }, "refuse": refuse,
         "micros": u64::try_from(judged.took.as_micros()).unwrap_or(u64::MAX),
         "calls": judged.model.calls, "bytes": judged.model.prompt_bytes,
         "old": old, "new": new, "line": line, "before": before, "wanted": wanted, "got": got,

@@ -73,7 +73,7 @@ impl<'a> ResultRow<'a> {
     fn judged(command: &'static str, judged: &'a Judgment) -> Self {
         let is_refused = judged.refusal.is_some();
         let is_broken = matches!(judged.verdict, CaseVerdict::Broken(_));
-        let by = Some(judged.by.as_str()).filter(|_| !is_broken);
+        let by = Some(judged.decided_by.as_str()).filter(|_| !is_broken);
         Self {
             command,
             restitch: env!("CARGO_PKG_VERSION"),

@@ -87,7 +87,7 @@ impl SuiteCase {
         if let CaseVerdict::Broken(why) = &judged.verdict {
             out.push_str(&format!(" ({why})"));
         } else {
-            out.push_str(&format!(" by {}", judged.by));
+            out.push_str(&format!(" by {}", judged.decided_by));
         }
         let diff = |title: &str, a: &[u8], b: &[u8]| {
             let (a, b) = (String::from_utf8_lossy(a), String::from_utf8_lossy(b));

@@ -222,7 +222,7 @@ fn case_json(case: &Case, judged: &Judgment) -> serde_json::Value {
         "id": case.id, "way": case.cause, "language": case.language, "path": case.path,
         "before": String::from_utf8_lossy(&case.before), "old_str": case.old, "new_str": case.new,
         "wanted": text(case.right_result()), "got": text(judged.got.clone()),
-        "verdict": judged.verdict.as_str(), "breaks": judged.adds_syntax_errors, "by": judged.by, "refusal": judged.refusal,
+        "verdict": judged.verdict.as_str(), "breaks": judged.adds_syntax_errors, "by": judged.decided_by, "refusal": judged.refusal,
     })
 }
 
@@ -234,7 +234,7 @@ fn show(out: &mut impl Write, case: &Case, judged: &Judgment) -> io::Result<()> 
         case.id,
         case.language,
         judged.verdict.as_str(),
-        judged.by
+        judged.decided_by
     )?;
     for (name, text) in [("old_str", &case.old), ("new_str", &case.new)] {
         writeln!(out, "── {name}")?;

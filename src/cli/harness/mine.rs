@@ -380,7 +380,7 @@ fn save(failed: &[Failure], dir: &Path) -> io::Result<Saved> {
             continue;
         }
         let (judged, files) = fixture.judge();
-        fixture.spec.cause.clone_from(&judged.by);
+        fixture.spec.cause.clone_from(&judged.decided_by);
         match judged.verdict {
             CaseVerdict::Missed(code) => {
                 fixture.spec.expect =

@@ -254,8 +254,9 @@ fn bless_all(seen: &mut [CaseRun]) -> io::Result<()> {
         for (case, known) in &mut all {
             if let Some(seen) = seen.iter().find(|seen| seen.entry.id == case.id) {
                 let fails = seen.entry.status == Status::KnownFailure;
-                *known = fails
-                    .then(|| format!("{} by {}", seen.judged.verdict.as_str(), seen.judged.by));
+                *known = fails.then(|| {
+                    format!("{} by {}", seen.judged.verdict.as_str(), seen.judged.decided_by)
+                });
             }
         }
         let text = pack::write(all.iter().map(|(case, known)| (case, known.as_deref())))?;
@@ -341,7 +342,7 @@ fn as_json(seen: &[CaseRun], changes: &[Difference]) -> String {
             let j = &case.judged;
             json!({
                 "id": case.entry.id, "family": case.entry.family, "cause": case.entry.cause,
-                "language": case.entry.language, "verdict": j.verdict.as_str(), "by": j.by,
+                "language": case.entry.language, "verdict": j.verdict.as_str(), "by": j.decided_by,
                 "standing": match case.outcome {
                     RunOutcome::Expected => "expected",
                     RunOutcome::Unexpected => "unexpected",
