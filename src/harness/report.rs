@@ -1,4 +1,5 @@
-//! The score as one page that needs nothing else: no network, no other file.
+//! The report page: a score and its cases as one HTML file that needs no network and no other
+//! file.
 
 use std::path::PathBuf;
 
@@ -13,22 +14,23 @@ use super::suite::{CaseSource, RunOutcome, SuiteCase};
 
 const PAGE: &str = include_str!("report.html");
 
-/// The page of these cases. `rivals` is what `harness compare` found, if it ran.
+/// Returns the page of these cases, each with its judgment and the files afterwards. `rivals` are
+/// the results of `harness compare`, if it ran.
 pub(crate) fn render(
-    seen: &[(SuiteCase, Judgment, Tree)],
+    judged_cases: &[(SuiteCase, Judgment, Tree)],
     rivals: &[compare::ToolResult],
 ) -> String {
     let mut score = Score::default();
-    for (entry, judged, _) in seen {
-        // Families may have causes of the same name.
+    for (entry, judged, _) in judged_cases {
+        // Two families may have a cause of the same name, so the row's name has both.
         score.add(&entry.family, &format!("{}: {}", entry.family, entry.cause), judged);
     }
     let cases: Vec<Value> =
-        seen.iter().map(|(entry, judged, files)| case_json(entry, judged, files)).collect();
+        judged_cases.iter().map(|(entry, judged, files)| case_json(entry, judged, files)).collect();
     render_score(&score, &cases, true, rivals)
 }
 
-/// The page of a score, with all of its cases or with some.
+/// Returns the page of a score. `whole` says whether `cases` are all cases of the score.
 pub(crate) fn render_score(
     score: &Score,
     cases: &[Value],
@@ -37,12 +39,13 @@ pub(crate) fn render_score(
 ) -> String {
     let rows: Vec<Value> = score
         .rows()
-        .map(|(family, row, t)| {
+        .map(|(family, row, tally)| {
             json!({
-                "family": family, "row": row, "cases": t.cases(), "right": t.right,
-                "refused": t.refused, "wrong": t.wrong, "recoverable": t.recoverable,
-                "must_refuse": t.must_refuse, "calls": t.model_calls, "bytes": t.prompt_bytes,
-                "micros": u64::try_from(t.time.as_micros()).unwrap_or(u64::MAX),
+                "family": family, "row": row, "cases": tally.cases(), "right": tally.right,
+                "refused": tally.refused, "wrong": tally.wrong,
+                "recoverable": tally.recoverable, "must_refuse": tally.must_refuse,
+                "calls": tally.model_calls, "bytes": tally.prompt_bytes,
+                "micros": u64::try_from(tally.time.as_micros()).unwrap_or(u64::MAX),
             })
         })
         .collect();
@@ -53,23 +56,24 @@ pub(crate) fn render_score(
         "cases": cases,
         "rivals": rivals,
     });
-    // In a script element only `</` could end the data early.
+    // The data is in a script element, which only `</` could end early.
     PAGE.replace("/*DATA*/null", &data.to_string().replace("</", "<\\/"))
 }
 
-/// A generated case for the page.
-pub(crate) fn generated_case_json(mutated: Case, judged: &Judgment) -> Value {
+/// Returns the JSON of a generated case for the page.
+pub(crate) fn generated_case_json(case: Case, judged: &Judgment) -> Value {
     let entry = SuiteCase {
-        id: mutated.id.clone(),
-        family: mutated.family.clone(),
-        cause: mutated.cause.clone(),
-        language: mutated.language.clone(),
+        id: case.id.clone(),
+        family: case.family.clone(),
+        cause: case.cause.clone(),
+        language: case.language.clone(),
         status: Status::Pass,
-        source: CaseSource::Packed(Box::new(mutated), PathBuf::new()),
+        source: CaseSource::Packed(Box::new(case), PathBuf::new()),
     };
     case_json(&entry, judged, &Tree::new())
 }
 
+/// Returns the JSON of a case for the page.
 fn case_json(entry: &SuiteCase, judged: &Judgment, files: &Tree) -> Value {
     let lossy = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (old, new, before, wanted, got) = match &entry.source {
@@ -77,25 +81,26 @@ fn case_json(entry: &SuiteCase, judged: &Judgment, files: &Tree) -> Value {
             case.old.clone(),
             case.new.clone(),
             lossy(&case.before),
-            case.right_result().map(|b| lossy(&b)),
+            case.right_result().as_deref().map(lossy),
             judged.got.as_deref().map(lossy),
         ),
         CaseSource::Folder(fixture) => {
             let text = |bytes: &Option<Vec<u8>>| bytes.as_deref().map(lossy).unwrap_or_default();
+            // A tool without `path`, such as `multi_edit`: the page shows the first file.
             let name = fixture
                 .spec
                 .path
                 .clone()
                 .or_else(|| fixture.before.keys().next().cloned())
                 .unwrap_or_default();
-            let of = |tree: &Tree| tree.get(&name).map(|b| lossy(b));
-            let applied = judged.refusal.is_none();
+            let file_in = |tree: &Tree| tree.get(&name).map(|bytes| lossy(bytes));
+            let is_applied = judged.refusal.is_none();
             (
                 text(&fixture.old),
                 text(&fixture.new),
-                of(&fixture.before).unwrap_or_default(),
-                fixture.after.first().and_then(of),
-                of(files).filter(|_| applied),
+                file_in(&fixture.before).unwrap_or_default(),
+                fixture.after.first().and_then(file_in),
+                file_in(files).filter(|_| is_applied),
             )
         }
         CaseSource::Unreadable(why) => {
@@ -104,14 +109,13 @@ fn case_json(entry: &SuiteCase, judged: &Judgment, files: &Tree) -> Value {
     };
     let refuse = match &entry.source {
         CaseSource::Packed(case, _) => match &case.truth {
-            Truth::Refused(codes) => codes.iter().map(|c| c.as_str().to_owned()).collect(),
+            Truth::Refused(codes) => codes.iter().map(|code| code.as_str().to_owned()).collect(),
             Truth::Right { .. } => Vec::new(),
         },
         CaseSource::Folder(fixture) => fixture.spec.expect.refuse.clone(),
         CaseSource::Unreadable(_) => Vec::new(),
     };
-    let (line, parts) = excerpt([Some(&before), wanted.as_ref(), got.as_ref()]);
-    let [before, wanted, got] = parts;
+    let (line, [before, wanted, got]) = excerpt([Some(&before), wanted.as_ref(), got.as_ref()]);
     json!({
         "id": entry.id, "family": entry.family, "cause": entry.cause, "language": entry.language,
         "verdict": judged.verdict.as_str(),
@@ -126,31 +130,31 @@ fn case_json(entry: &SuiteCase, judged: &Judgment, files: &Tree) -> Value {
     })
 }
 
-/// The lines in which the versions of a file differ, with three around; and the number
-/// of the first of them.
+/// Cuts the versions of a file to the lines in which they differ, with three lines around. Returns
+/// the number of the first line that is left, and the versions.
 fn excerpt(texts: [Option<&String>; 3]) -> (usize, [Option<String>; 3]) {
-    let split = |text: &String| text.split_inclusive('\n').map(str::to_owned).collect::<Vec<_>>();
-    let lines = texts.map(|text| text.map(split));
-    let present: Vec<&Vec<String>> = lines.iter().flatten().collect();
-    let least = present.iter().map(|lines| lines.len()).min().unwrap_or(0);
-    let alike = |pick: &dyn Fn(&Vec<String>, usize) -> Option<String>, most: usize| {
-        (0..most)
-            .take_while(|&at| present.windows(2).all(|pair| pick(pair[0], at) == pick(pair[1], at)))
-            .count()
+    let versions = texts.map(|text| text.map(|text| text.split_inclusive('\n').collect()));
+    let present: Vec<&Vec<&str>> = versions.iter().flatten().collect();
+    let shortest = present.iter().map(|lines| lines.len()).min().unwrap_or(0);
+    let same_from_top =
+        |index: usize| present.windows(2).all(|pair| pair[0].get(index) == pair[1].get(index));
+    let same_from_bottom = |index: usize| {
+        present
+            .windows(2)
+            .all(|pair| pair[0].iter().nth_back(index) == pair[1].iter().nth_back(index))
     };
-    let head = alike(&|lines, at| lines.get(at).cloned(), least);
-    let tail = alike(
-        &|lines, at| lines.len().checked_sub(at + 1).and_then(|at| lines.get(at).cloned()),
-        least - head,
-    );
-    // Where all versions are the same (a refusal), the beginning is shown.
-    let (from, below) = if head == least {
-        (0, least.saturating_sub(30))
+    let head = (0..shortest).take_while(|&index| same_from_top(index)).count();
+    let tail = (0..shortest - head).take_while(|&index| same_from_bottom(index)).count();
+    let (skipped_above, skipped_below) = if head == shortest {
+        // All versions are the same, as after a refusal: the beginning is shown.
+        (0, shortest.saturating_sub(30))
     } else {
         (head.saturating_sub(3), tail.saturating_sub(3))
     };
-    let cut = |lines: Option<Vec<String>>| {
-        lines.map(|lines| lines[from..lines.len() - below.min(lines.len() - from)].concat())
+    let cut = |lines: Option<Vec<&str>>| {
+        let lines = lines?;
+        let end = lines.len() - skipped_below.min(lines.len() - skipped_above);
+        Some(lines[skipped_above..end].concat())
     };
-    (from + 1, lines.map(cut))
+    (skipped_above + 1, versions.map(cut))
 }

@@ -1,5 +1,5 @@
-//! Results as rows: a line of JSON for each case, the same fields for every command, which the
-//! Python package turns into Parquet (`python -m restitch_edit.parquet`).
+//! Results as rows: one line of JSON for each case, with the same fields for every command. The
+//! Python package turns them into Parquet (`python -m restitch_edit.parquet`).
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
@@ -13,7 +13,7 @@ use super::judge::{Aim, CaseVerdict, Judgment};
 use super::mine::failures::{Failure, ReplayResult};
 use super::suite::{CaseSource, SuiteCase};
 
-/// One case and what came of it. docs/reference/rows.md says what each field means.
+/// One case and its result. docs/reference/rows.md says what each field means.
 #[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct ResultRow<'a> {
     command: &'static str,
@@ -41,7 +41,7 @@ pub(crate) struct ResultRow<'a> {
     texts: Texts,
 }
 
-/// The texts of a case, where they are asked for.
+/// The texts of a case, which are in a row only on request.
 #[derive(Debug, Clone, Default, Serialize)]
 struct Texts {
     old_str: Option<String>,
@@ -70,10 +70,11 @@ impl Texts {
 }
 
 impl<'a> ResultRow<'a> {
-    fn judged(command: &'static str, judged: &'a Judgment) -> Self {
+    /// Returns a row with the fields that a judgment has.
+    fn from_judgment(command: &'static str, judged: &'a Judgment) -> Self {
         let is_refused = judged.refusal.is_some();
         let is_broken = matches!(judged.verdict, CaseVerdict::Broken(_));
-        let by = Some(judged.decided_by.as_str()).filter(|_| !is_broken);
+        let decided_by = (!is_broken).then_some(judged.decided_by.as_str());
         Self {
             command,
             restitch: env!("CARGO_PKG_VERSION"),
@@ -82,8 +83,8 @@ impl<'a> ResultRow<'a> {
                 Aim::Refusal => "refuse",
             }),
             verdict: judged.verdict.as_str(),
-            rung: by.filter(|_| !is_refused),
-            code: by.filter(|_| is_refused),
+            rung: decided_by.filter(|_| !is_refused),
+            code: decided_by.filter(|_| is_refused),
             new_syntax_errors: judged.adds_syntax_errors,
             micros: Some(u64::try_from(judged.took.as_micros()).unwrap_or(u64::MAX)),
             model_calls: judged.model.calls,
@@ -92,7 +93,7 @@ impl<'a> ResultRow<'a> {
         }
     }
 
-    /// A generated case.
+    /// Returns the row of a generated case.
     pub(crate) fn from_case(case: &'a Case, judged: &'a Judgment, with_texts: bool) -> Self {
         Self {
             id: &case.id,
@@ -101,11 +102,11 @@ impl<'a> ResultRow<'a> {
             language: &case.language,
             path: &case.path,
             texts: if with_texts { Texts::from_case(case, judged) } else { Texts::default() },
-            ..Self::judged("measure", judged)
+            ..Self::from_judgment("measure", judged)
         }
     }
 
-    /// A case that is kept.
+    /// Returns the row of a case of a suite.
     pub(crate) fn from_suite_case(
         entry: &'a SuiteCase,
         judged: &'a Judgment,
@@ -139,11 +140,11 @@ impl<'a> ResultRow<'a> {
             language: &entry.language,
             path,
             texts: if with_texts { texts } else { Texts::default() },
-            ..Self::judged("run", judged)
+            ..Self::from_judgment("run", judged)
         }
     }
 
-    /// A failed edit of an agent. Without its texts, which may hold secrets.
+    /// Returns the row of an agent's failed edit, without its texts, which may contain secrets.
     pub(crate) fn from_failure(failure: &'a Failure, language: &'a str) -> Self {
         let (verdict, rung, code) = match &failure.outcome {
             None => ("unknown", None, None),
@@ -162,7 +163,7 @@ impl<'a> ResultRow<'a> {
             rung,
             code,
             client: Some(failure.client.as_str()),
-            agent_error: Some(failure.why),
+            agent_error: Some(failure.error_kind),
             agrees_with_retry: failure.agrees_with_retry(),
             turns: Some(failure.turns),
             tokens: Some(failure.tokens),
@@ -171,18 +172,20 @@ impl<'a> ResultRow<'a> {
     }
 }
 
-/// A file of rows, written by several threads.
+/// A file of rows that several threads write to.
 #[derive(Debug)]
 pub(crate) struct RowWriter {
+    /// The file, or the first error of a write.
     out: Mutex<io::Result<BufWriter<File>>>,
 }
 
 impl RowWriter {
+    /// Creates the file, or empties it.
     pub(crate) fn create(file: &Path) -> io::Result<Self> {
         Ok(Self { out: Mutex::new(Ok(BufWriter::new(File::create(file)?))) })
     }
 
-    /// Adds a row. An error is reported by `finish`.
+    /// Adds a row. [`Self::finish`] reports an error.
     pub(crate) fn add(&self, row: &ResultRow<'_>) {
         let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
         if let Ok(file) = &mut *out {

@@ -1,4 +1,4 @@
-//! Counting verdicts, by mutation and in all.
+//! The score: counts of verdicts, for each mutation or cause and in total.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,37 +12,37 @@ use crate::text::pluralize;
 /// The counts of one row.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Tally {
-    /// Cases with a right answer.
+    /// Cases that have a right result.
     pub recoverable: usize,
     /// Cases that must be refused.
     pub must_refuse: usize,
-    /// Right bytes.
+    /// Cases that were applied with a right result.
     pub right: usize,
-    /// Refused as wanted.
+    /// Cases that were refused with an expected code.
     pub refused: usize,
-    /// Applied with other bytes.
+    /// Cases that were applied with a wrong result.
     pub wrong: usize,
-    /// Not decided, with the right text among those shown.
+    /// Cases that were refused as ambiguous, with a right result among the shown ones.
     pub ambiguous: usize,
-    /// Refused though recoverable.
+    /// Cases that were refused although they have a right result.
     pub missed: usize,
-    /// Refused for another reason.
+    /// Cases that were refused, as they must be, but with another code.
     pub other_code: usize,
-    /// Panics, unreadable fixtures, another rung.
+    /// Cases that panicked, could not be read, or were applied by another rung.
     pub broken: usize,
     /// Requests to the model.
     pub model_calls: u64,
     /// Bytes of all prompts.
     pub prompt_bytes: u64,
-    /// Edits that are right and that a model was asked for.
+    /// Right edits for which a model was asked.
     pub by_model: usize,
-    /// Edits that were parsed before and after.
+    /// Edits of which the file was parsed before and after.
     pub parsed: usize,
     /// Of these, edits that brought new syntax errors.
     pub breaks: usize,
-    /// Time to decide, all together.
+    /// The time to decide all cases.
     pub time: Duration,
-    /// The slowest.
+    /// The time to decide the slowest case.
     pub slowest: Duration,
 }
 
@@ -72,16 +72,17 @@ impl Tally {
         self.slowest = self.slowest.max(judged.took);
     }
 
-    /// All cases.
+    /// Returns the number of all cases.
     pub(crate) fn cases(&self) -> usize {
         self.right + self.refused + self.wrong + self.failed()
     }
 
-    /// Not wrong, but not what was wanted.
+    /// Returns the number of cases that are neither good nor silently wrong.
     pub(crate) fn failed(&self) -> usize {
         self.ambiguous + self.missed + self.other_code + self.broken
     }
 
+    /// Adds the counts of another tally.
     fn merge(&mut self, other: &Self) {
         self.recoverable += other.recoverable;
         self.must_refuse += other.must_refuse;
@@ -102,9 +103,10 @@ impl Tally {
     }
 }
 
-/// Tallies by row, in the order in which the rows came.
+/// A tally for each row, in the order in which the rows were added.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Score {
+    /// The family and the name of each row.
     order: Vec<(String, String)>,
     rows: BTreeMap<String, Tally>,
 }
@@ -126,12 +128,12 @@ impl Score {
         self.rows.entry(row.to_owned()).or_default().merge(tally);
     }
 
-    /// The rows by their names.
+    /// Returns the tally of each row by the row's name.
     pub(crate) fn tallies(&self) -> &BTreeMap<String, Tally> {
         &self.rows
     }
 
-    /// Puts the rows of another score below these.
+    /// Adds the rows of another score below these; rows of the same name are merged.
     pub(crate) fn append(&mut self, other: Self) {
         for (family, row) in other.order {
             let tally = other.rows.get(&row).cloned().unwrap_or_default();
@@ -142,8 +144,8 @@ impl Score {
         }
     }
 
-    /// The rows with their family: families in the order in which they came, and each
-    /// family's rows together.
+    /// Returns the family, the name and the tally of each row. The rows of a family are together;
+    /// otherwise they are in the order in which they were added.
     pub(crate) fn rows(&self) -> impl Iterator<Item = (&str, &str, &Tally)> {
         let mut families: Vec<&str> = Vec::new();
         for (family, _) in &self.order {
@@ -152,21 +154,21 @@ impl Score {
             }
         }
         families.into_iter().flat_map(|family| {
-            let of_family = self.order.iter().filter(move |(own, _)| own == family);
-            of_family.filter_map(|(family, row)| {
+            let family_rows = self.order.iter().filter(move |(row_family, _)| row_family == family);
+            family_rows.filter_map(|(family, row)| {
                 Some((family.as_str(), row.as_str(), self.rows.get(row)?))
             })
         })
     }
 
-    /// All rows together.
+    /// Returns the sum of all rows.
     pub(crate) fn total(&self) -> Tally {
         let mut total = Tally::default();
         self.rows.values().for_each(|row| total.merge(row));
         total
     }
 
-    /// The table, a row each, and the shares below it.
+    /// Returns the table for a terminal: one line for each row, and the shares below it.
     pub(crate) fn table(&self) -> String {
         let mut out = format!(
             "{:<28}{:>7}{:>8}{:>9}{:>16}{:>11}{:>8}{:>12}{:>10}\n",
@@ -220,13 +222,13 @@ impl Score {
         out
     }
 
-    /// The last line of every run.
+    /// Returns the line with the totals that every run ends with.
     pub(crate) fn last_line(&self) -> String {
         self.last_line_with(0)
     }
 
-    /// The same, where some good verdicts belong to cases that are known to fail: these
-    /// count as failed until they are promoted.
+    /// Returns the last line of a run with `to_promote` good verdicts on cases that are known to
+    /// fail. Such a case counts as failed, too, until its known failure is removed.
     pub(crate) fn last_line_with(&self, to_promote: usize) -> String {
         let total = self.total();
         format!(
@@ -239,13 +241,14 @@ impl Score {
     }
 }
 
+/// Appends one line of the table.
 fn write_row(out: &mut String, name: &str, tally: &Tally) {
     let cases = tally.cases();
-    let each = tally.time.as_micros() / cases.max(1) as u128;
-    let or_dot = |n: usize| if n == 0 { "·".to_owned() } else { n.to_string() };
+    let micros_per_case = tally.time.as_micros() / cases.max(1) as u128;
+    let or_dot = |count: usize| if count == 0 { "·".to_owned() } else { count.to_string() };
     let _ = writeln!(
         out,
-        "{name:<28}{cases:>7}{:>8}{:>9}{:>16}{:>11}{:>8}{:>12}{each:>10}",
+        "{name:<28}{cases:>7}{:>8}{:>9}{:>16}{:>11}{:>8}{:>12}{micros_per_case:>10}",
         or_dot(tally.right),
         or_dot(tally.refused),
         or_dot(tally.wrong),
@@ -255,7 +258,7 @@ fn write_row(out: &mut String, name: &str, tally: &Tally) {
     );
 }
 
-/// A share, rounded down, so that 100 % means all.
+/// Returns a share in percent, rounded down, so that `100.0 %` means all.
 pub(crate) fn percent(part: usize, whole: usize) -> String {
     let tenths = (part * 1000).checked_div(whole).unwrap_or(0);
     format!("{}.{} %", tenths / 10, tenths % 10)

@@ -1,5 +1,5 @@
-//! Work in parts, on as many machines as there are: each part takes every Nth case, and the parts
-//! together give the figures of one run.
+//! Shards: a run can be split into parts for several machines. Each part takes every Nth case, and
+//! all parts together have the same counts as one run.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -8,17 +8,17 @@ use serde::{Deserialize, Serialize};
 
 use super::{compare, measure, mine};
 
-/// One part of so many, counted from 1.
+/// The position of a part among all parts of a run, such as 2/4.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Shard {
-    /// Which part.
+    /// The number of this part, from 1.
     pub number: usize,
-    /// Of how many.
+    /// The number of all parts.
     pub of: usize,
 }
 
 impl Shard {
-    /// Whether the item with this index, from 0, belongs to the part.
+    /// Whether the item with this index, counted from 0, belongs to the part.
     pub fn contains(self, index: usize) -> bool {
         index % self.of == self.number - 1
     }
@@ -37,15 +37,17 @@ impl FromStr for Shard {
     }
 }
 
-/// What one part found. Parts of the same run have the same `run`.
+/// The result of one part of a run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Part<R, F> {
+    /// The settings and the material of the run, the same in all of its parts.
     pub(crate) run: R,
     pub(crate) shard: Shard,
+    /// The counts of the part.
     pub(crate) found: F,
 }
 
-/// A part of any command, as it is kept in a file.
+/// A part of a run of any command, as it is saved in a file.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "lowercase")]
 pub(crate) enum AnyPart {
@@ -54,8 +56,9 @@ pub(crate) enum AnyPart {
     Compare(Part<compare::CompareRun, compare::PartComparison>),
 }
 
-/// What all parts found, in their order, or why they are not one run. `same` says whether a part
-/// that is there twice came to the same.
+/// Returns the run that the parts belong to and the results of all parts, in order, or an error if
+/// the parts are not those of one whole run. A part may be given twice if `same` returns true for
+/// its two results.
 pub(crate) fn gather<R: PartialEq, F>(
     parts: Vec<Part<R, F>>,
     same: impl Fn(&F, &F) -> bool,
@@ -65,45 +68,45 @@ pub(crate) fn gather<R: PartialEq, F>(
         if let Some(other) = by_shard.values().next() {
             if other.shard.of != part.shard.of {
                 return Err(format!(
-                    "one file is a part of {}, another of {}",
+                    "one file is a part of a run in {} parts, another of a run in {}",
                     other.shard.of, part.shard.of
                 ));
             }
             if other.run != part.run {
                 return Err(format!(
-                    "part {} is of another run: program, material or options differ",
+                    "part {} belongs to another run: program version, material or options differ",
                     part.shard.number
                 ));
             }
         }
-        match by_shard.get(&part.shard).map(|known| same(&known.found, &part.found)) {
-            None => drop(by_shard.insert(part.shard, part)),
-            // A part that was done twice: the first counts.
-            Some(true) => {}
-            Some(false) => {
+        match by_shard.get(&part.shard) {
+            None => {
+                by_shard.insert(part.shard, part);
+            }
+            Some(known) if same(&known.found, &part.found) => {}
+            Some(_) => {
                 return Err(format!(
-                    "part {} is there twice, with different figures",
+                    "part {} was given twice, with different figures",
                     part.shard.number
                 ));
             }
         }
     }
     let of = by_shard.keys().next().map_or(0, |shard| shard.of);
-    let is_there = |number: &usize| by_shard.contains_key(&Shard { number: *number, of });
     let missing: Vec<String> = (1..=of)
-        .filter(|number| !is_there(number))
+        .filter(|&number| !by_shard.contains_key(&Shard { number, of }))
         .map(|number| format!("{number}/{of}"))
         .collect();
     if !missing.is_empty() {
         return Err(format!("these parts are missing: {}", missing.join(", ")));
     }
     let mut run = None;
-    let mut found = Vec::new();
+    let mut results = Vec::new();
     for part in by_shard.into_values() {
         run.get_or_insert(part.run);
-        found.push(part.found);
+        results.push(part.found);
     }
-    run.map(|run| (run, found)).ok_or_else(|| "there is no part".into())
+    run.map(|run| (run, results)).ok_or_else(|| "no part was given".into())
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! All cases below a folder: found, filtered, sharded, judged, and compared with what
-//! they are expected to do.
+//! A suite: all cases below a folder. This module finds them, selects some by filter and shard,
+//! runs them, and compares the verdicts with the expected ones.
 
 use std::fs;
 use std::io;
@@ -14,51 +14,52 @@ use super::shard::Shard;
 /// One case of a suite.
 #[derive(Debug, Clone)]
 pub struct SuiteCase {
-    /// The folder's path below the suite, or the id in a pack.
+    /// The path of the case's folder below the suite, or its id in a pack.
     pub id: String,
-    /// The group it is scored with.
+    /// The group that the case is scored with.
     pub family: String,
-    /// Its row of the score.
+    /// The row of the score that counts the case.
     pub cause: String,
     /// The file's language.
     pub language: String,
-    /// Whether it is expected to pass.
+    /// Whether the case is expected to pass.
     pub status: Status,
     /// The case itself.
     pub source: CaseSource,
 }
 
-/// Where a case is kept.
+/// A case, by the place where it is kept.
 #[derive(Debug, Clone)]
 pub enum CaseSource {
-    /// In its own folder.
+    /// A case in a folder of its own.
     Folder(Box<Fixture>),
-    /// In a pack.
+    /// A case in the pack at this path.
     Packed(Box<Case>, PathBuf),
-    /// In a folder that cannot be read.
+    /// A case in a folder that cannot be read, with the error.
     Unreadable(String),
 }
 
-/// How a verdict compares with the expectation.
+/// How a verdict compares with the expected one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunOutcome {
-    /// As expected.
+    /// The verdict is the expected one.
     Expected,
-    /// Not as expected.
+    /// The verdict is not the expected one.
     Unexpected,
-    /// Known to fail, and it does.
+    /// The case is known to fail, and it fails.
     KnownFailure,
-    /// Known to fail, and it passes: promote it.
+    /// The case is known to fail, but it passes now: `harness bless` must promote it.
     FixedFailure,
 }
 
 impl SuiteCase {
-    /// Runs the case.
+    /// Runs the case and judges the result.
     pub fn judge(&self) -> Judgment {
         self.judge_with_files().0
     }
 
-    /// Runs the case; with the files afterwards, for cases in folders.
+    /// Runs the case and judges the result. For a case in a folder, also returns the files
+    /// afterwards; for any other the tree is empty.
     pub fn judge_with_files(&self) -> (Judgment, Tree) {
         match &self.source {
             CaseSource::Folder(fixture) => fixture.judge(),
@@ -67,10 +68,10 @@ impl SuiteCase {
         }
     }
 
-    /// How a verdict on this case compares with what is expected of it.
+    /// Compares a verdict on this case with the expected one.
     pub fn outcome(&self, verdict: &CaseVerdict) -> RunOutcome {
         if *verdict == CaseVerdict::Wrong {
-            // Wrong bytes are never known and green.
+            // A silently wrong result always fails the run, even in a known failure.
             return RunOutcome::Unexpected;
         }
         match (self.status, verdict.is_good()) {
@@ -81,7 +82,7 @@ impl SuiteCase {
         }
     }
 
-    /// What is wrong, for a person: wanted against got.
+    /// Returns the verdict for a person, with a diff of the expected and the actual result.
     pub fn explain(&self, judged: &Judgment, files: &Tree) -> String {
         let mut out = format!("{}: {}", self.id, judged.verdict.as_str());
         if let CaseVerdict::Broken(why) = &judged.verdict {
@@ -89,9 +90,9 @@ impl SuiteCase {
         } else {
             out.push_str(&format!(" by {}", judged.decided_by));
         }
-        let diff = |title: &str, a: &[u8], b: &[u8]| {
-            let (a, b) = (String::from_utf8_lossy(a), String::from_utf8_lossy(b));
-            let diff = similar::TextDiff::from_lines(a.as_ref(), b.as_ref());
+        let diff = |title: &str, before: &[u8], after: &[u8]| {
+            let (before, after) = (String::from_utf8_lossy(before), String::from_utf8_lossy(after));
+            let diff = similar::TextDiff::from_lines(before.as_ref(), after.as_ref());
             format!("\n{title}\n{}", diff.unified_diff().context_radius(2))
         };
         match &self.source {
@@ -99,23 +100,19 @@ impl SuiteCase {
                 "\nafter/ is missing: write the result by hand, or let `harness bless` write it",
             ),
             CaseSource::Folder(fixture) => {
-                let wanted = fixture.after.first().unwrap_or(&fixture.before);
-                for (name, bytes) in files {
-                    let expected = wanted.get(name).map_or(&[][..], Vec::as_slice);
-                    if expected != bytes.as_slice()
-                        && !matches!(judged.verdict, CaseVerdict::Missed(_))
-                    {
-                        out.push_str(&diff(&format!("{name}: wanted → got"), expected, bytes));
+                let wanted_files = fixture.after.first().unwrap_or(&fixture.before);
+                let is_missed = matches!(judged.verdict, CaseVerdict::Missed(_));
+                for (name, got) in files {
+                    let wanted = wanted_files.get(name).map_or(&[][..], Vec::as_slice);
+                    if !is_missed && wanted != got.as_slice() {
+                        out.push_str(&diff(&format!("{name}: wanted → got"), wanted, got));
                     }
                 }
             }
             CaseSource::Packed(case, _) => match (&judged.got, &case.truth) {
                 (Some(got), Truth::Right { .. }) if !case.accepts(got) => {
-                    out.push_str(&diff(
-                        "wanted → got",
-                        &case.right_result().unwrap_or_default(),
-                        got,
-                    ));
+                    let wanted = case.right_result().unwrap_or_default();
+                    out.push_str(&diff("wanted → got", &wanted, got));
                 }
                 (Some(got), Truth::Refused(_)) => {
                     out.push_str(&diff("must be refused; the file → got", &case.before, got));
@@ -131,7 +128,7 @@ impl SuiteCase {
     }
 }
 
-/// The cases below a folder, by id.
+/// Loads all cases below a folder, sorted by id.
 pub fn load(root: &Path) -> io::Result<Vec<SuiteCase>> {
     let mut entries = Vec::new();
     let mut pending = vec![root.to_owned()];
@@ -155,8 +152,10 @@ pub fn load(root: &Path) -> io::Result<Vec<SuiteCase>> {
     Ok(entries)
 }
 
+/// Loads the case in a folder; one that cannot be read becomes [`CaseSource::Unreadable`].
 fn load_folder(root: &Path, dir: &Path) -> SuiteCase {
     let id = dir.strip_prefix(root).unwrap_or(dir).to_string_lossy().replace('\\', "/");
+    // The suite may be the folder of a single case, which then has the folder's name.
     let id = if id.is_empty() {
         dir.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
     } else {
@@ -182,6 +181,7 @@ fn load_folder(root: &Path, dir: &Path) -> SuiteCase {
     }
 }
 
+/// Loads the cases of a pack.
 fn load_pack(path: &Path) -> io::Result<Vec<SuiteCase>> {
     let text = fs::read_to_string(path)?;
     let cases = pack::read(&text).map_err(|why| {
@@ -189,18 +189,19 @@ fn load_pack(path: &Path) -> io::Result<Vec<SuiteCase>> {
     })?;
     Ok(cases
         .into_iter()
-        .map(|(case, known)| SuiteCase {
+        .map(|(case, known_failure)| SuiteCase {
             id: case.id.clone(),
             family: case.family.clone(),
             cause: case.cause.clone(),
             language: case.language.clone(),
-            status: pack::status(known.as_deref()),
+            status: pack::status(known_failure.as_deref()),
             source: CaseSource::Packed(Box::new(case), path.to_owned()),
         })
         .collect())
 }
 
-/// The entries whose id, family, cause or language holds `filter`, and of these the shard.
+/// Returns the cases whose id, family, cause or language contains `filter`, and of these only those
+/// of the shard.
 pub fn select(
     entries: Vec<SuiteCase>,
     filter: Option<&str>,
@@ -217,7 +218,7 @@ pub fn select(
         .into_iter()
         .filter(matches)
         .enumerate()
-        .filter(|(at, _)| shard.is_none_or(|shard| shard.contains(*at)))
+        .filter(|(index, _)| shard.is_none_or(|shard| shard.contains(*index)))
         .map(|(_, entry)| entry)
         .collect()
 }

@@ -306,7 +306,7 @@ fn the_page_of_merged_parts_shows_the_figures_of_one_run() {
     let bars = browser.value("document.querySelectorAll('#families .bar').length");
     assert!(bars.as_u64() > Some(10), "{bars}");
     let means = of(&mut browser, "document.getElementById('latency').textContent");
-    assert!(means.contains("a point a way"), "{means}");
+    assert!(means.contains("one point per mutation"), "{means}");
     assert_eq!(browser.value("document.querySelectorAll('#cases .pill.right').length"), 0);
     assert_eq!(browser.faults(), Vec::<String>::new());
 }

@@ -414,7 +414,7 @@ fn fixture(failure: &Failure, before: &str, known: Provenance, dir: &Path) -> Op
     // The id is of the content, so that the same failure is the same case in every transcript.
     let texts = edits.iter().flat_map(|edit| [edit.old.as_str(), edit.new.as_str()]);
     let content = std::iter::once(before.as_str()).chain(texts).collect::<Vec<_>>().join("\0");
-    let mut notes = vec![failure.why];
+    let mut notes = vec![failure.error_kind];
     if matches!(known, Provenance::Committed { .. }) {
         notes.push(known.as_str());
     }

@@ -19,7 +19,7 @@ pub struct Failure {
     /// The file.
     pub path: String,
     /// The kind of error that the agent was shown.
-    pub why: &'static str,
+    pub error_kind: &'static str,
     /// The replacements.
     pub edits: Vec<Replacement>,
     /// The file before, when the transcript lets us know.
@@ -131,7 +131,7 @@ pub fn failures(transcript: &Transcript) -> Vec<Failure> {
                 client: transcript.client,
                 id: format!("{}/{}", transcript.session, attempt.id),
                 path: step.path.clone(),
-                why: error_kind(error),
+                error_kind: error_kind(error),
                 edits: attempt.edits.clone(),
                 before,
                 outcome,

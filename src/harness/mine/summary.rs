@@ -113,7 +113,7 @@ impl MineSummary {
             client: f.client.as_str().into(),
             id: f.id.clone(),
             path: f.path.clone(),
-            why: f.why.into(),
+            why: f.error_kind.into(),
             cause: f.cause(),
             recovered: f.is_recovered(),
             ending: f.replay_outcome().map(|outcome| outcome.label().into()),
