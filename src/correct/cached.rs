@@ -1,8 +1,8 @@
-//! A cache around a corrector: one question at a time for the same ask, bounded by
-//! weight and age. A hit is checked by the resolution like a fresh answer, and an
-//! answer that does not pass is forgotten. Errors are not kept.
+//! A cache around a corrector, bounded by size and age. Identical questions that come at the same
+//! time are asked once. A cached answer is checked like a fresh one, and is removed if it does not
+//! pass. Errors are not cached.
 //!
-//! Keys are hashes over everything an answer depends on; they hold no content.
+//! The keys are hashes of everything that an answer depends on; they hold no content.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::port::{Ask, BoxFuture, Budget, Corrector, CorrectorError, Reply};
 /// The bounds of the cache in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheLimits {
-    /// All answers together.
+    /// The size of all answers together.
     pub bytes: u64,
     /// How long an answer is kept.
     pub age: Duration,
@@ -41,8 +41,8 @@ pub struct Cached<C> {
 }
 
 impl<C> Cached<C> {
-    /// Puts a cache before `inner`. `identity` is what its answers depend on beside
-    /// the ask: server, model, prompts.
+    /// Puts a cache before `inner`. `identity` names what the answers of `inner` depend on beside the
+    /// ask: server, model, prompts.
     pub fn new(inner: C, identity: Vec<u8>, limits: CacheLimits) -> Self {
         let memory = Cache::builder()
             .max_capacity(limits.bytes)
@@ -59,7 +59,7 @@ impl<C> Cached<C> {
         Self { inner, identity, memory, disk: None }
     }
 
-    /// Adds a second layer that outlives the process.
+    /// Adds a second cache on disk, which outlives the process.
     #[must_use]
     pub fn with_disk(mut self, disk: DiskCache) -> Self {
         self.disk = Some(disk);
@@ -71,16 +71,16 @@ impl<C> Cached<C> {
     }
 }
 
-/// A hash over everything an answer depends on.
+/// A hash of everything that an answer depends on.
 pub(super) fn question_key(identity: &[u8], ask: &Ask) -> Key {
     let mut hash = Sha256::new();
-    let part = |hash: &mut Sha256, bytes: &[u8]| {
+    let mut add_part = |bytes: &[u8]| {
         hash.update(u64::try_from(bytes.len()).unwrap_or(u64::MAX).to_le_bytes());
         hash.update(bytes);
     };
-    part(&mut hash, b"restitch correction 1");
-    part(&mut hash, identity);
-    part(&mut hash, &ask_digest(ask));
+    add_part(b"restitch correction 1");
+    add_part(identity);
+    add_part(&ask_digest(ask));
     let mut key = [0; 32];
     key.copy_from_slice(&hash.finalize());
     key
@@ -98,15 +98,15 @@ impl<C: Corrector> Corrector for Cached<C> {
     ) -> BoxFuture<'a, Result<Reply, CorrectorError>> {
         Box::pin(async move {
             let key = self.key(ask);
-            let mut asked = false;
+            let mut was_asked = false;
             let answer = {
-                let asked = &mut asked;
+                let was_asked = &mut was_asked;
                 self.memory
                     .try_get_with(key, async move {
                         if let Some(reply) = self.disk.as_ref().and_then(|disk| disk.get(&key)) {
                             return Ok(reply);
                         }
-                        *asked = true;
+                        *was_asked = true;
                         let reply = self.inner.correct(ask, budget).await?;
                         if let Some(disk) = &self.disk {
                             disk.put(&key, &reply);
@@ -115,7 +115,7 @@ impl<C: Corrector> Corrector for Cached<C> {
                     })
                     .await
             };
-            if answer.is_ok() && !asked {
+            if answer.is_ok() && !was_asked {
                 budget.record(|spent| spent.cached += 1);
             }
             answer.map_err(|error: Arc<CorrectorError>| (*error).clone())
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
     use crate::text::ContentHash;
 
-    /// Answers after a while, and counts.
+    /// A corrector that answers after 20 ms and counts its questions.
     #[derive(Default)]
     struct Slow {
         asked: AtomicU32,

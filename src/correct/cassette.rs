@@ -1,5 +1,5 @@
-//! Recorded answers: the model path without a network, for the harness, the demo and
-//! bug reports. One JSON object a line:
+//! Records a model's answers and replays them without a network, for the harness, the demo and bug
+//! reports. A recording has one JSON object per line:
 //!
 //! ```text
 //! {"ask": "correct_old", "answer": {"corrected_target_snippet": "…"}}
@@ -7,9 +7,9 @@
 //! {"ask": "adjust_new", "error": "the server was down"}
 //! ```
 //!
-//! A line with a `key` answers that very ask, as often as it comes. Lines without one
-//! answer the asks of their kind in order, each once. The file of a recording holds
-//! content; a recording is started only by configuration.
+//! A line with a `key` answers exactly the ask with that key, as often as it comes. Lines without a
+//! `key` answer the asks of their kind in order, each once. A recording holds the content of files
+//! and calls, so it is only made if the configuration asks for it.
 
 use std::collections::{HashMap, VecDeque};
 use std::fs::{File, OpenOptions};
@@ -39,11 +39,11 @@ struct CassetteLine {
     error: Option<String>,
 }
 
-/// A cassette that cannot be played.
+/// Why a recording cannot be replayed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} of the recording: {why}")]
 pub struct CassetteError {
-    /// The line.
+    /// The number of the faulty line.
     pub line: usize,
     /// What is wrong with it.
     pub why: String,
@@ -56,7 +56,7 @@ type RecordedAnswer = Result<Reply, CorrectorError>;
 pub struct Replay {
     keyed: HashMap<(ReplyKind, String), RecordedAnswer>,
     queued: Mutex<HashMap<ReplyKind, VecDeque<RecordedAnswer>>>,
-    /// What the asks would have cost is counted, though nothing is sent.
+    /// The prompts, whose size is counted although nothing is sent.
     prompts: Option<PromptBook>,
     answered: AtomicU64,
 }
@@ -100,6 +100,7 @@ impl Replay {
     }
 }
 
+/// The kind of reply to the ask of this name.
 fn reply_kind(ask: &str) -> Option<ReplyKind> {
     Some(match ask {
         "correct_old" => ReplyKind::CorrectedOld,
@@ -134,7 +135,7 @@ impl Corrector for Replay {
     }
 }
 
-/// Writes each answer of another corrector to a file.
+/// A corrector that writes each answer of another corrector to a file.
 #[derive(Debug)]
 pub struct Record<C> {
     inner: C,
@@ -151,6 +152,7 @@ impl<C> Record<C> {
         Ok(Self { inner, file: Mutex::new(options.open(path)?) })
     }
 
+    /// Appends a line to the recording; a failure is only logged.
     fn write(&self, ask: &Ask, answer: &RecordedAnswer) {
         let reply_kind = ReplyKind::of(ask);
         let (answer, error) = match answer {
@@ -164,7 +166,7 @@ impl<C> Record<C> {
             writeln!(file, "{line}")
         });
         if let Err(error) = written {
-            tracing::warn!(%error, "the answer could not be recorded");
+            tracing::warn!(%error, "cannot record the answer");
         }
     }
 }
@@ -195,13 +197,13 @@ impl<C: Corrector> Corrector for Record<C> {
     }
 }
 
-/// Identifies an ask, independent of who answers it.
+/// The `key` of an ask in a recording, which does not depend on the model.
 fn key_of(ask: &Ask) -> String {
     ContentHash::of(&ask_digest(ask)).to_string()
 }
 
-/// A hash over all that an ask consists of, each part with its length before it, so
-/// that no two asks run together.
+/// A hash of every part of an ask. Each part is hashed with its length, so that different asks never
+/// hash the same bytes.
 pub(super) fn ask_digest(ask: &Ask) -> [u8; 32] {
     let mut hash = Sha256::new();
     let mut part = |bytes: &[u8]| {
@@ -219,7 +221,7 @@ pub(super) fn ask_digest(ask: &Ask) -> [u8; 32] {
     part(file.as_bytes());
     part(old.as_bytes());
     part(new.as_bytes());
-    let mut windows = |windows: &[crate::port::Window]| {
+    let mut add_windows = |windows: &[crate::port::Window]| {
         part(&windows.len().to_le_bytes());
         for window in windows {
             part(&window.start_line.to_le_bytes());
@@ -228,8 +230,8 @@ pub(super) fn ask_digest(ask: &Ask) -> [u8; 32] {
         }
     };
     match ask {
-        Ask::CorrectOld { expected, windows: shown, .. } => {
-            windows(shown);
+        Ask::CorrectOld { expected, windows, .. } => {
+            add_windows(windows);
             part(format!("{expected:?}").as_bytes());
         }
         Ask::AdjustNew { corrected_old, .. } => part(corrected_old.as_bytes()),

@@ -1,5 +1,5 @@
-//! The second layer of the cache: one small file a key, in a folder that only this
-//! user can enter. Off unless configured. Any trouble with it is a miss.
+//! The cache on disk: one small file per key, in a folder that only this user can enter. It is off
+//! unless configured. A file that cannot be read counts as missing.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -9,19 +9,19 @@ use std::time::Duration;
 use crate::port::Reply;
 use crate::text::ContentHash;
 
-/// Files larger than this are not ours.
+/// Larger files are not read; restitch writes none.
 const MAX_BYTES: u64 = 2 << 20;
-/// Older answers are removed when the folder is opened.
+/// Answers older than this are removed when the folder is opened.
 const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// Answers in a folder.
+/// A cache of answers in a folder.
 #[derive(Debug, Clone)]
 pub struct DiskCache {
     folder: PathBuf,
 }
 
 impl DiskCache {
-    /// Opens the folder, makes it if need be, and refuses one that others can enter.
+    /// Opens the folder, which is created if it does not exist. Fails if other users can enter it.
     pub fn open(folder: &Path) -> io::Result<Self> {
         let mut builder = fs::DirBuilder::new();
         builder.recursive(true);
@@ -40,7 +40,7 @@ impl DiskCache {
         {
             use std::os::unix::fs::MetadataExt as _;
             if meta.mode() & 0o077 != 0 {
-                return refuse("can be entered by others; set its mode to 0700");
+                return refuse("can be entered by other users; set its mode to 0700");
             }
             if meta.uid() != rustix::process::getuid().as_raw() {
                 return refuse("belongs to another user");
@@ -51,11 +51,12 @@ impl DiskCache {
         Ok(cache)
     }
 
+    /// Removes the answers that are too old.
     fn sweep(&self) {
         let Ok(entries) = fs::read_dir(&self.folder) else { return };
         for entry in entries.flatten() {
-            let age =
-                entry.metadata().and_then(|m| m.modified()).ok().and_then(|m| m.elapsed().ok());
+            let modified = entry.metadata().and_then(|metadata| metadata.modified());
+            let age = modified.ok().and_then(|modified| modified.elapsed().ok());
             if age.is_some_and(|age| age > MAX_AGE) {
                 let _ = fs::remove_file(entry.path());
             }
@@ -67,7 +68,7 @@ impl DiskCache {
         self.folder.join(name)
     }
 
-    /// The answer that was kept. A file that was tampered with or is broken is a miss.
+    /// The cached answer; `None` if there is none or its file is damaged.
     pub fn get(&self, key: &[u8; 32]) -> Option<Reply> {
         let path = self.path(key);
         if fs::symlink_metadata(&path).ok().filter(fs::Metadata::is_file)?.len() > MAX_BYTES {
@@ -79,7 +80,7 @@ impl DiskCache {
         (ContentHash::of(body) == hash).then(|| serde_json::from_slice(body).ok())?
     }
 
-    /// Keeps an answer.
+    /// Stores an answer; a failure is only logged.
     pub fn put(&self, key: &[u8; 32], reply: &Reply) {
         let write = || -> io::Result<()> {
             let body = serde_json::to_vec(reply)?;
@@ -90,11 +91,11 @@ impl DiskCache {
             Ok(())
         };
         if let Err(error) = write() {
-            tracing::warn!(%error, "an answer could not be kept in the cache folder");
+            tracing::warn!(%error, "cannot store an answer in the cache folder");
         }
     }
 
-    /// Drops an answer.
+    /// Removes an answer.
     pub fn forget(&self, key: &[u8; 32]) {
         let _ = fs::remove_file(self.path(key));
     }

@@ -1,8 +1,8 @@
-//! Bounds around a corrector: the call's deadline, how many asks run at once, and a
-//! circuit breaker, so that a dead endpoint costs its time once and not per edit.
+//! Limits around a corrector: the call's deadline, how many asks run at once, and a circuit breaker,
+//! so that a dead server costs its timeout once and not for each edit.
 //!
-//! A slow server is not a dead one: what was too much for it is left out for a while,
-//! and smaller questions go through.
+//! A slow server is not a dead one: for a while, questions as large as those that timed out are
+//! skipped, and smaller ones are still asked.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -13,14 +13,14 @@ use tokio::time::{Instant, timeout_at};
 use super::size::prompt_bytes;
 use crate::port::{Ask, BoxFuture, Budget, Corrector, CorrectorError, Reply};
 
-/// The bounds.
+/// The limits of a corrector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Asks that run at once.
+    /// How many asks run at once.
     pub concurrency: usize,
-    /// Failures in a row after which no request is sent for a while.
+    /// How many failures in a row start a pause.
     pub failures: u32,
-    /// How long that is.
+    /// How long no request is sent in a pause.
     pub pause: Duration,
 }
 
@@ -30,7 +30,7 @@ impl Default for Limits {
     }
 }
 
-/// A corrector within bounds.
+/// A corrector within limits.
 #[derive(Debug)]
 pub struct Limited<C> {
     inner: C,
@@ -39,15 +39,21 @@ pub struct Limited<C> {
     circuit: Mutex<Circuit>,
 }
 
+/// The state of the circuit breaker.
 #[derive(Debug, Default)]
 struct Circuit {
+    /// Failures in a row.
     failures: u32,
+    /// While the circuit is open, no question is sent.
     open_until: Option<Instant>,
+    /// Timeouts in a row.
     timeouts: u32,
-    /// The smallest question that timed out since one of its size was answered.
+    /// The size of the smallest question that timed out since one of that size was answered.
     slow_bytes: Option<usize>,
+    /// Until then, questions of about that size are skipped.
     slow_until: Option<Instant>,
-    /// The smallest question that did not fit the server's context, and until when that counts.
+    /// The size of the smallest question that did not fit the server's context, and until when
+    /// questions of that size are skipped.
     too_long: Option<(usize, Instant)>,
 }
 
@@ -57,6 +63,7 @@ impl Circuit {
         self.slow_bytes.is_some_and(|slow| bytes > slow / 2)
     }
 
+    /// Records that a question of this size was answered.
     fn answered(&mut self, bytes: usize) {
         (self.failures, self.open_until) = (0, None);
         if self.is_slow(bytes) || self.slow_until.is_none() {
@@ -69,7 +76,7 @@ impl Circuit {
 }
 
 impl<C> Limited<C> {
-    /// Puts bounds around a corrector.
+    /// Puts limits around a corrector.
     pub fn new(inner: C, limits: Limits) -> Self {
         let permits = Semaphore::new(limits.concurrency.max(1));
         Self { inner, limits, permits, circuit: Mutex::default() }
@@ -79,7 +86,8 @@ impl<C> Limited<C> {
         self.circuit.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Refuses during a pause; afterwards lets one ask at a time through as a test.
+    /// Fails during a pause. After a pause, one question is let through as a test, and the next pause
+    /// begins.
     fn admit(&self, bytes: usize) -> Result<(), CorrectorError> {
         let mut circuit = self.circuit();
         let now = Instant::now();
@@ -107,7 +115,7 @@ impl<C> Limited<C> {
         }
         match circuit.open_until {
             Some(until) if now < until => Err(CorrectorError::Skipped(format!(
-                "there was no usable answer {} times in a row, and no request is sent for another {} s; send the call again after that",
+                "the model gave no usable answer {} times in a row, so no request is sent for another {} s; send the call again after that",
                 circuit.failures,
                 seconds(until)
             ))),
@@ -119,6 +127,7 @@ impl<C> Limited<C> {
         }
     }
 
+    /// Records the outcome of a question of this size, which may start or end a pause.
     fn record_outcome(&self, bytes: usize, answer: &Result<Reply, CorrectorError>) {
         let mut circuit = self.circuit();
         let pause = Instant::now() + self.limits.pause;
@@ -138,8 +147,8 @@ impl<C> Limited<C> {
                 }
             }
             Err(CorrectorError::ContextTooLong(_)) => {
-                let least = circuit.too_long.map_or(bytes, |(long, _)| long.min(bytes));
-                circuit.too_long = Some((least, pause));
+                let smallest = circuit.too_long.map_or(bytes, |(long, _)| long.min(bytes));
+                circuit.too_long = Some((smallest, pause));
             }
             // No request was sent, so nothing was learnt.
             Err(_) => {}
@@ -190,7 +199,7 @@ mod tests {
     use super::*;
     use crate::text::ContentHash;
 
-    /// Takes a microsecond a byte, and has room for so many.
+    /// A server that takes a millisecond per byte and has a context of `room` bytes.
     struct Server {
         room: usize,
     }

@@ -5,7 +5,7 @@
 //! Record ─ anything · Replay ─ a file of recorded answers
 //! ```
 //!
-//! Nothing here decides: every answer is checked by the resolution.
+//! None of these layers decides about an edit: the module `resolve` checks every answer.
 
 #[cfg(feature = "llm")]
 mod cached;

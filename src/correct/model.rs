@@ -1,4 +1,4 @@
-//! Asks a chat model: renders the prompt, reads the answer.
+//! A corrector that asks a chat model: it renders the prompt and reads the answer.
 
 use std::time::Instant;
 
@@ -11,8 +11,8 @@ use crate::port::{
 };
 use crate::text::ContentHash;
 
-/// A corrector over a chat model. Logs tell sizes, hashes and times; at the level of
-/// traces also the texts, without lines that look like secrets.
+/// A corrector that asks a chat model. It logs sizes, hashes and times; at trace level also the
+/// texts, with lines redacted that look like secrets.
 #[derive(Debug)]
 pub struct ModelCorrector<M> {
     chat: M,
@@ -26,13 +26,14 @@ impl<M: ChatModel> ModelCorrector<M> {
         Self { chat, prompts, secrets }
     }
 
-    /// Names what an answer depends on beside the ask: server, model, prompts.
+    /// Bytes that differ whenever the server, the model or the prompts differ.
     pub fn identity(&self) -> Vec<u8> {
         let mut identity = self.chat.identity().into_bytes();
         identity.extend_from_slice(self.prompts.digest());
         identity
     }
 
+    /// Sends one question and reads the answer.
     async fn answer(&self, ask: &Ask, budget: &Budget) -> Result<Reply, CorrectorError> {
         let ask = &*self.secrets.redact_ask(ask).map_err(CorrectorError::Sensitive)?;
         let kind = ReplyKind::of(ask);
@@ -99,7 +100,7 @@ impl<M: ChatModel> Corrector for ModelCorrector<M> {
                     "answered"
                 ),
                 Ok(reply) => tracing::info!(ask = ask.kind(), millis, ?reply, "answered"),
-                // What a server says about a request may repeat the request.
+                // Log only the first part of the error: a server's message may repeat the request.
                 Err(error) => {
                     let error = error.to_string();
                     let cause = error.split(": ").next().unwrap_or_default();

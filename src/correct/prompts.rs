@@ -1,9 +1,8 @@
-//! The prompts: compiled in, each replaceable by configuration. Slots are checked
-//! when a prompt is loaded and filled in one pass; text that came in through a slot
-//! is never looked at again.
+//! The prompts, which are compiled in and can be replaced by configuration. Slots are checked when a
+//! prompt is loaded, and filled in one pass: a `{{` in the text that fills a slot is not a slot.
 //!
-//! Data is put between lines with a mark that is made new for each request and is in
-//! none of the data, so no content can close its own frame.
+//! Data is framed by lines with a random mark, new for each request, that occurs in none of the data.
+//! So no content can imitate the end of its frame.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -13,14 +12,14 @@ use sha2::{Digest as _, Sha256};
 
 use crate::port::{Ask, Window};
 
-/// A prompt: the ask it serves, its file name, its slots and the text compiled in.
+/// A prompt as it is compiled in.
 #[derive(Debug, Clone, Copy)]
 pub struct PromptSpec {
-    /// The ask's stable word.
+    /// The name of the ask that the prompt is for.
     pub ask: &'static str,
-    /// The name of the file that may replace it.
+    /// The name of the file that may replace the prompt.
     pub file: &'static str,
-    /// The slots that it has to use, each at least once.
+    /// The slots that the prompt must use, each at least once.
     pub slots: &'static [&'static str],
     /// The text compiled in.
     pub text: &'static str,
@@ -54,7 +53,7 @@ pub const PROMPTS: &[PromptSpec] = &[
     },
 ];
 
-/// A prompt that cannot be used.
+/// Why a prompt cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the prompt {file} {why}")]
 pub struct PromptError {
@@ -96,7 +95,8 @@ impl PromptBook {
         Self::with(|_| None)
     }
 
-    /// Prompts of which some are replaced: `replacement` is given a file name.
+    /// The prompts with replacements: `replacement` returns the new text for a file name, or `None`
+    /// to keep the text that is compiled in.
     pub fn with(mut replacement: impl FnMut(&str) -> Option<String>) -> Result<Self, PromptError> {
         let mut templates = HashMap::new();
         let mut digest = Sha256::new();
@@ -112,12 +112,12 @@ impl PromptBook {
         Ok(Self { templates, digest: out })
     }
 
-    /// Identifies the prompts in use.
+    /// A hash of the prompts in use.
     pub fn digest(&self) -> &[u8; 32] {
         &self.digest
     }
 
-    /// Fills the prompt of an ask.
+    /// Fills the slots of the prompt for an ask.
     pub fn render(&self, ask: &Ask) -> Option<RenderedPrompt> {
         let template = self.templates.get(ask.kind())?;
         let mark = random_mark(ask);
@@ -130,7 +130,7 @@ impl PromptBook {
         };
         let value = |slot: &str| match (slot, ask) {
             ("mark", _) => mark.clone(),
-            // A name is one line of data; control characters would let it look like more.
+            // Escaped, so that a line break in a path cannot start a new line of the prompt.
             ("path", _) => path.escape_debug().to_string(),
             ("old", _) => framed("old_str", old),
             ("new", _) => framed("new_str", new),
@@ -161,6 +161,7 @@ impl PromptBook {
     }
 }
 
+/// Parses the text of a prompt and checks its slots.
 fn template(spec: &PromptSpec, text: &str) -> Result<Template, PromptError> {
     let bad = |why: String| PromptError { file: spec.file.to_owned(), why };
     let text = text.replace("\r\n", "\n");
@@ -179,7 +180,7 @@ fn template(spec: &PromptSpec, text: &str) -> Result<Template, PromptError> {
                 .ok_or_else(|| bad("has a `{{` that is never closed".into()))?;
             let slot = spec.slots.iter().find(|slot| **slot == name.trim()).ok_or_else(|| {
                 bad(format!(
-                    "has a slot `{{{{{name}}}}}` that is never filled; it may use: {}",
+                    "has an unknown slot `{{{{{name}}}}}`; it may use: {}",
                     spec.slots.join(", ")
                 ))
             })?;
@@ -197,7 +198,7 @@ fn template(spec: &PromptSpec, text: &str) -> Result<Template, PromptError> {
     }
 }
 
-/// A mark that cannot be guessed and that is in no text of the ask.
+/// A random mark that occurs in no text of the ask.
 fn random_mark(ask: &Ask) -> String {
     let texts: Vec<&str> = match ask {
         Ask::Choose { old, new, outcomes, .. } => {
@@ -212,7 +213,7 @@ fn random_mark(ask: &Ask) -> String {
         Ask::RepairEscapes { old, new, .. } => vec![old, new],
     };
     loop {
-        // Each state is keyed from the system's random source.
+        // `RandomState` takes its keys from the system's source of random numbers.
         let half = || RandomState::new().build_hasher().finish();
         let mark = format!("{:016x}{:016x}", half(), half());
         if texts.iter().all(|text| !text.contains(&mark)) {
@@ -221,13 +222,16 @@ fn random_mark(ask: &Ask) -> String {
     }
 }
 
-/// Text between marked lines, byte for byte. A text without a final line break says so.
+/// The text, unchanged, between a BEGIN line and an END line with the mark. If the text lacks a final
+/// line break, the BEGIN line says so.
 fn frame(mark: &str, name: &str, text: &str) -> String {
-    let closed = text.is_empty() || text.ends_with('\n');
-    let (note, feed) = if closed { ("", "") } else { (" (no line break at the end)", "\n") };
-    format!("BEGIN {name} {mark}{note}\n{text}{feed}END {name} {mark}\n")
+    let is_complete = text.is_empty() || text.ends_with('\n');
+    let (note, line_break) =
+        if is_complete { ("", "") } else { (" (no line break at the end)", "\n") };
+    format!("BEGIN {name} {mark}{note}\n{text}{line_break}END {name} {mark}\n")
 }
 
+/// The excerpts of the file, framed and with line numbers.
 fn excerpts(mark: &str, windows: &[Window]) -> String {
     let mut out = String::new();
     for (n, window) in (1..).zip(windows) {
@@ -240,8 +244,8 @@ fn excerpts(mark: &str, windows: &[Window]) -> String {
     out
 }
 
-/// Reads the excerpts of a rendered prompt back, as a reader of the frames would.
-/// What it returns is what the model was shown.
+/// Reads the excerpts back from a rendered prompt: the first line number and the text of each.
+/// `None` if the prompt is not framed as expected.
 pub fn parse_excerpts(rendered: &RenderedPrompt) -> Option<Vec<(usize, String)>> {
     let mark = rendered.system.split("the mark ").nth(1)?.split(' ').next()?;
     let mut out = Vec::new();

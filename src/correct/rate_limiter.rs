@@ -1,31 +1,32 @@
-//! A token bucket of one process.
+//! A token bucket for one process.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// A token bucket: `capacity` at once, and as many again in each period.
+/// A token bucket that holds `capacity` tokens and gains as many again in each period.
 #[derive(Debug)]
 pub struct RateLimiter {
     capacity: f64,
     period: Duration,
+    /// The tokens that were left at the last use, and the time of that use.
     state: Mutex<(f64, Instant)>,
 }
 
 impl RateLimiter {
-    /// A full bucket of `capacity`, filled anew in `period`.
+    /// A full bucket of `capacity` tokens that refills in `period`.
     pub fn new(capacity: u32, period: Duration) -> Self {
         let capacity = f64::from(capacity);
         Self { capacity, period, state: Mutex::new((capacity, Instant::now())) }
     }
 
-    /// Takes a token, or says how long it is until there is one.
+    /// Takes a token, or returns how long it takes until there is one.
     pub fn take(&self) -> Result<(), Duration> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let (left, then) = *state;
+        let (left, last_use) = *state;
         let now = Instant::now();
-        let gained = self.capacity * (now - then).as_secs_f64() / self.period.as_secs_f64();
+        let gained = self.capacity * (now - last_use).as_secs_f64() / self.period.as_secs_f64();
         let left = (left + gained).min(self.capacity);
         if left >= 1.0 {
             *state = (left - 1.0, now);

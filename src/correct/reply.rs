@@ -1,5 +1,5 @@
-//! The answers on the wire: strict schemas for the server, lenient reading of what
-//! comes back. Reading decides nothing; the resolution checks.
+//! The answers in JSON: strict schemas for the server, and a lenient parser for what it sends back.
+//! The parser does not judge an answer; the module `resolve` does.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -54,11 +54,12 @@ struct ChosenPlace {
     candidate: Option<u32>,
 }
 
+/// A string; `null` is read as the empty string.
 fn text_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     Ok(Option::<String>::deserialize(deserializer)?.unwrap_or_default())
 }
 
-/// A number, a number in a string, or nothing usable. The field is a hint only.
+/// A number, also one in a string; anything else is `None`, because the field is only a hint.
 fn lenient_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
     Ok(match Value::deserialize(deserializer)? {
         Value::Number(number) => number.as_u64().and_then(|n| u32::try_from(n).ok()),
@@ -67,21 +68,21 @@ fn lenient_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u
     })
 }
 
-/// Which answer is wanted.
+/// The kind of answer to each kind of ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ReplyKind {
-    /// To `correct_old`.
+    /// The answer to `correct_old`.
     CorrectedOld,
-    /// To `adjust_new`.
+    /// The answer to `adjust_new`.
     AdjustedNew,
-    /// To `repair_escapes`.
+    /// The answer to `repair_escapes`.
     RepairedEscapes,
-    /// To `choose`.
+    /// The answer to `choose`.
     ChosenPlace,
 }
 
 impl ReplyKind {
-    /// What an ask wants.
+    /// The kind of answer that an ask expects.
     pub fn of(ask: &Ask) -> Self {
         match ask {
             Ask::CorrectOld { .. } => Self::CorrectedOld,
@@ -91,7 +92,7 @@ impl ReplyKind {
         }
     }
 
-    /// The schema's name on the wire.
+    /// The name of the schema in a request.
     pub fn name(self) -> &'static str {
         match self {
             Self::CorrectedOld => "corrected_old_str",
@@ -101,7 +102,7 @@ impl ReplyKind {
         }
     }
 
-    /// The schema, in the subset that strict servers take.
+    /// The JSON schema, in the subset that strict servers accept.
     pub fn schema(self) -> Value {
         let settings = SchemaSettings::draft2020_12().with(|settings| {
             settings.inline_subschemas = true;
@@ -119,8 +120,8 @@ impl ReplyKind {
     }
 }
 
-/// Strict servers want every property required, nothing else allowed, and no keyword
-/// that limits numbers.
+/// Adapts a schema to strict servers: every property is required, no others are allowed, and no
+/// keyword limits numbers.
 fn make_strict(schema: &mut schemars::Schema) {
     let Some(object) = schema.as_object_mut() else { return };
     for keyword in ["title", "default", "format", "minimum", "maximum"] {
@@ -133,11 +134,13 @@ fn make_strict(schema: &mut schemars::Schema) {
     }
 }
 
-/// Reads an answer. `None` when it is none: not an object, a field missing or twice.
+/// Parses the first JSON object in `content` that is an answer of this kind. `None` if there is none:
+/// no object at all, a field missing, or a field twice.
 pub fn parse_reply(kind: ReplyKind, content: &str) -> Option<Reply> {
     balanced_objects(content).find_map(|json| parse_object(kind, json))
 }
 
+/// Parses one JSON object as an answer of this kind.
 fn parse_object(kind: ReplyKind, json: &str) -> Option<Reply> {
     let text = |text: String| if text.is_empty() { Reply::Declined } else { Reply::Text(text) };
     Some(match kind {
@@ -171,7 +174,7 @@ fn parse_object(kind: ReplyKind, json: &str) -> Option<Reply> {
     })
 }
 
-/// Writes a reply as the wire has it, for cassettes.
+/// A reply in the JSON form in which a model sends it, for recordings.
 pub(super) fn to_wire(kind: ReplyKind, reply: &Reply) -> Value {
     let (text, place, new) = match reply {
         Reply::Text(text) => (text.as_str(), None, None),
@@ -199,32 +202,31 @@ pub(super) fn to_wire(kind: ReplyKind, reply: &Reply) -> Value {
     }
 }
 
-/// The balanced objects of a text, outermost ones in order; what a model thought
-/// aloud before does not count.
+/// The outermost `{…}` with balanced braces in a text, in order. Text before `</think>` is skipped.
 fn balanced_objects(content: &str) -> impl Iterator<Item = &str> {
-    // Each look costs the length of the text, so a text of braces alone gets few.
+    // Each attempt may scan the whole text, so their number is limited.
     const MAX_ATTEMPTS: usize = 16;
     let content = content.rsplit_once("</think>").map_or(content, |(_, answer)| answer);
-    let mut rest = content;
+    let mut unread = content;
     let mut attempts = 0;
     std::iter::from_fn(move || {
         while attempts < MAX_ATTEMPTS {
             attempts += 1;
-            let from = &rest[rest.find('{')?..];
-            match balanced(from) {
+            let object = &unread[unread.find('{')?..];
+            match balanced_len(object) {
                 Some(len) => {
-                    rest = &from[len..];
-                    return Some(&from[..len]);
+                    unread = &object[len..];
+                    return Some(&object[..len]);
                 }
-                None => rest = &from[1..],
+                None => unread = &object[1..],
             }
         }
         None
     })
 }
 
-/// The length of the object that `text` begins with.
-fn balanced(text: &str) -> Option<usize> {
+/// The length of the object that `text` begins with; `None` if its braces are not balanced.
+fn balanced_len(text: &str) -> Option<usize> {
     let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
     for (at, byte) in text.bytes().enumerate() {
         match byte {

@@ -1,17 +1,18 @@
-//! How large a question is, and how large its answer can be. An answer that exceeds this is cut
-//! off, and numbers in it are limited to the lines that were shown.
+//! The size of a question, and the limits of its answer: the number of tokens, and the line numbers
+//! that were shown.
 
 use serde_json::{Map, Value, json};
 
 use crate::port::{Ask, Window};
 
-/// The object around an answer, its fields and numbers.
+/// Tokens for the JSON object around an answer, with its fields and numbers.
 const OVERHEAD_TOKENS: usize = 160;
-/// Bytes a token: code with escapes in JSON, by the worse tokenizers.
+/// Bytes per token for code with escapes in JSON, with an inefficient tokenizer.
 const BYTES_A_TOKEN: usize = 2;
-/// No answer is longer, whatever was asked.
+/// The limit of every answer.
 const MAX_TOKENS: usize = 32 << 10;
 
+/// The windows of the file that an ask shows.
 fn windows(ask: &Ask) -> &[Window] {
     match ask {
         Ask::CorrectOld { windows, .. } => windows,
@@ -42,7 +43,8 @@ pub(super) fn prompt_bytes(ask: &Ask) -> usize {
 /// How many tokens an answer can need.
 pub(super) fn answer_tokens(ask: &Ask) -> u32 {
     let bytes = match ask {
-        // The region may be larger than what was asked for, but not than what is shown.
+        // The snippet may be longer than `old_str`, but not longer than what is shown. It may come
+        // twice, since a corrected `new_str` may repeat it.
         Ask::CorrectOld { old, new, .. } => {
             let snippet = (2 * old.len() + 1024).min(window_bytes(ask));
             2 * snippet + new.len()
@@ -55,7 +57,7 @@ pub(super) fn answer_tokens(ask: &Ask) -> u32 {
     u32::try_from(tokens).unwrap_or(u32::MAX)
 }
 
-/// The schema with its numbers bounded by the windows of the ask.
+/// The schema with its numbers limited to the candidates and the lines that the ask shows.
 pub(super) fn with_bounds(mut schema: Value, ask: &Ask) -> Value {
     let windows = windows(ask);
     let candidates = match ask {
@@ -74,8 +76,8 @@ pub(super) fn with_bounds(mut schema: Value, ask: &Ask) -> Value {
     schema
 }
 
-/// A nullable number gets its bounds in a branch of its own: beside a list of types
-/// they would be read as bounds on null, too.
+/// Limits a number of the schema. If the number may be null, the limits go into a branch of `anyOf`:
+/// beside a list of types, some servers apply them to null as well.
 fn bound(property: &mut Map<String, Value>, min: usize, max: usize) {
     let number = json!({ "type": "integer", "minimum": min, "maximum": max });
     match property.remove("type") {

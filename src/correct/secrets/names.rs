@@ -1,24 +1,25 @@
-//! Files whose names say that they hold secrets.
+//! Names of files that usually hold secrets.
 
-/// Whether a path names such a file; `patterns` are further patterns.
+/// Whether a path names a file that usually holds secrets, or matches one of the `patterns`.
 pub(super) fn is_secret_file(path: &str, patterns: &[String]) -> bool {
     let path = path.to_lowercase().replace('\\', "/");
-    let path = without_copy_mark(&path);
+    let path = without_copy_suffix(&path);
     let name = path.rsplit('/').next().unwrap_or(path);
     let matches_pattern = patterns.iter().any(|p| matches(p, name) || matches(p, path));
-    let folder =
-        |name: &str| path.starts_with(&format!("{name}/")) || path.contains(&format!("/{name}/"));
+    let is_in = |folder: &str| {
+        path.starts_with(&format!("{folder}/")) || path.contains(&format!("/{folder}/"))
+    };
     matches_pattern
         || NAMES.iter().any(|pattern| matches(pattern, name))
-        || FOLDERS.iter().any(|name| folder(name))
+        || FOLDERS.iter().any(|folder| is_in(folder))
         || PATHS.iter().any(|end| path == *end || path.ends_with(&format!("/{end}")))
 }
 
-/// A copy holds what its original does: `.env~`, `prod.env.bak`.
-fn without_copy_mark(path: &str) -> &str {
+/// The path without suffixes of copies, since a copy holds the same secrets: `.env~` gives `.env`.
+fn without_copy_suffix(path: &str) -> &str {
     let mut path = path;
     loop {
-        let shorter = COPIES.iter().find_map(|mark| path.strip_suffix(mark));
+        let shorter = COPY_SUFFIXES.iter().find_map(|suffix| path.strip_suffix(suffix));
         match shorter.filter(|shorter| !shorter.is_empty() && !shorter.ends_with('/')) {
             Some(shorter) => path = shorter,
             None => return path,
@@ -26,7 +27,7 @@ fn without_copy_mark(path: &str) -> &str {
     }
 }
 
-const COPIES: &[&str] = &[
+const COPY_SUFFIXES: &[&str] = &[
     "~",
     ".bak",
     ".backup",
@@ -121,17 +122,18 @@ const FOLDERS: &[&str] = &[".ssh", ".gnupg", ".aws", ".azure", ".gcloud"];
 const PATHS: &[&str] =
     &[".docker/config.json", ".kube/config", ".config/gh/hosts.yml", ".cargo/credentials.toml"];
 
-/// Matches a name against a pattern in which `*` stands for anything.
+/// Whether a name matches a pattern in which `*` stands for any characters.
 fn matches(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
-    let Some(mut rest) = name.strip_prefix(parts.next().unwrap_or_default()) else { return false };
+    let prefix = parts.next().unwrap_or_default();
+    let Some(mut unmatched) = name.strip_prefix(prefix) else { return false };
     let parts: Vec<&str> = parts.collect();
-    let Some((last, middle)) = parts.split_last() else { return rest.is_empty() };
+    let Some((suffix, middle)) = parts.split_last() else { return unmatched.is_empty() };
     for part in middle {
-        match rest.split_once(part) {
-            Some((_, after)) => rest = after,
+        match unmatched.split_once(part) {
+            Some((_, after)) => unmatched = after,
             None => return false,
         }
     }
-    rest.ends_with(last)
+    unmatched.ends_with(suffix)
 }

@@ -1,9 +1,9 @@
-//! Secrets that are known by their shape alone: prefixes of vendors, tokens, keys in PEM,
-//! addresses with a password.
+//! Finds secrets by their format alone: the prefixes of vendors' keys, tokens, keys in PEM, URLs with
+//! a password.
 
 use super::values::{is_placeholder, is_random};
 
-/// Prefixes of keys, and how many key characters have to follow.
+/// Prefixes of keys, how many key characters must follow, and the kind of key in words.
 const PREFIXES: &[(&str, usize, &str)] = &[
     ("AKIA", 16, "an AWS key"),
     ("ASIA", 16, "an AWS key"),
@@ -175,27 +175,24 @@ const PREFIXES: &[(&str, usize, &str)] = &[
     ("discordapp.com/api/webhooks/", 20, "a Discord hook"),
 ];
 
-/// What a line holds that is a secret by its shape.
+/// The first kind of secret that a line contains, in words.
 pub(super) fn find(line: &str) -> Option<&'static str> {
     if line.contains("-----BEGIN ") && line.contains("PRIVATE KEY") {
         return Some("a private key");
     }
-    let key_char =
-        |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '+' | '=');
     for &(prefix, min_length, what) in PREFIXES {
         for (at, _) in line.match_indices(prefix) {
             let before = line[..at].chars().next_back();
             if before.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') {
                 continue;
             }
-            let rest = &line[at + prefix.len()..];
-            let value = &rest[..rest.find(|c| !key_char(c)).unwrap_or(rest.len())];
+            let value = leading(&line[at + prefix.len()..], is_key_char);
             if value.len() >= min_length && (is_random(value) || is_mixed(value)) {
                 return Some(what);
             }
         }
     }
-    if has_jwt(line, key_char) {
+    if has_jwt(line) {
         return Some("a signed token");
     }
     if has_bot_token(line) {
@@ -222,9 +219,19 @@ pub(super) fn find(line: &str) -> Option<&'static str> {
     None
 }
 
-/// A hash as crypt and its successors write it.
+/// Whether a character may be part of a key.
+fn is_key_char(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '+' | '=')
+}
+
+/// The characters at the start of `text` up to the first that `belongs` rejects.
+fn leading(text: &str, belongs: impl Fn(char) -> bool) -> &str {
+    &text[..text.find(|c| !belongs(c)).unwrap_or(text.len())]
+}
+
+/// Whether a line contains a password hash in the format of crypt or its successors.
 fn has_password_hash(line: &str) -> bool {
-    const FORMS: &[&str] = &[
+    const PREFIXES: &[&str] = &[
         "$1$",
         "$2a$",
         "$2b$",
@@ -240,115 +247,121 @@ fn has_password_hash(line: &str) -> bool {
         "{SSHA}",
         "{SSHA512}",
     ];
-    FORMS.iter().any(|form| {
-        line.match_indices(form).any(|(at, _)| {
-            let part = |c: char| c.is_ascii_alphanumeric() || "$./+=,_-".contains(c);
-            let rest = &line[at + form.len()..];
-            let value = &rest[..rest.find(|c| !part(c)).unwrap_or(rest.len())];
+    let is_hash_char = |c: char| c.is_ascii_alphanumeric() || "$./+=,_-".contains(c);
+    PREFIXES.iter().any(|prefix| {
+        line.match_indices(prefix).any(|(at, _)| {
+            let value = leading(&line[at + prefix.len()..], is_hash_char);
             value.len() >= 22 && is_random(value)
         })
     })
 }
 
-/// Digits of a checksum in base64, which is no secret.
+/// Prefixes of checksums, which look random but are not secret.
 const CHECKSUMS: &[&str] = &["sha1-", "sha256-", "sha384-", "sha512-", "sha256:", "sha512:", "h1:"];
 
-/// Random letters and digits, whatever they are called: in words and identifiers, capitals, small
-/// letters and digits do not alternate as often.
+/// Whether a line contains a random word, whatever its name: lower case, upper case and digits
+/// alternate in it more often than in words and identifiers.
 fn has_random_word(line: &str) -> bool {
-    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=' | '_' | '-');
-    let mut at = 0;
-    line.split(|c| !is_part(c)).any(|word| {
-        let start = at;
-        at += word.len() + line[start + word.len()..].chars().next().map_or(0, char::len_utf8);
-        let checksum =
-            CHECKSUMS.iter().any(|mark| word.starts_with(mark) || line[..start].ends_with(mark));
-        // Long ones are data: a picture, a map, a test vector.
-        (20..=400).contains(&word.len()) && !checksum && looks_random(word)
+    let is_word_char =
+        |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=' | '_' | '-');
+    let mut next_start = 0;
+    line.split(|c| !is_word_char(c)).any(|word| {
+        let start = next_start;
+        let end = start + word.len();
+        next_start = end + line[end..].chars().next().map_or(0, char::len_utf8);
+        let is_checksum = CHECKSUMS
+            .iter()
+            .any(|prefix| word.starts_with(prefix) || line[..start].ends_with(prefix));
+        // Longer words are data: an image, a source map, a test vector.
+        (20..=400).contains(&word.len()) && !is_checksum && looks_random(word)
     })
 }
 
+/// Whether a word mixes lower case, upper case and digits like random characters.
 fn looks_random(word: &str) -> bool {
-    let kind = |byte: u8| match byte {
-        b'a'..=b'z' => 0,
-        b'A'..=b'Z' => 1,
-        b'0'..=b'9' => 2,
-        _ => 3,
+    const LOWER: usize = 0;
+    const UPPER: usize = 1;
+    const DIGIT: usize = 2;
+    const OTHER: usize = 3;
+    let class = |byte: u8| match byte {
+        b'a'..=b'z' => LOWER,
+        b'A'..=b'Z' => UPPER,
+        b'0'..=b'9' => DIGIT,
+        _ => OTHER,
     };
     let mut counts = [0_usize; 4];
-    let (mut turns, mut pairs) = (0, 0);
-    let mut before = 3;
-    for kind in word.bytes().map(kind) {
-        counts[kind] += 1;
-        if kind < 3 && before < 3 {
+    let (mut changes, mut pairs) = (0, 0);
+    let mut previous = OTHER;
+    for class in word.bytes().map(class) {
+        counts[class] += 1;
+        if class != OTHER && previous != OTHER {
             pairs += 1;
-            turns += usize::from(kind != before);
+            changes += usize::from(class != previous);
         }
-        before = kind;
+        previous = class;
     }
-    let letters = counts[0] + counts[1] + counts[2];
-    // Of 62 characters drawn by lot, neighbours are of two kinds six times in ten.
-    letters >= 20
-        && counts[0] >= 4
-        && counts[1] >= 4
-        && counts[2] >= 2
-        && counts[3] * 6 <= letters
-        && turns * 100 >= pairs * 40
+    let alphanumeric = counts[LOWER] + counts[UPPER] + counts[DIGIT];
+    // In random letters and digits, six of ten neighbours differ in class; require four.
+    alphanumeric >= 20
+        && counts[LOWER] >= 4
+        && counts[UPPER] >= 4
+        && counts[DIGIT] >= 2
+        && counts[OTHER] * 6 <= alphanumeric
+        && changes * 100 >= pairs * 40
 }
 
-/// Capitals and small letters without order, as no word has them.
+/// Whether upper case follows lower case more often than in any word.
 fn is_mixed(value: &str) -> bool {
-    let turns = value
+    let changes = value
         .as_bytes()
         .windows(2)
         .filter(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
-    value.len() >= 16 && turns.count() * 8 >= value.len()
+    value.len() >= 16 && changes.count() * 8 >= value.len()
 }
 
-fn has_jwt(line: &str, key_char: impl Fn(char) -> bool + Copy) -> bool {
+/// Whether a line contains a JSON Web Token, which begins with `eyJ` and has two dots.
+fn has_jwt(line: &str) -> bool {
     line.match_indices("eyJ").any(|(at, _)| {
-        let rest = &line[at..];
-        let value = &rest[..rest.find(|c| !key_char(c)).unwrap_or(rest.len())];
+        let value = leading(&line[at..], is_key_char);
         value.len() >= 30 && value.matches('.').count() >= 2
     })
 }
 
-/// `110201543:AAH…`, as Telegram has them.
+/// Whether a line contains the token of a Telegram bot, such as `110201543:AAH…`.
 fn has_bot_token(line: &str) -> bool {
+    let is_token_char = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     line.match_indices(":AA").any(|(at, _)| {
         let digits = line[..at].bytes().rev().take_while(u8::is_ascii_digit).count();
-        let word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-        let value = line[at + 1..].chars().take_while(|c| word(*c)).count();
-        (8..=10).contains(&digits) && (33..=40).contains(&value)
+        let length = leading(&line[at + 1..], is_token_char).len();
+        (8..=10).contains(&digits) && (33..=40).contains(&length)
     })
 }
 
+/// Whether a line contains a URL or a data source name with a password.
 fn has_url_password(line: &str) -> bool {
+    let ends_authority = |c: char| c.is_whitespace() || matches!(c, '/' | '"' | '\'' | '`' | '>');
     line.match_indices("://").any(|(at, _)| {
-        let rest = &line[at + 3..];
-        let end =
-            rest.find(|c: char| c.is_whitespace() || matches!(c, '/' | '"' | '\'' | '`' | '>'));
-        let authority = &rest[..end.unwrap_or(rest.len())];
+        let authority = leading(&line[at + 3..], |c| !ends_authority(c));
         let Some((user, _)) = authority.rsplit_once('@') else { return false };
         let Some((_, password)) = user.split_once(':') else { return false };
         password.len() >= 3 && !is_placeholder(password) && password != "password"
     }) || has_dsn_password(line)
 }
 
-/// `user:password@tcp(host)`, as drivers of databases take it.
+/// Whether a line contains a data source name such as `user:password@tcp(host)`.
 fn has_dsn_password(line: &str) -> bool {
+    let ends_user = |c: char| c.is_whitespace() || "\"'`=(,".contains(c);
     ["@tcp(", "@unix(", "@udp(", "@//"].iter().any(|mark| {
         line.match_indices(mark).any(|(at, _)| {
-            let word = |c: char| !c.is_whitespace() && !"\"'`=(,".contains(c);
-            let user: Vec<char> = line[..at].chars().rev().take_while(|c| word(*c)).collect();
-            let user: String = user.into_iter().rev().collect();
+            let user = line[..at].rsplit(ends_user).next().unwrap_or_default();
             let password = user.split_once([':', '/']).map(|(_, password)| password);
             password.is_some_and(|password| password.len() >= 3 && !is_placeholder(password))
         })
     })
 }
 
-/// `Authorization: Scheme value`, or a header that is a key by its name.
+/// Whether a line contains a header with a secret: `Authorization: Scheme value`, or a header that
+/// is named as a key.
 fn has_authorization(line: &str) -> bool {
     let lower = line.to_ascii_lowercase();
     let headers = [
@@ -361,9 +374,9 @@ fn has_authorization(line: &str) -> bool {
     ];
     headers.iter().any(|header| {
         lower.match_indices(header).any(|(at, _)| {
-            let rest = line[at + header.len()..].trim_start_matches(['"', '\'', '`', ']', ' ']);
-            let Some(rest) = rest.strip_prefix([':', '=', ',']) else { return false };
-            let words = rest.split(|c: char| c.is_whitespace() || "\"'`,;)".contains(c));
+            let after = line[at + header.len()..].trim_start_matches(['"', '\'', '`', ']', ' ']);
+            let Some(value) = after.strip_prefix([':', '=', ',']) else { return false };
+            let words = value.split(|c: char| c.is_whitespace() || "\"'`,;)".contains(c));
             words
                 .filter(|word| !word.is_empty())
                 .take(2)
@@ -372,22 +385,22 @@ fn has_authorization(line: &str) -> bool {
     })
 }
 
-/// Three characters, a digit, `Q~`, and the rest of a client secret.
+/// Whether a line contains a client secret of Azure, which has `Q~` after its first four characters.
 fn has_azure_secret(line: &str) -> bool {
+    let is_secret_char = |c: char| c.is_ascii_alphanumeric() || "_.~-".contains(c);
     line.match_indices("Q~").any(|(at, mark)| {
-        let word = |c: char| c.is_ascii_alphanumeric() || "_.~-".contains(c);
-        let before = line[..at].chars().rev().take_while(|c| word(*c)).count();
-        let after = line[at + mark.len()..].chars().take_while(|c| word(*c)).count();
+        let before = line[..at].chars().rev().take_while(|c| is_secret_char(*c)).count();
+        let after = line[at + mark.len()..].chars().take_while(|c| is_secret_char(*c)).count();
         before >= 4 && (31..=40).contains(&after)
     })
 }
 
-/// A whole line in base64, as long as PEM has them: a key whose header is elsewhere. What
-/// begins a certificate or a signed message looks the same, and is no loss.
+/// Whether a line is one line of a key in PEM: base64 of the usual length. A line of a certificate or
+/// of a signed message looks the same; redacting it does no harm.
 fn is_key_body(line: &str) -> bool {
     let body = line.trim().trim_matches(['"', '\'', ',', '+', ' ']);
     let body = body.strip_suffix("\\n").unwrap_or(body);
-    let base64 = |b: u8| b.is_ascii_alphanumeric() || b == b'+' || b == b'/' || b == b'=';
+    let is_base64 = |b: u8| b.is_ascii_alphanumeric() || b == b'+' || b == b'/' || b == b'=';
     let (mut upper, mut lower, mut digits) = (0, 0, 0);
     for byte in body.bytes() {
         upper += usize::from(byte.is_ascii_uppercase());
@@ -395,7 +408,7 @@ fn is_key_body(line: &str) -> bool {
         digits += usize::from(byte.is_ascii_digit());
     }
     matches!(body.len(), 64 | 70 | 76)
-        && body.bytes().all(base64)
+        && body.bytes().all(is_base64)
         && upper >= 8
         && lower >= 8
         && digits >= 3

@@ -1,6 +1,5 @@
-//! The client of a shared server: every request is bounded in time, and after a failure the
-//! server is left alone for a while. A failure is logged once until it works again; it is never an
-//! error.
+//! The client of a shared server. Every request is bounded in time, and after a failure no request
+//! is sent for a while. A failure is logged once until the server works again; it never fails a call.
 
 use std::fmt;
 use std::sync::atomic::Ordering;
@@ -11,12 +10,12 @@ use tokio::time::{Instant, timeout};
 
 use crate::port::{SharedCounts, SharedError, SharedValues, TokenBucket};
 
-/// How much a shared server may cost.
+/// How long a client waits for a shared server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SharedClientOptions {
-    /// A request that takes longer has failed.
+    /// The longest time of one request.
     pub time: Duration,
-    /// How long the server is left alone after that.
+    /// How long no request is sent after a failure.
     pub pause: Duration,
 }
 
@@ -26,8 +25,8 @@ impl Default for SharedClientOptions {
     }
 }
 
-/// The client of a shared server that may be unavailable. `None` from any request: go on without
-/// it.
+/// The client of a shared server that may be unavailable. A request returns `None` if the caller is
+/// to go on without the server.
 pub struct SharedClient {
     values: Arc<dyn SharedValues>,
     options: SharedClientOptions,
@@ -37,18 +36,21 @@ pub struct SharedClient {
 
 #[derive(Debug, Default)]
 struct State {
+    /// No request works.
     unavailable: Outage,
+    /// Reads work, writes do not.
     full: Outage,
 }
 
-/// A time in which the server is not asked.
+/// A time in which no request is sent.
 #[derive(Debug, Default)]
 struct Outage {
     until: Option<Instant>,
 }
 
 impl Outage {
-    /// Whether it goes on. Of the requests that come when the pause is over, one tries the server.
+    /// Whether the outage goes on. When a pause is over, this returns `false` once, so that one
+    /// request tries the server, and the next pause begins.
     fn is_ongoing(&mut self, pause: Duration) -> bool {
         let now = Instant::now();
         match self.until {
@@ -61,17 +63,18 @@ impl Outage {
         }
     }
 
-    /// Starts the outage, or its pause again; `true` when there was none before.
+    /// Starts the outage or restarts its pause; returns `true` if there was no outage before.
     fn start(&mut self, pause: Duration) -> bool {
         self.until.replace(Instant::now() + pause).is_none()
     }
 
+    /// Ends the outage; returns `true` if there was one.
     fn end(&mut self) -> bool {
         self.until.take().is_some()
     }
 }
 
-/// What a request does on the server.
+/// Whether a request reads from the server or writes to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Access {
     Read,
@@ -85,12 +88,12 @@ impl fmt::Debug for SharedClient {
 }
 
 impl SharedClient {
-    /// A client of that server.
+    /// A client of the server behind `values`.
     pub fn new(values: Arc<dyn SharedValues>, options: SharedClientOptions) -> Self {
         Self { values, options, state: Mutex::default(), counts: Arc::default() }
     }
 
-    /// The outcomes so far.
+    /// The counts of what has happened so far.
     pub fn counts(&self) -> &Arc<SharedCounts> {
         &self.counts
     }
@@ -99,10 +102,11 @@ impl SharedClient {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Runs a request in time; `None` if it fails or if there is an outage.
     async fn run<T>(
         &self,
         access: Access,
-        work: impl Future<Output = Result<T, SharedError>>,
+        request: impl Future<Output = Result<T, SharedError>>,
     ) -> Option<T> {
         let pause = self.options.pause;
         {
@@ -113,19 +117,19 @@ impl SharedClient {
                 return None;
             }
         }
-        let done = timeout(self.options.time, work).await.unwrap_or_else(|_| {
+        let result = timeout(self.options.time, request).await.unwrap_or_else(|_| {
             let millis = self.options.time.as_millis();
             Err(SharedError::Unavailable(format!("it does not answer within {millis} ms")))
         });
         let mut state = self.state();
         let seconds = pause.as_secs();
-        match done {
-            Ok(done) => {
+        match result {
+            Ok(value) => {
                 let is_back = state.unavailable.end();
                 if is_back || (access == Access::Write && state.full.end()) {
                     tracing::info!("the shared cache works again");
                 }
-                Some(done)
+                Some(value)
             }
             Err(SharedError::Full(why)) => {
                 self.counts.errors.fetch_add(1, Ordering::Relaxed);
@@ -149,19 +153,22 @@ impl SharedClient {
         }
     }
 
-    /// The value, if there is one.
+    /// The value of a name; `Some(None)` if there is no value.
     pub(super) async fn get(&self, name: &str) -> Option<Option<Vec<u8>>> {
         self.run(Access::Read, self.values.get(name)).await
     }
 
+    /// Sets the value of a name.
     pub(super) async fn put(&self, name: &str, value: &[u8], ttl: Duration) -> Option<()> {
         self.run(Access::Write, self.values.put(name, value, ttl)).await
     }
 
+    /// Sets the value of a name that has none; `Some(false)` if it has one.
     pub(super) async fn put_new(&self, name: &str, value: &[u8], ttl: Duration) -> Option<bool> {
         self.run(Access::Write, self.values.put_new(name, value, ttl)).await
     }
 
+    /// Sets or deletes the value of a name if it is `old`; `Some(false)` if it is not.
     pub(super) async fn replace(
         &self,
         name: &str,
@@ -171,6 +178,7 @@ impl SharedClient {
         self.run(Access::Write, self.values.replace(name, old, new)).await
     }
 
+    /// Takes a token from each bucket, or returns how long to wait for one.
     pub(super) async fn take(&self, buckets: &[TokenBucket]) -> Option<Option<Duration>> {
         self.run(Access::Write, self.values.take(buckets)).await
     }
@@ -183,7 +191,7 @@ mod tests {
     use super::*;
     use crate::port::BoxFuture;
 
-    /// Does not answer at all, or says that it is full, as long as it has trouble.
+    /// A server that, until `well` is 1, answers no read and rejects each write as full.
     #[derive(Default)]
     struct Troubled {
         asked: AtomicU32,

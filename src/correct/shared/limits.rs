@@ -1,5 +1,5 @@
-//! Limits that all machines keep together, so that a fleet does not run over what its
-//! provider allows. While the server is away, each process keeps to them by itself.
+//! Rate limits that all machines share, so that together they stay within what the model's provider
+//! allows. While the shared server is unavailable, each process applies them by itself.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,20 +11,21 @@ use super::SharedClient;
 use crate::correct::RateLimiter;
 use crate::port::{BoxFuture, Gate, TokenBucket};
 
-/// At most so long a request waits for its turn, and at most a quarter of the time that its
-/// call has left: the rest is for the answer.
+/// The longest wait of a request for its token. It is also at most a quarter of the time that the
+/// call has left, so that the answer has time to arrive.
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
-/// Buckets on a shared server.
+/// Token buckets on a shared server.
 #[derive(Debug)]
 pub struct SharedLimits {
     client: Arc<SharedClient>,
     buckets: Vec<TokenBucket>,
+    /// The same buckets for this process alone, while the server is unavailable.
     local: Vec<RateLimiter>,
 }
 
 impl SharedLimits {
-    /// Each request takes one token out of each of these.
+    /// Limits by `buckets`: each request takes one token out of each.
     pub fn new(client: Arc<SharedClient>, buckets: Vec<TokenBucket>) -> Self {
         let local =
             buckets.iter().map(|bucket| RateLimiter::new(bucket.capacity, bucket.refill_time()));
@@ -32,14 +33,14 @@ impl SharedLimits {
         Self { client, buckets, local }
     }
 
-    /// How long it is until there is a token; zero when one was taken.
+    /// Takes a token from each bucket and returns zero, or returns how long to wait.
     async fn take(&self) -> Duration {
         if let Some(wait) = self.client.take(&self.buckets).await {
             return wait.unwrap_or_default();
         }
-        for (at, rate) in self.local.iter().enumerate() {
-            if let Err(wait) = rate.take() {
-                self.local[..at].iter().for_each(RateLimiter::give_back);
+        for (index, limiter) in self.local.iter().enumerate() {
+            if let Err(wait) = limiter.take() {
+                self.local[..index].iter().for_each(RateLimiter::give_back);
                 return wait.max(Duration::from_millis(1));
             }
         }
@@ -63,7 +64,7 @@ impl Gate for SharedLimits {
                 if started.elapsed() + wait > max_wait {
                     counts.rate_limited.fetch_add(1, Ordering::Relaxed);
                     return Err(format!(
-                        "the limit of model calls that all machines share is reached for {} s; send the call again then",
+                        "the limit of model calls that all machines share is reached for {} s; send the call again after that",
                         wait.as_secs() + 1
                     ));
                 }

@@ -1,12 +1,12 @@
-//! Answers that machines share: a second tier behind the cache of the process.
+//! Answers that machines share: a second cache behind the cache of the process.
 //!
-//! Of the processes that ask an identical question at once, one asks the model. It holds a lease
-//! under the question's name and renews it while it waits for the model; the others poll. A lease
-//! that is not renewed is taken over, so that no process waits for a dead one. Only an answer that
-//! passed the checks replaces the lease.
+//! If several processes ask the same question at once, only one of them asks the model. It holds a
+//! lease under the question's name and renews it while it waits for the model; the others poll. A
+//! lease that is not renewed is taken over, so that no process waits for a dead one. Only an answer
+//! that passed the checks replaces the lease.
 //!
-//! Every value is sealed for its name, leases too. A program that can write to the server can
-//! remove or repeat a value of a name, and no more.
+//! Every value, leases too, is encrypted and bound to its name. A program without the secret that can
+//! write to the server can delete a value, or restore an older value of the same name, and no more.
 
 mod client;
 mod limits;
@@ -28,56 +28,58 @@ pub use client::{SharedClient, SharedClientOptions};
 pub use limits::SharedLimits;
 pub use seal::{Seal, ShortSecret};
 
-/// A lease that is not renewed for this long is free.
+/// A lease that is not renewed for this long may be taken over.
 const LEASE: Duration = Duration::from_secs(5);
-/// How often it is renewed.
+/// How often a process renews its lease.
 const RENEWAL_INTERVAL: Duration = Duration::from_secs(1);
 /// How often waiting processes poll: soon at first, then less often.
 const MIN_POLL_INTERVAL: Duration = Duration::from_millis(10);
 const MAX_POLL_INTERVAL: Duration = Duration::from_millis(200);
-/// How long waiting processes can learn that the answer did not pass.
+/// How long the server keeps the information that an answer was rejected, for waiting processes.
 const REJECTED_TTL: Duration = Duration::from_secs(2);
-/// How many other processes are waited for in turn, each of which asked without success.
+/// How many flights of other processes a process waits for, one after the other.
 const MAX_FLIGHTS: usize = 8;
 /// Attempts to take a lease by a conditional write, before it is written unconditionally.
 const MAX_TAKE_ATTEMPTS: u32 = 3;
-/// How long an answer is kept whose call ended before it was checked.
+/// How long an answer is kept in memory if its call ends before the answer is checked.
 const UNCHECKED_TTL: Duration = Duration::from_secs(60);
 
-/// The value under the name of a question.
+/// The value under the name of a question. A flight is one attempt of a process to get the answer,
+/// identified by a random id.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum SharedValue {
     /// An answer that passed the checks of the process that asked.
     Answer(Reply),
-    /// A process is asking.
+    /// A process is asking the model.
     Lease {
-        /// Which flight it is.
+        /// The id of its flight.
         flight: String,
-        /// How often it was renewed.
+        /// How often the lease was renewed.
         #[serde(rename = "beat")]
         renewals: u32,
     },
-    /// The answer that this flight got did not pass.
+    /// The answer that a flight got did not pass the checks.
     Rejected {
-        /// Which it was.
+        /// The id of that flight.
         flight: String,
     },
 }
 
-/// A corrector whose answers are shared.
+/// A corrector that shares its answers with other processes.
 pub struct Shared<C> {
     inner: C,
     identity: Vec<u8>,
     client: Arc<SharedClient>,
     seal: Arc<Seal>,
     ttl: Duration,
-    /// Answers of the model whose checks are under way, by name.
+    /// Answers of the model that are not checked yet, by the names of their questions.
     unchecked: Mutex<HashMap<String, Unchecked>>,
 }
 
+/// An answer of the model that is not checked yet.
 struct Unchecked {
-    /// The flight and its lease.
+    /// The id of the flight and the sealed lease; `None` if this process holds no lease.
     lease: Option<(String, Vec<u8>)>,
     reply: Reply,
     since: Instant,
@@ -93,15 +95,16 @@ impl<C> fmt::Debug for Shared<C> {
 enum Lookup {
     Answer(Reply),
     Rejected,
-    /// This process holds the lease and asks the model.
+    /// This process holds the lease and must ask the model.
     Leased(Lease),
     /// The server cannot be used.
     Unavailable,
+    /// The deadline passed while another process was asking.
     TooLate,
 }
 
-/// A lease of ours. Dropped before the answer is there, it is given back, so that others need not
-/// wait for it to run out.
+/// A lease that this process holds. If it is dropped before the answer has arrived, it is deleted on
+/// the server, so that other processes need not wait until it expires.
 struct Lease {
     client: Arc<SharedClient>,
     seal: Arc<Seal>,
@@ -126,34 +129,36 @@ impl Drop for Lease {
 }
 
 impl Lease {
-    /// Renews it for as long as it is polled, or until another process has it.
-    async fn keep(&mut self) {
+    /// Renews the lease for as long as this future is polled, or until another process has taken it.
+    async fn keep_renewing(&mut self) {
         while self.is_held {
             sleep(RENEWAL_INTERVAL).await;
             self.renewals += 1;
-            let kept = SharedValue::Lease { flight: self.flight.clone(), renewals: self.renewals };
-            let Some(next) = sealed(&self.seal, &self.name, &kept) else { return };
-            match self.client.replace(&self.name, &self.sealed, Some((&next, LEASE))).await {
-                Some(true) => self.sealed = next,
+            let value = SharedValue::Lease { flight: self.flight.clone(), renewals: self.renewals };
+            let Some(renewed) = sealed(&self.seal, &self.name, &value) else { return };
+            match self.client.replace(&self.name, &self.sealed, Some((&renewed, LEASE))).await {
+                Some(true) => self.sealed = renewed,
                 Some(false) => self.is_held = false,
-                // It is not known which of the two is there, if any: it expires by itself.
+                // The server may have the old value, the new one or none; it expires by itself.
                 None => {}
             }
         }
     }
 
-    /// What the place is taken with later.
+    /// The id of the flight and the sealed lease, which the result will replace on the server; `None`
+    /// if another process has taken the lease. Dropping the lease then no longer deletes it.
     fn into_sealed(mut self) -> Option<(String, Vec<u8>)> {
         let is_held = std::mem::replace(&mut self.is_held, false);
         is_held.then(|| (std::mem::take(&mut self.flight), std::mem::take(&mut self.sealed)))
     }
 }
 
-fn sealed(seal: &Seal, name: &str, kept: &SharedValue) -> Option<Vec<u8>> {
-    seal.seal(name, &serde_json::to_vec(kept).ok()?)
+/// A value as JSON, sealed for its name.
+fn sealed(seal: &Seal, name: &str, value: &SharedValue) -> Option<Vec<u8>> {
+    seal.seal(name, &serde_json::to_vec(value).ok()?)
 }
 
-/// Whether a lease of another process is alive.
+/// What a waiting process has seen of another process's lease.
 struct Watch {
     flight: String,
     renewals: u32,
@@ -161,18 +166,20 @@ struct Watch {
 }
 
 impl Watch {
-    /// Only a renewal that was not seen before is a sign of life: old ones can be repeated by
-    /// a program that can write there, and so can the leases of many flights.
+    /// Records a lease that was read, and returns whether its process still renews it. Only a higher
+    /// number of renewals counts, and only [`MAX_FLIGHTS`] flights: a program that can write to the
+    /// server could restore old leases.
     fn is_alive(watches: &mut Vec<Self>, flight: &str, renewals: u32) -> bool {
-        let (since, most) = (Instant::now(), watches.len() >= MAX_FLIGHTS);
+        let now = Instant::now();
+        let is_full = watches.len() >= MAX_FLIGHTS;
         match watches.iter_mut().find(|watch| watch.flight == flight) {
-            None if most => false,
+            None if is_full => false,
             None => {
-                watches.push(Self { flight: flight.to_owned(), renewals, since });
+                watches.push(Self { flight: flight.to_owned(), renewals, since: now });
                 true
             }
             Some(watch) if renewals > watch.renewals => {
-                (watch.renewals, watch.since) = (renewals, since);
+                (watch.renewals, watch.since) = (renewals, now);
                 true
             }
             Some(watch) => watch.since.elapsed() < LEASE,
@@ -181,8 +188,8 @@ impl Watch {
 }
 
 impl<C> Shared<C> {
-    /// Shares the answers of `inner`, each for so long after it was given. `identity` is what
-    /// they depend on beside the ask: server, model, prompts.
+    /// Shares the answers of `inner`, each for the time `ttl`. `identity` names what the answers
+    /// depend on beside the ask: server, model, prompts.
     pub fn new(
         inner: C,
         identity: Vec<u8>,
@@ -193,6 +200,7 @@ impl<C> Shared<C> {
         Self { inner, identity, client, seal, ttl, unchecked: Mutex::default() }
     }
 
+    /// The name of a question on the server.
     fn name(&self, ask: &Ask) -> String {
         self.seal.name("answer", &[&question_key(&self.identity, ask)])
     }
@@ -201,16 +209,18 @@ impl<C> Shared<C> {
         self.unchecked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Unseals and parses a value; `None` if it was not sealed for that name with our secret.
     fn open(&self, name: &str, bytes: &[u8]) -> Option<SharedValue> {
         serde_json::from_slice(&self.seal.open(name, bytes)?).ok()
     }
 
-    /// Finds the answer, waits for it, or gets the right to ask.
+    /// Gets the shared answer, if need be by waiting for another process, or takes the lease so that
+    /// this process may ask.
     async fn find_or_lease(&self, name: &str, deadline: Instant) -> Lookup {
         let Some(flight) = self.seal.random_id() else { return Lookup::Unavailable };
         let first = SharedValue::Lease { flight: flight.clone(), renewals: 0 };
         let Some(lease) = sealed(&self.seal, name, &first) else { return Lookup::Unavailable };
-        let ours = || {
+        let leased = || {
             Lookup::Leased(Lease {
                 client: self.client.clone(),
                 seal: self.seal.clone(),
@@ -224,12 +234,12 @@ impl<C> Shared<C> {
         let counts = self.client.counts();
         let (mut watches, mut attempts, mut pause) = (Vec::new(), 0, MIN_POLL_INTERVAL);
         loop {
-            let Some(found) = self.client.get(name).await else { return Lookup::Unavailable };
-            let taken = match found.as_deref() {
+            let Some(stored) = self.client.get(name).await else { return Lookup::Unavailable };
+            let taken = match stored.as_deref() {
                 None => self.client.put_new(name, &lease, LEASE).await,
                 Some(bytes) => match self.open(name, bytes) {
                     Some(SharedValue::Answer(reply)) => return Lookup::Answer(reply),
-                    // For those who waited for it; others have their own answer to get.
+                    // A rejection concerns only processes that waited for that flight.
                     Some(SharedValue::Rejected { flight })
                         if watches.iter().any(|watch: &Watch| watch.flight == flight) =>
                     {
@@ -249,11 +259,11 @@ impl<C> Shared<C> {
                         pause = (pause * 3 / 2).min(MAX_POLL_INTERVAL);
                         continue;
                     }
-                    // Another flight is over, or the process that asked is gone.
+                    // The other flight has ended, or its process is dead.
                     Some(SharedValue::Rejected { .. } | SharedValue::Lease { .. }) => {
                         self.client.replace(name, bytes, Some((&lease, LEASE))).await
                     }
-                    // Not put here by a holder of the secret.
+                    // The value was written without our secret.
                     None => {
                         if counts.unsealed.fetch_add(1, Ordering::Relaxed) == 0 {
                             tracing::warn!(
@@ -266,11 +276,11 @@ impl<C> Shared<C> {
             };
             match taken {
                 None => return Lookup::Unavailable,
-                Some(true) => return ours(),
+                Some(true) => return leased(),
                 Some(false) if attempts < MAX_TAKE_ATTEMPTS => attempts += 1,
                 Some(false) => {
                     return match self.client.put(name, &lease, LEASE).await {
-                        Some(()) => ours(),
+                        Some(()) => leased(),
                         None => Lookup::Unavailable,
                     };
                 }
@@ -287,6 +297,7 @@ impl<C> Shared<C> {
 }
 
 impl<C: Corrector> Shared<C> {
+    /// Asks the inner corrector, and renews the lease while it answers.
     async fn ask(
         &self,
         name: String,
@@ -302,11 +313,11 @@ impl<C: Corrector> Shared<C> {
         };
         let answer = {
             let mut asking = self.inner.correct(ask, budget);
-            let mut keeping = std::pin::pin!(lease.keep());
+            let mut renewing = std::pin::pin!(lease.keep_renewing());
             tokio::select! {
                 biased;
                 answer = &mut asking => answer,
-                () = &mut keeping => asking.await,
+                () = &mut renewing => asking.await,
             }
         };
         // An error is not shared: dropping the lease lets the next process try.
@@ -347,8 +358,8 @@ impl<C: Corrector> Corrector for Shared<C> {
     fn accepted<'a>(&'a self, ask: &'a Ask) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             let name = self.name(ask);
-            let Some(ours) = self.unchecked().remove(&name) else { return };
-            if let Some(value) = sealed(&self.seal, &name, &SharedValue::Answer(ours.reply)) {
+            let Some(checked) = self.unchecked().remove(&name) else { return };
+            if let Some(value) = sealed(&self.seal, &name, &SharedValue::Answer(checked.reply)) {
                 self.client.put(&name, &value, self.ttl).await;
             }
         })
@@ -357,8 +368,8 @@ impl<C: Corrector> Corrector for Shared<C> {
     fn rejected<'a>(&'a self, ask: &'a Ask) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             let name = self.name(ask);
-            let ours = self.unchecked().remove(&name);
-            match ours {
+            let unchecked = self.unchecked().remove(&name);
+            match unchecked {
                 Some(Unchecked { lease: Some((flight, lease)), .. }) => {
                     if let Some(value) =
                         sealed(&self.seal, &name, &SharedValue::Rejected { flight })
@@ -367,7 +378,7 @@ impl<C: Corrector> Corrector for Shared<C> {
                     }
                 }
                 Some(_) => {}
-                // It came from there, and does not hold here.
+                // The rejected answer came from the server: delete it there.
                 None => {
                     if let Some(Some(bytes)) = self.client.get(&name).await
                         && matches!(self.open(&name, &bytes), Some(SharedValue::Answer(_)))

@@ -1,21 +1,21 @@
-//! Names and values on a shared server: names that say nothing, and values that only a holder
-//! of the secret can read or make, each for one name.
+//! Protects names and values on a shared server: names are hashed, and values are encrypted and bound
+//! to their names. Only a process with the secret can read or make them.
 
 use ring::rand::{SecureRandom as _, SystemRandom};
 use ring::{aead, hkdf, hmac};
 
-/// Shorter ones could be guessed by a reader of the server.
+/// The least length of a secret, so that it cannot be guessed from values on the server.
 const MIN_SECRET_LENGTH: usize = 32;
 const LABEL: &[u8] = b"restitch shared 1";
 
-/// The secret is too short.
+/// The error for a secret that is too short.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the secret is shorter than {MIN_SECRET_LENGTH} characters; `openssl rand -hex 32` makes one"
 )]
 pub struct ShortSecret;
 
-/// Names and seals, by one secret.
+/// Hashes names and encrypts values with keys from one secret.
 pub struct Seal {
     names: hmac::Key,
     keys: hkdf::Prk,
@@ -29,7 +29,7 @@ impl std::fmt::Debug for Seal {
 }
 
 impl Seal {
-    /// Takes the secret that all machines have.
+    /// Derives the keys from the secret that all machines share.
     pub fn new(secret: &str) -> Result<Self, ShortSecret> {
         let secret = secret.trim().as_bytes();
         if secret.len() < MIN_SECRET_LENGTH {
@@ -40,14 +40,14 @@ impl Seal {
         let mut name_key = [0; 32];
         let filled =
             keys.expand(&[b"names"], hkdf::HKDF_SHA256).and_then(|okm| okm.fill(&mut name_key));
-        // A length that the algorithm itself names always fits.
+        // This never fails: 32 bytes is the length of the hash itself.
         filled.map_err(|_| ShortSecret)?;
         let names = hmac::Key::new(hmac::HMAC_SHA256, &name_key);
         Ok(Self { names, keys, random: SystemRandom::new() })
     }
 
-    /// The name under which something is kept. Without the secret it cannot be told
-    /// what it stands for, not even by trying.
+    /// The name for a value of this kind with these parts. Nobody without the secret can learn the
+    /// parts from the name, not even by guessing them.
     pub fn name(&self, kind: &str, parts: &[&[u8]]) -> String {
         let mut mac = hmac::Context::with_key(&self.names);
         for part in [kind.as_bytes()].iter().chain(parts) {
@@ -59,39 +59,40 @@ impl Seal {
         format!("restitch:{kind}:{hex}")
     }
 
-    /// Each name has a key of its own, so that random nonces never run out.
+    /// The key for the values of one name. Each name has its own key, because random nonces are safe
+    /// only for a limited number of values per key.
     fn key(&self, name: &str) -> Option<aead::LessSafeKey> {
         let info = [b"values".as_slice(), name.as_bytes()];
         let key = self.keys.expand(&info, &aead::CHACHA20_POLY1305).ok()?;
         Some(aead::LessSafeKey::new(key.into()))
     }
 
-    /// A random word. `None`: the system gives no random bytes.
+    /// A random id; `None` if the system gives no random bytes.
     pub fn random_id(&self) -> Option<String> {
         let mut bytes = [0_u8; 16];
         self.random.fill(&mut bytes).ok()?;
         Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// The value sealed for that name. `None`: the system gives no random bytes.
+    /// Encrypts a value for that name; `None` if the system gives no random bytes.
     pub fn seal(&self, name: &str, plain: &[u8]) -> Option<Vec<u8>> {
-        let mut nonce = [0; aead::NONCE_LEN];
-        self.random.fill(&mut nonce).ok()?;
+        let mut nonce_bytes = [0; aead::NONCE_LEN];
+        self.random.fill(&mut nonce_bytes).ok()?;
         let mut text = plain.to_vec();
-        let at = aead::Nonce::assume_unique_for_key(nonce);
-        let bound = aead::Aad::from(name.as_bytes());
-        self.key(name)?.seal_in_place_append_tag(at, bound, &mut text).ok()?;
-        Some([nonce.as_slice(), &text].concat())
+        let nonce = aead::Nonce::assume_unique_for_key(nonce_bytes);
+        let bound_name = aead::Aad::from(name.as_bytes());
+        self.key(name)?.seal_in_place_append_tag(nonce, bound_name, &mut text).ok()?;
+        Some([nonce_bytes.as_slice(), &text].concat())
     }
 
-    /// What was sealed for that name, or `None` if this is something else.
+    /// Decrypts a value that was sealed for that name; `None` if it was not.
     pub fn open(&self, name: &str, sealed: &[u8]) -> Option<Vec<u8>> {
         let (nonce, text) = sealed.split_at_checked(aead::NONCE_LEN)?;
         let nonce = aead::Nonce::try_assume_unique_for_key(nonce).ok()?;
         let mut text = text.to_vec();
-        let bound = aead::Aad::from(name.as_bytes());
-        let plain = self.key(name)?.open_in_place(nonce, bound, &mut text).ok()?.len();
-        text.truncate(plain);
+        let bound_name = aead::Aad::from(name.as_bytes());
+        let plain_len = self.key(name)?.open_in_place(nonce, bound_name, &mut text).ok()?.len();
+        text.truncate(plain_len);
         Some(text)
     }
 }
