@@ -138,8 +138,7 @@ impl LadderCall<'_, '_> {
             };
             ranges.iter().map(splice).collect()
         };
-        let how = ["new_str with the same mistake undone", "new_str as it was sent"];
-        let outcomes = reading.new.texts().map(splices_for).zip(how);
+        let outcomes = reading.new.texts().map(splices_for).zip(outcome::NEW_TEXT_DESCRIPTIONS);
         let outcomes = outcomes.map(|(splices, how)| (splices, how.to_owned())).collect();
         self.decide(reading, outcomes, reading.rung, &reading.rewrites)
     }

@@ -3,79 +3,58 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
-use super::super::candidate::{Candidate, ChunkKind};
+use super::super::candidate::{Candidate, Chunk, ChunkKind};
 use super::super::fold::{self, Fold};
 use super::super::reading::NewText;
 use super::super::source_file::{SourceFile, split_lines};
 
-/// Characters that the call and the file write differently, where all lines of the candidate
-/// agree: typographic quotes in a file that has plain ones, trailing whitespace. Where the file
-/// has both forms, the text stays as sent.
+/// What the call writes differently from the file in all lines of a candidate: characters, such as
+/// typographic quotes for the file's plain ones, and trailing whitespace. A character for which the
+/// file has several forms is not in the map and stays as sent.
 pub(super) struct CharacterMap {
+    /// Pairs of (text in the call, text in the file).
     map: Vec<(String, String)>,
     /// Trailing whitespace that the call has and the file does not.
     trailing: BTreeSet<String>,
 }
 
 impl CharacterMap {
+    /// The map that the equal lines of call and file show.
     pub(super) fn learn(
         file: &SourceFile<'_>,
         candidate: &Candidate,
         old: &str,
         new: &NewText,
     ) -> Self {
-        let mut seen: Vec<(String, Option<String>)> = Vec::new();
-        let lines = split_lines(old);
-        let mut learn =
-            |from: &str, to: &str| match seen.iter_mut().find(|(known, _)| known == from) {
-                Some((_, known)) if known.as_deref() != Some(to) => *known = None,
-                Some(_) => {}
-                None => seen.push((from.to_owned(), Some(to.to_owned()))),
-            };
-        let fold = candidate.tolerance.fold().filter(|_| !old.is_ascii());
-        for chunk in candidate.chunks.iter().filter(|_| fold.is_some()) {
-            if chunk.kind != ChunkKind::Same || chunk.old.len() != 1 || chunk.lines.is_empty() {
-                continue;
-            }
-            let pairs = look_alikes(lines[chunk.old.start], candidate.text(chunk, file));
-            pairs.into_iter().filter(|(call, _)| !call.is_ascii()).for_each(|(a, b)| learn(a, b));
-        }
-        let changed = seen.into_iter().filter_map(|(from, to)| Some((from, to?)));
-        let map = changed.filter(|(from, to)| from != to).collect();
-        let pairs =
-            candidate.chunks.iter().filter(|c| c.kind == ChunkKind::Same && c.old.len() == 1);
-        let tails: Vec<(&str, &str)> = pairs
-            .filter(|chunk| !chunk.lines.is_empty())
-            .map(|chunk| (tail(lines[chunk.old.start]), tail(candidate.text(chunk, file))))
+        let old_lines = split_lines(old);
+        let is_line_pair = |chunk: &&Chunk| {
+            chunk.kind == ChunkKind::Same && chunk.old.len() == 1 && !chunk.lines.is_empty()
+        };
+        let line_pairs: Vec<(&str, &str)> = candidate
+            .chunks
+            .iter()
+            .filter(is_line_pair)
+            .map(|chunk| (old_lines[chunk.old.start], candidate.text(chunk, file)))
             .collect();
-        // Lines that are also in new_str show whether it has the same trailing whitespace.
-        let (mut mistaken, mut right) = (false, false);
-        let mut tailed: HashMap<&str, HashSet<&str>> = HashMap::new();
-        for old in lines.iter().filter(|old| !tail(old).is_empty()) {
-            tailed.entry(old.trim()).or_default().insert(tail(old));
-        }
-        for line in new.texts().flat_map(split_lines) {
-            if let Some(tails) = tailed.get(line.trim()) {
-                mistaken |= tails.contains(tail(line));
-                right |= tail(line).is_empty();
-            }
-        }
-        let only_in_call = tails.iter().all(|(_, file)| file.is_empty());
-        let tails = tails.into_iter().filter(|_| only_in_call && (mistaken || !right));
-        let tails = tails.map(|(call, _)| call.to_owned()).filter(|tail| !tail.is_empty());
-        Self { map, trailing: tails.collect() }
+        let ignores_look_alikes = candidate.tolerance.fold().is_some();
+        let map = match ignores_look_alikes && !old.is_ascii() {
+            true => learn_characters(&line_pairs),
+            false => Vec::new(),
+        };
+        Self { map, trailing: learn_trailing(&line_pairs, &old_lines, new) }
     }
 
-    /// A long dash can stand for one hyphen or for two, and the pairs do not show which: one
-    /// reading maps dashes, the other does not.
+    /// This map and, if it maps dashes, another one without them: a long dash can stand for one hyphen
+    /// or for two, and the lines do not show which.
     pub(super) fn readings(self) -> Vec<Self> {
         let is_dash = |(from, _): &(String, String)| from.starts_with(['–', '—']);
         let map: Vec<_> = self.map.iter().filter(|pair| !is_dash(pair)).cloned().collect();
-        let other =
-            (map.len() < self.map.len()).then_some(Self { map, trailing: self.trailing.clone() });
-        std::iter::once(self).chain(other).collect()
+        let maps_dashes = map.len() < self.map.len();
+        let without_dashes = maps_dashes.then_some(Self { map, trailing: self.trailing.clone() });
+        std::iter::once(self).chain(without_dashes).collect()
     }
 
+    /// The text as the file would write it.
     pub(super) fn apply(&self, text: &str) -> String {
         let text = self.map.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to));
         if self.trailing.is_empty() {
@@ -93,7 +72,52 @@ impl CharacterMap {
     }
 }
 
-/// The characters of two lines that look alike, each as the call and as the file has it.
+/// The pairs of (text in the call, text in the file) in which all pairs of lines agree.
+fn learn_characters(line_pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    // `None` where the file has several texts for one of the call.
+    let mut seen: Vec<(&str, Option<&str>)> = Vec::new();
+    let look_alikes = line_pairs.iter().flat_map(|(call, file)| look_alikes(call, file));
+    for (from, to) in look_alikes.filter(|(from, _)| !from.is_ascii()) {
+        match seen.iter_mut().find(|(known, _)| *known == from) {
+            Some((_, target)) if *target != Some(to) => *target = None,
+            Some(_) => {}
+            None => seen.push((from, Some(to))),
+        }
+    }
+    let agreed = seen.into_iter().filter_map(|(from, to)| Some((from, to?)));
+    let different = agreed.filter(|(from, to)| from != to);
+    different.map(|(from, to)| (from.to_owned(), to.to_owned())).collect()
+}
+
+/// The trailing whitespace that the call has and the file does not. Empty if a line of the file has
+/// trailing whitespace, or if lines that are also in `new_str` show that it does not have the call's.
+fn learn_trailing(
+    line_pairs: &[(&str, &str)],
+    old_lines: &[&str],
+    new: &NewText,
+) -> BTreeSet<String> {
+    if line_pairs.iter().any(|(_, file)| !tail(file).is_empty()) {
+        return BTreeSet::new();
+    }
+    let mut old_tails: HashMap<&str, HashSet<&str>> = HashMap::new();
+    for line in old_lines.iter().filter(|line| !tail(line).is_empty()) {
+        old_tails.entry(line.trim()).or_default().insert(tail(line));
+    }
+    let (mut has_mistake, mut has_correct_line) = (false, false);
+    for line in new.texts().flat_map(split_lines) {
+        if let Some(tails) = old_tails.get(line.trim()) {
+            has_mistake |= tails.contains(tail(line));
+            has_correct_line |= tail(line).is_empty();
+        }
+    }
+    if has_correct_line && !has_mistake {
+        return BTreeSet::new();
+    }
+    let call_tails = line_pairs.iter().map(|(call, _)| tail(call));
+    call_tails.filter(|tail| !tail.is_empty()).map(str::to_owned).collect()
+}
+
+/// The texts of two lines that look alike, as pairs of (text in the call, text in the file).
 pub(super) fn look_alikes<'a>(call: &'a str, file: &'a str) -> Vec<(&'a str, &'a str)> {
     let (call, file) = (call.trim(), file.trim());
     let [x, y] = [call, file].map(|line| fold::canonical(line, Fold::LookAlike));

@@ -1,9 +1,9 @@
 //! What a call would write at a candidate: the merge of the call's lines with the file's, once
 //! for each reading of the call.
 //!
-//! Text that the call keeps stays as in the file; text that it changes is written. New lines are
-//! written as sent, except for indentation and line ending. If the call would overwrite something
-//! that it does not know, there is a conflict, and no outcome.
+//! Text that the call keeps stays as it is in the file; text that it changes is written. New lines
+//! are written as sent, except for indentation and line ending. If the call would overwrite text
+//! that `old_str` does not have, there is a conflict and no outcome.
 
 mod character_map;
 mod writer;
@@ -23,15 +23,15 @@ use super::source_file::{SourceFile, split_lines};
 use crate::edit::Splice;
 use crate::text::LineEnding;
 
-/// One text that the call can mean.
+/// One possible result of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Outcome {
     pub(super) splice: Splice,
-    /// How the call is read, in a few words.
+    /// How this outcome reads the call, in a few words.
     pub(super) how: String,
 }
 
-/// Lines that the caller changes and that differ in the file.
+/// Lines that the call changes and that differ in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ConflictHunk {
     /// Lines of the file, from 0.
@@ -44,8 +44,8 @@ pub(crate) struct ConflictHunk {
     pub(crate) wanted: String,
 }
 
-/// The lines of a new text that replaces `old`. A closing line break that only `new` has
-/// adds a blank line, as in a plain replacement.
+/// The lines of `new` as a replacement of `old`. A line break at the end that only `new` has adds a
+/// blank line, as it does in an exact replacement.
 pub(super) fn new_lines<'a>(old: &str, new: &'a str) -> Vec<&'a str> {
     if new.is_empty() && old.ends_with('\n') {
         return Vec::new();
@@ -57,7 +57,8 @@ pub(super) fn new_lines<'a>(old: &str, new: &'a str) -> Vec<&'a str> {
     lines
 }
 
-/// Every text that the call can mean at a candidate, without repetition; or its conflicts.
+/// Every different result that the call can have at a candidate. If all readings have conflicts,
+/// the first merge with its conflicts.
 pub(super) fn outcomes(
     file: &SourceFile<'_>,
     candidate: &Candidate,
@@ -67,8 +68,8 @@ pub(super) fn outcomes(
     outcomes_with(file, candidate, old, new, indent_reading::indent_readings)
 }
 
-/// Possible results if the indentation of the call is too irregular for any reading. A single one
-/// proves nothing.
+/// Results to show if the indentation of the call is too irregular for any reading. They are guesses,
+/// so not even a single one may be applied.
 pub(super) fn guesses(
     file: &SourceFile<'_>,
     candidate: &Candidate,
@@ -80,6 +81,11 @@ pub(super) fn guesses(
     outcomes_with(file, candidate, old, new, indent_readings).unwrap_or_default()
 }
 
+/// How each text of a [`NewText`] reads the call, if it has two.
+pub(super) const NEW_TEXT_DESCRIPTIONS: [&str; 2] =
+    ["new_str with the same mistake undone", "new_str as it was sent"];
+
+/// The results under the readings of the indentation that `indent_readings` gives.
 fn outcomes_with(
     file: &SourceFile<'_>,
     candidate: &Candidate,
@@ -89,11 +95,11 @@ fn outcomes_with(
 ) -> Result<Vec<Outcome>, MergeDraft> {
     let mut out: Vec<Outcome> = Vec::new();
     let mut conflict = None;
-    let several = new.texts().count() > 1;
-    let characters = CharacterMap::learn(file, candidate, old, new).readings();
-    let readings = new.texts().enumerate();
-    for (characters, (at, text)) in
-        readings.flat_map(|new| characters.iter().map(move |c| (c, new)))
+    let has_two_texts = new.texts().count() > 1;
+    let character_maps = CharacterMap::learn(file, candidate, old, new).readings();
+    let new_texts = new.texts().zip(NEW_TEXT_DESCRIPTIONS);
+    for (characters, (text, text_description)) in
+        new_texts.flat_map(|new| character_maps.iter().map(move |map| (map, new)))
     {
         let (old, text) = (characters.apply(old), characters.apply(text));
         let call = MergeInput::new(file, candidate, &old, &text);
@@ -105,11 +111,8 @@ fn outcomes_with(
                     continue;
                 }
                 let mut how = Vec::new();
-                if several {
-                    how.push(
-                        ["new_str with the same mistake undone", "new_str as it was sent"]
-                            [at.min(1)],
-                    );
+                if has_two_texts {
+                    how.push(text_description);
                 }
                 how.extend(indent_reading.description());
                 if blank == BlankLinePlacement::Below {
@@ -129,10 +132,10 @@ fn outcomes_with(
         }
     }
     // If some outcome changes the file, those that change nothing are dropped.
-    let changes =
+    let changes_file =
         |outcome: &Outcome| file.text[outcome.splice.range.clone()] != *outcome.splice.text;
-    if out.iter().any(changes) {
-        out.retain(changes);
+    if out.iter().any(changes_file) {
+        out.retain(changes_file);
     }
     match (out.is_empty(), conflict) {
         (true, Some(draft)) => Err(draft),
@@ -140,7 +143,7 @@ fn outcomes_with(
     }
 }
 
-/// The conflicts of a call at a candidate.
+/// The conflicts of a call at a candidate; none if some reading has no conflict.
 pub(super) fn conflicts(
     file: &SourceFile<'_>,
     candidate: &Candidate,
@@ -150,7 +153,8 @@ pub(super) fn conflicts(
     outcomes(file, candidate, old, new).err().map(|draft| draft.hunks).unwrap_or_default()
 }
 
-/// The text of a call at a candidate whose conflicts are resolved by these texts, one for each.
+/// The result of a call at a candidate, with the given text for each conflict. `None` if the
+/// indentation of a new line cannot be determined.
 pub(super) fn merge_with_resolutions(
     file: &SourceFile<'_>,
     candidate: &Candidate,
@@ -165,7 +169,7 @@ pub(super) fn merge_with_resolutions(
     Some(Splice { range: call.range(), text: draft.compose(&call, false, resolutions) })
 }
 
-/// The lines of a call at a candidate, and what happens to them.
+/// A call at a candidate: its lines, what it does to each, and the indentation of the file there.
 pub(super) struct MergeInput<'a, 't> {
     pub(super) file: &'a SourceFile<'t>,
     pub(super) candidate: &'a Candidate,
@@ -173,7 +177,7 @@ pub(super) struct MergeInput<'a, 't> {
     pub(super) new: Vec<&'a str>,
     pub(super) line_ops: Vec<LineOp>,
     pub(super) map: IndentMap,
-    /// For each pair of the map, its line of the call.
+    /// For each pair of `map`, the index of its line in `old`.
     pub(super) paired: Vec<usize>,
     ends_with_newline: bool,
 }
@@ -204,12 +208,15 @@ impl<'a, 't> MergeInput<'a, 't> {
                 pairs.push((indent_of(old[at]).to_owned(), indent_of(line).to_owned()));
             }
         }
-        let rest = LevelWidths::new(file, old.get(1..).unwrap_or(&[]), new.get(1..).unwrap_or(&[]));
-        let map = IndentMap::fit(pairs, LevelWidths::new(file, &old, &new), rest);
+        let levels = LevelWidths::new(file, &old, &new);
+        let (old_after_first, new_after_first) =
+            (old.get(1..).unwrap_or(&[]), new.get(1..).unwrap_or(&[]));
+        let levels_after_first = LevelWidths::new(file, old_after_first, new_after_first);
+        let map = IndentMap::fit(pairs, levels, levels_after_first);
         Self { file, candidate, old, new, line_ops, map, paired, ends_with_newline }
     }
 
-    /// The bytes that are replaced.
+    /// The bytes that the merge replaces.
     pub(super) fn range(&self) -> Range<usize> {
         let range = self.candidate.range();
         let lines = self.candidate.lines();
@@ -222,7 +229,7 @@ impl<'a, 't> MergeInput<'a, 't> {
         }
     }
 
-    /// The indentation of the file's line for a line of the call.
+    /// The indentation of the file's line that line `old` of the call (from 0) is paired with.
     pub(super) fn file_indent(&self, old: usize) -> Option<&'t str> {
         let chunk = self.candidate.chunk_at(old)?;
         let paired = chunk.from_start && !chunk.lines.is_empty() && chunk.old.start == old;
@@ -230,10 +237,12 @@ impl<'a, 't> MergeInput<'a, 't> {
     }
 }
 
-/// Where new lines go beside a blank line that only the file has.
+/// Where a blank line that only the file has goes, if new lines are inserted next to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum BlankLinePlacement {
+    /// Above the new lines.
     Above,
+    /// Below the new lines.
     Below,
 }
 
@@ -242,12 +251,12 @@ enum BlankLinePlacement {
 enum OutputLine {
     Text {
         text: String,
-        /// The line as it was sent, where the merge does not decide between the two.
+        /// The line as it was sent, if it is unclear which of the two is meant.
         sent: Option<String>,
-        /// `None` takes the ending of its neighbours.
+        /// `None` for the ending of the lines around the place.
         ending: Option<LineEnding>,
     },
-    /// The conflict of this number.
+    /// The conflict with this index.
     Conflict(usize),
 }
 
@@ -256,6 +265,7 @@ enum OutputLine {
 pub(super) struct MergeDraft {
     lines: Vec<OutputLine>,
     pub(super) hunks: Vec<ConflictHunk>,
+    /// Whether the result depends on where blank lines are placed.
     uses_blank_lines: bool,
 }
 
@@ -269,6 +279,7 @@ impl MergeDraft {
         self.lines.iter().map(line).collect()
     }
 
+    /// The merged text, and a second one with unclear lines as they were sent, if there are any.
     fn texts(&self, call: &MergeInput<'_, '_>) -> Vec<String> {
         let is_ambiguous =
             self.lines.iter().any(|line| matches!(line, OutputLine::Text { sent: Some(_), .. }));
@@ -279,6 +290,8 @@ impl MergeDraft {
         out
     }
 
+    /// Joins the lines to the text that replaces `call.range()`. `as_sent` takes unclear lines as they
+    /// were sent, and `resolutions` has the text of each conflict.
     fn compose(&self, call: &MergeInput<'_, '_>, as_sent: bool, resolutions: &[String]) -> String {
         let mut parts: Vec<(String, Option<LineEnding>)> = Vec::new();
         for line in &self.lines {
@@ -290,17 +303,21 @@ impl MergeDraft {
                 OutputLine::Conflict(at) => {
                     let lines = resolutions.get(*at).into_iter().filter(|text| !text.is_empty());
                     parts.extend(
-                        lines.flat_map(|text| split_lines(text)).map(|l| (l.to_owned(), None)),
+                        lines
+                            .flat_map(|text| split_lines(text))
+                            .map(|line| (line.to_owned(), None)),
                     );
                 }
             }
         }
         let lines = call.candidate.lines();
         let all = call.file.lines();
-        let own = |at: Option<usize>| at.and_then(|at| all.get(at)).map(|line| line.ending);
-        let around = [own(Some(lines.start)), own(lines.start.checked_sub(1))];
-        let around = around.into_iter().flatten().find(|ending| *ending != LineEnding::None);
-        let around = around.unwrap_or(LineEnding::Lf);
+        let first_and_above = [Some(lines.start), lines.start.checked_sub(1)];
+        let endings = first_and_above.iter().flatten().filter_map(|&at| all.get(at));
+        let nearby_ending = endings
+            .map(|line| line.ending)
+            .find(|ending| *ending != LineEnding::None)
+            .unwrap_or(LineEnding::Lf);
         let range = call.range();
         let mut out = String::new();
         let count = parts.len();
@@ -308,9 +325,9 @@ impl MergeDraft {
             out.push_str(&text);
             if at + 1 < count {
                 let known = ending.filter(|ending| *ending != LineEnding::None);
-                out.push_str(known.unwrap_or(around).as_str());
+                out.push_str(known.unwrap_or(nearby_ending).as_str());
             } else if call.ends_with_newline && range.end > call.candidate.range().end {
-                // The region's own last line break.
+                // The line break of the last line that is replaced.
                 out.push_str(&call.file.text[call.candidate.range().end..range.end]);
             }
         }

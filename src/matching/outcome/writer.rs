@@ -1,5 +1,5 @@
-//! The merge: walks the lines of a call at a candidate and writes the result, or records where
-//! the call and the file changed the same lines.
+//! The merge: goes through the lines of a call at a candidate and writes the result, or records a
+//! conflict where the call changes lines that differ in the file.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -15,6 +15,7 @@ use super::character_map::look_alikes;
 use super::{BlankLinePlacement, ConflictHunk, MergeDraft, MergeInput, OutputLine};
 use crate::text::LineEnding;
 
+/// The state of a merge.
 pub(super) struct Writer<'c, 'a, 't> {
     call: &'c MergeInput<'a, 't>,
     indent_reading: IndentReading,
@@ -22,11 +23,11 @@ pub(super) struct Writer<'c, 'a, 't> {
     out: Vec<OutputLine>,
     hunks: Vec<ConflictHunk>,
     uses_blank_lines: bool,
-    /// New lines, held back until the lines that they replace are deleted.
+    /// New lines (indices in `new`) that wait until the lines that they replace are deleted.
     inserts: Vec<usize>,
     /// What happened to the line above.
     above: LineStatus,
-    /// The deleted lines, which the new lines replace.
+    /// The deleted lines that the next new lines replace.
     deleted: VecDeque<DeletedLine<'a>>,
 }
 
@@ -38,8 +39,8 @@ struct DeletedLine<'a> {
 }
 
 impl DeletedLine<'_> {
-    /// The new line, with the quotes or punctuation that the file has in this place instead of the
-    /// call's. `None` if the two do not differ in any that the new line has.
+    /// The new `line`, with the file's quotes or punctuation where this line of the file differs from
+    /// the call's. `None` if they do not differ in a character of the new line.
     fn with_marks_of_file(&self, line: &str, tolerance: Tolerance) -> Option<String> {
         let end = |line: &str| line.trim_end().chars().next_back();
         let is_mark = |c: &char| matches!(c, ',' | ';');
@@ -57,12 +58,12 @@ impl DeletedLine<'_> {
                 let (from, first) = *pairs.iter().find(differ)?;
                 let written: Vec<&str> =
                     pairs.iter().filter(|(a, _)| *a == from).map(|(_, b)| *b).collect();
-                // Where the file has several for one, as many and in their order.
-                let alike = written.iter().all(|to| *to == first);
+                // If the file has different characters for it, the new line must have as many of them.
+                let all_equal = written.iter().all(|to| *to == first);
                 let mut parts = line.split(from);
                 let mut out = parts.next()?.to_owned();
                 let parts: Vec<&str> = parts.collect();
-                if parts.is_empty() || !alike && parts.len() != written.len() {
+                if parts.is_empty() || !all_equal && parts.len() != written.len() {
                     return None;
                 }
                 for (at, part) in parts.into_iter().enumerate() {
@@ -76,7 +77,7 @@ impl DeletedLine<'_> {
     }
 }
 
-/// What happens to a line of the file.
+/// What the call does to a line of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LineStatus {
     Kept,
@@ -103,7 +104,8 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
         }
     }
 
-    /// `None` if the indentation of a new line cannot be determined.
+    /// The merge. `None` if the indentation of a new line cannot be determined, or if blank lines are
+    /// to be placed below new lines and there are none to place.
     pub(super) fn run(mut self) -> Option<MergeDraft> {
         let call = self.call;
         let mut chunk = 0;
@@ -128,13 +130,10 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
                 chunk += 1;
             }
             let here = call.candidate.chunks.get(chunk)?;
-            let block = here.old.len() != 1 || here.lines.len() != 1;
-            if block && here.kind != ChunkKind::Elided && !here.lines.is_empty() {
+            let is_block = here.old.len() != 1 || here.lines.len() != 1;
+            if is_block && here.kind != ChunkKind::Elided && !here.lines.is_empty() {
                 let end = self.end_of_block(at, here);
-                self.push_boundary(
-                    &gap,
-                    LineStatus::Changed.of_block(status, self.is_kept(at, end)),
-                )?;
+                self.push_boundary(&gap, LineStatus::of_block(status, self.is_kept(at, end)))?;
                 self.push_block(here, at, end)?;
                 at = end;
                 continue;
@@ -155,11 +154,12 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
         .filter(|draft| self.blank_lines == BlankLinePlacement::Above || draft.uses_blank_lines)
     }
 
+    /// Whether the call keeps every line in this range of operations.
     fn is_kept(&self, from: usize, to: usize) -> bool {
         self.call.line_ops[from..to].iter().all(|op| matches!(op, LineOp::Keep(..)))
     }
 
-    /// Where the events of a chunk of several lines end.
+    /// Where the line operations of a chunk of several lines end; they begin at `at`.
     fn end_of_block(&self, at: usize, chunk: &Chunk) -> usize {
         let within = |op: &LineOp| match *op {
             LineOp::Keep(o, _) | LineOp::Change(o, _) | LineOp::Delete(o) => chunk.old.contains(&o),
@@ -173,7 +173,8 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
         end
     }
 
-    /// Lines of the call for lines of the file with other line breaks.
+    /// Writes a chunk in which call and file break the lines differently. `from..to` are its line
+    /// operations.
     fn push_block(&mut self, chunk: &Chunk, from: usize, to: usize) -> Option<()> {
         let call = self.call;
         let text = call.candidate.text(chunk, call.file);
@@ -197,7 +198,7 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
                 LineOp::Delete(_) => None,
             })
             .collect();
-        // Words may change; if line breaks do too, it is unclear which are meant.
+        // The words may change, but if the line breaks change as well, it is unclear which are meant.
         let same_breaks = new.len() == chunk.old.len() && !text.contains('\r');
         let new = new.join("\n");
         let [was, is, wanted] = [old.as_str(), text, new.as_str()].map(str::trim_start);
@@ -213,15 +214,17 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
         Some(())
     }
 
+    /// Writes line `o` of the call, which `chunk` pairs with a line of the file or with none. `at` is
+    /// the index of its line operation.
     fn push_line(&mut self, chunk: &Chunk, o: usize, at: usize) -> Option<()> {
         let call = self.call;
         let op = call.line_ops[at];
         let text = call.candidate.text(chunk, call.file);
         let ending = chunk.lines.end.checked_sub(1).map(|line| call.file.lines()[line].ending);
-        let known = chunk.kind == ChunkKind::Same;
+        let is_same = chunk.kind == ChunkKind::Same;
         match op {
             _ if chunk.lines.is_empty() => {
-                // A blank line that only the call has: a change of it is a new line.
+                // If only the call has a blank line, a change of that line is a new line.
                 if let LineOp::Change(o, n) = op {
                     if call.old[o].trim().is_empty() {
                         self.inserts.push(n);
@@ -243,12 +246,12 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
                 };
                 self.out.push(OutputLine::Text { text, sent, ending });
             }
-            LineOp::Delete(_) if known || chunk.kind == ChunkKind::Elided => {
+            LineOp::Delete(_) if is_same || chunk.kind == ChunkKind::Elided => {
                 let old = call.old[o];
                 self.deleted.extend(ending.map(|ending| DeletedLine { old, file: text, ending }));
             }
             LineOp::Delete(_) => self.push_conflict(chunk.lines.clone(), call.old[o], text, ""),
-            LineOp::Change(_, n) if known => {
+            LineOp::Change(_, n) if is_same => {
                 let (text, sent) = match self.changed_line(o, chunk, n)? {
                     Merged::Certain(text) => {
                         let sent = self.with_closing_mark_of_call(at, &text, call.new[n]);
@@ -266,18 +269,18 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
         Some(())
     }
 
-    /// The line with the call's closing mark, if the file has a different one and lines are added
-    /// or removed next to it: then either mark may be right.
+    /// The line with the closing `,` or `;` of the call, if the file has a different one and lines are
+    /// added or removed next to it, so that either may be right.
     fn with_closing_mark_of_call(&self, at: usize, line: &str, new: &str) -> Option<String> {
         let mark =
             |line: &str| line.trim_end().chars().next_back().filter(|c| matches!(c, ',' | ';'));
         let is_inserted_or_deleted =
             |op: Option<&LineOp>| matches!(op, Some(LineOp::Insert(_) | LineOp::Delete(_)));
         let line_ops = &self.call.line_ops;
-        let moved = is_inserted_or_deleted(line_ops.get(at + 1))
+        let neighbour_changes = is_inserted_or_deleted(line_ops.get(at + 1))
             || at.checked_sub(1).is_some_and(|at| is_inserted_or_deleted(line_ops.get(at)));
         if mark(line) == mark(new)
-            || !moved
+            || !neighbour_changes
             || self.call.candidate.tolerance != Tolerance::Punctuation
         {
             return None;
@@ -286,17 +289,19 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
         Some(bare.chars().chain(mark(new)).collect())
     }
 
-    /// The line of the file that would come next.
+    /// The line of the file (from 0) that would come next.
     fn next_line(&self) -> usize {
         self.call.candidate.lines().start + self.out.len()
     }
 
+    /// Writes a line that is certain.
     fn push_text(&mut self, text: String, ending: Option<LineEnding>) {
         self.out.push(OutputLine::Text { text, sent: None, ending });
     }
 
+    /// Records that the call wants to write `wanted` for `believed` where the file has `found`.
     fn push_conflict(&mut self, lines: Range<usize>, believed: &str, found: &str, wanted: &str) {
-        // Neighbouring lines are one conflict.
+        // Conflicts in neighbouring lines become one.
         if let (Some(OutputLine::Conflict(at)), true) = (self.out.last(), self.inserts.is_empty()) {
             let hunk = &mut self.hunks[*at];
             if hunk.lines.end == lines.start || lines.is_empty() {
@@ -321,11 +326,12 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
         self.hunks.push(ConflictHunk { lines, believed, found, wanted });
     }
 
-    /// Between two lines of the call: lines that only the file has, and new lines.
+    /// Writes what comes between two lines of the call: the lines in `gap`, which only the file has,
+    /// and new lines. `None` if the indentation of a new line cannot be determined.
     fn push_boundary(&mut self, gap: &[&Chunk], below: LineStatus) -> Option<()> {
         let call = self.call;
-        // A changed line stays where it is; new lines could go on either side of it, and what is
-        // next to a deletion may have belonged to it.
+        // A line that only the file has is safe next to one changed line. New lines could go on
+        // either side of it, and it may belong to a block that is deleted or changed.
         let deleted = self.above == LineStatus::Deleted || below == LineStatus::Deleted;
         let inside_change = self.above != LineStatus::Kept && below != LineStatus::Kept;
         let touched = !self.inserts.is_empty() || deleted || inside_change;
@@ -339,7 +345,7 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
         }
         let stays = self.above != LineStatus::Deleted || below != LineStatus::Deleted;
         let gap: Vec<usize> = gap.iter().filter(|_| stays).flat_map(|c| c.lines.clone()).collect();
-        // New lines are held back until the lines they replace are deleted.
+        // New lines wait until the lines that they replace are deleted.
         if !self.inserts.is_empty() && below == LineStatus::Deleted && gap.is_empty() {
             return Some(());
         }
@@ -355,18 +361,20 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
         if self.blank_lines == BlankLinePlacement::Above {
             self.out.extend(gap.iter().map(file_line));
         }
-        // If as many lines are added as removed, the old line shows how the file writes what the
-        // call wrote differently. Whether the new line should follow it is unclear.
+        // If as many lines are added as removed, each old line shows how the file writes characters
+        // that the call writes differently. It is unclear whether the new line should have them.
         let line_for_line = self.inserts.len() == self.deleted.len();
         for n in std::mem::take(&mut self.inserts) {
             let text = self.inserted_line(n)?;
             let deleted = self.deleted.pop_front();
             let ending = deleted.as_ref().map(|deleted| deleted.ending);
-            let marked = deleted.filter(|_| line_for_line);
-            let marked = marked
+            let with_file_marks = deleted.filter(|_| line_for_line);
+            let with_file_marks = with_file_marks
                 .and_then(|deleted| deleted.with_marks_of_file(&text, call.candidate.tolerance));
-            self.out.push(match marked {
-                Some(marked) => OutputLine::Text { text: marked, sent: Some(text), ending },
+            self.out.push(match with_file_marks {
+                Some(with_file_marks) => {
+                    OutputLine::Text { text: with_file_marks, sent: Some(text), ending }
+                }
                 None => OutputLine::Text { text, sent: None, ending },
             });
         }
@@ -376,7 +384,7 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
         Some(())
     }
 
-    /// A new line: the caller's, except for its indentation.
+    /// A new line: as sent, except for its indentation.
     fn inserted_line(&self, n: usize) -> Option<String> {
         let call = self.call;
         let line = call.new[n];
@@ -392,7 +400,7 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
         Some(format!("{head}{}", &line[indent_of(line).len()..]))
     }
 
-    /// A line that the call changes.
+    /// Line `o` of `old` changed to line `n` of `new`, merged into the line of the file.
     fn changed_line(&self, o: usize, chunk: &Chunk, n: usize) -> Option<Merged> {
         let call = self.call;
         let (old, new, file) = (call.old[o], call.new[n], call.candidate.text(chunk, call.file));
@@ -416,19 +424,19 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
             Some(Merged::Ambiguous(text, sent)) => {
                 Merged::Ambiguous(format!("{head}{text}"), head + &sent)
             }
-            // Too long to be merged by tokens: what the call wants is written.
+            // Lines that are too long to be merged by tokens are written as sent.
             None => Merged::Certain(head + &new),
         })
     }
 }
 
 impl LineStatus {
-    /// A block is kept if all of it is; else it is changed or deleted.
-    fn of_block(self, first: Self, is_kept: bool) -> Self {
+    /// The status of a block whose first line has the status `first`.
+    fn of_block(first: Self, is_kept: bool) -> Self {
         match (is_kept, first) {
             (true, _) => Self::Kept,
             (false, Self::Deleted) => Self::Deleted,
-            (false, _) => self,
+            (false, _) => Self::Changed,
         }
     }
 }
