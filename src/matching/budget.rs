@@ -1,7 +1,7 @@
 //! A limit on the work of one call. The loops of the matcher count their steps. A call that
-//! exceeds the limit, or that no caller waits for any more, is aborted: the stack unwinds to where
-//! its work began, and the result is discarded. Steps are counted instead of time, so that the
-//! same call gets the same result on every machine.
+//! exceeds the limit, or whose caller no longer waits, is aborted: the stack unwinds to where its
+//! work began, and the result is discarded. Steps are counted instead of time, so that the same
+//! call gets the same result on every machine.
 //!
 //! Code outside of [`WorkBudget::run`] is never aborted. With `panic = "abort"` there is no unwinding,
 //! and so no limit.
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::edit::{EditCode, Refusal};
 
-/// Steps of one call, each about as much as looking at a few characters.
+/// The most steps of one call. A step is about the work of comparing a few characters.
 pub(crate) const MAX_STEPS: u64 = 1_500_000_000;
 
 /// Steps between two checks that the caller still waits.
@@ -22,7 +22,7 @@ const CANCEL_CHECK_INTERVAL: u64 = 1 << 16;
 /// Why the work on a call was aborted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Aborted {
-    /// It exceeded the budget.
+    /// The work exceeded the budget.
     BudgetExceeded,
     /// The caller no longer waits.
     Cancelled,
@@ -48,7 +48,7 @@ impl Aborted {
 thread_local! {
     /// The steps left to the call on this thread; `None` while nothing is counted.
     static STEPS_LEFT: Cell<Option<u64>> = const { Cell::new(None) };
-    /// Set once no caller waits for what this thread works on.
+    /// The flag that is set when the caller of this thread's work no longer waits.
     static CANCELLED: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
 
@@ -79,24 +79,24 @@ impl WorkBudget {
     }
 }
 
-/// Counts so many steps of the call on this thread.
+/// Counts steps of the call on this thread. Aborts the call if it has none left or is cancelled.
 pub(crate) fn spend(steps: usize) {
-    let Some(left) = STEPS_LEFT.get() else { return };
-    let steps = steps as u64;
-    let Some(rest) = left.checked_sub(steps) else {
+    let Some(before) = STEPS_LEFT.get() else { return };
+    let Some(after) = before.checked_sub(steps as u64) else {
         resume_unwind(Box::new(Aborted::BudgetExceeded))
     };
-    STEPS_LEFT.set(Some(rest));
-    if left / CANCEL_CHECK_INTERVAL != rest / CANCEL_CHECK_INTERVAL && is_cancelled() {
+    STEPS_LEFT.set(Some(after));
+    if before / CANCEL_CHECK_INTERVAL != after / CANCEL_CHECK_INTERVAL && is_cancelled() {
         resume_unwind(Box::new(Aborted::Cancelled));
     }
 }
 
+/// Whether the caller of this thread's work no longer waits.
 fn is_cancelled() -> bool {
     CANCELLED.with_borrow(|flag| flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)))
 }
 
-/// Runs the work; once the flag is set, work that is counted is aborted.
+/// Runs the work, whose budget aborts it once the flag is set.
 #[cfg(feature = "mcp")]
 pub(crate) fn run_until_cancelled<T>(cancelled: Arc<AtomicBool>, work: impl FnOnce() -> T) -> T {
     /// Restores the previous flag, also when the work panics.

@@ -1,9 +1,8 @@
 //! The rung for an elided middle: "... existing code ..." in `old_str` stands for the
 //! lines between the text above it and the text below it.
 //!
-//! Evidence: models are taught the form by editors that apply it (Cursor, Morph, aider).
-//! What counts is the resulting text: ways to fill the gap that lead to the same bytes
-//! are one.
+//! Evidence: models learn this form from editors that apply it (Cursor, Morph, aider).
+//! Several ways to fill the gap are no ambiguity if they lead to the same bytes.
 
 use std::ops::Range;
 
@@ -15,115 +14,145 @@ use super::indent_of;
 use super::placeholder::is_placeholder;
 use super::source_file::{SourceFile, Tolerance};
 
-/// Placeholders of one text; more than these are literal text.
+/// The most placeholders of one text; a text with more is taken literally.
 const MAX_MARKS: usize = 32;
-/// How many ways to fill the gaps are compared.
+/// The most ways to fill the gaps that are compared.
 const MAX_CHAINS: usize = 48;
 
-/// A candidate for every way to fill the gaps of the call.
+/// The candidates for a text with placeholders: one for every way to fill the gaps.
 pub(super) fn find_candidates(
     file: &SourceFile<'_>,
     old: &[&str],
     tolerance: Tolerance,
 ) -> Vec<Candidate> {
-    let marks: Vec<usize> = (0..old.len()).filter(|&at| is_placeholder(old[at])).collect();
-    // A placeholder that the file has is text.
-    if marks.is_empty()
-        || marks.len() > MAX_MARKS
-        || marks.iter().any(|&at| file.text.contains(old[at].trim()))
-    {
-        return Vec::new();
-    }
-    let mut parts: Vec<(usize, usize)> = Vec::new();
-    let mut from = 0;
-    for &mark in marks.iter().chain([&old.len()]) {
-        parts.push((from, mark));
-        from = mark + 1;
-    }
-    let blank =
-        |&(from, to): &(usize, usize)| old[from..to].iter().all(|line| line.trim().is_empty());
-    let outer = (blank(&parts[0]), parts.last().is_some_and(blank));
-    let inner: Vec<(usize, usize)> = parts.into_iter().filter(|part| !blank(part)).collect();
-    if inner.is_empty()
-        || inner.len() + usize::from(outer.0) + usize::from(outer.1) != marks.len() + 1
-    {
-        return Vec::new();
-    }
-    let says =
-        |&(from, to): &(usize, usize)| old[from..to].iter().any(|line| line.contains(is_word_char));
-    if !inner.iter().any(says) {
-        return Vec::new();
-    }
-    let found: Vec<Vec<Candidate>> = inner
+    let Some(parts) = split_at_placeholders(file, old) else { return Vec::new() };
+    let found: Vec<Vec<Candidate>> = parts
         .iter()
-        .map(|&(from, to)| {
+        .map(|part| {
             let needle =
-                Needle { lines: &old[from..to], whole_lines: true, ends_with_newline: true };
+                Needle { lines: &old[part.clone()], whole_lines: true, ends_with_newline: true };
             let candidates = candidate::find_candidates(file, needle, tolerance).list;
             budget::spend(64 * candidates.len());
             candidates
         })
         .collect();
-    let mut chains: Vec<Vec<usize>> = (0..found[0].len()).map(|at| vec![at]).collect();
+    chains(file, old, &parts, &found)
+        .into_iter()
+        .map(|chain| {
+            let candidates = chain.iter().zip(&found).map(|(&at, found)| &found[at]);
+            let chunks = join(file, old.len(), parts.iter().zip(candidates));
+            Candidate { chunks, tolerance }
+        })
+        .collect()
+}
+
+/// The ranges of lines above, between and below the placeholders of a text. `None` if it has no
+/// placeholder or too many, or if nothing but blank lines is between two of them.
+fn split_at_placeholders(file: &SourceFile<'_>, old: &[&str]) -> Option<Vec<Range<usize>>> {
+    let marks: Vec<usize> = (0..old.len()).filter(|&at| is_placeholder(old[at])).collect();
+    // A placeholder that the file has too is ordinary text.
+    let is_text = |&at: &usize| file.text.contains(old[at].trim());
+    if marks.is_empty() || marks.len() > MAX_MARKS || marks.iter().any(is_text) {
+        return None;
+    }
+    let mut parts: Vec<Range<usize>> = Vec::new();
+    let mut from = 0;
+    for &mark in marks.iter().chain([&old.len()]) {
+        parts.push(from..mark);
+        from = mark + 1;
+    }
+    let is_blank =
+        |part: &Range<usize>| old[part.clone()].iter().all(|line| line.trim().is_empty());
+    if parts[1..parts.len() - 1].iter().any(is_blank) {
+        return None;
+    }
+    parts.retain(|part| !is_blank(part));
+    let has_words =
+        |part: &Range<usize>| old[part.clone()].iter().any(|line| line.contains(is_word_char));
+    parts.iter().any(has_words).then_some(parts)
+}
+
+/// The ways to choose one candidate for each part, by its index in `found`, so that each begins
+/// after the one before; at most one more than `MAX_CHAINS`.
+fn chains(
+    file: &SourceFile<'_>,
+    old: &[&str],
+    parts: &[Range<usize>],
+    found: &[Vec<Candidate>],
+) -> Vec<Vec<usize>> {
+    let Some(first) = found.first() else { return Vec::new() };
+    let mut chains: Vec<Vec<usize>> = (0..first.len()).map(|at| vec![at]).collect();
     for part in 1..found.len() {
-        let mut next = Vec::new();
+        let placeholder = indent_of(old[parts[part].start - 1]);
+        let line_above = indent_of(old[parts[part - 1].end - 1]);
+        let mut longer = Vec::new();
         for chain in &chains {
             let end = found[part - 1][chain[part - 1]].lines().end;
             let after = (0..found[part].len()).filter(|&at| {
                 let start = found[part][at].lines().start;
-                let mark = indent_of(old[inner[part].0 - 1]);
-                let head = indent_of(old[inner[part - 1].1 - 1]);
-                start >= end && stays_in_block(file, end - 1..start, head, mark)
+                start >= end && stays_in_block(file, end - 1..start, line_above, placeholder)
             });
-            next.extend(after.take(MAX_CHAINS).map(|at| [chain.as_slice(), &[at]].concat()));
-            if next.len() > MAX_CHAINS {
+            longer.extend(after.take(MAX_CHAINS).map(|at| [chain.as_slice(), &[at]].concat()));
+            if longer.len() > MAX_CHAINS {
                 break;
             }
         }
-        chains = next;
+        chains = longer;
     }
     chains.truncate(MAX_CHAINS + 1);
-    let join = |chain: Vec<usize>| {
-        let mut chunks: Vec<Chunk> = Vec::new();
-        for (part, &at) in chain.iter().enumerate() {
-            let candidate = &found[part][at];
-            let shift = inner[part].0;
-            if let Some(before) = chunks.last().map(|chunk| (chunk.old.end, chunk.lines.end)) {
-                let lines = before.1..candidate.lines().start;
-                chunks.push(Chunk::new(before.0..shift, lines, file, ChunkKind::Elided));
-            } else if shift > 0 {
-                // A placeholder at the head stands for nothing that the edit needs.
-                let line = candidate.lines().start;
-                chunks.push(Chunk::new(0..shift, line..line, file, ChunkKind::Elided));
-            }
-            chunks.extend(candidate.chunks.iter().map(|chunk| Chunk {
-                old: chunk.old.start + shift..chunk.old.end + shift,
-                ..chunk.clone()
-            }));
-        }
-        if let Some(last) = chunks.last().map(|chunk| (chunk.old.end, chunk.lines.end))
-            && last.0 < old.len()
-        {
-            chunks.push(Chunk::new(last.0..old.len(), last.1..last.1, file, ChunkKind::Elided));
-        }
-        Candidate { chunks, tolerance }
-    };
-    chains.into_iter().map(join).collect()
+    chains
 }
 
-/// Whether the elided lines are in the block of the line above them, if the call indents the
-/// placeholder further than that line. The first of `lines` is that line; `head` and `mark` are the
-/// indentation of the two.
-fn stays_in_block(file: &SourceFile<'_>, lines: Range<usize>, head: &str, mark: &str) -> bool {
+/// The chunks of the parts of a text and of the placeholders around them. The text has `old_len`
+/// lines.
+fn join<'c>(
+    file: &SourceFile<'_>,
+    old_len: usize,
+    parts: impl Iterator<Item = (&'c Range<usize>, &'c Candidate)>,
+) -> Vec<Chunk> {
+    let mut chunks: Vec<Chunk> = Vec::new();
+    for (part, candidate) in parts {
+        let first_line = candidate.lines().start;
+        if let Some((old_end, file_end)) = chunks.last().map(|c| (c.old.end, c.lines.end)) {
+            let (old, lines) = (old_end..part.start, file_end..first_line);
+            chunks.push(Chunk::new(old, lines, file, ChunkKind::Elided));
+        } else if part.start > 0 {
+            // The edit needs none of the lines that a placeholder at the head stands for.
+            let no_lines = first_line..first_line;
+            chunks.push(Chunk::new(0..part.start, no_lines, file, ChunkKind::Elided));
+        }
+        chunks.extend(candidate.chunks.iter().map(|chunk| Chunk {
+            old: chunk.old.start + part.start..chunk.old.end + part.start,
+            ..chunk.clone()
+        }));
+    }
+    if let Some((old_end, file_end)) = chunks.last().map(|c| (c.old.end, c.lines.end))
+        && old_end < old_len
+    {
+        chunks.push(Chunk::new(old_end..old_len, file_end..file_end, file, ChunkKind::Elided));
+    }
+    chunks
+}
+
+/// Whether all elided lines are in the block that the line above them opens; always, if the call
+/// does not indent the placeholder further than that line. The first of `lines` is the line above,
+/// and `line_above` and `placeholder` are the indentation of the two in the call.
+fn stays_in_block(
+    file: &SourceFile<'_>,
+    lines: Range<usize>,
+    line_above: &str,
+    placeholder: &str,
+) -> bool {
     let columns = |indent: &str| indent::columns(indent, 4);
     let width = |line: usize| columns(indent_of(file.body(line)));
     let outer = width(lines.start);
-    let opens = |line: usize| file.body(line).trim() == "{";
+    let is_opening_brace = |line: usize| file.body(line).trim() == "{";
     let mut nonblank = lines.skip(1).filter(|&line| !file.body(line).trim().is_empty());
-    columns(mark) <= columns(head) || nonblank.all(|line| width(line) > outer || opens(line))
+    columns(placeholder) <= columns(line_above)
+        || nonblank.all(|line| width(line) > outer || is_opening_brace(line))
 }
 
-/// Whether there are more candidates than are compared.
+/// Whether the text has more candidates than are compared.
 pub(super) fn is_truncated(candidates: &[Candidate]) -> bool {
     candidates.len() > MAX_CHAINS
 }

@@ -1,8 +1,8 @@
-//! Escapes in `new_str` where the file's language does not allow them: outside of all literals and
-//! comments, `\n` or `\"` is an error, so the text was escaped once too often.
+//! Reviews escapes in `new_str` where the file's language does not allow them: outside of literals
+//! and comments, `\n` or `\"` is an error, so the text was probably escaped once too often.
 //!
-//! If the lexer proves it, they are undone. If they are only suspicious, they are written as sent,
-//! and a model may be asked.
+//! If the lexer proves the mistake, it is undone. If the escapes are only suspicious, they are written
+//! as sent, and a model may be asked.
 
 use std::ops::Range;
 
@@ -27,17 +27,18 @@ const STRICT: &[&str] = &[
     "protobuf",
 ];
 
+/// The warning about suspicious escapes.
 pub(crate) const ESCAPES_WARNING: &str =
     "new_str holds escapes (\\n, \\\") outside of string literals; they were written as sent";
 
 /// What a review of the escapes of a new text found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum EscapeReview {
-    /// There are none, or they are where they belong.
+    /// There are none, or the language allows them where they are.
     Fine,
-    /// A mistake, and the text without it.
+    /// They are a mistake; the text without it.
     Proven(String),
-    /// Perhaps a mistake.
+    /// They are perhaps a mistake.
     Suspicious,
 }
 
@@ -50,10 +51,10 @@ pub(super) fn review_escapes(
 ) -> EscapeReview {
     let strict = file.language.filter(|language| STRICT.contains(&language.name));
     let Some(language) = strict.filter(|_| has_escape(new)) else { return EscapeReview::Fine };
-    let with = |new: &str| [&file.text[..place.start], new, &file.text[place.end..]].concat();
-    let inside = |new: &str| place.start..place.start + new.len();
-    let sent = language.lex(&with(new));
-    if !escapes_in_code(&sent, &with(new), inside(new)) {
+    let whole_file = |new: &str| [&file.text[..place.start], new, &file.text[place.end..]].concat();
+    let range_of = |new: &str| place.start..place.start + new.len();
+    let sent = language.lex(&whole_file(new));
+    if !escapes_in_code(&sent, &whole_file(new), range_of(new)) {
         return EscapeReview::Fine;
     }
     // The file already has such text, so here it is no mistake.
@@ -64,7 +65,7 @@ pub(super) fn review_escapes(
         return EscapeReview::Fine;
     }
     let proven = before.is_some_and(Lexed::is_well_formed) && !may_be_markup(language, new);
-    match unescaped_if_valid(language, new, with, inside) {
+    match unescaped_if_valid(language, new, whole_file, range_of) {
         Some(text) if proven => EscapeReview::Proven(text),
         _ => EscapeReview::Suspicious,
     }
@@ -97,23 +98,23 @@ pub(crate) fn review_file_escapes(
     }
 }
 
-/// The first unescaped form in which all literals and brackets are closed and no escape is left in
-/// code.
+/// The first unescaped form of `new` with which the file is well formed and has no escape in code
+/// there. `whole_file` inserts a text into the file, and `range_of` says where the text is then.
 fn unescaped_if_valid(
     language: &Language,
     new: &str,
-    with: impl Fn(&str) -> String,
-    inside: impl Fn(&str) -> Range<usize>,
+    whole_file: impl Fn(&str) -> String,
+    range_of: impl Fn(&str) -> Range<usize>,
 ) -> Option<String> {
     let candidates = [unescape_all(new), unescape_quotes(new)];
     candidates.into_iter().find(|text| {
-        let whole = with(text);
+        let whole = whole_file(text);
         let lexed = language.lex(&whole);
-        lexed.is_well_formed() && !escapes_in_code(&lexed, &whole, inside(text))
+        lexed.is_well_formed() && !escapes_in_code(&lexed, &whole, range_of(text))
     })
 }
 
-/// The readings of the escapes that a model may choose from, the one that changes least last.
+/// The unescaped forms of `new` that a model may choose from, those that change most first.
 pub(crate) fn escape_readings(new: &str) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for text in [unescape_all(new), unescape_quotes(new)] {
@@ -124,15 +125,17 @@ pub(crate) fn escape_readings(new: &str) -> Vec<String> {
     out
 }
 
+/// Whether a text has an escape that is an error outside of literals.
 fn has_escape(text: &str) -> bool {
     ["\\n", "\\t", "\\\"", "\\'", "\\`"].iter().any(|escape| text.contains(escape))
 }
 
-/// Text between tags may hold a backslash.
+/// Whether a text may be JSX, which allows backslashes in the text between tags.
 fn may_be_markup(language: &Language, text: &str) -> bool {
     matches!(language.name, "javascript" | "typescript") && text.contains("</")
 }
 
+/// Whether a range of a lexed text has an escape outside of literals and comments.
 fn escapes_in_code(lexed: &Lexed, text: &str, inside: Range<usize>) -> bool {
     let escaped = memchr::memchr_iter(b'\\', &text.as_bytes()[inside.clone()]);
     escaped.map(|at| inside.start + at).any(|at| {

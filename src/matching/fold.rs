@@ -1,9 +1,8 @@
 //! The canonical form of a line under a fold, mapped to its bytes.
 //!
-//! Two lines are the same under a fold when their canonical characters are equal.
-//! Because each canonical character knows its source, a line of the call and a line
-//! of the file that are the same are also aligned, character by character; the merge
-//! needs no guess.
+//! Two lines are the same under a fold if their canonical characters are equal. Each canonical
+//! character has the range of bytes that it comes from, so equal lines of the call and the file are
+//! also aligned character by character, and the merge does not have to guess.
 
 use std::ops::Range;
 
@@ -21,7 +20,7 @@ pub(super) enum Fold {
     Punctuation,
 }
 
-/// One character of the canonical form and where it came from.
+/// One character of the canonical form, and the bytes of the line that it comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Canonical {
     pub(super) c: char,
@@ -64,11 +63,12 @@ pub(super) fn key(line: &str, fold: Fold) -> u64 {
     hash
 }
 
-/// A hash of the text itself.
+/// A hash of the text as it is.
 pub(super) fn plain_key(text: &str) -> u64 {
     text.chars().fold(0xcbf2_9ce4_8422_2325_u64, |hash, c| mix(hash, u32::from(c)))
 }
 
+/// Adds a character to a hash.
 fn mix(hash: u64, c: u32) -> u64 {
     (hash.rotate_left(5) ^ u64::from(c)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
@@ -79,10 +79,11 @@ pub(super) fn is_equal(a: &str, b: &str, fold: Fold) -> bool {
     a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| a.c == b.c)
 }
 
-/// Combining marks on one letter. Unicode's stream-safe text has no more either, since sorting
-/// them takes quadratic time.
+/// The most combining marks that are composed with one letter: sorting them takes quadratic time.
+/// Unicode's stream-safe text format has the same limit.
 const MAX_MARKS: usize = 30;
 
+/// The characters of a line, with a plain character for each look-alike.
 fn look_alikes(line: &str) -> Vec<Canonical> {
     if line.is_ascii() {
         let chars = line.bytes().enumerate();
@@ -111,7 +112,7 @@ fn look_alikes(line: &str) -> Vec<Canonical> {
     fold_double_hyphens(out)
 }
 
-/// In ASCII, two hyphens between spaces are a dash.
+/// Makes two hyphens between spaces one, because they stand for a dash.
 fn fold_double_hyphens(chars: Vec<Canonical>) -> Vec<Canonical> {
     let apart = |c: Option<&Canonical>| c.is_none_or(|c| c.c.is_whitespace());
     let is_dash = |at: usize| chars.get(at).is_some_and(|c| c.c == '-');
@@ -126,6 +127,7 @@ fn fold_double_hyphens(chars: Vec<Canonical>) -> Vec<Canonical> {
     out
 }
 
+/// Emits the plain characters that a character looks like; none for an invisible one.
 fn fold_char(c: char, mut emit: impl FnMut(char)) {
     match c {
         '\u{2018}'..='\u{201b}' | '\u{2032}' | '\u{2bc}' | '\u{b4}' => emit('\''),
@@ -146,7 +148,8 @@ fn fold_char(c: char, mut emit: impl FnMut(char)) {
 /// String literals that open and close on this line, quotes included, as index ranges.
 fn literals(chars: &[Canonical]) -> Vec<Range<usize>> {
     let mut out = Vec::new();
-    // Once a kind of quote was left open, later ones are skipped, so that the work stays linear.
+    // After a quote that is not closed, later quotes of its kind are skipped, so that the work stays
+    // linear.
     let mut unclosed: Vec<char> = Vec::new();
     let mut at = 0;
     while at < chars.len() {
@@ -178,6 +181,7 @@ fn is_string_prefix(before: &[Canonical]) -> bool {
     word.len() <= 2 && word.iter().all(|c| matches!(c, 'b' | 'f' | 'r' | 'u'))
 }
 
+/// The index of the quote that closes the literal opened at `open`.
 fn find_closing_quote(chars: &[Canonical], open: usize) -> Option<usize> {
     let mut at = open + 1;
     while at < chars.len() {
@@ -190,6 +194,7 @@ fn find_closing_quote(chars: &[Canonical], open: usize) -> Option<usize> {
     None
 }
 
+/// Removes whitespace outside of literals, except where it means something.
 fn drop_spacing(chars: &[Canonical], literals: &[Range<usize>]) -> Vec<Canonical> {
     let mut out: Vec<Canonical> = Vec::with_capacity(chars.len());
     let mut literals = literals.iter().peekable();
@@ -219,7 +224,7 @@ fn drop_spacing(chars: &[Canonical], literals: &[Range<usize>]) -> Vec<Canonical
 }
 
 /// Whether whitespace between two characters means something: it separates two words, or two
-/// operators that would become another one.
+/// operators that would otherwise become one.
 fn is_significant_space(before: char, after: char) -> bool {
     is_word_char(before) && is_word_char(after) || before == after && "+-&|<>=*/:.".contains(before)
 }

@@ -1,8 +1,8 @@
 //! Placeholders for code that was left out: "... existing code ...".
 
-/// Whether a line stands for code that is not there.
+/// Whether a line is a placeholder for code that was left out.
 ///
-/// A bare `...` is Python; a placeholder says what it leaves out, or is a comment of dots.
+/// It must say what it leaves out, or be dots alone, with or without a comment mark.
 pub(super) fn is_placeholder(line: &str) -> bool {
     let line = line.trim();
     if line.len() > 120 {
@@ -22,29 +22,30 @@ pub(super) fn is_placeholder(line: &str) -> bool {
         .trim()
         .trim_matches(|c| matches!(c, '(' | ')' | '[' | ']' | '<' | '>' | '{' | '}'))
         .trim();
-    let dots = starts_with_dots(inner) || inner.ends_with('…') || inner.ends_with("...");
-    if !dots && comment.is_none() {
+    let has_dots = starts_with_dots(inner) || inner.ends_with('…') || inner.ends_with("...");
+    if !has_dots && comment.is_none() {
         return false;
     }
     let words = inner.trim_matches(|c: char| c == '.' || c == '…' || c.is_whitespace());
     let words = words.to_lowercase();
     if words.is_empty() {
-        return dots && (comment.is_some() || inner.len() <= 4);
+        return has_dots && (comment.is_some() || inner.len() <= 4);
     }
-    let named = PHRASES.iter().any(|phrase| words.contains(phrase));
-    // Without dots, a comment is a placeholder only when it says nothing else.
-    let alone = || {
+    let has_phrase = PHRASES.iter().any(|phrase| words.contains(phrase));
+    // Without dots, a comment is a placeholder only if it says nothing else.
+    let says_nothing_else = || {
         words.len() <= 60
-            && (ALONE.iter().any(|phrase| words.starts_with(phrase))
+            && (FIRST_WORDS.iter().any(|phrase| words.starts_with(phrase))
                 || words.split_whitespace().count() <= MAX_WORDS
                     && (words.ends_with("unchanged") || words.ends_with("omitted")))
     };
-    named && (dots || comment.is_some() && alone())
+    has_phrase && (has_dots || comment.is_some() && says_nothing_else())
 }
 
 /// The most words of a placeholder such as "rest of the code unchanged"; a sentence has more.
 const MAX_WORDS: usize = 6;
 
+/// Phrases of which a placeholder with words has one.
 const PHRASES: &[&str] = &[
     "existing ",
     "rest of",
@@ -66,7 +67,8 @@ const PHRASES: &[&str] = &[
     "truncated",
 ];
 
-const ALONE: &[&str] =
+/// Words with which a comment without dots begins if it is a placeholder.
+const FIRST_WORDS: &[&str] =
     &["rest of", "existing code", "remaining", "same as before", "other methods"];
 
 /// `... x` or `…x`, but not `...x`, which spreads a value.
@@ -77,7 +79,7 @@ fn starts_with_dots(text: &str) -> bool {
             .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '.', '(']))
 }
 
-/// Whether a placeholder is dots alone, which Python and TypeScript also write.
+/// Whether a placeholder is dots without a comment mark, which Python and TypeScript have as code.
 pub(super) fn is_bare(line: &str) -> bool {
     matches!(line.trim(), "..." | "…")
 }
@@ -97,10 +99,11 @@ pub(super) fn introduced<'a>(old: &str, new: &'a str, file: &str) -> Option<&'a 
                 .lines()
                 .any(|old| old.trim() == line || is_placeholder(old) && !file.contains(old.trim()))
     };
-    // One more than `old` has stands for other lines.
-    let marks = |line: &&str| is_placeholder(line) && !is_bare(line) && !file.contains(line.trim());
-    let surplus = new.lines().filter(marks).nth(old.lines().filter(marks).count());
-    new.lines().find(is_new).or(surplus).map(str::trim)
+    // A placeholder beyond as many as `old` has stands for other lines than those of `old`.
+    let is_unknown =
+        |line: &&str| is_placeholder(line) && !is_bare(line) && !file.contains(line.trim());
+    let one_more = new.lines().filter(is_unknown).nth(old.lines().filter(is_unknown).count());
+    new.lines().find(is_new).or(one_more).map(str::trim)
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! The rung for different line breaks: the file has the words of the call in their order, but
 //! wraps them differently.
 //!
-//! Evidence: a call from a transcript that joined a wrapped statement. Lines whose breaks
-//! agree stay pairs of lines; only what lies between such lines is read as one block.
+//! Evidence: a call from a transcript that joined a wrapped statement. Lines that end at the same
+//! word in call and file are paired; only the lines between them are read as one block.
 
 use super::candidate::{Candidate, Chunk, ChunkKind, splits_name};
 use super::fold::{self, Fold, is_word_char};
@@ -14,13 +14,14 @@ const MIN_WORDS: usize = 3;
 /// A text without whitespace, except a space between two words.
 struct Compacted {
     text: String,
-    /// For each byte of `text` the byte of the source that it came from.
+    /// For each byte of `text`, where its character begins in the source.
     from: Vec<u32>,
-    /// And where that character ends in the source.
+    /// For each byte of `text`, where its character ends in the source.
     to: Vec<u32>,
 }
 
 impl Compacted {
+    /// Compacts lines, each with its offset in the source.
     fn of<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Self {
         let mut out = Self { text: String::new(), from: Vec::new(), to: Vec::new() };
         for (start, line) in lines {
@@ -46,7 +47,7 @@ impl Compacted {
         self.to.resize(self.text.len(), byte(to));
     }
 
-    /// How much of `text` comes from before an offset of the source.
+    /// How many bytes of `text` come from before an offset of the source.
     fn len_before(&self, offset: usize) -> usize {
         self.to.partition_point(|to| (*to as usize) <= offset)
     }
@@ -71,7 +72,8 @@ pub(super) fn find_candidates(file: &SourceFile<'_>, old: &[&str]) -> Vec<Candid
     found.take(64).filter_map(|at| candidate(file, old, &starts, &needle, &compacted, at)).collect()
 }
 
-/// The candidate as chunks: line by line where the breaks agree, blocks elsewhere.
+/// The candidate for a match at byte `at` of the compacted file: pairs of lines where the line breaks
+/// agree, and blocks elsewhere. `None` if the match splits a name or a comment.
 fn candidate(
     file: &SourceFile<'_>,
     old: &[&str],
@@ -87,7 +89,7 @@ fn candidate(
         return None;
     }
     let starts_line = file.text[file.lines()[first].start..from].trim().is_empty();
-    // Where lines end, counted in compacted bytes from the start of the place.
+    // Where the lines of call and file end, in compacted bytes from the start of the match.
     let call_ends: Vec<usize> =
         (0..old.len()).map(|n| needle.len_before(starts[n] + old[n].len())).collect();
     let file_ends: Vec<usize> =
@@ -126,16 +128,17 @@ fn candidate(
         }
         chunks.push(chunk);
     }
-    // A comment that ends with its line cannot be broken elsewhere.
+    // A comment that ends where its line ends cannot be broken elsewhere.
     let broken = chunks.iter().filter(|c| c.old.len() != 1 || c.lines.len() != 1);
-    let comment = |line: &str| {
+    let has_comment = |line: &str| {
         file.language.is_some_and(|l| l.strip_trailing_comment(line) != line.trim_end())
     };
-    let breaks_comment = broken.flat_map(|c| c.lines.clone()).any(|line| comment(file.body(line)));
+    let breaks_comment =
+        broken.flat_map(|c| c.lines.clone()).any(|line| has_comment(file.body(line)));
     (!breaks_comment).then_some(Candidate { chunks, tolerance: Tolerance::Spacing })
 }
 
-/// A space between two words at a line break belongs to neither line.
+/// The offset after a space at `at`, if there is one: at a line break it belongs to neither line.
 fn skip_space(text: &str, at: usize) -> usize {
     at + usize::from(text.as_bytes().get(at) == Some(&b' '))
 }

@@ -1,5 +1,5 @@
-//! Merging inside a line: what the call kept of `old` is taken from the file, what it
-//! changed is taken from `new`.
+//! Merges inside a line: the tokens that the call keeps are taken from the file, and those that it
+//! changes from `new`.
 
 use std::ops::Range;
 
@@ -21,8 +21,8 @@ struct Token<'a> {
     start: usize,
 }
 
-/// Whether the end of the line shows that the statement continues: it opens a bracket, or joins
-/// what follows.
+/// Whether the end of the line shows that the statement continues, by an opening bracket or an
+/// operator.
 fn continues(line: &str) -> bool {
     let line = line.trim_end();
     line.is_empty()
@@ -31,7 +31,7 @@ fn continues(line: &str) -> bool {
         || line.ends_with(|c| "([{<,;:=+-*/%|&^.\\".contains(c))
 }
 
-/// The words and punctuation of a text, and the whitespace after the last.
+/// The tokens of a text, and the whitespace after the last one.
 fn tokens(text: &str) -> (Vec<Token<'_>>, &str) {
     let mut out = Vec::new();
     let mut at = 0;
@@ -85,15 +85,15 @@ pub(super) fn similarity(a: &str, b: &str) -> f64 {
 /// A line of the call merged into the file's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Merged {
-    /// One text says what the call means.
+    /// The merged line, if it is the only one that the call can mean.
     Certain(String),
-    /// The file has another kind of quotes and the call adds or removes some, so either kind
-    /// may be meant: the merged line, and the line as it was sent.
+    /// The merged line, and the line as it was sent. Either may be meant, for example because the file
+    /// has another kind of quotes and the call adds or removes some.
     Ambiguous(String, String),
 }
 
-/// `file` with what `new` changes in `old`, where `old` and `file` are the same under `fold`.
-/// `None` where they are not.
+/// The line `file` with the changes from `old` to `new`. `None` if `old` and `file` are not the same
+/// under `fold`, or if they are too long.
 pub(super) fn merge(
     old: &str,
     file: &str,
@@ -104,78 +104,82 @@ pub(super) fn merge(
     if old == file {
         return Some(Merged::Certain(new.to_owned()));
     }
-    let (o, _) = tokens(old);
-    let (n, n_tail) = tokens(new);
-    if o.len() + n.len() > MAX_TOKENS {
+    let (old_tokens, old_tail) = tokens(old);
+    let (new_tokens, new_tail) = tokens(new);
+    if old_tokens.len() + new_tokens.len() > MAX_TOKENS {
         return None;
     }
-    let spans = positions(old, file, &o, fold)?;
-    let kept = pairs(&o, &n);
-    let mut partner: Vec<Option<usize>> = vec![None; n.len()];
-    let mut stands_for: Vec<Option<usize>> = vec![None; n.len()];
-    for pair in kept {
+    let spans = positions(old, file, &old_tokens, fold)?;
+    // For each token of `new`: the same token of `old`, and the token of `old` that is the same or
+    // that it replaces.
+    let mut partner: Vec<Option<usize>> = vec![None; new_tokens.len()];
+    let mut stands_for: Vec<Option<usize>> = vec![None; new_tokens.len()];
+    for pair in pairs(&old_tokens, &new_tokens) {
         match pair {
             Pair::Same(o, n) => (partner[n], stands_for[n]) = (Some(o), Some(o)),
             Pair::Replaced(o, n) => stands_for[n] = Some(o),
         }
     }
     let mut out = String::with_capacity(file.len() + new.len());
-    let mut before: Option<usize> = None;
-    for (at, token) in n.iter().enumerate() {
-        // The whitespace before a token is the file's where the call did not change it.
-        let follows = stands_for[at].filter(|&o| match before {
-            Some(before) => o == before + 1,
-            None => at == 0 && o == 0,
-        });
-        match follows {
-            // A character that the fold drops is not in the file.
-            Some(at)
-                if o[at].gap == token.gap
-                    && !spans[at].is_empty()
-                    && at.checked_sub(1).is_none_or(|b| !spans[b].is_empty()) =>
+    let mut previous: Option<usize> = None;
+    for (at, token) in new_tokens.iter().enumerate() {
+        // If the call changes neither the token before nor the whitespace, the whitespace is the
+        // file's.
+        let follows_previous = |o: &usize| match previous {
+            Some(previous) => *o == previous + 1,
+            None => at == 0 && *o == 0,
+        };
+        match stands_for[at].filter(follows_previous) {
+            // A token that the fold drops may not be in the file.
+            Some(o)
+                if old_tokens[o].gap == token.gap
+                    && !spans[o].is_empty()
+                    && o.checked_sub(1).is_none_or(|before| !spans[before].is_empty()) =>
             {
-                let from = at.checked_sub(1).map_or(0, |b| spans[b].end);
-                out.push_str(&file[from..spans[at].start]);
+                let from = o.checked_sub(1).map_or(0, |before| spans[before].end);
+                out.push_str(&file[from..spans[o].start]);
             }
             _ => out.push_str(token.gap),
         }
-        match partner[at].filter(|&o_at| is_same_run(&o, o_at, &n, at)) {
+        match partner[at].filter(|&o| is_same_run(&old_tokens, o, &new_tokens, at)) {
             Some(o) => out.push_str(&file[spans[o].clone()]),
             None => out.push_str(token.text),
         }
-        before = stands_for[at];
+        previous = stands_for[at];
     }
     let end = spans.last().map_or(0, |last| last.end);
-    let tail = &file[end..];
-    let o_tail = &old[o.last().map_or(0, |last| last.start + last.text.len())..];
-    // Text that only the file has after the last word of the call is kept, once.
-    match o_tail == n_tail {
-        true if out.ends_with(tail.trim())
-            && !tail.trim().is_empty()
-            && partner.last() == Some(&None) => {}
-        // A closing mark follows the end of a statement. If the new line opens or joins something,
-        // the file's mark may no longer be meant.
-        true if !tail.trim().is_empty() && continues(new) => {
-            let sent = out.clone() + n_tail;
-            return Some(Merged::Ambiguous(out + tail, sent));
-        }
-        true => out.push_str(tail),
-        false => {
-            out.push_str(tail.trim_end());
-            out.push_str(n_tail);
-        }
+    let file_tail = &file[end..];
+    let has_tail_already = out.ends_with(file_tail.trim())
+        && !file_tail.trim().is_empty()
+        && partner.last() == Some(&None);
+    // Text that the file has after the last token of the call is kept.
+    if old_tail != new_tail {
+        out.push_str(file_tail.trim_end());
+        out.push_str(new_tail);
+    } else if has_tail_already {
+        // The call has added the same text.
+    } else if !file_tail.trim().is_empty() && continues(new) {
+        // A closing mark ends a statement. The new line opens or continues one, so the file's mark
+        // may no longer be meant.
+        let sent = out.clone() + new_tail;
+        return Some(Merged::Ambiguous(out + file_tail, sent));
+    } else {
+        out.push_str(file_tail);
     }
-    let alike = language.is_some_and(Language::has_interchangeable_quotes);
-    let open = has_ambiguous_quotes(&o, &n, &spans, &partner, file)
-        || changes_quoted_text(&o, &n, &spans, &partner, file, alike);
-    Some(if open { Merged::Ambiguous(out, new.to_owned()) } else { Merged::Certain(out) })
+    let interchangeable = language.is_some_and(Language::has_interchangeable_quotes);
+    let is_ambiguous = has_ambiguous_quotes(&old_tokens, &new_tokens, &spans, &partner, file)
+        || changes_quoted_text(&old_tokens, &new_tokens, &spans, &partner, file, interchangeable);
+    Some(match is_ambiguous {
+        true => Merged::Ambiguous(out, new.to_owned()),
+        false => Merged::Certain(out),
+    })
 }
 
 /// Whether the call keeps a quote for which the file has another character, and also adds or
 /// removes quotes, so that a pair of quotes could end up with two different ones.
 fn has_ambiguous_quotes(
-    o: &[Token<'_>],
-    n: &[Token<'_>],
+    old_tokens: &[Token<'_>],
+    new_tokens: &[Token<'_>],
     spans: &[Range<usize>],
     partner: &[Option<usize>],
     file: &str,
@@ -184,43 +188,60 @@ fn has_ambiguous_quotes(
         text.starts_with(['"', '\'', '`', '“', '”', '‘', '’', '«', '»'])
             && text.chars().count() == 1
     };
-    let differs =
-        (0..o.len()).any(|at| is_quote(o[at].text) && file[spans[at].clone()] != *o[at].text);
-    let kept: Vec<usize> =
-        partner.iter().flatten().copied().filter(|&at| is_quote(o[at].text)).collect();
-    let lost = o.iter().filter(|token| is_quote(token.text)).count() - kept.len();
-    let added = (0..n.len()).any(|at| is_quote(n[at].text) && partner[at].is_none());
-    differs && (added || lost > 0) && !kept.is_empty()
+    let file_differs = old_tokens
+        .iter()
+        .zip(spans)
+        .any(|(token, span)| is_quote(token.text) && file[span.clone()] != *token.text);
+    let kept = partner.iter().flatten().filter(|&&at| is_quote(old_tokens[at].text)).count();
+    let in_old = old_tokens.iter().filter(|token| is_quote(token.text)).count();
+    let adds_quotes = new_tokens
+        .iter()
+        .zip(partner)
+        .any(|(token, partner)| is_quote(token.text) && partner.is_none());
+    let removes_quotes = kept < in_old;
+    file_differs && (adds_quotes || removes_quotes) && kept > 0
 }
 
-/// Whether the call changes text between quotes that the file writes in another way,
-/// and the two may not mean the same. `alike` says that single and double quotes do.
+/// Whether the call changes text between quotes for which the file has another kind of quotes, so
+/// that the text may mean something else there. `interchangeable` says that single and double quotes
+/// mean the same.
 fn changes_quoted_text(
-    o: &[Token<'_>],
-    n: &[Token<'_>],
+    old_tokens: &[Token<'_>],
+    new_tokens: &[Token<'_>],
     spans: &[Range<usize>],
     partner: &[Option<usize>],
     file: &str,
-    alike: bool,
+    interchangeable: bool,
 ) -> bool {
-    let differs = |at: &usize| {
-        partner[*at].is_some_and(|o_at| {
-            let (call, file) = (o[o_at].text, &file[spans[o_at].clone()]);
+    let is_other_quote = |at: &usize| {
+        partner[*at].is_some_and(|o| {
+            let (call, file) = (old_tokens[o].text, &file[spans[o].clone()]);
             let is_quote = |text: &str| matches!(text, "\"" | "'" | "`");
-            let differ = is_quote(call) && is_quote(file) && call != file;
-            differ && !(alike && call != "`" && file != "`")
+            let means_same = interchangeable && call != "`" && file != "`";
+            is_quote(call) && is_quote(file) && call != file && !means_same
         })
     };
-    let quotes: Vec<usize> = (0..n.len()).filter(differs).collect();
+    let quotes: Vec<usize> = (0..new_tokens.len()).filter(is_other_quote).collect();
     quotes.chunks_exact(2).any(|pair| {
-        let (Some(from), Some(to)) = (partner[pair[0]], partner[pair[1]]) else { return true };
-        let kept = (pair[0]..pair[1]).zip(from..to).all(|(n, o)| partner[n] == Some(o));
-        !kept || pair[1] - pair[0] != to - from
+        let (open, close) = (pair[0], pair[1]);
+        let (Some(old_open), Some(old_close)) = (partner[open], partner[close]) else {
+            return true;
+        };
+        let same_len = close - open == old_close - old_open;
+        let same_tokens =
+            (open..close).zip(old_open..old_close).all(|(n, o)| partner[n] == Some(o));
+        !same_len || !same_tokens
     })
 }
 
-/// Whether two equal tokens are parts of the same sequence of marks: `-` is not kept in `->`.
-fn is_same_run(o: &[Token<'_>], o_at: usize, n: &[Token<'_>], n_at: usize) -> bool {
+/// Whether two equal tokens are parts of the same sequence of marks. For example, the `-` of `- 1` is
+/// not the one of `->`.
+fn is_same_run(
+    old_tokens: &[Token<'_>],
+    old_at: usize,
+    new_tokens: &[Token<'_>],
+    new_at: usize,
+) -> bool {
     fn run<'t>(tokens: &'t [Token<'_>], at: usize) -> impl Iterator<Item = &'t str> {
         let joins = |at: usize| tokens[at].gap.is_empty() && is_operator(tokens[at].text);
         let mut from = at;
@@ -231,25 +252,29 @@ fn is_same_run(o: &[Token<'_>], o_at: usize, n: &[Token<'_>], n_at: usize) -> bo
             tokens[from + 1..].iter().take_while(|t| t.gap.is_empty() && is_operator(t.text));
         tokens[from..=from].iter().chain(more).map(|token| token.text)
     }
-    !is_operator(n[n_at].text) || run(o, o_at).eq(run(n, n_at))
+    !is_operator(new_tokens[new_at].text) || run(old_tokens, old_at).eq(run(new_tokens, new_at))
 }
 
-/// Whether punctuation of this kind forms one operator with its neighbours.
+/// Whether a mark can form one operator with the marks next to it.
 fn is_operator(mark: &str) -> bool {
     mark.starts_with(|c: char| "-–—.…<>=+*/~|&!".contains(c))
 }
 
+/// A token of `old` and a token of `new`, by their indices.
 enum Pair {
+    /// The tokens are equal.
     Same(usize, usize),
-    /// One token of a replaced run for one of its replacement.
+    /// The second one replaces the first, in a run that is replaced by one of the same length.
     Replaced(usize, usize),
 }
 
-fn pairs(o: &[Token<'_>], n: &[Token<'_>]) -> Vec<Pair> {
+/// The pairs of tokens in a diff of `old_tokens` and `new_tokens`.
+fn pairs(old_tokens: &[Token<'_>], new_tokens: &[Token<'_>]) -> Vec<Pair> {
     let texts = |tokens: &[Token<'_>]| tokens.iter().map(|t| t.text.to_owned()).collect::<Vec<_>>();
     let mut out = Vec::new();
-    budget::spend(2 * (o.len() + n.len()) + o.len() * n.len() / 16);
-    for op in capture_diff_slices(Algorithm::Myers, &texts(o), &texts(n)) {
+    let (old_len, new_len) = (old_tokens.len(), new_tokens.len());
+    budget::spend(2 * (old_len + new_len) + old_len * new_len / 16);
+    for op in capture_diff_slices(Algorithm::Myers, &texts(old_tokens), &texts(new_tokens)) {
         let (x, y) = (op.old_range(), op.new_range());
         match op {
             DiffOp::Equal { .. } => out.extend(x.zip(y).map(|(o, n)| Pair::Same(o, n))),
@@ -262,7 +287,7 @@ fn pairs(o: &[Token<'_>], n: &[Token<'_>]) -> Vec<Pair> {
     out
 }
 
-/// Where each token of `old` is in `file`.
+/// The bytes of `file` for each token of `old`. `None` if the two are not the same under `fold`.
 fn positions(
     old: &str,
     file: &str,
@@ -270,31 +295,31 @@ fn positions(
     fold: Option<Fold>,
 ) -> Option<Vec<Range<usize>>> {
     let Some(fold) = fold else {
-        // The same words, without whitespace at the ends.
+        // Without a fold, all tokens must be equal.
         let (f, _) = self::tokens(file);
         let same = f.len() == tokens.len() && f.iter().zip(tokens).all(|(a, b)| a.text == b.text);
         return same.then(|| f.iter().map(|t| t.start..t.start + t.text.len()).collect());
     };
     let (a, b) = (canonical(old, fold), canonical(file, fold));
-    let shared = a.len().min(b.len());
-    // The laxest fold ignores one closing mark more or less at the end.
     if a.len() != b.len() || a.iter().zip(&b).any(|(a, b)| a.c != b.c) {
         return None;
     }
+    // Both have the same number of canonical characters, which correspond one to one.
+    let count = a.len();
     let mut out = Vec::with_capacity(tokens.len());
     let (mut at, mut end) = (0, 0);
     for token in tokens {
         let stop = token.start + token.text.len();
-        while at < shared && a[at].end <= token.start {
+        while at < count && a[at].end <= token.start {
             at += 1;
         }
         let from = at;
-        while at < shared && a[at].start < stop {
+        while at < count && a[at].start < stop {
             at += 1;
         }
         let range = match at > from {
             true => b[from].start.max(end)..b[at - 1].end.max(end),
-            // The fold dropped it: it follows the token before it, or is missing.
+            // The fold has dropped the token: in the file it follows the token before, or is missing.
             false => {
                 let rest = &file[end..];
                 let mark = rest.trim_start();

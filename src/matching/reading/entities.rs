@@ -1,6 +1,6 @@
-//! HTML entities for characters of the source.
+//! HTML entities in place of characters of the source.
 //!
-//! Evidence: reports against Roo Code and Cline, whose tools decode them for some models.
+//! Evidence: issues of Roo Code and Cline, whose tools decode entities for some models.
 
 use super::{Mistake, NewText, UndoNew};
 use crate::edit::{Rewrite, Rung};
@@ -40,27 +40,30 @@ impl Mistake for HtmlEntities {
         }
         let bare_in_old: Vec<&str> =
             ENTITIES.iter().filter(|(_, c)| is_bare(old, c)).map(|(_, c)| *c).collect();
-        // Escaping does not produce this one, and a page may have it as an entity.
+        // Escaping a text does not produce `&nbsp;`, and HTML files have it as an entity, so it is
+        // decoded only if old_str has it, too.
         let decode_nbsp = old.contains("&nbsp;");
         let undo = move |new: &str| {
             // A character that is bare in new_str was not encoded there.
-            let meant = |(entity, c): &&(&str, &str)| {
+            let is_decoded = |(entity, c): &&(&str, &str)| {
                 (!is_bare(new, c) || bare_in_old.contains(c))
                     && (*entity != "&nbsp;" || decode_nbsp)
             };
             let used: Vec<&str> =
-                ENTITIES.iter().filter(meant).map(|(entity, _)| *entity).collect();
+                ENTITIES.iter().filter(is_decoded).map(|(entity, _)| *entity).collect();
             NewText::Known(decode(new, &used))
         };
         Some((text, Box::new(undo)))
     }
 }
 
+/// Whether a text has the character `c` outside of an entity.
 fn is_bare(text: &str, c: &str) -> bool {
     let is_entity = |at: usize| ENTITIES.iter().any(|(entity, _)| text[at..].starts_with(entity));
     text.match_indices(c).any(|(at, _)| c != "&" || !is_entity(at))
 }
 
+/// The text with the entities in `used` decoded.
 fn decode(text: &str, used: &[&str]) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -69,8 +72,8 @@ fn decode(text: &str, used: &[&str]) -> String {
         rest = &rest[at..];
         let known =
             ENTITIES.iter().find(|(entity, _)| rest.starts_with(entity) && used.contains(entity));
-        let (meant, len) = known.map_or(("&", 1), |(entity, meant)| (*meant, entity.len()));
-        out.push_str(meant);
+        let (character, len) = known.map_or(("&", 1), |(entity, c)| (*c, entity.len()));
+        out.push_str(character);
         rest = &rest[len..];
     }
     out.push_str(rest);

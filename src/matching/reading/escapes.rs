@@ -1,7 +1,7 @@
 //! One level of escaping too many: the text was put into a string once too often.
 //!
-//! Evidence: every model of the Gemini family (gemini-cli carries an unescape step of its
-//! own), and the first requirement of the story that this project began with.
+//! Evidence: all models of the Gemini family make this mistake, and gemini-cli has an unescape step
+//! of its own for it.
 
 use super::{Mistake, NewText, UndoNew};
 use crate::edit::{Rewrite, Rung};
@@ -52,17 +52,22 @@ const QUOTES: &[char] = &['"', '\'', '`'];
 /// Evidence in a text for or against one level of escaping too many.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct EscapeEvidence {
+    /// Whether the text has a line break that is not escaped, except at its end.
     raw_break: bool,
+    /// Whether the text has a tab that is not escaped.
     raw_tab: bool,
+    /// Quotes that occur without a backslash.
     bare_quotes: Vec<char>,
+    /// Whether a backslash is before a character with which it forms no known escape.
     lone_backslash: bool,
     /// Whether a line break or a tab is escaped.
     escaped_break: bool,
-    /// Quotes that occur there only with a backslash.
+    /// Quotes that occur only with a backslash.
     escaped_quotes: Vec<char>,
     /// Whether a line break is escaped within what looks like a literal.
     break_in_literal: bool,
-    /// The shortest run of backslashes, except before quotes.
+    /// The length of the shortest run of backslashes, except before quotes; `usize::MAX` if there is
+    /// none.
     shortest_run: usize,
 }
 
@@ -86,8 +91,8 @@ impl EscapeEvidence {
             }
             if c == '\\' {
                 let next = chars.next();
-                let known = next.is_some_and(|c| "ntr\\$\n".contains(c) || QUOTES.contains(&c));
-                evidence.lone_backslash |= !known;
+                let is_known = next.is_some_and(|c| "ntr\\$\n".contains(c) || QUOTES.contains(&c));
+                evidence.lone_backslash |= !is_known;
                 evidence.escaped_break |= next.is_some_and(|c| "ntr".contains(c));
                 evidence.escaped_quotes.extend(next.filter(|c| QUOTES.contains(c)));
             }
@@ -97,6 +102,8 @@ impl EscapeEvidence {
     }
 }
 
+/// The length of the shortest run of backslashes that is not before a quote; `usize::MAX` if there is
+/// none.
 fn shortest_run(text: &str) -> usize {
     let mut least = usize::MAX;
     let mut run = 0;
@@ -114,6 +121,7 @@ fn shortest_run(text: &str) -> usize {
 }
 
 impl Escapes {
+    /// Undoes these escapes in a text; of escaped quotes only those in `quotes`.
     fn unescape_text(self, text: &str, quotes: &[char]) -> String {
         match self {
             Self::All => unescape_chars(text, &|c| "ntr\\$".contains(c) || quotes.contains(&c)),
@@ -156,27 +164,36 @@ impl Escapes {
                 if breaks { unescape_breaks(&unquoted) } else { unquoted }
             }
         };
-        // new_str has a bare quote that old_str always escapes, or fewer backslashes than old_str
-        // ever has. Where nothing else shows the mistake, it was not escaped once more.
+        // A bare quote that old_str always escapes, or fewer backslashes in a row than old_str ever
+        // has, show that new_str was not escaped, unless something else shows that it was.
         let occurs_escaped_in_old =
             |quotes: &[char]| quotes.iter().any(|quote| old.escaped_quotes.contains(quote));
         let fewer = old.shortest_run < usize::MAX && new_evidence.shortest_run < old.shortest_run;
-        let right = occurs_escaped_in_old(&new_evidence.bare_quotes) || self == Self::All && fewer;
-        if right && !old.escaped_break && !occurs_escaped_in_old(&new_evidence.escaped_quotes) {
+        let seems_unescaped =
+            occurs_escaped_in_old(&new_evidence.bare_quotes) || self == Self::All && fewer;
+        if seems_unescaped
+            && !old.escaped_break
+            && !occurs_escaped_in_old(&new_evidence.escaped_quotes)
+        {
             return NewText::Known(new.to_owned());
         }
-        let kept = unescape_breaks(&unescape_chars(new, &|c| quotes.contains(&c)));
+        let outside_literals = unescape_breaks(&unescape_chars(new, &|c| quotes.contains(&c)));
         if self == Self::All && fewer {
-            return NewText::Known(kept);
+            return NewText::Known(outside_literals);
         }
         // An escaped line break inside a literal of new_str may belong to the literal.
-        let may_be_literal_break =
-            self == Self::All && text != kept && !old.break_in_literal && !new.contains("\\\\");
-        if may_be_literal_break { NewText::Either(text, kept) } else { NewText::Known(text) }
+        let may_be_literal_break = self == Self::All
+            && text != outside_literals
+            && !old.break_in_literal
+            && !new.contains("\\\\");
+        match may_be_literal_break {
+            true => NewText::Either(text, outside_literals),
+            false => NewText::Known(text),
+        }
     }
 }
 
-/// Undoes one level of escaping, for the characters that are wanted.
+/// Undoes one level of escaping for the characters for which `wanted` is true.
 fn unescape_chars(text: &str, wanted: &dyn Fn(char) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars();
@@ -204,7 +221,7 @@ fn unescape_breaks(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut open: Option<char> = None;
     let mut chars = text.chars();
-    let mut before = ' ';
+    let mut previous = ' ';
     while let Some(c) = chars.next() {
         match c {
             '\\' => match (chars.next(), open) {
@@ -224,14 +241,14 @@ fn unescape_breaks(text: &str) -> String {
             }
             c if open.is_none()
                 && QUOTES.contains(&c)
-                && !(c == '\'' && before.is_alphanumeric()) =>
+                && !(c == '\'' && previous.is_alphanumeric()) =>
             {
                 open = Some(c);
                 out.push(c);
             }
             c => out.push(c),
         }
-        before = c;
+        previous = c;
     }
     out
 }
@@ -241,7 +258,7 @@ pub(crate) fn unescape_all(text: &str) -> String {
     Escapes::All.unescape_text(text, QUOTES)
 }
 
-/// Unescapes quotes.
+/// Undoes one level of escaping for quotes.
 pub(crate) fn unescape_quotes(text: &str) -> String {
     Escapes::Quotes.unescape_text(text, QUOTES)
 }

@@ -1,17 +1,17 @@
 //! Line numbers copied from a view of the file.
 //!
-//! Evidence: transcripts (`12→`, `12|`), Roo Code strips them, and restitch's own views
-//! print three of the forms.
+//! Evidence: transcripts (`12→`, `12|`); Roo Code strips such numbers; three of the forms are those of
+//! restitch's own views.
 
 use super::{Mistake, NewText, UndoNew};
 use crate::edit::{Rewrite, Rung};
 
-/// Line numbers in front of every line, uniform and consecutive. Blank lines between two
-/// numbers may have none.
+/// Consecutive line numbers in one style, in front of every line. Blank lines between two numbers
+/// may have none.
 pub(super) enum LineNumbers {
     /// The space after every number belongs to the view.
     Padded,
-    /// It belongs to the line.
+    /// A space after the number belongs to the line.
     Bare,
 }
 
@@ -27,60 +27,64 @@ impl Mistake for LineNumbers {
     fn undo(&self, old: &str, _new: &str) -> Option<(String, UndoNew)> {
         let body = old.strip_suffix('\n').unwrap_or(old);
         let (style, first, _) = parse_line_number(body.split('\n').next()?)?;
-        let counted = |(at, line)| match parse_line_number(line) {
+        let parse = |(at, line)| match parse_line_number(line) {
             None if line.trim().is_empty() => Some((style, first + at, line)),
             numbered => numbered,
         };
         let numbered: Vec<(NumberStyle, usize, &str)> =
-            body.split('\n').enumerate().map(counted).collect::<Option<_>>()?;
+            body.split('\n').enumerate().map(parse).collect::<Option<_>>()?;
         parse_line_number(body.split('\n').next_back()?)?;
-        let uniform =
-            numbered.iter().enumerate().all(|(at, (s, n, _))| *s == style && *n == first + at);
-        if !uniform {
+        let is_consecutive = |(at, line): (usize, &(NumberStyle, usize, &str))| {
+            let (line_style, number, _) = line;
+            *line_style == style && *number == first + at
+        };
+        if !numbered.iter().enumerate().all(is_consecutive) {
             return None;
         }
         let padding = match self {
             Self::Padded => {
-                let padded =
+                let is_padded =
                     matches!(style, NumberStyle::Colon | NumberStyle::Letter | NumberStyle::Bar)
                         && numbered
                             .iter()
                             .all(|(.., rest)| rest.is_empty() || rest.starts_with(' '));
-                padded.then_some(" ")?
+                is_padded.then_some(" ")?
             }
             Self::Bare => "",
         };
         // If numbers are removed from old_str, they are removed from new_str too, whatever their
-        // values. If the text has its own numbers after them, a single number belongs to the text.
+        // values. If every line of old_str has a second number, that one belongs to the text, and so
+        // does the only number of a line of new_str.
         let has_own_numbers = numbered
             .iter()
             .all(|(.., rest)| rest.trim().is_empty() || parse_line_number(rest).is_some());
         let strip = move |text: &str| -> String {
-            let line = |line: &str| match parse_line_number(line) {
-                Some((s, _, rest))
-                    if s == style && (!has_own_numbers || parse_line_number(rest).is_some()) =>
+            let strip_line = |line: &str| match parse_line_number(line) {
+                Some((line_style, _, rest))
+                    if line_style == style
+                        && (!has_own_numbers || parse_line_number(rest).is_some()) =>
                 {
                     rest.strip_prefix(padding).unwrap_or(rest).to_owned()
                 }
                 _ => line.to_owned(),
             };
-            text.split('\n').map(line).collect::<Vec<_>>().join("\n")
+            text.split('\n').map(strip_line).collect::<Vec<_>>().join("\n")
         };
         let text = strip(old);
         Some((text, Box::new(move |new| NewText::Known(strip(new)))))
     }
 }
 
-/// The number at the start of a one-line text, in a style that ordinary text can also have: `200:
-/// ok`, `3-4`. Only two in a row are certain to come from a view.
+/// The number at the start of a one-line text, in a style that ordinary text can also have, such as
+/// `200: ok` or `3-4`. Only consecutive numbers on two lines certainly come from a view.
 pub(in crate::matching) fn lone_line_number(text: &str) -> Option<usize> {
     let line = text.strip_suffix('\n').unwrap_or(text);
-    let (style, at, _) = parse_line_number(line).filter(|_| !line.contains('\n'))?;
+    let (style, number, _) = parse_line_number(line).filter(|_| !line.contains('\n'))?;
     matches!(
         style,
         NumberStyle::Colon | NumberStyle::Dash | NumberStyle::Tab | NumberStyle::Brackets
     )
-    .then_some(at)
+    .then_some(number)
 }
 
 /// How a view separates a line number from its line.
@@ -97,7 +101,7 @@ pub(crate) enum NumberStyle {
     Letter,
 }
 
-/// The number in front of a line, its style, and the rest.
+/// The style of the number in front of a line, the number, and the rest of the line.
 pub(crate) fn parse_line_number(line: &str) -> Option<(NumberStyle, usize, &str)> {
     let line = line.strip_suffix('\r').unwrap_or(line);
     let start = line.trim_start_matches(' ');
@@ -131,6 +135,7 @@ pub(crate) fn parse_line_number(line: &str) -> Option<(NumberStyle, usize, &str)
     styles.into_iter().find_map(|(mark, style)| Some((style, number, rest.strip_prefix(mark)?)))
 }
 
+/// The number that a text begins with, and the rest.
 fn digits(text: &str) -> Option<(usize, &str)> {
     let end = text.bytes().take_while(u8::is_ascii_digit).count();
     Some((text[..end].parse().ok()?, &text[end..]))

@@ -1,6 +1,6 @@
-//! Readings: what the call's text could have been before a mistake was made to the whole of it.
-//! A reading applies only if `old_str` shows the mistake. `new_str` is rewritten in the same way if
-//! it shows the mistake too; if that is unclear, both texts are kept and the outcomes decide.
+//! Readings: the texts of a call with one kind of mistake, which affects the whole text, undone. A
+//! reading applies only if `old_str` shows the mistake. `new_str` is rewritten in the same way if it
+//! shows the mistake too; if that is unclear, both its forms are kept and the outcomes decide.
 
 mod entities;
 mod escapes;
@@ -19,18 +19,18 @@ use crate::edit::{Rewrite, Rung};
 pub(super) trait Mistake: Sync {
     /// The rewrite that undoes it.
     fn rewrite(&self) -> Rewrite;
-    /// The rung of a call that this mistake alone explains.
+    /// The rung of a call that matches once this mistake is undone.
     fn rung(&self) -> Rung;
     /// Whether the text consists of whole lines once the mistake is undone.
     fn whole_lines(&self) -> bool {
         true
     }
-    /// If the call shows the mistake: the text that was meant, and the function that undoes the
-    /// mistake in `new`.
+    /// `old` with the mistake undone, and the function that undoes it in `new`. `None` if the call does
+    /// not show the mistake.
     fn undo(&self, old: &str, new: &str) -> Option<(String, UndoNew)>;
 }
 
-/// Undoes the same mistake in `new_str`.
+/// A function that undoes a mistake in `new_str`.
 pub(super) type UndoNew = Box<dyn Fn(&str) -> NewText>;
 
 /// `new_str` under a reading.
@@ -43,7 +43,7 @@ pub(super) enum NewText {
 }
 
 impl NewText {
-    /// The texts it may mean.
+    /// The one or two texts that may be meant.
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
         let (first, second) = match self {
             Self::Known(text) => (text, None),
@@ -53,7 +53,7 @@ impl NewText {
     }
 }
 
-/// In the order in which they are tried.
+/// The mistakes, in the order in which they are tried.
 const MISTAKES: &[&dyn Mistake] = &[
     &escapes::Escapes::All,
     &escapes::Escapes::Quotes,
@@ -67,7 +67,7 @@ const MISTAKES: &[&dyn Mistake] = &[
     &wrappers::OuterBlankLines,
 ];
 
-/// How many mistakes may come together. Two are seen in practice.
+/// The most mistakes that one call may have: calls with two occur in practice.
 const MAX_COMBINED_MISTAKES: usize = 2;
 
 /// A call with some mistakes undone.
@@ -76,8 +76,9 @@ pub(super) struct Reading {
     pub(super) old: String,
     pub(super) new: NewText,
     pub(super) rewrites: Vec<Rewrite>,
-    /// The rung, where the text then occurs in the file character for character.
+    /// The rung of the call if the file has `old` character for character.
     pub(super) rung: Rung,
+    /// Whether `old` must match whole lines of the file.
     pub(super) whole_lines: bool,
 }
 
@@ -95,53 +96,55 @@ pub(super) fn readings(old: &str, new: &str) -> Vec<Reading> {
     for _ in 0..MAX_COMBINED_MISTAKES {
         let to = out.len();
         for at in from..to {
+            let base = out[at].clone();
             for mistake in MISTAKES {
-                if out[at].rewrites.contains(&mistake.rewrite()) {
+                if base.rewrites.contains(&mistake.rewrite()) {
                     continue;
                 }
-                let new = out[at].new.texts().next().unwrap_or_default();
-                let Some((old, undo)) = mistake.undo(&out[at].old, new) else { continue };
+                let new = base.new.texts().next().unwrap_or_default();
+                let Some((old, undo)) = mistake.undo(&base.old, new) else { continue };
                 if old.trim().is_empty() || out.iter().any(|seen| seen.old == old) {
                     continue;
                 }
-                let new = match &out[at].new {
-                    NewText::Known(new) => {
-                        decide_by_shared_lines(&out[at].old, &old, new, undo(new))
-                    }
+                let new = match &base.new {
+                    NewText::Known(new) => decide_by_shared_lines(&base.old, &old, new, undo(new)),
                     NewText::Either(undone, sent) => NewText::Either(
                         undo(undone).texts().next().unwrap_or(undone).to_owned(),
                         undo(sent).texts().next().unwrap_or(sent).to_owned(),
                     ),
                 };
-                let mut rewrites = out[at].rewrites.clone();
+                let mut rewrites = base.rewrites.clone();
                 rewrites.push(mistake.rewrite());
-                let whole_lines = out[at].whole_lines || mistake.whole_lines();
+                let whole_lines = base.whole_lines || mistake.whole_lines();
                 out.push(Reading { old, new, rewrites, rung: mistake.rung(), whole_lines });
             }
         }
         from = to;
     }
-    // As sent, the markers of the diff would be written into the file.
+    // The reading without a rewrite would write the markers of the diff into the file.
     if wrappers::is_diff_with_context(old, new) {
         out.remove(0);
     }
     out
 }
 
-/// Decides by the lines that both strings share whether `new` has the mistake, if they all agree:
-/// each is equal either to a line of `old` as sent, or to one of what `old` meant.
-fn decide_by_shared_lines(old: &str, meant: &str, new: &str, undone: NewText) -> NewText {
-    let lines = |text: &str| -> std::collections::HashSet<String> {
-        let worded = text.lines().filter(|line| line.contains(char::is_alphanumeric));
-        worded.map(|line| line.trim().to_owned()).collect()
+/// What `new` means, decided by the lines that it shares with `old` if all of them agree. A line that
+/// only `old` as sent has shows that `new` has the mistake; a line that only `old_undone` has shows
+/// that it does not. `new_undone` is the answer if the lines do not decide.
+fn decide_by_shared_lines(old: &str, old_undone: &str, new: &str, new_undone: NewText) -> NewText {
+    let word_lines = |text: &str| -> std::collections::HashSet<String> {
+        let lines = text.lines().filter(|line| line.contains(char::is_alphanumeric));
+        lines.map(|line| line.trim().to_owned()).collect()
     };
-    let (old, meant, new_lines) = (lines(old), lines(meant), lines(new));
-    let mistaken = new_lines.iter().any(|line| old.contains(line) && !meant.contains(line));
-    let right = new_lines.iter().any(|line| meant.contains(line) && !old.contains(line));
-    match (undone, mistaken, right) {
+    let (sent, undone) = (word_lines(old), word_lines(old_undone));
+    let new_lines = word_lines(new);
+    let has_mistake = new_lines.iter().any(|line| sent.contains(line) && !undone.contains(line));
+    let has_correct_line =
+        new_lines.iter().any(|line| undone.contains(line) && !sent.contains(line));
+    match (new_undone, has_mistake, has_correct_line) {
         (_, false, true) => NewText::Known(new.to_owned()),
-        (NewText::Either(undone, _), true, false) => NewText::Known(undone),
-        (undone, ..) => undone,
+        (NewText::Either(text, _), true, false) => NewText::Known(text),
+        (new_undone, ..) => new_undone,
     }
 }
 

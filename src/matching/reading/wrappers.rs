@@ -1,4 +1,4 @@
-//! What a text is wrapped in: diff markers, a code fence, blank lines.
+//! Wrappers around a text: diff markers, a code fence, blank lines.
 
 use std::cmp::Ordering;
 
@@ -7,7 +7,7 @@ use crate::edit::{Rewrite, Rung};
 
 /// `-`, `+` or a space in front of each line.
 ///
-/// Evidence: tools that edit by lines strip them (oh-my-openagent's list of corrections).
+/// Evidence: tools that edit by lines strip these markers (oh-my-openagent's list of corrections).
 pub(super) struct DiffMarkers;
 
 impl Mistake for DiffMarkers {
@@ -21,7 +21,8 @@ impl Mistake for DiffMarkers {
 
     fn undo(&self, old: &str, new: &str) -> Option<(String, UndoNew)> {
         let marked = |text: &str, mark: char| text.split('\n').any(|line| line.starts_with(mark));
-        // In a diff, `-` marks removed lines: if both strings have it, they are lists.
+        // In a diff, `-` marks removed lines, which only old_str has. If both strings have it, and
+        // neither has `+`, they are lists.
         if marked(old, '-') && marked(new, '-') && !marked(new, '+') && !marked(old, '+') {
             return None;
         }
@@ -34,7 +35,7 @@ impl Mistake for DiffMarkers {
             text,
             Box::new(move |new| match diff_side(new, '+', '-') {
                 Some(text) => NewText::Known(text),
-                // Markers on some lines only: they may belong to the text.
+                // If only some lines have a marker, it may belong to the text.
                 None if new.split('\n').any(|line| line.starts_with('+')) => NewText::Either(
                     new.split('\n')
                         .map(|line| line.strip_prefix('+').unwrap_or(line))
@@ -48,8 +49,7 @@ impl Mistake for DiffMarkers {
     }
 }
 
-/// Whether `new` is a diff and `old` its context lines: each of them begins with the space that
-/// marks context.
+/// Whether `new` is a diff and `old` consists of its context lines, each with a space in front.
 pub(in crate::matching) fn is_diff_with_context(old: &str, new: &str) -> bool {
     let is_context = |line: &str| line.is_empty() || line.starts_with(' ');
     let is_mark = |line: &str| line.starts_with(['+', '-']);
@@ -61,47 +61,50 @@ pub(in crate::matching) fn is_diff_with_context(old: &str, new: &str) -> bool {
 
 /// Removes the space before each line; `None` if a line has none.
 fn strip_context_markers(text: &str) -> Option<String> {
-    let line = |line: &str| match line.is_empty() {
+    let strip_line = |line: &str| match line.is_empty() {
         true => Some(String::new()),
         false => line.strip_prefix(' ').map(str::to_owned),
     };
-    Some(text.split('\n').map(line).collect::<Option<Vec<_>>>()?.join("\n"))
+    Some(text.split('\n').map(strip_line).collect::<Option<Vec<_>>>()?.join("\n"))
 }
 
-/// For a diff that only removes lines: whether the kept lines have a leading space is decided by
-/// comparing them with the lines that were meant.
+/// `new` with or without the space in front of each line: the form that shares more lines with
+/// `meant`, which is `old` without markers; or both forms if they share as many. A diff that only
+/// removes lines has no other sign of markers.
 fn strip_likely_context_markers(new: &str, meant: &str) -> NewText {
     let Some(text) = strip_context_markers(new).filter(|_| !new.trim().is_empty()) else {
         return NewText::Known(new.to_owned());
     };
     let meant: std::collections::HashSet<&str> = meant.lines().collect();
-    let shared = |text: &str| {
+    let count_shared = |text: &str| {
         text.lines().filter(|line| !line.trim().is_empty() && meant.contains(line)).count()
     };
-    match shared(&text).cmp(&shared(new)) {
+    match count_shared(&text).cmp(&count_shared(new)) {
         Ordering::Greater => NewText::Known(text),
         Ordering::Less => NewText::Known(new.to_owned()),
         Ordering::Equal => NewText::Either(text, new.to_owned()),
     }
 }
 
-/// One side of a diff in which every line is marked, without the lines of the other side.
+/// One side of a diff: the text without markers and without the lines of the other side. `None` if
+/// no line has the mark of a side, or if some line has no mark at all.
 pub(crate) fn diff_side(text: &str, own: char, other: char) -> Option<String> {
-    let closed = text.ends_with('\n');
+    let ends_with_newline = text.ends_with('\n');
     let lines: Vec<&str> = text.strip_suffix('\n').unwrap_or(text).split('\n').collect();
     let is_header = |line: &str| line.starts_with("@@");
-    let marked = lines.iter().any(|line| line.starts_with([own, other]));
-    let all = lines
+    let has_mark = lines.iter().any(|line| line.starts_with([own, other]));
+    let all_are_marked = lines
         .iter()
         .all(|line| line.is_empty() || line.starts_with([own, other, ' ']) || is_header(line));
-    if !marked || !all {
+    if !has_mark || !all_are_marked {
         return None;
     }
-    let both = [own, other].iter().all(|mark| lines.iter().any(|line| line.starts_with(*mark)));
-    let kept = lines.iter().filter(|line| !(is_header(line) || both && line.starts_with(other)));
+    let has_both = [own, other].iter().all(|mark| lines.iter().any(|line| line.starts_with(*mark)));
+    let own_lines =
+        lines.iter().filter(|line| !(is_header(line) || has_both && line.starts_with(other)));
     let strip = |line: &&str| line.strip_prefix([own, other, ' ']).unwrap_or(line).to_owned();
-    let mut out = kept.map(strip).collect::<Vec<_>>().join("\n");
-    if closed {
+    let mut out = own_lines.map(strip).collect::<Vec<_>>().join("\n");
+    if ends_with_newline {
         out.push('\n');
     }
     Some(out)
@@ -123,16 +126,16 @@ impl Mistake for CodeFence {
 
     fn undo(&self, old: &str, new: &str) -> Option<(String, UndoNew)> {
         let text = strip_fence(old)?;
-        // If the call changes the fence or text around it, the fence is meant.
-        let fences = |text: &str| text.lines().any(is_fence);
+        // If new_str has other fences than the one around its text, the call means to edit fences.
+        let has_fence = |text: &str| text.lines().any(is_fence);
         let fence_is_content = match strip_fence(new) {
-            Some(inner) => fences(&inner) && !fences(&text),
-            None => fences(new),
+            Some(inner) => has_fence(&inner) && !has_fence(&text),
+            None => has_fence(new),
         };
         if fence_is_content {
             return None;
         }
-        // What is left of old_str does not end with a line break, whatever was in the fence.
+        // Without its fence old_str does not end with a line break, so new_str must not either.
         let plain = |new: &str| new.strip_suffix('\n').unwrap_or(new).to_owned();
         let undo = move |new: &str| NewText::Known(strip_fence(new).unwrap_or_else(|| plain(new)));
         Some((text, Box::new(undo)))
@@ -144,6 +147,7 @@ pub(in crate::matching) fn is_fence(line: &str) -> bool {
     line.trim_start().starts_with("```") || line.trim_start().starts_with("~~~")
 }
 
+/// The text inside a code fence; `None` if there is no fence around the text.
 fn strip_fence(text: &str) -> Option<String> {
     let trimmed = text.trim();
     let (opening, rest) = trimmed.split_once('\n')?;
@@ -160,7 +164,7 @@ fn strip_fence(text: &str) -> Option<String> {
 
 /// Blank lines around the text that the file does not have.
 ///
-/// Evidence: aider drops a leading blank line and tries again.
+/// Evidence: aider tries again without a leading blank line.
 pub(super) struct OuterBlankLines;
 
 impl Mistake for OuterBlankLines {
@@ -178,14 +182,14 @@ impl Mistake for OuterBlankLines {
             return None;
         }
         let undo = move |new: &str| {
-            let (h, t) = count_outer_blank_lines(new);
-            NewText::Known(strip_lines(new, h.min(head), t.min(tail)))
+            let (new_head, new_tail) = count_outer_blank_lines(new);
+            NewText::Known(strip_lines(new, new_head.min(head), new_tail.min(tail)))
         };
         Some((strip_lines(old, head, tail), Box::new(undo)))
     }
 }
 
-/// How many blank lines a text begins and ends with; none if all its lines are blank.
+/// How many blank lines a text begins with and ends with; (0, 0) if all its lines are blank.
 fn count_outer_blank_lines(text: &str) -> (usize, usize) {
     let blank = |line: &&str| line.trim().is_empty();
     let lines: Vec<&str> = text.strip_suffix('\n').unwrap_or(text).split('\n').collect();
@@ -196,6 +200,7 @@ fn count_outer_blank_lines(text: &str) -> (usize, usize) {
     (head, lines.iter().rev().take_while(|line| blank(line)).count())
 }
 
+/// The text without its first `head` and its last `tail` lines.
 fn strip_lines(text: &str, head: usize, tail: usize) -> String {
     let lines: Vec<&str> = text.strip_suffix('\n').unwrap_or(text).split('\n').collect();
     let mut kept = lines[head..lines.len() - tail].join("\n");
