@@ -1,98 +1,92 @@
-//! Checks how a model resolves conflicts: lines that the caller changes and that differ in the file.
-//! Outside of them nothing of the answer is used.
+//! Checks how a model resolves conflicts: lines that the caller changes and that differ in the file
+//! from what the caller assumed. Outside of conflicts, nothing of the model's answer is used.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::matching::ConflictHunk;
 
-/// For each conflict, the part of an answer that resolves it. `skeleton` is the merge
-/// with a gap for each conflict; the answer is a whole text that was written for it.
+/// Splits an answer into the parts that resolve each conflict. `skeleton` holds the lines of the
+/// merge, with `None` for each conflict; the answer is the text of the whole merge.
 pub(super) fn split_answer(
     skeleton: &[Option<String>],
     answer: &str,
 ) -> Result<Vec<String>, String> {
     let lines: Vec<&str> = answer.trim_matches('\n').split('\n').collect();
-    let key = |line: &str| line.trim().to_owned();
     let fixed: Vec<(usize, String)> = skeleton
         .iter()
         .enumerate()
-        .filter_map(|(at, line)| Some((at, key(line.as_ref()?))))
+        .filter_map(|(number, line)| Some((number, line.as_ref()?.trim().to_owned())))
         .filter(|(_, line)| !line.is_empty())
         .collect();
     let fixed_lines: Vec<String> = fixed.iter().map(|(_, line)| line.clone()).collect();
-    let answer_lines: Vec<String> = lines.iter().map(|line| key(line)).collect();
-    // Where each fixed line is in the answer.
-    let mut at: HashMap<usize, usize> = HashMap::new();
+    let answer_lines: Vec<String> = lines.iter().map(|line| line.trim().to_owned()).collect();
+    // For each fixed line of the skeleton, the number of the same line in the answer.
+    let mut positions: HashMap<usize, usize> = HashMap::new();
     for op in
         similar::capture_diff_slices(similar::Algorithm::Patience, &fixed_lines, &answer_lines)
     {
         if op.tag() == similar::DiffTag::Equal {
-            for (a, b) in op.old_range().zip(op.new_range()) {
-                at.insert(fixed[a].0, b);
+            for (fixed_index, answer_index) in op.old_range().zip(op.new_range()) {
+                positions.insert(fixed[fixed_index].0, answer_index);
             }
         }
     }
-    let gaps: Vec<usize> = (0..skeleton.len()).filter(|&at| skeleton[at].is_none()).collect();
-    let mut out = Vec::new();
+    // The fixed lines next to a gap, above and below, as numbers in the answer.
+    let neighbours = |gap: usize| {
+        let above = (0..gap).rev().find_map(|line| positions.get(&line).copied());
+        let below = (gap + 1..skeleton.len()).find_map(|line| positions.get(&line).copied());
+        (above, below)
+    };
+    let gaps: Vec<usize> = (0..skeleton.len()).filter(|&line| skeleton[line].is_none()).collect();
+    let mut parts = Vec::new();
     for &gap in &gaps {
-        let above = (0..gap).rev().find_map(|line| at.get(&line).copied());
-        let below = (gap + 1..skeleton.len()).find_map(|line| at.get(&line).copied());
-        let from = above.map_or(0, |line| line + 1);
-        let to = below.unwrap_or(lines.len());
-        let is_ambiguous = gaps.len() > 1
-            && gaps.iter().any(|&other| {
-                other != gap
-                    && above_of(&at, other) == above
-                    && below_of(&at, other, skeleton.len()) == below
-            });
-        if is_ambiguous || from > to {
-            return Err("the answer does not tell the conflicts apart".into());
+        let (above, below) = neighbours(gap);
+        let start = above.map_or(0, |line| line + 1);
+        let end = below.unwrap_or(lines.len());
+        // Two gaps between the same fixed lines cannot be told apart.
+        let is_ambiguous =
+            gaps.iter().any(|&other| other != gap && neighbours(other) == (above, below));
+        if is_ambiguous || start > end {
+            return Err("the answer does not show which part belongs to which conflict".into());
         }
-        out.push(lines[from..to].join("\n"));
+        parts.push(lines[start..end].join("\n"));
     }
-    Ok(out)
+    Ok(parts)
 }
 
-fn above_of(at: &HashMap<usize, usize>, gap: usize) -> Option<usize> {
-    (0..gap).rev().find_map(|line| at.get(&line).copied())
-}
-
-fn below_of(at: &HashMap<usize, usize>, gap: usize, len: usize) -> Option<usize> {
-    (gap + 1..len).find_map(|line| at.get(&line).copied())
-}
-
-/// Checks that a text may replace a conflict: it must be a merge of the three sides, word by word
-/// and in their order.
+/// Checks that a text may replace a conflict: it must be a merge, word by word and in order, of the
+/// file's text, the text that the caller assumed, and the text that the caller wants.
 ///
-/// What both sides keep stays. What the caller added stays. What only the file has may be dropped
-/// only where the caller rewrote that part. Nothing else may be added.
+/// Words that both sides keep must stay, and so must words that the caller added. Words that only the
+/// file has may be dropped only in a part that the caller rewrote. No other words may be added.
 pub(super) fn check_merge(hunk: &ConflictHunk, text: &str) -> Result<(), String> {
     if text.contains('\0') {
-        return Err("the answer holds a NUL character".into());
+        return Err("the answer contains a NUL character".into());
     }
     let sides = Sides::of(hunk);
     let answer = words(text);
     if let Some(stale) = answer.iter().find(|word| sides.stale.contains_key(**word)) {
-        return Err(format!("the file says `{}`, not `{stale}`", sides.stale[*stale]));
+        return Err(format!("the file has `{}`, not `{stale}`", sides.stale[*stale]));
     }
     let same = |other: &str| answer == words(other);
     if !same(&hunk.wanted) && (same(&hunk.found) || same(&hunk.believed)) {
-        return Err("the answer takes the edit back".into());
+        return Err("the answer reverts the edit".into());
     }
     match sides.is_merge(&answer) {
         true => Ok(()),
-        false => Err("the answer does not read as a merge: it drops, moves or adds words".into()),
+        false => Err("the answer is not a merge: it drops, moves or adds words".into()),
     }
 }
 
-/// The words of a conflict, and whether an answer must have them.
+/// The words of both sides of a conflict, and whether an answer must have them. The base is the text
+/// that the caller assumed.
 struct Sides<'a> {
-    /// The file's, in order.
+    /// The words of the file, in order.
     file: Vec<(&'a str, WordStatus)>,
-    /// The caller's, in order.
+    /// The words of the caller's new text, in order.
     caller: Vec<(&'a str, WordStatus)>,
-    /// Words of the call that the file has replaced, with their replacements.
+    /// Words of the base that the file has replaced, with their replacements.
     stale: HashMap<&'a str, &'a str>,
 }
 
@@ -101,66 +95,70 @@ struct Sides<'a> {
 enum WordStatus {
     /// Both sides keep this word of the base.
     Common(usize),
-    /// One side added it, in this run of words.
+    /// One side added it before this word of the base.
     Added(usize),
-    /// The same, in a part that the other side rewrote: it may be dropped.
+    /// The same, but the other side rewrote that part, so that the word may be dropped.
     Optional(usize),
     /// The other side removed it.
     Removed,
 }
 
-/// Cells of the table that an answer is checked by.
+/// The largest number of steps of the check.
 const MAX_CELLS: usize = 32_000_000;
 
 impl<'a> Sides<'a> {
+    /// Compares both sides of a conflict with the base.
     fn of(hunk: &'a ConflictHunk) -> Self {
-        let (base, ours, theirs) = (words(&hunk.believed), words(&hunk.found), words(&hunk.wanted));
-        let (by_file, by_caller) = (SideDiff::of(&base, &ours), SideDiff::of(&base, &theirs));
+        let base = words(&hunk.believed);
+        let (file, caller) = (words(&hunk.found), words(&hunk.wanted));
+        let file_diff = SideDiff::of(&base, &file);
+        let caller_diff = SideDiff::of(&base, &caller);
         let mut stale = HashMap::new();
-        for (from, to) in &by_file.replaced {
-            let kept = from.clone().all(|at| by_caller.kept[at]);
-            if from.len() == to.len() && kept {
-                let words = from.clone().zip(to.clone()).map(|(a, b)| (base[a], ours[b]));
-                stale.extend(words.filter(|(a, _)| is_word(a) && !ours.contains(a)));
+        for (old, new) in &file_diff.replaced {
+            let is_kept_by_caller = old.clone().all(|at| caller_diff.kept[at]);
+            if old.len() == new.len() && is_kept_by_caller {
+                let pairs = old.clone().zip(new.clone()).map(|(a, b)| (base[a], file[b]));
+                stale.extend(pairs.filter(|(word, _)| is_word(word) && !file.contains(word)));
             }
         }
-        // Words that the file added stay if the caller did not change the words that they replace,
-        // or the neighbouring ones.
-        let is_untouched = |before: usize, after: usize| {
-            let beside = [before.checked_sub(1), Some(after).filter(|at| *at < base.len())];
-            (before..after).all(|at| by_caller.kept[at])
-                && (before < after || beside.into_iter().flatten().all(|at| by_caller.kept[at]))
+        // Whether the caller kept the words of the base that words of the file replace, or, if these
+        // replace none, the two words beside them.
+        let is_untouched = |start: usize, end: usize| {
+            let beside = [start.checked_sub(1), Some(end).filter(|at| *at < base.len())];
+            (start..end).all(|at| caller_diff.kept[at])
+                && (start < end || beside.into_iter().flatten().all(|at| caller_diff.kept[at]))
         };
-        let file = ours.iter().zip(&by_file.from).map(|(word, from)| {
-            let status = match *from {
-                WordSource::Base(at) if by_caller.kept[at] => WordStatus::Common(at),
+        let file_words = file.iter().zip(&file_diff.sources).map(|(word, source)| {
+            let status = match *source {
+                WordSource::Base(at) if caller_diff.kept[at] => WordStatus::Common(at),
                 WordSource::Base(_) => WordStatus::Removed,
-                WordSource::Between(before, after) if is_untouched(before, after) => {
-                    WordStatus::Added(before)
+                WordSource::Replaces { start, end } if is_untouched(start, end) => {
+                    WordStatus::Added(start)
                 }
-                WordSource::Between(before, _) => WordStatus::Optional(before),
+                WordSource::Replaces { start, .. } => WordStatus::Optional(start),
             };
             (*word, status)
         });
-        let caller = theirs.iter().zip(&by_caller.from).map(|(word, from)| {
-            let status = match *from {
-                WordSource::Base(at) if by_file.kept[at] => WordStatus::Common(at),
+        let caller_words = caller.iter().zip(&caller_diff.sources).map(|(word, source)| {
+            let status = match *source {
+                WordSource::Base(at) if file_diff.kept[at] => WordStatus::Common(at),
                 WordSource::Base(_) => WordStatus::Removed,
-                WordSource::Between(before, _) => WordStatus::Added(before),
+                WordSource::Replaces { start, .. } => WordStatus::Added(start),
             };
             (*word, status)
         });
-        Self { file: file.collect(), caller: caller.collect(), stale }
+        Self { file: file_words.collect(), caller: caller_words.collect(), stale }
     }
 
     /// Whether the answer is a merge of the two sides: common words once, the words of each side in
-    /// their order, and no run of one side split by a run of the other.
+    /// their order, and no run of added words split by the other side.
     fn is_merge(&self, answer: &[&str]) -> bool {
         let (rows, columns) = (self.file.len() + 1, self.caller.len() + 1);
         if rows.saturating_mul(columns).saturating_mul(answer.len() + 1) > MAX_CELLS {
             return false;
         }
-        let same_run = |side: &[(&str, WordStatus)], at: usize| match (
+        // Whether the word at `at` continues the run of added words that the word before it is in.
+        let continues_run = |side: &[(&str, WordStatus)], at: usize| match (
             at.checked_sub(1),
             side.get(at),
         ) {
@@ -169,49 +167,51 @@ impl<'a> Sides<'a> {
             }
             _ => false,
         };
-        let mut here = vec![false; rows * columns];
-        here[0] = true;
+        // Cell (i, j) says whether i words of the file and j words of the caller can account for the
+        // words of the answer so far; `next` says so with one more word of the answer.
+        let mut reachable = vec![false; rows * columns];
+        reachable[0] = true;
         for k in 0..=answer.len() {
             let mut next = vec![false; rows * columns];
             for i in 0..rows {
                 for j in 0..columns {
-                    if !here[i * columns + j] {
+                    if !reachable[i * columns + j] {
                         continue;
                     }
                     let (file, caller) = (self.file.get(i), self.caller.get(j));
-                    // Words that may be dropped.
+                    // Skip a word that may be dropped.
                     if matches!(file, Some((_, WordStatus::Removed | WordStatus::Optional(_)))) {
-                        here[(i + 1) * columns + j] = true;
+                        reachable[(i + 1) * columns + j] = true;
                     }
                     if matches!(caller, Some((_, WordStatus::Removed))) {
-                        here[i * columns + j + 1] = true;
+                        reachable[i * columns + j + 1] = true;
                     }
-                    let Some(word) = answer.get(k) else { continue };
-                    if let (Some((own, WordStatus::Common(a))), Some((_, WordStatus::Common(b)))) =
+                    let Some(answered) = answer.get(k) else { continue };
+                    if let (Some((word, WordStatus::Common(a))), Some((_, WordStatus::Common(b)))) =
                         (file, caller)
                         && a == b
-                        && own == word
+                        && word == answered
                     {
                         next[(i + 1) * columns + j + 1] = true;
                     }
-                    if let Some((own, WordStatus::Added(_) | WordStatus::Optional(_))) = file
-                        && own == word
-                        && !same_run(&self.caller, j)
+                    if let Some((word, WordStatus::Added(_) | WordStatus::Optional(_))) = file
+                        && word == answered
+                        && !continues_run(&self.caller, j)
                     {
                         next[(i + 1) * columns + j] = true;
                     }
-                    if let Some((own, WordStatus::Added(_))) = caller
-                        && self.stale.get(own).unwrap_or(own) == word
-                        && !same_run(&self.file, i)
+                    if let Some((word, WordStatus::Added(_))) = caller
+                        && self.stale.get(word).unwrap_or(word) == answered
+                        && !continues_run(&self.file, i)
                     {
                         next[i * columns + j + 1] = true;
                     }
                 }
             }
             if k == answer.len() {
-                return here[rows * columns - 1];
+                return reachable[rows * columns - 1];
             }
-            here = next;
+            reachable = next;
         }
         false
     }
@@ -219,36 +219,39 @@ impl<'a> Sides<'a> {
 
 /// Where a word of one side comes from.
 enum WordSource {
-    /// This word of the base.
+    /// It is this word of the base.
     Base(usize),
-    /// It replaces these words of the base, or goes between two.
-    Between(usize, usize),
+    /// It replaces these words of the base, or is inserted at `start` if there are none.
+    Replaces { start: usize, end: usize },
 }
 
-/// What one side did to the base.
+/// How one side differs from the base.
 struct SideDiff {
-    /// For each word of the base whether the side has it.
+    /// For each word of the base, whether the side keeps it.
     kept: Vec<bool>,
-    from: Vec<WordSource>,
-    /// Words of the base, and words of the side in their place.
+    /// For each word of the side, where it comes from.
+    sources: Vec<WordSource>,
+    /// Words of the base, and the words of the side that replace them.
     replaced: Vec<(Range<usize>, Range<usize>)>,
 }
 
 impl SideDiff {
+    /// Compares the words of a side with those of the base.
     fn of(base: &[&str], side: &[&str]) -> Self {
-        let mut out =
-            Self { kept: vec![false; base.len()], from: Vec::new(), replaced: Vec::new() };
+        let mut diff =
+            Self { kept: vec![false; base.len()], sources: Vec::new(), replaced: Vec::new() };
         for op in similar::capture_diff_slices(similar::Algorithm::Myers, base, side) {
             let (old, new) = (op.old_range(), op.new_range());
             if op.tag() == similar::DiffTag::Equal {
-                out.kept[old.clone()].fill(true);
-                out.from.extend(old.map(WordSource::Base));
+                diff.kept[old.clone()].fill(true);
+                diff.sources.extend(old.map(WordSource::Base));
             } else {
-                out.from.extend(new.clone().map(|_| WordSource::Between(old.start, old.end)));
-                out.replaced.push((old, new));
+                let (start, end) = (old.start, old.end);
+                diff.sources.extend(new.clone().map(|_| WordSource::Replaces { start, end }));
+                diff.replaced.push((old, new));
             }
         }
-        out
+        diff
     }
 }
 
@@ -257,153 +260,167 @@ fn words(text: &str) -> Vec<&str> {
     tokens(text).into_iter().filter(|token| !token.trim().is_empty()).collect()
 }
 
+/// Whether a token is a word and not punctuation.
 fn is_word(text: &str) -> bool {
     text.starts_with(|c: char| c.is_alphanumeric() || c == '_')
 }
 
-/// The answer with its whitespace normalised: between two neighbouring words it is taken from the
-/// file, or else from the caller. Only if neither has the two words side by side, that of the
-/// answer is used, reduced to one space.
+/// The whitespace that a text begins with.
+fn leading_whitespace(text: &str) -> &str {
+    &text[..text.len() - text.trim_start().len()]
+}
+
+/// The answer with normalised whitespace: the whitespace between two neighbouring words is that of
+/// the file, or else that of the call. If neither has the two words side by side, the answer's own
+/// whitespace is used, reduced to one space unless it contains a line break.
 pub(super) fn normalize_whitespace(hunk: &ConflictHunk, text: &str) -> String {
-    fn pairs<'a>(text: &'a str, out: &mut HashMap<(&'a str, &'a str), &'a str>) {
-        let mut before: Option<&str> = None;
-        let mut gap = "";
+    fn collect_whitespace<'a>(text: &'a str, out: &mut HashMap<(&'a str, &'a str), &'a str>) {
+        let mut previous: Option<&str> = None;
+        let mut whitespace = "";
         for token in tokens(text) {
             if token.trim().is_empty() {
-                gap = token;
+                whitespace = token;
                 continue;
             }
-            if let Some(before) = before {
-                out.entry((before, token)).or_insert(gap);
+            if let Some(previous) = previous {
+                out.entry((previous, token)).or_insert(whitespace);
             }
-            (before, gap) = (Some(token), "");
+            (previous, whitespace) = (Some(token), "");
         }
     }
-    let mut known = HashMap::new();
+    let mut known_whitespace = HashMap::new();
     for side in [&hunk.found, &hunk.wanted, &hunk.believed] {
-        pairs(side, &mut known);
+        collect_whitespace(side, &mut known_whitespace);
     }
-    let head = &text[..text.len() - text.trim_start().len()];
-    let is_known_head = [&hunk.found, &hunk.wanted, &hunk.believed]
+    let indent = leading_whitespace(text);
+    let is_known_indent = [&hunk.found, &hunk.wanted, &hunk.believed]
         .into_iter()
         .flat_map(|side| side.lines())
-        .any(|line| line[..line.len() - line.trim_start().len()] == *head);
-    let own = &hunk.found[..hunk.found.len() - hunk.found.trim_start().len()];
-    let mut out = if is_known_head { head.to_owned() } else { own.to_owned() };
-    let mut before: Option<&str> = None;
-    let mut gap = "";
+        .any(|line| leading_whitespace(line) == indent);
+    let indent = if is_known_indent { indent } else { leading_whitespace(&hunk.found) };
+    let mut out = indent.to_owned();
+    let mut previous: Option<&str> = None;
+    let mut whitespace = "";
     for token in tokens(text.trim()) {
         if token.trim().is_empty() {
-            gap = token;
+            whitespace = token;
             continue;
         }
-        if let Some(before) = before {
-            let known = known.get(&(before, token)).copied();
-            out.push_str(known.unwrap_or(match gap {
-                gap if gap.is_empty() || gap.contains('\n') => gap,
-                _ => " ",
-            }));
+        if let Some(previous) = previous {
+            let reduced = match whitespace.is_empty() || whitespace.contains('\n') {
+                true => whitespace,
+                false => " ",
+            };
+            out.push_str(known_whitespace.get(&(previous, token)).copied().unwrap_or(reduced));
         }
         out.push_str(token);
-        (before, gap) = (Some(token), "");
+        (previous, whitespace) = (Some(token), "");
     }
     out
 }
 
-/// Re-indents an answer that has the indentation that the caller assumed to the indentation of the
-/// file.
+/// If an answer has the indentation that the caller assumed, changes it to that of the file.
 pub(super) fn reindent(hunk: &ConflictHunk, text: &str) -> String {
     fn indent(text: &str) -> Option<&str> {
-        let line = text.lines().find(|line| !line.trim().is_empty())?;
-        Some(&line[..line.len() - line.trim_start().len()])
+        text.lines().find(|line| !line.trim().is_empty()).map(leading_whitespace)
     }
-    let (Some(was), Some(is), Some(own)) =
+    let (Some(assumed), Some(actual), Some(answered)) =
         (indent(&hunk.believed), indent(&hunk.found), indent(text))
     else {
         return text.to_owned();
     };
-    if was == is || own != was {
+    if assumed == actual || answered != assumed {
         return text.to_owned();
     }
-    let moved = text.split('\n').map(|line| match line.strip_prefix(was) {
-        Some(rest) if !line.trim().is_empty() => format!("{is}{rest}"),
+    let lines = text.split('\n').map(|line| match line.strip_prefix(assumed) {
+        Some(content) if !line.trim().is_empty() => format!("{actual}{content}"),
         _ => line.to_owned(),
     });
-    moved.collect::<Vec<_>>().join("\n")
+    lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Resolves a conflict without a question, if the caller and the file changed different words of
-/// one line.
+/// Merges a conflict of one line without asking the model, if the caller and the file changed words
+/// that are apart and the file only fixed typos; otherwise `None`.
 pub(super) fn merge_words(hunk: &ConflictHunk) -> Option<String> {
-    let single = |text: &str| !text.trim().is_empty() && !text.contains('\n');
-    if ![&hunk.believed, &hunk.found, &hunk.wanted].into_iter().all(|text| single(text)) {
+    let is_one_line = |text: &String| !text.trim().is_empty() && !text.contains('\n');
+    if ![&hunk.believed, &hunk.found, &hunk.wanted].into_iter().all(is_one_line) {
         return None;
     }
-    let indent = |text: &'_ str| text[..text.len() - text.trim_start().len()].to_owned();
-    if indent(&hunk.believed) != indent(&hunk.wanted) {
+    if leading_whitespace(&hunk.believed) != leading_whitespace(&hunk.wanted) {
         return None;
     }
-    let cut = |text: &str| -> Vec<String> {
+    let owned_tokens = |text: &str| -> Vec<String> {
         tokens(text.trim()).into_iter().map(str::to_owned).collect()
     };
-    let (base, ours, theirs) = (cut(&hunk.believed), cut(&hunk.found), cut(&hunk.wanted));
-    let changes = |to: &[String]| -> Vec<(Range<usize>, Vec<String>)> {
-        similar::capture_diff_slices(similar::Algorithm::Myers, &base, to)
+    let base = owned_tokens(&hunk.believed);
+    // The ranges of the base that differ in `side`, with the tokens that replace them.
+    let changes = |side: &str| -> Vec<(Range<usize>, Vec<String>)> {
+        let side = owned_tokens(side);
+        similar::capture_diff_slices(similar::Algorithm::Myers, &base, &side)
             .into_iter()
             .filter(|op| op.tag() != similar::DiffTag::Equal)
-            .map(|op| (op.old_range(), to[op.new_range()].to_vec()))
+            .map(|op| (op.old_range(), side[op.new_range()].to_vec()))
             .collect()
     };
-    // A typo is not a conflict; a different name is.
-    let is_typo = |range: &Range<usize>, text: &[String]| {
-        let (a, b) = (base[range.clone()].concat(), text.concat());
-        rapidfuzz::distance::levenshtein::normalized_similarity(a.chars(), b.chars()) >= 0.5
+    // A similar word is a fixed typo; a different word may be another name.
+    let is_typo = |(range, tokens): &(Range<usize>, Vec<String>)| {
+        let (old, new) = (base[range.clone()].concat(), tokens.concat());
+        rapidfuzz::distance::levenshtein::normalized_similarity(old.chars(), new.chars()) >= 0.5
     };
-    let mut all = changes(&ours);
-    if !all.iter().all(|(range, text)| is_typo(range, text)) {
+    let mut merged = changes(&hunk.found);
+    if !merged.iter().all(is_typo) {
         return None;
     }
-    for change in changes(&theirs) {
-        if all.contains(&change) {
+    for change in changes(&hunk.wanted) {
+        if merged.contains(&change) {
             continue;
         }
-        // Neighbouring words depend on each other, whatever whitespace is between them.
-        let near = |other: &(Range<usize>, Vec<String>)| {
-            change.0.start <= other.0.end + 1 && other.0.start <= change.0.end + 1
+        // Neighbouring words may depend on each other; there may be whitespace between them.
+        let (range, _) = &change;
+        let is_near = |(other, _): &(Range<usize>, Vec<String>)| {
+            range.start <= other.end + 1 && other.start <= range.end + 1
         };
-        if all.iter().any(near) {
+        if merged.iter().any(is_near) {
             return None;
         }
-        all.push(change);
+        merged.push(change);
     }
-    all.sort_by_key(|(range, _)| range.start);
-    let mut out = indent(&hunk.found);
+    merged.sort_by_key(|(range, _)| range.start);
+    let mut out = leading_whitespace(&hunk.found).to_owned();
     let mut at = 0;
-    for (range, text) in all {
+    for (range, tokens) in merged {
         out.extend(base[at..range.start].iter().map(String::as_str));
-        out.extend(text.iter().map(String::as_str));
+        out.extend(tokens.iter().map(String::as_str));
         at = range.end;
     }
     out.extend(base[at..].iter().map(String::as_str));
     Some(out)
 }
 
-/// Words, runs of whitespace and single punctuation characters.
+/// Splits a text into words, runs of whitespace, and single punctuation characters.
 fn tokens(text: &str) -> Vec<&str> {
-    let kind = |c: char| match c {
-        c if c.is_alphanumeric() || c == '_' => 0,
-        c if c.is_whitespace() => 1,
-        _ => 2,
+    #[derive(Clone, Copy, PartialEq, Eq)]
+    enum CharClass {
+        Word,
+        Whitespace,
+        Punctuation,
+    }
+    let class = |c: char| match c {
+        c if c.is_alphanumeric() || c == '_' => CharClass::Word,
+        c if c.is_whitespace() => CharClass::Whitespace,
+        _ => CharClass::Punctuation,
     };
     let mut out = Vec::new();
     let mut start = 0;
-    let mut last = 3;
+    let mut previous = None;
     for (at, c) in text.char_indices() {
-        if at > 0 && (kind(c) != last || last == 2) {
+        let class = class(c);
+        let starts_token = previous != Some(class) || class == CharClass::Punctuation;
+        if at > 0 && starts_token {
             out.push(&text[start..at]);
             start = at;
         }
-        last = kind(c);
+        previous = Some(class);
     }
     if start < text.len() {
         out.push(&text[start..]);

@@ -1,9 +1,10 @@
-//! What to ask a model about one call, and how its answers are checked. A call that no reading
+//! Decides what to ask a model about one call, and checks its answers. A call that no reading
 //! explains becomes a question, and an answer becomes an edit only if it passes the checks that a
-//! reading passes. No I/O, no clock: the engine asks, and passes the answers in.
+//! reading passes. This module does no I/O and reads no clock: the engine asks the model and passes
+//! its answers in.
 //!
-//! The model points, chooses or resolves conflicts; it never writes freely. The number of questions
-//! is bounded by the states: at most one of each kind.
+//! The model names a place in the file, chooses among outcomes or resolves conflicts; it never writes
+//! freely. There is at most one question of each kind.
 //!
 //! ```text
 //! start ─┬─ One ───────────────────────────────────────────┬─ Done
@@ -36,7 +37,7 @@ use correction::Rejection;
 use pending::PendingCall;
 use survey::Survey;
 
-/// Who resolves conflicts after a model found the place.
+/// Who resolves conflicts after a model has found the place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Adjust {
@@ -47,7 +48,7 @@ pub enum Adjust {
     Merge,
 }
 
-/// Who chooses where several texts are consistent with a call.
+/// Who chooses if a call has several possible outcomes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Choice {
@@ -61,18 +62,19 @@ pub enum Choice {
 /// What a model may decide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Policy {
-    /// Lines that the caller and the file have both changed.
+    /// Whether the model resolves conflicts: lines that the caller changes and that differ in the
+    /// file.
     pub adjust: Adjust,
-    /// Between several texts.
+    /// Whether the model chooses among several outcomes.
     pub choose: Choice,
 }
 
 /// Whether a model can be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Model {
-    /// No: the original refusal stands.
+    /// No model can be asked; the original refusal stands.
     Absent,
-    /// Ask, under this policy.
+    /// A model can be asked, under this policy.
     Present(Policy),
 }
 
@@ -101,21 +103,21 @@ pub struct Resolved {
 #[allow(clippy::large_enum_variant, reason = "there is one of them a call")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reapply {
-    /// By the ladder, as if it were called now.
+    /// By the ladder, like a new call.
     Ladder(EditRequest),
-    /// By the corrected strings, which must occur exactly as often.
+    /// By the corrected strings, which must occur exactly as often as expected.
     Exact(EditRequest, Explanation),
-    /// Not at all: the decision holds for one version only.
+    /// Never: the decision holds for one version only.
     Never,
 }
 
 impl Reapply {
-    /// The same call, resolved on another version.
+    /// Resolves the same call on another version of the file.
     pub fn resolve_on(&self, current: &Snapshot) -> Result<Resolved, Refusal> {
         Ok(Resolved { explained: self.decide(current)?, reapply: self.clone() })
     }
 
-    /// Explains the call on another version.
+    /// Explains the same call on another version of the file.
     pub fn decide(&self, current: &Snapshot) -> Result<Explained, Refusal> {
         let conflict = || {
             Refusal::new(EditCode::Conflict, "the file changed while the correction was decided")
@@ -125,11 +127,11 @@ impl Reapply {
             Self::Ladder(request) => explain(request, current),
             Self::Exact(request, explanation) => {
                 let found = correction::occurrences(&request.old, current.text());
-                let fits = match request.expected {
+                let is_expected = match request.expected {
                     Expected::Exactly(count) => found.len() == count.get(),
                     Expected::All => !found.is_empty(),
                 };
-                if !fits {
+                if !is_expected {
                     return Err(conflict());
                 }
                 Ok(exact(request, &found, explanation.clone()))
@@ -139,7 +141,7 @@ impl Reapply {
     }
 }
 
-/// A resolution that waits for an answer.
+/// A call that waits for a model's answer.
 #[derive(Debug)]
 pub struct Resolution {
     call: PendingCall,
@@ -160,20 +162,22 @@ enum State {
 /// A region with conflicts that a model is asked about.
 #[derive(Debug)]
 struct ConflictedRegion {
-    /// The places; all of several have the same text and are resolved alike.
+    /// The places of the edit. If there are several, they have the same text and the same resolution.
     places: Vec<Range<usize>>,
     /// The part of the first place that the merge replaces.
     range: Range<usize>,
     hunks: Vec<ConflictHunk>,
-    /// For each hunk its text, if no question is needed.
+    /// For each hunk its resolution, if the model need not be asked.
     known: Vec<Option<String>>,
+    /// The lines of the merge, with `None` for each hunk.
     skeleton: Vec<Option<String>>,
-    /// The conflict is the whole region, because new lines use words that the file lacks.
+    /// Whether the whole region is one conflict, because new lines use words that the file lacks.
     whole: bool,
 }
 
 impl Resolution {
-    /// Starts with the ladder. `read` is what the caller has read of the file.
+    /// Tries the ladder, and asks the model about a call that it does not explain. `read` are the
+    /// lines of the file that the caller has read.
     pub fn start(
         path: &str,
         request: &EditRequest,
@@ -184,7 +188,7 @@ impl Resolution {
         Self::start_with_filter(path, request, snapshot, model, read, &|matched| matched)
     }
 
-    /// The same; `filter` may first remove outcomes from the verdict.
+    /// The same, but `filter` may remove outcomes from the ladder's verdict first.
     pub fn start_with_filter(
         path: &str,
         request: &EditRequest,
@@ -217,13 +221,13 @@ impl Resolution {
         }
     }
 
-    /// What has to be answered.
+    /// The question to the model.
     pub fn ask(&self) -> &Ask {
         &self.ask
     }
 
-    /// Continues with an answer, or with the reason why there is none, and says whether the answer
-    /// was accepted.
+    /// Continues with an answer, or with the reason why there is none. Returns the next step and
+    /// whether the answer was accepted.
     pub fn reply(self, answer: Result<Reply, CorrectorError>) -> (Step, AnswerVerdict) {
         let Self { call, mut attempts, state, ask } = self;
         let kind = ask.kind();
@@ -257,11 +261,11 @@ impl Resolution {
                         let lines = call.describe_lines(&places);
                         let verdict =
                             note("accepted", format!("old_str corrected to the text at {lines}"));
-                        let offered = match reply {
+                        let offered_new = match reply {
                             Reply::WithNew { new, .. } => Some(new),
                             _ => None,
                         };
-                        (call.merge_at(attempts, refusal, &places, offered), verdict)
+                        (call.merge_at(attempts, refusal, &places, offered_new), verdict)
                     }
                     Err(Rejection::TooOften(lines)) => {
                         let why = format!(
@@ -286,7 +290,7 @@ impl Resolution {
                 let text = match reply {
                     Ok(Reply::Text(text)) => text,
                     Ok(_) => {
-                        let verdict = note("rejected", "the answer is not a text".into());
+                        let verdict = note("rejected", "the answer is not text".into());
                         return (refused(refusal, attempts), verdict);
                     }
                     Err(verdict) => return (refused(refusal, attempts), verdict),
@@ -313,13 +317,14 @@ impl Resolution {
                     }
                     Err(verdict) => return (refused(refusal, attempts), verdict),
                 };
-                let Some(at) = number.checked_sub(1).filter(|at| *at < outcomes.len()) else {
+                let index = number.checked_sub(1).filter(|index| *index < outcomes.len());
+                let Some(index) = index else {
                     let verdict = note("rejected", format!("there is no outcome {number}"));
                     return (refused(refusal, attempts), verdict);
                 };
-                let how = refusal.outcomes.get(at).map_or("", |outcome| outcome.how.as_str());
+                let how = refusal.outcomes.get(index).map_or("", |outcome| outcome.how.as_str());
                 let verdict = note("accepted", format!("outcome {number}: {how}"));
-                let mut explained = outcomes.swap_remove(at);
+                let mut explained = outcomes.swap_remove(index);
                 explained.explanation.rewrites.push(Rewrite::ModelChoice);
                 let resolved = Resolved { explained, reapply: Reapply::Never };
                 (call.finish(attempts, resolved), verdict)
@@ -335,15 +340,21 @@ impl Resolution {
                                 resolved = repaired;
                                 note("accepted", "new_str unescaped".into())
                             }
-                            None => note("rejected", "the unescaped text cannot be placed".into()),
+                            None => note(
+                                "rejected",
+                                "the call with the unescaped text is refused".into(),
+                            ),
                         }
                     }
-                    Ok(_) => note("rejected", "the answer is not a way to read new_str".into()),
+                    Ok(_) => note(
+                        "rejected",
+                        "the answer changes more of new_str than its escapes".into(),
+                    ),
                     Err(verdict) => verdict,
                 };
                 if verdict == AnswerVerdict::Rejected {
                     let warnings = &mut resolved.explained.explanation.warnings;
-                    warnings.push("a model's repair of these escapes was rejected".into());
+                    warnings.push("the model's repair of these escapes was rejected".into());
                 }
                 (done(attempts, resolved), verdict)
             }
@@ -354,35 +365,37 @@ impl Resolution {
 /// Whether an answer was accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnswerVerdict {
-    /// It passed the checks.
+    /// The answer passed the checks.
     Accepted,
-    /// It did not.
+    /// The answer did not pass the checks.
     Rejected,
-    /// There was none, or it was "no match".
+    /// There was no answer, or it was "no match".
     NoAnswer,
 }
 
 impl Resolved {
+    /// A call that the ladder explained without a model.
     fn by_ladder(explained: Explained, request: &EditRequest) -> Self {
         Self { explained, reapply: Reapply::Ladder(request.clone()) }
     }
 }
 
-/// A resolved conflict in one line.
+/// Describes a resolved conflict in one line.
 fn describe_conflict(conflict: &Conflict) -> String {
-    let first = |text: &str| {
+    let first_line = |text: &str| {
         let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
         line.chars().take(80).collect::<String>()
     };
-    let written = conflict.written.as_deref().map(first).unwrap_or_default();
+    let written = conflict.written.as_deref().map(first_line).unwrap_or_default();
     format!(
         "line {} had `{}`, not `{}`; it is `{written}` now",
         conflict.start_line,
-        first(&conflict.found),
-        first(&conflict.believed)
+        first_line(&conflict.found),
+        first_line(&conflict.believed)
     )
 }
 
+/// Describes the first of several resolved conflicts.
 fn describe_conflicts(conflicts: &[Conflict]) -> String {
     match conflicts {
         [] => "new_str adjusted".into(),
@@ -390,6 +403,7 @@ fn describe_conflicts(conflicts: &[Conflict]) -> String {
     }
 }
 
+/// The final step of a call that is explained.
 fn done(attempts: Vec<Attempt>, mut resolved: Resolved) -> Step {
     resolved.explained.explanation.attempts.extend(attempts.iter().cloned());
     if let Reapply::Exact(_, explanation) = &mut resolved.reapply {
@@ -398,12 +412,13 @@ fn done(attempts: Vec<Attempt>, mut resolved: Resolved) -> Step {
     Step::Done(Box::new(resolved))
 }
 
+/// The final step of a call that is refused.
 fn refused(mut refusal: Refusal, attempts: Vec<Attempt>) -> Step {
     refusal.attempts.extend(attempts);
     Step::Refused(Box::new(refusal))
 }
 
-/// The edit of a text that is in the file byte for byte.
+/// The edit that replaces these ranges of the file by `new_str`.
 fn exact(request: &EditRequest, found: &[Range<usize>], mut explanation: Explanation) -> Explained {
     explanation.replacements = found.len();
     let splice = |range: &Range<usize>| Splice { range: range.clone(), text: request.new.clone() };

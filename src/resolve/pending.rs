@@ -1,4 +1,4 @@
-//! A call that no mechanical reading explains: the questions to ask about it, and the edit that an
+//! A call that no reading explains: the questions to ask a model about it, and the edit that an
 //! answer leads to.
 
 use std::ops::Range;
@@ -19,6 +19,7 @@ use crate::matching::{
 use crate::port::Ask;
 use crate::text::{LineSpan, Snapshot};
 
+/// A call, its file, and what the model may decide about it.
 #[derive(Debug)]
 pub(super) struct PendingCall {
     pub(super) path: String,
@@ -28,6 +29,8 @@ pub(super) struct PendingCall {
 }
 
 impl PendingCall {
+    /// Asks the model which text of the file `old_str` means, or refuses the call if it cannot be
+    /// asked.
     pub(super) fn correct_old(self, refusal: Refusal, read: &[LineSpan]) -> Step {
         let skip = |why: &str| {
             let detail = why.to_owned();
@@ -45,7 +48,7 @@ impl PendingCall {
         }
         let survey = Survey::of(old, &self.snapshot, read);
         if survey.windows.is_empty() || survey.regions.is_empty() {
-            return refused(refusal, skip("nothing in the file is like old_str"));
+            return refused(refusal, skip("nothing in the file is similar to old_str"));
         }
         let ask = Ask::CorrectOld {
             path: self.path.clone(),
@@ -62,14 +65,14 @@ impl PendingCall {
         Step::Ask(Box::new(Resolution { call: self, attempts: Vec::new(), state, ask }))
     }
 
-    /// Merges the call at places that are known to be meant. `offered` resolves conflicts, if there
-    /// are any.
+    /// Merges the call into the file at the places that the model has found. If there are conflicts,
+    /// `offered_new` is the model's `new_str` that resolves them.
     pub(super) fn merge_at(
         self,
         attempts: Vec<Attempt>,
         refusal: Refusal,
         places: &[Range<usize>],
-        offered: Option<String>,
+        offered_new: Option<String>,
     ) -> Step {
         let Some(place) = places.first() else { return refused(refusal, attempts) };
         let mut outcomes = match merge_at(&self.request, &self.snapshot, place.clone()) {
@@ -80,11 +83,11 @@ impl PendingCall {
                 let places = places.to_vec();
                 let conflict =
                     ConflictedRegion { places, range, hunks, known, skeleton, whole: false };
-                return self.adjust_new(attempts, refusal, conflict, offered);
+                return self.adjust_new(attempts, refusal, conflict, offered_new);
             }
         };
         if let Some(conflict) = self.stale_words_conflict(places) {
-            return self.adjust_new(attempts, refusal, conflict, offered);
+            return self.adjust_new(attempts, refusal, conflict, offered_new);
         }
         if outcomes.len() > 1 {
             let mut refusal = refusal;
@@ -107,44 +110,39 @@ impl PendingCall {
         self.finish(attempts, resolved)
     }
 
-    /// A splice of the first place, repeated at each place with the same text.
+    /// The splice of the first place, repeated at each of the places, which all have the same text.
     fn repeat_at(&self, splice: Splice, places: &[Range<usize>]) -> Vec<Splice> {
         let first = places.first().map_or(0, |place| place.start);
-        let moved = |place: &Range<usize>| {
-            let to = |at: usize| place.start + at - first;
-            let range = to(splice.range.start)..to(splice.range.end);
+        let shifted_to = |place: &Range<usize>| {
+            let shift = |at: usize| place.start + at - first;
+            let range = shift(splice.range.start)..shift(splice.range.end);
             Splice { range, text: splice.text.clone() }
         };
         match places.len() {
             1 => vec![splice],
-            _ => places.iter().map(moved).collect(),
+            _ => places.iter().map(shifted_to).collect(),
         }
     }
 
-    /// A conflict, if the merge would write stale names: a kept line has other words in the file,
-    /// and the call's new lines use words that the file does not have.
+    /// The whole place as one conflict, if the merge would write stale names: the call's new lines
+    /// use a word of `old_str` that the file does not have. `None` if there is no such word.
     fn stale_words_conflict(&self, places: &[Range<usize>]) -> Option<ConflictedRegion> {
         let place = places.first()?;
         let found = &self.snapshot.text()[place.clone()];
         let words = |text: &str| -> std::collections::HashSet<String> {
-            let word = |c: char| !(c.is_alphanumeric() || c == '_');
-            text.split(word).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+            let is_separator = |c: char| !(c.is_alphanumeric() || c == '_');
+            text.split(is_separator).filter(|word| !word.is_empty()).map(str::to_owned).collect()
         };
-        let (old, file) = (words(&self.request.old), words(found));
-        let kept: std::collections::HashSet<&str> =
+        let old_words = words(&self.request.old);
+        let file_words = words(self.snapshot.text());
+        let old_lines: std::collections::HashSet<&str> =
             self.request.old.lines().map(str::trim).collect();
-        let fresh: String = self
-            .request
-            .new
-            .lines()
-            .filter(|line| !kept.contains(line.trim()))
-            .collect::<Vec<_>>()
-            .join("\n");
-        let everywhere = words(self.snapshot.text());
-        let stale = words(&fresh).into_iter().any(|word| {
-            old.contains(&word) && !file.contains(&word) && !everywhere.contains(&word)
-        });
-        stale.then(|| ConflictedRegion {
+        let new_lines = self.request.new.lines().filter(|line| !old_lines.contains(line.trim()));
+        let new_words = words(&new_lines.collect::<Vec<_>>().join("\n"));
+        let has_stale_word = new_words
+            .into_iter()
+            .any(|word| old_words.contains(&word) && !file_words.contains(&word));
+        has_stale_word.then(|| ConflictedRegion {
             places: places.to_vec(),
             range: place.clone(),
             hunks: vec![ConflictHunk {
@@ -160,12 +158,14 @@ impl PendingCall {
         })
     }
 
+    /// Resolves the conflicts with what is known or with `offered_new`, or asks the model for an
+    /// adjusted `new_str`.
     fn adjust_new(
         self,
         mut attempts: Vec<Attempt>,
         refusal: Refusal,
         conflict: ConflictedRegion,
-        offered: Option<String>,
+        offered_new: Option<String>,
     ) -> Step {
         if conflict.known.iter().all(Option::is_some) {
             let answers = conflict.known.iter().flatten().cloned().collect::<Vec<_>>();
@@ -180,14 +180,14 @@ impl PendingCall {
         if self.policy.adjust == Adjust::Merge {
             return refused(refusal, attempts);
         }
-        let offered = offered.map(|text| self.resolve_conflicts(&conflict, &text));
-        if let Some(settled) = offered {
-            let (outcome, detail) = match &settled {
+        if let Some(offered_new) = offered_new {
+            let result = self.resolve_conflicts(&conflict, &offered_new);
+            let (outcome, detail) = match &result {
                 Ok(explained) => ("accepted", describe_conflicts(&explained.explanation.conflicts)),
                 Err(why) => ("rejected", why.clone()),
             };
             attempts.push(Attempt { ask: "adjust_new", outcome, detail });
-            if let Ok(explained) = settled {
+            if let Ok(explained) = result {
                 let resolved = self.by_model(explained);
                 return self.finish(attempts, resolved);
             }
@@ -203,7 +203,7 @@ impl PendingCall {
         Step::Ask(Box::new(Resolution { call: self, attempts, state, ask }))
     }
 
-    /// Resolves each conflict by its part of an answer.
+    /// Resolves each conflict with its part of an answer; the error says why the answer is rejected.
     pub(super) fn resolve_conflicts(
         &self,
         conflict: &ConflictedRegion,
@@ -225,29 +225,31 @@ impl PendingCall {
         self.write_resolved(conflict, &answers)
     }
 
-    /// `answer` without first and last lines that only repeat the file above and below the place.
+    /// The answer without first and last lines that only repeat the file above and below the place.
     fn strip_surroundings(&self, place: &Range<usize>, answer: &str) -> String {
         let text = self.snapshot.text();
         let mut lines: Vec<&str> = answer.trim_matches('\n').split('\n').collect();
-        let rest = usize::from(!text[..place.end].ends_with('\n'));
-        let below: Vec<&str> = text[place.end..].lines().skip(rest).take(lines.len()).collect();
+        // If the place ends inside a line, what follows on that line is not a line below it.
+        let partial_lines = usize::from(!text[..place.end].ends_with('\n'));
+        let below: Vec<&str> =
+            text[place.end..].lines().skip(partial_lines).take(lines.len()).collect();
         let above: Vec<&str> = text[..place.start].lines().rev().take(lines.len()).collect();
-        let same = |a: &&str, b: &str| a.trim() == b.trim();
-        let echoed = (1..=below.len()).rev().find(|&count| {
+        let same = |a: &str, b: &str| a.trim() == b.trim();
+        let has_text = |lines: &[&str]| lines.iter().any(|line| !line.trim().is_empty());
+        let repeated_below = (1..=below.len()).rev().find(|&count| {
             let tail = &lines[lines.len() - count..];
-            tail.iter().zip(&below).all(|(a, b)| same(a, b))
-                && tail.iter().any(|l| !l.trim().is_empty())
+            tail.iter().zip(&below).all(|(a, b)| same(a, b)) && has_text(tail)
         });
-        lines.truncate(lines.len() - echoed.unwrap_or(0));
-        let echoed = (1..=above.len().min(lines.len())).rev().find(|&count| {
+        lines.truncate(lines.len() - repeated_below.unwrap_or(0));
+        let repeated_above = (1..=above.len().min(lines.len())).rev().find(|&count| {
             let head = &lines[..count];
-            head.iter().rev().zip(&above).all(|(a, b)| same(a, b))
-                && head.iter().any(|l| !l.trim().is_empty())
+            head.iter().rev().zip(&above).all(|(a, b)| same(a, b)) && has_text(head)
         });
-        lines.drain(..echoed.unwrap_or(0));
+        lines.drain(..repeated_above.unwrap_or(0));
         lines.join("\n")
     }
 
+    /// The edit with each conflict replaced by its answer.
     fn write_resolved(
         &self,
         conflict: &ConflictedRegion,
@@ -270,15 +272,17 @@ impl PendingCall {
         let explained = self.explained(splices, conflicts.collect());
         match self.changes(&explained) {
             true => Ok(explained),
-            false => Err("the answer leaves the file as it is".into()),
+            false => Err("the answer does not change the file".into()),
         }
     }
 
+    /// Whether an edit changes the file.
     fn changes(&self, explained: &Explained) -> bool {
         let text = self.snapshot.text();
         explained.splices.iter().any(|splice| text[splice.range.clone()] != splice.text)
     }
 
+    /// These splices as an edit that a model located, with its report.
     fn explained(&self, splices: Vec<Splice>, conflicts: Vec<Conflict>) -> Explained {
         let mut explanation = Explanation::plain(Rung::Model);
         explanation.replacements = splices.len();
@@ -297,7 +301,7 @@ impl PendingCall {
         Explained { splices, explanation }
     }
 
-    /// An edit that a model located, and how to reapply it: by the file's own text.
+    /// An edit that a model located. It can be reapplied to another version that has the same text.
     pub(super) fn by_model(&self, explained: Explained) -> Resolved {
         let reapply = match &explained.splices[..] {
             [splice, ..] => {
@@ -310,23 +314,26 @@ impl PendingCall {
         Resolved { explained, reapply }
     }
 
+    /// Asks the model to choose among several outcomes, or refuses the call if it may not.
     pub(super) fn choose(
         self,
         attempts: Vec<Attempt>,
         refusal: Refusal,
         outcomes: Vec<Explained>,
     ) -> Step {
-        let simple = self.request.expected == Expected::default();
-        if self.policy.choose == Choice::Off || outcomes.len() < 2 || !simple {
+        let expects_one = self.request.expected == Expected::default();
+        if self.policy.choose == Choice::Off || outcomes.len() < 2 || !expects_one {
             return refused(refusal, attempts);
         }
-        let shown = refusal.outcomes.iter();
+        let descriptions = refusal.outcomes.iter();
         let ask = Ask::Choose {
             path: self.path.clone(),
             file: self.snapshot.hash(),
             old: self.request.old.clone(),
             new: self.request.new.clone(),
-            outcomes: shown.map(|o| format!("{}\n{}", o.how, o.diff)).collect(),
+            outcomes: descriptions
+                .map(|outcome| format!("{}\n{}", outcome.how, outcome.diff))
+                .collect(),
         };
         let state = State::Choose { refusal, outcomes };
         Step::Ask(Box::new(Resolution { call: self, attempts, state, ask }))
@@ -335,8 +342,8 @@ impl PendingCall {
     /// Asks for a repair of the escapes if they are suspicious; otherwise the resolution is done.
     pub(super) fn finish(self, attempts: Vec<Attempt>, resolved: Resolved) -> Step {
         let warnings = &resolved.explained.explanation.warnings;
-        let suspicious = warnings.iter().any(|warning| warning == ESCAPES_WARNING);
-        let readings = match suspicious && self.request.new.len() <= survey::MAX_CALLER_BYTES {
+        let is_suspicious = warnings.iter().any(|warning| warning == ESCAPES_WARNING);
+        let readings = match is_suspicious && self.request.new.len() <= survey::MAX_CALLER_BYTES {
             true => escape_readings(&self.request.new),
             false => Vec::new(),
         };
@@ -353,7 +360,7 @@ impl PendingCall {
         Step::Ask(Box::new(Resolution { call: self, attempts, state, ask }))
     }
 
-    /// The same call with another `new_str`.
+    /// The same call with another `new_str`; `None` if no reading explains it.
     pub(super) fn with_new_str(&self, new: &str) -> Option<Resolved> {
         let request = EditRequest { new: new.to_owned(), ..self.request.clone() };
         let mut explained = explain(&request, &self.snapshot).ok()?;
@@ -363,6 +370,7 @@ impl PendingCall {
         Some(Resolved { explained, reapply: Reapply::Ladder(request) })
     }
 
+    /// A short diff of the file before and after a splice.
     fn diff(&self, splice: &Splice) -> String {
         let text = self.snapshot.text();
         let after = [&text[..splice.range.start], &splice.text, &text[splice.range.end..]].concat();
@@ -370,18 +378,22 @@ impl PendingCall {
         crate::edit::short_diff(&self.snapshot, std::slice::from_ref(splice), &after)
     }
 
-    pub(super) fn describe_lines(&self, found: &[Range<usize>]) -> String {
+    /// The lines of these places in words.
+    pub(super) fn describe_lines(&self, places: &[Range<usize>]) -> String {
         let line = |at: usize| self.snapshot.lines().number_at(at);
-        match found {
+        match places {
             [] => "no line".into(),
             [range] => {
                 let (start, end) = (line(range.start), line(range.end.saturating_sub(1)));
                 LineSpan { start, end }.to_string()
             }
-            [first, ..] => format!("{} places from line {} on", found.len(), line(first.start)),
+            [first, ..] => {
+                format!("{} places, the first at line {}", places.len(), line(first.start))
+            }
         }
     }
 
+    /// The expected number of matches in words.
     pub(super) fn expected_count(&self) -> String {
         match self.request.expected {
             Expected::Exactly(count) => count.to_string(),

@@ -1,5 +1,5 @@
-//! What a model is shown: the lines around the regions that are most like `old_str`, by the same
-//! search that the refusals use. The model may only choose among them.
+//! Chooses what a model is shown of the file: the lines around the regions that are most similar to
+//! `old_str`, found by the same search that refusals use. A correction must be within them.
 
 use std::ops::Range;
 
@@ -7,40 +7,41 @@ use crate::matching::nearest_lines;
 use crate::port::Window;
 use crate::text::{LineSpan, Snapshot};
 
-/// No file larger than this is searched.
+/// The size of the largest file that is searched.
 pub(super) const MAX_FILE_BYTES: usize = 32 << 20;
-/// `old_str` and `new_str` together, when they are sent.
+/// The largest `old_str` and `new_str` together that are sent.
 pub(super) const MAX_CALLER_BYTES: usize = 48 << 10;
-/// All windows together; a file of this size is sent whole.
+/// The size of all windows together; a file up to this size is sent whole.
 const MAX_WINDOW_BYTES: usize = 32 << 10;
-/// Of a larger file, one part in this many is sent.
+/// Of a larger file, about one part in this many is sent.
 const SHARE: usize = 24;
-/// But at least this much.
+/// Of a larger file, at least this much is sent.
 const MIN_WINDOW_BYTES: usize = 2 << 10;
 /// The most regions that are compared in full.
 const MAX_REGIONS: usize = 10;
-/// Lines of context around a region.
+/// The lines of context above and below a region, if there is room.
 const CONTEXT: usize = 8;
-/// A region of the file that is like `old_str`.
+
+/// A region of the file that is similar to `old_str`.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Region {
     pub(super) range: Range<usize>,
     pub(super) score: f64,
 }
 
-/// What the search found, and what the model is shown of it.
+/// The regions that the search found, and the parts of the file that the model is shown.
 #[derive(Debug, Clone)]
 pub(super) struct Survey {
-    /// Like `old_str`, best first.
+    /// The regions that are similar to `old_str`, best first.
     pub(super) regions: Vec<Region>,
-    /// What is shown.
+    /// The parts of the file that are shown.
     pub(super) windows: Vec<Window>,
-    /// Where the windows are, in the same order.
+    /// The byte ranges of the windows, in the same order.
     pub(super) shown: Vec<Range<usize>>,
 }
 
 impl Survey {
-    /// `read` is what the caller has read of the file in this session.
+    /// Searches the file for `old`. `read` are the lines that the caller has read in this session.
     pub(super) fn of(old: &str, snapshot: &Snapshot, read: &[LineSpan]) -> Self {
         let index = snapshot.lines();
         let found = nearest_lines(snapshot, old, MAX_REGIONS).into_iter();
@@ -56,6 +57,7 @@ impl Survey {
     }
 }
 
+/// A byte range of the file as a window with its line numbers.
 fn window(snapshot: &Snapshot, range: &Range<usize>) -> Window {
     let line = |at| snapshot.lines().number_at(at);
     Window {
@@ -65,6 +67,8 @@ fn window(snapshot: &Snapshot, range: &Range<usize>) -> Window {
     }
 }
 
+/// The byte ranges to show: the whole of a small file; otherwise the regions, and the lines that the
+/// caller has read, as far as there is room.
 fn shown_ranges(
     old: &str,
     snapshot: &Snapshot,
@@ -83,7 +87,7 @@ fn shown_ranges(
         room -= range.len();
         shown.push(range);
     }
-    // What the caller has read is probably what it means; the latest first.
+    // The caller probably means lines that it has read; the latest ones come first.
     for span in read.iter().rev() {
         let index = snapshot.lines();
         let range = index.start(span.start.max(1))..index.start(span.end.min(index.total()) + 1);
@@ -103,8 +107,8 @@ fn shown_ranges(
     merged
 }
 
-/// The whole lines of a region with as much context as fits into `room` bytes. A line
-/// that does not fit at all is cut around the region.
+/// The whole lines of a region, with as much context as fits into `room` bytes. If the lines do not
+/// fit, they are cut around the region; `None` if the region itself does not fit.
 fn with_context(snapshot: &Snapshot, region: &Range<usize>, room: usize) -> Option<Range<usize>> {
     let index = snapshot.lines();
     let (first, last) = (index.number_at(region.start), index.number_at(region.end.max(1) - 1));
@@ -116,14 +120,14 @@ fn with_context(snapshot: &Snapshot, region: &Range<usize>, room: usize) -> Opti
         }
     }
     let text = snapshot.text();
-    let spare = room.checked_sub(region.len())? / 2;
-    let spare = spare.min(400);
+    let margin = (room.checked_sub(region.len())? / 2).min(400);
     let (line_start, line_end) = (index.start(first), index.start(last + 1));
-    let from = floor_char_boundary(text, region.start.saturating_sub(spare)).max(line_start);
-    let to = floor_char_boundary(text, region.end + spare).min(line_end);
+    let from = floor_char_boundary(text, region.start.saturating_sub(margin)).max(line_start);
+    let to = floor_char_boundary(text, region.end + margin).min(line_end);
     Some(from..to)
 }
 
+/// The last character boundary that is not after `at`.
 fn floor_char_boundary(text: &str, at: usize) -> usize {
     let mut at = at.min(text.len());
     while !text.is_char_boundary(at) {
