@@ -228,6 +228,9 @@ pub struct Refusal {
     pub path: Option<String>,
     /// Near places, best first.
     pub nearest: Vec<Near>,
+    /// How many of them are equally near, if it is more than one.
+    #[serde(skip)]
+    pub(crate) equally_near: usize,
     /// Lines where `old_str` was found, if at more places than expected.
     pub occurrences: Vec<usize>,
     /// If the place is known: lines that the call rewrites but that differ in the file.
@@ -262,6 +265,7 @@ impl Refusal {
             message: message.into(),
             path: None,
             nearest: Vec::new(),
+            equally_near: 0,
             occurrences: Vec::new(),
             conflicts: Vec::new(),
             outcomes: Vec::new(),
@@ -320,9 +324,8 @@ impl Refusal {
     /// The text for a model: cause, the places that matter, the next step. Short.
     pub fn text(&self) -> String {
         let mut out = format!("{}: {}", self.code, self.message);
-        if let Some(near) = self.nearest.first()
-            && let Some(d) = &near.first_difference
-        {
+        for (number, near) in self.nearest.iter().take(self.equally_near.max(1)).enumerate() {
+            let Some(d) = &near.first_difference else { continue };
             let span = LineSpan { start: near.start_line, end: near.end_line };
             let similar = near.score * 100.0;
             // What is shown is copied.
@@ -333,8 +336,9 @@ impl Refusal {
                 (false, true) => " (· is a space)",
                 (false, false) => "",
             };
+            let title = if number == 0 { "Nearest" } else { "As near" };
             out.push_str(&format!(
-                "\nNearest: {span} ({similar:.0} % similar). First difference at line {}{marks}:\n  old_str: {}\n  file:    {}",
+                "\n{title}: {span} ({similar:.0} % similar). First difference at line {}{marks}:\n  old_str: {}\n  file:    {}",
                 d.line, d.expected, d.found
             ));
         }

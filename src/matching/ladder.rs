@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::align::{self, Alignment};
 use super::candidate::{self, Candidate, Candidates, ChunkKind, Needle};
 use super::indent_of;
+use super::rank::rank;
 use super::reading::{NewText, Reading};
 use super::source_file::{SourceFile, Tolerance, split_lines};
 use super::{
@@ -208,7 +209,8 @@ impl LadderCall<'_, '_> {
             let here = match outcome::outcomes(self.file, candidate, &reading.old, &reading.new) {
                 Ok(outcomes) => outcomes,
                 Err(draft) => {
-                    let refusal = refuse::stale(self.request, self.file, &draft.hunks);
+                    let refusal =
+                        refuse::stale(self.request, self.file, &candidate.lines(), &draft.hunks);
                     return Verdict::Missing(refusal);
                 }
             };
@@ -458,8 +460,12 @@ impl LadderCall<'_, '_> {
         }
         if let Some((reading, candidate)) = stale {
             let hunks = outcome::conflicts(self.file, &candidate, &reading.old, &reading.new);
-            if !hunks.is_empty() {
-                return Verdict::Missing(refuse::stale(self.request, self.file, &hunks));
+            let place = candidate.lines();
+            // If rare lines and words point elsewhere, the place is not known.
+            let ranking = rank(self.file, &split_lines(&reading.old), 1);
+            if !hunks.is_empty() && ranking.is_nearest(&place) {
+                let refusal = refuse::stale(self.request, self.file, &place, &hunks);
+                return Verdict::Missing(refusal);
             }
         }
         Verdict::Missing(refuse::not_found(self.request, self.file))

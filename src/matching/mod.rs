@@ -31,6 +31,7 @@ mod merge;
 mod nearest;
 mod outcome;
 mod placeholder;
+mod rank;
 pub(crate) mod reading;
 mod reflow;
 mod refuse;
@@ -52,8 +53,8 @@ pub(crate) use escape_review::{
 };
 pub(crate) use indent::indent_of;
 pub(crate) use merge::{Merge, merge_at, merge_with_resolutions};
-pub(crate) use nearest::nearest_lines;
 pub(crate) use outcome::ConflictHunk;
+pub(crate) use rank::nearest_lines;
 
 /// The rungs, strictest first.
 pub const LADDER: &[Rung] = &[
@@ -267,5 +268,5 @@ fn fill_empty_file(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
 
 /// The regions of a file that are most similar to a text, best first.
 pub fn nearest(snapshot: &Snapshot, old: &str, max_count: usize) -> Vec<Near> {
-    nearest::nearest(&SourceFile::new(snapshot, None), old, max_count)
+    rank::nearest(&SourceFile::new(snapshot, None), old, max_count)
 }

@@ -1,6 +1,6 @@
-//! Finds the regions of the file that are most similar to a text. Refusals name them, the
-//! alignment of stale calls starts from them, and models are shown them. A region alone is never
-//! a match.
+//! Finds the regions of the file that are most similar to a text. The alignment of stale calls
+//! starts from them; [`rank`](super::rank) puts them in order for refusals and models. A region
+//! alone is never a match.
 //!
 //! Lines and words of the text that are rare in the file vote for where it is; the
 //! places with the most votes are compared line by line. The work grows with file and
@@ -14,14 +14,14 @@ use rapidfuzz::distance::{indel, lcs_seq, levenshtein};
 use super::budget;
 use super::diff;
 use super::fold::is_word_char;
-use super::source_file::{BLANK_LINE_KEY, SourceFile, Tolerance, split_lines};
+use super::source_file::{BLANK_LINE_KEY, SourceFile, Tolerance};
 use super::tokens::words;
 use crate::edit::{Difference, Near};
 
 /// A line or word that occurs at more positions says little about the place and gets no vote.
-const MAX_POSITIONS: usize = 64;
+pub(super) const MAX_POSITIONS: usize = 64;
 /// The most starts by votes that are compared line by line.
-const MAX_REGIONS: usize = 12;
+pub(super) const MAX_REGIONS: usize = 12;
 /// The most characters of a line that are compared letter by letter.
 const MAX_LINE_CHARS: usize = 600;
 /// The most lines of the text that are compared letter by letter with every line of the file.
@@ -70,9 +70,14 @@ impl Index {
         Self { lines, words: word_positions }
     }
 
-    /// The lines (from 0) with this key; for a common key only the first ones.
-    fn positions(map: &HashMap<u64, Vec<u32>>, key: u64) -> &[u32] {
-        map.get(&key).map_or(&[], Vec::as_slice)
+    /// The lines (from 0) that are equal to one, by its key; of a common line only the first ones.
+    pub(super) fn equal_lines(&self, key: u64) -> &[u32] {
+        self.lines.get(&key).map_or(&[], Vec::as_slice)
+    }
+
+    /// The lines (from 0) that have a word, by its key; of a common word only the first ones.
+    pub(super) fn lines_with_word(&self, key: u64) -> &[u32] {
+        self.words.get(&key).map_or(&[], Vec::as_slice)
     }
 }
 
@@ -134,13 +139,13 @@ fn likely_starts(file: &SourceFile<'_>, text: &[&str], nonblank: &[usize]) -> Ve
     };
     for &at in nonblank.iter().step_by(nonblank.len().div_ceil(MAX_VOTING_LINES).max(1)) {
         let key = Tolerance::Indentation.key(text[at]);
-        let places = Index::positions(&index.lines, key);
+        let places = index.equal_lines(key);
         if text[at].contains(is_word_char) {
             vote(at, places, 4.0);
         }
         if places.is_empty() || places.len() > MAX_POSITIONS || !text[at].contains(is_word_char) {
             for word in words(text[at]) {
-                let places = Index::positions(&index.words, super::fold::plain_key(word));
+                let places = index.lines_with_word(super::fold::plain_key(word));
                 #[expect(clippy::cast_precision_loss, reason = "the length of a word")]
                 let length = word.len().min(12) as f64;
                 vote(at, places, 0.1 * length);
@@ -330,9 +335,10 @@ pub(super) fn align_to_lines(file: &SourceFile<'_>, text: &[&str], lines: Range<
     let nonblank: Vec<usize> = (0..text.len()).filter(|&at| !text[at].trim().is_empty()).collect();
     let start = lines.start.cast_signed();
     let mut pairs_left = MAX_SIMILARITY_PAIRS;
-    let found = compare(file, text, &nonblank, lines.clone(), (start, &mut pairs_left));
-    let pairs = found.map_or_else(|| vec![None; text.len()], |found| found.pairs);
-    Region { lines, pairs, score: 1.0, equal: 0 }
+    match compare(file, text, &nonblank, lines.clone(), (start, &mut pairs_left)) {
+        Some(region) => Region { lines, ..region },
+        None => Region { lines, pairs: vec![None; text.len()], score: 0.0, equal: 0 },
+    }
 }
 
 /// How similar two lines are, from 0 to 1; a comment at their ends counts little.
@@ -455,26 +461,9 @@ fn mark_whitespace(line: &str) -> String {
         .collect()
 }
 
-/// The regions most similar to a text, in the form in which a refusal reports them.
-pub(super) fn nearest(file: &SourceFile<'_>, old: &str, max_count: usize) -> Vec<Near> {
-    let text = split_lines(old);
-    regions(file, &text, max_count).iter().map(|region| to_near(file, &text, region)).collect()
-}
-
-/// The lines (from 0) and the score of the regions most similar to a text: what a model is
-/// shown.
-pub(crate) fn nearest_lines(
-    snapshot: &crate::text::Snapshot,
-    old: &str,
-    max_count: usize,
-) -> Vec<(Range<usize>, f64)> {
-    let file = SourceFile::new(snapshot, None);
-    let regions = regions(&file, &split_lines(old), max_count);
-    regions.into_iter().map(|region| (region.lines, region.score)).collect()
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::rank::nearest;
     use super::*;
     use crate::text::Snapshot;
 

@@ -1,8 +1,11 @@
 //! Refusals: the cause, the places that matter, and what makes the next call succeed.
 
+use std::ops::Range;
+
 use super::fold::is_word_char;
 use super::nearest::{self, Region};
 use super::outcome::ConflictHunk;
+use super::rank::{Ranking, overlap, rank};
 use super::source_file::{SourceFile, split_lines};
 use crate::edit::{Conflict, EditCode, EditRequest, Expected, Refusal, Rung};
 use crate::text::LineSpan;
@@ -11,6 +14,9 @@ use crate::text::LineSpan;
 const MAX_LISTED_LINES: usize = 50;
 /// The most characters of a line that a message quotes.
 const MAX_EXCERPT_CHARS: usize = 100;
+
+/// The most places that a refusal shows.
+const MAX_NEAREST: usize = 3;
 
 /// The refusal of a call for which no rung found a candidate. It names the most similar regions.
 pub(super) fn not_found(request: &EditRequest, file: &SourceFile<'_>) -> Refusal {
@@ -26,26 +32,34 @@ pub(super) fn not_found(request: &EditRequest, file: &SourceFile<'_>) -> Refusal
             .hint("Send an empty old_str to fill it.");
     }
     let lines = split_lines(&request.old);
-    let regions = nearest::regions(file, &lines, 3);
     let mut refusal = Refusal::new(EditCode::NoOccurrence, "old_str is not in the file");
-    refusal.nearest = regions.iter().map(|region| nearest::to_near(file, &lines, region)).collect();
-    if let Some(line) = line_in_other_case(file, &request.old) {
-        refusal.message.push_str(&format!("; line {line} has it in different letter case"));
-        return refusal.hint("Quote the text as that line has it, then send the edit again.");
+    let to_near = |region: &Region| nearest::to_near(file, &lines, region);
+    let in_other_case = lines_in_other_case(file, &request.old);
+    if let Some(first) = in_other_case.first() {
+        let (place, which) = match in_other_case.len() {
+            1 => (format!("line {first} has"), "that line has"),
+            _ => (format!("lines {} have", list(&in_other_case)), "the one you mean has"),
+        };
+        refusal.message.push_str(&format!("; {place} it in different letter case"));
+        let region = |first: &usize| {
+            let end = (first - 1 + lines.len()).min(file.lines().len());
+            nearest::align_to_lines(file, &lines, first - 1..end)
+        };
+        refusal.nearest =
+            in_other_case.iter().take(MAX_NEAREST).map(|first| to_near(&region(first))).collect();
+        refusal.equally_near = refusal.nearest.len();
+        return refusal.hint(format!("Quote the text as {which} it, then send the edit again."));
     }
+    let ranking = rank(file, &lines, MAX_NEAREST);
+    let regions = &ranking.regions;
+    refusal.nearest = regions.iter().map(to_near).collect();
     if regions.is_empty() {
         refusal.message.push_str(", and nothing in the file is like it");
         return refusal.hint("Read the file again, or search for a name from old_str: the text may be in another file, or it may be gone.");
     }
-    let near = &refusal.nearest[0];
-    let span = near.span();
-    let verb = if span.start == span.end { "is" } else { "are" };
-    let percent = (near.score * 100.0).min(99.0);
-    refusal.message.push_str(&format!("; {span} {verb} {percent:.0} % similar"));
-    if let Some(difference) = near.first_difference.as_ref().filter(|_| span.start != span.end) {
-        refusal.message.push_str(&format!(" and first differ at line {}", difference.line));
-    }
-    let mut hint = quoting_hint(&lines, request, &regions);
+    refusal.equally_near = ranking.tied().len();
+    refusal.message.push_str(&describe_nearest(&refusal, &ranking));
+    let mut hint = quoting_hint(&lines, request, &ranking);
     let escapes = ["\\n", "\\\""].into_iter().filter(|escape| request.old.contains(escape));
     if escapes.clone().any(|escape| !file.text.contains(escape)) {
         hint.push_str(" Send line breaks and quotes as they are, not as \\n and \\\".");
@@ -54,28 +68,58 @@ pub(super) fn not_found(request: &EditRequest, file: &SourceFile<'_>) -> Refusal
     refusal
 }
 
-/// The line (from 1) that has the text in different letter case.
-fn line_in_other_case(file: &SourceFile<'_>, old: &str) -> Option<usize> {
-    const MAX_BYTES: usize = 1 << 20;
-    if file.text.len() > MAX_BYTES {
-        return None;
+/// The sentence on the nearest region, or on those that are equally near.
+fn describe_nearest(refusal: &Refusal, ranking: &Ranking) -> String {
+    let near = &refusal.nearest[0];
+    let tied = ranking.tied();
+    if !tied.is_empty() {
+        let mut spans: Vec<String> = tied.iter().map(|region| span(region).to_string()).collect();
+        if ranking.equally_near > tied.len() {
+            spans.push("others".to_owned());
+        }
+        let last = spans.pop().unwrap_or_default();
+        return format!("; {} and {last} are about equally similar", spans.join(", "));
     }
-    // Only ASCII letters change case here, so that every byte offset stays the same.
-    let offset = file.text.to_ascii_lowercase().find(&old.to_ascii_lowercase())?;
-    Some(file.snapshot.lines().number_at(offset))
+    let span = near.span();
+    let verb = if span.start == span.end { "is" } else { "are" };
+    let percent = (near.score * 100.0).min(99.0);
+    let sentence = format!("; {span} {verb} {percent:.0} % similar");
+    match near.first_difference.as_ref().filter(|_| span.start != span.end) {
+        Some(difference) => format!("{sentence} and first differ at line {}", difference.line),
+        None => sentence,
+    }
 }
 
-/// The hint that says which lines of the file to quote instead of `old_str`. `regions` are the
-/// ones most similar to it, best first.
-fn quoting_hint(old: &[&str], request: &EditRequest, regions: &[Region]) -> String {
-    let best = &regions[0];
-    let span = |region: &Region| LineSpan { start: region.lines.start + 1, end: region.lines.end };
-    if let Some(rival) = regions.get(1).filter(|rival| rival.score > best.score - 0.05) {
-        return format!(
-            "Two places are about equally similar, {} and {}: read both, and quote the one you mean exactly as it is in the file.",
-            span(best),
-            span(rival)
-        );
+fn span(region: &Region) -> LineSpan {
+    LineSpan { start: region.lines.start + 1, end: region.lines.end }
+}
+
+/// The lines (from 1) that have the text in different letter case.
+fn lines_in_other_case(file: &SourceFile<'_>, old: &str) -> Vec<usize> {
+    const MAX_BYTES: usize = 1 << 20;
+    if file.text.len() > MAX_BYTES {
+        return Vec::new();
+    }
+    // Only ASCII letters change case here, so that every byte offset stays the same.
+    let (text, old) = (file.text.to_ascii_lowercase(), old.to_ascii_lowercase());
+    let lines = text.match_indices(&old);
+    let lines = lines.map(|(offset, _)| file.snapshot.lines().number_at(offset));
+    let mut lines: Vec<usize> = lines.take(MAX_LISTED_LINES).collect();
+    lines.dedup();
+    lines
+}
+
+/// The first few line numbers, for a sentence.
+fn list(lines: &[usize]) -> String {
+    let list = lines.iter().take(10).map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    if lines.len() > 10 { list + ", …" } else { list }
+}
+
+/// The hint that says which lines of the file to quote instead of `old_str`.
+fn quoting_hint(old: &[&str], request: &EditRequest, ranking: &Ranking) -> String {
+    let best = &ranking.regions[0];
+    if !ranking.tied().is_empty() {
+        return "Read these places, and quote the one you mean exactly as it is in the file, with a line that only it has.".to_owned();
     }
     let quote_best = format!(
         "{} exactly as in the file (read only that part), then send the edit again.",
@@ -110,10 +154,7 @@ pub(super) fn wrong_count(request: &EditRequest, lines: &[usize], overlapping: b
     let count = lines.len();
     let mut lines = lines.to_vec();
     lines.dedup();
-    let mut list = lines.iter().take(10).map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    if lines.len() > 10 {
-        list.push_str(", …");
-    }
+    let list = list(&lines);
     let expected = match request.expected {
         Expected::Exactly(number) => number.get(),
         Expected::All => 1,
@@ -237,6 +278,7 @@ const MAX_QUOTED_BYTES: usize = 2_000;
 pub(super) fn stale(
     request: &EditRequest,
     file: &SourceFile<'_>,
+    place: &Range<usize>,
     hunks: &[ConflictHunk],
 ) -> Refusal {
     let conflicts: Vec<Conflict> = hunks
@@ -252,7 +294,8 @@ pub(super) fn stale(
     let descriptions: Vec<String> = conflicts.iter().take(3).map(describe_conflict).collect();
     let message = format!("old_str is not in the file: {}", descriptions.join("; "));
     let lines = split_lines(&request.old);
-    let regions = nearest::regions(file, &lines, 3);
+    let mut regions = rank(file, &lines, MAX_NEAREST).regions;
+    regions.sort_by_key(|region| !overlap(&region.lines, place));
     let mut refusal = Refusal::new(EditCode::NoOccurrence, message);
     refusal.nearest = regions.iter().map(|region| nearest::to_near(file, &lines, region)).collect();
     let span = refusal.nearest.first().map(|near| near.span());
@@ -330,5 +373,11 @@ mod tests {
             refusal.message,
             "old_str is not in the file; line 2 has it in different letter case"
         );
+        let snapshot = Snapshot::from_text("SELECT A\nFROM B;\nSELECT C\nFROM B;\n");
+        let refusal =
+            not_found(&EditRequest::new("from b;", "from c;"), &SourceFile::new(&snapshot, None));
+        assert!(refusal.message.contains("lines 2, 4 have it"), "{}", refusal.message);
+        let lines: Vec<usize> = refusal.nearest.iter().map(|near| near.start_line).collect();
+        assert_eq!(lines, [2, 4]);
     }
 }

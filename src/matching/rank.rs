@@ -1,0 +1,223 @@
+//! Which of the similar regions is the nearest one, for a refusal and for a model. In a file of
+//! near-equal functions most lines of the text are in every function, so the similarity alone
+//! hardly tells them apart. The lines and words that few lines of the file have do.
+//!
+//! Never a match by itself: alignment goes by similarity alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use super::budget;
+use super::fold::{is_word_char, plain_key};
+use super::indent_of;
+use super::nearest::{MAX_POSITIONS, MAX_REGIONS, Region, regions, to_near};
+use super::source_file::{SourceFile, Tolerance, split_lines};
+use super::tokens::words;
+use crate::edit::Near;
+use crate::text::Snapshot;
+
+/// How much the share of rare lines and words counts in a rank.
+const RARITY: f64 = 0.3;
+/// How much the share of lines with the same indentation counts in a rank.
+const SAME_INDENTATION: f64 = 0.1;
+/// Regions with a smaller difference in rank are equally near.
+const MIN_LEAD: f64 = 0.05;
+/// Up to this difference in rank, regions are also equally near if the text has clues to both.
+const MIN_LEAD_IF_MIXED: f64 = 0.25;
+/// The text has clues to both regions if those to the second alone weigh at least this share of
+/// those to the first alone.
+const MIXED_SHARE: f64 = 0.4;
+/// The weight of a line that the file has once.
+const LINE_WEIGHT: usize = 6;
+/// The highest weight of a word that the file has once; of a shorter word it is the length.
+const MAX_WORD_WEIGHT: usize = 12;
+
+/// The regions most similar to a text, nearest first.
+#[derive(Debug)]
+pub(super) struct Ranking {
+    pub(super) regions: Vec<Region>,
+    /// How many regions are equally near, those included that are not in the list.
+    pub(super) equally_near: usize,
+}
+
+impl Ranking {
+    /// The regions that are equally near, if there are several.
+    pub(super) fn tied(&self) -> &[Region] {
+        match self.equally_near {
+            0 | 1 => &[],
+            count => &self.regions[..count.min(self.regions.len())],
+        }
+    }
+
+    /// Whether one region alone is the nearest, and it has some of these lines.
+    pub(super) fn is_nearest(&self, lines: &Range<usize>) -> bool {
+        self.equally_near == 1
+            && self.regions.first().is_some_and(|region| overlap(&region.lines, lines))
+    }
+}
+
+/// Whether two ranges have a line in common.
+pub(super) fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
+    a.start < b.end && b.start < a.end
+}
+
+/// The keys of the lines and words of the text that a region has. Sorted, so that the sum of their
+/// weights is the same in each run.
+type Clues = BTreeSet<u64>;
+
+/// Ranks the regions most similar to a text.
+pub(super) fn rank(file: &SourceFile<'_>, text: &[&str], max_count: usize) -> Ranking {
+    let weights = clue_weights(file, text);
+    let total = weights.values().sum::<f64>().max(1.0);
+    let weigh = |clues: &Clues| clues.iter().map(|clue| weights[clue]).sum::<f64>();
+    let mut ranked: Vec<(f64, Clues, Region)> = Vec::new();
+    for region in regions(file, text, MAX_REGIONS) {
+        let mut clues = Clues::new();
+        for at in region.lines.clone() {
+            budget::spend(4 + file.body(at).len() / 4);
+            let keys = words(file.body(at)).map(plain_key);
+            let keys = keys.chain([file.keys(Tolerance::Indentation)[at]]);
+            clues.extend(keys.filter(|key| weights.contains_key(key)));
+        }
+        let pairs = region.pairs.iter().zip(text).filter_map(|(at, line)| at.zip(Some(line)));
+        let (same, all) = pairs.fold((0_u32, 0_u32), |(same, all), (at, line)| {
+            (same + u32::from(indent_of(file.body(at)) == indent_of(line)), all + 1)
+        });
+        let indentation = f64::from(same) / f64::from(all.max(1));
+        let rank = region.score + RARITY * weigh(&clues) / total + SAME_INDENTATION * indentation;
+        ranked.push((rank, clues, region));
+    }
+    ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let is_equally_near = |(rank, clues, _): &&(f64, Clues, Region)| {
+        let (best_rank, best, _) = &ranked[0];
+        let (own, other) = (weigh(&(clues - best)), weigh(&(best - clues)));
+        let is_mixed = own > 0.0 && own >= MIXED_SHARE * other;
+        let lead = if is_mixed { MIN_LEAD_IF_MIXED } else { MIN_LEAD };
+        *rank > best_rank - lead
+    };
+    let equally_near = ranked.iter().take_while(is_equally_near).count();
+    let mut regions: Vec<Region> = ranked.into_iter().map(|(_, _, region)| region).collect();
+    regions.truncate(max_count);
+    Ranking { regions, equally_near }
+}
+
+/// The lines and words that the text and the file share, with their weights: the fewer lines of
+/// the file have one, and the longer a word is, the more it says about the place.
+fn clue_weights(file: &SourceFile<'_>, text: &[&str]) -> BTreeMap<u64, f64> {
+    let index = file.index();
+    let mut weights = BTreeMap::new();
+    let mut add = |key: u64, lines: &[u32], weight: usize| {
+        if (1..=MAX_POSITIONS).contains(&lines.len()) {
+            #[expect(clippy::cast_precision_loss, reason = "at most MAX_POSITIONS lines")]
+            weights.insert(key, weight as f64 / lines.len() as f64);
+        }
+    };
+    for line in text.iter().filter(|line| line.contains(is_word_char)) {
+        budget::spend(4 + line.len() / 4);
+        for word in words(line) {
+            let key = plain_key(word);
+            add(key, index.lines_with_word(key), word.len().min(MAX_WORD_WEIGHT));
+        }
+        let key = Tolerance::Indentation.key(line);
+        add(key, index.equal_lines(key), LINE_WEIGHT);
+    }
+    weights
+}
+
+/// The regions nearest to a text, in the form in which a refusal reports them.
+pub(super) fn nearest(file: &SourceFile<'_>, old: &str, max_count: usize) -> Vec<Near> {
+    let text = split_lines(old);
+    let ranking = rank(file, &text, max_count);
+    ranking.regions.iter().map(|region| to_near(file, &text, region)).collect()
+}
+
+/// The lines (from 0) and the score of the regions nearest to a text: what a model is shown.
+pub(crate) fn nearest_lines(
+    snapshot: &Snapshot,
+    old: &str,
+    max_count: usize,
+) -> Vec<(Range<usize>, f64)> {
+    let file = SourceFile::new(snapshot, None);
+    let ranking = rank(&file, &split_lines(old), max_count);
+    ranking.regions.into_iter().map(|region| (region.lines, region.score)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::edit::{EditRequest, Refusal};
+    use crate::matching::explain;
+
+    /// Sixty functions that differ in their name, which only their first line has, and every
+    /// second one also in a number.
+    fn handlers() -> String {
+        let handler = |n: usize| {
+            format!(
+                "fn handle_{n}(state: &State, id: u64) -> Reply {{\n    let conn = state.pool.get(id);\n    let row = conn.run(id, {});\n    if row.is_empty() {{\n        return Reply::missing(id);\n    }}\n    log(row.len());\n    Reply::from(row)\n}}\n\n",
+                if n % 2 == 0 { 100 } else { 100 + n }
+            )
+        };
+        (0..60).map(handler).collect()
+    }
+
+    fn handler(n: usize) -> String {
+        let lines: Vec<String> =
+            handlers().lines().skip(10 * n).take(9).map(str::to_owned).collect();
+        lines.join("\n")
+    }
+
+    fn refusal(old: &str) -> Refusal {
+        let call = EditRequest::new(old, old.replace("log(", "trace(")).for_path("a.rs");
+        explain(&call, &Snapshot::from_text(handlers())).expect_err("refused")
+    }
+
+    #[test]
+    fn the_name_that_one_place_has_wins_over_many_equal_lines() {
+        // Without an argument; with another number; with a renamed local.
+        for (sent, of_file) in
+            [("state: &State, id: u64", "state: &State"), ("id, 100", "id, 7"), ("conn", "link")]
+        {
+            for n in [4, 30, 58] {
+                let refusal = refusal(&handler(n).replace(sent, of_file));
+                assert_eq!(refusal.nearest[0].start_line, 10 * n + 1, "{n} {of_file}");
+                assert_eq!(refusal.equally_near, 0, "{n} {of_file}: {}", refusal.message);
+                assert!(!refusal.text().contains("As near"), "{}", refusal.text());
+            }
+        }
+    }
+
+    #[test]
+    fn places_that_nothing_tells_apart_are_equally_near() {
+        // The name, which alone tells them apart, is not quoted.
+        let old = handler(4).replace("conn", "link");
+        let old = old.split_once('\n').expect("lines").1;
+        let refusal = refusal(old);
+        assert_eq!(refusal.equally_near, 3);
+        assert!(
+            refusal.message.ends_with(" and others are about equally similar"),
+            "{}",
+            refusal.message
+        );
+        assert!(refusal.text().contains("\nAs near: lines "), "{}", refusal.text());
+    }
+
+    #[test]
+    fn clues_to_two_places_name_both() {
+        // The first line is of one function, and a number of another.
+        let old = handler(4).replace("id, 100", "id, 135");
+        let refusal = refusal(&old);
+        let lines: Vec<usize> = refusal.nearest.iter().map(|near| near.start_line).collect();
+        assert_eq!((lines[0], lines[1], refusal.equally_near), (41, 351, 2));
+    }
+
+    #[test]
+    fn the_same_lines_at_the_same_depth_are_nearer() {
+        let file = "if a {\n    one(1);\n    two(2);\n}\n        one(1);\n        two(2);\n";
+        let near = nearest(
+            &SourceFile::new(&Snapshot::from_text(file), None),
+            "        one(1);\n        two(3);",
+            2,
+        );
+        assert_eq!((near[0].start_line, near[1].start_line), (5, 2));
+    }
+}
