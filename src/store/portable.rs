@@ -288,7 +288,7 @@ impl VersionedFiles for FolderFiles {
         let load = || -> Result<Option<LoadedFile>, String> {
             let bytes = self.read(&self.resolve(path)?)?;
             let with_version =
-                |bytes| LoadedFile { version: ContentHash::of(&bytes).to_string(), bytes };
+                |bytes: Vec<u8>| LoadedFile { version: ContentHash::of(&bytes).to_string(), bytes };
             Ok(bytes.map(with_version))
         };
         Box::pin(std::future::ready(load()))
