@@ -1,4 +1,4 @@
-//! The arguments, as clap reads them.
+//! The command line arguments, as clap parses them.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-/// Where the help shows the flags of every command: in one place, at the end.
+/// The heading in the help for the flags of every command.
 const GLOBAL: &str = "Global options";
 
 /// Flags that every command takes.
@@ -38,13 +38,13 @@ pub(crate) struct Common {
     /// opencode, codex.
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "NAME")]
     pub(crate) dialect: Option<String>,
-    /// Ask no model, whatever is configured.
+    /// Ask no model, even if one is configured.
     #[arg(long, global = true, help_heading = GLOBAL)]
     pub(crate) no_model: bool,
     /// The model to ask about edits that no built-in rule can match [env: RESTITCH_MODEL].
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "NAME")]
     pub(crate) model: Option<String>,
-    /// Its OpenAI-compatible server [env: OPENAI_BASE_URL]; the key is in OPENAI_API_KEY.
+    /// The model's OpenAI-compatible server [env: OPENAI_BASE_URL]; the key is in OPENAI_API_KEY.
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "URL")]
     pub(crate) base_url: Option<String>,
     /// The configuration file [env: RESTITCH_CONFIG].
@@ -69,13 +69,13 @@ impl Common {
         self.root.as_deref().unwrap_or(Path::new("."))
     }
 
-    /// The root, where it is a URL.
+    /// The root, if it is a URL.
     pub(crate) fn root_url(&self) -> Option<&str> {
         root_url(self.root())
     }
 }
 
-/// The root as a URL, where it is one: `s3://…`.
+/// The root as text, if it is a URL such as `s3://…`.
 pub(crate) fn root_url(root: &Path) -> Option<&str> {
     let text = root.to_str()?;
     let (scheme, _) = text.split_once("://")?;
@@ -148,7 +148,7 @@ pub(crate) enum Command {
     Completions(CompletionsArgs),
     /// Write the manual, a page for each command.
     Man(ManArgs),
-    /// Replay, score and make test cases of failed edits.
+    /// Replay and score failed edits, and make test cases of them.
     Harness(super::harness::HarnessArgs),
     /// Check the root, the state folder and the model, and report problems.
     Doctor(DoctorArgs),
@@ -156,7 +156,7 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
-    /// Check the configuration of this client instead, and make a test edit in the way it would.
+    /// Check the configuration of this client instead, and make a test edit as it would.
     #[arg(long, value_name = "NAME")]
     pub(crate) client: Option<String>,
 }
@@ -195,7 +195,7 @@ pub(crate) struct EditArgs {
     /// The definition that contains the text, as a path of names: "class Pool / fn open".
     #[arg(long, value_name = "NAMES")]
     pub(crate) within: Option<String>,
-    /// The language of a text from stdin, by name or file ending.
+    /// The language of a text from stdin, by name or file extension.
     #[arg(long, value_name = "NAME")]
     pub(crate) language: Option<String>,
     /// An id for this edit; a repeated call with the same id returns the first result.
@@ -204,7 +204,7 @@ pub(crate) struct EditArgs {
     /// Decide and report, but write nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Print nothing when the edit is made.
+    /// Print nothing if the edit succeeds.
     #[arg(long, short, conflicts_with = "json")]
     pub(crate) quiet: bool,
 }
@@ -226,10 +226,10 @@ pub(crate) struct McpArgs {
     /// stderr.
     #[arg(long, value_name = "FILE", requires = "http")]
     pub(crate) token_file: Option<PathBuf>,
-    /// A further Host that requests may name.
+    /// Also accept requests with this Host header.
     #[arg(long, value_name = "HOST", requires = "http")]
     pub(crate) allow_host: Vec<String>,
-    /// A further Origin that requests may come from, with scheme and port.
+    /// Also accept requests from this Origin, given with scheme and port.
     #[arg(long, value_name = "ORIGIN", requires = "http")]
     pub(crate) allow_origin: Vec<String>,
     /// Guard the session: require exploration before edits and `task_complete` at the end, and

@@ -1,4 +1,5 @@
-//! `restitch harness compare` and `report`: the cases through other tools, and the page.
+//! `restitch harness compare`, which runs the cases through other tools, and `report`, which writes
+//! the score as a page.
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;
@@ -48,7 +49,7 @@ pub(crate) struct ReportArgs {
     /// Where the page goes.
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "harness.html", default_value = "harness.html")]
     html: PathBuf,
-    /// What `harness compare --out` wrote.
+    /// The file that `harness compare --out` wrote.
     #[arg(long, value_name = "FILE")]
     compare: Option<PathBuf>,
     /// Only cases whose path, family, cause or language contains this.
@@ -56,6 +57,7 @@ pub(crate) struct ReportArgs {
     filter: Option<String>,
 }
 
+/// Runs the packed cases through the other tools and prints the results.
 pub(crate) fn compare(common: &Common, args: &CompareArgs) -> Exit {
     let known = |name: &String| RIVALS.iter().any(|rival| rival.id == name);
     if let Some(name) = args.tools.iter().find(|name| !known(name)) {
@@ -81,29 +83,29 @@ pub(crate) fn compare(common: &Common, args: &CompareArgs) -> Exit {
         .filter(is_expressible_everywhere)
         .collect();
     if cases.is_empty() {
-        return Exit::usage("there is no packed case to compare; harness generate makes some");
+        return Exit::usage(
+            "there is no packed case to compare; make some with `restitch harness generate --out NAME.pack.jsonl`",
+        );
     }
     let scratch =
         args.scratch.clone().unwrap_or_else(|| std::env::temp_dir().join("restitch-compare"));
     if let Err(error) = std::fs::create_dir_all(&scratch) {
-        return Exit::fault(format!("cannot make {}: {error}", scratch.display()));
+        return Exit::fault(format!("cannot create {}: {error}", scratch.display()));
     }
     let in_shard = |index: usize| args.shard.is_none_or(|shard| shard.contains(index));
-    let part: Vec<Case> = cases
+    let cases_in_shard: Vec<Case> = cases
         .iter()
         .enumerate()
         .filter(|(index, _)| in_shard(*index))
         .map(|(_, case)| case.clone())
         .collect();
     let mut results: Vec<ToolResult> = Vec::new();
-    let mut failed = Vec::new();
-    for rival in RIVALS
-        .iter()
-        .filter(|rival| args.tools.is_empty() || args.tools.iter().any(|name| name == rival.id))
-    {
-        match run_tool(rival, &part, &scratch) {
+    let mut errors = Vec::new();
+    let is_selected = |id: &str| args.tools.is_empty() || args.tools.iter().any(|name| name == id);
+    for rival in RIVALS.iter().filter(|rival| is_selected(rival.id)) {
+        match run_tool(rival, &cases_in_shard, &scratch) {
             Ok(result) => results.push(result),
-            Err(error) => failed.push(format!("{}: {error}", rival.id)),
+            Err(error) => errors.push(format!("{}: {error}", rival.id)),
         }
     }
     if let Some(out) = &args.out {
@@ -113,12 +115,15 @@ pub(crate) fn compare(common: &Common, args: &CompareArgs) -> Exit {
         }
     }
     let run = CompareRun::new(&cases, &results);
-    let found =
-        PartComparison { cases: part.len(), broken: count_right_with_errors(&part), results };
+    let found = PartComparison {
+        cases: cases_in_shard.len(),
+        broken: count_right_with_errors(&cases_in_shard),
+        results,
+    };
     let text = match args.shard {
-        Some(_) if !failed.is_empty() => {
-            // A part without a tool is a part of another run.
-            return Exit::fault(format!("not compared: {}", failed.join("; ")));
+        Some(_) if !errors.is_empty() => {
+            // The parts of one run must all have the same tools.
+            return Exit::fault(format!("not compared: {}", errors.join("; ")));
         }
         Some(shard) => {
             let part = AnyPart::Compare(Part { run, shard, found });
@@ -127,42 +132,45 @@ pub(crate) fn compare(common: &Common, args: &CompareArgs) -> Exit {
         None if common.json => as_json(&found),
         None => {
             let mut text = as_text(&found);
-            failed.iter().for_each(|why| text.push_str(&format!("\nnot compared: {why}")));
+            errors.iter().for_each(|error| text.push_str(&format!("\nnot compared: {error}")));
             text
         }
     };
     match writeln!(io::stdout().lock(), "{text}") {
         Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
-        Ok(()) if !failed.is_empty() => {
-            Exit::fault(format!("{} of the tools could not be run", failed.len()))
+        Ok(()) if !errors.is_empty() => {
+            Exit::fault(format!("{} of the tools could not be run", errors.len()))
         }
         Ok(()) => Exit::Done,
     }
 }
 
-fn as_json(found: &PartComparison) -> String {
-    serde_json::to_string(&found.results).unwrap_or_default()
+/// The results as JSON.
+fn as_json(comparison: &PartComparison) -> String {
+    serde_json::to_string(&comparison.results).unwrap_or_default()
 }
 
-fn as_text(found: &PartComparison) -> String {
+/// The results as a table.
+fn as_text(comparison: &PartComparison) -> String {
     format!(
-        "{} cases that every tool can express; the right result of {} of them has a new syntax error itself\n\n{}",
-        found.cases,
-        found.broken,
-        table(&found.results)
+        "{} cases that every tool can express; in {} of them, the right result itself adds a syntax error\n\n{}",
+        comparison.cases,
+        comparison.broken,
+        table(&comparison.results)
     )
 }
 
-/// All parts as one run.
+/// Merges the parts of a run and prints the results.
 pub(super) fn merge(
     common: &Common,
     parts: Vec<Part<CompareRun, PartComparison>>,
 ) -> Result<Exit, String> {
     let (run, parts) = gather(parts, |one, other| one == other)?;
-    let found = merge_parts(&run, parts);
-    Ok(super::print(&if common.json { as_json(&found) } else { as_text(&found) }))
+    let merged = merge_parts(&run, parts);
+    Ok(super::print(&if common.json { as_json(&merged) } else { as_text(&merged) }))
 }
 
+/// Judges the cases and writes the page.
 pub(crate) fn report(common: &Common, args: &ReportArgs) -> Exit {
     let dir = common.root().join(&args.dir);
     let entries = match load(&dir) {
@@ -187,16 +195,17 @@ pub(crate) fn report(common: &Common, args: &ReportArgs) -> Exit {
         }
     };
     let progress = Progress::new("cases", entries.len());
-    let seen = parallel(&entries, |entry| {
+    let judged_cases = parallel(&entries, |entry| {
         let (judged, files) = entry.judge_with_files();
         progress.advance();
         (entry.clone(), judged, files)
     });
     drop(progress);
     let out = common.root().join(&args.html);
-    let written = std::fs::write(&out, render(&seen, &rivals));
-    let printed = written
-        .and_then(|()| writeln!(io::stdout().lock(), "{} cases in {}", seen.len(), out.display()));
+    let written = std::fs::write(&out, render(&judged_cases, &rivals));
+    let printed = written.and_then(|()| {
+        writeln!(io::stdout().lock(), "{} cases in {}", judged_cases.len(), out.display())
+    });
     match printed {
         Ok(()) => Exit::Done,
         Err(error) => Exit::fault(format!("cannot write {}: {error}", out.display())),

@@ -1,4 +1,4 @@
-//! `restitch harness figures`: how many bytes and tokens the texts take that a model reads.
+//! `restitch harness figures`: counts the bytes and tokens of texts that a model reads.
 
 use std::path::PathBuf;
 
@@ -15,6 +15,7 @@ pub(crate) struct FiguresArgs {
     file: Option<PathBuf>,
 }
 
+/// Prints the cost of each text.
 pub(crate) async fn run(common: &Common, args: FiguresArgs) -> Exit {
     let source = match &args.file {
         None => include_str!("figures.rs").to_owned(),
@@ -23,11 +24,10 @@ pub(crate) async fn run(common: &Common, args: FiguresArgs) -> Exit {
             Err(error) => return Exit::fault(format!("cannot read {}: {error}", file.display())),
         },
     };
-    let measured = match (reads(&source), stale_anchor().await) {
+    let (reads, stale) = match (reads(&source), stale_anchor().await) {
         (Ok(reads), Ok(stale)) => (reads, stale),
         (Err(refusal), _) | (_, Err(refusal)) => return Exit::fault(refusal.text()),
     };
-    let (reads, stale) = measured;
     let text = if common.json {
         let row = |cost: &Cost| json!({ "what": cost.what, "bytes": cost.bytes, "tokens": cost.tokens(), "lines": cost.lines });
         let rows: Vec<_> = reads.iter().chain(&stale).map(row).collect();
@@ -37,6 +37,6 @@ pub(crate) async fn run(common: &Common, args: FiguresArgs) -> Exit {
     };
     match std::io::Write::write_all(&mut std::io::stdout(), text.as_bytes()) {
         Ok(()) => Exit::Done,
-        Err(error) => Exit::fault(format!("cannot print: {error}")),
+        Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
     }
 }

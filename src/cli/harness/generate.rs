@@ -1,4 +1,4 @@
-//! `restitch harness generate`: real edits with generated mistakes, as cases to keep.
+//! `restitch harness generate`: writes cases made of real edits and generated mistakes.
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;
@@ -34,6 +34,7 @@ pub(crate) struct GenerateArgs {
     around: usize,
 }
 
+/// Generates the cases and writes them.
 pub(crate) fn run(common: &Common, args: &GenerateArgs) -> Exit {
     let changes = match args.source.changes() {
         Ok(changes) => changes,
@@ -66,14 +67,16 @@ pub(crate) fn run(common: &Common, args: &GenerateArgs) -> Exit {
             .map(|(_, case)| case)
             .collect();
     if cases.is_empty() {
-        return Exit::usage("the material has no edit that these ways can spoil");
+        return Exit::usage(
+            "none of the real edits can have a mistake of these kinds; give other --ways, or more files",
+        );
     }
     let out = common.root().join(&args.out);
     match write(&cases, &out) {
         Err(error) => Exit::fault(format!("cannot write {}: {error}", out.display())),
         Ok(()) => {
             let summary = format!(
-                "{} cases from {} real edits, {} ways, in {}",
+                "{} cases from {} real edits, with {} kinds of mistake, in {}",
                 cases.len(),
                 edits.len(),
                 mutations.len(),
@@ -87,6 +90,7 @@ pub(crate) fn run(common: &Common, args: &GenerateArgs) -> Exit {
     }
 }
 
+/// Writes the cases into one file, if `out` is the name of a pack, or a folder for each case.
 fn write(cases: &[Case], out: &std::path::Path) -> io::Result<()> {
     if out.to_string_lossy().ends_with(pack::SUFFIX) {
         if let Some(parent) = out.parent() {

@@ -1,4 +1,4 @@
-//! `restitch harness measure`: the corpus in memory, for work on the matcher.
+//! `restitch harness measure`: decides generated edits in memory and counts the results.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -65,6 +65,7 @@ enum Show {
 }
 
 impl Show {
+    /// Whether a case with this judgment is shown.
     fn selects(self, judged: &Judgment) -> bool {
         let verdict = &judged.verdict;
         match self {
@@ -81,6 +82,7 @@ impl Show {
     }
 }
 
+/// Measures and prints the results, or with `--shard` the results of one part as JSON.
 pub(crate) fn run(common: &Common, args: &MeasureArgs) -> Exit {
     let changes = match args.source.changes() {
         Ok(changes) => changes,
@@ -99,33 +101,35 @@ pub(crate) fn run(common: &Common, args: &MeasureArgs) -> Exit {
         ));
     }
     let edits = real_edits(&changes, plan.seed);
-    let keep: fn(&Judgment) -> bool = match args.show {
-        // What a page of parts shows.
+    let is_kept: fn(&Judgment) -> bool = match args.show {
+        // The cases that the page of `harness merge` shows.
         None if args.shard.is_some() => |judged| !judged.verdict.is_good(),
         None => |_| false,
         Some(Show::Right) => |judged| judged.verdict.is_good(),
         Some(Show::Breaks) => |judged| judged.adds_syntax_errors == Some(true),
         Some(_) => |judged| !judged.verdict.is_good(),
     };
-    let progress = Progress::new("ways", plan.selected().len());
+    let progress = Progress::new("kinds of mistake", plan.selected().len());
     let syntax = common.syntax.map(SyntaxMode::from).unwrap_or_default();
     let rows = match args.rows.open(common) {
         Ok(rows) => rows,
         Err(exit) => return exit,
     };
-    let each = |case: &Case, judged: &Judgment| {
+    let on_judged = |case: &Case, judged: &Judgment| {
         if let Some(rows) = &rows {
             rows.add(&ResultRow::from_case(case, judged, args.rows.texts));
         }
     };
-    let (score, seen) = measure(&edits, &plan, syntax, &each, keep, &|| progress.advance());
+    let (score, kept) = measure(&edits, &plan, syntax, &on_judged, is_kept, &|| progress.advance());
     drop(progress);
     if let Err(exit) = args.rows.close(rows) {
         return exit;
     }
     if let Some(shard) = args.shard {
-        let mutations =
-            plan.selected().into_iter().map(|way| (way.family.to_owned(), way.id.to_owned()));
+        let mutations = plan
+            .selected()
+            .into_iter()
+            .map(|mutation| (mutation.family.to_owned(), mutation.id.to_owned()));
         let run = MeasureRun {
             restitch: env!("CARGO_PKG_VERSION").to_owned(),
             seed: plan.seed,
@@ -136,18 +140,20 @@ pub(crate) fn run(common: &Common, args: &MeasureArgs) -> Exit {
             mutations: mutations.collect(),
         };
         let mut cases: BTreeMap<String, Vec<(usize, serde_json::Value)>> = BTreeMap::new();
-        for (index, case, judged) in seen {
-            let shown = cases.entry(case.cause.clone()).or_default();
-            shown.push((index, report::generated_case_json(case, &judged)));
+        for (index, case, judged) in kept {
+            let cases_of_mutation = cases.entry(case.cause.clone()).or_default();
+            cases_of_mutation.push((index, report::generated_case_json(case, &judged)));
         }
-        let cases =
-            cases.into_iter().map(|(mutation, own)| (mutation, select_for_page(own))).collect();
+        let cases = cases
+            .into_iter()
+            .map(|(mutation, its_cases)| (mutation, select_for_page(its_cases)))
+            .collect();
         let found = PartCounts { rows: score.tallies().clone(), cases };
         let part = AnyPart::Measure(Part { run, shard, found });
         return super::print(&serde_json::to_string(&part).unwrap_or_default());
     }
     let selected =
-        seen.iter().filter(|(_, _, judged)| args.show.is_some_and(|s| s.selects(judged)));
+        kept.iter().filter(|(_, _, judged)| args.show.is_some_and(|show| show.selects(judged)));
     let selected: Vec<&JudgedCase> = selected.take(args.limit).collect();
     let mut out = io::stdout().lock();
     let written = if common.json {
@@ -155,25 +161,26 @@ pub(crate) fn run(common: &Common, args: &MeasureArgs) -> Exit {
             selected.iter().map(|(_, case, judged)| case_json(case, judged)).collect();
         writeln!(out, "{}", as_json(edits.len(), &score, &cases))
     } else {
-        selected.iter().try_for_each(|(_, case, judged)| show(&mut out, case, judged)).and_then(
-            |()| {
+        selected
+            .iter()
+            .try_for_each(|(_, case, judged)| print_case(&mut out, case, judged))
+            .and_then(|()| {
                 writeln!(out, "{} real edits\n{}{}", edits.len(), score.table(), score.last_line())
-            },
-        )
+            })
     };
-    finish(written, &score)
+    exit(written, &score)
 }
 
-/// All parts as one run, and as a page where one is asked for.
+/// Merges the parts of a run, prints the results, and writes them as a page if `html` names one.
 pub(super) fn merge(
     common: &Common,
     parts: Vec<Part<MeasureRun, PartCounts>>,
     html: Option<&Path>,
 ) -> Result<Exit, String> {
-    let same = |one: &PartCounts, other: &PartCounts| {
+    let are_equal = |one: &PartCounts, other: &PartCounts| {
         counts_digest(&one.rows) == counts_digest(&other.rows)
     };
-    let (run, parts) = gather(parts, same)?;
+    let (run, parts) = gather(parts, are_equal)?;
     let (score, cases) = merge_parts(&run, &parts);
     if let Some(html) = html {
         let page = report::render_score(&score, &cases, false, &[]);
@@ -188,19 +195,21 @@ pub(super) fn merge(
             writeln!(out, "{} real edits\n{}{}", run.edits, score.table(), score.last_line())
         }
     };
-    Ok(finish(written, &score))
+    Ok(exit(written, &score))
 }
 
+/// The results as JSON.
 fn as_json(edits: usize, score: &Score, cases: &[serde_json::Value]) -> serde_json::Value {
     let rows: Vec<_> = score
         .rows()
-        .map(|(family, mutation, t)| {
+        .map(|(family, mutation, tally)| {
             json!({
-                "family": family, "way": mutation, "recoverable": t.recoverable,
-                "must_refuse": t.must_refuse, "right": t.right, "refused": t.refused, "wrong": t.wrong,
-                "ambiguous": t.ambiguous, "missed": t.missed, "other_code": t.other_code, "broken": t.broken,
-                "parsed": t.parsed, "new_syntax_errors": t.breaks,
-                "micros": u64::try_from(t.time.as_micros()).unwrap_or(u64::MAX),
+                "family": family, "way": mutation, "recoverable": tally.recoverable,
+                "must_refuse": tally.must_refuse, "right": tally.right, "refused": tally.refused,
+                "wrong": tally.wrong, "ambiguous": tally.ambiguous, "missed": tally.missed,
+                "other_code": tally.other_code, "broken": tally.broken, "parsed": tally.parsed,
+                "new_syntax_errors": tally.breaks,
+                "micros": u64::try_from(tally.time.as_micros()).unwrap_or(u64::MAX),
             })
         })
         .collect();
@@ -208,7 +217,8 @@ fn as_json(edits: usize, score: &Score, cases: &[serde_json::Value]) -> serde_js
     json!({ "edits": edits, "rows": rows, "cases": cases, "figures": figures })
 }
 
-fn finish(written: io::Result<()>, score: &Score) -> Exit {
+/// The exit of a measurement: refused if a case is wrong or failed.
+fn exit(written: io::Result<()>, score: &Score) -> Exit {
     match written {
         Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
         Ok(()) if score.total().wrong + score.total().failed() > 0 => Exit::Refused,
@@ -216,8 +226,10 @@ fn finish(written: io::Result<()>, score: &Score) -> Exit {
     }
 }
 
+/// A case and its judgment as JSON.
 fn case_json(case: &Case, judged: &Judgment) -> serde_json::Value {
-    let text = |bytes: Option<Vec<u8>>| bytes.map(|b| String::from_utf8_lossy(&b).into_owned());
+    let text =
+        |bytes: Option<Vec<u8>>| bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     json!({
         "id": case.id, "way": case.cause, "language": case.language, "path": case.path,
         "before": String::from_utf8_lossy(&case.before), "old_str": case.old, "new_str": case.new,
@@ -226,8 +238,8 @@ fn case_json(case: &Case, judged: &Judgment) -> serde_json::Value {
     })
 }
 
-/// One case for a person: the strings, then wanted against got.
-fn show(out: &mut impl Write, case: &Case, judged: &Judgment) -> io::Result<()> {
+/// Prints one case for a person: its strings, and the diff between the wanted and the actual result.
+fn print_case(out: &mut impl Write, case: &Case, judged: &Judgment) -> io::Result<()> {
     writeln!(
         out,
         "━━━ {} · {} · {} · by {}",
@@ -248,18 +260,20 @@ fn show(out: &mut impl Write, case: &Case, judged: &Judgment) -> io::Result<()> 
         writeln!(out, "── wanted: refused with {}", super::codes(codes))?;
     }
     if let Some(wanted) = &wanted {
-        diff(out, "the file → wanted", &before, &String::from_utf8_lossy(wanted))?;
+        print_diff(out, "the file → wanted", &before, &String::from_utf8_lossy(wanted))?;
     }
     match (&judged.got, &wanted) {
         (Some(got), Some(wanted)) if !case.accepts(got) => {
-            diff(
+            print_diff(
                 out,
                 "wanted → got",
                 &String::from_utf8_lossy(wanted),
                 &String::from_utf8_lossy(got),
             )?;
         }
-        (Some(got), None) => diff(out, "the file → got", &before, &String::from_utf8_lossy(got))?,
+        (Some(got), None) => {
+            print_diff(out, "the file → got", &before, &String::from_utf8_lossy(got))?
+        }
         _ => {}
     }
     if let Some(refusal) = &judged.refusal {
@@ -268,22 +282,23 @@ fn show(out: &mut impl Write, case: &Case, judged: &Judgment) -> io::Result<()> 
     writeln!(out)
 }
 
-fn diff(out: &mut impl Write, title: &str, a: &str, b: &str) -> io::Result<()> {
+/// Prints a diff under a title.
+fn print_diff(out: &mut impl Write, title: &str, old: &str, new: &str) -> io::Result<()> {
     writeln!(out, "── {title}")?;
-    let diff = TextDiff::from_lines(a, b);
+    let diff = TextDiff::from_lines(old, new);
     for line in diff.unified_diff().context_radius(2).to_string().split_inclusive('\n') {
         writeln!(out, "  {}", visible(line))?;
     }
     Ok(())
 }
 
-/// Whitespace that matters, made visible.
+/// The line with visible marks for tabs, trailing whitespace and invisible characters.
 fn visible(line: &str) -> String {
     let body = line.strip_suffix('\n').unwrap_or(line);
     let trimmed = body.trim_end_matches([' ', '\t', '\r']);
-    let tail = body[trimmed.len()..].replace(' ', "·").replace('\t', "→").replace('\r', "␍");
-    let mut shown: String = trimmed.replace('\t', "→   ");
-    for (mark, name) in [
+    let trailing = body[trimmed.len()..].replace(' ', "·").replace('\t', "→").replace('\r', "␍");
+    let mut with_marks: String = trimmed.replace('\t', "→   ");
+    for (character, mark) in [
         ('\u{a0}', "⍽"),
         ('\u{200b}', "<ZWSP>"),
         ('\u{feff}', "<BOM>"),
@@ -291,7 +306,7 @@ fn visible(line: &str) -> String {
         ('\u{2060}', "<WJ>"),
         ('\r', "␍"),
     ] {
-        shown = shown.replace(mark, name);
+        with_marks = with_marks.replace(character, mark);
     }
-    shown + &tail
+    with_marks + &trailing
 }

@@ -1,4 +1,4 @@
-//! `restitch harness merge`: the parts of a run as one.
+//! `restitch harness merge`: merges the parts of a run.
 
 use std::path::PathBuf;
 
@@ -11,16 +11,16 @@ use crate::harness::shard::AnyPart;
 
 #[derive(Debug, Args)]
 pub(crate) struct MergeArgs {
-    /// What `measure`, `mine` or `compare` printed with --shard, a file for each part; a part may
-    /// be there twice.
+    /// The output of `measure`, `mine` or `compare` with --shard, one file for each part. A part may
+    /// be given twice.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Also write the page of a measurement, which shows the cases that were not decided as
-    /// wanted.
+    /// Also write a page of a measurement, which shows the cases with unexpected verdicts.
     #[arg(long, value_name = "PAGE")]
     html: Option<PathBuf>,
 }
 
+/// Reads the parts, merges them and prints the results.
 pub(crate) fn run(common: &Common, args: &MergeArgs) -> Exit {
     let (mut measured, mut mined, mut compared) = (Vec::new(), Vec::new(), Vec::new());
     for file in &args.files {
@@ -40,13 +40,13 @@ pub(crate) fn run(common: &Common, args: &MergeArgs) -> Exit {
             }
         }
     }
-    let kinds = [measured.is_empty(), mined.is_empty(), compared.is_empty()];
-    if kinds.iter().filter(|is_empty| !**is_empty).count() > 1 {
+    let part_counts = [measured.len(), mined.len(), compared.len()];
+    if part_counts.into_iter().filter(|count| *count > 0).count() > 1 {
         return Exit::usage("the parts cannot be merged: they come from different commands");
     }
     if args.html.is_some() && measured.is_empty() {
         return Exit::usage(
-            "--html makes the page of `harness measure`; these parts come from another command",
+            "--html is only for parts of `harness measure`; these parts come from another command",
         );
     }
     let result = if !mined.is_empty() {
@@ -56,5 +56,5 @@ pub(crate) fn run(common: &Common, args: &MergeArgs) -> Exit {
     } else {
         measure::merge(common, measured, args.html.as_deref())
     };
-    result.unwrap_or_else(|why| Exit::usage(format!("the parts cannot be merged: {why}")))
+    result.unwrap_or_else(|reason| Exit::usage(format!("the parts cannot be merged: {reason}")))
 }

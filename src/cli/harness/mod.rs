@@ -1,4 +1,4 @@
-//! `restitch harness`: replay, score and make test cases of failed edits.
+//! `restitch harness`: replays and scores failed edits, and makes test cases of them.
 
 mod compare;
 mod figures;
@@ -45,9 +45,9 @@ enum HarnessCommand {
     Generate(generate::GenerateArgs),
     /// Generate edits with mistakes, decide them in memory, and count results by kind of mistake.
     Measure(measure::MeasureArgs),
-    /// Put the parts of a run together: the same figures as in one run.
+    /// Merge the parts of a run into the results of the whole run.
     Merge(merge::MergeArgs),
-    /// What reads and refusals cost a model, in bytes and tokens.
+    /// Print what reads and refusals cost a model, in bytes and tokens.
     Figures(figures::FiguresArgs),
 }
 
@@ -84,6 +84,7 @@ struct RowsArgs {
 }
 
 impl RowsArgs {
+    /// Creates the file of rows, if the flags ask for one.
     fn open(&self, common: &Common) -> Result<Option<RowWriter>, Exit> {
         let create = |file: &PathBuf| {
             RowWriter::create(&common.root().join(file)).map_err(|error| self.write_error(&error))
@@ -91,10 +92,12 @@ impl RowsArgs {
         self.rows.as_ref().map(create).transpose()
     }
 
+    /// Finishes the file of rows, if there is one.
     fn close(&self, rows: Option<RowWriter>) -> Result<(), Exit> {
         rows.map_or(Ok(()), RowWriter::finish).map_err(|error| self.write_error(&error))
     }
 
+    /// The fault of rows that cannot be written.
     fn write_error(&self, error: &io::Error) -> Exit {
         let file = self.rows.as_deref().unwrap_or(Path::new("the rows"));
         Exit::fault(format!("cannot write {}: {error}", file.display()))
@@ -109,6 +112,7 @@ enum HalfArg {
 }
 
 impl CorpusArgs {
+    /// The files that differ between two versions, as the flags name them.
     fn changes(&self) -> Result<Vec<FileChange>, Exit> {
         let half = match self.half {
             HalfArg::Dev => Half::Development,
@@ -118,7 +122,7 @@ impl CorpusArgs {
         let read = match (&self.corpus, &self.from, &self.to) {
             (Some(dir), ..) => corpus::packages(dir, half),
             (None, Some(from), Some(to)) => {
-                let name = to.file_name().map(|n| n.to_string_lossy().into_owned());
+                let name = to.file_name().map(|name| name.to_string_lossy().into_owned());
                 corpus::versions(name.as_deref().unwrap_or("package"), from, to)
             }
             (None, Some(from), None) => corpus::git_history(from),
@@ -127,16 +131,15 @@ impl CorpusArgs {
             }
         };
         let changes =
-            read.map_err(|error| Exit::fault(format!("cannot read the material: {error}")))?;
+            read.map_err(|error| Exit::fault(format!("cannot read the real edits: {error}")))?;
         if changes.is_empty() {
-            return Err(Exit::usage(
-                "no text file with two versions was found in what --from or --corpus names",
-            ));
+            return Err(Exit::usage("--from or --corpus contains no text file with two versions"));
         }
         Ok(changes)
     }
 }
 
+/// Runs one command of the harness.
 pub(crate) async fn run(common: &Common, args: HarnessArgs) -> Exit {
     match args.command {
         HarnessCommand::Run(args) => run::run(common, args),
@@ -152,6 +155,7 @@ pub(crate) async fn run(common: &Common, args: HarnessArgs) -> Exit {
     }
 }
 
+/// Prints a text on stdout.
 fn print(text: &str) -> Exit {
     match writeln!(io::stdout().lock(), "{text}") {
         Ok(()) => Exit::Done,
@@ -159,6 +163,7 @@ fn print(text: &str) -> Exit {
     }
 }
 
+/// The codes in words, such as `A or B`.
 fn codes(codes: &[EditCode]) -> String {
     codes.iter().map(|code| code.as_str()).collect::<Vec<_>>().join(" or ")
 }

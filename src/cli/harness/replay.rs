@@ -1,4 +1,5 @@
-//! `restitch harness replay`: failed edits, without a model and with one that knows.
+//! `restitch harness replay`: replays failed edits without a model, and with one that answers from
+//! the agent's next call.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -20,37 +21,39 @@ pub(crate) struct ReplayArgs {
     file: PathBuf,
 }
 
+/// Replays the edits and prints their outcomes.
 pub(crate) fn run(common: &Common, args: &ReplayArgs) -> Exit {
     let name = args.file.display();
     let text = match fs::read_to_string(&args.file) {
         Ok(text) => text,
         Err(error) => return Exit::usage(format!("cannot read {name}: {error}")),
     };
-    let mut runs: Vec<ReplayedEdit> = Vec::new();
-    for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+    let mut replayed: Vec<ReplayedEdit> = Vec::new();
+    for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         match serde_json::from_str::<FailedEdit>(line) {
-            Ok(case) => runs.push(replay(&case)),
-            Err(error) => return Exit::usage(format!("{name}, line {}: {error}", at + 1)),
+            Ok(case) => replayed.push(replay(&case)),
+            Err(error) => return Exit::usage(format!("{name}, line {}: {error}", index + 1)),
         }
     }
     let mut out = io::stdout().lock();
     let written = if common.json {
-        let cases: Vec<_> = runs.iter().map(edit_json).collect();
+        let cases: Vec<_> = replayed.iter().map(edit_json).collect();
         writeln!(out, "{}", json!({ "cases": cases }))
     } else {
-        write!(out, "{}", table(&runs))
+        write!(out, "{}", table(&replayed))
     };
-    let other = |run: &ReplayedEdit| {
-        run.with_model.as_ref().is_some_and(|model| model.outcome == ReplayOutcome::Other)
+    let has_other_result = |edit: &ReplayedEdit| {
+        edit.with_model.as_ref().is_some_and(|model| model.outcome == ReplayOutcome::Other)
     };
     match written {
         Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
-        Ok(()) if runs.iter().any(other) => Exit::Refused,
+        Ok(()) if replayed.iter().any(has_other_result) => Exit::Refused,
         Ok(()) => Exit::Done,
     }
 }
 
-fn edit_json(run: &ReplayedEdit) -> serde_json::Value {
-    let one = |run: &crate::harness::replay::ReplayRun| json!({ "ending": run.outcome.label(), "asked": run.asked, "why": run.why, "after": run.after });
-    json!({ "id": run.id, "without_model": one(&run.without_model), "with_model": run.with_model.as_ref().map(one) })
+/// An edit with the outcomes of its runs, as JSON.
+fn edit_json(edit: &ReplayedEdit) -> serde_json::Value {
+    let run_json = |run: &crate::harness::replay::ReplayRun| json!({ "ending": run.outcome.label(), "asked": run.asked, "why": run.why, "after": run.after });
+    json!({ "id": edit.id, "without_model": run_json(&edit.without_model), "with_model": edit.with_model.as_ref().map(run_json) })
 }

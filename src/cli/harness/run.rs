@@ -1,5 +1,5 @@
-//! `restitch harness run` and `bless`: every case below a folder, counted by family and
-//! cause, and compared with the baseline.
+//! `restitch harness run` and `bless`: judges every case below a folder, counts the verdicts by
+//! family and cause, and compares them with the baseline.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -65,7 +65,7 @@ enum GroupBy {
     Language,
 }
 
-/// A case with what came of it.
+/// A case and its result.
 struct CaseRun {
     entry: SuiteCase,
     judged: Judgment,
@@ -73,10 +73,19 @@ struct CaseRun {
     outcome: RunOutcome,
 }
 
+impl CaseRun {
+    /// Whether the case fails unexpectedly, or passes although it is known to fail.
+    fn is_unexpected(&self) -> bool {
+        matches!(self.outcome, RunOutcome::Unexpected | RunOutcome::FixedFailure)
+    }
+}
+
+/// Runs the cases, and records their results as the expected ones.
 pub(crate) fn bless(common: &Common, args: RunArgs) -> Exit {
     run(common, RunArgs { bless: true, ..args })
 }
 
+/// Runs the cases and prints the score. Exits with 1 if a verdict is unexpected or got worse.
 pub(crate) fn run(common: &Common, args: RunArgs) -> Exit {
     let dir = common.root().join(&args.dir);
     let entries = match load(&dir) {
@@ -99,74 +108,74 @@ pub(crate) fn run(common: &Common, args: RunArgs) -> Exit {
         return Exit::usage("no case matches the filter");
     }
     let start = Instant::now();
-    let mut seen = judge_all(entries);
+    let mut runs = judge_all(entries);
     let took = start.elapsed();
     if args.bless
-        && let Err(error) = bless_all(&mut seen)
+        && let Err(error) = bless_all(&mut runs)
     {
         return Exit::fault(format!("cannot write a case: {error}"));
     }
-    let mut now = Baseline::default();
-    seen.iter().for_each(|case| now.record(&case.entry.id, &case.judged.verdict));
+    let mut current = Baseline::default();
+    runs.iter().for_each(|case| current.record(&case.entry.id, &case.judged.verdict));
     let file = args.baseline.clone().unwrap_or_else(|| dir.join("baseline.json"));
-    let was = match baseline(&file, args.baseline.is_some()) {
-        Ok(was) => was,
+    let previous = match read_baseline(&file, args.baseline.is_some()) {
+        Ok(previous) => previous,
         Err(exit) => return exit,
     };
-    let changes = was.as_ref().map(|was| was.changes(&now, scope)).unwrap_or_default();
+    let changes =
+        previous.as_ref().map(|previous| previous.changes(&current, scope)).unwrap_or_default();
     if args.bless {
-        let mut updated = was.unwrap_or_default();
-        updated.update(now, scope);
+        let mut updated = previous.unwrap_or_default();
+        updated.update(current, scope);
         let written = serde_json::to_string_pretty(&updated).map_err(io::Error::other);
         if let Err(error) = written.and_then(|text| std::fs::write(&file, text + "\n")) {
             return Exit::fault(format!("cannot write {}: {error}", file.display()));
         }
     }
-    if let Err(exit) = write_rows(common, &args.rows, &seen) {
+    if let Err(exit) = write_rows(common, &args.rows, &runs) {
         return exit;
     }
-    let lost = changes.iter().any(Difference::is_regression) && !args.bless;
-    let bad = seen
-        .iter()
-        .any(|case| matches!(case.outcome, RunOutcome::Unexpected | RunOutcome::FixedFailure));
-    let rows = || rows(common.root(), &seen, &changes);
+    let has_regression = changes.iter().any(Difference::is_regression) && !args.bless;
+    let has_unexpected = runs.iter().any(CaseRun::is_unexpected);
+    let ci_cases = || ci_cases(common.root(), &runs, &changes);
     if let Some(file) = &args.junit
-        && let Err(error) = std::fs::write(file, ci::junit(&rows()))
+        && let Err(error) = std::fs::write(file, ci::junit(&ci_cases()))
     {
         return Exit::fault(format!("cannot write {}: {error}", file.display()));
     }
     if args.annotations {
-        // A closed standard error does not change the verdict.
-        let _ = io::stderr().lock().write_all(ci::annotations(&rows()).as_bytes());
+        // A closed standard error does not change the exit code.
+        let _ = io::stderr().lock().write_all(ci::annotations(&ci_cases()).as_bytes());
     }
     let text =
-        if common.json { as_json(&seen, &changes) } else { as_text(&args, &seen, &changes, took) };
+        if common.json { as_json(&runs, &changes) } else { as_text(&args, &runs, &changes, took) };
     if let Err(error) = writeln!(io::stdout().lock(), "{text}") {
         return Exit::fault(format!("cannot write to stdout: {error}"));
     }
-    if bad || lost { Exit::Refused } else { Exit::Done }
+    if has_unexpected || has_regression { Exit::Refused } else { Exit::Done }
 }
 
-fn write_rows(common: &Common, args: &RowsArgs, seen: &[CaseRun]) -> Result<(), Exit> {
+/// Writes a row of JSON for each case, if the flags ask for that.
+fn write_rows(common: &Common, args: &RowsArgs, runs: &[CaseRun]) -> Result<(), Exit> {
     let rows = args.open(common)?;
     if let Some(rows) = &rows {
-        for case in seen {
+        for case in runs {
             rows.add(&ResultRow::from_suite_case(&case.entry, &case.judged, args.texts));
         }
     }
     args.close(rows)
 }
 
-/// The run for a report; paths are relative to the root.
-fn rows(root: &Path, seen: &[CaseRun], changes: &[Difference]) -> Vec<ci::CiCase> {
-    let row = |case: &CaseRun| {
+/// The cases for a CI report, with paths relative to the root.
+fn ci_cases(root: &Path, runs: &[CaseRun], changes: &[Difference]) -> Vec<ci::CiCase> {
+    let ci_case = |case: &CaseRun| {
         let file = match &case.entry.source {
             CaseSource::Folder(fixture) => fixture.dir.join("case.toml"),
             CaseSource::Packed(_, file) => file.clone(),
             CaseSource::Unreadable(_) => PathBuf::from(&case.entry.id).join("case.toml"),
         };
         let change = changes.iter().find(|change| change.id == case.entry.id);
-        let lost = change.is_some_and(Difference::is_regression);
+        let is_regression = change.is_some_and(Difference::is_regression);
         let outcome = match case.outcome {
             RunOutcome::Unexpected => {
                 CiOutcome::Failed(case.entry.explain(&case.judged, &case.files))
@@ -174,7 +183,9 @@ fn rows(root: &Path, seen: &[CaseRun], changes: &[Difference]) -> Vec<ci::CiCase
             RunOutcome::FixedFailure => {
                 CiOutcome::Failed("known to fail, and it passes now: promote it".into())
             }
-            _ if lost => CiOutcome::Failed(change.map(ToString::to_string).unwrap_or_default()),
+            _ if is_regression => {
+                CiOutcome::Failed(change.map(ToString::to_string).unwrap_or_default())
+            }
             RunOutcome::Expected => CiOutcome::Passed,
             RunOutcome::KnownFailure => CiOutcome::KnownFailure,
         };
@@ -188,9 +199,10 @@ fn rows(root: &Path, seen: &[CaseRun], changes: &[Difference]) -> Vec<ci::CiCase
             current: case.judged.verdict.as_str().to_owned(),
         }
     };
-    seen.iter().map(row).collect()
+    runs.iter().map(ci_case).collect()
 }
 
+/// Judges the cases in parallel and shows the progress.
 fn judge_all(entries: Vec<SuiteCase>) -> Vec<CaseRun> {
     let progress = Progress::new("cases", entries.len());
     let judged = parallel(&entries, |entry| {
@@ -209,21 +221,22 @@ fn judge_all(entries: Vec<SuiteCase>) -> Vec<CaseRun> {
         .collect()
 }
 
-fn baseline(file: &Path, named: bool) -> Result<Option<Baseline>, Exit> {
+/// The baseline in the file; `None` if the file is missing and no flag named it.
+fn read_baseline(file: &Path, is_named: bool) -> Result<Option<Baseline>, Exit> {
     match std::fs::read_to_string(file) {
         Ok(text) => serde_json::from_str(&text)
             .map(Some)
             .map_err(|error| Exit::usage(format!("{} is not a baseline: {error}", file.display()))),
-        Err(error) if error.kind() == io::ErrorKind::NotFound && !named => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !is_named => Ok(None),
         Err(error) => Err(Exit::usage(format!("cannot read {}: {error}", file.display()))),
     }
 }
 
-/// Rewrites the expectation of every case that did something else. A packed case keeps its
-/// truth, which its generator knows; only its standing as a known failure is set.
-fn bless_all(seen: &mut [CaseRun]) -> io::Result<()> {
+/// Changes the expectation of every case with another result to that result. A packed case keeps its
+/// expectation, which its generator knows, and is marked as a known failure or not.
+fn bless_all(runs: &mut [CaseRun]) -> io::Result<()> {
     let mut packs: Vec<PathBuf> = Vec::new();
-    for case in seen.iter_mut() {
+    for case in runs.iter_mut() {
         if matches!(case.outcome, RunOutcome::Expected | RunOutcome::KnownFailure) {
             continue;
         }
@@ -249,47 +262,49 @@ fn bless_all(seen: &mut [CaseRun]) -> io::Result<()> {
     packs.sort();
     packs.dedup();
     for file in packs {
-        let mut all = pack::read(&std::fs::read_to_string(&file)?)
-            .map_err(|why| io::Error::new(io::ErrorKind::InvalidData, why))?;
-        for (case, known) in &mut all {
-            if let Some(seen) = seen.iter().find(|seen| seen.entry.id == case.id) {
-                let fails = seen.entry.status == Status::KnownFailure;
-                *known = fails.then(|| {
-                    format!("{} by {}", seen.judged.verdict.as_str(), seen.judged.decided_by)
+        let mut packed = pack::read(&std::fs::read_to_string(&file)?)
+            .map_err(|reason| io::Error::new(io::ErrorKind::InvalidData, reason))?;
+        for (case, known_failure) in &mut packed {
+            if let Some(run) = runs.iter().find(|run| run.entry.id == case.id) {
+                let fails = run.entry.status == Status::KnownFailure;
+                *known_failure = fails.then(|| {
+                    format!("{} by {}", run.judged.verdict.as_str(), run.judged.decided_by)
                 });
             }
         }
-        let text = pack::write(all.iter().map(|(case, known)| (case, known.as_deref())))?;
+        let text = pack::write(
+            packed.iter().map(|(case, known_failure)| (case, known_failure.as_deref())),
+        )?;
         std::fs::write(&file, text)?;
     }
     Ok(())
 }
 
+/// The unexpected verdicts, the score and the changes since the baseline, for a person.
 fn as_text(
     args: &RunArgs,
-    seen: &[CaseRun],
+    runs: &[CaseRun],
     changes: &[Difference],
     took: std::time::Duration,
 ) -> String {
     let mut score = Score::default();
-    let mut known = 0;
-    for case in seen {
+    let mut known_failures = 0;
+    for case in runs {
         if case.outcome == RunOutcome::KnownFailure {
-            known += 1;
+            known_failures += 1;
             continue;
         }
-        let e = &case.entry;
-        let name = |name: &str| if name.is_empty() { "other".to_owned() } else { name.to_owned() };
+        let or_other = |name: &str| if name.is_empty() { "other".into() } else { name.to_owned() };
+        let family = or_other(&case.entry.family);
         match args.by {
-            GroupBy::Family => score.add("", &name(&e.family), &case.judged),
-            GroupBy::Cause => score.add(&name(&e.family), &name(&e.cause), &case.judged),
-            GroupBy::Language => score.add("", &name(&e.language), &case.judged),
+            GroupBy::Family => score.add("", &family, &case.judged),
+            GroupBy::Cause => score.add(&family, &or_other(&case.entry.cause), &case.judged),
+            GroupBy::Language => score.add("", &or_other(&case.entry.language), &case.judged),
         }
     }
     let mut out = String::new();
-    let bad =
-        |case: &&CaseRun| matches!(case.outcome, RunOutcome::Unexpected | RunOutcome::FixedFailure);
-    for case in seen.iter().filter(bad).take(args.limit) {
+    let unexpected: Vec<&CaseRun> = runs.iter().filter(|case| case.is_unexpected()).collect();
+    for case in unexpected.iter().take(args.limit) {
         if case.outcome == RunOutcome::FixedFailure {
             let _ = writeln!(
                 out,
@@ -300,76 +315,79 @@ fn as_text(
             let _ = writeln!(out, "{}\n", case.entry.explain(&case.judged, &case.files));
         }
     }
-    let all_bad = seen.iter().filter(bad).count();
-    if all_bad > args.limit {
-        let _ =
-            writeln!(out, "… and {} more (--limit {all_bad} shows them)\n", all_bad - args.limit);
+    let count = unexpected.len();
+    if count > args.limit {
+        let _ = writeln!(out, "… and {} more (--limit {count} shows them)\n", count - args.limit);
     }
     out.push_str(&score.table());
-    let fresh =
-        changes.iter().filter(|change| change.was.is_none() && !change.is_regression()).count();
-    if changes.len() > fresh {
+    let (new, changed): (Vec<_>, Vec<_>) =
+        changes.iter().partition(|change| change.was.is_none() && !change.is_regression());
+    if !changed.is_empty() {
         let _ = writeln!(out, "\nchanged since the baseline:");
-        changes.iter().filter(|change| change.was.is_some() || change.is_regression()).for_each(
-            |change| {
-                let _ = writeln!(
-                    out,
-                    "  {}{change}",
-                    if change.is_regression() { "LOSS " } else { "" }
-                );
-            },
-        );
+        for change in changed {
+            let label = if change.is_regression() { "LOSS " } else { "" };
+            let _ = writeln!(out, "  {label}{change}");
+        }
     }
-    if fresh > 0 {
-        let _ = writeln!(out, "\n{fresh} cases are new to the baseline");
+    if !new.is_empty() {
+        let _ = writeln!(out, "\n{} cases are new to the baseline", new.len());
     }
     if !changes.is_empty() && !changes.iter().any(Difference::is_regression) && !args.bless {
         let _ = writeln!(out, "nothing got worse; `restitch harness bless` records the changes");
     }
-    let promote = seen.iter().filter(|case| case.outcome == RunOutcome::FixedFailure).count();
-    let mut last = score.last_line_with(promote);
-    if known > 0 {
-        let _ = write!(last, ", {known} known failures");
+    let promote = runs.iter().filter(|case| case.outcome == RunOutcome::FixedFailure).count();
+    let mut last_line = score.last_line_with(promote);
+    if known_failures > 0 {
+        let _ = write!(last_line, ", {known_failures} known failures");
     }
-    let _ = write!(out, "\n{} cases in {:.2} s\n{last}", seen.len(), took.as_secs_f64());
+    let _ = write!(out, "\n{} cases in {:.2} s\n{last_line}", runs.len(), took.as_secs_f64());
     out
 }
 
-fn as_json(seen: &[CaseRun], changes: &[Difference]) -> String {
-    let cases: Vec<_> = seen
+/// The verdicts, their counts and the changes since the baseline, as JSON.
+fn as_json(runs: &[CaseRun], changes: &[Difference]) -> String {
+    let cases: Vec<_> = runs
         .iter()
         .map(|case| {
-            let j = &case.judged;
+            let judged = &case.judged;
             json!({
                 "id": case.entry.id, "family": case.entry.family, "cause": case.entry.cause,
-                "language": case.entry.language, "verdict": j.verdict.as_str(), "by": j.decided_by,
+                "language": case.entry.language, "verdict": judged.verdict.as_str(), "by": judged.decided_by,
                 "standing": match case.outcome {
                     RunOutcome::Expected => "expected",
                     RunOutcome::Unexpected => "unexpected",
                     RunOutcome::KnownFailure => "known_failure",
                     RunOutcome::FixedFailure => "promote",
                 },
-                "micros": u64::try_from(j.took.as_micros()).unwrap_or(u64::MAX),
-                "model_calls": j.model.calls, "prompt_bytes": j.model.prompt_bytes,
+                "micros": u64::try_from(judged.took.as_micros()).unwrap_or(u64::MAX),
+                "model_calls": judged.model.calls, "prompt_bytes": judged.model.prompt_bytes,
             })
         })
         .collect();
-    let count = |good: fn(&CaseVerdict) -> bool| {
-        seen.iter()
-            .filter(|c| c.outcome != RunOutcome::KnownFailure && good(&c.judged.verdict))
+    let count = |matches: fn(&CaseVerdict) -> bool| {
+        runs.iter()
+            .filter(|case| case.outcome != RunOutcome::KnownFailure)
+            .filter(|case| matches(&case.judged.verdict))
             .count()
     };
+    let count_outcome =
+        |outcome: RunOutcome| runs.iter().filter(|case| case.outcome == outcome).count();
     let changes: Vec<_> = changes
         .iter()
-        .map(|c| json!({ "id": c.id, "was": c.was, "is": c.is, "loss": c.is_regression() }))
+        .map(|change| {
+            json!({
+                "id": change.id, "was": change.was, "is": change.is,
+                "loss": change.is_regression(),
+            })
+        })
         .collect();
     json!({
-        "right": count(|v| *v == CaseVerdict::Right),
-        "refused": count(|v| matches!(v, CaseVerdict::Refused(_))),
-        "silently_wrong": count(|v| *v == CaseVerdict::Wrong),
-        "failed": count(|v| !v.is_good() && *v != CaseVerdict::Wrong),
-        "known_failures": seen.iter().filter(|c| c.outcome == RunOutcome::KnownFailure).count(),
-        "promote": seen.iter().filter(|c| c.outcome == RunOutcome::FixedFailure).count(),
+        "right": count(|verdict| *verdict == CaseVerdict::Right),
+        "refused": count(|verdict| matches!(verdict, CaseVerdict::Refused(_))),
+        "silently_wrong": count(|verdict| *verdict == CaseVerdict::Wrong),
+        "failed": count(|verdict| !verdict.is_good() && *verdict != CaseVerdict::Wrong),
+        "known_failures": count_outcome(RunOutcome::KnownFailure),
+        "promote": count_outcome(RunOutcome::FixedFailure),
         "changes": changes,
         "cases": cases,
     })
