@@ -1,5 +1,4 @@
-//! `restitch harness mine`: the failed edits of an agent's transcripts, and what would
-//! have become of them here.
+//! `restitch harness mine`: finds the failed edits in agents' transcripts, and replays them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -28,15 +27,16 @@ use crate::text::ContentHash;
 #[derive(Debug, Args)]
 pub(crate) struct MineArgs {
     /// A transcript, a database of opencode, or a folder of them; by default the folders in which
-    /// the clients keep theirs.
+    /// the clients keep their transcripts.
     path: Option<PathBuf>,
-    /// Whose transcripts: claude, codex, gemini, opencode or aider. By default told by their form.
+    /// The client that wrote the transcripts: claude, codex, gemini, opencode or aider. By default
+    /// it is recognized from their format.
     #[arg(long, value_parser = client)]
     client: Option<Client>,
     /// Turn the failures into cases below this folder; secrets and home folders are removed.
     #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = "fixtures/mined")]
     save: Option<PathBuf>,
-    /// Also ask the configured model about what the engine refuses. Without this, nothing
+    /// Also ask the configured model about edits that the engine refuses. Without this, nothing
     /// leaves the machine.
     #[arg(long)]
     ask_model: bool,
@@ -48,34 +48,36 @@ pub(crate) struct MineArgs {
     rows: Option<PathBuf>,
 }
 
+/// The client with this name, or a message that lists the names.
 fn client(name: &str) -> Result<Client, String> {
-    let known = Client::ALL.iter().copied();
-    known.clone().find(|client| client.as_str() == name).ok_or_else(|| {
-        let names: Vec<_> = known.map(Client::as_str).collect();
+    let mut clients = Client::ALL.iter().copied();
+    clients.find(|client| client.as_str() == name).ok_or_else(|| {
+        let names: Vec<_> = Client::ALL.iter().map(|client| client.as_str()).collect();
         format!("there is no client `{name}`; use one of: {}", names.join(", "))
     })
 }
 
+/// Finds, replays and counts the failed edits, and saves them as cases if the flags ask for it.
 pub(crate) async fn run(common: &Common, args: MineArgs) -> Exit {
-    let found = match find(&args) {
-        Ok(found) => found,
+    let findings = match find_transcripts(&args) {
+        Ok(findings) => findings,
         Err(exit) => return exit,
     };
-    let progress = Progress::new("sessions", found.transcripts.len());
-    let of = |transcript| {
-        let failed = failures(transcript);
+    let progress = Progress::new("sessions", findings.transcripts.len());
+    let failures_in = |transcript| {
+        let failures = failures(transcript);
         progress.advance();
-        failed
+        failures
     };
-    let failed: Vec<Failure> = found.transcripts.iter().flat_map(of).collect();
+    let failures: Vec<Failure> = findings.transcripts.iter().flat_map(failures_in).collect();
     drop(progress);
     if let Some(file) = &args.rows
-        && let Err(error) = write_rows(&failed, &common.root().join(file))
+        && let Err(error) = write_rows(&failures, &common.root().join(file))
     {
         return Exit::fault(format!("cannot write {}: {error}", file.display()));
     }
     let by_model = if args.ask_model {
-        match ask_model(common, &failed).await {
+        match ask_model(common, &failures).await {
             Ok(count) => Some(count),
             Err(exit) => return exit,
         }
@@ -84,24 +86,24 @@ pub(crate) async fn run(common: &Common, args: MineArgs) -> Exit {
     };
     let saved = match &args.save {
         None => None,
-        Some(dir) => match save(&failed, &common.root().join(dir)) {
+        Some(dir) => match save(&failures, &common.root().join(dir)) {
             Ok(saved) => Some((saved, dir)),
             Err(error) => return Exit::fault(format!("cannot write a case: {error}")),
         },
     };
-    let mined = MineSummary::new(&found, &failed, by_model);
+    let summary = MineSummary::new(&findings, &failures, by_model);
     let text = if let Some(shard) = args.shard {
         let run = MineRun {
             restitch: env!("CARGO_PKG_VERSION").to_owned(),
-            material: inventory_digest(&found),
+            material: inventory_digest(&findings),
             asks_model: args.ask_model,
         };
-        let part = AnyPart::Mine(Part { run, shard, found: mined });
+        let part = AnyPart::Mine(Part { run, shard, found: summary });
         serde_json::to_string(&part).unwrap_or_default()
     } else if common.json {
-        as_json(&mined, saved.as_ref().map(|(saved, _)| saved))
+        as_json(&summary, saved.as_ref().map(|(saved, _)| saved))
     } else {
-        let mut text = as_text(&mined);
+        let mut text = as_text(&summary);
         if let Some((saved, dir)) = &saved {
             let _ = write!(text, "\n{saved} in {}", dir.display());
         }
@@ -110,75 +112,78 @@ pub(crate) async fn run(common: &Common, args: MineArgs) -> Exit {
     super::print(&text)
 }
 
-/// All parts as one run.
+/// Merges the parts of a run and prints the results.
 pub(super) fn merge(
     common: &Common,
     parts: Vec<Part<MineRun, MineSummary>>,
 ) -> Result<Exit, String> {
-    let (_, found) = gather(parts, |one, other| one == other)?;
-    let mined = MineSummary::merge(found);
-    Ok(super::print(&if common.json { as_json(&mined, None) } else { as_text(&mined) }))
+    let (_, summaries) = gather(parts, |one, other| one == other)?;
+    let summary = MineSummary::merge(summaries);
+    Ok(super::print(&if common.json { as_json(&summary, None) } else { as_text(&summary) }))
 }
 
-/// The digest of the files' names and sizes. Not of their folders: on another machine, the same
-/// transcripts may be elsewhere.
-fn inventory_digest(found: &Findings) -> ContentHash {
+/// A hash of the names and sizes of the transcripts. It leaves out their folders, which may differ
+/// from machine to machine.
+fn inventory_digest(findings: &Findings) -> ContentHash {
     let line = |(file, size): &(PathBuf, u64)| {
         format!("{} {size}\n", file.file_name().unwrap_or_default().to_string_lossy())
     };
-    ContentHash::of(found.material.iter().map(line).collect::<String>().as_bytes())
+    ContentHash::of(findings.material.iter().map(line).collect::<String>().as_bytes())
 }
 
-fn write_rows(failed: &[Failure], file: &Path) -> io::Result<()> {
+/// Writes a row of JSON for each failed edit.
+fn write_rows(failures: &[Failure], file: &Path) -> io::Result<()> {
     let rows = RowWriter::create(file)?;
-    for failure in failed {
+    for failure in failures {
         let language = Language::from_path(&failure.path).map_or("", |language| language.name);
         rows.add(&ResultRow::from_failure(failure, language));
     }
     rows.finish()
 }
 
-fn find(args: &MineArgs) -> Result<Findings, Exit> {
-    let cannot = |path: &Path, error: io::Error| {
+/// Reads the transcripts that the flags name, or those in the clients' own folders.
+fn find_transcripts(args: &MineArgs) -> Result<Findings, Exit> {
+    let read_error = |path: &Path, error: io::Error| {
         Exit::usage(format!("cannot read {}: {error}", path.display()))
     };
     let mut all = Findings::default();
-    let mut looked = Vec::new();
+    let mut searched = Vec::new();
     if let Some(path) = &args.path {
-        all = read(path, args.client, args.shard).map_err(|error| cannot(path, error))?;
-        looked.push(path.display().to_string());
+        all = read(path, args.client, args.shard).map_err(|error| read_error(path, error))?;
+        searched.push(path.display().to_string());
     } else {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-        let wanted = |client: &Client| args.client.is_none_or(|only| only == *client);
-        for client in Client::ALL.iter().copied().filter(wanted) {
+        let is_selected = |client: &Client| args.client.is_none_or(|only| only == *client);
+        for client in Client::ALL.iter().copied().filter(is_selected) {
             for home in client.homes(variable) {
                 if home.exists() {
                     let found = read(&home, Some(client), args.shard)
-                        .map_err(|error| cannot(&home, error))?;
+                        .map_err(|error| read_error(&home, error))?;
                     all.transcripts.extend(found.transcripts);
                     all.unread.extend(found.unread);
                     all.material.extend(found.material);
                 }
-                looked.push(home.display().to_string());
+                searched.push(home.display().to_string());
             }
         }
     }
-    // A part may have none of them.
+    // A shard may get no transcript.
     if args.shard.is_some() && !all.material.is_empty() {
         return Ok(all);
     }
     match (&all.transcripts[..], &all.unread[..]) {
-        ([], [(path, why), ..]) => Err(Exit::usage(format!("{} {why}", path.display()))),
+        ([], [(path, reason), ..]) => Err(Exit::usage(format!("{} {reason}", path.display()))),
         ([], []) => Err(Exit::usage(format!(
             "there are no transcripts in {}; name a file or folder",
-            looked.join(", ")
+            searched.join(", ")
         ))),
         _ => Ok(all),
     }
 }
 
-/// Asks the configured model about what the engine refuses: how many it recovers.
-async fn ask_model(common: &Common, failed: &[Failure]) -> Result<usize, Exit> {
+/// Asks the configured model about the edits that the engine refuses, and returns how many of them
+/// apply with its answers.
+async fn ask_model(common: &Common, failures: &[Failure]) -> Result<usize, Exit> {
     use crate::engine::{CallOptions, Engine};
     use crate::store::MemoryStore;
     use std::sync::Arc;
@@ -189,7 +194,7 @@ async fn ask_model(common: &Common, failed: &[Failure]) -> Result<usize, Exit> {
         ));
     };
     let mut count = 0;
-    for failure in failed.iter().filter(|failure| failure.code().is_some()) {
+    for failure in failures.iter().filter(|failure| failure.code().is_some()) {
         let Some((before, _)) = &failure.before else { continue };
         let store = Arc::new(MemoryStore::new());
         let name = file_name(&failure.path);
@@ -199,7 +204,7 @@ async fn ask_model(common: &Common, failed: &[Failure]) -> Result<usize, Exit> {
             .build();
         let Ok(path) = engine.path(name) else { continue };
         store.put(path.clone(), before.clone().into_bytes());
-        let mut all = true;
+        let mut all_applied = true;
         for edit in &failure.edits {
             let expected = if edit.all {
                 crate::edit::Expected::All
@@ -208,29 +213,31 @@ async fn ask_model(common: &Common, failed: &[Failure]) -> Result<usize, Exit> {
             };
             let request = crate::edit::EditRequest::new(edit.old.as_str(), edit.new.as_str())
                 .expecting(expected);
-            all &= engine.edit_file(&path, &request, &CallOptions::default()).await.is_ok();
+            all_applied &= engine.edit_file(&path, &request, &CallOptions::default()).await.is_ok();
         }
-        count += usize::from(all);
+        count += usize::from(all_applied);
     }
     Ok(count)
 }
 
+/// The last component of a path with `/` or `\`.
 fn file_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
-fn as_text(mined: &MineSummary) -> String {
-    let MineSummary { skipped, unread, failures: failed, by_model, .. } = mined;
+/// The counts by client, model and cause, for a person.
+fn as_text(summary: &MineSummary) -> String {
+    let MineSummary { skipped, unread, failures, by_model, .. } = summary;
     let mut out = String::new();
     let _ = writeln!(
         out,
         "{:<10}{:>9}{:>8}{:>8}{:>8}",
         "client", "sessions", "edits", "failed", "share"
     );
-    for (client, ClientCounts { sessions, edits }) in mined.clients() {
-        let failures = failed.iter().filter(|f| f.client == client).count();
-        let share = percent(failures, edits);
-        let _ = writeln!(out, "{client:<10}{sessions:>9}{edits:>8}{failures:>8}{share:>8}");
+    for (client, ClientCounts { sessions, edits }) in summary.clients() {
+        let failed = failures.iter().filter(|failure| failure.client == client).count();
+        let share = percent(failed, edits);
+        let _ = writeln!(out, "{client:<10}{sessions:>9}{edits:>8}{failed:>8}{share:>8}");
     }
     let _ = writeln!(
         out,
@@ -246,7 +253,7 @@ fn as_text(mined: &MineSummary) -> String {
         "refused",
         "no file"
     );
-    for row in mined.models() {
+    for row in summary.models() {
         let _ = writeln!(
             out,
             "{:<36}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>9}{:>9}{:>9}",
@@ -264,31 +271,34 @@ fn as_text(mined: &MineSummary) -> String {
     }
     let _ = writeln!(
         out,
-        "right: the result equals that of the agent's next edit; blanks: it does but for white space; other: it differs; unknown: there is nothing to compare it with"
+        "right: the result equals that of the agent's next edit; blanks: it differs only in whitespace; other: it differs; unknown: there is nothing to compare it with"
     );
-    let _ = writeln!(out, "\nwhy they failed, and what restitch makes of them:");
+    let _ = writeln!(out, "\nwhy they failed, and what restitch does with them:");
     let mut groups: BTreeMap<(&str, String), usize> = BTreeMap::new();
-    for failure in failed {
+    for failure in failures {
         let verb = if failure.recovered { "recovered by " } else { "" };
         *groups.entry((&failure.why, format!("{verb}{}", failure.cause))).or_default() += 1;
     }
     for ((why, cause), count) in &groups {
         let _ = writeln!(out, "  {count:>5}  {why:<20} {cause}");
     }
-    let count = |test: &dyn Fn(&FailureRecord) -> bool| failed.iter().filter(|f| test(f)).count();
-    let is_from = |f: &FailureRecord, known: Provenance| {
-        f.file_from.as_ref().is_some_and(|word| word == known.as_str())
+    let count = |matches: &dyn Fn(&FailureRecord) -> bool| {
+        failures.iter().filter(|failure| matches(failure)).count()
     };
-    let known = count(&|f| f.file_known);
-    let recovered = count(&|f| f.recovered);
-    let recorded = count(&|f| is_from(f, Provenance::Recorded));
-    let reconstructed = count(&|f| is_from(f, Provenance::Reconstructed));
-    let shown = count(&|f| is_from(f, Provenance::ErrorExcerpt));
+    let count_from = |provenance: Provenance| {
+        let is_from_there = |source: &String| source == provenance.as_str();
+        count(&|failure| failure.file_from.as_ref().is_some_and(is_from_there))
+    };
+    let known = count(&|failure| failure.file_known);
+    let recovered = count(&|failure| failure.recovered);
+    let recorded = count_from(Provenance::Recorded);
+    let reconstructed = count_from(Provenance::Reconstructed);
+    let from_error = count_from(Provenance::ErrorExcerpt);
     let _ = writeln!(
         out,
-        "\n{} failed; the file as it was before the edit is known for {known} ({recorded} recorded, {reconstructed} reconstructed, {} from git, {shown} in part from the error)",
-        failed.len(),
-        known - recorded - reconstructed - shown
+        "\n{} failed; the file as it was before the edit is known for {known} ({recorded} recorded, {reconstructed} reconstructed, {} from git, {from_error} in part from the error)",
+        failures.len(),
+        known - recorded - reconstructed - from_error
     );
     let _ = writeln!(
         out,
@@ -303,7 +313,7 @@ fn as_text(mined: &MineSummary) -> String {
             let _ = writeln!(out, "with a model: not asked (--ask-model asks the configured one)");
         }
     }
-    let cost = mined.cost();
+    let cost = summary.cost();
     let _ = write!(
         out,
         "after {} of them the agent changed the file later, which took {} more turns and {}{} output tokens; after {} it did not",
@@ -311,34 +321,38 @@ fn as_text(mined: &MineSummary) -> String {
         cost.turns,
         if cost.tokens_estimated { "about " } else { "" },
         cost.tokens,
-        failed.len() - cost.changed_later
+        failures.len() - cost.changed_later
     );
     if *skipped > 0 {
         let _ = write!(out, "\n{skipped} lines were not understood and were left out");
     }
-    for (path, why) in unread {
-        let _ = write!(out, "\n{path} {why}");
+    for (path, reason) in unread {
+        let _ = write!(out, "\n{path} {reason}");
     }
     out
 }
 
-fn as_json(mined: &MineSummary, saved: Option<&Saved>) -> String {
-    let unread: Vec<_> =
-        mined.unread.iter().map(|(path, why)| json!({ "path": path, "why": why })).collect();
-    let recovered = mined.failures.iter().filter(|f| f.recovered).count();
+/// The counts and the failed edits as JSON.
+fn as_json(summary: &MineSummary, saved: Option<&Saved>) -> String {
+    let unread: Vec<_> = summary
+        .unread
+        .iter()
+        .map(|(path, reason)| json!({ "path": path, "why": reason }))
+        .collect();
+    let recovered = summary.failures.iter().filter(|failure| failure.recovered).count();
     json!({
-        "sessions": mined.clients().map(|(_, own)| own.sessions).sum::<usize>(),
-        "sessions_with_edits": mined.sessions_with_edits,
-        "edits": mined.clients().map(|(_, own)| own.edits).sum::<usize>(),
-        "models": mined.models(), "cost": mined.cost(),
-        "skipped_lines": mined.skipped, "unread": unread, "recovered": recovered,
-        "recovered_with_model": mined.by_model.map(|more| recovered + more),
-        "saved": saved, "failures": mined.failures,
+        "sessions": summary.clients().map(|(_, counts)| counts.sessions).sum::<usize>(),
+        "sessions_with_edits": summary.sessions_with_edits,
+        "edits": summary.clients().map(|(_, counts)| counts.edits).sum::<usize>(),
+        "models": summary.models(), "cost": summary.cost(),
+        "skipped_lines": summary.skipped, "unread": unread, "recovered": recovered,
+        "recovered_with_model": summary.by_model.map(|more| recovered + more),
+        "saved": saved, "failures": summary.failures,
     })
     .to_string()
 }
 
-/// What became of saving.
+/// How many failed edits were saved as cases, and how many were not.
 #[derive(Default, serde::Serialize)]
 struct Saved {
     new: usize,
@@ -360,18 +374,19 @@ impl std::fmt::Display for Saved {
     }
 }
 
-fn save(failed: &[Failure], dir: &Path) -> io::Result<Saved> {
+/// Saves each failed edit with a known file as a case, unless it is there already.
+fn save(failures: &[Failure], dir: &Path) -> io::Result<Saved> {
     let mut saved = Saved::default();
-    for failure in failed {
-        // The lines that an error shows are no file.
-        let whole = |(_, known): &&(String, Provenance)| {
-            *known != Provenance::ErrorExcerpt && !failure.edits.is_empty()
+    for failure in failures {
+        // Lines quoted in an error are not a whole file.
+        let is_usable = |(_, provenance): &&(String, Provenance)| {
+            *provenance != Provenance::ErrorExcerpt && !failure.edits.is_empty()
         };
-        let Some((before, known)) = failure.before.as_ref().filter(whole) else {
+        let Some((before, provenance)) = failure.before.as_ref().filter(is_usable) else {
             saved.without_file += 1;
             continue;
         };
-        let Some(mut fixture) = fixture(failure, before, *known, dir) else {
+        let Some(mut fixture) = fixture(failure, before, *provenance, dir) else {
             saved.withheld += 1;
             continue;
         };
@@ -386,7 +401,7 @@ fn save(failed: &[Failure], dir: &Path) -> io::Result<Saved> {
                 fixture.spec.expect =
                     Expect { refuse: vec![code.as_str().into()], ..Expect::default() };
             }
-            CaseVerdict::Broken(why) => return Err(io::Error::other(why)),
+            CaseVerdict::Broken(reason) => return Err(io::Error::other(reason)),
             _ => fixture.after = vec![files],
         }
         fixture.save()?;
@@ -395,9 +410,9 @@ fn save(failed: &[Failure], dir: &Path) -> io::Result<Saved> {
     Ok(saved)
 }
 
-/// The case of a failure, clean of secrets, with nothing said yet of what comes of it; `None`
-/// when that cannot be done.
-fn fixture(failure: &Failure, before: &str, known: Provenance, dir: &Path) -> Option<Fixture> {
+/// The case of a failed edit, without its secrets and without an expected result; `None` if a secret
+/// cannot be removed.
+fn fixture(failure: &Failure, before: &str, provenance: Provenance, dir: &Path) -> Option<Fixture> {
     let mut redactor = Redactor::new();
     redactor.learn(before);
     for edit in &failure.edits {
@@ -411,12 +426,12 @@ fn fixture(failure: &Failure, before: &str, known: Provenance, dir: &Path) -> Op
     };
     let edits: Vec<Replacement> = failure.edits.iter().map(clean).collect::<Option<_>>()?;
     let name = redactor.clean(file_name(&failure.path))?;
-    // The id is of the content, so that the same failure is the same case in every transcript.
+    // The id is a hash of the content, so that a failure in several transcripts is one case.
     let texts = edits.iter().flat_map(|edit| [edit.old.as_str(), edit.new.as_str()]);
     let content = std::iter::once(before.as_str()).chain(texts).collect::<Vec<_>>().join("\0");
     let mut notes = vec![failure.error_kind];
-    if matches!(known, Provenance::Committed { .. }) {
-        notes.push(known.as_str());
+    if matches!(provenance, Provenance::Committed { .. }) {
+        notes.push(provenance.as_str());
     }
     notes.push(if failure.agrees_with_retry() == Some(true) {
         "equal to the agent's own retry"
@@ -434,7 +449,9 @@ fn fixture(failure: &Failure, before: &str, known: Provenance, dir: &Path) -> Op
             family: "mined".into(),
             cause: String::new(),
             origin: format!("{} transcript, {}", failure.client.as_str(), notes.join("; ")),
-            language: Language::from_path(&name).map(|l| l.name.to_owned()).unwrap_or_default(),
+            language: Language::from_path(&name)
+                .map(|language| language.name.to_owned())
+                .unwrap_or_default(),
             tool: "edit_file".into(),
             path: Some(name.clone()),
             expected_replacements: None,
@@ -442,7 +459,7 @@ fn fixture(failure: &Failure, before: &str, known: Provenance, dir: &Path) -> Op
             near_line: None,
             status: Status::Pass,
             reason: String::new(),
-            reconstructed: (known != Provenance::Recorded).then_some(true),
+            reconstructed: (provenance != Provenance::Recorded).then_some(true),
             expect: Expect { ok: Some(true), ..Expect::default() },
             arguments: None,
         },
@@ -464,8 +481,9 @@ fn fixture(failure: &Failure, before: &str, known: Provenance, dir: &Path) -> Op
     Some(fixture)
 }
 
+/// The arguments of `multi_edit` that make these edits.
 fn multi_edit(path: &str, edits: &[Replacement]) -> toml::Table {
-    let one = |edit: &Replacement| {
+    let edit_table = |edit: &Replacement| {
         let mut fields = toml::Table::new();
         for (name, text) in [("path", path), ("old_str", &edit.old), ("new_str", &edit.new)] {
             fields.insert(name.into(), text.into());
@@ -475,6 +493,6 @@ fn multi_edit(path: &str, edits: &[Replacement]) -> toml::Table {
         }
         toml::Value::Table(fields)
     };
-    let edits = edits.iter().map(one).collect();
+    let edits = edits.iter().map(edit_table).collect();
     toml::Table::from_iter([("edits".to_owned(), toml::Value::Array(edits))])
 }
