@@ -1,5 +1,5 @@
-//! Jupyter notebooks as cells: the source of a cell, and its edits as splices of the file. The JSON
-//! around it keeps its bytes, and so do the lines of a cell that an edit keeps.
+//! Reads the cells of Jupyter notebooks, and turns edits of a cell into splices of the file. The JSON
+//! around a cell and the lines that an edit does not change keep their bytes.
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 use crate::edit::Splice;
 use crate::text::pluralize;
 
-/// Whether a path names a notebook.
+/// Whether a path has the extension of a notebook.
 pub(crate) fn is_notebook(path: &str) -> bool {
     path.rsplit_once('.').is_some_and(|(_, ending)| ending.eq_ignore_ascii_case("ipynb"))
 }
@@ -20,7 +20,7 @@ pub(crate) fn is_notebook(path: &str) -> bool {
 #[derive(Debug)]
 pub(crate) struct Notebook<'a> {
     text: &'a str,
-    /// The language of its code, in lower case.
+    /// The language of its code in lower case; empty if the notebook does not say.
     pub(crate) language: String,
     /// Its cells, in order.
     pub(crate) cells: Vec<Cell<'a>>,
@@ -29,19 +29,23 @@ pub(crate) struct Notebook<'a> {
 /// One cell.
 #[derive(Debug)]
 pub(crate) struct Cell<'a> {
-    /// Its id, or `#3` for the third one of a notebook whose cells have none.
+    /// Its id; without one `#3`, for the third cell.
     pub(crate) id: String,
     /// `code`, `markdown` or `raw`.
     pub(crate) kind: String,
     /// Its text.
     pub(crate) source: String,
+    /// The JSON of the source, a slice of the notebook's text.
     raw: &'a str,
+    /// The JSON of the outputs.
     outputs: Option<&'a str>,
+    /// The JSON of the execution count.
     execution_count: Option<&'a str>,
     /// How many outputs it has.
     pub(crate) output_count: usize,
 }
 
+/// A notebook in its JSON.
 #[derive(Deserialize)]
 struct NotebookFile<'a> {
     #[serde(borrow)]
@@ -68,6 +72,7 @@ struct KernelSpec {
     language: Option<String>,
 }
 
+/// A cell in the JSON.
 #[derive(Deserialize)]
 struct RawCell<'a> {
     id: Option<String>,
@@ -89,30 +94,31 @@ enum Source {
 }
 
 impl<'a> Notebook<'a> {
-    /// Reads a notebook; the error says what is wrong with it.
+    /// Parses a notebook. The error says what is wrong with it.
     pub(crate) fn parse(text: &'a str) -> Result<Self, String> {
         let file: NotebookFile<'a> =
             serde_json::from_str(text).map_err(|error| error.to_string())?;
         let Metadata { language_info, kernelspec } = file.metadata;
         let language =
             language_info.name.or(kernelspec.language).unwrap_or_default().to_lowercase();
-        let cells = file.cells.iter().enumerate().map(|(at, raw)| {
+        let cells = file.cells.iter().enumerate().map(|(index, raw)| {
             let cell: RawCell<'a> = serde_json::from_str(raw.get())
-                .map_err(|error| format!("cell {}: {error}", at + 1))?;
+                .map_err(|error| format!("cell {}: {error}", index + 1))?;
             let source: Source = serde_json::from_str(cell.source.get())
-                .map_err(|_| format!("cell {}: its source is not text", at + 1))?;
+                .map_err(|_| format!("cell {}: its source is not text", index + 1))?;
             let outputs = cell.outputs.map(RawValue::get);
-            let count =
-                |raw: &str| serde_json::from_str::<Vec<&RawValue>>(raw).map_or(0, |o| o.len());
+            let count_items = |json: &str| {
+                serde_json::from_str::<Vec<&RawValue>>(json).map_or(0, |items| items.len())
+            };
             Ok(Cell {
-                id: cell.id.unwrap_or_else(|| format!("#{}", at + 1)),
+                id: cell.id.unwrap_or_else(|| format!("#{}", index + 1)),
                 kind: cell.cell_type,
                 source: match source {
                     Source::Lines(lines) => lines.concat(),
                     Source::Whole(text) => text,
                 },
                 raw: cell.source.get(),
-                output_count: outputs.map_or(0, count),
+                output_count: outputs.map_or(0, count_items),
                 outputs,
                 execution_count: cell.execution_count.map(RawValue::get),
             })
@@ -120,7 +126,7 @@ impl<'a> Notebook<'a> {
         Ok(Self { text, language, cells: cells.collect::<Result<_, String>>()? })
     }
 
-    /// The cell of that id, or of that number (`#3`).
+    /// The cell with this id, or with this number (`#3`).
     pub(crate) fn cell(&self, id: &str) -> Option<&Cell<'a>> {
         let by_number = || {
             let number: usize = id.strip_prefix('#')?.parse().ok()?;
@@ -129,9 +135,9 @@ impl<'a> Notebook<'a> {
         self.cells.iter().find(|cell| cell.id == id).or_else(by_number)
     }
 
-    /// A file name whose extension gives the language of a cell.
+    /// A file name for a cell, with the extension of its language.
     pub(crate) fn file_name(&self, cell: &Cell<'_>) -> String {
-        let ending = match (cell.kind.as_str(), self.language.as_str()) {
+        let extension = match (cell.kind.as_str(), self.language.as_str()) {
             ("code", "python" | "ipython" | "") => "py",
             ("code", language) => crate::language::Language::from_name(language)
                 .and_then(|language| language.extensions.first().copied())
@@ -139,150 +145,183 @@ impl<'a> Notebook<'a> {
             ("markdown", _) => "md",
             _ => "txt",
         };
-        format!("cell.{ending}")
+        format!("cell.{extension}")
     }
 
-    /// The text of all cells, each under a line with its id.
+    /// The text of all cells, or of `only` one, each below a line with its id.
     pub(crate) fn view(&self, only: Option<&Cell<'_>>) -> String {
-        let mut out = String::new();
+        let mut view = String::new();
         for cell in &self.cells {
             if only.is_some_and(|only| only.id != cell.id) {
                 continue;
             }
-            if !out.is_empty() {
-                out.push('\n');
+            if !view.is_empty() {
+                view.push('\n');
             }
             let outputs = match cell.output_count {
                 0 => String::new(),
                 count => format!(", {}", pluralize(count, "output")),
             };
             let lines = pluralize(cell.source.lines().count(), "line");
-            let _ = writeln!(out, "--- cell {} ({}, {lines}{outputs})", cell.id, cell.kind);
-            out.push_str(&cell.source);
+            let _ = writeln!(view, "--- cell {} ({}, {lines}{outputs})", cell.id, cell.kind);
+            view.push_str(&cell.source);
             if !cell.source.is_empty() && !cell.source.ends_with('\n') {
-                out.push('\n');
+                view.push('\n');
             }
         }
-        out
+        view
     }
 
+    /// The bytes of the notebook's text of which `part` is a slice.
     fn range(&self, part: &str) -> Range<usize> {
-        // Each part is a slice of the text.
-        let start = part.as_ptr().addr() - self.text.as_ptr().addr();
-        start..start + part.len()
+        range_in(self.text, part)
     }
 
-    /// The splices that replace a cell's source.
+    /// The splices that replace a cell's source. Only the JSON between the first and the last difference
+    /// changes.
     pub(crate) fn replace_source(&self, cell: &Cell<'_>, source: &str) -> Vec<Splice> {
         let new = match cell.raw.starts_with('[') {
             true => self.to_json_lines(cell, source),
             false => self.to_json_string(source),
         };
         let range = self.range(cell.raw);
-        let same =
-            |a: &mut dyn Iterator<Item = char>, b: &mut dyn Iterator<Item = char>| -> usize {
-                a.zip(b).take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum()
-            };
-        let head = same(&mut cell.raw.chars(), &mut new.chars());
-        let tail = same(&mut cell.raw[head..].chars().rev(), &mut new[head..].chars().rev());
+        let prefix = common_len(cell.raw.chars(), new.chars());
+        let suffix = common_len(cell.raw[prefix..].chars().rev(), new[prefix..].chars().rev());
         vec![Splice {
-            range: range.start + head..range.end - tail,
-            text: new[head..new.len() - tail].to_owned(),
+            range: range.start + prefix..range.end - suffix,
+            text: new[prefix..new.len() - suffix].to_owned(),
         }]
     }
 
-    /// The splices that remove a cell's outputs.
+    /// The splices that remove a cell's outputs and its execution count.
     pub(crate) fn clear_outputs(&self, cell: &Cell<'_>) -> Vec<Splice> {
-        let empty = [(cell.outputs, "[]"), (cell.execution_count, "null")];
-        empty
-            .into_iter()
-            .filter_map(|(raw, text)| Some((raw.filter(|raw| *raw != text)?, text)))
-            .map(|(raw, text)| Splice { range: self.range(raw), text: text.to_owned() })
-            .collect()
+        let mut splices = Vec::new();
+        for (json, empty) in [(cell.outputs, "[]"), (cell.execution_count, "null")] {
+            if let Some(json) = json
+                && json != empty
+            {
+                splices.push(Splice { range: self.range(json), text: empty.to_owned() });
+            }
+        }
+        splices
     }
 
-    /// A text as a JSON string, escaped as the notebook does.
+    /// A text as a JSON string, with the escapes that the notebook uses.
     fn to_json_string(&self, text: &str) -> String {
         let plain = serde_json::to_string(text).unwrap_or_default();
-        // Some writers escape all that is not ASCII, and the file has no other character.
+        // Some programs write every character beyond ASCII as an escape.
         if !(self.text.is_ascii() && self.text.contains("\\u")) {
             return plain;
         }
-        let mut out = String::with_capacity(plain.len());
+        let mut escaped = String::with_capacity(plain.len());
         for c in plain.chars() {
             match c.is_ascii() {
-                true => out.push(c),
+                true => escaped.push(c),
                 false => {
                     let mut units = [0; 2];
                     for unit in c.encode_utf16(&mut units) {
-                        let _ = write!(out, "\\u{unit:04x}");
+                        let _ = write!(escaped, "\\u{unit:04x}");
                     }
                 }
             }
         }
-        out
+        escaped
     }
 
-    /// The lines of a source as a JSON list that keeps the bytes of lines that stay.
+    /// The lines of a source as a JSON list, in which unchanged lines keep their bytes.
     fn to_json_lines(&self, cell: &Cell<'_>, source: &str) -> String {
-        let raw: Vec<&RawValue> = serde_json::from_str(cell.raw).unwrap_or_default();
-        let old: Vec<String> =
-            raw.iter().map(|one| serde_json::from_str(one.get()).unwrap_or_default()).collect();
-        let new: Vec<&str> = source.split_inclusive('\n').collect();
-        let old_lines: Vec<&str> = old.iter().map(String::as_str).collect();
-        let mut items: Vec<String> = Vec::with_capacity(new.len());
-        for op in capture_diff_slices(Algorithm::Myers, &old_lines, &new) {
+        let old_items: Vec<&RawValue> = serde_json::from_str(cell.raw).unwrap_or_default();
+        let old_lines: Vec<String> = old_items
+            .iter()
+            .map(|item| serde_json::from_str(item.get()).unwrap_or_default())
+            .collect();
+        let old_lines: Vec<&str> = old_lines.iter().map(String::as_str).collect();
+        let new_lines: Vec<&str> = source.split_inclusive('\n').collect();
+        let mut items: Vec<String> = Vec::with_capacity(new_lines.len());
+        for op in capture_diff_slices(Algorithm::Myers, &old_lines, &new_lines) {
             match op {
                 DiffOp::Equal { old_index, len, .. } => {
-                    let kept = raw[old_index..old_index + len].iter();
-                    items.extend(kept.map(|one| one.get().to_owned()));
+                    let kept = &old_items[old_index..old_index + len];
+                    items.extend(kept.iter().map(|item| item.get().to_owned()));
                 }
                 op => {
-                    items.extend(new[op.new_range()].iter().map(|line| self.to_json_string(line)))
+                    let written = &new_lines[op.new_range()];
+                    items.extend(written.iter().map(|line| self.to_json_string(line)));
                 }
             }
         }
-        let (open, between, close) = self.list_layout(cell, &raw);
-        match items.is_empty() {
-            true => "[]".to_owned(),
-            false => format!("[{open}{}{close}]", items.join(&format!(",{between}"))),
+        if items.is_empty() {
+            return "[]".to_owned();
         }
+        let ListLayout { after_open, after_comma, before_close } =
+            self.list_layout(cell, &old_items);
+        let items = items.join(&format!(",{after_comma}"));
+        format!("[{after_open}{items}{before_close}]")
     }
 
-    /// The whitespace of a JSON list: after `[`, after each comma, and before `]`.
-    fn list_layout(&self, cell: &Cell<'_>, raw: &[&RawValue]) -> (String, String, String) {
-        let at = |one: &RawValue| {
-            let start = one.get().as_ptr().addr() - cell.raw.as_ptr().addr();
-            start..start + one.get().len()
-        };
-        if let (Some(first), Some(last)) = (raw.first(), raw.last()) {
-            let open = cell.raw[1..at(first).start].to_owned();
-            let close = cell.raw[at(last).end..cell.raw.len() - 1].to_owned();
-            let between = match raw.get(1) {
+    /// The whitespace in the JSON list of a cell's source, whose items are given.
+    fn list_layout(&self, cell: &Cell<'_>, items: &[&RawValue]) -> ListLayout {
+        let range_of = |item: &RawValue| range_in(cell.raw, item.get());
+        if let (Some(first), Some(last)) = (items.first(), items.last()) {
+            let after_open = cell.raw[1..range_of(first).start].to_owned();
+            let before_close = cell.raw[range_of(last).end..cell.raw.len() - 1].to_owned();
+            let after_comma = match items.get(1) {
                 Some(second) => {
-                    let between = &cell.raw[at(first).end..at(second).start];
-                    between.trim_start().trim_start_matches(',').to_owned()
+                    let separator = &cell.raw[range_of(first).end..range_of(second).start];
+                    separator.trim_start().trim_start_matches(',').to_owned()
                 }
-                None if open.is_empty() && !self.text.contains(", \"") => String::new(),
-                None if open.is_empty() => " ".to_owned(),
-                None => open.clone(),
+                // A list of one item has no comma; other lists of the notebook may show the style.
+                None if after_open.is_empty() && !self.text.contains(", \"") => String::new(),
+                None if after_open.is_empty() => " ".to_owned(),
+                None => after_open.clone(),
             };
-            return (open, between, close);
+            return ListLayout { after_open, after_comma, before_close };
         }
-        // An empty list shows no layout; the line that it is on does.
-        let start = self.range(cell.raw).start;
-        let line = &self.text[self.text[..start].rfind('\n').map_or(0, |feed| feed + 1)..start];
-        let indent = &line[..line.len() - line.trim_start().len()];
-        let whole = self.text.lines().nth(1).unwrap_or_default();
-        let step = &whole[..whole.len() - whole.trim_start().len()];
-        match line.trim_start().starts_with("\"source\"") && !step.is_empty() {
-            true => {
-                let item = format!("\n{indent}{step}");
-                (item.clone(), item, format!("\n{indent}"))
+        // An empty list has no layout, so it follows from the indentation of the file.
+        let list_start = self.range(cell.raw).start;
+        let line_start = self.text[..list_start].rfind('\n').map_or(0, |newline| newline + 1);
+        let line = &self.text[line_start..list_start];
+        let indent = leading_whitespace(line);
+        // The second line of the file is indented by one step.
+        let indent_step = leading_whitespace(self.text.lines().nth(1).unwrap_or_default());
+        if line.trim_start().starts_with("\"source\"") && !indent_step.is_empty() {
+            let before_item = format!("\n{indent}{indent_step}");
+            ListLayout {
+                after_open: before_item.clone(),
+                after_comma: before_item,
+                before_close: format!("\n{indent}"),
             }
-            false => (String::new(), " ".to_owned(), String::new()),
+        } else {
+            ListLayout {
+                after_open: String::new(),
+                after_comma: " ".to_owned(),
+                before_close: String::new(),
+            }
         }
     }
+}
+
+/// The whitespace in a JSON list.
+struct ListLayout {
+    after_open: String,
+    after_comma: String,
+    before_close: String,
+}
+
+/// The bytes of `text` of which `part` is a slice.
+fn range_in(text: &str, part: &str) -> Range<usize> {
+    let start = part.as_ptr().addr() - text.as_ptr().addr();
+    start..start + part.len()
+}
+
+/// How many bytes of characters two texts share from their start.
+fn common_len(left: impl Iterator<Item = char>, right: impl Iterator<Item = char>) -> usize {
+    let common = left.zip(right).take_while(|(left, right)| left == right);
+    common.map(|(c, _)| c.len_utf8()).sum()
+}
+
+fn leading_whitespace(line: &str) -> &str {
+    &line[..line.len() - line.trim_start().len()]
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Records of calls, for statistics: names and codes, never a path or a text.
+//! Records of calls, for statistics. They have names, codes and counts, but never a path or text of a
+//! file.
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use serde_json::Value;
 pub struct CallRecord {
     /// The tool.
     pub tool: String,
-    /// Who called: a client's name for itself, where it has one.
+    /// The name that the client gives itself, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
     /// The code of a refusal.
@@ -20,19 +21,19 @@ pub struct CallRecord {
     /// The rung of each file's edit.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rungs: Vec<String>,
-    /// What was rewritten.
+    /// The rewrites of the call.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rewrites: Vec<String>,
-    /// What a model was asked, and the outcome of each answer.
+    /// The kind of each question to a model, with the outcome of the answer.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub asks: Vec<(String, String)>,
-    /// Requests to the model.
+    /// The number of requests to the model.
     pub requests: u64,
-    /// Answers taken from the cache.
+    /// The number of answers from the cache.
     pub cached: u64,
-    /// Tokens, as the server counted them.
+    /// The number of tokens, as the server counted them.
     pub tokens: u64,
-    /// Time spent waiting for the model.
+    /// The time spent waiting for the model, in milliseconds.
     pub millis: u64,
 }
 
@@ -40,11 +41,11 @@ pub struct CallRecord {
 pub type CallRecorder = Arc<dyn Fn(CallRecord) + Send + Sync>;
 
 impl CallRecord {
-    /// Reads a tool's report.
+    /// The record of a call with this report.
     pub(crate) fn from_report(tool: &str, code: Option<&str>, report: &Value) -> Self {
         let mut record =
             Self { tool: tool.to_owned(), code: code.map(str::to_owned), ..Self::default() };
-        // Several files have a report each; that of a single one is at the top level as well.
+        // `files` has a report of each file. Without it, the top level is the report of one file.
         match report["files"].as_array() {
             Some(files) => files.iter().for_each(|file| record.add_report(file)),
             None => record.add_report(report),
@@ -52,6 +53,7 @@ impl CallRecord {
         record
     }
 
+    /// Adds the report of one file.
     fn add_report(&mut self, report: &Value) {
         let text = |value: &Value| value.as_str().map(str::to_owned);
         self.rungs.extend(text(&report["rung"]));

@@ -1,4 +1,4 @@
-//! Cells of notebooks: shown without the JSON around them, and edited by their id.
+//! Reads the cells of notebooks without the JSON around them, and edits a cell by its id.
 
 use serde::Serialize;
 
@@ -9,32 +9,32 @@ use crate::notebook::{Cell, Notebook, is_notebook};
 use crate::reading::{self, FileView, ReadRequest};
 use crate::text::{LineSpan, Snapshot};
 
-/// A view of more bytes is cut.
+/// A view of a notebook is cut after this many bytes.
 const MAX_VIEW_BYTES: usize = 256 << 10;
-/// Ids that a refusal shows.
+/// A refusal shows at most this many ids.
 const MAX_NAMED: usize = 20;
 
-/// What becomes of the outputs of a cell that is edited.
+/// What happens to the outputs of an edited cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Outputs {
-    /// They stay, whatever the cell says now.
+    /// They are kept, although they may no longer match the code.
     #[default]
     Kept,
-    /// They go, and the execution count with them.
+    /// They are removed, and so is the execution count.
     Cleared,
 }
 
-/// A notebook as a caller sees it.
+/// A notebook as it is shown to a caller.
 #[derive(Debug, Clone, Serialize)]
 pub struct CellsView {
-    /// The file; `text` shows its cells.
+    /// The view of the file, whose `text` has the cells.
     #[serde(flatten)]
     pub reading: FileView,
-    /// Each cell.
+    /// A summary of each cell.
     pub cells: Vec<CellSummary>,
 }
 
-/// One cell in short.
+/// A summary of a cell.
 #[derive(Debug, Clone, Serialize)]
 pub struct CellSummary {
     /// Its id.
@@ -61,8 +61,8 @@ impl CellsView {
 }
 
 impl Engine {
-    /// The cells of a notebook, or one of them. Nothing for a file that is none, unless a cell
-    /// is asked for.
+    /// Reads all cells of a notebook, or only `cell`. If the file is not a notebook, this is `None`, or
+    /// a refusal if a cell was asked for.
     pub async fn read_cells(
         &self,
         path: &WorkPath,
@@ -85,11 +85,11 @@ impl Engine {
                 end -= 1;
             }
             text.truncate(end);
-            text.push_str("\n… cut for size; read the others one by one with `cell`\n");
+            text.push_str("\n… cut, because it is too long; read single cells with `cell`\n");
         }
         let reading = reading::read(path.as_str(), &snapshot, &ReadRequest::default())?;
-        let lines = LineSpan { start: 1, end: snapshot.lines().total() };
-        self.record_read(path, &snapshot, &[lines]);
+        let all_lines = LineSpan { start: 1, end: snapshot.lines().total() };
+        self.record_read(path, &snapshot, &[all_lines]);
         let cells = notebook.cells.iter().map(|cell| CellSummary {
             id: cell.id.clone(),
             kind: cell.kind.clone(),
@@ -100,8 +100,8 @@ impl Engine {
         Ok(Some(CellsView { reading: FileView { text, ..reading }, cells }))
     }
 
-    /// Applies one edit within a cell. The report of the file comes with one of the cell, in
-    /// the cell's own lines.
+    /// Applies one edit within a cell. Returns the report of the file, and a report of the cell with
+    /// line numbers within the cell.
     pub async fn edit_cell(
         &self,
         path: &WorkPath,
@@ -110,40 +110,45 @@ impl Engine {
         outputs: Outputs,
         options: &CallOptions,
     ) -> Result<(EditReport, EditReport), Refusal> {
-        let at = |refusal: Refusal| refusal.at(path.as_str());
+        let with_path = |refusal: Refusal| refusal.at(path.as_str());
         self.admit(path).await?;
-        let snapshot = self.snapshot(path).await.map_err(at)?;
-        let notebook = parse(path, &snapshot).map_err(at)?;
-        let cell = find_cell(&notebook, path, cell).map_err(at)?;
+        let snapshot = self.snapshot(path).await.map_err(with_path)?;
+        let notebook = parse(path, &snapshot).map_err(with_path)?;
+        let cell = find_cell(&notebook, path, cell).map_err(with_path)?;
         let source = Snapshot::from_text(cell.source.clone());
         let cell_path = WorkPath::parse(&notebook.file_name(cell), self.store.root())?;
         let (resolved, spent) = self
             .resolve(&cell_path, request, &source, &mut WorkBudget::default())
             .await
-            .map_err(at)?;
-        self.syntax.veto(&cell_path, request).check(&source, &resolved.explained).map_err(at)?;
+            .map_err(with_path)?;
+        self.syntax
+            .veto(&cell_path, request)
+            .check(&source, &resolved.explained)
+            .map_err(with_path)?;
         let mut explained = resolved.explained;
         explained.explanation.model = spent;
-        let plan = EditPlan::new(&source, explained.splices).map_err(at)?;
+        let plan = EditPlan::new(&source, explained.splices).map_err(with_path)?;
         let text = plan.text_after();
-        let edit =
-            VerifiedEdit::new(cell_path, &source, plan, explained.explanation).map_err(at)?;
+        let edit = VerifiedEdit::new(cell_path, &source, plan, explained.explanation)
+            .map_err(with_path)?;
         let edit = self.syntax.with_syntax_check(edit);
-        let mut shown = EditReport::new(&edit);
-        shown.path = format!("{path}, cell {}", cell.id);
+        let mut cell_report = EditReport::new(&edit);
+        cell_report.path = format!("{path}, cell {}", cell.id);
         let mut splices = notebook.replace_source(cell, &text);
         if outputs == Outputs::Cleared {
             splices.extend(notebook.clear_outputs(cell));
         }
-        let plan = EditPlan::new(&snapshot, splices).map_err(at)?;
-        let whole = VerifiedEdit::new(path.clone(), &snapshot, plan, edit.explanation().clone())?;
-        let report = self.commit(vec![whole], options).await?.remove(0);
-        shown.durability = report.durability;
-        shown.revision = report.revision;
-        Ok((report, shown))
+        let plan = EditPlan::new(&snapshot, splices).map_err(with_path)?;
+        let file_edit =
+            VerifiedEdit::new(path.clone(), &snapshot, plan, edit.explanation().clone())?;
+        let report = self.commit(vec![file_edit], options).await?.remove(0);
+        cell_report.durability = report.durability;
+        cell_report.revision = report.revision;
+        Ok((report, cell_report))
     }
 }
 
+/// Parses a notebook; refuses the call if the file is not one.
 fn parse<'a>(path: &WorkPath, snapshot: &'a Snapshot) -> Result<Notebook<'a>, Refusal> {
     Notebook::parse(snapshot.text()).map_err(|why| {
         Refusal::new(EditCode::InvalidArguments, format!("`{path}` is not a notebook: {why}"))
@@ -151,22 +156,23 @@ fn parse<'a>(path: &WorkPath, snapshot: &'a Snapshot) -> Result<Notebook<'a>, Re
     })
 }
 
+/// The cell with this id; the refusal lists the ids that exist.
 fn find_cell<'n, 'a>(
     notebook: &'n Notebook<'a>,
     path: &WorkPath,
     id: &str,
 ) -> Result<&'n Cell<'a>, Refusal> {
     notebook.cell(id).ok_or_else(|| {
-        let ids = notebook.cells.iter().take(MAX_NAMED).map(|cell| format!("`{}`", cell.id));
-        let mut there = ids.collect::<Vec<_>>().join(", ");
+        let shown = notebook.cells.iter().take(MAX_NAMED).map(|cell| format!("`{}`", cell.id));
+        let mut ids = shown.collect::<Vec<_>>().join(", ");
         if notebook.cells.len() > MAX_NAMED {
-            there.push_str(&format!(" and {} more", notebook.cells.len() - MAX_NAMED));
+            ids.push_str(&format!(" and {} more", notebook.cells.len() - MAX_NAMED));
         }
         Refusal::new(
             EditCode::InvalidArguments,
-            match there.as_str() {
+            match ids.as_str() {
                 "" => format!("`{path}` has no cells"),
-                there => format!("`{path}` has no cell `{id}`; its cells are {there}"),
+                ids => format!("`{path}` has no cell `{id}`; its cells are {ids}"),
             },
         )
         .hint("Use one of these ids, or #N for the Nth cell.")

@@ -1,4 +1,5 @@
-//! `edit_file`: load, explain, ask the model if there is one, check, commit, report.
+//! `edit_file` on the engine: loads the file, finds out what the call means, asks the model if there
+//! is one, and checks and commits the edit.
 
 use std::sync::Arc;
 
@@ -32,6 +33,7 @@ impl Engine {
         Ok(reports.remove(0))
     }
 
+    /// Loads the file and decides the edit, without writing anything.
     async fn prepare(
         &self,
         path: &WorkPath,
@@ -47,7 +49,7 @@ impl Engine {
         }
     }
 
-    /// A new file. Its escapes go through the same review as those of an edit.
+    /// The creation of a file. Its content is checked for wrong escapes, like `new_str` of any edit.
     async fn create(
         &self,
         path: &WorkPath,
@@ -63,8 +65,8 @@ impl Engine {
         VerifiedEdit::create(path.clone(), &content, explanation)
     }
 
-    /// Decides one edit of a file; asks the model where there is one. Writes nothing, and
-    /// dropping it stops everything.
+    /// Decides one edit of a file; may ask the model. Writes nothing, so that dropping the future
+    /// cancels the call.
     async fn decide(
         &self,
         path: &WorkPath,
@@ -80,7 +82,7 @@ impl Engine {
         })
     }
 
-    /// What a call means, within a work budget, and what it cost to find out.
+    /// Finds out what a call means, within a work budget. Also returns what was spent on the model.
     pub(super) async fn resolve(
         &self,
         path: &WorkPath,
@@ -89,16 +91,16 @@ impl Engine {
         work: &mut WorkBudget,
     ) -> Result<(Resolved, ModelUse), Refusal> {
         refuse_too_many_occurrences(request, snapshot)?;
-        // The hint is a number too: it means what the caller was shown.
-        let near = request.near_line.map(|line| self.current_line_hint(path, snapshot, line));
-        let request = &EditRequest { near_line: near, ..request.clone() };
+        // `near_line`, too, is the number of a line as the caller was shown it.
+        let near_line = request.near_line.map(|line| self.current_line_hint(path, snapshot, line));
+        let request = &EditRequest { near_line, ..request.clone() };
         let model = match self.corrector.is_available() {
             true => Model::Present(self.policy),
             false => Model::Absent,
         };
         let budget = Budget::new(self.allowance.time, self.allowance.requests);
-        let shown = self.ledger.shown_lines(path, snapshot);
-        let filter = |matched| self.syntax.without_broken_outcomes(path, snapshot, matched);
+        let shown_lines = self.ledger.shown_lines(path, snapshot);
+        let filter = |verdict| self.syntax.without_broken_outcomes(path, snapshot, verdict);
         let view = self.syntax.view(path, request, snapshot)?;
         let started = work.run(|| {
             Resolution::start_with_filter(
@@ -106,7 +108,7 @@ impl Engine {
                 request,
                 &view.snapshot,
                 model,
-                &shown,
+                &shown_lines,
                 &filter,
             )
         });
@@ -124,7 +126,7 @@ impl Engine {
                 Step::Ask(resolution) => {
                     let ask = resolution.ask().clone();
                     tracing::debug!(path = %path, ask = ask.kind(), "a model is asked");
-                    // Whatever the corrector does, the call ends in time.
+                    // Ends the call in time even if the corrector ignores the deadline.
                     let answer =
                         timeout_at(budget.deadline(), self.corrector.correct(&ask, &budget));
                     let span = spans::ask(ask.kind());
@@ -147,7 +149,8 @@ impl Engine {
     }
 }
 
-/// Plans and checks an explained call, and says how to decide it on a newer version.
+/// The checked edit of a resolved call. If the file changes before the commit, the edit resolves the
+/// call again on the newer version.
 fn verified_edit(
     path: &WorkPath,
     snapshot: &Snapshot,

@@ -1,4 +1,4 @@
-//! The user's formatter between a decision and the commit: its result is part of the same edit.
+//! Runs the user's formatter on the result of an edit before the commit, so that one commit has both.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use crate::edit::{
 use crate::text::Snapshot;
 
 impl Engine {
-    /// The edit with its result formatted as the user configured. A formatter that fails changes
-    /// nothing, and the answer says so.
+    /// The edit with its result formatted. If the formatter fails, the edit stays as it is, with a note
+    /// about that.
     pub(super) async fn formatted(&self, edit: VerifiedEdit) -> Result<VerifiedEdit, Refusal> {
         let text = match (edit.before(), edit.plan(), edit.after()) {
             (Some(_), Some(plan), _) => plan.text_after(),
@@ -24,11 +24,11 @@ impl Engine {
             }
             _ => return Ok(edit),
         };
-        let Some(done) = self.formatter.format(edit.path().as_str(), &text).await else {
+        let Some(formatted) = self.formatter.format(edit.path().as_str(), &text).await else {
             return Ok(edit);
         };
-        let by = done.by;
-        match done.text {
+        let by = formatted.by;
+        match formatted.text {
             Ok(new) if new == text => Ok(edit.with_format(FormatNote::unchanged(by))),
             Ok(new) => match with_result(&edit, &new) {
                 Ok(formatted) => Ok(formatted.with_format(FormatNote::formatted(by))),
@@ -57,7 +57,7 @@ fn with_result(edit: &VerifiedEdit, text: &str) -> Result<VerifiedEdit, Refusal>
     };
     let plan = EditPlan::new(before, line_splices(before, text))?;
     let new = VerifiedEdit::new(path, before, plan, explanation)?;
-    // A formatter is not run again under the lock.
+    // On a newer version the formatter does not run again, because the store holds its lock then.
     let original = edit.clone();
     let rebase: Rebase = Arc::new(move |current| match original.rebase(current) {
         Some(rebased) => Ok(rebased?.with_format(FormatNote::failed(
@@ -70,24 +70,22 @@ fn with_result(edit: &VerifiedEdit, text: &str) -> Result<VerifiedEdit, Refusal>
     Ok(new.with_rebase(rebase))
 }
 
-/// What leads from a file to a text, by whole lines.
+/// The splices of whole lines that turn a file into the text `after`.
 fn line_splices(before: &Snapshot, after: &str) -> Vec<Splice> {
     let old: Vec<&str> = before.text().split_inclusive('\n').collect();
     let new: Vec<&str> = after.split_inclusive('\n').collect();
-    let starts: Vec<usize> = old
-        .iter()
-        .scan(0, |at, line| {
-            let start = *at;
-            *at += line.len();
-            Some(start)
-        })
-        .chain([before.text().len()])
-        .collect();
+    // The byte offset of each line, and of the end of the text.
+    let mut offset = 0;
+    let mut offsets = vec![offset];
+    for line in &old {
+        offset += line.len();
+        offsets.push(offset);
+    }
     capture_diff_slices(Algorithm::Myers, &old, &new)
         .into_iter()
         .filter(|op| !matches!(op, DiffOp::Equal { .. }))
         .map(|op| Splice {
-            range: starts[op.old_range().start]..starts[op.old_range().end],
+            range: offsets[op.old_range().start]..offsets[op.old_range().end],
             text: new[op.new_range()].concat(),
         })
         .collect()

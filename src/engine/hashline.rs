@@ -14,18 +14,18 @@ use crate::text::Snapshot;
 /// A call of `hashline_edit`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct HashlineRequest {
-    /// The edits, all in terms of the file as it was read.
+    /// The edits. All anchors are those of the file as it was read.
     pub edits: Vec<HashlineEdit>,
-    /// Removes the file.
+    /// Whether to remove the file.
     pub delete: bool,
-    /// Where the result goes instead.
+    /// The path to which the file is moved, with the edits applied.
     pub rename: Option<WorkPath>,
-    /// The version that the anchors come from: its id, or the first digits of it.
+    /// The id of the version that the anchors come from, or the first digits of the id.
     pub snapshot: Option<String>,
 }
 
 impl Engine {
-    /// Edits lines by anchor, removes a file, or moves its result elsewhere.
+    /// Edits lines by anchor, removes the file, or moves it to another path.
     pub async fn hashline_edit(
         &self,
         path: &WorkPath,
@@ -60,6 +60,7 @@ impl Engine {
         self.rename(path, to, edit, options).await
     }
 
+    /// The checked edit of the lines; `None` if the file is only renamed.
     async fn prepare_hashline(
         &self,
         path: &WorkPath,
@@ -75,12 +76,12 @@ impl Engine {
         let basis = numbering_basis(&versions, current, self.seen_answers);
         let resolver = || Resolver::new(current, &versions, named, basis.clone());
         let located = match ops::locate(&request.edits, current, resolver()) {
-            // Another process may have moved the lines: its record tells where they are.
+            // Another process may have moved the lines. The history of the store shows where they are.
             Err(stale) if stale.code == EditCode::StaleAnchor && named.is_none() => {
                 let recorded = self.recorded_versions(path, None).await;
                 ops::locate(&request.edits, current, resolver().with_recorded_versions(&recorded))
             }
-            placed => placed,
+            other => other,
         };
         let located =
             located.inspect_err(|refusal| self.record_fresh_anchors(path, current, refusal))?;
@@ -96,6 +97,7 @@ impl Engine {
         self.decide_lines(path, current, located.edits, explanation, &known).map(Some)
     }
 
+    /// Removes the file.
     async fn delete(
         &self,
         path: &WorkPath,
@@ -116,7 +118,7 @@ impl Engine {
         Ok(reports.remove(0))
     }
 
-    /// Writes the result under the new name and removes the old one, both or neither.
+    /// Writes the file, with `edit` if there is one, to the new path and removes the old one, in one commit.
     async fn rename(
         &self,
         from: &WorkPath,
@@ -147,7 +149,7 @@ impl Engine {
         let created = reports.remove(0);
         let mut report = match edit {
             None => created,
-            // What changed is said in terms of the file that was edited.
+            // The diff and the spans are those of the edit, not of a new file.
             Some(edit) => EditReport {
                 path: created.path,
                 revision: created.revision,
@@ -167,24 +169,26 @@ fn no_edits() -> Refusal {
         .hint("Give at least one {op, pos, end, lines}, or delete or rename.")
 }
 
-/// A file that is made by appends and prepends without anchors.
+/// The creation of a file by appends and prepends without anchors. Any other call gets the refusal
+/// `missing`.
 fn create_from(
     path: &WorkPath,
     request: &HashlineRequest,
     missing: Refusal,
 ) -> Result<VerifiedEdit, Refusal> {
-    let loose = |edit: &&HashlineEdit| {
+    let has_no_anchor = |edit: &HashlineEdit| {
         edit.op != Op::Replace && edit.pos.is_none() && edit.end.is_none() && !edit.lines.is_empty()
     };
     if request.edits.is_empty()
         || request.rename.is_some()
-        || !request.edits.iter().all(|edit| loose(&edit))
+        || !request.edits.iter().all(has_no_anchor)
     {
         return Err(missing.hint(
             "Check the path. To create the file use append without pos and without rename.",
         ));
     }
-    let of = |op: Op| request.edits.iter().filter(move |edit| edit.op == op);
-    let lines = of(Op::Prepend).chain(of(Op::Append)).flat_map(|edit| edit.lines.clone());
+    let edits_of = |op: Op| request.edits.iter().filter(move |edit| edit.op == op);
+    let edits = edits_of(Op::Prepend).chain(edits_of(Op::Append));
+    let lines = edits.flat_map(|edit| edit.lines.clone());
     create(path, lines)
 }

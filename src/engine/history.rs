@@ -1,4 +1,4 @@
-//! The history of a root: undo, the log, the change feed, repeated requests.
+//! The history on the engine: undo, the log, the change feed, and repeated requests.
 
 use tokio::sync::broadcast;
 use tracing::Instrument as _;
@@ -9,9 +9,8 @@ use crate::port::{Change, Committed, RequestId, RequestStatus, Revision, UndoMod
 use crate::spans;
 
 impl Engine {
-    /// Takes back a commit: the one named, or the last one that was not undone (of the root or
-    /// of this session, as the options say). Answers with the revision that was undone and a
-    /// report for each file.
+    /// Undoes a commit: `revision`, or else the last one that was not undone, of the root or of this
+    /// session as the options say. Returns the revision that was undone and a report of each file.
     pub async fn undo(
         &self,
         revision: Option<u64>,
@@ -27,10 +26,8 @@ impl Engine {
         let undone = self.store.undo(revision, mode).instrument(span.clone()).await;
         spans::record_result(&span, &undone);
         let undone = undone?;
-        Ok((
-            undone.revision,
-            undone.committed.into_iter().map(|done| self.record_commit(done)).collect(),
-        ))
+        let reports = undone.committed.into_iter().map(|file| self.record_commit(file)).collect();
+        Ok((undone.revision, reports))
     }
 
     /// The newest commit of this session that was not undone.
@@ -42,44 +39,47 @@ impl Engine {
             )
             .hint("To take back an older edit, give its revision.")
         };
-        let own = self.ledger.revisions();
-        if own.is_empty() {
+        let session_revisions = self.ledger.revisions();
+        if session_revisions.is_empty() {
             return Err(nothing());
         }
-        let in_effect = |entry: &&Revision| {
-            own.contains(&entry.revision) && entry.undoes.is_none() && entry.undone_by.is_none()
+        let can_be_undone = |entry: &&Revision| {
+            session_revisions.contains(&entry.revision)
+                && entry.undoes.is_none()
+                && entry.undone_by.is_none()
         };
         let log = self.store.log().await?;
-        log.iter().find(in_effect).map(|entry| entry.revision).ok_or_else(nothing)
+        log.iter().find(can_be_undone).map(|entry| entry.revision).ok_or_else(nothing)
     }
 
-    /// The commits that can be undone or were, newest first.
+    /// The commits in the history, newest first.
     pub async fn log(&self) -> Result<Vec<Revision>, Refusal> {
         self.store.log().await
     }
 
-    /// Announces every commit from now on, so that a preview can refresh; `None` when
-    /// the store does not.
+    /// A receiver of every commit from now on, so that a preview can refresh; `None` if the store does
+    /// not announce commits.
     pub fn changes(&self) -> Option<broadcast::Receiver<Change>> {
         self.store.changes()
     }
 
-    /// Refuses a path that policy does not allow to be written. Call it before reading the content.
+    /// Refuses a path that must not be written, such as a protected one. Call this before reading the
+    /// content.
     pub async fn admit(&self, path: &WorkPath) -> Result<(), Refusal> {
         self.store.admit(path).await
     }
 
-    /// What is known of a request.
+    /// What the store knows of a request.
     pub async fn recall(&self, request: &RequestId) -> RequestStatus {
         self.store.recall(request).await
     }
 
-    /// The reports of commits that were made before.
+    /// The reports of earlier commits.
     pub fn reports(&self, committed: Vec<Committed>) -> Vec<EditReport> {
         committed.into_iter().map(super::report_of).collect()
     }
 
-    /// Remembers the answer to a request.
+    /// Stores the answer to a request, for when it is sent again.
     pub async fn remember(&self, request: &RequestId, answer: String) {
         self.store.remember(request, answer).await;
     }

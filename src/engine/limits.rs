@@ -1,19 +1,20 @@
-//! How much one call may ask for. A call over a limit is refused by the limit's name, before
-//! any work is done for it.
+//! Limits of one call. A call over a limit is refused before any work is done for it, and the refusal
+//! names the limit.
 
 use crate::edit::{EditCode, EditRequest, Expected, Refusal};
 use crate::text::Snapshot;
 
-/// Edits or operations in one call.
+/// At most this many edits or operations in one call.
 const MAX_EDITS: usize = 1_000;
 
-/// Places that one edit changes.
+/// At most this many replacements by one edit.
 pub(super) const MAX_OCCURRENCES: usize = 100_000;
 
-/// Edits of one file in one call, times the bytes of that file: each is looked for in all of it.
+/// The limit of the number of edits of one file in one call times the bytes of the file, because each
+/// edit is searched for in the whole file.
 pub(super) const MAX_EDIT_WORK: usize = 4 << 30;
 
-/// Refuses a call of more edits than one may have.
+/// Refuses a call with too many edits. `what` names them in the message.
 pub(crate) fn refuse_too_many_edits(what: &str, count: usize) -> Result<(), Refusal> {
     if count <= MAX_EDITS {
         return Ok(());
@@ -25,17 +26,17 @@ pub(crate) fn refuse_too_many_edits(what: &str, count: usize) -> Result<(), Refu
     .hint("Nothing was written. Send them in several calls."))
 }
 
-/// The refusal of many edits of a large file.
+/// The refusal of too many edits for a file of this size.
 pub(super) fn too_much_work(edits: usize, bytes: usize) -> Refusal {
-    let most = (MAX_EDIT_WORK / bytes.max(1)).max(1);
+    let max_edits = (MAX_EDIT_WORK / bytes.max(1)).max(1);
     Refusal::new(
         EditCode::TooLarge,
-        format!("the call has {edits} edits of a file of {bytes} bytes; at most {most} edits of a file of that size are taken in one call"),
+        format!("the call has {edits} edits of a file of {bytes} bytes; at most {max_edits} edits of a file of that size are taken in one call"),
     )
     .hint("Nothing was written. Send them in several calls.")
 }
 
-/// Refuses an edit of more places than can sensibly be reported and undone.
+/// Refuses an edit with too many replacements to report and to undo.
 pub(super) fn refuse_too_many_occurrences(
     request: &EditRequest,
     snapshot: &Snapshot,
@@ -48,14 +49,14 @@ pub(super) fn refuse_too_many_occurrences(
         return Ok(());
     }
     let finder = memchr::memmem::Finder::new(request.old.as_bytes());
-    let places = finder.find_iter(snapshot.text().as_bytes()).count();
-    if places <= MAX_OCCURRENCES {
+    let occurrences = finder.find_iter(snapshot.text().as_bytes()).count();
+    if occurrences <= MAX_OCCURRENCES {
         return Ok(());
     }
     Err(Refusal::new(
         EditCode::TooLarge,
         format!(
-            "old_str occurs {places} times; at most {MAX_OCCURRENCES} places are changed by one edit"
+            "old_str occurs {occurrences} times; one edit replaces at most {MAX_OCCURRENCES} occurrences"
         ),
     )
     .hint("Nothing was written. Use a stream editor for a change of that size."))

@@ -18,12 +18,12 @@ use crate::line_edit::{self, DecidedEdits, LineChange, LocatedEdit};
 use crate::session::{NumberingBasis, VersionRef, numbering_basis};
 use crate::text::{LineSpan, Snapshot};
 
-/// The most unseen lines that a refusal shows.
+/// A refusal shows at most this many unseen lines.
 const MAX_REVEALED: usize = 40;
 
 impl Engine {
-    /// Edits lines by number. All numbers are of the version that the caller was shown, or
-    /// of `snapshot`.
+    /// Edits lines by number. The numbers are those of the version that the caller was shown, or of the
+    /// version with the id `snapshot`.
     pub async fn edit_lines(
         &self,
         path: &WorkPath,
@@ -39,6 +39,7 @@ impl Engine {
         Ok(reports.remove(0))
     }
 
+    /// The checked edit of a call by line numbers.
     async fn prepare_lines(
         &self,
         path: &WorkPath,
@@ -54,9 +55,9 @@ impl Engine {
         let current = match self.snapshot(path).await {
             Ok(current) => current,
             Err(refusal) if refusal.code == EditCode::FileNotFound => {
-                let at_start = changes.iter().all(|c| c.span == LineSpan { start: 1, end: 0 });
-                return if at_start {
-                    create(path, changes.into_iter().flat_map(|c| c.lines))
+                let top = LineSpan { start: 1, end: 0 };
+                return if changes.iter().all(|change| change.span == top) {
+                    create(path, changes.into_iter().flat_map(|change| change.lines))
                 } else {
                     Err(refusal)
                 };
@@ -69,15 +70,15 @@ impl Engine {
         let mut explanation = Explanation::plain(Rung::Exact);
         let mut located = Vec::with_capacity(changes.len());
         let mut stale: Vec<StaleAnchor> = Vec::new();
-        for (k, change) in changes.into_iter().enumerate() {
+        for (index, change) in changes.into_iter().enumerate() {
             let span = match resolver.resolve_numbers(change.span) {
                 Ok(span) => span,
                 Err(NumberError::OutOfRange(total)) => {
                     line_edit::check_span(change.span, total)?;
                     continue;
                 }
-                Err(NumberError::Stale(lost)) => {
-                    stale.extend(lost);
+                Err(NumberError::Stale(anchors)) => {
+                    stale.extend(anchors);
                     continue;
                 }
             };
@@ -88,11 +89,11 @@ impl Engine {
                     change.span
                 ));
             }
-            located.push(LocatedEdit { number: k + 1, span, lines: change.lines, order: 0 });
+            located.push(LocatedEdit { number: index + 1, span, lines: change.lines, order: 0 });
         }
         if !stale.is_empty() {
             let mut refusal = stale::refusal(&stale, &current);
-            self.name_versions(&mut refusal, &stale, &versions, &basis);
+            self.name_read_version(&mut refusal, &stale, &versions, &basis);
             self.record_fresh_anchors(path, &current, &refusal);
             return Err(refusal);
         }
@@ -104,22 +105,25 @@ impl Engine {
                 &current,
                 &mut resolver,
             ));
-            if let NumberingBasis::Versions(of) = &basis
-                && of.len() > 1
+            if let NumberingBasis::Versions(candidates) = &basis
+                && candidates.len() > 1
                 && explanation.rung == Rung::Exact
             {
-                explanation.warnings.push("the file has changed elsewhere since you read it; the lines you edited were as you saw them".into());
+                explanation.warnings.push(
+                    "the file has changed since you read it, but not in the lines you edited"
+                        .into(),
+                );
             }
         }
-        let anchored = match snapshot {
+        let known = match snapshot {
             // A caller that names the version has read it.
             Some(_) => KnownLines::All,
             None => KnownLines::Lines(Vec::new()),
         };
-        self.decide_lines(path, &current, located, explanation, &anchored)
+        self.decide_lines(path, &current, located, explanation, &known)
     }
 
-    /// What is written at the places of a call.
+    /// The checked edit of lines whose current numbers are known.
     pub(super) fn decide_lines(
         &self,
         path: &WorkPath,
@@ -138,33 +142,35 @@ impl Engine {
         verified_edit(path, current, changes, explanation)
     }
 
-    /// The versions that a call may speak of. One that is named and that this session does
-    /// not have may be on the store's record.
+    /// The versions that the numbers or anchors of a call may come from: those that this session was
+    /// shown. If `named` is none of them, versions from the history of the store.
     pub(super) async fn versions(
         &self,
         path: &WorkPath,
         current: &Snapshot,
         named: Option<&str>,
     ) -> Vec<SeenVersion> {
-        let own = self.ledger.versions(path);
-        let Some(id) = named else { return own };
-        let known = is_snapshot_id(id, current)
-            || own.iter().any(|version| is_snapshot_id(id, &version.snapshot));
-        if known { own } else { self.recorded_versions(path, Some(id)).await }
+        let session_versions = self.ledger.versions(path);
+        let Some(id) = named else { return session_versions };
+        let is_known = is_snapshot_id(id, current)
+            || session_versions.iter().any(|version| is_snapshot_id(id, &version.snapshot));
+        if is_known { session_versions } else { self.recorded_versions(path, Some(id)).await }
     }
 
-    /// Versions of a file on the store's record: from the one named on, or the last few.
+    /// Versions of a file from the history of the store: the last few or, if `from` is given, the
+    /// version with that id and those after it.
     pub(super) async fn recorded_versions(
         &self,
         path: &WorkPath,
         from: Option<&str>,
     ) -> Vec<SeenVersion> {
         let recorded = self.store.recorded_versions(path, from).await;
-        let read = recorded.into_iter().filter_map(|bytes| Snapshot::decode(bytes).ok());
-        read.map(|snapshot| SeenVersion::new(snapshot, Vec::new())).collect()
+        let decoded = recorded.into_iter().filter_map(|bytes| Snapshot::decode(bytes).ok());
+        decoded.map(|snapshot| SeenVersion::new(snapshot, Vec::new())).collect()
     }
 
-    /// Where a gap or a line that the caller names is now, for tools that insert behind a line.
+    /// The current number of a line that the caller names, for tools that insert after a line; 0 is the
+    /// top of the file.
     pub(crate) async fn current_line(
         &self,
         path: &WorkPath,
@@ -174,7 +180,6 @@ impl Engine {
         let versions = self.ledger.versions(path);
         let basis = numbering_basis(&versions, current, self.seen_answers);
         let mut resolver = Resolver::new(current, &versions, None, basis);
-        // The line itself, or the top of the file.
         let span = match line {
             0 => LineSpan { start: 1, end: 0 },
             line => LineSpan { start: line, end: line },
@@ -190,7 +195,7 @@ impl Engine {
         }
     }
 
-    /// Where a line is now, or would be, that the caller named as a hint.
+    /// The current number of the line nearest to the one that the caller names as a hint.
     pub(super) fn current_line_hint(
         &self,
         path: &WorkPath,
@@ -198,48 +203,39 @@ impl Engine {
         line: usize,
     ) -> usize {
         let versions = self.ledger.versions(path);
-        let NumberingBasis::Versions(of) = numbering_basis(&versions, current, self.seen_answers)
-        else {
-            return line;
-        };
-        match of.first() {
-            Some(VersionRef::Recorded(at)) => {
-                let mut resolver =
-                    Resolver::new(current, &versions, None, NumberingBasis::Versions(of.clone()));
-                nearest(&resolver.line_map(*at), line, current)
-            }
-            _ => line,
-        }
+        let basis = numbering_basis(&versions, current, self.seen_answers);
+        let NumberingBasis::Versions(candidates) = &basis else { return line };
+        let Some(VersionRef::Recorded(index)) = candidates.first() else { return line };
+        let mut resolver = Resolver::new(current, &versions, None, basis.clone());
+        nearest(&resolver.line_map(*index), line, current)
     }
 
-    /// Adds the ids of the versions between which the caller has to choose.
-    fn name_versions(
+    /// Adds to the hint of an ambiguous refusal the id of the version that the caller has read.
+    fn name_read_version(
         &self,
         refusal: &mut Refusal,
         stale: &[StaleAnchor],
         versions: &[SeenVersion],
         basis: &NumberingBasis,
     ) {
-        let NumberingBasis::Versions(of) = basis else { return };
-        if stale.iter().all(|one| one.cause != StaleCause::Ambiguous) {
+        let NumberingBasis::Versions(candidates) = basis else { return };
+        if !stale.iter().any(|anchor| anchor.cause == StaleCause::Ambiguous) {
             return;
         }
-        let ids: Vec<String> = of
-            .iter()
-            .filter_map(|at| match at {
-                VersionRef::Recorded(at) => Some(stale::short_id(&versions[*at].snapshot)),
-                VersionRef::Current => None,
-            })
-            .collect();
-        if let (Some(hint), Some(read)) = (&mut refusal.hint, ids.first()) {
+        let read_version = candidates.iter().find_map(|version| match version {
+            VersionRef::Recorded(index) => Some(stale::short_id(&versions[*index].snapshot)),
+            VersionRef::Current => None,
+        });
+        if let (Some(hint), Some(id)) = (&mut refusal.hint, read_version) {
             *hint = hint.replace(
                 "or give the snapshot you read",
-                &format!("or your old numbers with snapshot \"{read}\", which you read"),
+                &format!("or your old numbers with snapshot \"{id}\", which you read"),
             );
         }
     }
 
-    /// Names lines that the caller would overwrite without ever having seen them.
+    /// Refuses an edit that would overwrite unseen lines of a file that the caller has read in part. The
+    /// refusal shows these lines.
     pub(super) fn refuse_unseen(
         &self,
         path: &WorkPath,
@@ -249,12 +245,13 @@ impl Engine {
     ) -> Result<(), Refusal> {
         let KnownLines::Lines(anchored) = known else { return Ok(()) };
         let mut unseen = Vec::new();
-        for span in changes.iter().map(|change| change.span).filter(|s| s.start <= s.end) {
-            // A file that was never read may be overwritten; in one that was read in part, the
-            // unseen lines are named first.
+        let overwritten =
+            changes.iter().map(|change| change.span).filter(|span| span.start <= span.end);
+        for span in overwritten {
+            // `None` means that the caller has read nothing of the file; then any line may be overwritten.
             unseen.extend(self.ledger.unseen_lines(path, current, span).unwrap_or_default());
         }
-        // A matching anchor shows that its line is known, wherever the caller has it from.
+        // A matching anchor proves that the caller knows its line.
         unseen.retain(|gap| (gap.start..=gap.end).any(|number| !anchored.contains(&number)));
         if unseen.is_empty() {
             return Ok(());
@@ -262,19 +259,19 @@ impl Engine {
         let unseen = stale::merge_ranges(unseen);
         let lines = unseen.iter().flat_map(|gap| gap.start..=gap.end);
         let shown: Vec<usize> = lines.take(MAX_REVEALED).collect();
-        let named: Vec<String> =
+        let ranges: Vec<String> =
             unseen.iter().take(8).map(|gap| format!("{}-{}", gap.start, gap.end)).collect();
         let mut refusal = Refusal::new(
             EditCode::Blocked,
-            format!("the edit overwrites lines you have not seen: {}", named.join(", ")),
+            format!("the edit overwrites lines you have not seen: {}", ranges.join(", ")),
         );
         refusal.anchors = shown
             .iter()
             .filter_map(|&number| Some(stale::render_clipped(number, current.line(number)?)))
             .collect();
         refusal.affected_ranges = unseen.clone();
-        let all: usize = unseen.iter().map(|gap| gap.end + 1 - gap.start).sum();
-        refusal.hint = Some(if all <= MAX_REVEALED {
+        let unseen_count: usize = unseen.iter().map(|gap| gap.end + 1 - gap.start).sum();
+        refusal.hint = Some(if unseen_count <= MAX_REVEALED {
             let spans: Vec<LineSpan> =
                 shown.iter().map(|&number| LineSpan { start: number, end: number }).collect();
             self.ledger.record_shown(path, current, &spans, self.call);
@@ -288,7 +285,7 @@ impl Engine {
         Err(refusal)
     }
 
-    /// Records the lines of a stale answer as shown, so that its anchors can be used next.
+    /// Records that a refusal has shown lines with fresh anchors, so that the next call can use them.
     pub(super) fn record_fresh_anchors(
         &self,
         path: &WorkPath,
@@ -307,16 +304,16 @@ impl Engine {
     }
 }
 
-/// Which of the lines named in a call the caller certainly knows.
+/// The lines of which a call proves that the caller has seen them.
 pub(super) enum KnownLines {
-    /// Everything.
+    /// Every line.
     All,
-    /// These.
+    /// The lines with these numbers.
     Lines(Vec<usize>),
 }
 
 impl KnownLines {
-    /// What the names of a range prove.
+    /// The lines that the ends of a range prove to be known.
     pub(super) fn of(first: &Anchor, last: &Anchor, snapshot: Option<&str>) -> Self {
         match snapshot {
             Some(_) => Self::All,
@@ -326,7 +323,7 @@ impl KnownLines {
     }
 }
 
-/// The lines that a caller names by anchors, or by numbers, which are anchors without letters.
+/// Finds the lines that a caller names by anchors, or by numbers, which are anchors with an empty id.
 pub(super) async fn find_span(
     engine: &Engine,
     path: &WorkPath,
@@ -353,7 +350,7 @@ pub(super) async fn find_span(
             Ok(found) => return Ok(found),
             Err(stale) if snapshot.is_some() => stale,
             Err(_) => {
-                // Another process may have moved the lines: its record tells where they are.
+                // Another process may have moved the lines. The history of the store shows where they are.
                 let recorded = engine.recorded_versions(path, None).await;
                 let resolver = Resolver::new(current, &versions, snapshot, basis.clone());
                 match resolver.with_recorded_versions(&recorded).resolve(first, last) {
@@ -364,13 +361,13 @@ pub(super) async fn find_span(
         }
     };
     let mut refusal = stale::refusal(&stale, current);
-    engine.name_versions(&mut refusal, &stale, &versions, &basis);
+    engine.name_read_version(&mut refusal, &stale, &versions, &basis);
     engine.record_fresh_anchors(path, current, &refusal);
     Err(refusal)
 }
 
-/// A warning for a caller that has received the answer to its edit, but may still use the numbers
-/// of its read: some clients execute several calls of one turn before they show the model any
+/// A warning for a caller whose numbers are taken as those after its last edit, although they may be
+/// those of its last read: some clients run several calls of one turn before they show the model any
 /// answer.
 fn renumbering_warning(
     located: &[LocatedEdit],
@@ -387,16 +384,16 @@ fn renumbering_warning(
         if covers(&last.numbered, line) {
             return None;
         }
-        let at = versions.iter().rposition(|version| covers(&version.numbered, line))?;
-        let now = resolver.line_map(at).line(line).filter(|now| *now != line)?;
-        Some(format!(
-            "line numbers are taken to be those after your last edit; what you read as line {line} is now line {now}"
+        let read_version = versions.iter().rposition(|version| covers(&version.numbered, line))?;
+        let current_line = resolver.line_map(read_version).line(line)?;
+        (current_line != line).then(|| format!(
+            "line numbers are taken to be those after your last edit; what you read as line {line} is now line {current_line}"
         ))
     })
 }
 
-/// The edit that makes these line changes; on a newer version they are made again where the lines
-/// are then.
+/// The checked edit with these line changes. If the file changes before the commit, the edit is made at
+/// the new numbers of the lines.
 pub(super) fn verified_edit(
     path: &WorkPath,
     current: &Snapshot,
@@ -414,8 +411,8 @@ pub(super) fn verified_edit(
             let at_end = change.span.start == total + 1;
             let at_top = change.span == LineSpan { start: 1, end: 0 };
             let span = if at_end {
-                let now = newer.lines().total();
-                Some(LineSpan { start: now + 1, end: now })
+                let newer_total = newer.lines().total();
+                Some(LineSpan { start: newer_total + 1, end: newer_total })
             } else if at_top {
                 Some(change.span)
             } else {
@@ -434,6 +431,7 @@ pub(super) fn verified_edit(
     Ok(edit.with_rebase(rebase))
 }
 
+/// The creation of a file from its lines.
 pub(super) fn create(
     path: &WorkPath,
     lines: impl Iterator<Item = String>,

@@ -1,7 +1,7 @@
-//! The engine: one place that loads, decides, checks, commits and reports.
+//! The engine: loads files, decides what a call means, checks the result, commits it and reports.
 //!
-//! It composes the ports. `Engine::builder(store)` gives the plain engine; a model
-//! and policies are added there.
+//! It combines implementations of the traits in [`crate::port`]. `Engine::builder(store)` starts an
+//! engine without a model; a model and policies are added to the builder.
 
 mod call_record;
 mod cells;
@@ -54,29 +54,30 @@ pub use progress::{Observer, Stage};
 pub(crate) use syntax::SyntaxGate;
 pub use syntax::SyntaxMode;
 
-/// What a caller decides for one call.
+/// The options of one call.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CallOptions {
     /// Decide and report, but write nothing.
     pub dry_run: bool,
-    /// The caller's id for this request; a repeat answers with the first result.
+    /// The caller's id for this request. If the same request is sent again, the first result is the
+    /// answer.
     pub request_id: Option<RequestId>,
     /// Which edit an undo without a revision undoes.
     pub undo_scope: UndoScope,
-    /// Which answers the caller had received when it sent the call; its line numbers refer to
-    /// those.
+    /// Which answers the caller had received when it sent the call. Its line numbers are those of
+    /// these answers.
     pub seen_answers: SeenAnswers,
     /// The trace that the call is part of.
     pub trace: Option<TraceContext>,
 }
 
-/// Which edit an undo without a revision takes back.
+/// Which edit an undo without a revision undoes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum UndoScope {
-    /// The last one of the root, from whatever process.
+    /// The last edit in the root, by any process.
     #[default]
     Root,
-    /// The last one of this session, never another's.
+    /// The last edit of this session.
     Session,
 }
 
@@ -95,7 +96,7 @@ pub struct Engine {
     staging: Option<Arc<StagingStore>>,
     ledger: Arc<Ledger>,
     encoding: Option<Encoding>,
-    /// The current call, whose answer reports what is shown and written.
+    /// The current call, under which the session records the lines that its answer shows.
     call: Option<CallId>,
     seen_answers: SeenAnswers,
 }
@@ -103,9 +104,9 @@ pub struct Engine {
 /// What one call may spend on a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Allowance {
-    /// All questions together, on the wall clock.
+    /// The time for all questions together.
     pub time: Duration,
-    /// Requests, retries included.
+    /// The number of requests, retries included.
     pub requests: u32,
 }
 
@@ -128,56 +129,56 @@ pub struct EngineBuilder {
 }
 
 impl EngineBuilder {
-    /// Who is asked when no reading explains a call.
+    /// Sets the corrector, which is asked when no reading explains a call.
     #[must_use]
     pub fn corrector(mut self, corrector: impl Corrector + 'static) -> Self {
         self.engine.corrector = Arc::new(corrector);
         self
     }
 
-    /// What a model may decide.
+    /// Sets what a model may decide.
     #[must_use]
     pub fn policy(mut self, policy: Policy) -> Self {
         self.engine.policy = policy;
         self
     }
 
-    /// What one call may spend on a model.
+    /// Sets what one call may spend on a model.
     #[must_use]
     pub fn allowance(mut self, allowance: Allowance) -> Self {
         self.engine.allowance = allowance;
         self
     }
 
-    /// What parses files, and what may come of a new syntax error.
+    /// Sets the parser, and what happens if an edit introduces a syntax error.
     #[must_use]
     pub fn syntax(mut self, syntax: impl Syntax + 'static, mode: SyntaxMode) -> Self {
         self.engine.syntax = SyntaxGate::new(syntax, mode);
         self
     }
 
-    /// What puts results in the form that the user wants.
+    /// Sets the formatter, which formats the result of each edit.
     #[must_use]
     pub fn formatter(mut self, formatter: impl Formatter + 'static) -> Self {
         self.engine.formatter = Arc::new(formatter);
         self
     }
 
-    /// Receives a record of each call.
+    /// Sets the recorder, which receives a record of each call.
     #[must_use]
     pub fn recorder(mut self, recorder: CallRecorder) -> Self {
         self.engine.recorder = Some(recorder);
         self
     }
 
-    /// The engine.
+    /// Builds the engine.
     pub fn build(self) -> Engine {
         self.engine
     }
 }
 
 impl Engine {
-    /// Starts with a store; there is no model unless one is added.
+    /// Starts an engine over a store, without a model.
     pub fn builder(store: impl FileStore + 'static) -> EngineBuilder {
         EngineBuilder {
             engine: Self {
@@ -232,21 +233,20 @@ impl Engine {
         }
     }
 
-    /// The same engine, reading every file in the encoding that the caller names.
+    /// The same engine, which decodes every file in this encoding.
     #[must_use]
     pub fn with_encoding(&self, encoding: Encoding) -> Self {
         Self { encoding: Some(encoding), ..self.clone() }
     }
 
-    /// The same engine over a staging layer: edits stay in memory until they are
-    /// committed together.
+    /// The same engine over a staging store: edits stay in memory until they are committed together.
     #[must_use]
     pub fn staged(&self) -> Self {
         let staging = Arc::new(StagingStore::over(self.store.clone()));
         Self { store: staging.clone(), staging: Some(staging), ..self.clone() }
     }
 
-    /// The staging layer, when there is one.
+    /// The staging store, if there is one.
     pub fn staging(&self) -> Option<&Arc<StagingStore>> {
         self.staging.as_ref()
     }
@@ -257,16 +257,17 @@ impl Engine {
         Self { ledger: Arc::default(), ..self.clone() }
     }
 
-    /// What this session was shown and wrote.
+    /// The record of what this session was shown and wrote.
     pub fn ledger(&self) -> &Arc<Ledger> {
         &self.ledger
     }
 
-    /// The same engine during one call, with the answers that its caller has received.
+    /// The same engine for one call, whose caller has received these answers.
     pub(crate) fn in_call(&self, call: CallId, seen_answers: SeenAnswers) -> Self {
         Self { call: Some(call), seen_answers, ..self.clone() }
     }
 
+    /// Tells the observer, if there is one, which stage a call has reached.
     fn report_stage(&self, stage: Stage, subject: &str) {
         if let Some(observer) = &self.observer {
             observer(stage, subject);
@@ -283,12 +284,12 @@ impl Engine {
         self.store.is_folder()
     }
 
-    /// Whether there is a way to list and search the files.
+    /// Whether the files can be listed and searched.
     pub fn can_list(&self) -> bool {
         self.store.is_folder() || self.store.can_list()
     }
 
-    /// Reads a caller's path.
+    /// Parses a path that a caller gave.
     pub fn path(&self, raw: &str) -> Result<WorkPath, Refusal> {
         WorkPath::parse(raw, self.store.root())
     }
@@ -316,7 +317,8 @@ impl Engine {
         })
     }
 
-    /// Commits checked edits, all or nothing, and reports each. With `dry_run` it only reports.
+    /// Commits checked edits, all or none, and returns a report of each. With `dry_run`, nothing is
+    /// written.
     pub async fn commit(
         &self,
         batch: Vec<VerifiedEdit>,
@@ -325,18 +327,19 @@ impl Engine {
         for edit in &batch {
             self.store.admit(edit.path()).await?;
         }
-        let mut ready = Vec::with_capacity(batch.len());
+        let mut checked = Vec::with_capacity(batch.len());
         for edit in batch {
-            ready.push(self.syntax.with_syntax_check(self.formatted(edit).await?));
+            let formatted = self.formatted(edit).await?;
+            checked.push(self.syntax.with_syntax_check(formatted));
         }
-        let batch = ready;
+        let batch = checked;
         if options.dry_run {
             return Ok(batch.iter().map(EditReport::new).collect());
         }
         for edit in &batch {
             self.report_stage(Stage::Write, edit.path().as_str());
         }
-        // A caller that is gone by now is noticed here, before anything is written.
+        // If the caller has cancelled the call, it ends here, before anything is written.
         if tokio::runtime::Handle::try_current().is_ok() {
             tokio::task::yield_now().await;
         }
@@ -378,7 +381,7 @@ impl Engine {
     }
 }
 
-/// The report of what the store did.
+/// The report of a committed edit.
 fn report_of(committed: Committed) -> EditReport {
     let mut report = EditReport::new(&committed.edit);
     report.durability = committed.durability;

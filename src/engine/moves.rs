@@ -1,4 +1,5 @@
-//! `move_lines` on the engine: lines by reference, within a file or to another.
+//! `move_lines` on the engine: moves or copies lines within a file or to another one, without the
+//! caller quoting them.
 
 use super::lines::{KnownLines, find_span};
 use super::{CallOptions, Engine};
@@ -11,54 +12,54 @@ use crate::line_edit::moves::{self, Side, Transfer};
 use crate::line_edit::{LineChange, splices};
 use crate::text::{LineSpan, Snapshot, quote_name};
 
-/// Lines of a file, and where they go.
+/// A call of `move_lines`: which lines to move, and where to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MoveRequest {
-    /// The file that has them.
+    /// The file that has the lines.
     pub from: WorkPath,
-    /// The first of them: an anchor, or a number, which is one without letters.
+    /// The first line: an anchor, or a line number, which is an anchor with an empty id.
     pub first: Anchor,
-    /// The last of them.
+    /// The last line.
     pub last: Anchor,
-    /// The version that these are of.
+    /// The id of the version that `first` and `last` come from.
     pub from_snapshot: Option<String>,
-    /// The file that gets them.
+    /// The file that gets the lines.
     pub to: WorkPath,
-    /// The line beside which they are put; 0 is the top of the file.
+    /// The line beside which the lines are put; 0 is the top of the file.
     pub beside: Anchor,
-    /// On which side of it.
+    /// On which side of that line.
     pub side: Side,
-    /// The version that this line is of.
+    /// The id of the version that `beside` comes from.
     pub to_snapshot: Option<String>,
-    /// Whether they stay where they were.
+    /// Whether the lines are moved or copied.
     pub transfer: Transfer,
-    /// What becomes of their indentation.
+    /// What happens to the indentation of the lines.
     pub indentation: MoveIndentation,
 }
 
-/// What becomes of the indentation of lines that move.
+/// What happens to the indentation of moved lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum MoveIndentation {
-    /// It stays.
+    /// It is kept.
     #[default]
     Kept,
-    /// The block goes as deep as its new place.
+    /// The lines are re-indented to fit the place where they are put.
     Fitted,
 }
 
-/// What was done.
+/// The result of `move_lines`.
 #[derive(Debug, Clone)]
 pub struct MoveReport {
-    /// The files: the one that got the lines first.
+    /// The reports of the files; the file that got the lines comes first.
     pub files: Vec<EditReport>,
-    /// The lines where they were, in the numbers before.
+    /// Where the lines were, numbered as before the move.
     pub from: LineSpan,
-    /// The lines where they are, in the numbers after.
+    /// Where the lines are now, numbered as after the move.
     pub to: LineSpan,
 }
 
 impl Engine {
-    /// Moves or copies lines: one commit, one undo.
+    /// Moves or copies lines in one commit, which one undo takes back.
     pub async fn move_lines(
         &self,
         request: &MoveRequest,
@@ -68,8 +69,8 @@ impl Engine {
         if request.transfer == Transfer::Move {
             self.admit(&request.from).await?;
         }
-        let at_source = |refusal: Refusal| name_end("from", refusal).at(request.from.as_str());
-        let at_target = |refusal: Refusal| name_end("to", refusal).at(request.to.as_str());
+        let at_source = |refusal: Refusal| prefixed("from", refusal).at(request.from.as_str());
+        let at_target = |refusal: Refusal| prefixed("to", refusal).at(request.to.as_str());
         let source = self.snapshot(&request.from).await.map_err(at_source)?;
         let (span, mut explanation) = self
             .find_lines(
@@ -87,8 +88,8 @@ impl Engine {
                     .hint("Give an end_line that is not before start_line; both are included."),
             ));
         }
-        let same = request.from == request.to;
-        let target = match same {
+        let is_same_file = request.from == request.to;
+        let target = match is_same_file {
             true => Ok(source.clone()),
             false => self.snapshot(&request.to).await,
         };
@@ -99,27 +100,28 @@ impl Engine {
             }
             Err(refusal) => return Err(at_target(refusal)),
         };
-        let (gap, carried) = self.gap(request, &target).await.map_err(at_target)?;
-        explanation.absorb_other_end(carried);
-        let inside = span.start <= gap && gap < span.end;
-        if same && inside {
+        let (line_above, target_explanation) =
+            self.line_above_target(request, &target).await.map_err(at_target)?;
+        explanation.absorb_target(target_explanation);
+        let is_inside = span.start <= line_above && line_above < span.end;
+        if is_same_file && is_inside {
             return Err(Refusal::new(
                 EditCode::InvalidArguments,
-                format!("the new place lies inside {span}"),
+                format!("the target is inside {span}, the lines to move"),
             )
             .at(request.to.as_str())
             .hint("Give a target line outside of the lines to move."));
         }
-        if same && request.transfer == Transfer::Move && (gap == span.end || gap + 1 == span.start)
-        {
+        let is_adjacent = line_above == span.end || line_above + 1 == span.start;
+        if is_same_file && request.transfer == Transfer::Move && is_adjacent {
             return Err(Refusal::new(
                 EditCode::NoChange,
-                format!("{span} of `{}` are already there", request.from),
+                format!("the move would leave {span} of `{}` in the same place", request.from),
             )
             .at(request.to.as_str())
             .hint("The lines are where you want them; go on with the next step."));
         }
-        let bodies = reindented(request, &source, span, &target, gap)?;
+        let bodies = reindented(request, &source, span, &target, line_above)?;
         let removed = LineChange { span, lines: Vec::new() };
         if request.transfer == Transfer::Move {
             let known =
@@ -128,25 +130,28 @@ impl Engine {
             self.refuse_unseen(&request.from, changes, &source, &known).map_err(at_source)?;
         }
         let count = span.end + 1 - span.start;
-        let start = match same && request.transfer == Transfer::Move && gap > span.end {
-            true => gap + 1 - count,
-            false => gap + 1,
-        };
+        let moves_down =
+            is_same_file && request.transfer == Transfer::Move && line_above > span.end;
+        // Lines that move down first leave their old place, so all lines below it move up.
+        let start = if moves_down { line_above + 1 - count } else { line_above + 1 };
         let to = LineSpan { start, end: start + count - 1 };
         let edit = |path: &WorkPath, snapshot: &Snapshot, splices| {
             let plan = EditPlan::new(snapshot, splices)?;
             VerifiedEdit::new(path.clone(), snapshot, plan, explanation.clone())
         };
-        let batch = if same {
-            let splices = moves::splices_within_file(&source, span, gap, &bodies, request.transfer);
+        let batch = if is_same_file {
+            let splices =
+                moves::splices_within_file(&source, span, line_above, &bodies, request.transfer);
             vec![edit(&request.from, &source, splices)?]
         } else {
-            let put = LineChange { span: LineSpan { start: gap + 1, end: gap }, lines: bodies };
-            let arrival = edit(&request.to, &target, splices(&target, vec![put])?)?;
+            let empty_span = LineSpan { start: line_above + 1, end: line_above };
+            let inserted = LineChange { span: empty_span, lines: bodies };
+            let insertion = edit(&request.to, &target, splices(&target, vec![inserted])?)?;
             match request.transfer {
-                Transfer::Copy => vec![arrival],
+                Transfer::Copy => vec![insertion],
                 Transfer::Move => {
-                    vec![arrival, edit(&request.from, &source, splices(&source, vec![removed])?)?]
+                    let removal = edit(&request.from, &source, splices(&source, vec![removed])?)?;
+                    vec![insertion, removal]
                 }
             }
         };
@@ -154,7 +159,7 @@ impl Engine {
         Ok(MoveReport { files, from: span, to })
     }
 
-    /// Lines that become a file of their own.
+    /// Moves or copies lines to a file that does not exist yet.
     async fn move_to_new_file(
         &self,
         request: &MoveRequest,
@@ -169,8 +174,9 @@ impl Engine {
             _ => "\n",
         };
         let content: String = bodies.iter().flat_map(|body| [body.as_str(), ending]).collect();
-        let made = Explanation { rung: Rung::Create, ..explanation.clone() };
-        let mut batch = vec![VerifiedEdit::create(request.to.clone(), &content, made)?];
+        let create_explanation = Explanation { rung: Rung::Create, ..explanation.clone() };
+        let mut batch =
+            vec![VerifiedEdit::create(request.to.clone(), &content, create_explanation)?];
         if request.transfer == Transfer::Move {
             let removed = vec![LineChange { span, lines: Vec::new() }];
             let known =
@@ -184,7 +190,8 @@ impl Engine {
         Ok(MoveReport { files, from: span, to })
     }
 
-    /// The lines that a caller names, as they are numbered now.
+    /// The lines that a caller names, by their current numbers. If they have moved since the caller was
+    /// shown them, the explanation has a warning.
     async fn find_lines(
         &self,
         path: &WorkPath,
@@ -207,30 +214,31 @@ impl Engine {
         Ok((found.span, explanation))
     }
 
-    /// The line behind which the lines go.
-    async fn gap(
+    /// The number of the target line that the moved lines come directly after; 0 for the top.
+    async fn line_above_target(
         &self,
         request: &MoveRequest,
         target: &Snapshot,
     ) -> Result<(usize, Explanation), Refusal> {
-        let (at, snapshot) = (&request.beside, &request.to_snapshot);
+        let (beside, snapshot) = (&request.beside, &request.to_snapshot);
         let total = target.lines().total();
-        let is_number = at.id.is_empty();
-        if is_number && at.line == 0 || is_number && total == 0 && is_top(request) {
+        let is_number = beside.id.is_empty();
+        let is_empty_top = total == 0 && is_top(request);
+        if is_number && (beside.line == 0 || is_empty_top) {
             return Ok((0, Explanation::plain(Rung::Exact)));
         }
-        let placed = self.find_lines(&request.to, target, at, at, snapshot).await;
-        let (span, explanation) = match placed {
-            // One past the last line is not a line, but lines can be put before it.
+        let found = self.find_lines(&request.to, target, beside, beside, snapshot).await;
+        let (span, explanation) = match found {
+            // There is no line after the last one, but lines can be put before its number.
             Err(refusal)
                 if refusal.code == EditCode::InvalidArguments
                     && request.side == Side::Before
                     && is_number
-                    && at.line == total + 1 =>
+                    && beside.line == total + 1 =>
             {
                 return Ok((total, Explanation::plain(Rung::Exact)));
             }
-            placed => placed?,
+            other => other?,
         };
         Ok(match request.side {
             Side::After => (span.end, explanation),
@@ -240,12 +248,12 @@ impl Engine {
 }
 
 impl Explanation {
-    /// What is to be said of a second place of the same call.
-    fn absorb_other_end(&mut self, other: Self) {
-        if other.rung != Rung::Exact {
-            self.rung = other.rung;
+    /// Adds the rung and the warnings of the target line to those of the moved lines.
+    fn absorb_target(&mut self, target: Self) {
+        if target.rung != Rung::Exact {
+            self.rung = target.rung;
         }
-        for warning in other.warnings {
+        for warning in target.warnings {
             if !self.warnings.contains(&warning) {
                 self.warnings.push(warning);
             }
@@ -253,7 +261,7 @@ impl Explanation {
     }
 }
 
-/// Whether the lines go to the top of a file, where there may be none yet.
+/// Whether the lines go to the top of a file. Such a file may be missing and is then created.
 fn is_top(request: &MoveRequest) -> bool {
     match request.side {
         Side::After => request.beside.line == 0,
@@ -261,33 +269,34 @@ fn is_top(request: &MoveRequest) -> bool {
     }
 }
 
-/// Which end of the call a refusal is about.
-fn name_end(end: &str, mut refusal: Refusal) -> Refusal {
-    refusal.message = format!("{end}: {}", refusal.message);
+/// The refusal, with the argument that it is about in front of its message.
+fn prefixed(argument: &str, mut refusal: Refusal) -> Refusal {
+    refusal.message = format!("{argument}: {}", refusal.message);
     refusal
 }
 
-/// The bodies of the lines at their new place.
+/// The moved lines, without line endings, indented as the request says.
 fn reindented(
     request: &MoveRequest,
     source: &Snapshot,
     span: LineSpan,
     target: &Snapshot,
-    gap: usize,
+    line_above: usize,
 ) -> Result<Vec<String>, Refusal> {
     if request.indentation == MoveIndentation::Kept {
         return Ok(moves::bodies(source, span));
     }
+    // Lines that leave the file say nothing about the indentation of the target.
     let skip = match request.from == request.to && request.transfer == Transfer::Move {
         true => span,
         false => LineSpan { start: 1, end: 0 },
     };
-    let depth = moves::indent_at(target, gap, request.side, skip);
+    let indent = moves::indent_at(target, line_above, request.side, skip);
     let language = Language::from_path(request.from.as_str());
-    moves::reindent(source, span, language, target, &depth).ok_or_else(|| {
+    moves::reindent(source, span, language, target, &indent).ok_or_else(|| {
         Refusal::new(
             EditCode::Ambiguous,
-            format!("{span} of `{}` cannot be re-indented by one rule: their indentation is irregular, or does not match the style of the new place", request.from),
+            format!("{span} of `{}` cannot be re-indented: the indentation is irregular, or its style differs from that of the target", request.from),
         )
         .at(request.from.as_str())
         .hint("Nothing was written. Send the call without reindent, and correct the indentation with an edit.")

@@ -1,5 +1,5 @@
-//! `multi_edit`: several replacements, in one file or many, all against the files as
-//! they are, all or nothing.
+//! `multi_edit` on the engine: several replacements in one file or many, all or none. Each is matched
+//! in the file as it is before the call.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -16,7 +16,8 @@ use crate::resolve::Resolved;
 use crate::text::Snapshot;
 
 impl Engine {
-    /// Applies all edits or none; one report a file, in the order of first mention.
+    /// Applies all edits or none. Returns one report for each file, in the order in which the files first
+    /// appear in the call.
     pub async fn multi_edit(
         &self,
         edits: &[(WorkPath, EditRequest)],
@@ -44,7 +45,7 @@ impl Engine {
         self.commit(batch, options).await
     }
 
-    /// One checked edit of a file out of all edits that name it.
+    /// Combines all edits of one file into one checked edit.
     async fn prepare_file(
         &self,
         path: &WorkPath,
@@ -56,7 +57,7 @@ impl Engine {
             |number: usize, refusal: Refusal| refusal.with_edit_number(number, edits.len());
         let requests = edits.iter().enumerate().filter(|(_, (file, _))| file == path);
         let requests: Vec<(usize, &EditRequest)> =
-            requests.map(|(n, (_, request))| (n, request)).collect();
+            requests.map(|(number, (_, request))| (number, request)).collect();
         let snapshot = match self.snapshot(path).await {
             Ok(snapshot) => snapshot,
             Err(refusal) => {
@@ -80,7 +81,7 @@ impl Engine {
         }
         let mut parts: Vec<Part> = Vec::with_capacity(requests.len());
         for (number, request) in requests {
-            // A caller that is gone by now is noticed here, before more is done for it.
+            // If the caller has cancelled the call, it ends here.
             if tokio::runtime::Handle::try_current().is_ok() {
                 tokio::task::yield_now().await;
             }
@@ -105,14 +106,15 @@ impl Engine {
                 }
             }
         }
-        join(path, &snapshot, &parts, &self.syntax).map_err(|all| {
-            // Which of them cannot be written is looked for only when one cannot.
-            let mut alone = parts.iter().map(|part| {
-                (part.number, join(path, &snapshot, std::slice::from_ref(part), &self.syntax))
+        combine(path, &snapshot, &parts, &self.syntax).map_err(|joint_refusal| {
+            // If a part is refused on its own, too, its refusal is more precise.
+            let refused_part = parts.iter().find_map(|part| {
+                let alone = combine(path, &snapshot, std::slice::from_ref(part), &self.syntax);
+                Some((part.number, alone.err()?))
             });
-            let mut refusal = match alone.find_map(|(number, one)| Some((number, one.err()?))) {
+            let mut refusal = match refused_part {
                 Some((number, refusal)) => numbered(number, refusal),
-                None => all,
+                None => joint_refusal,
             };
             for part in &parts {
                 refusal.model.add(&part.spent);
@@ -122,10 +124,10 @@ impl Engine {
     }
 }
 
-/// One edit of a file, explained. It holds no version of the file, since there may be many.
+/// One resolved edit of a file. It does not hold the text of the file, because there may be many parts.
 #[derive(Debug, Clone)]
 struct Part {
-    /// Its place in the call, from 0.
+    /// The place of the edit in the call, from 0.
     number: usize,
     resolved: Resolved,
     spent: ModelUse,
@@ -133,22 +135,22 @@ struct Part {
 }
 
 impl Part {
-    /// Whether it would write what is there.
+    /// Whether the edit would write what is already in the file.
     fn changes_nothing(&self, snapshot: &Snapshot) -> bool {
         let splices = &self.resolved.explained.splices;
         splices.iter().all(|splice| snapshot.text().get(splice.range.clone()) == Some(&splice.text))
     }
 }
 
-/// Several explained edits of one version of a file as one checked edit.
-fn join(
+/// Combines resolved edits of one version of a file into one checked edit.
+fn combine(
     path: &WorkPath,
     snapshot: &Snapshot,
     parts: &[Part],
     gate: &SyntaxGate,
 ) -> Result<VerifiedEdit, Refusal> {
     let unchanged = parts.iter().find(|part| part.changes_nothing(snapshot));
-    // The check of an edit that changes nothing says so.
+    // A part that changes nothing is checked alone, so that the check refuses it.
     let parts = unchanged.map_or(parts, std::slice::from_ref);
     let splices = parts.iter().flat_map(|part| part.resolved.explained.splices.iter().cloned());
     let plan = EditPlan::new(snapshot, splices.collect())?;
@@ -161,13 +163,14 @@ fn join(
     let edit = VerifiedEdit::new(path.clone(), snapshot, plan, explanation)?;
     let (path, parts, gate) = (path.clone(), parts.to_vec(), gate.clone());
     Ok(edit.with_rebase(Arc::new(move |current| {
-        let again = parts.iter().map(|part| {
+        let resolved_again = parts.iter().map(|part| {
             let view = gate.view(&path, &part.request, current)?;
             let resolved = part.resolved.reapply.resolve_on(&view.snapshot)?;
             view.admit(&resolved.explained)?;
             gate.veto(&path, &part.request).check(current, &resolved.explained)?;
             Ok(Part { resolved, ..part.clone() })
         });
-        join(&path, current, &again.collect::<Result<Vec<_>, Refusal>>()?, &gate)
+        let parts = resolved_again.collect::<Result<Vec<_>, Refusal>>()?;
+        combine(&path, current, &parts, &gate)
     })))
 }

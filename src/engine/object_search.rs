@@ -1,5 +1,5 @@
-//! Lists and searches a root that is not a folder, such as object storage: the store lists its
-//! files page by page, and a bounded number of them is fetched and searched.
+//! Lists and searches a root that is not a folder, such as object storage: the store lists its files
+//! page by page, and a limited number of them is fetched and searched.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -14,20 +14,24 @@ use crate::search::{
     self, IgnoreRules, ListReport, ListedFile, MAX_LISTED, MAX_RULES_BYTES, Query, Scanned, Scope,
 };
 
-/// Names that one listing looks at.
+/// A listing stops after this many names.
 const MAX_NAMES: usize = 20_000;
-/// Files that one search fetches, how large each may be, and all of them.
+/// One search fetches at most this many files.
 const MAX_FETCHED: usize = 5_000;
+/// A search skips larger files.
 const MAX_FILE_BYTES: u64 = 4 << 20;
+/// One search fetches at most this many bytes.
 const MAX_TOTAL_BYTES: u64 = 64 << 20;
-/// Files that are searched at a time, and requests at the same time.
+/// How many files are fetched before they are searched.
 const CHUNK: usize = 256;
+/// At most this many requests are sent at the same time.
 const CONCURRENT_REQUESTS: usize = 16;
-/// Ignore files that are read.
+/// At most this many ignore files are read.
 const MAX_RULE_FILES: usize = 200;
 
-/// The files of a scope, by path.
+/// The files of a scope.
 struct ScopeFiles {
+    /// The size of each file, by path.
     files: BTreeMap<WorkPath, u64>,
     /// Whether there are more files than were listed.
     has_more: bool,
@@ -35,6 +39,7 @@ struct ScopeFiles {
 }
 
 impl Engine {
+    /// Lists the files below `path` that match `glob`.
     pub(super) async fn list_objects(
         &self,
         path: Option<&str>,
@@ -43,14 +48,16 @@ impl Engine {
         let scope = Scope::of_listing(self.root(), path, glob)?;
         let ScopeFiles { files, has_more, .. } = self.files_in(&scope).await?;
         let total = files.len();
-        let shown = files.into_iter().take(MAX_LISTED);
-        let files: Vec<ListedFile> = shown
+        let files: Vec<ListedFile> = files
+            .into_iter()
+            .take(MAX_LISTED)
             .map(|(path, bytes)| ListedFile { path: path.as_str().to_owned(), bytes })
             .collect();
         let skipped = search::Skipped { unfetched: usize::from(has_more), ..Default::default() };
         Ok(ListReport { truncated: has_more || total > files.len(), files, total, skipped })
     }
 
+    /// Fetches the files below `path` that match `glob`, and searches them.
     pub(super) async fn scan_objects(
         &self,
         query: &Query,
@@ -64,10 +71,11 @@ impl Engine {
         let mut wanted = Vec::new();
         let mut bytes_left = MAX_TOTAL_BYTES;
         for (path, bytes) in files {
-            let is_small = bytes <= MAX_FILE_BYTES.min(bytes_left) && wanted.len() < MAX_FETCHED;
+            let is_within_limits =
+                bytes <= MAX_FILE_BYTES.min(bytes_left) && wanted.len() < MAX_FETCHED;
             if overlay.contains_key(&path) {
                 wanted.push(path);
-            } else if is_small {
+            } else if is_within_limits {
                 bytes_left -= bytes;
                 wanted.push(path);
             } else {
@@ -87,7 +95,7 @@ impl Engine {
         Ok(scanned)
     }
 
-    /// The files of a scope without what the rules of the workspace leave out.
+    /// The files of a scope, without those that ignore files exclude.
     async fn files_in(&self, scope: &Scope) -> Result<ScopeFiles, Refusal> {
         let start = scope.start().to_str().unwrap_or_default().to_owned();
         let mut listed: Vec<ListedObject> = Vec::new();
@@ -105,7 +113,7 @@ impl Engine {
         let overlay = self.store.overlay().await;
         let mut files: BTreeMap<WorkPath, u64> =
             listed.into_iter().map(|file| (file.path, file.bytes)).collect();
-        // A name that is no folder may be a file.
+        // The path of the scope may be a file.
         if files.is_empty()
             && let Ok(path) = WorkPath::parse(&start, self.root())
             && let Ok(bytes) = self.store.load(&path).await
@@ -123,7 +131,7 @@ impl Engine {
         Ok(ScopeFiles { files, has_more, overlay })
     }
 
-    /// The rules of the ignore files among these, and of those in the folders above.
+    /// The rules of the ignore files among `files` and in the folders above `start`.
     async fn ignore_rules(&self, files: &BTreeMap<WorkPath, u64>, start: &Path) -> IgnoreRules {
         const NAMES: [&str; 2] = [".ignore", ".gitignore"];
         let is_rule_file = |(path, bytes): &(&WorkPath, &u64)| {
@@ -137,9 +145,11 @@ impl Engine {
             .map(|(path, _)| path.clone())
             .collect();
         for folder in start.ancestors().skip(1) {
-            let above =
-                NAMES.iter().filter_map(|name| folder.join(name).to_str().map(str::to_owned));
-            wanted.extend(above.filter_map(|name| WorkPath::parse(&name, self.root()).ok()));
+            for name in NAMES {
+                let path = folder.join(name);
+                wanted
+                    .extend(path.to_str().and_then(|path| WorkPath::parse(path, self.root()).ok()));
+            }
         }
         let (fetched, _) = self.fetch(&wanted).await;
         let text = |(path, bytes): (WorkPath, Option<Vec<u8>>)| {
@@ -150,7 +160,7 @@ impl Engine {
         IgnoreRules::from_texts(self.root(), texts)
     }
 
-    /// Fetches files, several at a time; also answers with how many could not be.
+    /// Fetches files, several at a time. Also returns how many could not be fetched.
     async fn fetch(&self, paths: &[WorkPath]) -> (Overlay, usize) {
         let mut pending: VecDeque<WorkPath> = paths.iter().cloned().collect();
         let mut running = JoinSet::new();

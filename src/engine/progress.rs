@@ -1,4 +1,4 @@
-//! Reports to a caller how far a call has come.
+//! Reports to the caller which stage a call has reached.
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ impl Stage {
     /// How many stages there are.
     pub const COUNT: u32 = 4;
 
-    /// The stage's place, from 1.
+    /// The place of the stage in that order, from 1.
     pub fn number(self) -> u32 {
         match self {
             Self::Read => 1,
@@ -33,7 +33,7 @@ impl Stage {
         }
     }
 
-    /// The stable word.
+    /// The name of the stage; it does not change between versions.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -50,10 +50,10 @@ impl fmt::Display for Stage {
     }
 }
 
-/// Receives each stage with its subject: a path, or the kind of question.
+/// Receives each stage with its subject: a path, or the kind of question to a model.
 pub type Observer = Arc<dyn Fn(Stage, &str) + Send + Sync>;
 
-/// A corrector that says when it is asked.
+/// A corrector that tells the observer each time it is asked.
 pub(super) struct ObservedCorrector {
     pub(super) inner: Arc<dyn Corrector>,
     pub(super) observer: Observer,

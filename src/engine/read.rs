@@ -1,4 +1,4 @@
-//! `read_file` on the engine: load, render, record what was shown.
+//! `read_file` on the engine: loads a file, renders its lines, and records which were shown.
 
 use super::Engine;
 use crate::edit::{Refusal, WorkPath};
@@ -6,7 +6,7 @@ use crate::reading::{self, FileView, ReadRequest};
 use crate::text::{LineSpan, Snapshot};
 
 impl Engine {
-    /// Reads a file for the caller, and records in the session what is shown.
+    /// Reads a file for the caller, and records in the session which lines were shown.
     pub async fn read_file(
         &self,
         path: &WorkPath,

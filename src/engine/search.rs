@@ -7,6 +7,7 @@ use crate::search::{
 };
 
 impl Engine {
+    /// Refuses the call if the store cannot list its files.
     fn require_listing(&self) -> Result<(), Refusal> {
         if self.can_list() {
             return Ok(());
@@ -18,7 +19,8 @@ impl Engine {
         .hint("Read a file by its path with read_file, or use the program's own search."))
     }
 
-    /// Searches the files of a scope, and records in the session what is shown.
+    /// Searches the files below `path` that match `glob`, and records in the session which lines were
+    /// shown.
     pub async fn search(
         &self,
         query: Query,
@@ -46,7 +48,7 @@ impl Engine {
             if matches_left == 0 {
                 break;
             }
-            // Links and rules of the store hold for what is shown, too.
+            // Loaded through the store, so that its rules for links and paths apply to results too.
             let Ok(snapshot) = self.snapshot(&found.path).await else {
                 scanned.skipped.unreadable += 1;
                 continue;
@@ -67,7 +69,7 @@ impl Engine {
             || shown < total_matches
             || files.len() < total_files
             || scanned.paths.len() < total_paths;
-        // A file whose path alone holds the keyword is a result as well.
+        // A file is a result, too, if only its path contains the keyword.
         for path in &scanned.paths {
             if files.len() < MAX_FILES && files.iter().all(|file| file.path != *path) {
                 let Ok(path) = self.path(path) else { continue };
@@ -87,7 +89,7 @@ impl Engine {
         })
     }
 
-    /// The files of a scope.
+    /// Lists the files below `path` that match `glob`.
     pub async fn list_files(
         &self,
         path: Option<&str>,
@@ -103,12 +105,12 @@ impl Engine {
     }
 }
 
-/// Walks are work for a thread of their own.
+/// Runs a search or a listing on a thread that may block.
 pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Refusal> {
     tokio::task::spawn_blocking(work).await.map_err(|error| {
-        Refusal::new(EditCode::ReadError, format!("the search was cut short: {error}"))
+        Refusal::new(EditCode::ReadError, format!("the search was interrupted: {error}"))
             .hint("Send the same call again.")
     })
 }

@@ -1,6 +1,6 @@
-//! The syntax check between a decision and the commit: a warning for any edit that adds an error,
-//! and a veto if a lenient reading or a model adds one that the call itself would not. It never
-//! decides what is written: it can only remove outcomes.
+//! The syntax check before the commit: a warning for any edit that adds an error, and a veto if a
+//! lenient reading or a model adds an error that the call as sent would not. The check never adds an
+//! outcome; it can only remove some.
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,18 +24,18 @@ use crate::text::{Snapshot, pluralize};
 pub enum SyntaxMode {
     /// Nothing is parsed.
     Off,
-    /// It is reported.
+    /// The error is reported.
     Warn,
-    /// It is reported, and an edit is refused if only the reading of the call adds the error.
+    /// The error is reported. The edit is refused if `new_str` as sent would not cause the error.
     #[default]
     Veto,
 }
 
 impl SyntaxMode {
-    /// Each of them.
+    /// Every mode.
     pub const ALL: [Self; 3] = [Self::Off, Self::Warn, Self::Veto];
 
-    /// As it is written in a configuration.
+    /// The name of the mode in a configuration.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Off => "off",
@@ -62,7 +62,7 @@ impl fmt::Display for SyntaxMode {
     }
 }
 
-/// The parser, and what to do about new errors.
+/// A parser, and what happens when an edit introduces a syntax error.
 #[derive(Debug, Clone)]
 pub(crate) struct SyntaxGate {
     syntax: Arc<dyn Syntax>,
@@ -75,7 +75,7 @@ impl Default for SyntaxGate {
     }
 }
 
-/// Refuses an edit whose lenient reading breaks the file where the call as sent does not.
+/// Refuses an edit that causes a syntax error if the call as sent would not.
 #[derive(Debug, Clone)]
 pub(crate) struct Veto {
     syntax: Option<Arc<dyn Syntax>>,
@@ -90,7 +90,7 @@ static BUILT_IN: LazyLock<SyntaxGate> = LazyLock::new(|| {
 });
 
 impl SyntaxGate {
-    /// What parses a text that comes without an engine.
+    /// The check for edits of text without an engine: every grammar of this build.
     pub(crate) fn built_in() -> Self {
         #[cfg(feature = "syntax")]
         return BUILT_IN.clone();
@@ -102,12 +102,12 @@ impl SyntaxGate {
         Self { syntax: Arc::new(syntax), mode }
     }
 
-    /// The same parser, put to another use.
+    /// The same parser with another mode.
     pub(crate) fn in_mode(self, mode: SyntaxMode) -> Self {
         Self { mode, ..self }
     }
 
-    /// What a text defines.
+    /// The definitions in a text.
     pub(super) fn definitions(
         &self,
         path: &WorkPath,
@@ -129,53 +129,55 @@ impl SyntaxGate {
         edit.with_syntax(check)
     }
 
-    /// The check that may refuse the outcome of this request.
+    /// The veto for the outcome of this request. In other modes than [`SyntaxMode::Veto`] it refuses
+    /// nothing.
     pub(crate) fn veto(&self, path: &WorkPath, request: &EditRequest) -> Veto {
         let syntax = (self.mode == SyntaxMode::Veto).then(|| self.syntax.clone());
         Veto { syntax, path: path.clone(), new: request.new.as_str().into() }
     }
 
-    /// A verdict without the outcomes that introduce syntax errors, as long as any other is left.
+    /// Removes the outcomes with new syntax errors from an ambiguous verdict, unless all have some.
     pub(crate) fn without_broken_outcomes(
         &self,
         path: &WorkPath,
         snapshot: &Snapshot,
-        matched: Verdict,
+        verdict: Verdict,
     ) -> Verdict {
-        let Verdict::Ambiguous { mut outcomes, mut refusal } = matched else { return matched };
-        // A text is no outcome unless it is shown as one.
+        let Verdict::Ambiguous { mut outcomes, mut refusal } = verdict else { return verdict };
+        // The refusal must show every outcome, so that both lists can be filtered alike.
         if self.mode != SyntaxMode::Veto || outcomes.len() != refusal.outcomes.len() {
             return Verdict::Ambiguous { outcomes, refusal };
         }
-        let brings = |splices: &[Splice]| {
+        let first_new_error = |splices: &[Splice]| {
             splice_check(&*self.syntax, path, snapshot, splices).new_errors.into_iter().next()
         };
-        let errors: Vec<_> = outcomes.iter().map(|one| brings(&one.splices)).collect();
+        let errors: Vec<_> =
+            outcomes.iter().map(|outcome| first_new_error(&outcome.splices)).collect();
         let accepted = errors.iter().filter(|error| error.is_none()).count();
-        let Some(first) = errors.iter().flatten().next().filter(|_| accepted > 0) else {
+        let first_error = errors.iter().flatten().next();
+        let Some(first_error) = first_error.filter(|_| accepted > 0) else {
             return Verdict::Ambiguous { outcomes, refusal };
         };
         let rejected = pluralize(errors.len() - accepted, "other reading");
-        let why = format!("{rejected} of the call would cause a syntax error at {first}");
+        let warning = format!("{rejected} of the call would cause a syntax error at {first_error}");
         let mut keep = errors.iter().map(Option::is_none);
         outcomes.retain(|_| keep.next().unwrap_or(true));
         let mut keep = errors.iter().map(Option::is_none);
         refusal.outcomes.retain(|_| keep.next().unwrap_or(true));
         for outcome in &mut outcomes {
-            outcome.explanation.warnings.push(why.clone());
+            outcome.explanation.warnings.push(warning.clone());
         }
-        match outcomes.pop() {
-            Some(only) if outcomes.is_empty() => Verdict::One(only),
-            last => {
-                outcomes.extend(last);
-                Verdict::Ambiguous { outcomes, refusal }
-            }
+        if accepted == 1
+            && let Some(only) = outcomes.pop()
+        {
+            return Verdict::One(only);
         }
+        Verdict::Ambiguous { outcomes, refusal }
     }
 }
 
 impl Veto {
-    /// Refuses what brings a syntax error that `new_str` as sent does not bring at its place.
+    /// Refuses the edit if it adds a syntax error, and `new_str` as sent at the same place would not.
     pub(crate) fn check(&self, snapshot: &Snapshot, explained: &Explained) -> Result<(), Refusal> {
         let Some(syntax) = &self.syntax else { return Ok(()) };
         let as_sent_splices: Vec<Splice> = explained
@@ -190,19 +192,19 @@ impl Veto {
         let Some(first) = introduced.new_errors.first() else { return Ok(()) };
         let as_sent = splice_check(&**syntax, &self.path, snapshot, &as_sent_splices);
         if !as_sent.checked || !as_sent.new_errors.is_empty() {
-            // The call itself adds one; it is reported, not refused.
+            // The call as sent adds an error, too, so the error is only reported.
             return Ok(());
         }
-        let line = |splice: &Splice| snapshot.lines().number_at(splice.range.start);
-        let line = explained.splices.first().map_or(1, line);
-        let by = match explained.explanation.rung {
+        let line_of = |splice: &Splice| snapshot.lines().number_at(splice.range.start);
+        let line = explained.splices.first().map_or(1, line_of);
+        let matches = match explained.explanation.rung {
             Rung::Exact => "matches".to_owned(),
             Rung::Model => "matches (as corrected by a model)".to_owned(),
             rung => format!("matches (by `{rung}`)"),
         };
         Err(Refusal::new(
             EditCode::Syntax,
-            format!("old_str {by} at line {line}, but new_str fitted to it would cause a syntax error at {first}"),
+            format!("old_str {matches} at line {line}, but new_str fitted to it would cause a syntax error at {first}"),
         )
         .hint(format!(
             "Nothing was written. Read around line {line}, and send old_str and new_str with the file's own text and white space."
@@ -210,6 +212,7 @@ impl Veto {
     }
 }
 
+/// Compares the syntax errors of a file before and after some splices.
 fn splice_check(
     syntax: &dyn Syntax,
     path: &WorkPath,
@@ -221,13 +224,13 @@ fn splice_check(
             let after = plan.text_after();
             syntax.compare(path.as_str(), snapshot.text(), &after, plan.splices())
         }
-        // Splices that are no plan are refused elsewhere.
+        // Splices that overlap or change nothing are refused elsewhere.
         Err(_) => SyntaxCheck::unchecked(Unchecked::Off),
     }
 }
 
-/// The parser's check of a verified edit. Only a file that is created or changed where it is gets
-/// checked: one that moves or is restored has the errors that it had.
+/// The parser's check of an edit that creates or changes a file. A file that is moved or restored is
+/// not checked, because its errors are not new.
 fn check_edit(syntax: &dyn Syntax, edit: &VerifiedEdit) -> Option<SyntaxCheck> {
     let After::Content(content) = edit.after() else { return None };
     let path = edit.path().as_str();
@@ -244,13 +247,13 @@ fn check_edit(syntax: &dyn Syntax, edit: &VerifiedEdit) -> Option<SyntaxCheck> {
 }
 
 impl Engine {
-    /// The parser, and what to do about new errors.
+    /// The parser and the mode of this engine.
     #[cfg(feature = "cli")]
     pub(crate) fn syntax_gate(&self) -> &SyntaxGate {
         &self.syntax
     }
 
-    /// The syntax errors of a file, or why nothing can be said of it.
+    /// The syntax errors of a file, or why it cannot be checked.
     pub async fn check(
         &self,
         path: &WorkPath,
@@ -264,7 +267,7 @@ impl Engine {
         })
     }
 
-    /// The files below a folder, and whether there are more; nothing for what is no folder.
+    /// The files below a folder, and whether there are more; `None` if the path is not a folder.
     pub(crate) async fn files_below(
         &self,
         raw: &str,
@@ -272,9 +275,13 @@ impl Engine {
         #[cfg(feature = "search")]
         if !self.has_folder() && self.can_list() {
             let list = self.list_files(Some(raw), None).await?;
-            let is_file = |path: &str| self.path(raw).is_ok_and(|named| named.as_str() == path);
             let files: Vec<String> = list.files.into_iter().map(|file| file.path).collect();
-            let is_folder = !files.is_empty() && !matches!(files.as_slice(), [one] if is_file(one));
+            let is_folder = match files.as_slice() {
+                [] => false,
+                // The listing of a path that names a file has only that file.
+                [file] => !self.path(raw).is_ok_and(|path| path.as_str() == file),
+                _ => true,
+            };
             return Ok(is_folder.then_some((files, list.truncated)));
         }
         #[cfg(feature = "search")]
@@ -287,8 +294,8 @@ impl Engine {
                 },
             };
             if folder.is_dir() {
-                let of = (folder != self.root()).then_some(raw);
-                let list = self.list_files(of, None).await?;
+                let path = (folder != self.root()).then_some(raw);
+                let list = self.list_files(path, None).await?;
                 let files = list.files.into_iter().map(|file| file.path).collect();
                 return Ok(Some((files, list.truncated)));
             }

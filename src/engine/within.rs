@@ -1,20 +1,20 @@
-//! `within`: an edit that names what it is in, such as `class Pool / fn open`.
+//! `within`: limits an edit to one definition, such as `class Pool / fn open`.
 //!
-//! The names are those of the grammar, and only a file that parses has them. What is not found,
-//! or occurs several times, is refused with what is there.
+//! The definitions come from the parser, so the file must parse. If there is no such definition, or
+//! several, the call is refused, and the refusal lists the definitions that come closest.
 
 use std::ops::Range;
 
 use super::syntax::SyntaxGate;
-use crate::edit::{EditCode, EditRequest, Refusal, Unchecked, WorkPath};
+use crate::edit::{EditCode, EditRequest, Refusal, Splice, Unchecked, WorkPath};
 use crate::matching::Explained;
 use crate::port::Definition;
 use crate::text::{LineSpan, Snapshot};
 
-/// Names that a refusal shows.
+/// A refusal shows at most this many definitions.
 const MAX_NAMED: usize = 12;
 
-/// Words for kinds that are one and the same to a caller.
+/// Words that count as the same kind of definition, because callers use them for each other.
 const GROUPS: &[&[&str]] = &[
     &["fn", "func", "fun", "function", "def", "method", "sub", "constructor", "macro"],
     &["class", "struct", "impl", "interface", "trait", "enum", "union", "record", "type", "object"],
@@ -24,14 +24,17 @@ const GROUPS: &[&[&str]] = &[
 /// The part of a file that an edit may match.
 #[derive(Debug, Clone)]
 pub(crate) struct ScopedView {
-    /// The file, or a copy in which all else is spaces: lines and offsets are the file's.
+    /// The file. With `within`, a copy in which everything outside the definition is spaces, so that
+    /// lines and offsets stay the same.
     pub(crate) snapshot: Snapshot,
+    /// The value of `within`, and the bytes of the lines of that definition.
     bound: Option<(String, Range<usize>)>,
 }
 
 /// One step of a path of names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Step {
+    /// The words before the name, such as `class`.
     hints: Vec<String>,
     name: String,
 }
@@ -39,13 +42,13 @@ struct Step {
 /// A definition with the names that lead to it.
 struct NamedDefinition<'a> {
     definition: &'a Definition,
-    /// From the outermost inwards; the last is its own. A name in front of another
-    /// has no kind.
+    /// The kind and the name of each definition around it, outermost first, and last its own. Of a name
+    /// with parts such as `Pool::open`, only the last part has a kind.
     chain: Vec<(&'a str, &'a str)>,
 }
 
 impl SyntaxGate {
-    /// The part of the file that the request is about.
+    /// The part of the file in which the request is matched.
     pub(crate) fn view(
         &self,
         path: &WorkPath,
@@ -56,20 +59,16 @@ impl SyntaxGate {
             return Ok(ScopedView { snapshot: snapshot.clone(), bound: None });
         };
         let text = snapshot.text();
-        let found =
+        let definitions =
             self.definitions(path, text).map_err(|why| cannot_use_within(path, within, why))?;
-        let range = resolve(within, &found, snapshot)?;
+        let range = resolve(within, &definitions, snapshot)?;
+        // Extended to whole lines.
         let start = text[..range.start].rfind('\n').map_or(0, |newline| newline + 1);
         let end =
             text[range.end..].find('\n').map_or(text.len(), |newline| range.end + newline + 1);
-        let blank = |part: &str| -> String {
-            let blank = |c: char| match c {
-                '\n' | '\r' => c.to_string(),
-                c => " ".repeat(c.len_utf8()),
-            };
-            part.chars().map(blank).collect()
-        };
-        let masked = [&blank(&text[..start]), &text[start..end], &blank(&text[end..])].concat();
+        let before = spaces_for(&text[..start]);
+        let after = spaces_for(&text[end..]);
+        let masked = [&before, &text[start..end], &after].concat();
         Ok(ScopedView {
             snapshot: Snapshot::from_text(masked),
             bound: Some((within.clone(), start..end)),
@@ -77,29 +76,40 @@ impl SyntaxGate {
     }
 }
 
+/// Spaces of the same number of bytes and lines as a text.
+fn spaces_for(text: &str) -> String {
+    let space = |c: char| match c {
+        '\n' | '\r' => c.to_string(),
+        c => " ".repeat(c.len_utf8()),
+    };
+    text.chars().map(space).collect()
+}
+
 impl ScopedView {
-    /// Refuses what would write outside of the bound.
+    /// Refuses an edit that would change something outside the definition.
     pub(crate) fn admit(&self, explained: &Explained) -> Result<(), Refusal> {
         let Some((within, bound)) = &self.bound else { return Ok(()) };
-        let outside = |range: &Range<usize>| range.start < bound.start || range.end > bound.end;
-        match explained.splices.iter().any(|splice| outside(&splice.range)) {
-            false => Ok(()),
-            true => Err(Refusal::new(
-                EditCode::OccurrenceMismatch,
-                format!("old_str reaches beyond `{within}`, which is {}", self.lines(bound)),
-            )
-            .hint("Leave `within` out, or quote only lines in it.")),
+        let is_inside =
+            |splice: &Splice| bound.start <= splice.range.start && splice.range.end <= bound.end;
+        if explained.splices.iter().all(is_inside) {
+            return Ok(());
         }
+        Err(Refusal::new(
+            EditCode::OccurrenceMismatch,
+            format!("old_str reaches beyond `{within}`, which is {}", self.lines(bound)),
+        )
+        .hint("Leave `within` out, or quote only lines in it."))
     }
 
-    /// A refusal in terms of the whole file: what is not in the bound may be elsewhere.
+    /// Adds to a refusal where `old` occurs outside the definition, or that only the definition was
+    /// searched.
     pub(crate) fn explain(&self, file: &Snapshot, old: &str, mut refusal: Refusal) -> Refusal {
         let Some((within, bound)) = &self.bound else { return refusal };
         if refusal.code != EditCode::NoOccurrence || old.is_empty() {
             return refusal;
         }
         let elsewhere: Vec<usize> = memchr::memmem::find_iter(file.text().as_bytes(), old)
-            .map(|at| file.lines().number_at(at))
+            .map(|offset| file.lines().number_at(offset))
             .take(50)
             .collect();
         let lines = self.lines(bound);
@@ -124,26 +134,31 @@ impl ScopedView {
     }
 }
 
+/// The lines of a range of bytes.
 fn lines_of(snapshot: &Snapshot, range: &Range<usize>) -> LineSpan {
-    let line = |at: usize| snapshot.lines().number_at(at);
+    let line = |offset: usize| snapshot.lines().number_at(offset);
     LineSpan { start: line(range.start), end: line(range.end.saturating_sub(1).max(range.start)) }
 }
 
+/// The refusal of `within` for a file without known definitions.
 fn cannot_use_within(path: &WorkPath, within: &str, why: Unchecked) -> Refusal {
-    let why = match why {
+    let reason = match why {
         Unchecked::BrokenBefore => "the file does not parse".to_owned(),
         Unchecked::Off => "this build has no parser".to_owned(),
         other => other.to_string(),
     };
-    Refusal::new(EditCode::InvalidArguments, format!("`within` cannot be used in `{path}`: {why}"))
-        .hint(format!("Leave out within: \"{within}\", and quote enough lines to be unique."))
+    Refusal::new(
+        EditCode::InvalidArguments,
+        format!("`within` cannot be used in `{path}`: {reason}"),
+    )
+    .hint(format!("Leave out within: \"{within}\", and quote enough lines to be unique."))
 }
 
-/// The steps of `class Pool / fn open`.
+/// The steps of a path such as `class Pool / fn open`.
 fn steps(within: &str) -> Vec<Step> {
     let mut steps = Vec::new();
     for part in within.split('/') {
-        // Parameters and type arguments are no part of a name.
+        // Parameters and type arguments are not part of a name.
         let mut plain = String::new();
         let mut depth = 0_usize;
         for c in part.chars() {
@@ -167,22 +182,24 @@ fn steps(within: &str) -> Vec<Step> {
     steps
 }
 
-/// `Pool::open`, `Pool.open` and `Pool:open` are two names.
+/// The parts of a name: two for each of `Pool::open`, `Pool.open` and `Pool:open`.
 fn components(name: &str) -> Vec<&str> {
     let plain = name.split(['<', '(', '[']).next().unwrap_or(name);
     plain.split(['.', ':', '\\']).map(str::trim).filter(|part| !part.is_empty()).collect()
 }
 
+/// The index in [`GROUPS`] of the group with this word.
 fn group_of(word: &str) -> Option<usize> {
     GROUPS.iter().position(|group| group.contains(&word))
 }
 
+/// The group of the first word of a kind that is in one.
 fn group_of_kind(kind: &str) -> Option<usize> {
     kind.split(' ').find_map(group_of)
 }
 
 impl Step {
-    /// How many of the hints are words of the kind; `usize::MAX` if together they are the kind.
+    /// How many of the hints are words of the kind; `usize::MAX` if all hints together equal the kind.
     fn hint_score(&self, kind: &str) -> usize {
         if !self.hints.is_empty() && self.hints.join(" ") == kind {
             return usize::MAX;
@@ -190,35 +207,36 @@ impl Step {
         self.hints.iter().filter(|hint| kind.split(' ').any(|word| word == *hint)).count()
     }
 
-    /// Whether no hint speaks against the kind.
+    /// Whether the kind is in the same group as the hints; `true` if either is in no group.
     fn allows(&self, kind: &str) -> bool {
-        let wanted = self.hints.iter().find_map(|hint| group_of(hint));
-        match (wanted, group_of_kind(kind)) {
-            (Some(wanted), Some(target)) => wanted == target,
+        let hint_group = self.hints.iter().find_map(|hint| group_of(hint));
+        match (hint_group, group_of_kind(kind)) {
+            (Some(hint_group), Some(kind_group)) => hint_group == kind_group,
             _ => true,
         }
     }
 
+    /// Whether the step may mean a definition of this kind and name.
     fn matches(&self, (kind, name): (&str, &str)) -> bool {
         self.name == name && self.allows(kind)
     }
 }
 
-/// Each definition with the names that lead to it.
-fn name_chains(found: &[Definition]) -> Vec<NamedDefinition<'_>> {
+/// Each definition with the names that lead to it. `definitions` are in the order of the file.
+fn name_chains(definitions: &[Definition]) -> Vec<NamedDefinition<'_>> {
+    // The definitions around the current one, outermost first.
     let mut open: Vec<&Definition> = Vec::new();
-    let mut named = Vec::with_capacity(found.len());
-    for definition in found {
+    let mut named = Vec::with_capacity(definitions.len());
+    for definition in definitions {
         while open.last().is_some_and(|outer| outer.range.end < definition.range.end) {
             open.pop();
         }
         let mut chain = Vec::new();
-        for one in open.iter().copied().chain([definition]) {
-            let names = components(&one.name);
-            let last = names.len().saturating_sub(1);
-            for (at, name) in names.into_iter().enumerate() {
-                chain.push((if at == last { one.kind.as_str() } else { "" }, name));
-            }
+        for link in open.iter().copied().chain([definition]) {
+            let mut names = components(&link.name);
+            let last = names.pop();
+            chain.extend(names.into_iter().map(|name| ("", name)));
+            chain.extend(last.map(|name| (link.kind.as_str(), name)));
         }
         named.push(NamedDefinition { definition, chain });
         open.push(definition);
@@ -226,45 +244,48 @@ fn name_chains(found: &[Definition]) -> Vec<NamedDefinition<'_>> {
     named
 }
 
-/// The one definition that a path of names means.
+/// The bytes of the one definition that a path of names means.
 fn resolve(
     within: &str,
-    found: &[Definition],
+    definitions: &[Definition],
     snapshot: &Snapshot,
 ) -> Result<Range<usize>, Refusal> {
     let steps = steps(within);
-    let named = name_chains(found);
+    let named = name_chains(definitions);
     let Some((target, outer)) = steps.split_last() else {
         return Err(Refusal::new(EditCode::InvalidArguments, "`within` names nothing")
             .hint("Give a path of names such as \"class Pool / fn open\", or leave it out."));
     };
-    let leads = |chain: &[(&str, &str)]| {
-        let mut above = chain.iter();
-        outer.iter().all(|step| above.any(|one| step.matches(*one)))
+    // The outer steps must match definitions around the target in this order; others may lie between.
+    let has_outer_steps = |chain: &[(&str, &str)]| {
+        let mut links = chain.iter();
+        outer.iter().all(|step| links.any(|link| step.matches(*link)))
     };
-    let fits = |one: &&NamedDefinition<'_>| match one.chain.split_last() {
-        Some((last, above)) => target.matches(*last) && leads(above),
+    let fits = |candidate: &&NamedDefinition<'_>| match candidate.chain.split_last() {
+        Some((last, around)) => target.matches(*last) && has_outer_steps(around),
         None => false,
     };
     let mut fitting: Vec<&NamedDefinition<'_>> = named.iter().filter(fits).collect();
-    // A word that is the kind itself says more than one of the same group.
-    let best = fitting.iter().map(|one| target.hint_score(&one.definition.kind)).max().unwrap_or(0);
-    fitting.retain(|one| target.hint_score(&one.definition.kind) == best);
+    // A hint that is the exact kind outweighs one that is only in the same group.
+    let score = |candidate: &NamedDefinition<'_>| target.hint_score(&candidate.definition.kind);
+    let best = fitting.iter().map(|candidate| score(candidate)).max().unwrap_or(0);
+    fitting.retain(|candidate| score(candidate) == best);
     match fitting.as_slice() {
         [only] => Ok(only.definition.range.clone()),
         [] => {
-            let same: Vec<&NamedDefinition<'_>> = named
-                .iter()
-                .filter(|one| one.chain.last().is_some_and(|(_, name)| *name == target.name))
-                .collect();
-            let shown = if same.is_empty() { nearest(&named, &target.name) } else { same };
-            let there = match shown.is_empty() {
+            let has_name = |candidate: &&NamedDefinition<'_>| {
+                candidate.chain.last().is_some_and(|(_, name)| *name == target.name)
+            };
+            let namesakes: Vec<&NamedDefinition<'_>> = named.iter().filter(has_name).collect();
+            let shown =
+                if namesakes.is_empty() { nearest(&named, &target.name) } else { namesakes };
+            let alternatives = match shown.is_empty() {
                 true => "the file defines no names".to_owned(),
                 false => format!("there is {}", describe(&shown, snapshot)),
             };
             Err(Refusal::new(
                 EditCode::InvalidArguments,
-                format!("`within` is not found: the file has no `{within}`; {there}"),
+                format!("`within` is not found: the file has no `{within}`; {alternatives}"),
             )
             .hint("Use one of these names, or leave `within` out."))
         }
@@ -280,31 +301,33 @@ fn resolve(
     }
 }
 
-/// The names that are most like one, or all where there are few.
+/// The definitions whose names are most similar to `name`, or all if there are few, in the order of
+/// the file.
 fn nearest<'a>(named: &'a [NamedDefinition<'a>], name: &str) -> Vec<&'a NamedDefinition<'a>> {
     let mut all: Vec<&NamedDefinition<'_>> = named.iter().collect();
     if all.len() > MAX_NAMED {
-        let far = |one: &&NamedDefinition<'_>| {
-            let target = one.chain.last().map_or("", |(_, name)| name);
-            rapidfuzz::distance::levenshtein::distance(target.chars(), name.chars())
+        let distance = |candidate: &&NamedDefinition<'_>| {
+            let own_name = candidate.chain.last().map_or("", |(_, name)| name);
+            rapidfuzz::distance::levenshtein::distance(own_name.chars(), name.chars())
         };
-        all.sort_by_cached_key(far);
+        all.sort_by_cached_key(distance);
         all.truncate(MAX_NAMED);
-        all.sort_by_key(|one| one.definition.range.start);
+        all.sort_by_key(|candidate| candidate.definition.range.start);
     }
     all
 }
 
+/// The paths of definitions with their lines, as a list for a message.
 fn describe(named: &[&NamedDefinition<'_>], snapshot: &Snapshot) -> String {
-    let words = named.iter().take(MAX_NAMED).map(|one| {
-        let path: Vec<String> = one
+    let descriptions = named.iter().take(MAX_NAMED).map(|candidate| {
+        let path: Vec<String> = candidate
             .chain
             .iter()
             .map(|(kind, name)| format!("{kind} {name}").trim().to_owned())
             .collect();
-        format!("`{}` at {}", path.join(" / "), lines_of(snapshot, &one.definition.range))
+        format!("`{}` at {}", path.join(" / "), lines_of(snapshot, &candidate.definition.range))
     });
-    let mut text = words.collect::<Vec<_>>().join(", ");
+    let mut text = descriptions.collect::<Vec<_>>().join(", ");
     if named.len() > MAX_NAMED {
         text.push_str(&format!(" and {} more", named.len() - MAX_NAMED));
     }

@@ -1,4 +1,4 @@
-//! A chat model: one structured question, one answer.
+//! The interface to a chat model: one question with a JSON schema, one answer.
 
 use serde_json::Value;
 
@@ -7,22 +7,22 @@ use super::{BoxFuture, Budget};
 /// One question.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChatRequest {
-    /// What the model is told about its task.
+    /// The system prompt, which explains the task.
     pub system: String,
-    /// The task.
+    /// The user prompt, with the question itself.
     pub user: String,
     /// The name of the answer's schema.
     pub schema_name: &'static str,
     /// The answer's JSON schema, in the strict subset.
     pub schema: Value,
-    /// No answer needs more tokens.
+    /// The number of tokens that the longest answer needs.
     pub answer_tokens: u32,
 }
 
-/// The answer's text; by request a JSON object, but servers differ.
+/// The text of the answer. It should be a JSON object, but not every server ensures that.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChatReply {
-    /// The content, with whatever the model wrote around the object.
+    /// The JSON object, perhaps with other text around it.
     pub content: String,
 }
 
@@ -39,21 +39,21 @@ pub enum ChatError {
     /// The time ran out.
     #[error("no answer in time: {0}")]
     Timeout(String),
-    /// The prompt is longer than what the server takes.
+    /// The prompt is longer than the server accepts.
     #[error("the question does not fit the server's context ({0}); give the server a larger one")]
     ContextTooLong(String),
-    /// The server or the network failed. The text never holds the key.
+    /// The server or the network failed. The text never contains the key.
     #[error("{0}")]
     Failed(String),
 }
 
-/// A model behind some server.
+/// A model on some server.
 pub trait ChatModel: Send + Sync {
-    /// Server and model, for cache keys and reports; no secret.
+    /// The server and the model, for cache keys and reports. It contains no secret.
     fn identity(&self) -> String;
 
-    /// Asks once. Retries count against the budget. `is_usable` says whether a content
-    /// can be read; a server whose answers cannot is asked in a simpler way.
+    /// Asks one question. Retries count against the budget. `is_usable` tells whether an answer can be
+    /// parsed; if not, the server is asked again in a simpler way.
     fn ask<'a>(
         &'a self,
         request: &'a ChatRequest,

@@ -21,7 +21,7 @@ pub struct Window {
     pub text: String,
 }
 
-/// What the pure resolution wants to know. Each call asks at most once for each kind.
+/// A question to the model. Each call asks each kind of question at most once.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Ask {
@@ -29,22 +29,22 @@ pub enum Ask {
     CorrectOld {
         /// The file.
         path: String,
-        /// Its version.
+        /// The hash of its content.
         file: ContentHash,
-        /// The caller's text.
+        /// The caller's `old_str`.
         old: String,
-        /// What shall replace it, for the intent.
+        /// The caller's `new_str`, which shows the intent.
         new: String,
-        /// How often the text shall occur; `None` for every occurrence.
+        /// How often the text must occur; `None` for any number.
         expected: Option<usize>,
-        /// The best candidate regions.
+        /// The parts of the file that are most similar to `old`.
         windows: Vec<Window>,
     },
-    /// Carry a correction of `old` over to `new`.
+    /// Apply to `new` the correction that was made to `old`.
     AdjustNew {
         /// The file.
         path: String,
-        /// Its version.
+        /// The hash of its content.
         file: ContentHash,
         /// The caller's `old_str`.
         old: String,
@@ -57,30 +57,30 @@ pub enum Ask {
     RepairEscapes {
         /// The file.
         path: String,
-        /// Its version.
+        /// The hash of its content.
         file: ContentHash,
-        /// The text it replaces.
+        /// The text that `new` replaces.
         old: String,
         /// The caller's `new_str`.
         new: String,
     },
-    /// Choose one of several texts that are consistent with the call.
+    /// Choose one of several outcomes of the call.
     Choose {
         /// The file.
         path: String,
-        /// Its version.
+        /// The hash of its content.
         file: ContentHash,
         /// The caller's `old_str`.
         old: String,
         /// The caller's `new_str`.
         new: String,
-        /// What each would change.
+        /// The change of each outcome.
         outcomes: Vec<String>,
     },
 }
 
 impl Ask {
-    /// The stable word for reports and logs.
+    /// The name of the question in reports and logs; it does not change between versions.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::CorrectOld { .. } => "correct_old",
@@ -91,7 +91,7 @@ impl Ask {
     }
 }
 
-/// Where the model says a text is: a window and lines of the file.
+/// The place where the model has found a text: a window, and lines of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Location {
     /// The window, counted from 1.
@@ -102,32 +102,32 @@ pub struct Location {
     pub end_line: usize,
 }
 
-/// An unchecked answer.
+/// An answer of the model, which is not checked yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Reply {
-    /// Text, for every ask but `Choose`.
+    /// A text, the answer to every question but `Choose`.
     Text(String),
-    /// Text, and the lines where the model says it is.
+    /// A text, and the lines where the model has found it.
     Located {
         /// The text.
         text: String,
         /// Its place.
         place: Location,
     },
-    /// Text, where it is, and the whole text for that place where lines that the caller
-    /// changes read otherwise in the file: the answer to `AdjustNew`, given in advance.
+    /// A text with its place, and the text that is to replace it. So the model answers a later
+    /// `AdjustNew` in advance, if lines that the caller changes differ in the file.
     #[serde(rename = "settled")]
     WithNew {
         /// The text.
         text: String,
         /// Its place.
         place: Option<Location>,
-        /// What is to be there.
+        /// The text that is to replace it.
         new: String,
     },
-    /// One of the windows of `Choose`, counted from 1.
+    /// One of the outcomes of `Choose`, counted from 1.
     Window(usize),
     /// No match, or no answer.
     Declined,
@@ -142,22 +142,22 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// Room for `requests` requests, retries included, within `time` from now.
+    /// A budget of `requests` requests, retries included, within `time` from now.
     pub fn new(time: Duration, requests: u32) -> Self {
         Self { deadline: Instant::now() + time, requests, spent: Mutex::default() }
     }
 
-    /// When everything must be over.
+    /// The time when the call must end.
     pub fn deadline(&self) -> Instant {
         self.deadline
     }
 
-    /// Takes one request out of the budget; `false` when none is left.
+    /// Takes one request out of the budget; `false` if none is left.
     pub fn take_request(&self) -> bool {
         let mut spent = self.lock();
-        let left = spent.calls < self.requests;
-        spent.calls += u32::from(left);
-        left
+        let has_requests = spent.calls < self.requests;
+        spent.calls += u32::from(has_requests);
+        has_requests
     }
 
     /// Whether a further request is allowed.
@@ -165,7 +165,7 @@ impl Budget {
         self.lock().calls < self.requests
     }
 
-    /// Writes down what was used beside requests.
+    /// Records what was used besides requests, such as tokens.
     pub fn record(&self, change: impl FnOnce(&mut ModelUse)) {
         change(&mut self.lock());
     }
@@ -176,7 +176,7 @@ impl Budget {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, ModelUse> {
-        // Plain counters: a panic elsewhere cannot leave them broken.
+        // A panic in another thread cannot break plain counters.
         self.spent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -197,7 +197,7 @@ pub enum CorrectorError {
     /// The time ran out.
     #[error("no answer in time")]
     Timeout,
-    /// The question is longer than what the server takes.
+    /// The question is longer than the server accepts.
     #[error("{0}")]
     ContextTooLong(String),
     /// The server or the network failed.
@@ -205,27 +205,27 @@ pub enum CorrectorError {
     Failed(String),
 }
 
-/// Answers asks. The answers are proposals; the resolution checks each.
+/// Answers questions. Each answer is a proposal, which is checked before it is used.
 pub trait Corrector: Send + Sync {
-    /// Whether it is worth asking at all.
+    /// Whether a question can be answered at all.
     fn is_available(&self) -> bool {
         true
     }
 
-    /// Answers one ask within the budget. Dropping the future cancels it.
+    /// Answers one question within the budget. Dropping the future cancels the question.
     fn correct<'a>(
         &'a self,
         ask: &'a Ask,
         budget: &'a Budget,
     ) -> BoxFuture<'a, Result<Reply, CorrectorError>>;
 
-    /// Learns that the answer to `ask` passed the checks, or was "no match", so that it may be
-    /// given to others.
+    /// Called when the answer to `ask` has passed the checks, or was "no match", so that it may be kept
+    /// and given to other calls.
     fn accepted<'a>(&'a self, _ask: &'a Ask) -> BoxFuture<'a, ()> {
         Box::pin(std::future::ready(()))
     }
 
-    /// Learns that the answer to `ask` did not pass the checks, so that it is not kept.
+    /// Called when the answer to `ask` has not passed the checks, so that it is not kept.
     fn rejected<'a>(&'a self, _ask: &'a Ask) -> BoxFuture<'a, ()> {
         Box::pin(std::future::ready(()))
     }
@@ -253,7 +253,7 @@ impl<C: Corrector + ?Sized> Corrector for Arc<C> {
     }
 }
 
-/// The engine without a model: a complete product that declines every ask.
+/// The corrector of an engine without a model: it answers no question.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoCorrector;
 

@@ -4,9 +4,9 @@ use std::fmt;
 
 use super::BoxFuture;
 
-/// Formats texts. Nothing is written here.
+/// Formats texts, without writing files.
 pub trait Formatter: fmt::Debug + Send + Sync {
-    /// The text in its form; nothing where the path has no formatter.
+    /// Formats the text of a file; `None` if there is no formatter for the path.
     fn format<'a>(&'a self, path: &'a str, text: &'a str) -> BoxFuture<'a, Option<Formatted>>;
 }
 
@@ -15,7 +15,7 @@ pub trait Formatter: fmt::Debug + Send + Sync {
 pub struct Formatted {
     /// The formatter's name.
     pub by: String,
-    /// The text, or why there is none.
+    /// The formatted text, or why formatting failed.
     pub text: Result<String, String>,
 }
 

@@ -1,4 +1,4 @@
-//! Ports: what the engine needs from outside, as small traits over plain data.
+//! Ports: small traits for everything that the engine needs from outside, such as stores and models.
 
 mod chat;
 mod corrector;

@@ -1,5 +1,5 @@
-//! What processes on several machines share: small values by name that come and go, and
-//! limits that all of them keep together.
+//! The interface to a server that processes on several machines share: it holds small values by name,
+//! and counts requests for limits that apply to all processes together.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -12,34 +12,34 @@ use super::BoxFuture;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SharedError {
-    /// The server does not answer, or does not do what it is asked.
+    /// The server does not answer, or answers with an error.
     #[error("{0}")]
     Unavailable(String),
-    /// It takes nothing new; what it has can still be read.
+    /// The server is full: it stores no new values, but existing ones can be read.
     #[error("{0}")]
     Full(String),
 }
 
-/// A bucket of tokens, of which each request to a model takes one.
+/// A bucket of tokens. Each request to a model takes one token.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TokenBucket {
-    /// Its name; it is on the server.
+    /// Its name on the server.
     pub name: String,
-    /// How many it holds.
+    /// How many tokens it can hold.
     pub capacity: u32,
-    /// How many come back in a minute.
+    /// How many tokens are added each minute.
     pub refill_per_minute: f64,
 }
 
 impl TokenBucket {
-    /// Lets at most `most` through in any minute, a tenth of them at once.
-    pub fn per_minute(most: std::num::NonZeroU32, name: String) -> Self {
-        let most = most.get();
-        let capacity = 1 + (most - 1) / 10;
-        Self { name, capacity, refill_per_minute: f64::from(most - capacity + 1) }
+    /// A bucket that allows at most `limit` requests in any minute, a tenth of them at once.
+    pub fn per_minute(limit: std::num::NonZeroU32, name: String) -> Self {
+        let limit = limit.get();
+        let capacity = 1 + (limit - 1) / 10;
+        Self { name, capacity, refill_per_minute: f64::from(limit - capacity + 1) }
     }
 
-    /// How long an empty one takes to be full.
+    /// How long an empty bucket takes to become full.
     pub fn refill_time(&self) -> Duration {
         Duration::from_secs_f64(
             60.0 * f64::from(self.capacity) / self.refill_per_minute.max(f64::MIN_POSITIVE),
@@ -47,13 +47,13 @@ impl TokenBucket {
     }
 }
 
-/// A server for small values. Any of them may be gone at any moment, and others may write
-/// there: what is read is not trusted before it was checked.
+/// A server for small values. A value may disappear at any moment, and other programs may write to the
+/// server, so callers must check what they read.
 pub trait SharedValues: Send + Sync {
-    /// The value. Of one that is longer than anything we write, only a part.
+    /// Reads a value; only a part of it if it is longer than any value that restitch writes.
     fn get<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Vec<u8>>, SharedError>>;
 
-    /// Puts a value in the place of whatever is there, for so long.
+    /// Writes a value for the time `ttl`, whether or not there is one.
     fn put<'a>(
         &'a self,
         name: &'a str,
@@ -61,7 +61,7 @@ pub trait SharedValues: Send + Sync {
         ttl: Duration,
     ) -> BoxFuture<'a, Result<(), SharedError>>;
 
-    /// Puts a value where there is none; `false` when there is one.
+    /// Writes a value if there is none; `false` if there is one.
     fn put_new<'a>(
         &'a self,
         name: &'a str,
@@ -69,8 +69,7 @@ pub trait SharedValues: Send + Sync {
         ttl: Duration,
     ) -> BoxFuture<'a, Result<bool, SharedError>>;
 
-    /// Puts a value in the place of exactly `old`, or removes that; `false` when something
-    /// else is there.
+    /// Replaces the value `old` by `new`, or removes it; `false` if the current value is not `old`.
     fn replace<'a>(
         &'a self,
         name: &'a str,
@@ -78,8 +77,8 @@ pub trait SharedValues: Send + Sync {
         new: Option<(&'a [u8], Duration)>,
     ) -> BoxFuture<'a, Result<bool, SharedError>>;
 
-    /// Takes one token out of each bucket, or none out of any and says how long it is until
-    /// each has one.
+    /// Takes one token out of each bucket. If a bucket is empty, takes none and returns the time until
+    /// each bucket has one.
     fn take<'a>(
         &'a self,
         buckets: &'a [TokenBucket],
@@ -88,22 +87,22 @@ pub trait SharedValues: Send + Sync {
 
 /// Decides whether one more request may be sent to the model.
 pub trait Gate: Send + Sync {
-    /// Waits a little if that helps and the deadline allows it; otherwise says why not.
+    /// Allows a request, if need be after a short wait before the deadline; the error says why not.
     fn pass(&self, deadline: Instant) -> BoxFuture<'_, Result<(), String>>;
 }
 
-/// Counts of what one process shared.
+/// Counts of how one process used the shared server.
 #[derive(Debug, Default)]
 pub struct SharedCounts {
-    /// Answers that another process had, or was just getting.
+    /// Answers that came from another process.
     pub hits: AtomicU64,
     /// Questions without a shared answer.
     pub misses: AtomicU64,
     /// Questions that waited for another process.
     pub waits: AtomicU64,
-    /// Values that were not sealed with the secret, and were not used.
+    /// Values that were not used because they were not sealed with the secret.
     pub unsealed: AtomicU64,
-    /// Times that the server was unavailable, slow or full.
+    /// How often the server was unavailable, slow or full.
     pub errors: AtomicU64,
     /// Requests to the model that waited for a limit.
     pub slowed: AtomicU64,

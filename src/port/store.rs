@@ -1,4 +1,4 @@
-//! Where files live.
+//! The interface to a store of files.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,17 +15,17 @@ use crate::text::ContentHash;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RequestId {
     id: String,
-    /// Digest of the tool and its arguments, where a tool was called.
+    /// The digest of the tool and its arguments, if a tool was called.
     digest: Option<ContentHash>,
 }
 
 impl RequestId {
-    /// An id whose request is known by nothing else.
+    /// An id without a digest.
     pub fn new(id: impl Into<String>) -> Self {
         Self { id: id.into(), digest: None }
     }
 
-    /// The same id, for a request that this digest identifies.
+    /// The same id with the digest of the request.
     #[must_use]
     pub fn with_digest(self, digest: ContentHash) -> Self {
         Self { digest: Some(digest), ..self }
@@ -36,12 +36,12 @@ impl RequestId {
         &self.id
     }
 
-    /// The digest of what is asked for.
+    /// The digest of what the request asks for.
     pub fn digest(&self) -> Option<ContentHash> {
         self.digest
     }
 
-    /// The refusal of an id that was used for another request.
+    /// The refusal of an id that was used for another request before.
     pub fn reuse_refusal(&self) -> Refusal {
         Refusal::new(
             EditCode::InvalidArguments,
@@ -69,29 +69,29 @@ impl From<&str> for RequestId {
 /// What a store knows about a request id.
 #[derive(Debug, Clone)]
 pub enum RequestStatus {
-    /// It was never used, or so long ago that it is forgotten.
+    /// The id was never used, or is forgotten by now.
     Unknown,
-    /// This very request was answered before.
+    /// The same request was answered before, with this answer.
     Answered(String),
-    /// This very request was committed before, and its answer is lost.
+    /// The same request was committed before, but its answer is lost.
     Committed(Vec<Committed>),
-    /// It was used for another request.
+    /// The id was used for another request.
     OtherRequest,
 }
 
 /// Options of a commit.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CommitOptions {
-    /// A caller's id for this request: the same id again answers with the first
-    /// result and writes nothing; with another request it is refused.
+    /// The caller's id for this request. If the same request is sent again, the first result is the
+    /// answer and nothing is written; another request with this id is refused.
     pub request_id: Option<RequestId>,
 }
 
-/// One file of a commit that went through.
+/// One committed file.
 #[derive(Debug, Clone)]
 pub struct Committed {
-    /// The edit as it was written; another than the one handed in when the file had
-    /// changed elsewhere and the edit was decided again on the newer version.
+    /// The edit as it was written. If the file had changed, this is the edit that was matched again on
+    /// the newer version.
     pub edit: VerifiedEdit,
     /// Its number in the store's history.
     pub revision: u64,
@@ -99,16 +99,16 @@ pub struct Committed {
     pub durability: Durability,
     /// How it was written.
     pub method: WriteMethod,
-    /// What the caller should know: a hard link that was broken, a foreign version kept.
+    /// Warnings for the caller, such as that a hard link was broken.
     pub warnings: Vec<String>,
 }
 
 /// Whether an undo writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UndoMode {
-    /// Do it.
+    /// Undo the commit.
     Apply,
-    /// Say what it would do.
+    /// Report what the undo would change, and write nothing.
     DryRun,
 }
 
@@ -117,18 +117,18 @@ pub enum UndoMode {
 pub struct Undone {
     /// The revision that was undone.
     pub revision: u64,
-    /// The commit that took it back, file by file.
+    /// The files of the commit that undid it.
     pub committed: Vec<Committed>,
 }
 
 /// One file of a commit, as the change feed announces it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Change {
-    /// The commit.
+    /// The revision of the commit.
     pub revision: u64,
     /// The file, relative to the root.
     pub path: String,
-    /// Its content now; `None` when it was removed.
+    /// The hash of its new content; `None` if it was removed.
     pub sha256: Option<ContentHash>,
 }
 
@@ -137,7 +137,7 @@ pub struct Change {
 pub struct Revision {
     /// Its number.
     pub revision: u64,
-    /// When, in milliseconds since 1970.
+    /// When it was made, in milliseconds since 1970.
     pub unix_millis: u64,
     /// The files it changed.
     pub files: Vec<RevisionFile>,
@@ -154,18 +154,18 @@ pub struct Revision {
 pub struct RevisionFile {
     /// The file, relative to the root.
     pub path: String,
-    /// Its content before; `None` when it was created.
+    /// The hash of its content before; `None` if it was created.
     pub before_sha256: Option<ContentHash>,
-    /// Its content after; `None` when it was removed.
+    /// The hash of its content after; `None` if it was removed.
     pub after_sha256: Option<ContentHash>,
 }
 
 /// One page of the files that a store has.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Listing {
-    /// The files, by path.
+    /// The files, ordered by path.
     pub files: Vec<ListedObject>,
-    /// Where the next page begins: behind this name. `None` where there is none.
+    /// The name after which the next page begins; `None` if this is the last page.
     pub next: Option<String>,
 }
 
@@ -174,20 +174,20 @@ pub struct Listing {
 pub struct ListedObject {
     /// The file.
     pub path: WorkPath,
-    /// Its size.
+    /// Its size in bytes.
     pub bytes: u64,
 }
 
-/// Versions of files beside those on the disk; `None` for a file that is gone.
+/// Files whose content in a store differs from that on the disk; `None` for a removed file.
 pub type Overlay = BTreeMap<WorkPath, Option<Vec<u8>>>;
 
-/// A place for files below one root.
+/// A store of files below one root.
 ///
-/// `commit` is all or nothing over the whole batch, checks each edit's base version
-/// at the moment of writing, and decides the edit again (see
-/// [`VerifiedEdit::rebase`]) when the file has changed meanwhile.
+/// `commit` writes all edits of a batch or none. When it writes, it checks that each file still has
+/// the version that its edit was made for; if not, it matches the edit again (see
+/// [`VerifiedEdit::rebase`]).
 pub trait FileStore: Send + Sync {
-    /// The root, for reading absolute paths.
+    /// The root; absolute paths must be below it.
     fn root(&self) -> &Path;
 
     /// Whether the root is a folder of this machine, which can be listed and searched.
@@ -195,12 +195,12 @@ pub trait FileStore: Send + Sync {
         true
     }
 
-    /// Whether the files can be listed page by page, where the root is no folder.
+    /// Whether the files can be listed page by page, for a root that is not a folder.
     fn can_list(&self) -> bool {
         false
     }
 
-    /// One page of the files below `folder` (empty for all of them): those behind `after`.
+    /// One page of the files below `folder` (empty for all files), beginning after the name `after`.
     fn list<'a>(
         &'a self,
         folder: &'a str,
@@ -216,41 +216,45 @@ pub trait FileStore: Send + Sync {
         Box::pin(async { Overlay::new() })
     }
 
-    /// The bytes of a file. Refuses what is not a regular file, without hanging.
+    /// Loads the bytes of a file. Refuses anything but a regular file, without blocking on it.
     fn load<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<Vec<u8>, Refusal>>;
 
-    /// Refuses a path that policy does not allow to be written, existing or not. Called before
-    /// the content is read, so that a refusal says nothing about it.
+    /// Refuses a path that must not be written, whether the file exists or not. Called before the
+    /// content is read, so that the refusal reveals nothing of it.
     fn admit<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<(), Refusal>> {
         let _ = path;
         Box::pin(async { Ok(()) })
     }
 
-    /// Writes the batch and answers in the order given.
+    /// Commits the edits. Returns the results in their order.
     fn commit<'a>(
         &'a self,
         batch: Vec<VerifiedEdit>,
         options: CommitOptions,
     ) -> BoxFuture<'a, Result<Vec<Committed>, Refusal>>;
 
-    /// Takes a commit back: the last one that was not undone, or the one named.
-    fn undo(&self, revision: Option<u64>, how: UndoMode) -> BoxFuture<'_, Result<Undone, Refusal>> {
-        let _ = (revision, how);
+    /// Undoes a commit: `revision`, or else the last one that was not undone.
+    fn undo(
+        &self,
+        revision: Option<u64>,
+        mode: UndoMode,
+    ) -> BoxFuture<'_, Result<Undone, Refusal>> {
+        let _ = (revision, mode);
         Box::pin(async { Err(no_history()) })
     }
 
-    /// The commits that can be undone or were, newest first.
+    /// The commits in the history, newest first.
     fn log(&self) -> BoxFuture<'_, Result<Vec<Revision>, Refusal>> {
         Box::pin(async { Err(no_history()) })
     }
 
-    /// Announces every commit of this store from now on; `None` when it does not.
+    /// A receiver of every commit of this store from now on; `None` if the store does not announce them.
     fn changes(&self) -> Option<broadcast::Receiver<Change>> {
         None
     }
 
-    /// Versions of a file on record, oldest first: from the one that this id, or its first
-    /// digits, names, or the last few. None where there is no record.
+    /// Versions of a file from the history, oldest first: the last few or, if `from` is given, the version
+    /// with this id (or these first digits of it) and those after it. Empty without a history.
     fn recorded_versions<'a>(
         &'a self,
         path: &'a WorkPath,
@@ -260,13 +264,13 @@ pub trait FileStore: Send + Sync {
         Box::pin(async { Vec::new() })
     }
 
-    /// What is known of a request.
+    /// What the store knows of a request.
     fn recall<'a>(&'a self, request: &'a RequestId) -> BoxFuture<'a, RequestStatus> {
         let _ = request;
         Box::pin(async { RequestStatus::Unknown })
     }
 
-    /// Remembers the answer to a request, for deliveries of the same request.
+    /// Stores the answer to a request, for when the same request is sent again.
     fn remember<'a>(&'a self, request: &'a RequestId, answer: String) -> BoxFuture<'a, ()> {
         let _ = (request, answer);
         Box::pin(async {})
@@ -319,8 +323,12 @@ impl<S: FileStore + ?Sized> FileStore for Arc<S> {
         (**self).admit(path)
     }
 
-    fn undo(&self, revision: Option<u64>, how: UndoMode) -> BoxFuture<'_, Result<Undone, Refusal>> {
-        (**self).undo(revision, how)
+    fn undo(
+        &self,
+        revision: Option<u64>,
+        mode: UndoMode,
+    ) -> BoxFuture<'_, Result<Undone, Refusal>> {
+        (**self).undo(revision, mode)
     }
 
     fn log(&self) -> BoxFuture<'_, Result<Vec<Revision>, Refusal>> {

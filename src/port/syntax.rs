@@ -5,31 +5,31 @@ use std::ops::Range;
 
 use crate::edit::{Splice, SyntaxCheck, SyntaxError, Unchecked};
 
-/// Parses files. A path names the language; nothing is read from the disk.
+/// Parses texts. The path only tells the language; nothing is read from the disk.
 pub trait Syntax: fmt::Debug + Send + Sync {
     /// The errors of one text.
     fn errors(&self, path: &str, text: &str) -> Result<Vec<SyntaxError>, Unchecked>;
 
-    /// The errors that `after` has and `before` did not have. The splices lead from one to the
-    /// other; without any, everything may have changed.
+    /// The errors of `after` that `before` does not have. The splices turn `before` into `after`; without
+    /// any, the whole text may have changed.
     fn compare(&self, path: &str, before: &str, after: &str, splices: &[Splice]) -> SyntaxCheck;
 
-    /// What a text defines: functions, classes, methods, modules, in the order of the file.
+    /// The definitions in a text: functions, classes, methods, modules, in the order of the file.
     fn definitions(&self, path: &str, text: &str) -> Result<Vec<Definition>, Unchecked>;
 }
 
 /// Something that a file defines under a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Definition {
-    /// What it is, as the grammar calls it: `function`, `class`, `method`.
+    /// Its kind, in the words of the grammar: `function`, `class`, `method`.
     pub kind: String,
     /// Its name.
     pub name: String,
-    /// Where it is, in bytes.
+    /// Its bytes in the text.
     pub range: Range<usize>,
 }
 
-/// No parser: nothing is checked, and nothing is said.
+/// No parser: nothing is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct NoSyntax;
 

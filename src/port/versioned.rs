@@ -1,9 +1,9 @@
-//! The minimal interface to a place for files: bytes with a version, and a write that succeeds
-//! only if the version is still the one that was read.
+//! The minimal interface to a place for files: reading bytes with a version, and a write that succeeds
+//! only if the file still has the version that was read.
 
 use super::BoxFuture;
 
-/// A file as it was read.
+/// The content of a file, with its version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadedFile {
     /// Its bytes.
@@ -15,20 +15,20 @@ pub struct LoadedFile {
 /// The outcome of a conditional write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoreOutcome {
-    /// It is written.
+    /// The file was written.
     Written,
-    /// Another version is there; nothing was written.
+    /// The file has another version than the expected one; nothing was written.
     VersionMismatch,
 }
 
-/// A sandbox, a database, an editor's buffers. [`crate::store::VersionedStore`] makes a
-/// whole store of it. Errors are in words, for the report.
+/// Files in a sandbox, a database or the buffers of an editor. [`crate::store::VersionedStore`] makes a
+/// store of them. Errors are texts for the report.
 pub trait VersionedFiles: Send + Sync {
-    /// The file, or `None` where there is none.
+    /// Loads a file; `None` if it does not exist.
     fn load<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Option<LoadedFile>, String>>;
 
-    /// Writes `bytes` (`None` removes the file) if the version there is `version`; `None`
-    /// for a file that must not exist yet.
+    /// Writes `bytes` if the file still has this `version`. `None` for `bytes` removes the file; `None`
+    /// for `version` means that the file must not exist yet.
     fn store_if<'a>(
         &'a self,
         path: &'a str,
