@@ -1,15 +1,15 @@
-//! Whether the indentation of a text is well formed, for languages in which it is syntax.
+//! Checks the indentation of a text, for languages in which it is syntax.
 
 use super::{Lexed, TokenKind};
 
-/// Whether every statement is where one can be: a line that opens a block is followed by a
-/// line that is indented further, no other line is, and a dedent returns to an open level.
-/// Lines within brackets and literals have no indentation of their own.
+/// Whether the indentation of every statement is valid: the line after one that opens a block is
+/// indented further, no other line is, and a dedent returns to an open level. Lines within brackets
+/// and literals may have any indentation.
 pub(super) fn is_well_formed(lexed: &Lexed, text: &str) -> bool {
     let mut levels: Vec<&str> = vec![""];
     let mut depth = 0_usize;
-    // The last character of code of the statement before.
-    let mut last = None;
+    // The last character of the statement before; `"` stands for a literal.
+    let mut last_char = None;
     let mut at = 0;
     for line in text.split_inclusive('\n') {
         let start = at;
@@ -25,10 +25,10 @@ pub(super) fn is_well_formed(lexed: &Lexed, text: &str) -> bool {
                 .is_some_and(|token| token.kind == TokenKind::Literal && token.range.start < start)
         };
         let is_blank = body.trim().is_empty();
-        let is_continuation = inside_literal || depth > 0 || last == Some('\\');
+        let is_continuation = inside_literal || depth > 0 || last_char == Some('\\');
         if !is_continuation && !is_blank && lexed.kind_at(first) != TokenKind::Comment {
             let top = levels.last().copied().unwrap_or_default();
-            if last == Some(':') {
+            if last_char == Some(':') {
                 if indent.len() <= top.len() || !indent.starts_with(top) {
                     return false;
                 }
@@ -41,24 +41,24 @@ pub(super) fn is_well_formed(lexed: &Lexed, text: &str) -> bool {
                     return false;
                 }
             }
-            last = None;
+            last_char = None;
         }
         for (offset, c) in line.char_indices().filter(|(_, c)| !c.is_whitespace()) {
             match lexed.kind_at(start + offset) {
                 TokenKind::Comment => {}
-                TokenKind::Literal => last = Some('"'),
+                TokenKind::Literal => last_char = Some('"'),
                 TokenKind::Code => {
                     match c {
                         '(' | '[' | '{' => depth += 1,
                         ')' | ']' | '}' => depth = depth.saturating_sub(1),
                         _ => {}
                     }
-                    last = Some(c);
+                    last_char = Some(c);
                 }
             }
         }
     }
-    last != Some(':')
+    last_char != Some(':')
 }
 
 #[cfg(test)]

@@ -1,16 +1,17 @@
-//! The lexer: code, comments, literals, and whether brackets and literals are balanced.
+//! The lexer: cuts a text into code, comments and literals, and checks whether brackets and
+//! literals are closed.
 //!
-//! One pass, linear. What differs between languages beyond the table (lifetimes, raw
+//! It needs one pass, in linear time. What differs between languages beyond the table (lifetimes, raw
 //! strings, template interpolations, regular expressions, here-documents) is decided by the language's name.
 
 use std::ops::Range;
 
 use super::{Language, Nesting, Quote, QuoteEscape, QuoteExtent};
 
-/// What a piece of text is.
+/// What a token is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenKind {
-    /// Neither of the others.
+    /// What is neither a comment nor a literal.
     Code,
     /// A comment, delimiters included.
     Comment,
@@ -18,7 +19,7 @@ pub enum TokenKind {
     Literal,
 }
 
-/// A piece of a text.
+/// A piece of a text that is code, a comment or a literal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
     /// What it is.
@@ -27,21 +28,21 @@ pub struct Token {
     pub range: Range<usize>,
 }
 
-/// A text cut into pieces.
+/// A text cut into tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lexed {
-    /// The pieces, in order, without gaps.
+    /// The tokens, in order, without gaps.
     pub tokens: Vec<Token>,
-    /// Every literal and block comment that was opened is closed.
+    /// Whether every literal and block comment is closed.
     pub closed: bool,
-    /// Every bracket of the code has its partner.
+    /// Whether every bracket of the code has its partner.
     pub balanced: bool,
     /// The brackets of the code that have no partner.
     pub unmatched: Vec<u8>,
 }
 
 impl Lexed {
-    /// What the byte at `offset` belongs to.
+    /// The kind of the token that has the byte at `offset`.
     pub fn kind_at(&self, offset: usize) -> TokenKind {
         let at = self.tokens.partition_point(|token| token.range.end <= offset);
         self.tokens.get(at).map_or(TokenKind::Code, |token| token.kind)
@@ -53,12 +54,13 @@ impl Lexed {
     }
 }
 
+/// Lexes a text.
 pub(super) fn lex(language: &Language, text: &str) -> Lexed {
     let mut lexer = Lexer {
         language,
         text,
         at: 0,
-        code: 0,
+        code_start: 0,
         tokens: Vec::new(),
         closed: true,
         brackets: Vec::new(),
@@ -73,11 +75,13 @@ pub(super) fn lex(language: &Language, text: &str) -> Lexed {
 struct Lexer<'a> {
     language: &'a Language,
     text: &'a str,
+    /// The offset of the next byte to read.
     at: usize,
     /// Where the code that is not yet a token begins.
-    code: usize,
+    code_start: usize,
     tokens: Vec<Token>,
     closed: bool,
+    /// The brackets that are open.
     brackets: Vec<u8>,
     balanced: bool,
     /// For each open `${` of a template literal, how many brackets were open before it.
@@ -86,8 +90,8 @@ struct Lexer<'a> {
     heredocs: Vec<String>,
 }
 
-/// The longest lifetime or label after a single quote that is looked at.
-const MAX_CHAR_LITERAL: usize = 12;
+/// The most characters after the backslash of an escaped character literal.
+const MAX_CHAR_ESCAPE: usize = 12;
 
 impl Lexer<'_> {
     fn run(&mut self) {
@@ -97,7 +101,7 @@ impl Lexer<'_> {
             if byte == b'\n' && !self.heredocs.is_empty() {
                 self.push_heredocs();
             } else if self.push_comment(rest, byte) || self.push_literal(rest, byte) {
-                // The one that matched has advanced `self.at`.
+                // That call has advanced `self.at`.
             } else {
                 self.track_bracket(byte);
                 self.at += rest.chars().next().map_or(1, char::len_utf8);
@@ -111,20 +115,23 @@ impl Lexer<'_> {
         Lexed { tokens: self.tokens, closed: self.closed, balanced, unmatched: self.brackets }
     }
 
+    /// Ends the code before `to`, if there is any.
     fn push_code(&mut self, to: usize) {
-        if self.code < to {
-            self.tokens.push(Token { kind: TokenKind::Code, range: self.code..to });
+        if self.code_start < to {
+            self.tokens.push(Token { kind: TokenKind::Code, range: self.code_start..to });
         }
-        self.code = to;
+        self.code_start = to;
     }
 
+    /// Adds a token from `self.at` to `end`.
     fn push(&mut self, kind: TokenKind, end: usize) {
         self.push_code(self.at);
         self.tokens.push(Token { kind, range: self.at..end });
         self.at = end;
-        self.code = end;
+        self.code_start = end;
     }
 
+    /// Reads the comment that begins here; `false` if none does.
     fn push_comment(&mut self, rest: &str, byte: u8) -> bool {
         let language = self.language;
         for block in language.block_comments {
@@ -160,6 +167,7 @@ impl Lexer<'_> {
         before.is_none_or(|c| c.is_whitespace() || matches!(c, ';' | '(' | ')'))
     }
 
+    /// Reads a literal, or a part of code that could be taken for one; `false` if neither is here.
     fn push_literal(&mut self, rest: &str, byte: u8) -> bool {
         match (self.language.name, byte) {
             ("rust", b'r' | b'b' | b'c') if !self.is_inside_word() => {
@@ -222,7 +230,7 @@ impl Lexer<'_> {
                 self.closed = false;
                 self.push(TokenKind::Literal, self.text.len());
             }
-            // An apostrophe, or an unterminated literal: the rest of the line is code.
+            // An apostrophe or an unclosed literal: what follows the quote is code.
             None => {
                 self.closed = false;
                 self.at += quote.open.len();
@@ -231,12 +239,12 @@ impl Lexer<'_> {
         true
     }
 
-    /// A raw literal; one that is not closed extends to the end.
-    fn push_raw(&mut self, found: Option<Raw>) -> bool {
-        let Some(raw) = found else { return false };
+    /// Reads a raw literal; one that is not closed extends to the end of the text. `false` for `None`.
+    fn push_raw(&mut self, raw: Option<RawLiteral>) -> bool {
+        let Some(raw) = raw else { return false };
         let len = match raw {
-            Raw::Closed(len) => len,
-            Raw::Open => {
+            RawLiteral::Closed(len) => len,
+            RawLiteral::Unclosed => {
                 self.closed = false;
                 self.text.len() - self.at
             }
@@ -245,6 +253,7 @@ impl Lexer<'_> {
         true
     }
 
+    /// Whether the character before is part of a word.
     fn is_inside_word(&self) -> bool {
         self.text[..self.at].chars().next_back().is_some_and(|c| c.is_alphanumeric() || c == '_')
     }
@@ -252,7 +261,7 @@ impl Lexer<'_> {
     /// Whether a slash opens a regular expression: after an operator, an opening bracket or a
     /// keyword that expects a value.
     fn expects_value(&self) -> bool {
-        let before = self.text[self.code..self.at].trim_end();
+        let before = self.text[self.code_start..self.at].trim_end();
         if before.is_empty() {
             // After a comment or a literal, or at the start.
             let last = self.tokens.iter().rev().find(|token| token.kind != TokenKind::Comment);
@@ -264,7 +273,7 @@ impl Lexer<'_> {
             });
         }
         if before.ends_with(|c: char| "(,=:[!&|?{};+*%~^>".contains(c)) {
-            // A tag that closes itself, `/>`, is none.
+            // The slash of a tag that closes itself, `/>`, opens none.
             return !self.text[self.at..].starts_with("/>");
         }
         let word = before.rsplit(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or("");
@@ -274,8 +283,8 @@ impl Lexer<'_> {
         )
     }
 
-    /// A template literal from its opening quote, or from the end of an interpolation, to the next
-    /// interpolation or its end.
+    /// Reads a part of a template literal: from its opening quote or the end of an interpolation to the
+    /// next interpolation or the closing quote. The part begins with `skip` bytes of delimiter.
     fn push_template(&mut self, skip: usize) {
         let bytes = self.text.as_bytes();
         let mut at = self.at + skip;
@@ -299,6 +308,7 @@ impl Lexer<'_> {
         self.push(TokenKind::Literal, bytes.len());
     }
 
+    /// Reads the here-documents that were begun on the line that ends here.
     fn push_heredocs(&mut self) {
         self.at += 1;
         for word in std::mem::take(&mut self.heredocs) {
@@ -316,6 +326,7 @@ impl Lexer<'_> {
         }
     }
 
+    /// Opens or closes a bracket; other bytes do nothing.
     fn track_bracket(&mut self, byte: u8) {
         let opening = match byte {
             b'(' | b'[' | b'{' => {
@@ -336,7 +347,7 @@ impl Lexer<'_> {
     }
 }
 
-/// The length of a literal that opens here; `None` if it is not closed.
+/// The length of the literal that begins here; `None` if it is not closed.
 fn literal_len(rest: &str, quote: &Quote) -> Option<usize> {
     let bytes = rest.as_bytes();
     let mut at = quote.open.len();
@@ -364,6 +375,7 @@ fn literal_len(rest: &str, quote: &Quote) -> Option<usize> {
     None
 }
 
+/// Where a block comment with nested comments ends; `inside` begins after its opening delimiter.
 fn nested_end(inside: &str, open: &str, close: &str) -> Option<usize> {
     let bytes = inside.as_bytes();
     let (mut depth, mut at) = (1, 0);
@@ -384,20 +396,25 @@ fn nested_end(inside: &str, open: &str, close: &str) -> Option<usize> {
     None
 }
 
-/// How a raw literal ends.
-enum Raw {
+/// A raw literal that begins at some place.
+enum RawLiteral {
+    /// It is closed; its length.
     Closed(usize),
-    Open,
+    Unclosed,
 }
 
-/// `r"…"`, `r#"…"#`, `br"…"`.
-fn rust_raw_string(rest: &str) -> Option<Raw> {
+/// The raw literal of Rust that begins here: `r"…"`, `r#"…"#`, `br"…"`.
+fn rust_raw_string(rest: &str) -> Option<RawLiteral> {
     let body = rest.strip_prefix(['b', 'c']).unwrap_or(rest).strip_prefix('r')?;
     let hashes = body.len() - body.trim_start_matches('#').len();
     let inside = body[hashes..].strip_prefix('"')?;
     let close = format!("\"{}", "#".repeat(hashes));
     let start = rest.len() - inside.len();
-    Some(inside.find(&close).map_or(Raw::Open, |end| Raw::Closed(start + end + close.len())))
+    Some(
+        inside
+            .find(&close)
+            .map_or(RawLiteral::Unclosed, |end| RawLiteral::Closed(start + end + close.len())),
+    )
 }
 
 /// The length of a Rust character literal; `None` for a lifetime or a label.
@@ -406,26 +423,27 @@ fn char_literal_len(rest: &str) -> Option<usize> {
     let mut chars = inside.char_indices();
     let (_, first) = chars.next()?;
     if first == '\\' {
-        let end = inside.char_indices().skip(2).take(MAX_CHAR_LITERAL).find(|(_, c)| *c == '\'')?.0;
+        let end = inside.char_indices().skip(2).take(MAX_CHAR_ESCAPE).find(|(_, c)| *c == '\'')?.0;
         return Some(end + 2);
     }
     let (at, second) = chars.next()?;
     (second == '\'' && first != '\n').then_some(at + 2)
 }
 
+/// The length of the regular expression that begins here; `None` if it is not closed on its line.
 fn regex_len(rest: &str) -> Option<usize> {
     let bytes = rest.as_bytes();
     if matches!(bytes.get(1), None | Some(b'/' | b'*' | b'\n')) {
         return None;
     }
-    let (mut at, mut class) = (1, false);
+    let (mut at, mut in_class) = (1, false);
     while at < bytes.len() {
         match bytes[at] {
             b'\\' => at += 1,
             b'\n' => return None,
-            b'[' => class = true,
-            b']' => class = false,
-            b'/' if !class => return Some(at + 1),
+            b'[' => in_class = true,
+            b']' => in_class = false,
+            b'/' if !in_class => return Some(at + 1),
             _ => {}
         }
         at += 1;
@@ -433,7 +451,8 @@ fn regex_len(rest: &str) -> Option<usize> {
     None
 }
 
-/// The word that ends a here-document, where one begins.
+/// The word that ends the here-document that `rest` begins with an operator for; `None` for other
+/// text.
 fn heredoc_word(rest: &str) -> Option<String> {
     let rest = rest.strip_prefix("<<")?;
     if rest.starts_with('<') {
@@ -445,13 +464,13 @@ fn heredoc_word(rest: &str) -> Option<String> {
     word.starts_with(|c: char| c.is_alphabetic() || c == '_').then_some(word)
 }
 
-/// `R"tag(…)tag"`.
-fn cpp_raw_string(rest: &str) -> Option<Raw> {
+/// The raw literal of C++ that begins here: `R"tag(…)tag"`.
+fn cpp_raw_string(rest: &str) -> Option<RawLiteral> {
     let inside = rest.strip_prefix("R\"")?;
     let open = inside.bytes().take(17).position(|byte| byte == b'(')?;
     let close = format!("){}\"", &inside[..open]);
     let end = inside[open..].find(&close);
-    Some(end.map_or(Raw::Open, |end| Raw::Closed(2 + open + end + close.len())))
+    Some(end.map_or(RawLiteral::Unclosed, |end| RawLiteral::Closed(2 + open + end + close.len())))
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
-//! What a file's name says about its content: how its language writes comments and
-//! literals. One table and one lexer, for every part that asks "is this in a literal?".
+//! The language of a file, by its name: how it writes comments and literals. One table and one
+//! lexer serve every part of the crate that asks whether some text is in a literal.
 //!
-//! An unknown language is not guessed: nothing is lexed, and fewer readings apply.
+//! The language of a file with an unknown name is not guessed: nothing is lexed, and fewer readings
+//! apply.
 
 mod indentation;
 mod lexer;
@@ -30,9 +31,12 @@ pub(crate) struct BlockComment {
     pub(crate) nesting: Nesting,
 }
 
+/// Whether block comments can contain block comments.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Nesting {
+    /// They cannot.
     Flat,
+    /// They can.
     Nested,
 }
 
@@ -48,28 +52,33 @@ pub(crate) struct Quote {
 /// How the closing delimiter is escaped inside a literal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum QuoteEscape {
+    /// By a backslash before it.
     Backslash,
-    /// The delimiter written twice.
+    /// By writing it twice.
     Doubled,
+    /// Not at all.
     None,
 }
 
+/// How far a literal can extend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum QuoteExtent {
+    /// To the end of its line at most.
     Line,
+    /// Over several lines.
     Lines,
 }
 
 /// How much of a language the lexer knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum LexSupport {
-    /// Running text: no comments, no literals.
+    /// Prose: no comments, no literals.
     Prose,
-    /// Comments alone.
+    /// Only comments.
     Comments,
     /// Comments, and that whitespace between tokens means nothing.
     Tokens,
-    /// Comments, literals and brackets, well enough to prove something by them.
+    /// Comments, literals and brackets, well enough to prove that a text is well formed.
     Full,
 }
 
@@ -92,7 +101,7 @@ impl Language {
         table::LANGUAGES.iter().find(|l| l.extensions.contains(&extension.as_str()))
     }
 
-    /// The language of that name.
+    /// The language with this name, file extension or file name.
     pub fn from_name(name: &str) -> Option<&'static Self> {
         let name = name.to_ascii_lowercase();
         let named = |l: &&Self| {
@@ -103,23 +112,23 @@ impl Language {
         table::LANGUAGES.iter().find(named)
     }
 
-    /// Whether it is code or data, not prose.
+    /// Whether texts in this language are code or data, not prose.
     pub fn is_code(&self) -> bool {
         self.lex_support > LexSupport::Prose
     }
 
-    /// Whether literals and brackets are known well enough to prove something by them.
+    /// Whether the lexer knows literals and brackets well enough to prove that a text is well formed.
     pub fn is_lexed(&self) -> bool {
         self.lex_support == LexSupport::Full
     }
 
-    /// Whether indentation is part of its syntax.
+    /// Whether indentation is part of the syntax.
     pub(crate) fn has_significant_indentation(&self) -> bool {
         self.name == "python"
     }
 
-    /// Whether literals, comments and brackets of a text are balanced, and its indentation is well
-    /// formed where that is syntax. `false` for a language that is not lexed.
+    /// Whether literals, comments and brackets of a text are closed, and its indentation is valid if
+    /// that is syntax. `false` for a language that is not lexed.
     pub(crate) fn is_well_formed(&self, text: &str) -> bool {
         if !self.is_lexed() {
             return false;
@@ -151,7 +160,7 @@ impl Language {
     pub fn is_comment(&self, line: &str) -> bool {
         let line = line.trim();
         if self.comment_openers().any(|mark| line.starts_with(mark)) {
-            // A directive of the preprocessor, or code behind the comment's end.
+            // A line that continues on the next one, or has code after the comment, is more than that.
             return !line.ends_with('\\')
                 && self.block_comments.iter().all(|block| {
                     !line.starts_with(block.open)
@@ -160,7 +169,7 @@ impl Language {
                             .is_none_or(|at| at + block.close.len() == line.len())
                 });
         }
-        // Within a block comment each line begins with a star, by custom.
+        // By custom, each line within a block comment begins with a star.
         let starred = self.block_comments.iter().any(|block| block.open == "/*");
         starred && (line == "*" || line.starts_with("* ") || line.starts_with("*/"))
     }
@@ -177,7 +186,7 @@ impl Language {
         }
     }
 
-    /// The line without its comment; empty where it is only a comment.
+    /// The line without its comment; empty if it is only a comment.
     #[cfg(feature = "cli")]
     pub(crate) fn strip_comments<'a>(&self, line: &'a str) -> &'a str {
         if self.is_comment(line) { "" } else { self.strip_trailing_comment(line) }

@@ -1,4 +1,4 @@
-//! The languages.
+//! The table of languages.
 
 use super::{BlockComment, Language, LexSupport, Nesting, Quote, QuoteEscape, QuoteExtent};
 

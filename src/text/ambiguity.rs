@@ -1,14 +1,13 @@
-//! Whether the encoding of a file without a byte order mark is certain enough to write
-//! characters in it that the file does not have yet.
+//! Decides whether the encoding of a file without a byte order mark is certain enough to write
+//! characters that the file does not have yet.
 //!
-//! Detection names the likeliest encoding. The bytes of most files fit several, and those
-//! agree about the text that is there: an `é` written as one of them and read as
-//! another is damage. So a character that is new to the file is written only if
-//! every encoding that the file's bytes plausibly are would write the same bytes for it.
+//! Detection gives the likeliest encoding, but the bytes of most files are valid in several. If an
+//! `é` is written in one of them and the file is read in another, the text is damaged. So a character
+//! that is new to the file is written only if all plausible encodings have the same bytes for it.
 //!
-//! An encoding is implausible if it decodes the file to improbable text: a capital
-//! after a small letter, two scripts in one word, a drawing character inside a word, rare
-//! ideographs. One such anomaly proves nothing; several do.
+//! An encoding is implausible if the file decodes to improbable text: a capital after a small letter,
+//! two scripts in one word, a drawing character inside a word, rare ideographs. One such anomaly
+//! proves nothing; several do.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -17,11 +16,11 @@ use encoding_rs::Encoding as LegacyEncoding;
 use super::code_pages::CODE_PAGES;
 use super::encoding::{Encoding, encode_legacy_strict};
 
-/// The most bytes of a file that are examined; more would not change the answer.
+/// The most bytes of a file that are examined. More would not change the result.
 const MAX_SAMPLE: usize = 256 << 10;
 
-/// The encodings that fit the file and would write `new` in different ways; empty when the
-/// encoding is certain enough for these characters.
+/// The encodings that the file may be in, if they have different bytes for the characters of `new`
+/// that are not in the file; empty if the encoding is certain enough for them.
 pub(super) fn ambiguous_encodings(
     bytes: &[u8],
     text: &str,
@@ -46,14 +45,15 @@ pub(super) fn ambiguous_encodings(
             encoded_forms.push(encoded);
         }
     }
-    // Bytes that are no text in any encoding we know: whatever is written is a guess.
+    // If no encoding was chosen, every way to write the characters is a guess.
     if encoded_forms.len() > 1 || chosen.is_none() {
         return names;
     }
     Vec::new()
 }
 
-/// An encoding that switches between sets by escape sequences, all in seven bits.
+/// The stateful encoding whose escape sequences the bytes have. Such an encoding switches between
+/// character sets and uses only seven bits, so its bytes also look like ASCII.
 pub(super) fn stateful_encoding(bytes: &[u8]) -> Option<&'static str> {
     let has = |needle: &[u8]| memchr::memmem::find(bytes, needle).is_some();
     if has(b"\x1b$B") || has(b"\x1b$@") || has(b"\x1b(J") || has(b"\x1b(I") {
@@ -120,6 +120,7 @@ static LEGACY_ENCODINGS: &[&LegacyEncoding] = &[
     encoding_rs::EUC_KR,
 ];
 
+/// Whether the bytes are plausible text in an encoding.
 fn is_plausible(encoding: Encoding, bytes: &[u8]) -> bool {
     let Some(text) = encoding.decode_strict(bytes) else { return false };
     if let Encoding::Legacy(legacy) = encoding
@@ -127,14 +128,15 @@ fn is_plausible(encoding: Encoding, bytes: &[u8]) -> bool {
     {
         return false;
     }
-    let foreign = text.chars().filter(|c| !c.is_ascii()).count();
+    let non_ascii = text.chars().filter(|c| !c.is_ascii()).count();
     if text.chars().any(|c| ('\u{80}'..'\u{a0}').contains(&c)) {
         return false;
     }
     let anomalies = count_anomalies(&text) + count_rare_ideographs(encoding, &text);
-    anomalies < 2 || anomalies * 20 < foreign
+    anomalies < 2 || anomalies * 20 < non_ascii
 }
 
+/// A writing system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Script {
     Latin,
@@ -150,6 +152,7 @@ enum Script {
     Other,
 }
 
+/// The script of a letter; `None` for a character that belongs to none.
 fn script(c: char) -> Option<Script> {
     Some(match c {
         'a'..='z' | 'A'..='Z' => Script::Latin,
@@ -170,7 +173,7 @@ fn script(c: char) -> Option<Script> {
     })
 }
 
-/// How many pairs of characters occur in no real text.
+/// How often characters stand side by side that real text hardly ever has side by side.
 fn count_anomalies(text: &str) -> usize {
     use Script::{HalfKana, Hangul, Ideographs, Kana};
     let mut anomalies = 0;
@@ -182,7 +185,7 @@ fn count_anomalies(text: &str) -> usize {
         if let Some((a, b)) = pair.filter(|(a, b)| !a.is_ascii() || !b.is_ascii()) {
             match (script(a), script(b)) {
                 (Some(x), Some(y)) if x == y => {
-                    // One-byte kana come in words of their own.
+                    // Half-width kana are rare in real text, so each pair of them counts.
                     anomalies += usize::from(a.is_lowercase() && b.is_uppercase() || x == HalfKana);
                 }
                 (Some(Ideographs), Some(Kana | Hangul))
@@ -193,24 +196,25 @@ fn count_anomalies(text: &str) -> usize {
         }
         let is_letter = |c: Option<char>| c.is_some_and(|c| script(c).is_some());
         if !c.is_ascii() && script(c).is_none() {
-            let joins = "’‘'‐‑–—·…«»“”„‚\u{a0}、。，：；！？（）「」『』・ー〜";
-            let between = is_letter(before) && is_letter(after) && !joins.contains(c);
-            let draws = matches!(c, '\u{2200}'..='\u{22ff}' | '\u{2500}'..='\u{25ff}' | '\u{2300}'..='\u{23ff}' | 'ƒ' | '¬' | '¦' | '¤' | '¨' | '¸' | '¯' | '´' | '˛' | '˙' | '˝');
-            let adjacent = (is_letter(before) || is_letter(after)) && draws;
-            anomalies += usize::from(between || adjacent);
+            let word_joiners = "’‘'‐‑–—·…«»“”„‚\u{a0}、。，：；！？（）「」『』・ー〜";
+            let splits_word = is_letter(before) && is_letter(after) && !word_joiners.contains(c);
+            let is_symbol = matches!(c, '\u{2200}'..='\u{22ff}' | '\u{2500}'..='\u{25ff}' | '\u{2300}'..='\u{23ff}' | 'ƒ' | '¬' | '¦' | '¤' | '¨' | '¸' | '¯' | '´' | '˛' | '˙' | '˝');
+            let touches_word = (is_letter(before) || is_letter(after)) && is_symbol;
+            anomalies += usize::from(splits_word || touches_word);
         }
         before = Some(c);
     }
     anomalies
 }
 
-/// How many ideographs are rare in real text of this encoding; 0 while there are few of them.
+/// How many ideographs of a text are rare in real text of this encoding; 0 if they are too few to
+/// prove anything.
 fn count_rare_ideographs(encoding: Encoding, text: &str) -> usize {
     let Encoding::Legacy(legacy) = encoding else { return 0 };
     let count = |wanted: Script| text.chars().filter(|c| script(*c) == Some(wanted)).count();
     let ideographs = count(Script::Ideographs);
     if legacy == encoding_rs::EUC_KR {
-        // Korean is written with few of them.
+        // Korean is written with few ideographs.
         return if ideographs * 4 > count(Script::Hangul) { ideographs } else { 0 };
     }
     if legacy == encoding_rs::EUC_JP || legacy == encoding_rs::SHIFT_JIS {

@@ -1,17 +1,18 @@
-//! Encodings with one byte per character that the web does not have, and files do: the code
-//! pages of DOS and of the Macintosh, and the ISO sets that the web reads as Windows'.
-//! Each code page has the characters of the bytes from 0x80 on; U+FFFD where there is none.
+//! Encodings with one byte per character that some files have but the web's Encoding Standard does
+//! not: the code pages of DOS and of the Macintosh, and the ISO encodings that the standard replaces
+//! by those of Windows.
 
 /// An encoding with one byte per character.
 #[derive(Debug, PartialEq, Eq)]
 pub struct CodePage {
     pub(super) name: &'static str,
     pub(super) aliases: &'static [&'static str],
+    /// The characters of the bytes from 0x80 on, with U+FFFD for a byte that has none.
     characters: &'static str,
 }
 
 impl CodePage {
-    /// The code page of that name.
+    /// The code page with this name or alias.
     pub(super) fn by_name(name: &str) -> Option<&'static Self> {
         CODE_PAGES.iter().find(|code_page| {
             code_page.name.eq_ignore_ascii_case(name)
@@ -19,6 +20,7 @@ impl CodePage {
         })
     }
 
+    /// The characters of the bytes from 0x80 on.
     fn upper_half(&self) -> impl Iterator<Item = char> {
         self.characters.chars()
     }

@@ -1,4 +1,4 @@
-//! The bytes of a file, shared, and read as text without a copy where they are text.
+//! The content of a file: shared bytes which, if they are UTF-8, are also text without a copy.
 
 use std::fmt;
 use std::ops::Deref;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::{ContentHash, Snapshot};
 
-/// What a file holds. Cloning is cheap, and text in UTF-8 is kept once for both views.
+/// The content of a file. Cloning is cheap, and UTF-8 is stored only once for bytes and text.
 #[derive(Clone)]
 pub struct Content(Repr);
 
@@ -17,7 +17,7 @@ enum Repr {
 }
 
 impl Content {
-    /// The content as text; `None` where it is none.
+    /// The content as text; `None` if it is not text.
     pub fn snapshot(&self) -> Option<Snapshot> {
         match &self.0 {
             Repr::Text(snapshot) => Some(snapshot.clone()),
@@ -47,9 +47,10 @@ impl Deref for Content {
 
 impl From<Vec<u8>> for Content {
     fn from(bytes: Vec<u8>) -> Self {
-        // Keep as text only what decodes to exactly these bytes: no byte order mark, no NUL.
-        let plain = !bytes.starts_with(b"\xEF\xBB\xBF") && memchr::memchr(0, &bytes).is_none();
-        if !plain {
+        // Only bytes that are exactly the bytes of their text are kept as text.
+        let may_be_text =
+            !bytes.starts_with(b"\xEF\xBB\xBF") && memchr::memchr(0, &bytes).is_none();
+        if !may_be_text {
             return Self(Repr::Bytes(bytes.into()));
         }
         match String::from_utf8(bytes) {

@@ -1,8 +1,8 @@
-//! Which encoding a file is in, and strict decoding and encoding.
+//! Detects the encoding of a file, and decodes and encodes strictly.
 //!
-//! Order of detection: byte order mark, UTF-8 (a few invalid bytes are kept as
-//! they are), UTF-16 by its zero bytes, then a legacy encoding by detection, which
-//! counts only if encoding the decoded text gives the very same bytes.
+//! Order of detection: a byte order mark, UTF-8 (a few invalid bytes are kept as they are), UTF-16 by
+//! its zero bytes, then the likeliest legacy encoding, which counts only if encoding the decoded text
+//! gives the same bytes again.
 
 use std::fmt;
 
@@ -29,14 +29,14 @@ pub enum Encoding {
         /// Whether the file starts with FE FF.
         bom: bool,
     },
-    /// A legacy encoding that was detected and survives a strict round trip.
+    /// A legacy encoding of the Encoding Standard, such as windows-1252.
     Legacy(&'static encoding_rs::Encoding),
-    /// A code page, which a caller has named.
+    /// A code page that a caller has named.
     CodePage(&'static CodePage),
 }
 
 impl Encoding {
-    /// The encoding of that name.
+    /// The encoding with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         let name = name.trim();
         let plain = name.to_ascii_lowercase().replace(['_', ' '], "-");
@@ -48,25 +48,11 @@ impl Encoding {
             _ => match CodePage::by_name(&plain) {
                 Some(code_page) => Self::CodePage(code_page),
                 None => {
-                    let web = encoding_rs::Encoding::for_label(plain.as_bytes());
-                    let web = web.or_else(|| {
-                        encoding_rs::Encoding::for_label(
-                            match plain.as_str() {
-                                "mac-roman" => "macintosh",
-                                "mac-cyrillic" => "x-mac-cyrillic",
-                                _ => plain.strip_prefix("cp").map_or("", |number| match number {
-                                    "932" => "shift_jis",
-                                    "936" => "gbk",
-                                    "949" => "euc-kr",
-                                    "950" => "big5",
-                                    _ => plain.as_str(),
-                                }),
-                            }
-                            .as_bytes(),
-                        )
-                    });
-                    let web = web.filter(|web| web.output_encoding() == *web)?;
-                    Self::Legacy(web)
+                    let by_label = |label: &str| encoding_rs::Encoding::for_label(label.as_bytes());
+                    let legacy = by_label(&plain).or_else(|| by_label(standard_label(&plain)?))?;
+                    // The standard can only decode some encodings; those are not written.
+                    let can_encode = legacy.output_encoding() == legacy;
+                    can_encode.then_some(Self::Legacy(legacy))?
                 }
             },
         })
@@ -93,23 +79,21 @@ impl Encoding {
         }
     }
 
-    /// Encodes text that is to be put into a file of this encoding.
+    /// The bytes of text in a file of this encoding.
     pub fn encode(self, text: &str) -> Result<Vec<u8>, Unencodable> {
         match self {
             Self::Utf8 { .. } => Ok(text.as_bytes().to_vec()),
             Self::Utf16Le { .. } => Ok(text.encode_utf16().flat_map(u16::to_le_bytes).collect()),
             Self::Utf16Be { .. } => Ok(text.encode_utf16().flat_map(u16::to_be_bytes).collect()),
-            Self::Legacy(encoding) => {
-                encode_legacy_strict(encoding, text).ok_or_else(|| Unencodable {
-                    character: text
-                        .chars()
-                        .find(|c| {
-                            encode_legacy_strict(encoding, c.encode_utf8(&mut [0; 4])).is_none()
-                        })
-                        .unwrap_or(char::REPLACEMENT_CHARACTER),
+            Self::Legacy(encoding) => encode_legacy_strict(encoding, text).ok_or_else(|| {
+                let is_missing =
+                    |c: &char| encode_legacy_strict(encoding, c.encode_utf8(&mut [0; 4])).is_none();
+                let first_missing = text.chars().find(is_missing);
+                Unencodable {
+                    character: first_missing.unwrap_or(char::REPLACEMENT_CHARACTER),
                     encoding: encoding.name(),
-                })
-            }
+                }
+            }),
             Self::CodePage(code_page) => code_page
                 .encode(text)
                 .map_err(|character| Unencodable { character, encoding: code_page.name }),
@@ -119,15 +103,15 @@ impl Encoding {
     /// Decodes bytes in this encoding; `None` if any of them is invalid.
     pub(crate) fn decode_strict(self, bytes: &[u8]) -> Option<String> {
         let body = bytes.get(self.bom_len()..)?;
-        let units = |unit: fn([u8; 2]) -> u16| {
+        let decode_utf16 = |unit: fn([u8; 2]) -> u16| {
             let units: Vec<u16> =
                 body.chunks_exact(2).map(|pair| unit([pair[0], pair[1]])).collect();
             String::from_utf16(&units).ok()
         };
         match self {
             Self::Utf8 { .. } => std::str::from_utf8(body).ok().map(str::to_owned),
-            Self::Utf16Le { .. } => units(u16::from_le_bytes),
-            Self::Utf16Be { .. } => units(u16::from_be_bytes),
+            Self::Utf16Le { .. } => decode_utf16(u16::from_le_bytes),
+            Self::Utf16Be { .. } => decode_utf16(u16::from_be_bytes),
             Self::Legacy(encoding) => encoding
                 .decode_without_bom_handling_and_without_replacement(body)
                 .map(std::borrow::Cow::into_owned),
@@ -152,6 +136,20 @@ impl Serialize for Encoding {
     }
 }
 
+/// The label that the Encoding Standard has for some other common names.
+fn standard_label(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "mac-roman" => "macintosh",
+        "mac-cyrillic" => "x-mac-cyrillic",
+        "cp932" => "shift_jis",
+        "cp936" => "gbk",
+        "cp949" => "euc-kr",
+        "cp950" => "big5",
+        _ => return None,
+    })
+}
+
+/// The bytes of a text in a legacy encoding; `None` if they do not decode to the same text.
 pub(super) fn encode_legacy_strict(
     encoding: &'static encoding_rs::Encoding,
     text: &str,
@@ -168,13 +166,13 @@ pub enum NotText {
     /// A NUL byte outside UTF-16.
     #[error("byte {offset} is NUL, so this is a binary file")]
     Nul {
-        /// Where it is.
+        /// The offset of the byte.
         offset: usize,
     },
     /// UTF-16 with half a surrogate pair or an odd number of bytes.
     #[error("the file looks like UTF-16 but is malformed")]
     MalformedUtf16,
-    /// Not in the encoding that the caller named.
+    /// The bytes are not in the encoding that the caller named.
     #[error("its bytes are not valid {0}")]
     WrongEncoding(&'static str),
 }
@@ -203,11 +201,12 @@ pub(crate) enum Decoded {
     Utf8(String),
     /// Anything else that converts without loss.
     Converted { bytes: Vec<u8>, text: String, encoding: Encoding },
-    /// UTF-8 with invalid bytes; each is U+FFFD in the text, and
-    /// `jumps` has a (text offset, byte offset) pair behind each.
+    /// UTF-8 with invalid bytes. Each of them is U+FFFD in the text, and `jumps` has the (text offset,
+    /// byte offset) after each.
     Damaged { bytes: Vec<u8>, text: String, bom: bool, jumps: Vec<(usize, usize)> },
 }
 
+/// Decodes bytes in the encoding that is detected.
 pub(crate) fn decode(bytes: Vec<u8>) -> Result<Decoded, NotText> {
     let utf16 = |bytes: Vec<u8>, skip: usize, big: bool| {
         let units = bytes[skip..].chunks(2).map(|pair| match *pair {
@@ -255,7 +254,7 @@ pub(crate) fn decode(bytes: Vec<u8>) -> Result<Decoded, NotText> {
 
 /// Decodes bytes in the encoding that a caller names, if they survive a strict round trip.
 pub(crate) fn decode_as(bytes: Vec<u8>, encoding: Encoding) -> Result<Decoded, NotText> {
-    // The caller names the family; whether there is a byte order mark, the file says.
+    // The caller names the encoding, and the file shows whether it has a byte order mark.
     let encoding = match encoding {
         Encoding::Utf8 { .. } => Encoding::Utf8 { bom: bytes.starts_with(b"\xEF\xBB\xBF") },
         Encoding::Utf16Le { .. } => Encoding::Utf16Le { bom: bytes.starts_with(b"\xFF\xFE") },
@@ -274,7 +273,7 @@ pub(crate) fn decode_as(bytes: Vec<u8>, encoding: Encoding) -> Result<Decoded, N
     }
 }
 
-/// Decodes any bytes, for display: what is not text is read as damaged UTF-8.
+/// Decodes any bytes; those that are not text are read as UTF-8 with invalid bytes.
 pub(crate) fn decode_lossy(bytes: Vec<u8>) -> Decoded {
     match decode(bytes.clone()) {
         Ok(decoded) => decoded,
@@ -282,8 +281,8 @@ pub(crate) fn decode_lossy(bytes: Vec<u8>) -> Decoded {
     }
 }
 
-/// UTF-16 without a byte order mark has zeroes on one side of the pairs only: `Some(true)` for
-/// big-endian, `Some(false)` for little-endian.
+/// Whether bytes are big-endian UTF-16 (`Some(true)`), little-endian UTF-16 (`Some(false)`) or neither,
+/// without a byte order mark. In UTF-16, zero bytes are on one side of the pairs only.
 fn utf16_endianness(bytes: &[u8]) -> Option<bool> {
     if !bytes.len().is_multiple_of(2) {
         return None;
@@ -297,6 +296,8 @@ fn utf16_endianness(bytes: &[u8]) -> Option<bool> {
     }
 }
 
+/// Decodes bytes that are not valid UTF-8: in a legacy encoding if one fits, otherwise as UTF-8 with
+/// invalid bytes.
 fn decode_legacy(bytes: Vec<u8>) -> Decoded {
     if !is_mostly_utf8(&bytes) {
         let mut detector = chardetng::EncodingDetector::new(chardetng::Iso2022JpDetection::Deny);
@@ -314,7 +315,7 @@ fn decode_legacy(bytes: Vec<u8>) -> Decoded {
     decode_damaged(bytes, false)
 }
 
-/// Whether this is UTF-8 with a few broken bytes, and not a legacy encoding.
+/// Whether bytes are UTF-8 with a few invalid ones, and not a legacy encoding.
 fn is_mostly_utf8(bytes: &[u8]) -> bool {
     let (mut good, mut bad) = (0_usize, 0_usize);
     for chunk in bytes.utf8_chunks() {
@@ -324,6 +325,7 @@ fn is_mostly_utf8(bytes: &[u8]) -> bool {
     good > bad
 }
 
+/// Decodes UTF-8 with invalid bytes.
 fn decode_damaged(bytes: Vec<u8>, bom: bool) -> Decoded {
     let start = if bom { 3 } else { 0 };
     let mut text = String::with_capacity(bytes.len());

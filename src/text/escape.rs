@@ -1,15 +1,16 @@
-//! Escapes for the display of untrusted text: file names that cannot be mistaken for something
-//! else, and no control characters on a terminal.
+//! Escapes untrusted text for display, so that no file name can be mistaken for other text and no
+//! control character reaches a terminal.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Control characters, and those that change the reading direction; not tabs and line ends.
+/// Whether a character is escaped: control characters but tab and line feed, and invisible
+/// characters that change how the text around them is read.
 fn needs_escape(c: char) -> bool {
-    let is_bidi = matches!(c,
+    let is_invisible = matches!(c,
         '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}' | '\u{2029}'
         | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
-    is_bidi || c.is_control() && !matches!(c, '\t' | '\n')
+    is_invisible || c.is_control() && !matches!(c, '\t' | '\n')
 }
 
 /// Text for a terminal, with control characters escaped.
@@ -32,8 +33,8 @@ pub fn escape_for_terminal(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// A path or another name in a text for people and models: as it is, or in quotes with escapes where it has
-/// characters that could be taken for something else.
+/// A path or another name for a text that people and models read: as it is, or in quotes and escaped
+/// if it has characters that could be taken for something else.
 pub fn quote_name(name: &str) -> Cow<'_, str> {
     let must_escape = |c: char| c == '\n' || c == '\t' || needs_escape(c);
     match name.contains(must_escape) {

@@ -1,6 +1,6 @@
-//! The one line model of the crate: lines are numbered from 1, a line feed (with
-//! or without a carriage return before it) ends a line and opens none, and a lone
-//! carriage return, form feed or U+2028 is content.
+//! Lines, as the whole crate counts them: they are numbered from 1, a line feed (with or without a
+//! carriage return before it) ends a line and opens none, and a lone carriage return, form feed or
+//! U+2028 is content.
 
 use std::fmt;
 use std::ops::Range;
@@ -52,16 +52,16 @@ impl fmt::Display for LineSpan {
 }
 
 /// A count with its noun: `1 line`, `3 lines`.
-pub(crate) fn pluralize(count: usize, what: &str) -> String {
-    let ending = match (count, what.ends_with("ch")) {
+pub(crate) fn pluralize(count: usize, noun: &str) -> String {
+    let ending = match (count, noun.ends_with("ch")) {
         (1, _) => "",
         (_, true) => "es",
         (_, false) => "s",
     };
-    format!("{count} {what}{ending}")
+    format!("{count} {noun}{ending}")
 }
 
-/// One line of a text: where its content and its ending are.
+/// One line of a text: where its content is, and how it ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
     /// The offsets of the content, without the ending.
@@ -105,7 +105,7 @@ impl LineIndex {
         self.starts.len()
     }
 
-    /// Where line `number` (1-based) starts. `total() + 1` answers the end of the text.
+    /// The offset at which line `number` (1-based) starts; for `total() + 1` the end of the text.
     pub fn start(&self, number: usize) -> usize {
         self.starts.get(number - 1).copied().unwrap_or(self.len)
     }
@@ -117,8 +117,8 @@ impl LineIndex {
         Some(split_ending(text, start..end))
     }
 
-    /// The 1-based number of the line that holds `offset`. The end of a text that
-    /// ends in a newline counts as line `total() + 1`.
+    /// The 1-based number of the line that contains `offset`. The end of a text that ends with a
+    /// newline is in line `total() + 1`.
     pub fn number_at(&self, offset: usize) -> usize {
         if offset >= self.len && self.ends_with_newline {
             return self.total() + 1;
@@ -127,6 +127,7 @@ impl LineIndex {
     }
 }
 
+/// The line in the range `full`, whose ending is told apart from its content.
 fn split_ending(text: &str, full: Range<usize>) -> Line {
     let bytes = &text.as_bytes()[full.clone()];
     let ending = match bytes {

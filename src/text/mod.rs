@@ -1,11 +1,10 @@
-//! Text as the rest of the crate sees it: an immutable [`Snapshot`] of a file's
-//! bytes, decoded once, with a map from every text offset back to its byte.
+//! The text of files: an immutable [`Snapshot`] of a file's bytes, decoded once, with a map from
+//! every offset in the text to its byte.
 //!
-//! Matching and editing work on the decoded text; writing works on the original
-//! bytes. Nothing is ever normalised and restored, so a byte that no edit covers
-//! cannot change.
+//! Matching and editing work on the decoded text; writing works on the original bytes. Nothing is
+//! ever normalised and restored, so a byte that no edit covers cannot change.
 //!
-//! Limits: a file that holds NUL bytes (and is not UTF-16) is not text. In stateful
+//! Limits: a file with NUL bytes that is not UTF-16 is not text. In stateful
 //! encodings (ISO-2022-JP, HZ) only ASCII is written, unless the caller names the encoding.
 
 mod ambiguity;

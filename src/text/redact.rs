@@ -1,6 +1,6 @@
-//! What must never leave the process: the API key of the model's server and the password in its
-//! URL. They are registered once, when the settings are read, and redacted in every text that
-//! leaves: replies, logs, panic messages.
+//! Redacts secrets: the API key of the model's server and the password in its URL. They are
+//! registered once, when the settings are read, and redacted in every text that leaves the process:
+//! replies, logs, panic messages.
 
 use std::borrow::Cow;
 use std::sync::{PoisonError, RwLock};
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 static SECRETS: RwLock<Vec<String>> = RwLock::new(Vec::new());
 
-/// Shorter ones would redact ordinary words, and protect nothing.
+/// The shortest text that is redacted. A shorter one could be an ordinary word, and is no protection.
 const MIN_SECRET_LEN: usize = 6;
 
 const REDACTED: &str = "[redacted]";
@@ -25,17 +25,17 @@ pub fn register_secret(secret: &str) {
     }
 }
 
-/// Registers the user and password of a URL.
+/// Registers the user name and password of a URL as secrets.
 pub fn register_url_credentials(url: &str) {
-    if let Some(user) = user_info(url) {
-        register_secret(user);
-        if let Some((_, password)) = user.split_once(':') {
+    if let Some(user_info) = user_info(url) {
+        register_secret(user_info);
+        if let Some((_, password)) = user_info.split_once(':') {
             register_secret(password);
         }
     }
 }
 
-/// The part of a URL's authority before the `@`.
+/// The part of a URL's authority before the `@`: a user name, perhaps with a password.
 fn user_info(url: &str) -> Option<&str> {
     let (_, rest) = url.split_once("://")?;
     let authority = rest.split(['/', '?', '#']).next()?;

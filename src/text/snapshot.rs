@@ -22,7 +22,7 @@ use super::{ContentHash, Encoding, LineEnding, LineIndex, NotText, Unencodable, 
 pub struct Snapshot(Arc<Inner>);
 
 struct Inner {
-    /// Present when the bytes are not the text itself.
+    /// The bytes of the file, if they are not exactly the bytes of `text`.
     bytes: Option<Vec<u8>>,
     text: String,
     encoding: Encoding,
@@ -31,14 +31,17 @@ struct Inner {
     jumps: Vec<(usize, usize)>,
     lines: OnceLock<LineIndex>,
     hash: OnceLock<ContentHash>,
-    /// Byte offset of each line start, for encodings of another width.
+    /// The byte offset of each line start, for encodings in which characters have other lengths than
+    /// in UTF-8.
     line_bytes: OnceLock<Vec<usize>>,
 }
 
-/// How the encoding is known.
+/// Where the encoding is known from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum EncodingSource {
+    /// It was detected from the bytes.
     Detected,
+    /// The caller has named it.
     Declared,
 }
 
@@ -53,7 +56,7 @@ impl Snapshot {
         decode_as(bytes, encoding).map(|decoded| Self::of(decoded, EncodingSource::Declared))
     }
 
-    /// Decodes another version of this file: in the encoding that the caller named for it, if any.
+    /// Decodes another version of this file, in the encoding that the caller named for it, if any.
     pub fn decode_alike(&self, bytes: Vec<u8>) -> Result<Self, NotText> {
         match self.0.encoding_source {
             EncodingSource::Detected => Self::decode(bytes),
@@ -102,7 +105,7 @@ impl Snapshot {
         }))
     }
 
-    /// The decoded text, endings as they are, without a byte order mark.
+    /// The decoded text with its line endings, without a byte order mark.
     pub fn text(&self) -> &str {
         &self.0.text
     }
@@ -155,8 +158,8 @@ impl Snapshot {
         }
     }
 
-    /// The ending that text inserted at `offset` should take: that of the line
-    /// it goes into, else of the line before, else the file's first.
+    /// The line ending that text inserted at `offset` should have: that of the line it goes into, or
+    /// of the line before if that has none, or LF.
     pub fn ending_near(&self, offset: usize) -> LineEnding {
         let text = self.text();
         let offset = offset.min(text.len());
@@ -169,11 +172,12 @@ impl Snapshot {
         }
     }
 
-    /// The byte range of a range of the text. Offsets are on character boundaries.
+    /// The byte range of a range of the text, whose offsets must be on character boundaries.
     pub fn byte_range(&self, range: Range<usize>) -> Range<usize> {
         self.byte_at(range.start)..self.byte_at(range.end)
     }
 
+    /// The byte offset of an offset in the text.
     fn byte_at(&self, offset: usize) -> usize {
         let inner = &*self.0;
         let bom = inner.encoding.bom_len();
@@ -202,8 +206,8 @@ impl Snapshot {
         byte + inner.encoding.encoded_len(&inner.text[text..offset])
     }
 
-    /// The encodings that the file may be in and that would encode `new` differently; empty when
-    /// its encoding is certain enough for that text.
+    /// The encodings that the file may be in, if they encode `new` differently; empty if the encoding
+    /// is certain enough for that text.
     pub fn ambiguous_encodings(&self, new: &str) -> Vec<&'static str> {
         let inner = &*self.0;
         let is_ascii = inner.bytes.is_none() && inner.text.is_ascii();
@@ -211,10 +215,10 @@ impl Snapshot {
             (EncodingSource::Declared, _) => return Vec::new(),
             (_, Encoding::Legacy(_) | Encoding::CodePage(_)) => Some(inner.encoding),
             (_, Encoding::Utf8 { bom: false }) if self.has_invalid_bytes() => {
-                let broken = inner.jumps.len();
-                let whole = inner.text.chars().filter(|c| !c.is_ascii()).count() - broken;
-                // UTF-8 with a few broken bytes is UTF-8.
-                if whole > broken {
+                let invalid = inner.jumps.len();
+                let valid = inner.text.chars().filter(|c| !c.is_ascii()).count() - invalid;
+                // UTF-8 with a few invalid bytes is still UTF-8.
+                if valid > invalid {
                     return Vec::new();
                 }
                 None
