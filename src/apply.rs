@@ -1,6 +1,6 @@
-//! The pure function: a text and a call in, the edited text or a refusal out. No file, no folder,
-//! no state, no model. With the feature `syntax`, a lenient reading that would cause
-//! a syntax error is refused, as an engine with [`crate::engine::SyntaxMode::Veto`] does.
+//! The pure functions: they take a text and calls, and return the edited text or a refusal. They use
+//! no file, no folder, no state and no model. With the feature `syntax`, they refuse a lenient match
+//! that would cause a syntax error, as an engine with [`crate::engine::SyntaxMode::Veto`] does.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::text::{NotText, Snapshot};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Applied<T = String> {
-    /// The text afterwards; everything outside `spans` is as it was.
+    /// The edited text; everything outside `spans` is as it was.
     pub text: T,
     /// The rung of the ladder that matched.
     pub rung: Rung,
@@ -28,13 +28,13 @@ pub struct Applied<T = String> {
     pub warnings: Vec<String>,
     /// Each changed span, before and after, in lines and bytes.
     pub spans: Vec<Span>,
-    /// The strings that were used, where they differ from the caller's.
+    /// The strings that were used, if they differ from the caller's.
     pub corrected: Option<Corrected>,
     /// Unified diff.
     pub diff: String,
 }
 
-/// Applies one call to a text, or says why not.
+/// Applies one call to a text, or refuses it with a reason.
 ///
 /// ```
 /// let file = "fn main() {\n\tif a {\n\t\tb();\n\t}\n}\n";
@@ -48,8 +48,7 @@ pub fn apply(text: &str, call: &EditRequest) -> Result<Applied, Refusal> {
     apply_many(text, std::slice::from_ref(call))
 }
 
-/// Applies several calls to a text, each decided against the text as it is given, all or
-/// nothing.
+/// Applies several calls to a text, all or none. Each is matched against the text as it is given.
 pub fn apply_many(text: &str, calls: &[EditRequest]) -> Result<Applied, Refusal> {
     apply_text(None, text, calls)
 }
@@ -63,7 +62,7 @@ pub fn apply_text(
     Applier::default().text(path, text, calls)
 }
 
-/// Applies calls to the bytes of a file, in the encoding that they are in.
+/// Applies calls to the bytes of a file, and keeps their encoding.
 pub fn apply_bytes(
     path: Option<&str>,
     bytes: &[u8],
@@ -72,7 +71,7 @@ pub fn apply_bytes(
     Applier::default().bytes(path, bytes, calls)
 }
 
-/// The pure function with a choice of what a syntax check may do.
+/// The pure functions with a choice of what a syntax check may do.
 ///
 /// ```
 /// use restitch::engine::SyntaxMode;
@@ -138,6 +137,7 @@ pub(crate) fn not_text(why: NotText) -> Refusal {
 }
 
 impl<T> Applied<T> {
+    /// The result of an edit that gives `text`.
     fn of(edit: &VerifiedEdit, text: T) -> Self {
         let (spans, diff) = spans_and_diff(edit);
         let Explanation { rung, rewrites, replacements, warnings, corrected, .. } =
@@ -146,10 +146,10 @@ impl<T> Applied<T> {
     }
 }
 
-/// The name, in the diff, of a text that has none.
+/// The name, in the diff, of a text without a path.
 const UNNAMED: &str = "text";
 
-/// Decides each call against the original text, and combines them into one edit.
+/// Decides each call on the original text, and combines them into one edit.
 pub(crate) fn decide_edits(
     path: Option<&str>,
     snapshot: &Snapshot,

@@ -11,14 +11,14 @@ use crate::edit::{After, EditPlan, Explanation, Refusal, VerifiedEdit, WorkPath}
 use crate::text::Snapshot;
 
 pub mod resolve {
-    //! The pure resolution of one call.
+    //! The steps by which one call is resolved, without disk or network.
 
     pub use crate::resolve::{
         Adjust, AnswerVerdict, Choice, Model, Policy, Reapply, Resolution, Step,
     };
 }
 
-/// An edit that passed the checks.
+/// The edit of a plan that passes the checks.
 pub fn verified(
     path: WorkPath,
     before: &Snapshot,
@@ -28,7 +28,7 @@ pub fn verified(
     VerifiedEdit::new(path, before, plan, explanation)
 }
 
-/// A file with exactly these bytes in the place of another, unchecked.
+/// An edit that replaces a file by exactly these bytes, without checks.
 pub fn restored(
     path: WorkPath,
     before: Option<Snapshot>,
@@ -38,19 +38,19 @@ pub fn restored(
     VerifiedEdit::restore(path, before, after, explanation)
 }
 
-/// Which of these paths the rules of an ignore file, in the folder above, leave out.
+/// Those of the paths that the rules of an ignore file leave out; they are relative to its folder.
 #[cfg(feature = "search")]
 pub fn ignored_paths<'a>(rules: &str, paths: &[&'a str]) -> Vec<&'a str> {
     crate::search::ignored_paths(rules, paths)
 }
 
-/// The numbers of the commits that a log of the history tells of.
+/// The revisions that a log of the history has.
 #[cfg(unix)]
 pub fn revisions_in(log: &[u8]) -> Vec<u64> {
     crate::store::revisions_in(log)
 }
 
-/// The version before and the version after that a journal of a write in place holds.
+/// The version before and the version after in the journal of a write in place.
 #[cfg(unix)]
 pub fn journal_versions(journal: &[u8]) -> std::io::Result<(&[u8], &[u8])> {
     crate::store::journal_versions(journal)

@@ -1,5 +1,5 @@
-//! restitch applies the edit a language model meant, or refuses with a reason that
-//! makes the next call succeed.
+//! restitch applies the edit that a language model meant, or refuses with a reason that makes the
+//! next call succeed.
 //!
 //! ```
 //! let file = "def area(r):\n    return 3 * r ** 2\n";

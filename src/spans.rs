@@ -1,6 +1,6 @@
-//! Spans for tracing: one for each call, and below it one for each question to a model and each
-//! commit. Names and numbers only, never a path or a text. The feature `otel` sends them to an
-//! OpenTelemetry collector; without a subscriber they cost nothing.
+//! Spans for tracing: one for each call of a tool, and below it one for each question to a model and
+//! each commit. They have names and numbers, never a path or a text. The feature `otel` sends them to
+//! an OpenTelemetry collector; without a subscriber they cost nothing.
 
 use serde_json::Value;
 use tracing::Span;
@@ -24,7 +24,7 @@ pub struct TraceContext {
 }
 
 impl TraceContext {
-    /// From what a request carries by these names.
+    /// The trace context of a request, whose fields `field` gets by name.
     pub fn from_fields(field: impl Fn(&str) -> Option<String>) -> Option<Self> {
         Some(Self { parent: field("traceparent")?, state: field("tracestate") })
     }
@@ -46,6 +46,7 @@ pub(crate) fn call(tool: &'static str, from: Option<&TraceContext>) -> Span {
     span
 }
 
+/// Makes the span a part of the caller's trace.
 #[cfg(feature = "otel")]
 fn link_parent(span: &Span, from: &TraceContext) {
     use std::collections::HashMap;
@@ -58,7 +59,7 @@ fn link_parent(span: &Span, from: &TraceContext) {
         fields.insert("tracestate".to_owned(), state.clone());
     }
     let context = opentelemetry_sdk::propagation::TraceContextPropagator::new().extract(&fields);
-    // Without a layer for OpenTelemetry there is no trace to continue.
+    // This fails if no layer for OpenTelemetry is installed, and then there is no trace to continue.
     let _ = span.set_parent(context);
 }
 

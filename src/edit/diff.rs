@@ -1,5 +1,5 @@
-//! Unified diffs of the touched regions only, so that a one-line edit of a large
-//! file costs what the line costs.
+//! Unified diffs, computed only for the changed lines, so that a one-line edit costs no more in a large
+//! file than in a small one.
 
 use std::fmt::Write as _;
 
@@ -8,6 +8,7 @@ use similar::{ChangeTag, TextDiff};
 use super::spans::Span;
 use crate::text::Snapshot;
 
+/// Unchanged lines around each hunk.
 const CONTEXT: usize = 3;
 
 /// The unified diff of the given spans.
@@ -33,19 +34,21 @@ pub(crate) fn unified_diff(
     out
 }
 
-/// The changed lines of some splices, without the file's name.
+/// The unified diff of some splices, without the file's name and cut if it is long.
 pub(crate) fn short_diff(before: &Snapshot, splices: &[super::Splice], after: &Snapshot) -> String {
     let Ok(plan) = super::EditPlan::new(before, splices.to_vec()) else { return String::new() };
     let spans = super::spans::spans(before, after, &plan);
     let whole = unified_diff("", before, after, &spans);
     let body = whole.splitn(3, '\n').nth(2).unwrap_or_default();
-    let max = body.char_indices().nth(MAX_CHARACTERS).map_or(body.len(), |(at, _)| at);
-    body[..max].to_owned()
+    let end = body.char_indices().nth(MAX_CHARACTERS).map_or(body.len(), |(at, _)| at);
+    body[..end].to_owned()
 }
 
-/// Characters of a short diff.
+/// The most characters of a short diff.
 const MAX_CHARACTERS: usize = 1_500;
 
+/// Adds the hunk for lines `old` of the version before and lines `new` of the version after, each as
+/// (first, last).
 fn push_hunk(
     out: &mut String,
     before: &Snapshot,
@@ -54,20 +57,21 @@ fn push_hunk(
     new: (usize, usize),
 ) {
     let above = CONTEXT.min(old.0 - 1).min(new.0 - 1);
-    let left = |s: &Snapshot, end: usize| s.lines().total().saturating_sub(end);
-    let below = CONTEXT.min(left(before, old.1)).min(left(after, new.1));
-    let slice = |s: &Snapshot, (start, end): (usize, usize)| {
+    let lines_after = |s: &Snapshot, line: usize| s.lines().total().saturating_sub(line);
+    let below = CONTEXT.min(lines_after(before, old.1)).min(lines_after(after, new.1));
+    let with_context = |s: &Snapshot, (start, end): (usize, usize)| {
         let index = s.lines();
         s.text()[index.start(start - above)..index.start(end + below + 1)].to_owned()
     };
-    let (a, b) = (slice(before, old), slice(after, new));
-    let diff = TextDiff::from_lines(a.as_str(), b.as_str());
-    let lines = |start: usize, text: &str| {
+    let (old_text, new_text) = (with_context(before, old), with_context(after, new));
+    let diff = TextDiff::from_lines(old_text.as_str(), new_text.as_str());
+    let hunk_range = |start: usize, text: &str| {
         let count = crate::text::LineIndex::new(text).total();
         let start = if count == 0 { (start - above).saturating_sub(1) } else { start - above };
         format!("{start},{count}")
     };
-    let _ = writeln!(out, "@@ -{} +{} @@", lines(old.0, &a), lines(new.0, &b));
+    let (old_range, new_range) = (hunk_range(old.0, &old_text), hunk_range(new.0, &new_text));
+    let _ = writeln!(out, "@@ -{old_range} +{new_range} @@");
     for change in diff.iter_all_changes() {
         let sign = match change.tag() {
             ChangeTag::Delete => '-',

@@ -1,5 +1,5 @@
-//! Why an edit did not happen: a stable code, the cause in words, and what the
-//! caller needs to succeed on the next call.
+//! Refusals: why an edit was not made, as a stable code and in words, and what the caller needs so
+//! that the next call succeeds.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::{EditRequest, ModelUse};
 use crate::text::LineSpan;
 
-/// The codes that callers branch on. They are wire strings and never change.
+/// The code of a refusal, by which callers decide what to do. Its wire string never changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum EditCode {
@@ -19,7 +19,7 @@ pub enum EditCode {
     OccurrenceMismatch,
     /// `old_str` and `new_str` are the same, or the edit changes nothing.
     NoChange,
-    /// The file already has `new_str` in the place of `old_str`.
+    /// The file already has `new_str` where `old_str` was.
     AlreadyApplied,
     /// The path is malformed or leaves the root.
     InvalidPath,
@@ -106,12 +106,12 @@ impl EditCode {
         }
     }
 
-    /// The code of a wire string.
+    /// The code with this wire string.
     pub fn parse(wire: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|code| code.as_str() == wire)
     }
 
-    /// Whether it is a failure of disk or network, which another call cannot repair.
+    /// Whether the cause is a failure of disk or network, which another call cannot repair.
     pub fn is_fault(self) -> bool {
         matches!(self, Self::ReadError | Self::WriteError)
     }
@@ -140,7 +140,7 @@ impl JsonSchema for EditCode {
     }
 }
 
-/// A place in the file that is near to what the caller asked for.
+/// A region of the file that is similar to `old_str`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Near {
@@ -148,21 +148,21 @@ pub struct Near {
     pub start_line: usize,
     /// Last line.
     pub end_line: usize,
-    /// How alike it is, from 0 to 1.
+    /// How similar it is, from 0 to 1.
     pub score: f64,
     /// The first line that differs.
     pub first_difference: Option<Difference>,
 }
 
 impl Near {
-    /// The lines it covers.
+    /// The lines of the region.
     pub fn span(&self) -> LineSpan {
         LineSpan { start: self.start_line, end: self.end_line }
     }
 }
 
-/// One line of the call beside the line of the file, whitespace made visible
-/// (`→` a tab, `·` a space at either end, `␍` a carriage return).
+/// A line of `old_str` and the line of the file that differs from it, with visible whitespace
+/// (`→` for a tab, `·` for a space at either end, `␍` for a carriage return).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Difference {
@@ -193,11 +193,11 @@ pub struct Conflict {
     pub written: Option<String>,
 }
 
-/// One of several texts that the call can mean.
+/// One of several possible results of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct OutcomeDiff {
-    /// How the call is read.
+    /// How this result reads the call.
     pub how: String,
     /// What the edit would change.
     pub diff: String,
@@ -215,7 +215,7 @@ pub struct Attempt {
     pub detail: String,
 }
 
-/// An edit that did not happen. Nothing was written.
+/// The answer to an edit that is not made. Nothing was written.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Refusal {
@@ -226,27 +226,27 @@ pub struct Refusal {
     /// The file, as the caller named it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Near places, best first.
+    /// The regions most similar to `old_str`, best first.
     pub nearest: Vec<Near>,
     /// How many of them are equally near, if it is more than one.
     #[serde(skip)]
     pub(crate) equally_near: usize,
     /// Lines where `old_str` was found, if at more places than expected.
     pub occurrences: Vec<usize>,
-    /// If the place is known: lines that the call rewrites but that differ in the file.
+    /// If the place is known, the lines that the call rewrites and that differ in the file.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<Conflict>,
-    /// Each text that the call can mean, where there are several.
+    /// The possible results of the call, if there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outcomes: Vec<OutcomeDiff>,
-    /// What was tried to correct the call.
+    /// The attempts to correct the call.
     pub attempts: Vec<Attempt>,
-    /// What the model cost, when it was asked.
+    /// What the model cost, if it was asked.
     #[serde(skip_serializing_if = "ModelUse::is_zero")]
     pub model: ModelUse,
     /// What to do next.
     pub hint: Option<String>,
-    /// Ranges of lines whose anchors are stale; it is enough to read these.
+    /// Ranges of lines whose anchors are stale: the only lines that the caller has to read again.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub affected_ranges: Vec<LineSpan>,
     /// Fresh `LINE#ID|text` lines, stale ones marked `>>>`.
@@ -254,11 +254,11 @@ pub struct Refusal {
     pub anchors: Vec<String>,
 }
 
-/// Outcomes that the text for a model shows.
+/// The most outcomes that the text for a model shows.
 const MAX_OUTCOMES_SHOWN: usize = 4;
 
 impl Refusal {
-    /// A refusal with a code and a sentence.
+    /// A refusal with a code and a message of one sentence.
     pub fn new(code: EditCode, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -277,21 +277,21 @@ impl Refusal {
         }
     }
 
-    /// Adds what to do next.
+    /// Sets what to do next.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Names the file.
+    /// Sets the file's path, unless it is set.
     #[must_use]
     pub fn at(mut self, path: impl Into<String>) -> Self {
         self.path.get_or_insert_with(|| path.into());
         self
     }
 
-    /// Says which of several edits of a call is refused; `at` counts from 0.
+    /// Adds to the message which of a call's `count` edits is refused; `at` counts from 0.
     #[must_use]
     pub(crate) fn with_edit_number(mut self, at: usize, count: usize) -> Self {
         if count > 1 {
@@ -300,8 +300,8 @@ impl Refusal {
         self
     }
 
-    /// Adds a hint if another edit of the same call writes the text that this one looks for.
-    /// `number` is this edit's; the edits come with their numbers, from 0.
+    /// Sets a hint if another edit of the same call writes `old`, the text that this edit did not find.
+    /// `number` is the number of this edit (from 0), and `edits` are all edits with their numbers.
     #[must_use]
     pub(crate) fn hint_at_sibling_edit<'a>(
         mut self,
@@ -310,9 +310,9 @@ impl Refusal {
         edits: impl Iterator<Item = (usize, &'a EditRequest)>,
     ) -> Self {
         let old = old.trim();
-        let mut writes =
+        let mut writing_edits =
             edits.filter(|(at, edit)| *at != number && !old.is_empty() && edit.new.contains(old));
-        if let (EditCode::NoOccurrence, Some((at, _))) = (self.code, writes.next()) {
+        if let (EditCode::NoOccurrence, Some((at, _))) = (self.code, writing_edits.next()) {
             self.hint = Some(format!(
                 "Edit {} of this call writes that text, but all edits of a call are matched against the file as it was before the call. Merge the two into one edit.",
                 at + 1
@@ -321,14 +321,14 @@ impl Refusal {
         self
     }
 
-    /// The text for a model: cause, the places that matter, the next step. Short.
+    /// The text for a model: the cause, the places that matter, and the next step.
     pub fn text(&self) -> String {
         let mut out = format!("{}: {}", self.code, self.message);
         for (number, near) in self.nearest.iter().take(self.equally_near.max(1)).enumerate() {
             let Some(d) = &near.first_difference else { continue };
             let span = LineSpan { start: near.start_line, end: near.end_line };
             let similar = near.score * 100.0;
-            // What is shown is copied.
+            // Models copy what they are shown, so the marks are explained.
             let shown = |mark| d.expected.contains(mark) || d.found.contains(mark);
             let marks = match (shown('→'), shown('·')) {
                 (true, true) => " (→ is a tab, · a space)",

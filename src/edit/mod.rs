@@ -1,5 +1,5 @@
-//! From a request to a checked edit: plans over original offsets, postconditions,
-//! reports and refusals. Pure; the disk is elsewhere.
+//! From a request to a checked edit: plans, checks of their result, reports and refusals. Nothing
+//! here reads or writes a disk.
 
 mod diff;
 mod error;

@@ -1,7 +1,7 @@
-//! A path below the root, checked lexically.
+//! Paths below the root, checked as strings.
 //!
-//! This check sees strings, not the disk: links, mounts and races are the store's
-//! business, which resolves the path by folder handles.
+//! The check does not look at the disk. The store takes care of links, mounts and races: it resolves
+//! the path through folder handles.
 
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::text::quote_name;
 pub struct WorkPath(String);
 
 impl WorkPath {
-    /// Parses a path that a caller gave, absolute below `root` or relative to it.
+    /// Parses a path that a caller gives, either absolute and below `root` or relative to it.
     pub fn parse(raw: &str, root: &Path) -> Result<Self, Refusal> {
         let refuse = |why: &str| {
             Refusal::new(EditCode::InvalidPath, format!("path `{}` {why}", raw.escape_debug()))
@@ -34,13 +34,13 @@ impl WorkPath {
             return Err(refuse("is longer than 4096 bytes"));
         }
         let path = Path::new(raw);
-        let folded;
+        let below_root;
         let path = match path.strip_prefix(root) {
             Ok(below) => below,
             // On Windows, `c:\Work` and `C:\work` are the same.
             Err(_) if cfg!(windows) && strip_prefix_ignoring_case(path, root).is_some() => {
-                folded = strip_prefix_ignoring_case(path, root).unwrap_or_default();
-                &folded
+                below_root = strip_prefix_ignoring_case(path, root).unwrap_or_default();
+                &below_root
             }
             Err(_) if path.is_absolute() => return Err(refuse("is outside the root")),
             Err(_) => path,
@@ -70,7 +70,7 @@ impl WorkPath {
         &self.0
     }
 
-    /// The path as the file system takes it, relative to the root.
+    /// The path for the file system, relative to the root.
     pub fn as_path(&self) -> &Path {
         Path::new(&self.0)
     }

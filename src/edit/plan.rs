@@ -1,4 +1,4 @@
-//! An edit as data: sorted, disjoint splices over one version of a file.
+//! An edit as data: sorted, disjoint replacements in one version of a file.
 
 use std::ops::Range;
 
@@ -10,12 +10,12 @@ use crate::text::{ContentHash, LineSpan, Snapshot};
 pub struct Splice {
     /// What is replaced; empty for an insertion.
     pub range: Range<usize>,
-    /// What is there afterwards.
+    /// The new text.
     pub text: String,
 }
 
-/// Splices that are sorted, disjoint and bound to one version of a file, which it holds:
-/// they cannot be applied to another.
+/// Sorted, disjoint splices and the version of the file that they are for. They cannot be applied to
+/// another version.
 #[derive(Debug, Clone)]
 pub struct EditPlan {
     snapshot: Snapshot,
@@ -23,8 +23,8 @@ pub struct EditPlan {
 }
 
 impl EditPlan {
-    /// Sorts the splices. Refuses ranges that are not in this text, and any two splices that
-    /// touch the same text or insert at the same place.
+    /// A plan with these splices. Refuses ranges that are not in this text, and two splices that
+    /// replace the same text or insert at the same place.
     pub fn new(snapshot: &Snapshot, mut splices: Vec<Splice>) -> Result<Self, Refusal> {
         let text = snapshot.text();
         let fits = |range: &Range<usize>| {
@@ -70,7 +70,7 @@ impl EditPlan {
         let line_floor = |at: usize| before[..at].rfind('\n').map_or(0, |feed| feed + 1);
         let head = line_floor(common_chars(before.chars(), after.chars()));
         let tail = common_chars(before[head..].chars().rev(), after[head..].chars().rev());
-        // Grow the middle to whole lines, so that reports speak of lines.
+        // The changed part is extended to whole lines, because reports are about lines.
         let end = before.len() - tail;
         let end =
             if end == head && after.len() - tail == head { end } else { line_ceil(before, end) };
@@ -83,7 +83,7 @@ impl EditPlan {
         Self { snapshot: snapshot.clone(), splices }
     }
 
-    /// The version the plan was made for.
+    /// The hash of the version that the plan is for.
     pub fn base(&self) -> ContentHash {
         self.snapshot.hash()
     }
@@ -118,8 +118,8 @@ impl EditPlan {
         for splice in &self.splices {
             let range = snapshot.byte_range(splice.range.clone());
             out.extend_from_slice(&bytes[at..range.start]);
-            let kept = encode_keeping_invalid(snapshot, splice)?;
-            out.extend_from_slice(&kept);
+            let encoded = encode_keeping_invalid(snapshot, splice)?;
+            out.extend_from_slice(&encoded);
             at = range.end;
         }
         out.extend_from_slice(&bytes[at..]);
@@ -127,9 +127,9 @@ impl EditPlan {
     }
 }
 
-/// Invalid bytes are U+FFFD in the text. Those that a splice keeps (a common
-/// head and tail with the text it replaces) are copied; a U+FFFD beyond that would
-/// write a replacement character where the file has an invalid byte.
+/// The bytes of a splice's text. An invalid byte of the file is U+FFFD in the text. Those in the
+/// common head and tail of the replaced and the new text are copied; another U+FFFD in the new text is
+/// refused, because it would be written in place of an invalid byte.
 fn encode_keeping_invalid(snapshot: &Snapshot, splice: &Splice) -> Result<Vec<u8>, Refusal> {
     let unencodable = |message: String| {
         Refusal::new(EditCode::Unencodable, message)
@@ -153,14 +153,16 @@ fn encode_keeping_invalid(snapshot: &Snapshot, splice: &Splice) -> Result<Vec<u8
     Ok([&snapshot.bytes()[first], middle.as_bytes(), &snapshot.bytes()[last]].concat())
 }
 
+/// The start of the first line that begins at `at` or after it, or the end of the text.
 fn line_ceil(text: &str, at: usize) -> usize {
-    let at_start = at == 0 || text.as_bytes()[at - 1] == b'\n';
-    if at_start {
+    let is_line_start = at == 0 || text.as_bytes()[at - 1] == b'\n';
+    if is_line_start {
         return at;
     }
     text[at..].find('\n').map_or(text.len(), |feed| at + feed + 1)
 }
 
+/// The length in bytes of the characters with which both sequences begin.
 fn common_chars(a: impl Iterator<Item = char>, b: impl Iterator<Item = char>) -> usize {
     a.zip(b).take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum()
 }

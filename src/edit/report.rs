@@ -1,4 +1,4 @@
-//! What an edit did, in full for programs and in a few lines for a model.
+//! Reports on edits, in full for programs and in a few lines for models.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -21,13 +21,13 @@ pub struct Explanation {
     pub rewrites: Vec<Rewrite>,
     /// How many places changed.
     pub replacements: usize,
-    /// The strings that were used, when they differ from the caller's.
+    /// The strings that were used, if they differ from the caller's.
     pub corrected: Option<Corrected>,
     /// What the model was asked and what it cost.
     pub model: ModelUse,
     /// Each attempt at a correction.
     pub attempts: Vec<Attempt>,
-    /// Lines that the caller and the file had both changed, and what was written there.
+    /// Lines that the call rewrites and that differed in the file, and what was written there.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<Conflict>,
     /// Warnings about an edit that succeeded.
@@ -64,7 +64,8 @@ impl Explanation {
         self.rewrites.iter().map(|rewrite| rewrite.as_str()).collect::<Vec<_>>().join(", ")
     }
 
-    /// Adds another edit of the same call. The last rung that is not `exact` stands for all.
+    /// Adds the explanation of another edit of the same call. The rung of the last edit that is not
+    /// `exact` stands for all.
     pub fn absorb(&mut self, part: &Self) {
         if part.rung != Rung::Exact {
             self.rung = part.rung;
@@ -82,7 +83,7 @@ impl Explanation {
     }
 }
 
-/// The strings that an edit really used.
+/// The strings that an edit used instead of the caller's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Corrected {
@@ -111,7 +112,7 @@ pub struct ModelUse {
 }
 
 impl ModelUse {
-    /// Whether no model was asked.
+    /// Whether the model cost nothing, so that it was not asked.
     pub fn is_zero(&self) -> bool {
         *self == Self::default()
     }
@@ -216,24 +217,24 @@ pub struct EditReport {
     pub write_method: Option<WriteMethod>,
 }
 
-/// At most so many edits of a call are verified one by one.
+/// The most edits of a call that get a verification of their own.
 const MAX_VERIFICATIONS: usize = 100;
-/// And of each at most so many of the lines that were replaced.
+/// The most replaced lines in a verification.
 const MAX_ORIGINAL_LINES: usize = 20;
-/// And of each line at most so many characters.
+/// The most characters of a line in a verification.
 const MAX_LINE_CHARS: usize = 2_000;
-/// The text for a model shows edits up to this many characters.
+/// Once the text for a model has this many characters, it shows no further edit.
 const MAX_EDITS_TEXT: usize = 1_100;
-/// Anchors that the text for a model shows.
+/// The most anchors in the text for a model.
 const MAX_ANCHORS_SHOWN: usize = 16;
-/// Anchors in the report.
+/// The most anchors in the report.
 const MAX_ANCHORS: usize = 40;
-/// The text for a model stays below this many characters.
+/// The most characters of the text for a model.
 const MAX_MODEL_TEXT: usize = 1_500;
 
 impl EditReport {
-    /// Describes a verified edit. The store's part (revision, durability, further
-    /// warnings) is filled in after the commit.
+    /// The report on a verified edit. The caller adds the results of the commit (revision, durability,
+    /// further warnings).
     pub fn new(edit: &VerifiedEdit) -> Self {
         let (before, shown, spans) = before_and_after(edit);
         let after_sha256 = match edit.after() {
@@ -276,7 +277,7 @@ impl EditReport {
         self.text_with(OriginalLines::Omitted, self.verb())
     }
 
-    /// The text for a caller that gets the new text with it, whether or not it was written.
+    /// The text for a caller that also gets the edited text, even if nothing was written.
     pub(crate) fn text_as_edited(&self) -> String {
         self.text_with(OriginalLines::Omitted, "Edited")
     }
@@ -287,6 +288,7 @@ impl EditReport {
         self.text_with(OriginalLines::Shown, self.verb())
     }
 
+    /// The verb for what happened to the file.
     fn verb(&self) -> &'static str {
         match self.durability {
             Durability::DryRun => "Would edit",
@@ -295,28 +297,20 @@ impl EditReport {
         }
     }
 
+    /// The text for a model, which begins with `verb` for an edit of an existing file.
     fn text_with(&self, originals: OriginalLines, verb: &str) -> String {
+        let is_dry_run = self.durability == Durability::DryRun;
         let v = &self.verification;
         let mut out = match (self.before_sha256, self.after_sha256) {
             (None, _) => {
-                format!(
-                    "{} {} ({}).",
-                    match self.durability {
-                        Durability::DryRun => "Would create",
-                        _ => "Created",
-                    },
-                    quote_name(&self.path),
-                    pluralize(v.total_lines, "line")
-                )
+                let verb = if is_dry_run { "Would create" } else { "Created" };
+                let lines = pluralize(v.total_lines, "line");
+                format!("{verb} {} ({lines}).", quote_name(&self.path))
             }
-            (_, None) => format!(
-                "{} {}.",
-                match self.durability {
-                    Durability::DryRun => "Would remove",
-                    _ => "Removed",
-                },
-                quote_name(&self.path)
-            ),
+            (_, None) => {
+                let verb = if is_dry_run { "Would remove" } else { "Removed" };
+                format!("{verb} {}.", quote_name(&self.path))
+            }
             _ => format!(
                 "{verb} {} at {}: {} replaced by {}, file now has {}.",
                 quote_name(&self.path),
@@ -373,7 +367,7 @@ impl EditReport {
         self.with_version(&out)
     }
 
-    /// The text, and the version whose numbers it has: what the next call may name.
+    /// The text with the id of the snapshot that its line numbers are of, which the next call may name.
     fn with_version(&self, text: &str) -> String {
         let written = self.after_sha256.filter(|_| self.durability != Durability::DryRun);
         let Some(after) = written else { return clip(text, MAX_MODEL_TEXT) };
@@ -381,9 +375,10 @@ impl EditReport {
         clip(text, MAX_MODEL_TEXT - version.len()) + &version
     }
 
-    /// Each edit: what was there, the line above, the first new lines, the line below.
+    /// Adds each edit: the replaced lines if asked for, the line above, the first new lines, and the line
+    /// below.
     fn push_edits(&self, out: &mut String, originals: OriginalLines) {
-        let mut last = 0;
+        let mut last_number = 0;
         for (at, v) in self.verifications.iter().enumerate() {
             if at > 0 && out.len() > MAX_EDITS_TEXT {
                 return self.push_unshown(out, at);
@@ -396,13 +391,13 @@ impl EditReport {
                 .iter()
                 .chain(&v.edited_preview)
                 .chain(&v.after_context)
-                .filter(|line| number_of(line).is_none_or(|number| number > last))
+                .filter(|line| number_of(line).is_none_or(|number| number > last_number))
                 .collect();
             let first = shown.first().and_then(|line| number_of(line));
-            if last > 0 && first.is_some_and(|first| first > last + 1) {
+            if last_number > 0 && first.is_some_and(|first| first > last_number + 1) {
                 out.push_str("\n…");
             }
-            last = shown.last().and_then(|line| number_of(line)).unwrap_or(last);
+            last_number = shown.last().and_then(|line| number_of(line)).unwrap_or(last_number);
             push_lines(out, shown.into_iter(), 160);
         }
         if self.spans.len() > self.verifications.len() {
@@ -410,7 +405,7 @@ impl EditReport {
         }
     }
 
-    /// How many edits are not shown, and where the first of them are.
+    /// Adds how many edits, from index `from` on, are not shown, and where the first of them are.
     fn push_unshown(&self, out: &mut String, from: usize) {
         let rest = &self.spans[from..];
         let mut ranges: Vec<String> = Vec::new();
@@ -432,12 +427,13 @@ impl EditReport {
         ));
     }
 
-    /// How lines moved, and the warnings.
+    /// Adds how lines moved, and the warnings.
     fn push_tail(&self, out: &mut String) {
         let v = &self.verification;
-        let total = (v.total_lines + v.lines_replaced).saturating_sub(v.lines_inserted);
-        let moved = self.line_shifts.iter().filter(|shift| shift.from_line <= total);
-        let shifts: Vec<String> = moved
+        let total_before = (v.total_lines + v.lines_replaced).saturating_sub(v.lines_inserted);
+        let shifts_within_file =
+            self.line_shifts.iter().filter(|shift| shift.from_line <= total_before);
+        let shifts: Vec<String> = shifts_within_file
             .take(6)
             .map(|shift| format!("{:+} from old line {}", shift.delta, shift.from_line))
             .collect();
@@ -459,7 +455,7 @@ enum OriginalLines {
     Omitted,
 }
 
-/// The lines that an edit replaced, the first few of them.
+/// Adds the first few lines that an edit replaced.
 fn push_originals(out: &mut String, v: &Verification) {
     const MAX_LINES: usize = 3;
     for line in v.original_lines.iter().take(MAX_LINES) {
@@ -471,14 +467,14 @@ fn push_originals(out: &mut String, v: &Verification) {
     }
 }
 
-/// The number that a line is shown with.
+/// The line number at the start of a shown line.
 fn number_of(line: &str) -> Option<usize> {
     let digits = line.trim_start_matches('<');
     let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
     digits[..end].parse().ok()
 }
 
-/// Numbered lines, each on a line of its own, `…` where some between them are not shown.
+/// Adds numbered lines, each on a line of its own, with `…` where lines between them are left out.
 fn push_lines<'a>(out: &mut String, lines: impl Iterator<Item = &'a String>, max: usize) {
     let mut next = None;
     for line in lines {
@@ -492,7 +488,7 @@ fn push_lines<'a>(out: &mut String, lines: impl Iterator<Item = &'a String>, max
     }
 }
 
-/// Shortens a text for display, at a character boundary.
+/// The text, cut after `max` characters with `…` at the end.
 fn clip(text: &str, max: usize) -> String {
     match text.char_indices().nth(max) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -500,10 +496,11 @@ fn clip(text: &str, max: usize) -> String {
     }
 }
 
+/// What changed from the first to the last of some spans.
 fn verification(before: &Snapshot, after: &Snapshot, spans: &[Span]) -> Verification {
     let numbered = |n: usize| after.line(n).map(|text| format!("<<{n}>>{text}"));
     let total_lines = after.lines().total();
-    let grown = total_lines.cast_signed() - before.lines().total().cast_signed();
+    let line_delta = total_lines.cast_signed() - before.lines().total().cast_signed();
     let (Some(first), Some(last)) = (spans.first(), spans.last()) else {
         return Verification {
             start_line: 1,
@@ -518,24 +515,26 @@ fn verification(before: &Snapshot, after: &Snapshot, spans: &[Span]) -> Verifica
             total_lines,
         };
     };
-    let shown = first.after.start_line..=first.after.end_line;
-    let replaced = spans.iter().flat_map(|span| span.before.start_line..=span.before.end_line);
+    let new_lines = first.after.start_line..=first.after.end_line;
+    let replaced_lines =
+        spans.iter().flat_map(|span| span.before.start_line..=span.before.end_line);
     let original =
         |n: usize| before.line(n).map(|text| clip(&format!("<<{n}>>{text}"), MAX_LINE_CHARS));
     Verification {
         start_line: first.before.start_line,
         end_line: last.before.end_line,
-        original_lines: replaced.take(MAX_ORIGINAL_LINES).filter_map(original).collect(),
+        original_lines: replaced_lines.take(MAX_ORIGINAL_LINES).filter_map(original).collect(),
         lines_replaced: spans.iter().map(|s| line_count(&s.before)).sum(),
         lines_inserted: spans.iter().map(|s| line_count(&s.after)).sum(),
-        line_delta: i64::try_from(grown).unwrap_or_default(),
+        line_delta: i64::try_from(line_delta).unwrap_or_default(),
         before_context: first.after.start_line.checked_sub(1).filter(|&n| n > 0).and_then(numbered),
-        edited_preview: shown.take(3).filter_map(numbered).collect(),
+        edited_preview: new_lines.take(3).filter_map(numbered).collect(),
         after_context: numbered(last.after.end_line + 1),
         total_lines,
     }
 }
 
+/// The anchors of the lines in some spans and of the lines next to them.
 fn anchors(after: &Snapshot, spans: &[Span]) -> Vec<String> {
     let mut out = Vec::new();
     let mut next = 1;

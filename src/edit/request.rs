@@ -1,4 +1,4 @@
-//! What a caller asks for, parsed once.
+//! The request for an edit.
 
 use std::num::NonZeroUsize;
 
@@ -15,7 +15,7 @@ pub enum Expected {
 }
 
 impl Expected {
-    /// From the two optional arguments; one replacement if neither is given.
+    /// The expectation from the two optional arguments; one replacement if neither is given.
     pub fn of(replace_all: Option<bool>, count: Option<usize>) -> Result<Self, Refusal> {
         match (replace_all.unwrap_or(false), count) {
             (true, None) => Ok(Self::All),
@@ -41,11 +41,11 @@ pub struct EditRequest {
     pub old: String,
     /// The text to put in its place; always literal.
     pub new: String,
-    /// How often `old` shall occur.
+    /// How often `old` is expected to occur.
     pub expected: Expected,
-    /// A 1-based line that breaks a tie between equal candidates. It never makes a match.
+    /// A 1-based line: of several candidates, the nearest to it is meant.
     pub near_line: Option<usize>,
-    /// A path of names, such as `class Pool / fn open`, that bounds the search.
+    /// A path of names, such as `class Pool / fn open`, to which the search is limited.
     pub within: Option<String>,
     /// The file's language, if known.
     pub language: Option<&'static Language>,
@@ -64,7 +64,7 @@ impl EditRequest {
         self
     }
 
-    /// Sets how often `old` shall occur.
+    /// Sets how often `old` is expected to occur.
     #[must_use]
     pub fn expecting(mut self, expected: Expected) -> Self {
         self.expected = expected;

@@ -1,11 +1,11 @@
-//! How an edit was understood, as small enums with stable names on the wire.
+//! Rungs and rewrites: how an edit was understood, with stable names on the wire.
 
 use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
-/// Makes an enum whose variants have names on the wire.
+/// Defines an enum whose variants have names on the wire.
 macro_rules! wire_names {
     ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $wire:literal,)* }) => {
         $(#[$about])*
@@ -26,7 +26,7 @@ macro_rules! wire_names {
                 }
             }
 
-            /// The value of a name on the wire.
+            /// The value with this name on the wire.
             pub fn parse(wire: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|value| value.as_str() == wire)
             }

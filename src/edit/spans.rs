@@ -1,4 +1,4 @@
-//! What an edit changes, by lines and bytes, before and after.
+//! The lines and bytes that an edit changes, before and after.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,7 +8,7 @@ use super::diff::unified_diff;
 use super::verify::{After, VerifiedEdit};
 use crate::text::{LineSpan, Snapshot};
 
-/// One side of a changed span.
+/// The lines and bytes of a changed span, before or after the edit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Extent {
@@ -32,7 +32,7 @@ pub struct Span {
     pub after: Extent,
 }
 
-/// Lines from `from_line` on (in the numbering before) have moved by `delta`.
+/// How far lines have moved because of changes above them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct LineShift {
@@ -42,15 +42,15 @@ pub struct LineShift {
     pub delta: i64,
 }
 
-/// The text before and after an edit, and what changed.
+/// The text before and after an edit, and the changed spans.
 pub(super) fn before_and_after(edit: &VerifiedEdit) -> (Snapshot, Snapshot, Vec<Span>) {
     let before = edit.before().cloned().unwrap_or_else(|| Snapshot::from_text(""));
     let after = match edit.after() {
         After::Content(content) => content.snapshot(),
         After::Removed => None,
     };
-    let shown = match (edit.plan(), after) {
-        // Read in the encoding of the version before, which need not be the likeliest.
+    let after_text = match (edit.plan(), after) {
+        // The new text is in the encoding of the version before, even if detection prefers another.
         (Some(plan), Some(after)) if after.encoding() != before.encoding() => {
             Snapshot::from_text(plan.text_after())
         }
@@ -58,25 +58,26 @@ pub(super) fn before_and_after(edit: &VerifiedEdit) -> (Snapshot, Snapshot, Vec<
         (_, Some(after)) => after,
         (None, None) => Snapshot::from_text(""),
     };
-    let whole;
+    let whole_file;
     let plan = match edit.plan() {
         Some(plan) => plan,
         None => {
-            whole = EditPlan::whole_file(&before, shown.text());
-            &whole
+            whole_file = EditPlan::whole_file(&before, after_text.text());
+            &whole_file
         }
     };
-    let spans = spans(&before, &shown, plan);
-    (before, shown, spans)
+    let spans = spans(&before, &after_text, plan);
+    (before, after_text, spans)
 }
 
-/// What an edit changes, and the unified diff of it.
+/// The changed spans of an edit, and its unified diff.
 pub(crate) fn spans_and_diff(edit: &VerifiedEdit) -> (Vec<Span>, String) {
     let (before, after, spans) = before_and_after(edit);
     let diff = unified_diff(edit.path().as_str(), &before, &after, &spans);
     (spans, diff)
 }
 
+/// The changed span of each splice of a plan.
 pub(super) fn spans(before: &Snapshot, after: &Snapshot, plan: &EditPlan) -> Vec<Span> {
     let mut shift = 0_isize;
     let mut byte_shift = 0_isize;
@@ -98,8 +99,8 @@ pub(super) fn spans(before: &Snapshot, after: &Snapshot, plan: &EditPlan) -> Vec
                 after: extent(after, new.clone(), after_start..after_start + inserted, whole_lines),
             };
             if only_changes_break_of_last_line(before, &old, &splice.text) {
-                // Whole lines go or come behind a last line without a newline, which
-                // itself stays: it only loses or gains its line break.
+                // Lines are added or removed after a last line without a line break. That line
+                // only gains or loses a line break and does not count as changed.
                 span.before.start_line = before.lines().number_at(old.start) + 1;
                 span.before.end_line = before.lines().total();
                 span.after.start_line = after.lines().number_at(new.start) + 1;
@@ -110,6 +111,7 @@ pub(super) fn spans(before: &Snapshot, after: &Snapshot, plan: &EditPlan) -> Vec
         .collect()
 }
 
+/// Whether a splice begins at the end of the last line, and adds or removes only whole lines after it.
 fn only_changes_break_of_last_line(
     before: &Snapshot,
     old: &std::ops::Range<usize>,
@@ -124,10 +126,12 @@ fn only_changes_break_of_last_line(
         && breaks(new)
 }
 
+/// Whether a line begins at an offset.
 fn is_line_start(snapshot: &Snapshot, offset: usize) -> bool {
     offset == 0 || snapshot.text().as_bytes().get(offset - 1) == Some(&b'\n')
 }
 
+/// The lines and bytes of a range of text.
 fn extent(
     snapshot: &Snapshot,
     text: std::ops::Range<usize>,
@@ -148,15 +152,18 @@ fn extent(
     Extent { start_line, end_line, start_byte: bytes.start, end_byte: bytes.end }
 }
 
+/// How many lines an extent has.
 pub(super) fn line_count(extent: &Extent) -> usize {
     (extent.end_line + 1).saturating_sub(extent.start_line)
 }
 
+/// How many lines a span has gained; negative if it has lost some.
 pub(super) fn line_delta(span: &Span) -> i64 {
     i64::try_from(line_count(&span.after)).unwrap_or(i64::MAX)
         - i64::try_from(line_count(&span.before)).unwrap_or(i64::MAX)
 }
 
+/// How far the lines below each span have moved.
 pub(super) fn line_shifts(spans: &[Span]) -> Vec<LineShift> {
     let mut total = 0;
     let mut out = Vec::new();

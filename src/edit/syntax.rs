@@ -1,11 +1,11 @@
-//! What a parser says of an edit: the errors that the file has now and did not have before.
+//! The result of a syntax check: the errors that a file has after an edit and did not have before.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What a parser says of a text before and after an edit.
+/// The result of parsing a file before and after an edit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct SyntaxCheck {
@@ -23,7 +23,7 @@ pub struct SyntaxCheck {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct FormatNote {
-    /// The formatter.
+    /// The formatter's name.
     pub by: String,
     /// Whether it changed the text.
     pub changed: bool,
@@ -33,22 +33,22 @@ pub struct FormatNote {
 }
 
 impl FormatNote {
-    /// It changed the text.
+    /// The formatter changed the text.
     pub fn formatted(by: String) -> Self {
         Self { by, changed: true, failed: None }
     }
 
-    /// It left the text unchanged.
+    /// The formatter left the text unchanged.
     pub fn unchanged(by: String) -> Self {
         Self { by, changed: false, failed: None }
     }
 
-    /// It failed.
+    /// The formatter failed.
     pub fn failed(by: String, why: String) -> Self {
         Self { by, changed: false, failed: Some(why) }
     }
 
-    /// What the caller should know, in one line.
+    /// What the formatter did, in one line; `None` if it left the text unchanged.
     pub fn warning(&self) -> Option<String> {
         match (&self.failed, self.changed) {
             (Some(why), _) => Some(format!("not formatted, since `{}` failed: {why}", self.by)),
@@ -70,14 +70,14 @@ pub struct SyntaxError {
     pub what: String,
 }
 
-/// Why nothing can be said of a text's syntax.
+/// Why the syntax was not checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Unchecked {
-    /// It was switched off, or this build has no parser.
+    /// The check is switched off, or this build has no parser.
     Off,
-    /// There is no grammar for such a file.
+    /// There is no grammar for the file's language.
     UnknownLanguage,
     /// The file did not parse before the edit.
     BrokenBefore,
@@ -91,7 +91,7 @@ impl fmt::Display for Unchecked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Off => "syntax is not checked here",
-            Self::UnknownLanguage => "there is no grammar for such a file",
+            Self::UnknownLanguage => "there is no grammar for this kind of file",
             Self::BrokenBefore => "the file did not parse before the edit",
             Self::TooLarge => "the file is too large to be parsed",
             Self::TooMuchWork => "parsing the file takes too much work",
@@ -113,7 +113,7 @@ impl fmt::Display for SyntaxError {
 }
 
 impl SyntaxCheck {
-    /// Nothing can be said.
+    /// The syntax was not checked.
     pub fn unchecked(why: Unchecked) -> Self {
         Self { checked: false, why_not: Some(why), new_errors: Vec::new() }
     }
@@ -123,7 +123,7 @@ impl SyntaxCheck {
         Self { checked: true, why_not: None, new_errors }
     }
 
-    /// The check with this result.
+    /// The check with its new errors, or with the reason why there was none.
     pub fn of(found: Result<Vec<SyntaxError>, Unchecked>) -> Self {
         match found {
             Ok(errors) => Self::found(errors),
@@ -131,7 +131,7 @@ impl SyntaxCheck {
         }
     }
 
-    /// The new errors in one line; nothing where there are none.
+    /// The new errors in one line; `None` if there are none.
     pub fn warning(&self) -> Option<String> {
         let (first, rest) = self.new_errors.split_first()?;
         let more = match rest {

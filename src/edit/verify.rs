@@ -1,5 +1,5 @@
-//! The gate before the disk: only a [`VerifiedEdit`] can be committed, and only
-//! this module makes one, after the postconditions hold.
+//! Checks an edit before it may be written: a store commits only a [`VerifiedEdit`], and only this
+//! module makes one, after the checks.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,10 +7,10 @@ use std::sync::Arc;
 use super::{EditCode, EditPlan, Explanation, FormatNote, Refusal, SyntaxCheck, WorkPath};
 use crate::text::{Content, ContentHash, Snapshot};
 
-/// Decides the same edit again on another version of the file. Pure: no model, no disk.
+/// A function that decides the same edit again on another version of the file, without model or disk.
 pub type Rebase = Arc<dyn Fn(&Snapshot) -> Result<VerifiedEdit, Refusal> + Send + Sync>;
 
-/// Parses an edit before and after; `None` where there is no text to parse.
+/// A function that checks the syntax before and after an edit; `None` if there is no text to parse.
 pub(crate) type SyntaxCheckFn = Arc<dyn Fn(&VerifiedEdit) -> Option<SyntaxCheck> + Send + Sync>;
 
 /// What is at the path afterwards.
@@ -23,7 +23,7 @@ pub enum After {
     Removed,
 }
 
-/// A checked edit of one file. Its fields can be read, and only checks make it.
+/// A checked edit of one file. It can only be made by the functions here, which check it.
 #[derive(Clone)]
 pub struct VerifiedEdit {
     path: WorkPath,
@@ -35,9 +35,9 @@ pub struct VerifiedEdit {
 }
 
 impl VerifiedEdit {
-    /// Checks a plan against the version it was made for:
-    /// the splices change something, every byte outside them is the file's, and
-    /// the result reads back as the planned text in the same encoding.
+    /// Checks a plan against the version that it was made for: the splices must change something, every
+    /// byte outside of them must stay, and the result must decode to the planned text in the file's
+    /// encoding.
     pub(crate) fn new(
         path: WorkPath,
         before: &Snapshot,
@@ -85,7 +85,7 @@ impl VerifiedEdit {
         Ok(Self { path, before, after, plan: Some(plan), explanation, rebase: None })
     }
 
-    /// A new file; the store refuses if something is there by then.
+    /// A new file. The store refuses it if a file exists at the path when it is written.
     pub(crate) fn create(
         path: WorkPath,
         content: &str,
@@ -102,7 +102,7 @@ impl VerifiedEdit {
         Ok(Self { path, before: None, after, plan: None, explanation, rebase: None })
     }
 
-    /// Replaces `before` by exactly these bytes: undo, rename and staging.
+    /// An edit that replaces `before` by exactly `after`, for undo, rename and staging.
     pub(crate) fn restore(
         path: WorkPath,
         before: Option<Snapshot>,
@@ -112,14 +112,14 @@ impl VerifiedEdit {
         Self { path, before, after, plan: None, explanation, rebase: None }
     }
 
-    /// Sets how to decide the edit again if the file changed elsewhere meanwhile.
+    /// Sets how to decide the edit again if the file has changed when the edit is written.
     #[must_use]
     pub fn with_rebase(mut self, rebase: Rebase) -> Self {
         self.rebase = Some(rebase);
         self
     }
 
-    /// The same edit, with the formatter's result.
+    /// Adds the formatter's result.
     #[must_use]
     pub(crate) fn with_format(mut self, note: FormatNote) -> Self {
         self.explanation.warnings.extend(note.warning());
@@ -127,10 +127,10 @@ impl VerifiedEdit {
         self
     }
 
-    /// The same edit, with the result of the syntax check, also when it is rebased.
+    /// Adds the result of the syntax check, which is repeated if the edit is rebased.
     #[must_use]
     pub(crate) fn with_syntax(mut self, check: SyntaxCheckFn) -> Self {
-        // What was parsed as a part of the file is not parsed again as a whole.
+        // A part of the file that was parsed already is not parsed again with the whole file.
         if self.explanation.syntax.is_some() {
             return self;
         }
@@ -150,12 +150,12 @@ impl VerifiedEdit {
         &self.path
     }
 
-    /// The version it was checked against; `None` for a new file.
+    /// The version that the edit was checked against; `None` for a new file.
     pub fn before(&self) -> Option<&Snapshot> {
         self.before.as_ref()
     }
 
-    /// The hash of that version.
+    /// The hash of the version that the edit was checked against; `None` for a new file.
     pub fn base(&self) -> Option<ContentHash> {
         self.before.as_ref().map(Snapshot::hash)
     }
@@ -165,7 +165,7 @@ impl VerifiedEdit {
         &self.after
     }
 
-    /// The splices, where the edit has any.
+    /// The splices; `None` for an edit that writes the whole file or removes it.
     pub fn plan(&self) -> Option<&EditPlan> {
         self.plan.as_ref()
     }
@@ -175,7 +175,7 @@ impl VerifiedEdit {
         &self.explanation
     }
 
-    /// Decides the edit again on `current`. `None` when it cannot be.
+    /// Decides the edit again on `current`; `None` if it was made without a way to do so.
     pub fn rebase(&self, current: &Snapshot) -> Option<Result<Self, Refusal>> {
         let rebase = self.rebase.clone()?;
         Some(rebase(current).map(|edit| edit.with_rebase(rebase)))
@@ -192,7 +192,7 @@ impl fmt::Debug for VerifiedEdit {
     }
 }
 
-/// The refusal of characters that several encodings of the file would write differently.
+/// The refusal of new characters for which the possible encodings of the file have different bytes.
 fn uncertain_encoding(encodings: &[&str], written: &str, before: &Snapshot) -> Refusal {
     let is_new = |c: &char| !c.is_ascii() && !before.text().contains(*c);
     let mut new: Vec<char> = written.chars().filter(is_new).collect();
@@ -212,6 +212,7 @@ fn uncertain_encoding(encodings: &[&str], written: &str, before: &Snapshot) -> R
     )
 }
 
+/// Whether the bytes before the first splice and after the last one are those of the file.
 fn is_unchanged_outside(before: &Snapshot, plan: &EditPlan, after: &[u8]) -> bool {
     let bytes = before.bytes();
     let head = plan.splices().first().map_or(0, |s| before.byte_range(s.range.clone()).start);

@@ -29,7 +29,7 @@ fn check_prints_errors_and_names_what_it_cannot_check() {
     assert_eq!(code, Some(1), "{out}");
     assert!(out.contains("src/bad.py:1: "), "{out}");
     assert!(
-        out.contains("notes.txt was not checked: there is no grammar for such a file."),
+        out.contains("notes.txt was not checked: there is no grammar for this kind of file."),
         "{out}"
     );
     let (code, out) = run(root, &["--json", "check", "."]);

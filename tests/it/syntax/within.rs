@@ -110,7 +110,7 @@ async fn what_is_not_sure_is_refused_with_the_names_there_are() {
         ("a.rs", RUST, "mod Lake", "there is `struct Lake` at line 18"),
         ("a.rs", RUST, " / ", "`within` names nothing"),
         ("a.rs", "fn a( {\n let n = 1;\n}\n", "fn a", "the file does not parse"),
-        ("a.md", "let n = 1;\n", "fn a", "there is no grammar for such a file"),
+        ("a.md", "let n = 1;\n", "fn a", "there is no grammar for this kind of file"),
         ("a.json", "{\"a\": \"let n = 1;\"}\n", "a", "the file defines no names"),
     ] {
         let tools = tools(&[(path, file)]);
