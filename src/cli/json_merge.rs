@@ -1,12 +1,12 @@
-//! Adding settings to a JSON file without writing the rest of it anew: what is there stays
-//! letter by letter, numbers, order and whitespace included.
+//! Adds settings to the text of a JSON file. The rest of the text stays as it is, with its numbers,
+//! order and whitespace.
 
 use serde_json::{Map, Value};
 
 use super::init::without_npx;
 use crate::edit::{EditCode, Refusal};
 
-/// A value by its place in the text.
+/// A value and its place in the text.
 struct JsonNode {
     start: usize,
     end: usize,
@@ -20,11 +20,11 @@ enum ValueKind {
     Other,
 }
 
-/// What is put where; ranges do not overlap.
+/// Replacements: byte ranges, which do not overlap, and their new texts.
 type Changes = Vec<(std::ops::Range<usize>, String)>;
 
-/// The text with everything of `ours` that it lacks. `null` and an empty list in the place
-/// of an object are nothing; any other value there is refused, since the user chose it.
+/// The text with the settings of `ours` that it lacks. A `null`, or an empty list instead of an
+/// object, is replaced; any other value of the wrong type is the user's choice and refused.
 pub(super) fn add_missing(text: &str, ours: &Value, indent: &str) -> Result<String, Refusal> {
     if text.trim().is_empty() {
         return Ok(super::init::pretty(ours, indent));
@@ -45,25 +45,28 @@ pub(super) fn add_missing(text: &str, ours: &Value, indent: &str) -> Result<Stri
     Merger { text, indent }.add(&node, ours, "", 0, &mut changes)?;
     changes.sort_by_key(|(range, _)| range.start);
     let mut out = String::with_capacity(text.len());
-    let mut at = 0;
-    for (range, new) in changes {
-        out.push_str(&text[at..range.start]);
+    let mut copied_to = 0;
+    for (range, new_text) in changes {
+        out.push_str(&text[copied_to..range.start]);
         match has_crlf {
-            true => out.push_str(&new.replace('\n', "\r\n")),
-            false => out.push_str(&new),
+            true => out.push_str(&new_text.replace('\n', "\r\n")),
+            false => out.push_str(&new_text),
         }
-        at = range.end;
+        copied_to = range.end;
     }
-    out.push_str(&text[at..]);
+    out.push_str(&text[copied_to..]);
     Ok(out)
 }
 
+/// Collects the changes that add our settings to the user's text.
 struct Merger<'a> {
     text: &'a str,
     indent: &'a str,
 }
 
 impl Merger<'_> {
+    /// Collects the changes that add the settings of `ours` to the user's value `theirs`, which is at
+    /// the path `name` and `depth` levels below the top.
     fn add(
         &self,
         theirs: &JsonNode,
@@ -72,26 +75,27 @@ impl Merger<'_> {
         depth: usize,
         changes: &mut Changes,
     ) -> Result<(), Refusal> {
-        let written = &self.text[theirs.start..theirs.end];
-        let found = serde_json::from_str::<Value>(written).unwrap_or_default();
-        if differs_in_start(&found, ours) {
+        let their_text = &self.text[theirs.start..theirs.end];
+        let their_value = serde_json::from_str::<Value>(their_text).unwrap_or_default();
+        if differs_in_start(&their_value, ours) {
             changes.push((theirs.start..theirs.end, self.pretty(ours, depth)));
             return Ok(());
         }
         match (&theirs.kind, ours) {
             (ValueKind::Object(fields), Value::Object(ours)) => {
                 let mut missing = Map::new();
-                let program = |value: &Value| {
+                let command_of = |value: &Value| {
                     ["command", "cmd"].iter().find_map(|key| value.get(key).cloned())
                 };
-                let is_restarted = program(&without_npx(found.clone()))
-                    .is_some_and(|p| p == "restitch")
-                    && ["command", "cmd"].iter().find_map(|key| ours.get(*key)).cloned()
-                        != program(&found);
+                let our_command = ["command", "cmd"].iter().find_map(|key| ours.get(*key)).cloned();
+                // They start restitch too, but installed instead of by npx, or the other way round.
+                let replaces_start = command_of(&without_npx(their_value.clone()))
+                    .is_some_and(|command| command == "restitch")
+                    && our_command != command_of(&their_value);
                 for (key, value) in ours {
-                    let is_start = matches!(key.as_str(), "command" | "cmd" | "args");
-                    match fields.iter().find(|(have, _)| have == key) {
-                        Some((_, field)) if is_restarted && is_start => {
+                    let is_part_of_start = matches!(key.as_str(), "command" | "cmd" | "args");
+                    match fields.iter().find(|(their_key, _)| their_key == key) {
+                        Some((_, field)) if replaces_start && is_part_of_start => {
                             let value = self.pretty(value, depth + 1);
                             changes.push((field.start..field.end, value));
                         }
@@ -99,7 +103,9 @@ impl Merger<'_> {
                             let name = format!("{name}.{key}");
                             self.add(field, value, &name, depth + 1, changes)?;
                         }
-                        None => drop(missing.insert(key.clone(), value.clone())),
+                        None => {
+                            missing.insert(key.clone(), value.clone());
+                        }
                     }
                 }
                 let lines = missing.iter().map(|(key, value)| {
@@ -107,7 +113,7 @@ impl Merger<'_> {
                 });
                 self.append(theirs, fields.last().map(|(_, last)| last), lines, depth, changes);
             }
-            // The words of a command are one setting, and a list that is there is the user's choice.
+            // A command line is one setting, so one that is there is the user's choice.
             (ValueKind::Array(items), Value::Array(ours))
                 if !items.is_empty() && is_command_line(ours) => {}
             (ValueKind::Array(items), Value::Array(ours)) => {
@@ -129,7 +135,7 @@ impl Merger<'_> {
                 }
                 self.append(theirs, items.last(), missing.into_iter(), depth, changes);
             }
-            (ValueKind::Other, _) if written == "null" => {
+            (ValueKind::Other, _) if their_text == "null" => {
                 changes.push((theirs.start..theirs.end, self.pretty(ours, depth)));
             }
             (ValueKind::Array(items), Value::Object(_)) if items.is_empty() => {
@@ -140,24 +146,24 @@ impl Merger<'_> {
             }
             (ValueKind::Other, Value::Object(_) | Value::Array(_))
             | (ValueKind::Object(_) | ValueKind::Array(_), _) => {
-                let wanted = if ours.is_object() { "an object" } else { "a list" };
-                let what = match name.trim_start_matches('.') {
+                let expected = if ours.is_object() { "an object" } else { "a list" };
+                let subject = match name.trim_start_matches('.') {
                     "" => "its content".to_owned(),
                     name => format!("`{name}`"),
                 };
                 return Err(Refusal::new(
                     EditCode::InvalidArguments,
-                    format!("{what} must be {wanted}, and is not"),
+                    format!("{subject} must be {expected}, but is not"),
                 )
                 .hint("Correct it, or merge by hand."));
             }
-            // A setting that is there is the user's choice.
+            // An existing setting is the user's choice.
             (ValueKind::Other, _) => {}
         }
         Ok(())
     }
 
-    /// Adds lines after the last value of an object or a list.
+    /// Collects the change that adds lines after the last value of an object or a list.
     fn append(
         &self,
         theirs: &JsonNode,
@@ -166,33 +172,35 @@ impl Merger<'_> {
         depth: usize,
         changes: &mut Changes,
     ) {
-        let gap = format!("\n{}", self.indent.repeat(depth + 1));
+        let line_start = format!("\n{}", self.indent.repeat(depth + 1));
         let lines: Vec<String> = lines.collect();
         if lines.is_empty() {
             return;
         }
-        let body = lines.join(&format!(",{gap}"));
+        let body = lines.join(&format!(",{line_start}"));
         match last {
-            Some(last) => changes.push((last.end..last.end, format!(",{gap}{body}"))),
+            Some(last) => changes.push((last.end..last.end, format!(",{line_start}{body}"))),
             None => {
-                let end = format!("\n{}", self.indent.repeat(depth));
-                changes.push((theirs.start + 1..theirs.end - 1, format!("{gap}{body}{end}")));
+                let closing_line = format!("\n{}", self.indent.repeat(depth));
+                let inside = theirs.start + 1..theirs.end - 1;
+                changes.push((inside, format!("{line_start}{body}{closing_line}")));
             }
         }
     }
 
+    /// The value as indented JSON, for a place `depth` levels below the top.
     fn pretty(&self, value: &Value, depth: usize) -> String {
         let text = super::init::pretty(value, self.indent);
         text.trim_end().replace('\n', &format!("\n{}", self.indent.repeat(depth)))
     }
 }
 
-/// Whether two values differ only in how they start restitch: installed, or by npx.
+/// Whether two values differ only in how they start restitch: installed or by npx.
 fn differs_in_start(theirs: &Value, ours: &Value) -> bool {
     theirs != ours && without_npx(theirs.clone()) == without_npx(ours.clone())
 }
 
-/// Whether the list is how restitch is started.
+/// Whether the list is a command line that starts restitch, or the arguments of one.
 fn is_command_line(list: &[Value]) -> bool {
     list.first().and_then(Value::as_str).is_some_and(|first| {
         matches!(first, "restitch" | "npx" | "mcp")
@@ -249,7 +257,7 @@ impl JsonScanner<'_> {
         Some(JsonNode { start, end: self.at, kind })
     }
 
-    /// Steps over a comma, or over the closing mark.
+    /// Skips a comma or the closing bracket, and returns whether it was the bracket.
     fn at_end(&mut self, mark: u8) -> Option<bool> {
         self.skip_whitespace();
         if self.byte()? == b',' {

@@ -1,4 +1,4 @@
-//! Each client's configuration: where it is, what goes in, and what lets an edit through.
+//! Each client's configuration: its files, their content, and the permissions for edits.
 
 use std::path::Path;
 
@@ -11,20 +11,20 @@ use crate::text::ContentHash;
 pub(crate) struct Client {
     /// Its name on the command line.
     pub(crate) name: &'static str,
-    /// What is always written.
+    /// The files that `init` always writes.
     pub(crate) files: Vec<ConfigFile>,
-    /// What the user agrees to with `--allow-edits`.
+    /// The files that `--allow-edits` adds, which let edits through without a question.
     pub(crate) permission_files: Vec<ConfigFile>,
-    /// What becomes of an edit without that.
+    /// What the client does with edits without those files, as the end of a sentence.
     pub(crate) without: &'static str,
-    /// What else to know.
+    /// A note for the user.
     pub(crate) note: &'static str,
 }
 
 /// A file of a client's configuration.
 pub(crate) struct ConfigFile {
     pub(crate) owner: Owner,
-    /// Below that place.
+    /// The path below the folder of the owner.
     pub(crate) path: &'static str,
     pub(crate) content: Content,
 }
@@ -38,30 +38,33 @@ pub(crate) enum Owner {
     Home { folder: &'static str, variable: Option<&'static str> },
 }
 
-/// Their names on the command line.
+/// The names of the clients on the command line.
 pub(crate) const CLIENTS: &[&str] = &[
     "claude", "codex", "gemini", "copilot", "cursor", "vscode", "opencode", "zed", "qwen", "cline",
     "kimi", "amp", "crush", "goose", "vibe",
 ];
 
+/// A file of the project.
 fn project(path: &'static str, content: Content) -> ConfigFile {
     ConfigFile { owner: Owner::Project, path, content }
 }
 
+/// A file in the user's home folder, or in the folder that `variable` names.
 fn home(
     folder: &'static str,
     variable: Option<&'static str>,
-    file: (&'static str, Content),
+    (path, content): (&'static str, Content),
 ) -> ConfigFile {
-    ConfigFile { owner: Owner::Home { folder, variable }, path: file.0, content: file.1 }
+    ConfigFile { owner: Owner::Home { folder, variable }, path, content }
 }
 
+/// A JSON file of the project.
 fn json_in(path: &'static str, value: Value) -> ConfigFile {
     project(path, Content::Json(value))
 }
 
-/// How the client starts the server: in which words it answers, which tools it offers, and
-/// which file tells it the project's folder.
+/// The arguments that start the server: its dialect, its tools, and the configuration file whose
+/// folder is the root.
 fn start(dialect: Option<&str>, tools: &str, configuration: &str) -> Vec<String> {
     let mut args = vec!["mcp".to_owned()];
     if let Some(dialect) = dialect {
@@ -187,28 +190,30 @@ fn plain_server(path: &'static str, key: &str) -> ConfigFile {
     json_in(path, json!({ key: { "restitch": { "command": "restitch", "args": args } } }))
 }
 
-/// How a client starts the server whose configuration is the user's and not the project's.
+/// The arguments that start the server from a configuration of the user, which is in no project.
 fn start_anywhere() -> [String; 3] {
     ["mcp".to_owned(), "--tools".to_owned(), tools("edit_file")]
 }
 
+/// The configuration of Cline.
 fn cline() -> Client {
     let file = |server: Value| {
         let content = Content::Json(json!({ "mcpServers": { "restitch": server } }));
         home(".cline/data/settings", None, ("cline_mcp_settings.json", content))
     };
-    let all: Vec<String> = tools("edit_file").split(',').map(str::to_owned).collect();
+    let tool_names: Vec<String> = tools("edit_file").split(',').map(str::to_owned).collect();
     Client {
         name: "cline",
         files: vec![file(json!({
             "command": "restitch", "args": start_anywhere(), "disabled": false,
         }))],
-        permission_files: vec![file(json!({ "autoApprove": all }))],
+        permission_files: vec![file(json!({ "autoApprove": tool_names }))],
         without: "Cline asks before each edit",
         note: "This file is for Cline's CLI; for the extension, paste its content under MCP Servers, Configure.",
     }
 }
 
+/// The configuration of Goose.
 fn goose() -> Client {
     let args = json!(start_anywhere());
     let text = format!(
@@ -223,6 +228,7 @@ fn goose() -> Client {
     }
 }
 
+/// The configuration of Vibe.
 fn vibe() -> Client {
     let args = json!(start_anywhere());
     let server = format!(
@@ -231,7 +237,7 @@ fn vibe() -> Client {
     let content = Content::Toml(vec![("[[mcp_servers]]".to_owned(), server)]);
     Client {
         name: "vibe",
-        // A configuration of the project would hide the user's whole one.
+        // A configuration in the project would hide all of the user's own.
         files: vec![home(".vibe", None, ("config.toml", content))],
         permission_files: Vec::new(),
         without: "",
@@ -239,6 +245,7 @@ fn vibe() -> Client {
     }
 }
 
+/// The configuration of Claude Code.
 fn claude(folder: &str) -> Client {
     let settings = ".claude/settings.json";
     let on = |event: &str| hook("claude", event, settings, 30);
@@ -282,6 +289,7 @@ fn claude(folder: &str) -> Client {
     }
 }
 
+/// The configuration of Codex.
 fn codex(folder: &str) -> Client {
     let config = ".codex/config.toml";
     let args = start(Some("codex"), &tools("apply_patch"), config);
@@ -327,6 +335,7 @@ fn codex(folder: &str) -> Client {
     }
 }
 
+/// The configuration of Gemini CLI.
 fn gemini(folder: &str) -> Client {
     let settings = ".gemini/settings.json";
     let on = |event: &str| {
@@ -358,10 +367,11 @@ fn gemini(folder: &str) -> Client {
             ),
         ],
         without: "Gemini CLI asks before each edit, and when run non-interactively (`gemini -p`) it does not offer the edit tools; it does not run at all in a folder that is not trusted",
-        note: "The hook corrects Gemini's own `replace` before it runs, and holds back what restitch refuses.",
+        note: "The hook corrects Gemini's own `replace` before it runs, and denies edits that restitch refuses.",
     }
 }
 
+/// The configuration of Qwen Code.
 fn qwen(folder: &str) -> Client {
     let settings = ".qwen/settings.json";
     let server = json!({
@@ -369,12 +379,12 @@ fn qwen(folder: &str) -> Client {
         "args": start(Some("claude-code"), &tools("edit"), settings),
         "alwaysLoadTools": true,
     });
-    // Qwen Code asks once for each server of a project, and again when its configuration has
-    // changed: it keeps the hash of what was agreed to, with the names in order.
-    let mut agreed = server.clone();
-    agreed["trust"] = true.into();
-    agreed.sort_all_objects();
-    let hash = ContentHash::of(agreed.to_string().as_bytes()).to_string();
+    // Qwen Code asks once for each server of a project, and again when the server's configuration
+    // changes: it stores a hash of the approved configuration, with its names sorted.
+    let mut approved = server.clone();
+    approved["trust"] = true.into();
+    approved.sort_all_objects();
+    let hash = ContentHash::of(approved.to_string().as_bytes()).to_string();
     let approval = json!({ folder: { "restitch": { "hash": hash, "status": "approved" } } });
     Client {
         name: "qwen",
@@ -400,6 +410,7 @@ fn github_hooks() -> ConfigFile {
     )
 }
 
+/// The configuration of Copilot CLI.
 fn copilot(folder: &str) -> Client {
     Client {
         name: "copilot",
@@ -425,6 +436,7 @@ fn copilot(folder: &str) -> Client {
     }
 }
 
+/// The configuration of opencode.
 fn opencode() -> Client {
     let mut command = start(Some("opencode"), &tools("edit"), "opencode.json");
     command.insert(0, "restitch".to_owned());

@@ -1,5 +1,5 @@
-//! Merging what a client needs into a file: what is missing is added, and nothing that is there
-//! changes.
+//! Merges the settings of a client into its configuration file: adds those that are missing, and
+//! changes no others, except how restitch is started.
 
 use serde::Serialize as _;
 use serde_json::Value;
@@ -7,33 +7,33 @@ use serde_json::Value;
 use crate::cli::json_merge;
 use crate::edit::{EditCode, Refusal};
 
-/// What a file is to hold.
+/// The content that `init` puts into a file.
 pub(crate) enum Content {
     Json(Value),
     /// TOML tables: the header, and its lines.
     Toml(Vec<(String, String)>),
-    /// YAML, which is printed to be merged by hand where there is a file.
+    /// YAML, which the user has to merge by hand if the file exists.
     Yaml(String),
-    /// A file of our own.
+    /// A whole file that belongs to restitch.
     Ours(&'static str),
 }
 
-/// A command that needs no installation: npx brings the package.
+/// The command that starts restitch without an installation: npx downloads the package.
 const NPX: [&str; 3] = ["npx", "-y", "restitch"];
 
-/// The same configuration with the command brought by npx: as `command` beside `args`, as a
-/// list, or as one string.
+/// The same configuration, in which npx starts restitch. The command may be in `command` beside
+/// `args`, a list, or one string.
 fn with_npx(value: Value) -> Value {
-    let started = |list: Vec<Value>| {
+    let with_npx_first = |list: Vec<Value>| {
         NPX.iter().map(|word| Value::from(*word)).chain(list.into_iter().skip(1)).collect()
     };
     match value {
         Value::Array(list) if list.first().is_some_and(|first| first == "restitch") => {
-            Value::Array(started(list))
+            Value::Array(with_npx_first(list))
         }
         Value::Array(list) => Value::Array(list.into_iter().map(with_npx).collect()),
         Value::String(text) => match text.strip_prefix("restitch ") {
-            Some(rest) => Value::String(format!("{} {rest}", NPX.join(" "))),
+            Some(arguments) => Value::String(format!("{} {arguments}", NPX.join(" "))),
             None => Value::String(text),
         },
         Value::Object(mut fields) => {
@@ -51,26 +51,26 @@ fn with_npx(value: Value) -> Value {
     }
 }
 
-/// The same configuration with the installed command instead of npx.
+/// The same configuration, in which the installed command starts restitch instead of npx.
 pub(in crate::cli) fn without_npx(value: Value) -> Value {
-    let starts = |list: &[Value], words: &[&str]| {
+    let starts_with = |list: &[Value], words: &[&str]| {
         list.len() >= words.len() && words.iter().zip(list).all(|(word, item)| item == word)
     };
     match value {
-        Value::Array(mut list) if starts(&list, &NPX) => {
+        Value::Array(mut list) if starts_with(&list, &NPX) => {
             list.drain(..NPX.len() - 1);
             Value::Array(list)
         }
         Value::Array(list) => Value::Array(list.into_iter().map(without_npx).collect()),
         Value::String(text) => match text.strip_prefix(&format!("{} ", NPX.join(" "))) {
-            Some(rest) => Value::String(format!("restitch {rest}")),
+            Some(arguments) => Value::String(format!("restitch {arguments}")),
             None => Value::String(text),
         },
         Value::Object(mut fields) => {
             for name in ["command", "cmd"] {
                 if fields.get(name).is_some_and(|command| command == NPX[0])
                     && let Some(Value::Array(args)) = fields.get_mut("args")
-                    && starts(args, &NPX[1..])
+                    && starts_with(args, &NPX[1..])
                 {
                     args.drain(..NPX.len() - 1);
                     fields.insert(name.to_owned(), "restitch".into());
@@ -84,9 +84,9 @@ pub(in crate::cli) fn without_npx(value: Value) -> Value {
 }
 
 impl Content {
-    /// The same, for a machine that has node and no restitch.
+    /// The same content, in which npx starts restitch.
     pub(crate) fn with_npx(&self) -> Self {
-        let command = |text: &str| {
+        let replace_command = |text: &str| {
             text.replace("command = \"restitch\"", "command = \"npx\"")
                 .replace("cmd: restitch\n", "cmd: npx\n")
                 .replace("args = [", "args = [\"-y\",\"restitch\",")
@@ -95,14 +95,17 @@ impl Content {
         match self {
             Self::Json(value) => Self::Json(with_npx(value.clone())),
             Self::Toml(tables) => Self::Toml(
-                tables.iter().map(|(head, body)| (head.clone(), command(body))).collect(),
+                tables
+                    .iter()
+                    .map(|(header, body)| (header.clone(), replace_command(body)))
+                    .collect(),
             ),
-            Self::Yaml(text) => Self::Yaml(command(text)),
+            Self::Yaml(text) => Self::Yaml(replace_command(text)),
             Self::Ours(text) => Self::Ours(text),
         }
     }
 
-    /// As a file of its own.
+    /// The content as the text of a new file.
     pub(crate) fn render(&self) -> String {
         match self {
             Self::Json(value) => pretty(value, "  "),
@@ -116,7 +119,7 @@ impl Content {
         }
     }
 
-    /// Whether a file holds it: all of it, with these values.
+    /// Whether the text of a file contains all settings, with these values.
     pub(crate) fn is_in(&self, text: &str) -> bool {
         match self {
             Self::Json(ours) => {
@@ -125,16 +128,17 @@ impl Content {
             Self::Toml(_) => {
                 let read = |text: &str| toml::from_str::<toml::Table>(text).ok();
                 let (theirs, ours) = (read(text), read(&self.render()));
-                let json =
-                    |table: Option<toml::Table>| table.and_then(|t| serde_json::to_value(t).ok());
-                matches!((json(theirs), json(ours)), (Some(theirs), Some(ours)) if contains(&theirs, &ours))
+                let to_json = |table: Option<toml::Table>| {
+                    table.and_then(|table| serde_json::to_value(table).ok())
+                };
+                matches!((to_json(theirs), to_json(ours)), (Some(theirs), Some(ours)) if contains(&theirs, &ours))
             }
             Self::Yaml(ours) => text.contains(ours.as_str()),
             Self::Ours(ours) => text == *ours,
         }
     }
 
-    /// The text of a file that exists already, with this content merged into it.
+    /// The text of an existing file with this content merged into it.
     pub(crate) fn merged_into(&self, text: &str) -> Result<String, Refusal> {
         match self {
             Self::Json(ours) => json_merge::add_missing(text, ours, indent_of(text)),
@@ -158,20 +162,21 @@ impl Content {
                 "it is a YAML file that is not empty, and restitch does not merge YAML",
             )
             .hint("Merge it by hand.")),
-            // A file of ours is brought up to date.
+            // A file that belongs to restitch is replaced as a whole.
             Self::Ours(ours) => Ok((*ours).to_owned()),
         }
     }
 }
 
+/// The refusal of a file that is not TOML.
 fn not_toml(error: &toml::de::Error) -> Refusal {
-    Refusal::new(EditCode::InvalidArguments, format!("the TOML does not parse: {error}"))
+    Refusal::new(EditCode::InvalidArguments, format!("the file is not valid TOML: {error}"))
         .hint("Correct it, or merge by hand.")
 }
 
-/// Adds a table, or to the table that is there the lines whose keys it lacks.
+/// Adds a table, or adds to an existing table the lines with keys that it lacks.
 fn add_table(out: &mut String, parsed: &toml::Table, header: &str, body: &str) {
-    let Some(at) = out.lines().position(|line| line.trim() == header) else {
+    let Some(header_index) = out.lines().position(|line| line.trim() == header) else {
         return append(out, header, body);
     };
     let table = toml::from_str::<toml::Table>(&format!("{header}\n{body}")).unwrap_or_default();
@@ -180,21 +185,21 @@ fn add_table(out: &mut String, parsed: &toml::Table, header: &str, body: &str) {
         line.split_once('=').is_some_and(|(key, _)| missing.contains(&key.trim().to_owned()))
     });
     let lines: String = lines.map(|line| format!("{line}\n")).collect();
-    let below: usize = out.split_inclusive('\n').take(at + 1).map(str::len).sum();
-    let end = if out[..below].ends_with('\n') || lines.is_empty() { "" } else { "\n" };
-    out.insert_str(below, &format!("{end}{lines}"));
+    let body_start: usize = out.split_inclusive('\n').take(header_index + 1).map(str::len).sum();
+    let header_end = if out[..body_start].ends_with('\n') || lines.is_empty() { "" } else { "\n" };
+    out.insert_str(body_start, &format!("{header_end}{lines}"));
 }
 
-/// Brings a table that starts restitch the other way, installed or by npx, to ours. Whether there
-/// is such a table, or one of a list that has our name.
+/// Replaces the command in an existing table if it starts restitch in the other way, installed or by
+/// npx. Returns whether the table exists; in a list of tables, the one named restitch.
 fn replace_start(out: &mut String, header: &str, body: &str) -> bool {
     let line_of = |text: &str, key: &str| -> Option<String> {
         text.lines().find(|line| line.starts_with(key)).map(str::to_owned)
     };
     let header_line = format!("{header}\n");
-    let mut sections = out.match_indices(&header_line).map(|(at, found)| {
-        let start = at + found.len();
-        let end = out[start..].find("\n[").map_or(out.len(), |at| start + at + 1);
+    let mut sections = out.match_indices(&header_line).map(|(header_start, header)| {
+        let start = header_start + header.len();
+        let end = out[start..].find("\n[").map_or(out.len(), |offset| start + offset + 1);
         start..end
     });
     let name = line_of(body, "name = ");
@@ -203,9 +208,9 @@ fn replace_start(out: &mut String, header: &str, body: &str) -> bool {
         return false;
     };
     let theirs = out[section.clone()].to_owned();
-    let lines = |key| Some((line_of(&theirs, key)?, line_of(body, key)?));
+    let both_lines = |key| Some((line_of(&theirs, key)?, line_of(body, key)?));
     if let (Some((command, our_command)), Some((args, our_args))) =
-        (lines("command = "), lines("args = ["))
+        (both_lines("command = "), both_lines("args = ["))
         && command != our_command
         && ["command = \"restitch\"", "command = \"npx\""].contains(&command.as_str())
         && args.ends_with(']')
@@ -218,12 +223,12 @@ fn replace_start(out: &mut String, header: &str, body: &str) -> bool {
 
 /// Adds a table at the end.
 fn append(out: &mut String, header: &str, body: &str) {
-    let gap = if out.is_empty() || out.ends_with("\n\n") { "" } else { "\n" };
-    let end = if out.is_empty() || out.ends_with('\n') { "" } else { "\n" };
-    out.push_str(&format!("{end}{gap}{header}\n{body}"));
+    let blank_line = if out.is_empty() || out.ends_with("\n\n") { "" } else { "\n" };
+    let line_end = if out.is_empty() || out.ends_with('\n') { "" } else { "\n" };
+    out.push_str(&format!("{line_end}{blank_line}{header}\n{body}"));
 }
 
-/// The keys of the innermost table that `theirs` lacks in the same place.
+/// The keys of values in `ours` that `theirs` lacks in the same tables.
 fn missing_keys(ours: &toml::Table, theirs: &toml::Table) -> Vec<String> {
     ours.iter()
         .flat_map(|(key, value)| match (value, theirs.get(key)) {
@@ -237,19 +242,20 @@ fn missing_keys(ours: &toml::Table, theirs: &toml::Table) -> Vec<String> {
         .collect()
 }
 
-/// Whether everything in `ours` is also in `theirs`.
+/// Whether `theirs` contains all settings in `ours`, with the same values.
 fn contains(theirs: &Value, ours: &Value) -> bool {
     match (theirs, ours) {
-        (Value::Object(theirs), Value::Object(ours)) => {
-            ours.iter().all(|(key, value)| theirs.get(key).is_some_and(|own| contains(own, value)))
-        }
+        (Value::Object(theirs), Value::Object(ours)) => ours
+            .iter()
+            .all(|(key, value)| theirs.get(key).is_some_and(|their| contains(their, value))),
         (Value::Array(theirs), Value::Array(ours)) => {
-            ours.iter().all(|value| theirs.iter().any(|own| contains(own, value)))
+            ours.iter().all(|value| theirs.iter().any(|their| contains(their, value)))
         }
         (theirs, ours) => theirs == ours,
     }
 }
 
+/// The value as JSON with this indentation.
 pub(in crate::cli) fn pretty(value: &Value, indent: &str) -> String {
     let mut out = Vec::new();
     let formatter = serde_json::ser::PrettyFormatter::with_indent(indent.as_bytes());

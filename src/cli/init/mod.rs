@@ -1,8 +1,8 @@
-//! `restitch init CLIENT`: the client's configuration, printed or merged.
+//! `restitch init CLIENT`: prints the client's configuration, or merges it into the client's files.
 //!
-//! Merging adds what is missing and changes nothing that is there. A file that is not
-//! plain JSON (comments, say) is left alone and its part is printed. What lets edits through
-//! without a question is written only when the user asks for it, and named when not.
+//! Merging adds the missing settings and keeps the others. A file that cannot be merged, such as
+//! JSON with comments, stays as it is, and its settings are printed. Permissions for edits are
+//! written only with `--allow-edits`; without it, they are shown.
 
 pub(super) mod clients;
 mod merge;
@@ -22,6 +22,7 @@ use crate::store::canonical;
 use clients::{CLIENTS, Client, ConfigFile, Owner, client};
 pub(super) use merge::{Content, pretty, without_npx};
 
+/// Prints or merges the files of a client.
 pub(crate) async fn run(common: &Common, args: &InitArgs) -> Exit {
     let project = canonical(common.root()).unwrap_or_else(|_| common.root().to_path_buf());
     let Some(mut client) = client(&args.client.to_ascii_lowercase(), &project) else {
@@ -35,8 +36,9 @@ pub(crate) async fn run(common: &Common, args: &InitArgs) -> Exit {
     let mut text = String::new();
     let mut refused = false;
     let mut files = Vec::new();
-    let agreed: &[ConfigFile] = if args.allow_edits { &client.permission_files } else { &[] };
-    for file in client.files.iter().chain(agreed) {
+    let permission_files: &[ConfigFile] =
+        if args.allow_edits { &client.permission_files } else { &[] };
+    for file in client.files.iter().chain(permission_files) {
         if !args.write {
             let _ = writeln!(text, "# {}\n{}", file.display_path(), file.content.render());
             files.push(
@@ -49,26 +51,26 @@ pub(crate) async fn run(common: &Common, args: &InitArgs) -> Exit {
                 files.push(json!({ "path": file.display_path(), "content": null, "done": done }));
                 let _ = writeln!(text, "{}: {done}", file.display_path());
             }
-            Err(why) => {
+            Err(reason) => {
                 refused = true;
                 files.push(json!({
-                    "path": file.display_path(), "content": file.content.render(), "done": null, "why": why,
+                    "path": file.display_path(), "content": file.content.render(), "done": null, "why": reason,
                 }));
                 let _ = writeln!(
                     text,
-                    "{}: not changed: {why}\nAdd this by hand:\n{}",
+                    "{}: not changed: {reason}\nAdd this by hand:\n{}",
                     file.display_path(),
                     file.content.render()
                 );
             }
         }
     }
-    let mark = if args.write { "" } else { "# " };
+    let comment_prefix = if args.write { "" } else { "# " };
     if !args.allow_edits && !client.permission_files.is_empty() {
-        text.push_str(&without_permission(&client, mark));
+        text.push_str(&missing_permissions(&client, comment_prefix));
     }
     if !client.note.is_empty() {
-        let _ = writeln!(text, "{mark}{}", client.note);
+        let _ = writeln!(text, "{comment_prefix}{}", client.note);
     }
     if args.write {
         let _ = writeln!(text, "Check it with: restitch doctor --client {}", client.name);
@@ -86,47 +88,47 @@ pub(crate) async fn run(common: &Common, args: &InitArgs) -> Exit {
     }
 }
 
-/// The end when a client is not known.
+/// The error for an unknown client.
 pub(super) fn unknown_client(name: &str) -> Exit {
     Exit::usage(format!("there is no client `{name}`; use one of: {}", CLIENTS.join(", ")))
 }
 
-/// What was left out, and why it matters.
-fn without_permission(client: &Client, mark: &str) -> String {
+/// The permission files that were not written, and what the client does without them.
+fn missing_permissions(client: &Client, comment_prefix: &str) -> String {
     let mut out = format!(
-        "{mark}As set up so far, {}. If you want to change that, --allow-edits adds:\n",
+        "{comment_prefix}As set up so far, {}. If you want to change that, --allow-edits adds:\n",
         client.without
     );
     for file in &client.permission_files {
-        let _ = writeln!(out, "{mark}  {}", file.display_path());
+        let _ = writeln!(out, "{comment_prefix}  {}", file.display_path());
         for line in file.content.render().lines() {
-            let _ = writeln!(out, "{mark}    {line}");
+            let _ = writeln!(out, "{comment_prefix}    {line}");
         }
     }
     out
 }
 
-/// Merges one file through the same store as any edit.
+/// Merges the settings into one file, through the same store as any edit; what was done to it.
 async fn write(common: &Common, file: &ConfigFile) -> Result<&'static str, String> {
     let folder = file.folder(common).ok_or("there is no home folder; set HOME")?;
     if file.owner != Owner::Project {
         std::fs::create_dir_all(&folder)
-            .map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+            .map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
     }
     let mut common = Common { root: Some(folder), stage: false, ..common.clone() };
-    // Some stores protect these folders from models; the user names them here.
+    // These files are protected from edits by models, but here the user asks for the change.
     common.allow_protected.push(file.path.to_owned());
     let toolbox = settings::toolbox(&common).map_err(|exit| exit.message().to_owned())?;
     merge(toolbox.engine(), file).await.map_err(|refusal| refusal.text())
 }
 
-/// Adds what is missing to one file.
+/// Adds the missing settings to one file; what was done to it.
 async fn merge(engine: &Engine, file: &ConfigFile) -> Result<&'static str, Refusal> {
     let path = engine.path(file.path)?;
-    let why = Explanation::plain(Rung::Init);
+    let explanation = Explanation::plain(Rung::Init);
     let (edit, done) = match engine.snapshot(&path).await {
         Err(refusal) if refusal.code == EditCode::FileNotFound => {
-            (VerifiedEdit::create(path, &file.content.render(), why)?, "created")
+            (VerifiedEdit::create(path, &file.content.render(), explanation)?, "created")
         }
         Err(refusal) => return Err(refusal),
         Ok(snapshot) => {
@@ -135,7 +137,7 @@ async fn merge(engine: &Engine, file: &ConfigFile) -> Result<&'static str, Refus
                 return Ok("has it already");
             }
             let plan = EditPlan::whole_file(&snapshot, &after);
-            (VerifiedEdit::new(path, &snapshot, plan, why)?, "merged")
+            (VerifiedEdit::new(path, &snapshot, plan, explanation)?, "merged")
         }
     };
     engine.commit(vec![edit], &CallOptions::default()).await?;
@@ -143,7 +145,7 @@ async fn merge(engine: &Engine, file: &ConfigFile) -> Result<&'static str, Refus
 }
 
 impl ConfigFile {
-    /// The folder that its path is below.
+    /// The folder that contains the file's path; `None` without a home folder.
     pub(super) fn folder(&self, common: &Common) -> Option<PathBuf> {
         let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         match self.owner {
@@ -155,7 +157,7 @@ impl ConfigFile {
         }
     }
 
-    /// Its name for people.
+    /// The path as the user sees it.
     pub(super) fn display_path(&self) -> String {
         match self.owner {
             Owner::Project => self.path.to_owned(),
@@ -164,7 +166,7 @@ impl ConfigFile {
         }
     }
 
-    /// Whether the file on the disk holds it all, with either way to start restitch.
+    /// Whether the file on the disk contains all settings, with restitch installed or started by npx.
     pub(super) fn is_installed(&self, common: &Common) -> bool {
         let is_in =
             |text: String| self.content.is_in(&text) || self.content.with_npx().is_in(&text);
@@ -177,6 +179,7 @@ impl ConfigFile {
         self.text(common).is_some_and(|text| !self.content.is_in(&text) && npx.is_in(&text))
     }
 
+    /// The text of the file on the disk, if it can be read.
     fn text(&self, common: &Common) -> Option<String> {
         std::fs::read_to_string(self.folder(common)?.join(self.path)).ok()
     }
