@@ -1,5 +1,5 @@
-//! Decides a call of a line tool once its edits are located: applies the repairs that are proven,
-//! and gives one set of changes that all refer to the same version of the file.
+//! Decides a call of a line tool once its edits are located: it applies the repairs that are proven
+//! and returns changes that all refer to the same version of the file.
 
 use crate::edit::{EditCode, Refusal, Rewrite};
 use crate::language::Language;
@@ -7,36 +7,38 @@ use crate::text::{LineSpan, Snapshot};
 
 use super::{LineChange, repair};
 
-/// An edit whose lines in the present file are known.
+/// An edit whose lines in the current file are known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LocatedEdit {
-    /// Its number in the call, from 1.
+    /// The number of the edit in the call, from 1.
     pub(crate) number: usize,
-    /// In the present file; an empty span for insertions.
+    /// The replaced lines of the current file; an empty span for insertions.
     pub(crate) span: LineSpan,
+    /// The new lines.
     pub(crate) lines: Vec<String>,
-    /// Its order among insertions at the same gap.
+    /// The order among insertions at the same gap.
     pub(crate) order: u8,
 }
 
 impl LocatedEdit {
+    /// Whether the edit replaces or deletes lines, rather than inserting some.
     fn is_replacement(&self) -> bool {
         self.span.start <= self.span.end
     }
 }
 
-/// The changes that a call makes to the present file.
+/// The changes that a call makes to the current file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DecidedEdits {
-    /// The changes, in the numbering of the present file.
+    /// The changes, in the numbering of the current file.
     pub(crate) changes: Vec<LineChange>,
     /// Each repair that was made.
     pub(crate) rewrites: Vec<Rewrite>,
-    /// What was repaired, and what looks odd but was left.
+    /// Messages about what was repaired, and about what looks odd but was written as sent.
     pub(crate) warnings: Vec<String>,
 }
 
-/// The changes that the edits make.
+/// The changes that the edits make, with insertions at the same gap in their order.
 pub(super) fn to_changes(edits: &[LocatedEdit]) -> Vec<LineChange> {
     let mut sorted: Vec<&LocatedEdit> = edits.iter().collect();
     sorted.sort_by_key(|edit| edit.order);
@@ -67,9 +69,8 @@ fn drop_duplicates(
     let mut kept: Vec<LocatedEdit> = Vec::with_capacity(edits.len());
     let mut seen = std::collections::HashMap::new();
     for edit in edits.drain(..) {
-        let duplicate =
-            seen.get(&edit.span).filter(|_| edit.is_replacement()).map(|&at: &usize| &kept[at]);
-        match duplicate {
+        let same_span = seen.get(&edit.span).map(|&at: &usize| &kept[at]);
+        match same_span.filter(|_| edit.is_replacement()) {
             Some(other) if other.lines == edit.lines => warnings.push(format!(
                 "edit {} repeats edit {}; it was applied once",
                 edit.number, other.number
@@ -94,29 +95,28 @@ fn drop_duplicates(
     Ok(())
 }
 
+/// Warns about edits that change nothing; refuses the call if none of them changes anything.
 fn check_no_ops(
     edits: &[LocatedEdit],
     current: &Snapshot,
     warnings: &mut Vec<String>,
 ) -> Result<(), Refusal> {
-    let no_ops: Vec<&LocatedEdit> = edits
-        .iter()
-        .filter(|edit| {
-            edit.is_replacement()
-                && edit.span.end + 1 - edit.span.start == edit.lines.len()
-                && (edit.span.start..)
-                    .zip(&edit.lines)
-                    .all(|(number, line)| current.line(number) == Some(line.as_str()))
-        })
-        .collect();
+    let is_no_op = |edit: &&LocatedEdit| {
+        edit.is_replacement()
+            && edit.span.end + 1 - edit.span.start == edit.lines.len()
+            && (edit.span.start..)
+                .zip(&edit.lines)
+                .all(|(number, line)| current.line(number) == Some(line.as_str()))
+    };
+    let no_ops: Vec<&LocatedEdit> = edits.iter().filter(is_no_op).collect();
     if no_ops.len() == edits.len() {
         let places: Vec<String> =
-            no_ops.iter().map(|d| format!("{}-{}", d.span.start, d.span.end)).collect();
+            no_ops.iter().map(|edit| format!("{}-{}", edit.span.start, edit.span.end)).collect();
         return Err(Refusal::new(
             EditCode::NoChange,
             format!("the new lines are the same as lines {} of the file", places.join(", ")),
         )
-        .hint("The file is as you want it; go on with the next step."));
+        .hint("The file already has these lines; go on with the next step."));
     }
     for edit in no_ops {
         warnings.push(format!("edit {} changes nothing", edit.number));

@@ -1,8 +1,8 @@
 //! Edits by line: spans of old lines and the lines that take their place.
 //!
-//! All spans of a call are in the numbering of the same version, so nothing drifts;
-//! the splices are applied together. Untouched lines keep their bytes, new lines take the line
-//! endings of those they replace, and whether the file ends in a newline stays as it is.
+//! All spans of a call refer to the same version of the file, and the splices are applied together,
+//! so that one edit does not shift the lines of the next. Untouched lines keep their bytes, new lines
+//! take the line endings of those they replace, and a file keeps or lacks its final newline as before.
 
 mod decide;
 pub(crate) mod moves;
@@ -19,27 +19,29 @@ pub(crate) use decide::{DecidedEdits, LocatedEdit, decide};
 pub struct LineChange {
     /// The old lines; `end = start - 1` inserts before `start`.
     pub span: LineSpan,
-    /// The new lines, without endings. None of them deletes the old ones.
+    /// The new lines, without endings; an empty list deletes the old lines.
     pub lines: Vec<String>,
 }
 
 impl LineChange {
+    /// Whether the change replaces no line.
     fn is_insertion(&self) -> bool {
         self.span.end < self.span.start
     }
 }
 
-/// The lines of a text; a newline at its end opens no further line.
+/// The lines of a text; a newline at its end does not start another line.
 pub(crate) fn split_lines(text: &str) -> Vec<String> {
     each_line(text).map(|line| text[line.body].to_owned()).collect()
 }
 
-/// Refuses spans that the file does not have, naming the file's length.
+/// Refuses a span that is not in a file of `total` lines.
 pub(crate) fn check_span(span: LineSpan, total: usize) -> Result<(), Refusal> {
     let LineSpan { start, end } = span;
     let lines = crate::text::pluralize(total, "line");
-    let refuse =
-        |what: String, hint: String| Err(Refusal::new(EditCode::InvalidArguments, what).hint(hint));
+    let refuse = |message: String, hint: String| {
+        Err(Refusal::new(EditCode::InvalidArguments, message).hint(hint))
+    };
     if start == 0 {
         return refuse(
             format!("start_line is 0, but lines are counted from 1 (the file has {lines})"),
@@ -72,8 +74,8 @@ pub(crate) fn check_span(span: LineSpan, total: usize) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The splices of several changes, all in the numbering of `snapshot`. Insertions at
-/// one place keep the order given. Changes that touch the same line are refused.
+/// The splices of several changes, all in the numbering of `snapshot`. Insertions at the same place
+/// keep their order. Changes that touch the same line are refused.
 pub(crate) fn splices(
     snapshot: &Snapshot,
     changes: Vec<LineChange>,
@@ -82,31 +84,31 @@ pub(crate) fn splices(
     for change in &changes {
         check_span(change.span, total)?;
     }
-    let end = snapshot.lines().line(snapshot.text(), total);
-    let open = end.is_some_and(|line| line.ending == LineEnding::None);
-    let touches_open_end = open && changes.iter().any(|change| change.span.end >= total);
-    let merged = merge(changes, touches_open_end)?;
+    let last = snapshot.lines().line(snapshot.text(), total);
+    let lacks_final_newline = last.is_some_and(|line| line.ending == LineEnding::None);
+    let touches_end = changes.iter().any(|change| change.span.end >= total);
+    let merged = merge(changes, lacks_final_newline && touches_end)?;
     Ok(merged.iter().filter_map(|change| splice(snapshot, change)).collect())
 }
 
-/// Sorts the changes and joins insertions at one place. At an open end the line break goes
-/// from one line to another, so there all that touch each other are joined.
-fn merge(mut changes: Vec<LineChange>, at_open_end: bool) -> Result<Vec<LineChange>, Refusal> {
+/// Sorts the changes and joins insertions at the same place. With `join_adjacent`, for changes at the
+/// end of a file without a final newline, it joins all adjacent changes: there, a newline moves from
+/// one line to another.
+fn merge(mut changes: Vec<LineChange>, join_adjacent: bool) -> Result<Vec<LineChange>, Refusal> {
     changes.sort_by_key(|change| (change.span.start, change.span.end));
     let mut merged: Vec<LineChange> = Vec::with_capacity(changes.len());
-    // The last replaced span, to name it when another one runs into it.
     let mut last_replaced: Option<LineSpan> = None;
     for change in changes {
         let LineSpan { start, end } = change.span;
-        if let Some(before) = last_replaced.filter(|before| start <= before.end) {
-            let what = if change.is_insertion() {
-                format!("an insertion before line {start} lies inside the replaced lines")
+        if let Some(replaced) = last_replaced.filter(|replaced| start <= replaced.end) {
+            let conflict = if change.is_insertion() {
+                format!("an insertion before line {start} is inside the replaced lines")
             } else {
                 format!("an edit of lines {start}-{end} overlaps the edit of lines")
             };
             return Err(Refusal::new(
                 EditCode::Overlap,
-                format!("{what} {}-{} of the same call", before.start, before.end),
+                format!("{conflict} {}-{} of the same call", replaced.start, replaced.end),
             )
             .hint(
                 "Merge the two into one edit; all edits of a call refer to the original lines.",
@@ -118,7 +120,7 @@ fn merge(mut changes: Vec<LineChange>, at_open_end: bool) -> Result<Vec<LineChan
         match merged.last_mut() {
             Some(last)
                 if last.span.end + 1 == start
-                    && (at_open_end || last.is_insertion() && change.is_insertion()) =>
+                    && (join_adjacent || last.is_insertion() && change.is_insertion()) =>
             {
                 last.span.end = end;
                 last.lines.extend(change.lines);
@@ -129,6 +131,7 @@ fn merge(mut changes: Vec<LineChange>, at_open_end: bool) -> Result<Vec<LineChan
     Ok(merged)
 }
 
+/// The splice of one change; `None` if it changes nothing.
 fn splice(snapshot: &Snapshot, change: &LineChange) -> Option<Splice> {
     let index = snapshot.lines();
     let total = index.total();
@@ -137,43 +140,43 @@ fn splice(snapshot: &Snapshot, change: &LineChange) -> Option<Splice> {
         return None;
     }
     let from = index.start(start);
-    let open = end == total
+    let is_at_end_without_newline = end == total
         && total > 0
         && index.line(snapshot.text(), total).is_some_and(|line| line.ending == LineEnding::None);
-    // Line by line the endings of the replaced lines, then the last of them.
-    let near = match snapshot.ending_near(from) {
+    // Each new line takes the ending of the old line with its number; lines beyond the replaced ones
+    // take the ending of the last replaced line, or else of a line nearby.
+    let ending_nearby = match snapshot.ending_near(from) {
         LineEnding::CrLf => "\r\n",
         LineEnding::Lf | LineEnding::None => "\n",
     };
-    let own = |number: usize| {
+    let replaced_ending = |number: usize| {
         let line = index.line(snapshot.text(), number).filter(|_| number <= end);
         line.map(|line| line.ending.as_str()).filter(|ending| !ending.is_empty())
     };
-    let last = own(end.max(start)).unwrap_or(near);
+    let last_ending = replaced_ending(end.max(start)).unwrap_or(ending_nearby);
     let mut text = String::new();
     for (k, line) in change.lines.iter().enumerate() {
         text.push_str(line);
-        text.push_str(own(start + k).unwrap_or(last));
+        text.push_str(replaced_ending(start + k).unwrap_or(last_ending));
     }
-    if !open {
+    if !is_at_end_without_newline {
         return Some(Splice { range: from..index.start(end + 1), text });
     }
-    // The file's last line has no newline, and the new last line gets none either,
-    // except a blank one, which would not be a line without it.
+    // The new last line has no newline either, unless it is blank: a blank line without a newline is
+    // not a line.
     if change.lines.last().is_some_and(|line| !line.is_empty()) {
         let ending = if text.ends_with("\r\n") { 2 } else { 1 };
         text.truncate(text.len() - ending);
     }
     if change.is_insertion() {
-        text.insert_str(0, near);
+        text.insert_str(0, ending_nearby);
         return Some(Splice { range: from..from, text });
     }
     if change.lines.is_empty() && start > 1 {
         let above = index.line(snapshot.text(), start - 1)?;
-        // The line above becomes the last one and gives up its newline; a blank one
-        // would not be a line without it.
-        let keep = if above.body.is_empty() { from } else { above.body.end };
-        return Some(Splice { range: keep..snapshot.text().len(), text });
+        // The line above becomes the last line and loses its newline, unless it is blank.
+        let cut = if above.body.is_empty() { from } else { above.body.end };
+        return Some(Splice { range: cut..snapshot.text().len(), text });
     }
     Some(Splice { range: from..snapshot.text().len(), text })
 }

@@ -1,7 +1,7 @@
-//! Moves and copies lines within a file or to another. Their bytes stay what they are.
+//! Moves and copies lines within a file or to another file, without changing their bytes.
 //!
-//! Whether a file ends in a newline stays as it is. Where the end of such a file is part of the
-//! move, the line breaks of the lines around it are exchanged.
+//! A file keeps or lacks its final newline as before. If lines move to or from the end of a file
+//! without a final newline, they exchange line breaks with the lines around them.
 
 use std::collections::BTreeMap;
 
@@ -13,19 +13,19 @@ use crate::text::{LineEnding, LineSpan, Snapshot};
 /// Whether lines are moved or copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Transfer {
-    /// They are removed where they were.
+    /// The lines are removed from their old place.
     #[default]
     Move,
-    /// They stay where they were.
+    /// The lines also stay at their old place.
     Copy,
 }
 
-/// On which side of a line others are inserted.
+/// The side of a line on which others are inserted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// Below it.
+    /// Below the line.
     After,
-    /// Above it.
+    /// Above the line.
     Before,
 }
 
@@ -34,8 +34,8 @@ pub(crate) fn bodies(snapshot: &Snapshot, span: LineSpan) -> Vec<String> {
     (span.start..=span.end).filter_map(|n| snapshot.line(n).map(str::to_owned)).collect()
 }
 
-/// The splices that insert the lines of `span`, with these bodies, after line `gap` of the same
-/// file. The gap is not inside the span.
+/// The splices that move or copy the lines of `span` to the gap after line `gap` of the same file,
+/// with `bodies` as their contents. The gap must not be inside the span.
 pub(crate) fn splices_within_file(
     snapshot: &Snapshot,
     span: LineSpan,
@@ -48,58 +48,61 @@ pub(crate) fn splices_within_file(
     let mut endings: Vec<&str> =
         (span.start..=span.end).filter_map(|n| line(n).map(|line| line.ending.as_str())).collect();
     let total = index.total();
-    let open = line(total).is_some_and(|last| last.ending == LineEnding::None);
-    let near = match snapshot.ending_near(index.start(gap + 1)) {
+    let lacks_final_newline = line(total).is_some_and(|last| last.ending == LineEnding::None);
+    let ending_nearby = match snapshot.ending_near(index.start(gap + 1)) {
         LineEnding::CrLf => "\r\n",
         LineEnding::Lf | LineEnding::None => "\n",
     };
-    let mut head = "";
+    // A line break to insert before the lines.
+    let mut leading_break = "";
     let mut removed = index.start(span.start)..index.start(span.end + 1);
-    if open && gap == total {
-        // The last line gets the break of the one that is last from now on.
-        let last = endings.last().copied().unwrap_or_default();
-        head = match (last, transfer) {
-            ("", _) | (_, Transfer::Copy) => near,
-            (last, Transfer::Move) => last,
+    if lacks_final_newline && gap == total {
+        // The old last line of the file takes the break of the new one.
+        let last_ending = endings.last().copied().unwrap_or_default();
+        leading_break = match (last_ending, transfer) {
+            ("", _) | (_, Transfer::Copy) => ending_nearby,
+            (last_ending, Transfer::Move) => last_ending,
         };
         // A blank line without a break would not be a line.
-        let blank = bodies.last().is_some_and(String::is_empty);
-        if let Some(last) = endings.last_mut() {
-            *last = if blank { head } else { "" };
+        let is_blank = bodies.last().is_some_and(String::is_empty);
+        if let Some(ending) = endings.last_mut() {
+            *ending = if is_blank { leading_break } else { "" };
         }
-    } else if open && span.end == total {
+    } else if lacks_final_newline && span.end == total {
+        // The moved last line takes the break of the line above it, which becomes the last one.
         let above = line(span.start - 1).filter(|above| !above.body.is_empty());
-        let last = match (above, transfer) {
+        let new_ending = match (above, transfer) {
             (Some(above), Transfer::Move) => {
                 removed.start = above.body.end;
                 above.ending.as_str()
             }
-            _ => near,
+            _ => ending_nearby,
         };
         if let Some(ending) = endings.last_mut() {
-            *ending = last;
+            *ending = new_ending;
         }
     }
     let lines = bodies.iter().zip(endings).flat_map(|(body, ending)| [body.as_str(), ending]);
     let at = index.start(gap + 1);
-    let insertion = Splice { range: at..at, text: std::iter::once(head).chain(lines).collect() };
+    let text = std::iter::once(leading_break).chain(lines).collect();
+    let insertion = Splice { range: at..at, text };
     match transfer {
         Transfer::Copy => vec![insertion],
         Transfer::Move => vec![insertion, Splice { range: removed, text: String::new() }],
     }
 }
 
-/// The indentation that a block gets at a gap: that of the line that the caller named, or, after a
-/// line that opens a block, that of the lines in it. `skip` are lines that are removed.
-pub(crate) fn indent_at(file: &Snapshot, gap: usize, side: Side, skip: LineSpan) -> String {
+/// The indentation of a block that is inserted at a gap: that of the line that the caller named; but
+/// after a line that opens a block, that of the lines in the block. The lines `removed` are ignored.
+pub(crate) fn indent_at(file: &Snapshot, gap: usize, side: Side, removed: LineSpan) -> String {
     let total = file.lines().total();
-    let has_words = |number: &usize| {
-        !(skip.start..=skip.end).contains(number)
+    let counts = |number: &usize| {
+        !(removed.start..=removed.end).contains(number)
             && file.line(*number).is_some_and(|line| !line.trim().is_empty())
     };
     let indent = |number: usize| file.line(number).map(indent_of).unwrap_or_default();
-    let above = (1..=gap.min(total)).rev().find(has_words).map(indent);
-    let below = (gap + 1..=total).find(has_words).map(indent);
+    let above = (1..=gap.min(total)).rev().find(counts).map(indent);
+    let below = (gap + 1..=total).find(counts).map(indent);
     let chosen = match (side, above, below) {
         (Side::After, Some(above), Some(below))
             if below.len() > above.len() && below.starts_with(above) =>
@@ -112,9 +115,8 @@ pub(crate) fn indent_at(file: &Snapshot, gap: usize, side: Side, skip: LineSpan)
     chosen.unwrap_or_default().to_owned()
 }
 
-/// Re-indents lines of one file for another place, in the indentation style of the target file.
-/// Lines that begin inside a literal keep their whitespace. `None` if no single rule fits all
-/// lines.
+/// The lines of `span` in `from`, re-indented to `indent` in the indentation style of `to`. Lines that
+/// begin inside a literal keep their whitespace. `None` if no single rule fits all lines.
 pub(crate) fn reindent(
     from: &Snapshot,
     span: LineSpan,
@@ -133,31 +135,31 @@ pub(crate) fn reindent(
         })
     };
     let code: Vec<usize> = (0..lines.len()).filter(|at| is_code(*at)).collect();
-    let outer = code
+    let old_indent = code
         .iter()
         .map(|at| lines[*at].as_str())
         .filter(|line| !line.trim().is_empty())
         .map(indent_of)
         .min_by_key(|indent| indent.len())?
         .to_owned();
-    if outer == indent {
+    if old_indent == indent {
         return Some(lines);
     }
-    let moved: Vec<String> = code.iter().map(|at| lines[*at].clone()).collect();
-    let mut pairs = vec![(outer.clone(), indent.to_owned())];
+    let code_lines: Vec<String> = code.iter().map(|at| lines[*at].clone()).collect();
+    let mut pairs = vec![(old_indent.clone(), indent.to_owned())];
     // One level maps to one level, whether tabs or spaces.
-    if let (Some(own), Some(there)) = (indent_level(from), indent_level(to)) {
-        pairs.push((format!("{outer}{own}"), format!("{indent}{there}")));
+    if let (Some(from_level), Some(to_level)) = (indent_level(from), indent_level(to)) {
+        pairs.push((format!("{old_indent}{from_level}"), format!("{indent}{to_level}")));
     }
-    let outcomes = matching::reindent(to, &moved, pairs)?;
-    let [only] = outcomes.as_slice() else { return None };
-    for (at, line) in code.into_iter().zip(only) {
+    let outcomes = matching::reindent(to, &code_lines, pairs)?;
+    let [reindented] = outcomes.as_slice() else { return None };
+    for (at, line) in code.into_iter().zip(reindented) {
         lines[at].clone_from(line);
     }
     Some(lines)
 }
 
-/// What a file adds for one level of indentation, most of the time.
+/// The whitespace that a file most often adds for one level of indentation.
 fn indent_level(file: &Snapshot) -> Option<String> {
     let mut steps: BTreeMap<&str, usize> = BTreeMap::new();
     let lines = file.text().lines().filter(|line| !line.trim().is_empty());

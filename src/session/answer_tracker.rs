@@ -1,29 +1,30 @@
-//! Which answers a client had received when it sent a call. This is derived from its stream: bytes
-//! that had arrived before an answer went out were sent without knowing that answer.
+//! Tells which answers a client had received when it sent a call. This is derived from the client's
+//! stream: bytes that arrived before an answer went out were sent without knowledge of that answer.
 
 use std::collections::VecDeque;
 
 use super::ledger::{AnswerCount, SeenAnswers};
 
-/// How much had come in when an answer went out.
+/// How many bytes had arrived from the client when an answer went out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Received {
-    /// So many bytes.
+    /// This number of bytes.
     #[cfg_attr(not(unix), allow(dead_code, reason = "only Unix can ask how much waits in a pipe"))]
     Bytes(u64),
-    /// Unknown: the client is still writing.
+    /// The number is not known, because the client is still writing.
     StillWriting,
-    /// This system does not tell what waits in a pipe.
+    /// This system does not say how many bytes wait in a pipe.
     #[cfg(not(unix))]
     Unsupported,
 }
 
-/// The answers of a session beside the offsets of its client's stream.
+/// Relates the answers of a session to offsets of the client's stream.
 #[derive(Debug, Default)]
 pub(crate) struct AnswerTracker {
-    /// Answers that the client had not received at the last offset asked for, each with the first
-    /// offset of the stream at which it may have received it; `None` while that is not known.
+    /// Answers that the client had not received at the last offset asked for. Each has the first
+    /// offset at which the client may have received it; `None` while that is not known.
     pending: VecDeque<(Option<u64>, AnswerCount)>,
+    /// The last answer that the client had received.
     seen: AnswerCount,
     #[cfg(not(unix))]
     is_unsupported: bool,
@@ -39,21 +40,22 @@ impl AnswerTracker {
         }
         self.pending.push_back((None, answer));
         if let Received::Bytes(bytes) = received {
-            // What went out while the client was writing is received no earlier than this.
+            // Answers that went out while the client was writing count as received from here on.
             for (from, _) in self.pending.iter_mut().filter(|(from, _)| from.is_none()) {
                 *from = Some(bytes);
             }
         }
     }
 
-    /// The client has stopped writing after this many bytes.
+    /// Records that the client has stopped writing after this many bytes.
     pub(crate) fn client_paused(&mut self, bytes: u64) {
         for (from, _) in self.pending.iter_mut().filter(|(from, _)| from.is_none()) {
             *from = Some(bytes);
         }
     }
 
-    /// The answers that the client had received when it began to send what is at `offset`. Offsets rise.
+    /// The answers that the client had received when it began to send the message at `offset`. Each
+    /// offset must be at least the previous one.
     pub(crate) fn seen_at(&mut self, offset: u64) -> SeenAnswers {
         #[cfg(not(unix))]
         if self.is_unsupported {
@@ -74,7 +76,7 @@ impl AnswerTracker {
 #[cfg(unix)]
 pub(crate) const FULL_PIPE: u64 = 60 << 10;
 
-/// How much has come in on a stream of which `read` bytes were read.
+/// How many bytes have arrived on a stream of which `read` bytes were read.
 #[cfg(unix)]
 pub(crate) fn bytes_received(stream: impl std::os::fd::AsFd, read: u64) -> Received {
     match rustix::io::ioctl_fionread(stream) {

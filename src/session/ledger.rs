@@ -1,13 +1,13 @@
-//! What a session was shown and wrote, at which version of which file, and which answers its
-//! caller had received when it sent a call.
+//! The record of a session: which lines of which versions of a file it has shown or written, and
+//! which answers its caller had received when it sent a call.
 //!
-//! Versions are kept whole, so that a line number from any of them can be carried to
-//! the present file. Staleness is judged by the content of the touched lines, never
-//! by times: a file that changed elsewhere is no reason to refuse.
+//! Versions are kept whole, so that a line number from any of them can be mapped to the current file.
+//! Whether a call is stale depends on the content of the lines that it touches, never on times: a
+//! change elsewhere in the file is no reason to refuse.
 //!
 //! A line number refers to what the caller had been shown. So each version records which answer
-//! reported it, and each call the last answer that its caller had received; both are counted in
-//! answers, not in time.
+//! reported it, and each call records the last answer that its caller had received. Both are numbers
+//! of answers, not times.
 //!
 //! Limits: 12 versions per file and 64 MiB in all. The oldest version is kept while there is room;
 //! if one between is dropped, the mappings across it are joined. A call that uses the numbers of a
@@ -25,24 +25,25 @@ use crate::text::{LineSpan, Snapshot};
 const MAX_VERSIONS: usize = 12;
 const MAX_BYTES: usize = 64 << 20;
 
-/// The number of answers that a session has given.
+/// A number of answers that a session has given, as a point in its course.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct AnswerCount(u64);
 
 /// The answers that the caller had received when it sent a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SeenAnswers {
-    /// Every answer that was given before the call begins.
+    /// Every answer that was given before the call began.
     #[default]
     All,
-    /// The answers up to this moment.
+    /// The answers up to this number.
     UpTo(AnswerCount),
-    /// Not known: several callers share the session.
+    /// The answers are not known, because several callers share the session.
     Unknown,
 }
 
 impl SeenAnswers {
-    /// Whether the caller had received the answer of this number; `None` stands for one not sent yet.
+    /// Whether the caller had received the answer with this number; `None` is an answer that is not
+    /// sent yet.
     fn covers(self, reported: Option<u64>) -> bool {
         match self {
             Self::All => reported.is_some(),
@@ -52,7 +53,7 @@ impl SeenAnswers {
     }
 }
 
-/// A call under way.
+/// The number of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CallId(u64);
 
@@ -68,9 +69,9 @@ pub(crate) enum NumberingBasis {
 /// A version of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum VersionRef {
-    /// The file as it is.
+    /// The current file.
     Current,
-    /// One on record.
+    /// The version with this index in the record.
     Recorded(usize),
 }
 
@@ -84,16 +85,22 @@ pub struct Ledger {
 #[derive(Debug, Default)]
 struct LedgerState {
     files: HashMap<WorkPath, TrackedFile>,
+    /// Counts the uses of files, to find the one that was not used for longest.
     clock: u64,
+    /// The size of all versions.
     bytes: usize,
+    /// The commits of this session.
     revisions: BTreeSet<u64>,
+    /// How many answers were given.
     answers: u64,
+    /// How many calls were begun.
     calls: u64,
 }
 
 #[derive(Debug, Default)]
 struct TrackedFile {
     versions: Vec<SeenVersion>,
+    /// The clock at the last use.
     touched: u64,
     /// Whether lines were shown by a read or a search, and not only by an edit's answer.
     was_read: bool,
@@ -101,24 +108,23 @@ struct TrackedFile {
 
 impl Ledger {
     fn state(&self) -> MutexGuard<'_, LedgerState> {
-        // A panic elsewhere can at worst leave out a version, and a lost version only
-        // makes an anchor stale.
+        // After a panic elsewhere a version may be missing, which at worst makes an anchor stale.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Held while a commit is made and recorded, and while a file is loaded. So a loaded file is
-    /// never newer than the record, and an edit of this session is not taken for another
-    /// program's.
+    /// Locks the record while a commit is made and recorded, and while a file is loaded. So a loaded
+    /// file is never newer than the record, and an edit of this session is not mistaken for a change
+    /// by another program.
     pub(crate) async fn lock_writes(&self) -> tokio::sync::MutexGuard<'_, ()> {
         self.writing.lock().await
     }
 
-    /// The number of answers that were sent by now.
+    /// The number of answers that were sent so far.
     pub fn now(&self) -> AnswerCount {
         AnswerCount(self.state().answers)
     }
 
-    /// Begins a call; what it shows and writes is reported with its answer.
+    /// Begins a call; the caller learns what the call shows and writes from its answer.
     pub(crate) fn begin_call(&self) -> CallId {
         let mut state = self.state();
         state.calls += 1;
@@ -209,7 +215,7 @@ impl Ledger {
         if self.fill_in_edit(path, before, after, &map, call) {
             return;
         }
-        // If another program changed the file in between, that version is recorded, too.
+        // If another program has changed the file before this edit, record that version too.
         self.record_shown(path, before, &[], call);
         let mut state = self.state();
         let reported = state.reported_by(call);
@@ -237,8 +243,9 @@ impl Ledger {
         state.evict();
     }
 
-    /// Concurrent calls may record their edits in another order than they were made in: then both
-    /// versions are recorded already, and only the line map between them is added.
+    /// Adds the line map of an edit whose two versions are both on record, one after the other;
+    /// returns `false` if they are not. This happens if concurrent calls record their edits in a
+    /// different order than they made them.
     fn fill_in_edit(
         &self,
         path: &WorkPath,
@@ -259,7 +266,7 @@ impl Ledger {
         true
     }
 
-    /// Drops the record of a file that is gone, or is another file now.
+    /// Drops the record of a file that was removed or replaced by a different file.
     pub fn forget(&self, path: &WorkPath) {
         let mut state = self.state();
         if let Some(file) = state.files.remove(path) {
@@ -272,7 +279,7 @@ impl Ledger {
         self.state().files.get(path).map(|file| file.versions.clone()).unwrap_or_default()
     }
 
-    /// The lines of this version that were shown, in the order in which they were.
+    /// The lines of this version that were shown to the caller.
     pub fn shown_lines(&self, path: &WorkPath, snapshot: &Snapshot) -> Vec<LineSpan> {
         let state = self.state();
         let versions = state.files.get(path).map_or(&[][..], |file| &file.versions);
@@ -299,8 +306,8 @@ impl Ledger {
         files
     }
 
-    /// The lines among these of the current file that the caller does not know. `None` when
-    /// nothing of the file was read.
+    /// The lines of `span` in the current file that the caller has not seen; `None` if no part of the
+    /// file was read.
     pub fn unseen_lines(
         &self,
         path: &WorkPath,
@@ -332,9 +339,9 @@ impl Ledger {
     }
 }
 
-/// The versions whose line numbers a caller may use, given the answers that it has received. Its
-/// own edits whose answers it has not received do not count. If another program changed the file
-/// since, the caller may know that from elsewhere, and both versions are possible.
+/// The versions whose line numbers a caller may use, given the answers that it has received. Edits of
+/// the session whose answers the caller has not received do not count. If another program has changed
+/// the file since, the caller may know the file before or after that change, so both count.
 pub(crate) fn numbering_basis(
     versions: &[SeenVersion],
     current: &Snapshot,
@@ -344,42 +351,44 @@ pub(crate) fn numbering_basis(
         let all = (0..versions.len()).map(VersionRef::Recorded);
         return NumberingBasis::Versions(all.chain([VersionRef::Current]).collect());
     }
-    let known = |at: usize| seen_answers.covers(versions[at].reported_in);
-    let is_own = |at: usize| versions[at].line_map.is_some();
-    let last_known = (0..versions.len()).rfind(|&at| known(at));
-    // The first edit of ours whose answer the caller had not received.
-    let after = last_known.map_or(0, |at| at + 1);
-    let unreported = (after..versions.len()).find(|&at| is_own(at));
-    // A version was dropped that the caller may have known.
-    let gone =
+    let is_known = |at: usize| seen_answers.covers(versions[at].reported_in);
+    let is_session_edit = |at: usize| versions[at].line_map.is_some();
+    let last_known = (0..versions.len()).rfind(|&at| is_known(at));
+    let after_known = last_known.map_or(0, |at| at + 1);
+    let follows_dropped_known_version =
         |at: usize| versions[at].dropped.is_some_and(|reported| seen_answers.covers(reported));
-    if (after..versions.len()).any(gone) {
+    if (after_known..versions.len()).any(follows_dropped_known_version) {
         return NumberingBasis::Lost;
     }
-    let before = match unreported {
+    // The last version before the first edit whose answer the caller had not received.
+    let first_unreported = (after_known..versions.len()).find(|&at| is_session_edit(at));
+    let before_unreported = match first_unreported {
         Some(0) => return NumberingBasis::Lost,
         Some(at) => VersionRef::Recorded(at - 1),
         None => VersionRef::Current,
     };
-    let mut of = Vec::new();
+    let mut basis = Vec::new();
     if let Some(at) = last_known
-        && !(before == VersionRef::Current && versions[at].snapshot == *current)
+        && !(before_unreported == VersionRef::Current && versions[at].snapshot == *current)
     {
-        of.push(VersionRef::Recorded(at));
+        basis.push(VersionRef::Recorded(at));
     }
-    if !of.contains(&before) {
-        of.push(before);
+    if !basis.contains(&before_unreported) {
+        basis.push(before_unreported);
     }
-    NumberingBasis::Versions(of)
+    NumberingBasis::Versions(basis)
 }
 
-/// How a version is reported to the caller: with the answer of a call, or at once.
+/// How a version is reported to the caller.
 enum ReportedBy {
+    /// With the answer of the running call of this number.
     Call(u64),
+    /// At once, as the answer of this number.
     Answer(u64),
 }
 
 impl ReportedBy {
+    /// Notes in a version how it is reported, unless it was reported before.
     fn mark(&self, version: &mut SeenVersion) {
         match self {
             Self::Call(call) if version.reported_in.is_none() => version.pending.push(*call),
@@ -396,45 +405,38 @@ impl TrackedFile {
         self.versions.iter().map(|version| memory_size(&version.snapshot)).sum()
     }
 
-    /// Drops a version and joins the two line maps across it.
+    /// Drops a version, joins the two line maps across it, and returns its size.
     fn drop_version(&mut self, at: usize) -> usize {
-        let gone = self.versions.remove(at);
+        let removed = self.versions.remove(at);
         if let Some(next) = self.versions.get_mut(at) {
-            let dropped = [Some(gone.reported_in), gone.dropped, next.dropped];
-            // The earliest one reported; what was not reported comes last.
+            let dropped = [Some(removed.reported_in), removed.dropped, next.dropped];
+            // Keep the earliest answer that reported one of them; not reported counts as last.
             next.dropped =
                 dropped.into_iter().flatten().min_by_key(|reported| reported.unwrap_or(u64::MAX));
         }
         if at > 0 && at < self.versions.len() {
-            let (head, tail) = self.versions.split_at_mut(at);
-            let (before, next) = (&head[at - 1], &mut tail[0]);
-            let step = |map: &Option<Arc<LineMap>>, from: &Snapshot, to: &Snapshot| match map {
-                Some(map) => map.clone(),
-                None => Arc::new(LineMap::diff(from, to)),
+            // Two edits of this session become one; a change by another program stays unknown.
+            let next = &mut self.versions[at];
+            next.line_map = match (&removed.line_map, &next.line_map) {
+                (Some(first), Some(second)) => Some(Arc::new(first.then(second))),
+                _ => None,
             };
-            // Only a step that is ours alone stays ours.
-            if gone.line_map.is_some() == next.line_map.is_some() {
-                let first = step(&gone.line_map, &before.snapshot, &gone.snapshot);
-                let second = step(&next.line_map, &gone.snapshot, &next.snapshot);
-                let whole = first.then(&second);
-                next.line_map = next.line_map.as_ref().map(|_| Arc::new(whole));
-            } else {
-                next.line_map = None;
-            }
         } else if at == 0
             && let Some(first) = self.versions.first_mut()
         {
             first.line_map = None;
         }
-        memory_size(&gone.snapshot)
+        memory_size(&removed.snapshot)
     }
 }
 
+/// About how many bytes of memory a version takes.
 fn memory_size(snapshot: &Snapshot) -> usize {
     snapshot.bytes().len() + 256
 }
 
 impl LedgerState {
+    /// The record of a file, marked as just used; created if there is none.
     fn touch(&mut self, path: &WorkPath) -> &mut TrackedFile {
         self.clock += 1;
         let file = self.files.entry(path.clone()).or_default();
@@ -442,6 +444,7 @@ impl LedgerState {
         file
     }
 
+    /// How a version is reported: with the answer of `call`, or at once without a call.
     fn reported_by(&mut self, call: Option<CallId>) -> ReportedBy {
         match call {
             Some(call) => ReportedBy::Call(call.0),
@@ -452,8 +455,8 @@ impl LedgerState {
         }
     }
 
-    /// Drops versions: of a file with too many the second oldest, then the oldest of the
-    /// file that was not touched for longest.
+    /// Drops versions until the limits are kept: the second oldest of a file with too many versions,
+    /// then the oldest of the file that was not used for longest.
     fn evict(&mut self) {
         for file in self.files.values_mut() {
             while file.versions.len() > MAX_VERSIONS {

@@ -1,4 +1,4 @@
-//! What is remembered between the calls of one session.
+//! The state of one session, kept between its calls.
 
 #[cfg(feature = "mcp")]
 mod answer_tracker;

@@ -1,9 +1,9 @@
-//! The guard: an agent explores before it edits, does not claim what it has not done,
-//! and does not repeat what has failed.
+//! The guard: it makes an agent explore before it edits, and keeps it from claiming edits that it has
+//! not made and from repeating calls that have failed.
 //!
 //! Every rule is a row of [`RULES`]; a [`GuardPolicy`] says for each whether it refuses, only
-//! warns, or is off. No rule looks at the words of the task. The guard reads no
-//! files: the caller passes the hashes.
+//! warns, or is off. No rule depends on the text of the task. The guard reads no files: the caller
+//! passes their hashes.
 
 mod rules;
 
@@ -19,26 +19,26 @@ use crate::text::ContentHash;
 pub(crate) use rules::GuardPolicy;
 use rules::{Level, Moment, RULES, Rule};
 
-/// The hash of a file's current content; `None` when it is not there.
+/// The hash of a file's current content; `None` if the file does not exist.
 pub(crate) type FileHash = Option<ContentHash>;
 
 /// A call that is about to be made.
 #[derive(Debug, Clone, Copy)]
 pub struct GuardedCall<'a> {
-    /// The tool.
+    /// The name of the tool.
     pub tool: &'a str,
-    /// Its arguments, canonical.
+    /// The arguments, under their canonical names.
     pub arguments: &'a Map<String, Value>,
-    /// Whether it can change files.
+    /// Whether the tool can change files.
     pub writes: bool,
-    /// The files that the call names, or that the session has edited, as they are now.
+    /// The current hashes of the files that the call names or that the session has edited.
     pub files: &'a BTreeMap<String, FileHash>,
 }
 
-/// A call that was made.
+/// The answer to a call that was made.
 #[derive(Debug, Clone, Copy)]
 pub struct CallOutcome<'a> {
-    /// Whether it did what was asked.
+    /// Whether the call succeeded.
     pub ok: bool,
     /// The code of a refusal.
     pub code: Option<EditCode>,
@@ -48,14 +48,14 @@ pub struct CallOutcome<'a> {
     pub report: &'a Value,
 }
 
-/// What the guard says to a call.
+/// The guard's decision about a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GuardVerdict {
-    /// Go on; the warnings are reported with the answer.
+    /// The call is made; the warnings are reported with its answer.
     Pass(Vec<String>),
     /// The call is not made.
     Refuse {
-        /// The rule.
+        /// The name of the broken rule.
         rule: &'static str,
         /// The code to answer with.
         code: EditCode,
@@ -69,26 +69,30 @@ pub enum GuardVerdict {
 /// A file that the session has edited.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Edited {
-    /// Its last revision.
+    /// The revision of the last edit.
     pub revision: Option<u64>,
-    /// What it held before the first edit; null when it was not there.
+    /// The hash before the first edit; null if the file did not exist.
     #[serde(skip)]
     before_sha256: Option<ContentHash>,
-    /// What it held then; null when it was removed.
+    /// The hash after the last edit; null if the edit removed the file.
     pub after_sha256: Option<ContentHash>,
 }
 
+/// A call that was refused.
 #[derive(Debug, Clone)]
 struct Failure {
     times: u32,
     code: EditCode,
     cause: String,
+    /// The lines of the file that are most similar to `old_str`.
     near: Option<(u64, u64)>,
 }
 
+/// An edit of a file that was refused and not replaced by another one yet.
 #[derive(Debug, Clone)]
 struct Unresolved {
     cause: String,
+    /// Whether the model was told of it when it wanted to complete the task.
     was_reported: bool,
 }
 
@@ -96,30 +100,36 @@ struct Unresolved {
 #[derive(Debug, Clone, Default)]
 pub struct Guard {
     policy: GuardPolicy,
+    /// How many calls were made.
     calls: usize,
+    /// How many calls other than `task_complete` succeeded.
     meaningful: usize,
+    /// How many calls looked at the project.
     explorations: usize,
+    /// How many calls wrote files.
     writes: usize,
+    /// The calls that failed, by their fingerprints.
     failures: BTreeMap<String, Failure>,
+    /// The files whose last edit was refused.
     unresolved: BTreeMap<String, Unresolved>,
     edited: BTreeMap<String, Edited>,
-    /// Whether a completion without any change was sent back.
+    /// Whether the model was told that it completes the task without any change.
     unchanged_was_reported: bool,
 }
 
-/// Whether a call looks at the project.
+/// Whether a call explores the project without changing it.
 pub(crate) fn is_exploration(tool: &str, arguments: &Map<String, Value>) -> bool {
     matches!(tool, "list_files" | "search" | "wildcard_search" | "read_file")
         || arguments.get("command").is_some_and(|command| command == "view")
 }
 
 impl Guard {
-    /// A fresh session.
+    /// The guard of a new session.
     pub fn new(policy: GuardPolicy) -> Self {
         Self { policy, ..Self::default() }
     }
 
-    /// What a session begins with, whatever the task is.
+    /// The text with which every session begins; `None` if the policy has no rule for it.
     pub fn opening_message(&self) -> Option<String> {
         let opening = RULES.iter().filter(|rule| {
             rule.moment == Moment::Start && self.policy.level(rule.id) != Level::Off
@@ -129,29 +139,29 @@ impl Guard {
         (!text.is_empty()).then(|| text.join("\n"))
     }
 
-    /// What to say to a model that answers without a tool; `None` when that is fine.
+    /// The answer to a model that answers without calling a tool; `None` if the model may do so.
     pub fn on_text_answer(&self) -> Option<String> {
-        let nothing = Map::new();
+        let no_arguments = Map::new();
         let files = BTreeMap::new();
-        let call = GuardedCall { tool: "", arguments: &nothing, writes: false, files: &files };
+        let call = GuardedCall { tool: "", arguments: &no_arguments, writes: false, files: &files };
         let broken = self.broken_rules(Moment::TextAnswer, &call).next()?;
         Some(format!("{} {} Do NOT respond without using tools.", broken.error, broken.hint))
     }
 
-    /// The error that a session ends with when it did nothing.
+    /// The error and the hint for a session that ends without a successful call.
     pub fn final_error(&self) -> Option<(&'static str, &'static str)> {
-        let nothing = Map::new();
+        let no_arguments = Map::new();
         let files = BTreeMap::new();
-        let call = GuardedCall { tool: "", arguments: &nothing, writes: false, files: &files };
+        let call = GuardedCall { tool: "", arguments: &no_arguments, writes: false, files: &files };
         self.broken_rules(Moment::End, &call).next().map(|rule| (rule.error, rule.hint))
     }
 
-    /// The files that the session has edited and what it left in them.
+    /// The files that the session has edited, by their paths.
     pub fn edited(&self) -> &BTreeMap<String, Edited> {
         &self.edited
     }
 
-    /// The files that are another than before the session's edits.
+    /// The files whose content differs from that before the session's edits.
     fn changed(&self) -> impl Iterator<Item = (&String, &Edited)> {
         self.edited.iter().filter(|(_, edited)| edited.before_sha256 != edited.after_sha256)
     }
@@ -161,12 +171,12 @@ impl Guard {
         self.calls
     }
 
-    /// Counts a call that could not even be read: an unknown tool, malformed arguments.
+    /// Counts a call that is invalid: an unknown tool or malformed arguments.
     pub fn record_invalid_call(&mut self) {
         self.calls += 1;
     }
 
-    /// Asks every rule about a call.
+    /// Checks a call against every rule.
     pub fn check(&self, call: &GuardedCall<'_>) -> GuardVerdict {
         let moments: &[Moment] = match call.tool {
             "task_complete" => &[Moment::Complete],
@@ -187,6 +197,7 @@ impl Guard {
         GuardVerdict::Pass(warnings)
     }
 
+    /// The rules of this moment that a call breaks and that are not off.
     fn broken_rules<'a>(
         &'a self,
         moment: Moment,
@@ -199,6 +210,7 @@ impl Guard {
         })
     }
 
+    /// The code, the error and the hint for a call that breaks a rule.
     fn explain(&self, rule: &Rule, call: &GuardedCall<'_>) -> (EditCode, String, String) {
         let (mut error, mut hint) = (rule.error.to_owned(), rule.hint.to_owned());
         let mut code = EditCode::Blocked;
@@ -212,8 +224,8 @@ impl Guard {
                 }
             }
             "unresolved_edit" => {
-                for (path, since) in &self.unresolved {
-                    let _ = write!(error, " {path} ({})", since.cause);
+                for (path, unresolved) in &self.unresolved {
+                    let _ = write!(error, " {path} ({})", unresolved.cause);
                 }
             }
             "vanished_edit" => {
@@ -224,18 +236,20 @@ impl Guard {
         (code, error, hint)
     }
 
+    /// How often this call has failed on the same content of its files.
     fn failure_count(&self, call: &GuardedCall<'_>) -> u32 {
         self.failures.get(&fingerprint(call, self.writes)).map_or(0, |failure| failure.times)
     }
 
+    /// The files that no longer have the content that the session wrote.
     fn vanished_files(&self, files: &BTreeMap<String, FileHash>) -> Vec<String> {
-        let gone = self.edited.iter().filter(|(path, edited)| {
-            files.get(*path).is_some_and(|now| *now != edited.after_sha256)
+        let vanished = self.edited.iter().filter(|(path, edited)| {
+            files.get(*path).is_some_and(|current| *current != edited.after_sha256)
         });
-        gone.map(|(path, _)| path.clone()).collect()
+        vanished.map(|(path, _)| path.clone()).collect()
     }
 
-    /// Counts a refusal by [`Guard::check`], so that the next one goes further.
+    /// Counts a refusal by [`Guard::check`], so that the next one suggests another way.
     pub fn record_refusal(&mut self, call: &GuardedCall<'_>) {
         self.calls += 1;
         let writes = self.writes;
@@ -244,7 +258,7 @@ impl Guard {
         }
     }
 
-    /// Remembers a call that was made.
+    /// Records a call that was made and its answer.
     pub fn record(&mut self, call: &GuardedCall<'_>, outcome: &CallOutcome<'_>) {
         self.calls += 1;
         if call.tool == "task_complete" {
@@ -254,8 +268,10 @@ impl Guard {
             self.meaningful += 1;
             if is_exploration(call.tool, call.arguments) {
                 self.explorations += 1;
-                self.unresolved
-                    .retain(|path, since| !(since.was_reported && call.files.contains_key(path)));
+                // A model that reads the file after it was told has decided against the edit.
+                self.unresolved.retain(|path, unresolved| {
+                    !(unresolved.was_reported && call.files.contains_key(path))
+                });
             } else if call.writes {
                 self.record_written(outcome.report);
             }
@@ -266,11 +282,12 @@ impl Guard {
             return;
         }
         let cause = short_cause(outcome.message);
-        let near = outcome.report.get("nearest").and_then(|all| all.get(0)).and_then(|near| {
-            Some((near.get("start_line")?.as_u64()?, near.get("end_line")?.as_u64()?))
+        let nearest = outcome.report.get("nearest").and_then(|all| all.get(0));
+        let near = nearest.and_then(|lines| {
+            Some((lines.get("start_line")?.as_u64()?, lines.get("end_line")?.as_u64()?))
         });
         let key = fingerprint(call, self.writes);
-        // An answer that shows the lines in question allows the same call once more.
+        // After an answer that shows the lines in question, the same call is allowed once more.
         let times = u32::from(!shows_lines(code, outcome.report));
         self.failures.entry(key).and_modify(|failure| failure.times += 1).or_insert(Failure {
             times,
@@ -279,25 +296,25 @@ impl Guard {
             near,
         });
         // An edit that is already made, or that changes nothing, needs no second try.
-        let settled = matches!(code, EditCode::AlreadyApplied | EditCode::NoChange);
+        let is_settled = matches!(code, EditCode::AlreadyApplied | EditCode::NoChange);
         if call.writes
-            && !settled
+            && !is_settled
             && let Some(path) = outcome.report.get("path").and_then(Value::as_str)
         {
-            let since = Unresolved { cause: code.as_str().to_owned(), was_reported: false };
-            self.unresolved.insert(path.to_owned(), since);
+            let unresolved = Unresolved { cause: code.as_str().to_owned(), was_reported: false };
+            self.unresolved.insert(path.to_owned(), unresolved);
         }
     }
 
-    /// Every file that a report says was written.
+    /// Records every file that was written, according to the report of a call.
     fn record_written(&mut self, report: &Value) {
-        let mut found = BTreeSet::new();
-        collect_edits(report, &mut found);
-        for Written { path, before, after, revision } in found {
+        let mut written = BTreeSet::new();
+        collect_edits(report, &mut written);
+        for Written { path, before, after, revision } in written {
             self.unresolved.remove(&path);
             let hash = |text: Option<String>| text.as_deref().and_then(ContentHash::parse);
-            let first = self.edited.get(&path).map(|edited| edited.before_sha256);
-            let before_sha256 = first.unwrap_or_else(|| hash(before));
+            let before_first_edit = self.edited.get(&path).map(|edited| edited.before_sha256);
+            let before_sha256 = before_first_edit.unwrap_or_else(|| hash(before));
             let after_sha256 = hash(after);
             self.edited.insert(path, Edited { revision, before_sha256, after_sha256 });
         }
@@ -307,17 +324,18 @@ impl Guard {
     /// Records that the model was told about its unresolved edits. If it reads the file now and then
     /// completes, it has decided that the edit is not needed.
     pub fn unresolved_reported(&mut self) {
-        for since in self.unresolved.values_mut() {
-            since.was_reported = true;
+        for unresolved in self.unresolved.values_mut() {
+            unresolved.was_reported = true;
         }
     }
 
-    /// Records that the model was told that nothing changed; if it completes again, it means that.
+    /// Records that the model was told that it has changed nothing. If it completes the task again,
+    /// that is accepted.
     pub fn unchanged_reported(&mut self) {
         self.unchanged_was_reported = true;
     }
 
-    /// The answer to `task_complete` in the form that agents know.
+    /// The report of `task_complete`.
     pub fn completion(&self, summary: &str, warnings: &[String]) -> Value {
         let files: Vec<Value> = self
             .changed()
@@ -334,16 +352,16 @@ impl Guard {
     }
 }
 
-/// The same tool with the same arguments on the same bytes. Calls that name no file are
-/// the same until something is written.
+/// A hash that is the same for calls of the same tool with the same arguments on files with the same
+/// content. Calls that name no file have the same fingerprint until the session writes a file.
 fn fingerprint(call: &GuardedCall<'_>, writes: usize) -> String {
     let arguments = Value::Object(call.arguments.clone());
     let mut out = format!("{} {arguments}", call.tool);
     let mut names_file = false;
-    for (path, state) in call.files {
+    for (path, file_hash) in call.files {
         if out.contains(path.as_str()) {
             names_file = true;
-            match state {
+            match file_hash {
                 Some(hash) => drop(write!(out, " {hash}")),
                 None => out.push_str(" -"),
             }
@@ -355,23 +373,24 @@ fn fingerprint(call: &GuardedCall<'_>, writes: usize) -> String {
     ContentHash::of(out.as_bytes()).to_string()
 }
 
-/// Refusals that say themselves that the same call may be sent again.
+/// Whether the same call may succeed later: the refusal is a conflict, a fault, or a failed request
+/// to the model.
 fn is_retryable(code: EditCode, report: &Value) -> bool {
-    let failed =
+    let has_failed =
         |attempt: &Value| attempt.get("outcome").is_some_and(|outcome| outcome == "failed");
     let attempts = report.get("attempts").and_then(Value::as_array);
     code == EditCode::Conflict
         || code.is_fault()
-        || attempts.is_some_and(|attempts| attempts.iter().any(failed))
+        || attempts.is_some_and(|attempts| attempts.iter().any(has_failed))
 }
 
-/// Refusals that show the lines as they are, which the caller may mean after all.
+/// Whether a refusal shows the current lines, so that the caller may confirm the same call.
 fn shows_lines(code: EditCode, report: &Value) -> bool {
     matches!(code, EditCode::Blocked | EditCode::StaleAnchor)
         && report.get("anchors").and_then(Value::as_array).is_some_and(|all| !all.is_empty())
 }
 
-/// What to do instead: first the obvious, then another tool.
+/// What to do in place of a call that has failed: first to read again, then to use another tool.
 fn suggest_alternative(tool: &str, failure: &Failure) -> String {
     let lines = match failure.near {
         Some((start, end)) => format!(" with ranges [{{\"start\": {start}, \"end\": {end}}}]"),
@@ -391,6 +410,7 @@ fn suggest_alternative(tool: &str, failure: &Failure) -> String {
     }
 }
 
+/// The first 120 characters of a message's first line.
 fn short_cause(message: &str) -> String {
     let line = message.lines().next().unwrap_or_default();
     match line.char_indices().nth(120) {
@@ -399,7 +419,7 @@ fn short_cause(message: &str) -> String {
     }
 }
 
-/// A file as a report says it was written.
+/// A file that was written, according to a report.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Written {
     path: String,
@@ -408,14 +428,14 @@ struct Written {
     revision: Option<u64>,
 }
 
-/// Every `{path, after_sha256, revision}` in a report, at any depth.
+/// Adds to `out` every file that a report says was written, at any depth of the report.
 fn collect_edits(report: &Value, out: &mut BTreeSet<Written>) {
     match report {
         Value::Object(object) => {
             let path = object.get("path").and_then(Value::as_str);
-            let dry = object.get("durability").is_some_and(|d| d == "dry_run");
+            let is_dry_run = object.get("durability").is_some_and(|value| value == "dry_run");
             if let (Some(path), Some(after)) = (path, object.get("after_sha256"))
-                && !dry
+                && !is_dry_run
             {
                 let text = |value: &Value| value.as_str().map(str::to_owned);
                 out.insert(Written {

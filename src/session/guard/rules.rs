@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use super::{Guard, GuardedCall};
 
-/// When a rule is asked.
+/// The event at which a rule is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Moment {
-    /// Before the first turn.
+    /// The session starts, before the model's first turn.
     Start,
-    /// The model answered without calling a tool.
+    /// The model answers without calling a tool.
     TextAnswer,
     /// The model calls a tool.
     Call,
@@ -21,29 +21,30 @@ pub(crate) enum Moment {
     End,
 }
 
-/// What a rule does when it is broken.
+/// What happens when a rule is broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Level {
-    /// Stops the call.
+    /// The call is refused.
     #[default]
     Refuse,
-    /// Lets it pass and says so.
+    /// The call is made, with a warning.
     Warn,
-    /// Nothing.
+    /// The rule is not checked.
     Off,
 }
 
-/// One rule.
+/// One rule of the guard.
 #[derive(Clone, Copy)]
 pub(crate) struct Rule {
     /// The stable name.
     pub id: &'static str,
-    /// When it is asked.
+    /// When the rule is checked.
     pub moment: Moment,
     /// What went wrong, for the model.
     pub error: &'static str,
     /// What to do next, for the model.
     pub hint: &'static str,
+    /// Whether a call breaks the rule.
     pub(super) broken: fn(&Guard, &GuardedCall<'_>) -> bool,
 }
 
@@ -56,7 +57,7 @@ impl std::fmt::Debug for Rule {
     }
 }
 
-/// The rules, in the order in which they are asked.
+/// The rules, in the order in which they are checked.
 pub(crate) const RULES: &[Rule] = &[
     Rule {
         id: "explore_first",
@@ -123,11 +124,11 @@ pub(crate) const RULES: &[Rule] = &[
     },
 ];
 
-/// How strict a session is.
+/// How strict a session is about each rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GuardPolicy {
     levels: BTreeMap<&'static str, Level>,
-    /// Calls other than `task_complete` that must have succeeded.
+    /// How many calls other than `task_complete` must succeed in a session.
     pub min_calls: usize,
 }
 
@@ -138,19 +139,19 @@ impl Default for GuardPolicy {
 }
 
 impl GuardPolicy {
-    /// Every rule refuses.
+    /// The policy under which every rule refuses.
     pub fn strict() -> Self {
         Self::default()
     }
 
-    /// Rules warn; only a session without any meaningful call still fails.
+    /// The policy under which rules only warn. A session without any successful call still fails.
     pub fn soft() -> Self {
-        let soft =
+        let softened =
             RULES.iter().filter(|rule| rule.moment != Moment::End && rule.moment != Moment::Start);
-        Self { levels: soft.map(|rule| (rule.id, Level::Warn)).collect(), ..Self::default() }
+        Self { levels: softened.map(|rule| (rule.id, Level::Warn)).collect(), ..Self::default() }
     }
 
-    /// Sets one rule; `None` when there is no rule of that name.
+    /// Sets the level of one rule; `None` if there is no rule of that name.
     #[must_use]
     pub fn with(mut self, id: &str, level: Level) -> Option<Self> {
         let rule = RULES.iter().find(|rule| rule.id == id)?;
