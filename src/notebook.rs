@@ -1,5 +1,5 @@
-//! Reads the cells of Jupyter notebooks, and turns edits of a cell into splices of the file. The JSON
-//! around a cell and the lines that an edit does not change keep their bytes.
+//! Reads the cells of Jupyter notebooks, and turns edits of a cell into splices of the file. The
+//! JSON around a cell and the lines that an edit does not change keep their bytes.
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -177,8 +177,8 @@ impl<'a> Notebook<'a> {
         range_in(self.text, part)
     }
 
-    /// The splices that replace a cell's source. Only the JSON between the first and the last difference
-    /// changes.
+    /// The splices that replace a cell's source. Only the JSON between the first and the last
+    /// difference changes.
     pub(crate) fn replace_source(&self, cell: &Cell<'_>, source: &str) -> Vec<Splice> {
         let new = match cell.raw.starts_with('[') {
             true => self.to_json_lines(cell, source),
@@ -320,6 +320,7 @@ fn common_len(left: impl Iterator<Item = char>, right: impl Iterator<Item = char
     common.map(|(c, _)| c.len_utf8()).sum()
 }
 
+/// The whitespace at the start of a line.
 fn leading_whitespace(line: &str) -> &str {
     &line[..line.len() - line.trim_start().len()]
 }

@@ -1,5 +1,5 @@
-//! Records of calls, for statistics. They have names, codes and counts, but never a path or text of a
-//! file.
+//! Records of calls, for statistics. They have names, codes and counts, but never a path or text of
+//! a file.
 
 use std::sync::Arc;
 

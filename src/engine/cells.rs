@@ -61,8 +61,8 @@ impl CellsView {
 }
 
 impl Engine {
-    /// Reads all cells of a notebook, or only `cell`. If the file is not a notebook, this is `None`, or
-    /// a refusal if a cell was asked for.
+    /// Reads all cells of a notebook, or only `cell`. If the file is not a notebook, this is
+    /// `None`, or a refusal if a cell was asked for.
     pub async fn read_cells(
         &self,
         path: &WorkPath,
@@ -100,8 +100,8 @@ impl Engine {
         Ok(Some(CellsView { reading: FileView { text, ..reading }, cells }))
     }
 
-    /// Applies one edit within a cell. Returns the report of the file, and a report of the cell with
-    /// line numbers within the cell.
+    /// Applies one edit within a cell. Returns the report of the file, and a report of the cell
+    /// with line numbers within the cell.
     pub async fn edit_cell(
         &self,
         path: &WorkPath,

@@ -49,7 +49,8 @@ impl Engine {
         }
     }
 
-    /// The creation of a file. Its content is checked for wrong escapes, like `new_str` of any edit.
+    /// The creation of a file. Its content is checked for wrong escapes, like `new_str` of any
+    /// edit.
     async fn create(
         &self,
         path: &WorkPath,
@@ -149,8 +150,8 @@ impl Engine {
     }
 }
 
-/// The checked edit of a resolved call. If the file changes before the commit, the edit resolves the
-/// call again on the newer version.
+/// The checked edit of a resolved call. If the file changes before the commit, the edit resolves
+/// the call again on the newer version.
 fn verified_edit(
     path: &WorkPath,
     snapshot: &Snapshot,

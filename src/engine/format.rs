@@ -1,4 +1,5 @@
-//! Runs the user's formatter on the result of an edit before the commit, so that one commit has both.
+//! Runs the user's formatter on the result of an edit before the commit, so that one commit has
+//! both.
 
 use std::sync::Arc;
 
@@ -11,8 +12,8 @@ use crate::edit::{
 use crate::text::Snapshot;
 
 impl Engine {
-    /// The edit with its result formatted. If the formatter fails, the edit stays as it is, with a note
-    /// about that.
+    /// The edit with its result formatted. If the formatter fails, the edit stays as it is, with a
+    /// note about that.
     pub(super) async fn formatted(&self, edit: VerifiedEdit) -> Result<VerifiedEdit, Refusal> {
         let text = match (edit.before(), edit.plan(), edit.after()) {
             (Some(_), Some(plan), _) => plan.text_after(),

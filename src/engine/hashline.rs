@@ -35,6 +35,7 @@ impl Engine {
         self.hashline(path, request, options).await.map_err(|refusal| refusal.at(path.as_str()))
     }
 
+    /// Does what [`Engine::hashline_edit`] says; its refusals do not name the path.
     async fn hashline(
         &self,
         path: &WorkPath,
@@ -76,7 +77,8 @@ impl Engine {
         let basis = numbering_basis(&versions, current, self.seen_answers);
         let resolver = || Resolver::new(current, &versions, named, basis.clone());
         let located = match ops::locate(&request.edits, current, resolver()) {
-            // Another process may have moved the lines. The history of the store shows where they are.
+            // Another process may have moved the lines. The history of the store shows where they
+            // are.
             Err(stale) if stale.code == EditCode::StaleAnchor && named.is_none() => {
                 let recorded = self.recorded_versions(path, None).await;
                 ops::locate(&request.edits, current, resolver().with_recorded_versions(&recorded))
@@ -118,7 +120,8 @@ impl Engine {
         Ok(reports.remove(0))
     }
 
-    /// Writes the file, with `edit` if there is one, to the new path and removes the old one, in one commit.
+    /// Writes the file, with `edit` if there is one, to the new path and removes the old one, in
+    /// one commit.
     async fn rename(
         &self,
         from: &WorkPath,
@@ -164,6 +167,7 @@ impl Engine {
     }
 }
 
+/// The refusal of a call without edits.
 fn no_edits() -> Refusal {
     Refusal::new(EditCode::InvalidArguments, "edits is empty")
         .hint("Give at least one {op, pos, end, lines}, or delete or rename.")

@@ -9,8 +9,9 @@ use crate::port::{Change, Committed, RequestId, RequestStatus, Revision, UndoMod
 use crate::spans;
 
 impl Engine {
-    /// Undoes a commit: `revision`, or else the last one that was not undone, of the root or of this
-    /// session as the options say. Returns the revision that was undone and a report of each file.
+    /// Undoes a commit: `revision`, or else the last one that was not undone, of the root or of
+    /// this session as the options say. Returns the revision that was undone and a report of each
+    /// file.
     pub async fn undo(
         &self,
         revision: Option<u64>,
@@ -57,14 +58,14 @@ impl Engine {
         self.store.log().await
     }
 
-    /// A receiver of every commit from now on, so that a preview can refresh; `None` if the store does
-    /// not announce commits.
+    /// A receiver of every commit from now on, so that a preview can refresh; `None` if the store
+    /// does not announce commits.
     pub fn changes(&self) -> Option<broadcast::Receiver<Change>> {
         self.store.changes()
     }
 
-    /// Refuses a path that must not be written, such as a protected one. Call this before reading the
-    /// content.
+    /// Refuses a path that must not be written, such as a protected one. Call this before reading
+    /// the content.
     pub async fn admit(&self, path: &WorkPath) -> Result<(), Refusal> {
         self.store.admit(path).await
     }

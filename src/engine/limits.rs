@@ -1,5 +1,5 @@
-//! Limits of one call. A call over a limit is refused before any work is done for it, and the refusal
-//! names the limit.
+//! Limits of one call. A call over a limit is refused before any work is done for it, and the
+//! refusal names the limit.
 
 use crate::edit::{EditCode, EditRequest, Expected, Refusal};
 use crate::text::Snapshot;
@@ -10,8 +10,8 @@ const MAX_EDITS: usize = 1_000;
 /// At most this many replacements by one edit.
 pub(super) const MAX_OCCURRENCES: usize = 100_000;
 
-/// The limit of the number of edits of one file in one call times the bytes of the file, because each
-/// edit is searched for in the whole file.
+/// The limit of the number of edits of one file in one call times the bytes of the file, because
+/// each edit is searched for in the whole file.
 pub(super) const MAX_EDIT_WORK: usize = 4 << 30;
 
 /// Refuses a call with too many edits. `what` names them in the message.

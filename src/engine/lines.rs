@@ -22,8 +22,8 @@ use crate::text::{LineSpan, Snapshot};
 const MAX_REVEALED: usize = 40;
 
 impl Engine {
-    /// Edits lines by number. The numbers are those of the version that the caller was shown, or of the
-    /// version with the id `snapshot`.
+    /// Edits lines by number. The numbers are those of the version that the caller was shown, or of
+    /// the version with the id `snapshot`.
     pub async fn edit_lines(
         &self,
         path: &WorkPath,
@@ -142,8 +142,8 @@ impl Engine {
         verified_edit(path, current, changes, explanation)
     }
 
-    /// The versions that the numbers or anchors of a call may come from: those that this session was
-    /// shown. If `named` is none of them, versions from the history of the store.
+    /// The versions that the numbers or anchors of a call may come from: those that this session
+    /// was shown. If `named` is none of them, versions from the history of the store.
     pub(super) async fn versions(
         &self,
         path: &WorkPath,
@@ -169,8 +169,8 @@ impl Engine {
         decoded.map(|snapshot| SeenVersion::new(snapshot, Vec::new())).collect()
     }
 
-    /// The current number of a line that the caller names, for tools that insert after a line; 0 is the
-    /// top of the file.
+    /// The current number of a line that the caller names, for tools that insert after a line; 0 is
+    /// the top of the file.
     pub(crate) async fn current_line(
         &self,
         path: &WorkPath,
@@ -234,8 +234,8 @@ impl Engine {
         }
     }
 
-    /// Refuses an edit that would overwrite unseen lines of a file that the caller has read in part. The
-    /// refusal shows these lines.
+    /// Refuses an edit that would overwrite unseen lines of a file that the caller has read in
+    /// part. The refusal shows these lines.
     pub(super) fn refuse_unseen(
         &self,
         path: &WorkPath,
@@ -285,7 +285,8 @@ impl Engine {
         Err(refusal)
     }
 
-    /// Records that a refusal has shown lines with fresh anchors, so that the next call can use them.
+    /// Records that a refusal has shown lines with fresh anchors, so that the next call can use
+    /// them.
     pub(super) fn record_fresh_anchors(
         &self,
         path: &WorkPath,
@@ -323,7 +324,8 @@ impl KnownLines {
     }
 }
 
-/// Finds the lines that a caller names by anchors, or by numbers, which are anchors with an empty id.
+/// Finds the lines that a caller names by anchors, or by numbers, which are anchors with an empty
+/// id.
 pub(super) async fn find_span(
     engine: &Engine,
     path: &WorkPath,
@@ -350,7 +352,8 @@ pub(super) async fn find_span(
             Ok(found) => return Ok(found),
             Err(stale) if snapshot.is_some() => stale,
             Err(_) => {
-                // Another process may have moved the lines. The history of the store shows where they are.
+                // Another process may have moved the lines. The history of the store shows where
+                // they are.
                 let recorded = engine.recorded_versions(path, None).await;
                 let resolver = Resolver::new(current, &versions, snapshot, basis.clone());
                 match resolver.with_recorded_versions(&recorded).resolve(first, last) {
@@ -366,9 +369,9 @@ pub(super) async fn find_span(
     Err(refusal)
 }
 
-/// A warning for a caller whose numbers are taken as those after its last edit, although they may be
-/// those of its last read: some clients run several calls of one turn before they show the model any
-/// answer.
+/// A warning for a caller whose numbers are taken as those after its last edit, although they may
+/// be those of its last read: some clients run several calls of one turn before they show the model
+/// any answer.
 fn renumbering_warning(
     located: &[LocatedEdit],
     versions: &[SeenVersion],
@@ -392,8 +395,8 @@ fn renumbering_warning(
     })
 }
 
-/// The checked edit with these line changes. If the file changes before the commit, the edit is made at
-/// the new numbers of the lines.
+/// The checked edit with these line changes. If the file changes before the commit, the edit is
+/// made at the new numbers of the lines.
 pub(super) fn verified_edit(
     path: &WorkPath,
     current: &Snapshot,

@@ -239,7 +239,8 @@ impl Engine {
         Self { encoding: Some(encoding), ..self.clone() }
     }
 
-    /// The same engine over a staging store: edits stay in memory until they are committed together.
+    /// The same engine over a staging store: edits stay in memory until they are committed
+    /// together.
     #[must_use]
     pub fn staged(&self) -> Self {
         let staging = Arc::new(StagingStore::over(self.store.clone()));

@@ -16,8 +16,8 @@ use crate::resolve::Resolved;
 use crate::text::Snapshot;
 
 impl Engine {
-    /// Applies all edits or none. Returns one report for each file, in the order in which the files first
-    /// appear in the call.
+    /// Applies all edits or none. Returns one report for each file, in the order in which the files
+    /// first appear in the call.
     pub async fn multi_edit(
         &self,
         edits: &[(WorkPath, EditRequest)],
@@ -124,7 +124,8 @@ impl Engine {
     }
 }
 
-/// One resolved edit of a file. It does not hold the text of the file, because there may be many parts.
+/// One resolved edit of a file. It does not hold the text of the file, because there may be many
+/// parts.
 #[derive(Debug, Clone)]
 struct Part {
     /// The place of the edit in the call, from 0.

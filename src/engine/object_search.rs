@@ -1,5 +1,5 @@
-//! Lists and searches a root that is not a folder, such as object storage: the store lists its files
-//! page by page, and a limited number of them is fetched and searched.
+//! Lists and searches a root that is not a folder, such as object storage: the store lists its
+//! files page by page, and a limited number of them is fetched and searched.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::{Path, PathBuf};

@@ -19,8 +19,8 @@ impl Engine {
         .hint("Read a file by its path with read_file, or use the program's own search."))
     }
 
-    /// Searches the files below `path` that match `glob`, and records in the session which lines were
-    /// shown.
+    /// Searches the files below `path` that match `glob`, and records in the session which lines
+    /// were shown.
     pub async fn search(
         &self,
         query: Query,

@@ -1,6 +1,6 @@
 //! The syntax check before the commit: a warning for any edit that adds an error, and a veto if a
-//! lenient reading or a model adds an error that the call as sent would not. The check never adds an
-//! outcome; it can only remove some.
+//! lenient reading or a model adds an error that the call as sent would not. The check never adds
+//! an outcome; it can only remove some.
 
 use std::fmt;
 use std::sync::Arc;
@@ -98,6 +98,7 @@ impl SyntaxGate {
         Self::default()
     }
 
+    /// A gate with this parser and mode.
     pub(crate) fn new(syntax: impl Syntax + 'static, mode: SyntaxMode) -> Self {
         Self { syntax: Arc::new(syntax), mode }
     }
@@ -129,8 +130,8 @@ impl SyntaxGate {
         edit.with_syntax(check)
     }
 
-    /// The veto for the outcome of this request. In other modes than [`SyntaxMode::Veto`] it refuses
-    /// nothing.
+    /// The veto for the outcome of this request. In other modes than [`SyntaxMode::Veto`] it
+    /// refuses nothing.
     pub(crate) fn veto(&self, path: &WorkPath, request: &EditRequest) -> Veto {
         let syntax = (self.mode == SyntaxMode::Veto).then(|| self.syntax.clone());
         Veto { syntax, path: path.clone(), new: request.new.as_str().into() }
@@ -177,7 +178,8 @@ impl SyntaxGate {
 }
 
 impl Veto {
-    /// Refuses the edit if it adds a syntax error, and `new_str` as sent at the same place would not.
+    /// Refuses the edit if it adds a syntax error, and `new_str` as sent at the same place would
+    /// not.
     pub(crate) fn check(&self, snapshot: &Snapshot, explained: &Explained) -> Result<(), Refusal> {
         let Some(syntax) = &self.syntax else { return Ok(()) };
         let as_sent_splices: Vec<Splice> = explained
@@ -229,8 +231,8 @@ fn splice_check(
     }
 }
 
-/// The parser's check of an edit that creates or changes a file. A file that is moved or restored is
-/// not checked, because its errors are not new.
+/// The parser's check of an edit that creates or changes a file. A file that is moved or restored
+/// is not checked, because its errors are not new.
 fn check_edit(syntax: &dyn Syntax, edit: &VerifiedEdit) -> Option<SyntaxCheck> {
     let After::Content(content) = edit.after() else { return None };
     let path = edit.path().as_str();

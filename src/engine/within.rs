@@ -24,8 +24,8 @@ const GROUPS: &[&[&str]] = &[
 /// The part of a file that an edit may match.
 #[derive(Debug, Clone)]
 pub(crate) struct ScopedView {
-    /// The file. With `within`, a copy in which everything outside the definition is spaces, so that
-    /// lines and offsets stay the same.
+    /// The file. With `within`, a copy in which everything outside the definition is spaces, so
+    /// that lines and offsets stay the same.
     pub(crate) snapshot: Snapshot,
     /// The value of `within`, and the bytes of the lines of that definition.
     bound: Option<(String, Range<usize>)>,
@@ -42,8 +42,8 @@ struct Step {
 /// A definition with the names that lead to it.
 struct NamedDefinition<'a> {
     definition: &'a Definition,
-    /// The kind and the name of each definition around it, outermost first, and last its own. Of a name
-    /// with parts such as `Pool::open`, only the last part has a kind.
+    /// The kind and the name of each definition around it, outermost first, and last its own. Of a
+    /// name with parts such as `Pool::open`, only the last part has a kind.
     chain: Vec<(&'a str, &'a str)>,
 }
 
@@ -129,6 +129,7 @@ impl ScopedView {
         refusal
     }
 
+    /// The lines of the definition.
     fn lines(&self, bound: &Range<usize>) -> LineSpan {
         lines_of(&self.snapshot, bound)
     }
@@ -199,7 +200,8 @@ fn group_of_kind(kind: &str) -> Option<usize> {
 }
 
 impl Step {
-    /// How many of the hints are words of the kind; `usize::MAX` if all hints together equal the kind.
+    /// How many of the hints are words of the kind; `usize::MAX` if all hints together equal the
+    /// kind.
     fn hint_score(&self, kind: &str) -> usize {
         if !self.hints.is_empty() && self.hints.join(" ") == kind {
             return usize::MAX;
@@ -256,7 +258,8 @@ fn resolve(
         return Err(Refusal::new(EditCode::InvalidArguments, "`within` names nothing")
             .hint("Give a path of names such as \"class Pool / fn open\", or leave it out."));
     };
-    // The outer steps must match definitions around the target in this order; others may lie between.
+    // The outer steps must match definitions around the target in this order; others may lie
+    // between.
     let has_outer_steps = |chain: &[(&str, &str)]| {
         let mut links = chain.iter();
         outer.iter().all(|step| links.any(|link| step.matches(*link)))

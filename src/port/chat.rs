@@ -52,8 +52,8 @@ pub trait ChatModel: Send + Sync {
     /// The server and the model, for cache keys and reports. It contains no secret.
     fn identity(&self) -> String;
 
-    /// Asks one question. Retries count against the budget. `is_usable` tells whether an answer can be
-    /// parsed; if not, the server is asked again in a simpler way.
+    /// Asks one question. Retries count against the budget. `is_usable` tells whether an answer can
+    /// be parsed; if not, the server is asked again in a simpler way.
     fn ask<'a>(
         &'a self,
         request: &'a ChatRequest,

@@ -219,8 +219,8 @@ pub trait Corrector: Send + Sync {
         budget: &'a Budget,
     ) -> BoxFuture<'a, Result<Reply, CorrectorError>>;
 
-    /// Called when the answer to `ask` has passed the checks, or was "no match", so that it may be kept
-    /// and given to other calls.
+    /// Called when the answer to `ask` has passed the checks, or was "no match", so that it may be
+    /// kept and given to other calls.
     fn accepted<'a>(&'a self, _ask: &'a Ask) -> BoxFuture<'a, ()> {
         Box::pin(std::future::ready(()))
     }

@@ -1,4 +1,5 @@
-//! Ports: small traits for everything that the engine needs from outside, such as stores and models.
+//! Ports: small traits for everything that the engine needs from outside, such as stores and
+//! models.
 
 mod chat;
 mod corrector;

@@ -1,5 +1,5 @@
-//! The interface to a server that processes on several machines share: it holds small values by name,
-//! and counts requests for limits that apply to all processes together.
+//! The interface to a server that processes on several machines share: it holds small values by
+//! name, and counts requests for limits that apply to all processes together.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -47,8 +47,8 @@ impl TokenBucket {
     }
 }
 
-/// A server for small values. A value may disappear at any moment, and other programs may write to the
-/// server, so callers must check what they read.
+/// A server for small values. A value may disappear at any moment, and other programs may write to
+/// the server, so callers must check what they read.
 pub trait SharedValues: Send + Sync {
     /// Reads a value; only a part of it if it is longer than any value that restitch writes.
     fn get<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Vec<u8>>, SharedError>>;
@@ -77,8 +77,8 @@ pub trait SharedValues: Send + Sync {
         new: Option<(&'a [u8], Duration)>,
     ) -> BoxFuture<'a, Result<bool, SharedError>>;
 
-    /// Takes one token out of each bucket. If a bucket is empty, takes none and returns the time until
-    /// each bucket has one.
+    /// Takes one token out of each bucket. If a bucket is empty, takes none and returns the time
+    /// until each bucket has one.
     fn take<'a>(
         &'a self,
         buckets: &'a [TokenBucket],

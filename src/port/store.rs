@@ -90,8 +90,8 @@ pub struct CommitOptions {
 /// One committed file.
 #[derive(Debug, Clone)]
 pub struct Committed {
-    /// The edit as it was written. If the file had changed, this is the edit that was matched again on
-    /// the newer version.
+    /// The edit as it was written. If the file had changed, this is the edit that was matched again
+    /// on the newer version.
     pub edit: VerifiedEdit,
     /// Its number in the store's history.
     pub revision: u64,
@@ -200,7 +200,8 @@ pub trait FileStore: Send + Sync {
         false
     }
 
-    /// One page of the files below `folder` (empty for all files), beginning after the name `after`.
+    /// One page of the files below `folder` (empty for all files), beginning after the name
+    /// `after`.
     fn list<'a>(
         &'a self,
         folder: &'a str,
@@ -248,13 +249,15 @@ pub trait FileStore: Send + Sync {
         Box::pin(async { Err(no_history()) })
     }
 
-    /// A receiver of every commit of this store from now on; `None` if the store does not announce them.
+    /// A receiver of every commit of this store from now on; `None` if the store does not announce
+    /// them.
     fn changes(&self) -> Option<broadcast::Receiver<Change>> {
         None
     }
 
-    /// Versions of a file from the history, oldest first: the last few or, if `from` is given, the version
-    /// with this id (or these first digits of it) and those after it. Empty without a history.
+    /// Versions of a file from the history, oldest first: the last few or, if `from` is given, the
+    /// version with this id (or these first digits of it) and those after it. Empty without a
+    /// history.
     fn recorded_versions<'a>(
         &'a self,
         path: &'a WorkPath,
@@ -277,6 +280,7 @@ pub trait FileStore: Send + Sync {
     }
 }
 
+/// The refusal of undo and log by a store without a history.
 fn no_history() -> Refusal {
     Refusal::new(EditCode::Blocked, "this store keeps no history, so there is nothing to undo")
         .hint("Start restitch with a state folder that can be written (RESTITCH_STATE_DIR).")

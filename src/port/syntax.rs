@@ -10,8 +10,8 @@ pub trait Syntax: fmt::Debug + Send + Sync {
     /// The errors of one text.
     fn errors(&self, path: &str, text: &str) -> Result<Vec<SyntaxError>, Unchecked>;
 
-    /// The errors of `after` that `before` does not have. The splices turn `before` into `after`; without
-    /// any, the whole text may have changed.
+    /// The errors of `after` that `before` does not have. The splices turn `before` into `after`;
+    /// without any, the whole text may have changed.
     fn compare(&self, path: &str, before: &str, after: &str, splices: &[Splice]) -> SyntaxCheck;
 
     /// The definitions in a text: functions, classes, methods, modules, in the order of the file.

@@ -1,5 +1,5 @@
-//! The minimal interface to a place for files: reading bytes with a version, and a write that succeeds
-//! only if the file still has the version that was read.
+//! The minimal interface to a place for files: reading bytes with a version, and a write that
+//! succeeds only if the file still has the version that was read.
 
 use super::BoxFuture;
 
@@ -21,14 +21,14 @@ pub enum StoreOutcome {
     VersionMismatch,
 }
 
-/// Files in a sandbox, a database or the buffers of an editor. [`crate::store::VersionedStore`] makes a
-/// store of them. Errors are texts for the report.
+/// Files in a sandbox, a database or the buffers of an editor. [`crate::store::VersionedStore`]
+/// makes a store of them. Errors are texts for the report.
 pub trait VersionedFiles: Send + Sync {
     /// Loads a file; `None` if it does not exist.
     fn load<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Option<LoadedFile>, String>>;
 
-    /// Writes `bytes` if the file still has this `version`. `None` for `bytes` removes the file; `None`
-    /// for `version` means that the file must not exist yet.
+    /// Writes `bytes` if the file still has this `version`. `None` for `bytes` removes the file;
+    /// `None` for `version` means that the file must not exist yet.
     fn store_if<'a>(
         &'a self,
         path: &'a str,

@@ -37,6 +37,7 @@ impl ChangeFeed {
         self.sender.subscribe()
     }
 
+    /// Sends a change to every receiver.
     pub(super) fn announce(&self, change: Change) {
         self.announced.lock().unwrap_or_else(PoisonError::into_inner).insert(change.revision);
         // An error means that there is no listener.

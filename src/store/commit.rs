@@ -146,8 +146,8 @@ impl Disk {
         }
     }
 
-    /// Tries the commit once. `None` means to try again: a file was moved while it was being locked,
-    /// or another process holds its lock.
+    /// Tries the commit once. `None` means to try again: a file was moved while it was being
+    /// locked, or another process holds its lock.
     fn attempt(
         &self,
         edits: &[CommitEdit],
@@ -163,7 +163,8 @@ impl Disk {
         let keys: Vec<FileKey> = jobs.iter().map(|job| FileKey::of(&job.target)).collect();
         refuse_duplicate_paths(&jobs, &keys)?;
         let Some(_lock) = WriteLock::acquire(keys, deadline) else { return Ok(None) };
-        // Only a single file may be waited for: a commit of several files holds other locks meanwhile.
+        // Only a single file may be waited for: a commit of several files holds other locks
+        // meanwhile.
         let mut backoff = (jobs.len() == 1).then(|| Backoff::until(deadline));
         for job in &mut jobs {
             if !self.lock_file(job, backoff.as_mut())? {
@@ -347,8 +348,8 @@ impl Disk {
     }
 
     /// Checks that the locked file is still the version that the edit was made for, and matches the
-    /// edit again if it is not. If the history shows that exactly this change was already committed,
-    /// returns its log entry.
+    /// edit again if it is not. If the history shows that exactly this change was already
+    /// committed, returns its log entry.
     fn revalidate(&self, job: &mut Job<'_>) -> Result<Option<LogEntry>, Refusal> {
         let path = job.edit.path().clone();
         let (Some(held), Some(before)) = (&job.held, job.edit.before()) else {
@@ -409,8 +410,8 @@ impl Disk {
         is_same_creation.then_some(entry)
     }
 
-    /// Records in the history what the commit is about to do; returns its revision. An error there is a
-    /// warning, not a refusal.
+    /// Records in the history what the commit is about to do; returns its revision. An error there
+    /// is a warning, not a refusal.
     fn record_intent(
         &self,
         jobs: &mut [Job<'_>],
@@ -517,6 +518,7 @@ fn inherit_metadata_on_move(jobs: &mut [Job<'_>]) {
     }
 }
 
+/// The refusal of a second edit of the same file in one commit.
 fn duplicate_edit(job: &Job<'_>) -> Refusal {
     let path = job.edit.path();
     Refusal::new(

@@ -34,11 +34,13 @@ pub(super) struct FileId {
 }
 
 impl FileId {
+    /// The identity of an open file.
     pub(super) fn of(file: &File) -> io::Result<Self> {
         let meta = file.metadata()?;
         Ok(Self { dev: meta.dev(), ino: meta.ino() })
     }
 
+    /// The identity of the file that `stat` describes.
     #[allow(clippy::unnecessary_cast, reason = "the width of these fields differs by system")]
     pub(super) fn of_stat(stat: &Stat) -> Self {
         Self { dev: stat.st_dev as u64, ino: stat.st_ino as u64 }
@@ -59,6 +61,7 @@ impl AsFd for Folder {
 }
 
 impl Folder {
+    /// A folder from its open handle.
     fn from_handle(handle: OwnedFd) -> io::Result<Arc<Self>> {
         let id = FileId::of_stat(&rustix::fs::fstat(&handle)?);
         Ok(Arc::new(Self { handle, id }))
@@ -92,10 +95,12 @@ impl Folder {
         Ok(File::from(rustix::fs::openat(self, name, flags, mode)?))
     }
 
+    /// Removes the file `name`.
     pub(super) fn unlink(&self, name: &OsStr) -> io::Result<()> {
         Ok(rustix::fs::unlinkat(self, name, AtFlags::empty())?)
     }
 
+    /// Removes the empty subfolder `name`.
     pub(super) fn remove_folder(&self, name: &OsStr) -> io::Result<()> {
         Ok(rustix::fs::unlinkat(self, name, AtFlags::REMOVEDIR)?)
     }
@@ -198,6 +203,7 @@ pub(super) enum RootCheck {
 }
 
 impl Root {
+    /// Opens the root; `path` may lead through links.
     pub(super) fn open(path: &Path, walk: Walk) -> io::Result<Self> {
         let path = path.canonicalize()?;
         let handle = rustix::fs::open(&path, OPEN_FOLDER, Mode::empty())?;
@@ -238,8 +244,8 @@ impl Root {
         self.walk(path, OnMissing::Fail)
     }
 
-    /// Resolves `path` and creates missing folders. Before the first is created, `allow` gets the path
-    /// with its links resolved; if it returns `false`, nothing is created.
+    /// Resolves `path` and creates missing folders. Before the first is created, `allow` gets the
+    /// path with its links resolved; if it returns `false`, nothing is created.
     pub(super) fn resolve_creating(
         &self,
         path: &Path,
@@ -254,8 +260,8 @@ impl Root {
         }
     }
 
-    /// Resolves a path by the kernel; `None` if it has a link in it or the kernel cannot do this, so
-    /// that the checked walk is needed.
+    /// Resolves a path by the kernel; `None` if it has a link in it or the kernel cannot do this,
+    /// so that the checked walk is needed.
     fn resolve_by_kernel(&self, path: &Path) -> io::Result<Option<Target>> {
         let (Some(name), parent) = (path.file_name(), path.parent()) else { return Ok(None) };
         let folder = match parent.filter(|parent| !parent.as_os_str().is_empty()) {
@@ -417,8 +423,8 @@ impl Target {
         }
     }
 
-    /// Opens a file once for writing if it has several hard links on an overlay file system. The first
-    /// such open changes the file's inode, which must happen before the inode is compared.
+    /// Opens a file once for writing if it has several hard links on an overlay file system. The
+    /// first such open changes the file's inode, which must happen before the inode is compared.
     pub(super) fn copy_up(&self) {
         let link_count = self.folder.stat(&self.name).map_or(0, |stat| stat.st_nlink);
         if link_count > 1 && is_overlay(&self.folder) {

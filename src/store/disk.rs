@@ -88,6 +88,7 @@ impl DiskStore {
 }
 
 impl Disk {
+    /// Opens a folder and repairs what dead processes left in it.
     fn open(root: &Path, options: DiskOptions, walk: Walk) -> io::Result<Self> {
         let root = Root::open(root, walk)?;
         let opened = options.state.as_deref().map(|path| {
@@ -253,7 +254,8 @@ impl Disk {
         }
     }
 
-    /// Refuses a hard link to a protected file: its own name is harmless, so the inodes are compared.
+    /// Refuses a hard link to a protected file: its own name is harmless, so the inodes are
+    /// compared.
     pub(super) fn admit_identity(
         &self,
         path: &WorkPath,

@@ -17,8 +17,8 @@ use crate::edit::{After, Durability, WriteMethod};
 use crate::port::{Change, Committed};
 
 impl Disk {
-    /// Makes the written files durable, checks the files that they displaced, and reports them in the
-    /// order of the edits.
+    /// Makes the written files durable, checks the files that they displaced, and reports them in
+    /// the order of the edits.
     pub(super) fn finish(
         &self,
         jobs: Vec<Job<'_>>,
@@ -113,8 +113,8 @@ impl Disk {
             }
             AppliedWrite::Exchanged(displaced) => {
                 let file = displaced.new_file().try_clone().ok();
-                // First wait for writers: a program that had the old file open may still save into it
-                // after the exchange.
+                // First wait for writers: a program that had the old file open may still save into
+                // it after the exchange.
                 let has_no_writers = displaced.has_no_writers();
                 let expected = job.held.as_ref().map(|held| &held.bytes);
                 let final_content = expected.filter(|bytes| {
@@ -233,6 +233,7 @@ fn keep_open_version(job: &mut Job<'_>, displaced: Displaced) {
     ));
 }
 
+/// The warning that the version before an edit could not be stored.
 fn cannot_undo_warning(error: &io::Error) -> String {
     format!("this change cannot be undone: what it replaced could not be kept ({error})")
 }

@@ -28,6 +28,7 @@ pub(crate) fn canonical(path: &Path) -> io::Result<PathBuf> {
     Ok(if cfg!(windows) { without_verbatim_prefix(&path) } else { path })
 }
 
+/// The path without the prefix `\\?\` of Windows.
 #[cfg(any(feature = "cli", not(unix), test))]
 fn without_verbatim_prefix(path: &Path) -> PathBuf {
     let text = path.to_string_lossy();

@@ -11,8 +11,8 @@
 //! the patch.
 //!
 //! Limits: the history is not synced with each commit, because that would double the cost of an
-//! edit. So a power cut can lose the history of the last seconds, but never the edit. The history is
-//! limited in size and age; commits beyond the limits can no longer be undone.
+//! edit. So a power cut can lose the history of the last seconds, but never the edit. The history
+//! is limited in size and age; commits beyond the limits can no longer be undone.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -74,6 +74,7 @@ pub(super) fn open_in(folder: &Path, name: &str) -> io::Result<File> {
 }
 
 impl History {
+    /// Opens the history of a root in the state folder, or creates it.
     pub(super) fn open(
         state: &StateFolder,
         root: &Path,
@@ -88,20 +89,22 @@ impl History {
         Ok(Self { folder, blobs, limits, added: AtomicU64::new(0) })
     }
 
+    /// Opens the log for writing and waits for its lock.
     fn lock_log(&self) -> io::Result<LogWriter> {
         let lock = open_in(&self.folder, "lock")?;
         lock.lock()?;
         Ok(LogWriter { log: open_in(&self.folder, "log")?, _lock: lock })
     }
 
+    /// Appends a record to the log.
     fn append(&self, writer: &mut LogWriter, record: &LogRecord) -> io::Result<()> {
         let text = encode_line(record)?;
         self.added.fetch_add(text.len() as u64, Ordering::Relaxed);
         writer.append(text)
     }
 
-    /// Deletes old commits if the total size exceeds the limit. Called at the end of each commit, when
-    /// its blobs are all in place.
+    /// Deletes old commits if the total size exceeds the limit. Called at the end of each commit,
+    /// when its blobs are all in place.
     fn enforce_limits(&self, _writer: &LogWriter, revision: u64) -> io::Result<()> {
         let added = self.added.swap(0, Ordering::Relaxed);
         // Also every 64 commits: for the age limit, and for files that a crash left uncounted.
@@ -169,12 +172,14 @@ impl History {
         Ok(revision)
     }
 
+    /// Records that a commit is finished, and deletes old commits if needed.
     pub(super) fn record_done(&self, revision: u64) -> io::Result<()> {
         let mut writer = self.lock_log()?;
         self.append(&mut writer, &LogRecord::Done(revision))?;
         self.enforce_limits(&writer, revision)
     }
 
+    /// Records that a commit has failed.
     pub(super) fn record_failed(&self, revision: u64) -> io::Result<()> {
         let mut writer = self.lock_log()?;
         self.append(&mut writer, &LogRecord::Failed(revision))
@@ -337,7 +342,8 @@ impl History {
         }
     }
 
-    /// Stores the answer to a request: the digest of the request in the first line, then the answer.
+    /// Stores the answer to a request: the digest of the request in the first line, then the
+    /// answer.
     pub(super) fn remember(&self, request: &RequestId, answer: &str) -> io::Result<()> {
         let path = self.answer_path(request);
         if let Some(folder) = path.parent() {
@@ -356,6 +362,7 @@ impl History {
         self.enforce_limits(&writer, 1)
     }
 
+    /// The path of the file with the answer to a request.
     fn answer_path(&self, request: &RequestId) -> PathBuf {
         self.folder.join("answers").join(answer_name(request.as_str()))
     }

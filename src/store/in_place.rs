@@ -1,5 +1,5 @@
-//! Writes a file in place, where it cannot be replaced by a new one: hard links, bind mounts, owners
-//! and access lists that cannot be reproduced, folders that are not writable.
+//! Writes a file in place, where it cannot be replaced by a new one: hard links, bind mounts,
+//! owners and access lists that cannot be reproduced, folders that are not writable.
 //!
 //! A crash can interrupt such a write in the middle. So both versions first go to a journal in the
 //! state folder. A process that finds the journal of a dead writer repairs the file: if it is a mix
@@ -83,6 +83,7 @@ pub(super) struct Journal {
 }
 
 impl Journals {
+    /// Opens the folder for journals, or creates it.
     pub(super) fn open(state: &StateFolder) -> io::Result<Self> {
         Ok(Self { folder: state.folder("in-place")? })
     }
@@ -144,8 +145,8 @@ impl Journals {
                 },
                 // A draft is not complete, so its file was not touched yet.
                 Some("draft") => {
-                    // Removed under its lock: `locked_draft` locks a draft and then checks that it still
-                    // exists.
+                    // Removed under its lock: `locked_draft` locks a draft and then checks that it
+                    // still exists.
                     if let Ok(file) = File::open(&path)
                         && matches!(lock::try_lock(&file), Ok(LockOutcome::Acquired))
                         && is_linked(&file).unwrap_or(false)
@@ -199,12 +200,13 @@ pub(crate) fn journal_versions(bytes: &[u8]) -> io::Result<(&[u8], &[u8])> {
     header.split(versions)
 }
 
+/// The error of a journal that cannot be read.
 fn damaged() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "the journal is damaged")
 }
 
-/// Repairs the file of one journal if its writer is dead. Returns the path of a file whose old version
-/// was restored.
+/// Repairs the file of one journal if its writer is dead. Returns the path of a file whose old
+/// version was restored.
 fn recover_journal(path: &Path, root: &Root) -> io::Result<Option<PathBuf>> {
     let mut journal = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -219,7 +221,8 @@ fn recover_journal(path: &Path, root: &Root) -> io::Result<Option<PathBuf>> {
     journal.read_to_end(&mut bytes)?;
     let (header, versions) = parse(&bytes)?;
     let Ok(below) = header.target.strip_prefix(root.path()) else {
-        // The file is in another root. A process of that root recovers it, unless its folder is gone.
+        // The file is in another root. A process of that root recovers it, unless its folder is
+        // gone.
         if header.target.parent().is_none_or(|folder| !folder.exists()) {
             retire_journal(path)?;
         }
@@ -261,8 +264,9 @@ fn retire_journal(path: &Path) -> io::Result<()> {
     fs::rename(path, path.with_extension("kept"))
 }
 
-/// Whether `current` can be the result of an interrupted write of `after` over `before`: every block
-/// is from one of the versions, or zeros that a file system fills in, or torn between the versions.
+/// Whether `current` can be the result of an interrupted write of `after` over `before`: every
+/// block is from one of the versions, or zeros that a file system fills in, or torn between the
+/// versions.
 fn is_mixed(current: &[u8], before: &[u8], after: &[u8]) -> bool {
     const BLOCK: usize = 512;
     let is_possible_block = |start: usize| {

@@ -21,6 +21,7 @@ use super::confine::{FileId, Target};
 pub(super) struct FileKey(FileId, OsString);
 
 impl FileKey {
+    /// The key of a target.
     pub(super) fn of(target: &Target) -> Self {
         Self(target.folder.id(), target.name.clone())
     }
@@ -106,6 +107,7 @@ pub(super) struct Backoff {
 }
 
 impl Backoff {
+    /// A backoff that ends at the deadline.
     pub(super) fn until(deadline: Instant) -> Self {
         Self { deadline, micros: 50 }
     }

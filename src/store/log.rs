@@ -1,5 +1,5 @@
-//! The log of a history: a line of JSON each time a commit begins, ends, fails, or displaces another
-//! version than the one that it was made for. Lines that cannot be read are skipped.
+//! The log of a history: a line of JSON each time a commit begins, ends, fails, or displaces
+//! another version than the one that it was made for. Lines that cannot be read are skipped.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, OpenOptions};
@@ -175,6 +175,7 @@ pub(super) fn rewrite(folder: &Path, entries: &[LogEntry]) -> io::Result<()> {
     fs::rename(&draft, folder.join("log"))
 }
 
+/// A record as a line of the log.
 pub(super) fn encode_line(record: &LogRecord) -> io::Result<Vec<u8>> {
     let mut line = serde_json::to_vec(record)?;
     line.push(b'\n');

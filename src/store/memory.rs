@@ -43,6 +43,7 @@ impl MemoryStore {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The bytes of a file.
     fn read(&self, path: &WorkPath) -> Result<Vec<u8>, Refusal> {
         self.lock().content.get(path).cloned().ok_or_else(|| not_found(path))
     }
@@ -110,6 +111,7 @@ pub(super) fn rebase_edit(
     }
 }
 
+/// The refusal of a path without a file.
 pub(super) fn not_found(path: &WorkPath) -> Refusal {
     Refusal::new(EditCode::FileNotFound, format!("there is no file `{path}`"))
         .at(path.as_str())

@@ -35,6 +35,7 @@ const NOT_COPIED: &[&str] = &["security.ima", "security.evm", "trusted.overlay."
 const ACCESS_LIST: &str = "system.posix_acl_access";
 
 impl Metadata {
+    /// Reads the metadata of a file.
     pub(super) fn of(file: &File) -> io::Result<Self> {
         let meta = file.metadata()?;
         Ok(Self {
@@ -79,7 +80,8 @@ impl Metadata {
                 .map_err(|error| format!("its attribute {name} ({error})"))?;
         }
         flags::set(copy, self.flags)?;
-        // The copy may inherit the default access list of its folder, which would let in more users.
+        // The copy may inherit the default access list of its folder, which would let in more
+        // users.
         let has_access_list = |attributes: &[(String, String)]| {
             attributes.iter().any(|(name, _)| name == ACCESS_LIST)
         };
@@ -189,10 +191,12 @@ fn raw_name(name: &str) -> Vec<u8> {
 /// Marks a name in hexadecimal. No real name begins with it, because names cannot contain NUL.
 const HEX_PREFIX: &str = "\0";
 
+/// Bytes in hexadecimal.
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// The bytes of a text in hexadecimal; `None` if it is not that.
 fn unhex(text: &str) -> Option<Vec<u8>> {
     let digits: Option<Vec<u32>> = text.chars().map(|c| c.to_digit(16)).collect();
     digits?.chunks(2).map(|pair| u8::try_from(pair[0] * 16 + pair.get(1)?).ok()).collect()

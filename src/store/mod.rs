@@ -1,7 +1,8 @@
 //! Stores: they load files and commit edits to them.
 //!
 //! On Unix the disk store is `disk`; on other systems it is `portable`, which promises less. The
-//! other stores work on every system: `memory`, `staging`, and `versioned` for the caller's own files.
+//! other stores work on every system: `memory`, `staging`, and `versioned` for the caller's own
+//! files.
 
 #[cfg(feature = "object-store")]
 mod bucket;

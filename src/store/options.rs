@@ -39,8 +39,8 @@ pub struct DiskOptions {
     pub no_state_reason: Option<String>,
     /// What a finished commit promises.
     pub sync_mode: SyncMode,
-    /// Protected paths, relative to the root, that edits may write nevertheless; a folder stands for
-    /// everything in it.
+    /// Protected paths, relative to the root, that edits may write nevertheless; a folder stands
+    /// for everything in it.
     pub allow_protected: Vec<String>,
     /// Files with more bytes than this are refused.
     pub max_bytes: u64,

@@ -62,6 +62,7 @@ impl DiskStore {
         self.0.changes.subscribe()
     }
 
+    /// Announces commits in the change feed.
     fn announce(&self, committed: &[Committed]) {
         for commit in committed {
             let sha256 = match commit.edit.after() {

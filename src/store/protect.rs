@@ -3,9 +3,9 @@
 //! them.
 //!
 //! Names are compared as the most lenient file system would compare them: ignoring case, characters
-//! that HFS+ ignores, trailing dots and spaces, and NTFS streams; NTFS short names count, and `\` is
-//! a separator. A spelling that is harmless on this system is refused too, because the same tree may
-//! be checked out on another. A name is protected whether or not the file exists.
+//! that HFS+ ignores, trailing dots and spaces, and NTFS streams; NTFS short names count, and `\`
+//! is a separator. A spelling that is harmless on this system is refused too, because the same tree
+//! may be checked out on another. A name is protected whether or not the file exists.
 
 /// Folders in which everything is protected.
 const FOLDERS: &[(&str, &str)] = &[
@@ -145,8 +145,8 @@ pub(super) fn protected_reason(path: &str, extra_folders: &[String]) -> Option<&
     })
 }
 
-/// Whether this is the name of a dotenv file. A template such as `.env.example` holds no keys and does
-/// not count.
+/// Whether this is the name of a dotenv file. A template such as `.env.example` holds no keys and
+/// does not count.
 fn is_dotenv(name: &str) -> bool {
     const TEMPLATE_ENDINGS: [&str; 4] = ["example", "sample", "template", "dist"];
     match name.strip_prefix(".env") {

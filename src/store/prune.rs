@@ -24,14 +24,14 @@ use super::options::HistoryLimits;
 /// read as a whole.
 const MAX_COMMITS: usize = 10_000;
 
-/// A file that belongs to no commit is deleted only at this age: a younger one may belong to a commit
-/// that is just being written.
+/// A file that belongs to no commit is deleted only at this age: a younger one may belong to a
+/// commit that is just being written.
 const LEFT_OVER_AGE: Duration = Duration::from_secs(600);
 
 const DAY_MILLIS: u64 = 24 * 3600 * 1000;
 
-/// Adds to the total size of all histories and returns it. The total is in a file next to `folder`. If
-/// it is missing, or `added` is `u64::MAX`, all files are measured again.
+/// Adds to the total size of all histories and returns it. The total is in a file next to `folder`.
+/// If it is missing, or `added` is `u64::MAX`, all files are measured again.
 pub(super) fn add_to_total(folder: &Path, added: u64) -> io::Result<u64> {
     let Some(histories_folder) = folder.parent() else { return Ok(0) };
     let file = open_count(histories_folder)?;
@@ -61,6 +61,7 @@ fn read_count(mut file: &File) -> io::Result<Option<u64>> {
     Ok(<[u8; 8]>::try_from(bytes).ok().map(u64::from_le_bytes))
 }
 
+/// Writes the total size.
 fn write_count(file: &File, total: u64) -> io::Result<()> {
     file.write_all_at(&total.to_le_bytes(), 0)?;
     file.set_len(8)

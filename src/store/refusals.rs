@@ -9,6 +9,7 @@ use super::confine::OpenError;
 use crate::edit::{EditCode, Refusal, WorkPath};
 use crate::text::quote_name;
 
+/// The error number of the system, if the error has one.
 fn errno(error: &io::Error) -> Option<Errno> {
     error.raw_os_error().map(Errno::from_raw_os_error)
 }
@@ -18,24 +19,29 @@ pub(super) fn has_errno(error: &io::Error, any_of: &[Errno]) -> bool {
     errno(error).is_some_and(|errno| any_of.contains(&errno))
 }
 
+/// The refusal of a path without a file.
 pub(super) fn not_found(path: &WorkPath) -> Refusal {
     Refusal::new(EditCode::FileNotFound, format!("there is no file `{path}`"))
         .at(path.as_str())
         .hint("Check the path: search for a part of it. To create the file, edit it with an empty old_str.")
 }
 
+/// The refusal to create a file that exists.
 pub(super) fn already_exists(path: &WorkPath) -> Refusal {
     Refusal::new(EditCode::CreateExisting, format!("`{path}` exists already"))
         .at(path.as_str())
         .hint("Read the file and edit it instead of creating it.")
 }
 
+/// The refusal of an edit that another program has interfered with; `why` follows the path in the
+/// message.
 pub(super) fn conflict(path: &WorkPath, why: &str) -> Refusal {
     Refusal::new(EditCode::Conflict, format!("`{path}` {why}"))
         .at(path.as_str())
         .hint("Nothing was written. Send the same call again.")
 }
 
+/// The refusal of a file with too many bytes.
 pub(super) fn too_large(path: &WorkPath, size: u64, max_bytes: u64) -> Refusal {
     Refusal::new(
         EditCode::TooLarge,
@@ -84,6 +90,7 @@ pub(super) fn root_lost(root: &Path, error: &io::Error) -> Refusal {
         .hint("Put the folder back, or start restitch again with the right root.")
 }
 
+/// The refusal after a file could not be read.
 pub(super) fn not_read(path: &WorkPath, error: &io::Error) -> Refusal {
     let hint = match errno(error) {
         Some(Errno::ACCESS | Errno::PERM) => "Ask the user for read permission on it.",
@@ -95,6 +102,7 @@ pub(super) fn not_read(path: &WorkPath, error: &io::Error) -> Refusal {
         .hint(hint)
 }
 
+/// The refusal of a target that could not be opened as a regular file.
 pub(super) fn not_a_file(path: &WorkPath, why: OpenError) -> Refusal {
     match why {
         OpenError::Missing => not_found(path),
@@ -133,6 +141,7 @@ pub(super) fn not_written(path: &WorkPath, doing: &str, error: &io::Error) -> Re
     .hint(hint)
 }
 
+/// The refusal of a file that is read-only.
 pub(super) fn read_only(path: &WorkPath) -> Refusal {
     Refusal::new(EditCode::WriteError, format!("`{path}` is read-only; nothing was written"))
         .at(path.as_str())

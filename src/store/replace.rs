@@ -55,8 +55,8 @@ impl From<io::Error> for TempFileError {
 }
 
 impl TempFile {
-    /// Writes `bytes` to a new file beside `target`, with the `metadata` of the file that it replaces.
-    /// Locks the new file, so that another writer who opens it by its final name waits.
+    /// Writes `bytes` to a new file beside `target`, with the `metadata` of the file that it
+    /// replaces. Locks the new file, so that another writer who opens it by its final name waits.
     pub(super) fn write(
         target: &Target,
         bytes: &[u8],
@@ -75,6 +75,7 @@ impl TempFile {
         Ok(temp)
     }
 
+    /// Makes the bytes of the new file durable.
     pub(super) fn sync(&self) -> io::Result<()> {
         self.file.sync_all()
     }
@@ -153,6 +154,7 @@ impl Displaced {
         has_content(&self.new.folder.open(&self.name, rustix::fs::OFlags::RDONLY)?, bytes)
     }
 
+    /// The new file, which now has the name of the target.
     pub(super) fn new_file(&self) -> &File {
         &self.new.file
     }
@@ -184,8 +186,9 @@ impl Displaced {
         Ok(visible_name)
     }
 
-    /// Exchanges the names again. If the new file no longer has the bytes `written`, another program
-    /// has saved it meanwhile: the file is then kept beside the target, and the error names it.
+    /// Exchanges the names again. If the new file no longer has the bytes `written`, another
+    /// program has saved it meanwhile: the file is then kept beside the target, and the error names
+    /// it.
     pub(super) fn roll_back(self, written: &[u8]) -> io::Result<()> {
         exchange(&self.new.folder, &self.name, &self.target.name)?;
         if self.has_content(written)? {
@@ -224,10 +227,12 @@ impl MovedAside {
         has_content(&self.target.folder.open(&self.name, rustix::fs::OFlags::RDONLY)?, bytes)
     }
 
+    /// Removes the moved file.
     pub(super) fn discard(self) -> io::Result<()> {
         self.target.folder.unlink(&self.name)
     }
 
+    /// Moves the file back to its old name.
     pub(super) fn roll_back(self) -> io::Result<()> {
         match rename_no_replace(&self.target.folder, &self.name, &self.target.name) {
             Err(error) if refusals::has_errno(&error, UNSUPPORTED_RENAME) => {

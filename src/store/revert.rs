@@ -112,6 +112,7 @@ fn shifted(lines: &Range<usize>, changes: &[(Range<usize>, Range<usize>)]) -> Op
     Some(lines.start.checked_add_signed(shift)?..lines.end.checked_add_signed(shift)?)
 }
 
+/// The lines of a file, with their endings.
 fn lines(bytes: &[u8]) -> Vec<&[u8]> {
     bytes.split_inclusive(|byte| *byte == b'\n').collect()
 }

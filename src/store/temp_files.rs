@@ -32,6 +32,7 @@ fn process_of(name: &OsStr) -> Option<i32> {
     (is_random && pid > 0).then_some(pid)
 }
 
+/// Whether no process has this id.
 fn is_dead(pid: i32) -> bool {
     Pid::from_raw(pid)
         .is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH))

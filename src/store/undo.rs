@@ -92,6 +92,7 @@ impl Disk {
             .collect())
     }
 
+    /// The history; a refusal if there is none.
     fn require_history(&self) -> Result<&History, Refusal> {
         self.history.as_ref().ok_or_else(|| {
             let reason = self.state_error.clone();
@@ -161,8 +162,8 @@ impl Disk {
         }
     }
 
-    /// The edit that undoes one file of a commit. If the file has changed since, only the lines of the
-    /// commit are reverted.
+    /// The edit that undoes one file of a commit. If the file has changed since, only the lines of
+    /// the commit are reverted.
     fn undo_file(
         &self,
         history: &History,
@@ -236,8 +237,8 @@ impl Disk {
         }
     }
 
-    /// Refuses a path that now leads through a link: it leads to a file that the commit never touched,
-    /// because the history names files by their paths without links.
+    /// Refuses a path that now leads through a link: it leads to a file that the commit never
+    /// touched, because the history names files by their paths without links.
     fn check_resolves_to_itself(&self, path: &WorkPath, entry: &LogEntry) -> Result<(), Refusal> {
         let Ok(target) = self.root.resolve(path.as_path()) else { return Ok(()) };
         let Some(real) = target.real.to_str().filter(|real| *real != path.as_str()) else {
@@ -252,8 +253,8 @@ impl Disk {
         .hint("Move the file back to its old path, or edit the file that is there now."))
     }
 
-    /// Every version after `from`, oldest first, with what wrote it. `None` if the file was removed in
-    /// between or a version cannot be read.
+    /// Every version after `from`, oldest first, with what wrote it. `None` if the file was removed
+    /// in between or a version cannot be read.
     fn versions_since(
         &self,
         history: &History,
@@ -310,8 +311,8 @@ impl Disk {
         })
     }
 
-    /// Versions of a file from the history, oldest first: the version whose hash starts with `from` and
-    /// the last versions after it, or only the last versions if `from` is `None`.
+    /// Versions of a file from the history, oldest first: the version whose hash starts with `from`
+    /// and the last versions after it, or only the last versions if `from` is `None`.
     pub(super) fn recorded_versions(&self, path: &WorkPath, from: Option<&str>) -> Vec<Vec<u8>> {
         let (Some(history), Ok(current)) = (&self.history, self.read(path)) else {
             return Vec::new();
@@ -472,6 +473,7 @@ fn undone_by(entries: &[LogEntry]) -> HashMap<u64, u64> {
     revert::undone_by(done.map(|entry| (entry.revision, entry.undoes)))
 }
 
+/// The refusal after the history could not be read.
 fn history_not_read(error: &io::Error) -> Refusal {
     Refusal::new(EditCode::ReadError, format!("the history cannot be read: {error}"))
         .hint("Check the state folder (RESTITCH_STATE_DIR).")

@@ -54,6 +54,7 @@ struct FileChange {
 }
 
 impl FileChange {
+    /// The number of bytes that the history holds for this change.
     fn size(&self) -> usize {
         [&self.before, &self.after].into_iter().flatten().map(Vec::len).sum()
     }
@@ -77,6 +78,7 @@ impl<F: VersionedFiles> VersionedStore<F> {
         self.history.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Loads a file; `None` if it does not exist.
     async fn load_file(&self, path: &WorkPath) -> Result<Option<LoadedFile>, Refusal> {
         self.files.load(path.as_str()).await.map_err(|why| {
             Refusal::new(EditCode::ReadError, format!("`{path}` cannot be read: {why}"))
@@ -85,6 +87,7 @@ impl<F: VersionedFiles> VersionedStore<F> {
         })
     }
 
+    /// Writes or removes a file that must still have this version.
     async fn put(
         &self,
         path: &WorkPath,
@@ -124,8 +127,8 @@ impl<F: VersionedFiles> VersionedStore<F> {
         .hint("Nothing was written. Send the same call again."))
     }
 
-    /// Restores the files that a failed commit has written. Adds to `refusal` the names of the files
-    /// that cannot be restored.
+    /// Restores the files that a failed commit has written. Adds to `refusal` the names of the
+    /// files that cannot be restored.
     async fn roll_back(&self, written: &[FileChange], mut refusal: Refusal) -> Refusal {
         let mut failed = Vec::new();
         for change in written.iter().rev() {
@@ -230,6 +233,7 @@ impl<F: VersionedFiles> VersionedStore<F> {
         })
     }
 
+    /// Undoes a commit, unless one of its files has changed since.
     async fn undo_commit(&self, revision: Option<u64>, mode: UndoMode) -> Result<Undone, Refusal> {
         let (revision, files) = self.find_commit(revision)?;
         let mut batch = Vec::new();

@@ -13,8 +13,8 @@ use crate::port::Change;
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 impl Disk {
-    /// A receiver of every commit from now on. If there is a history, starts a thread that announces
-    /// commits of other processes too.
+    /// A receiver of every commit from now on. If there is a history, starts a thread that
+    /// announces commits of other processes too.
     pub(super) fn subscribe(self: &Arc<Self>) -> Receiver<Change> {
         let listener = self.changes.subscribe();
         if self.history.is_some() && !self.changes.has_watcher.swap(true, Ordering::AcqRel) {

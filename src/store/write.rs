@@ -99,6 +99,7 @@ impl Disk {
         }
     }
 
+    /// Makes a temp file durable, if the options ask for that.
     pub(super) fn sync_temp(&self, temp: &TempFile) -> io::Result<()> {
         match self.options.sync_mode {
             SyncMode::Durable => temp.sync(),

@@ -29,7 +29,8 @@ type BatchCommit = (u64, Vec<VerifiedEdit>, Vec<String>);
 
 /// Why an attempt to commit failed.
 enum AttemptError {
-    /// Another program has changed one of the files, and nothing is written. The edits are returned.
+    /// Another program has changed one of the files, and nothing is written. The edits are
+    /// returned.
     Retry(Vec<VerifiedEdit>),
     Refused(Box<Refusal>),
 }
@@ -195,8 +196,8 @@ impl Bucket {
         .hint("Read the files before you send the call again."))
     }
 
-    /// Restores the files that were written, the last one first; returns the paths of those that could
-    /// not be restored.
+    /// Restores the files that were written, the last one first; returns the paths of those that
+    /// could not be restored.
     async fn roll_back(&self, written: &[(&RebasedEdit, ObjectVersion)]) -> Vec<String> {
         let mut unrestored = Vec::new();
         for (job, version) in written.iter().rev() {
@@ -210,8 +211,8 @@ impl Bucket {
         unrestored
     }
 
-    /// Writes the old content back, but only over the version that the commit wrote; returns whether
-    /// it did.
+    /// Writes the old content back, but only over the version that the commit wrote; returns
+    /// whether it did.
     async fn restore(
         &self,
         path: &WorkPath,

@@ -114,7 +114,8 @@ impl Bucket {
         Ok(committed)
     }
 
-    /// Commits the edit of one file. Matches it again and retries while other programs change the file.
+    /// Commits the edit of one file. Matches it again and retries while other programs change the
+    /// file.
     async fn commit_one(
         &self,
         edit: VerifiedEdit,
@@ -227,8 +228,8 @@ impl Bucket {
         }
     }
 
-    /// The edit with the version that was last seen of its file, without reading the file again. The
-    /// error is the edit itself, if it was not made for that version.
+    /// The edit with the version that was last seen of its file, without reading the file again.
+    /// The error is the edit itself, if it was not made for that version.
     pub(super) fn on_seen_version(&self, edit: VerifiedEdit) -> Result<RebasedEdit, VerifiedEdit> {
         let seen = self.seen().get(edit.path().as_str()).cloned();
         match (edit.base(), seen) {
@@ -241,8 +242,8 @@ impl Bucket {
         }
     }
 
-    /// Matches the edit again on the current file: `known` if it is given, else read from the bucket.
-    /// Waits while the file is being removed.
+    /// Matches the edit again on the current file: `known` if it is given, else read from the
+    /// bucket. Waits while the file is being removed.
     pub(super) async fn rebase(
         &self,
         edit: VerifiedEdit,
@@ -329,8 +330,8 @@ impl Bucket {
         }
     }
 
-    /// Remembers the version of a written file, or deletes the empty object of a removed one. Returns
-    /// the warnings.
+    /// Remembers the version of a written file, or deletes the empty object of a removed one.
+    /// Returns the warnings.
     pub(super) async fn after_write(
         &self,
         rebased: &RebasedEdit,
@@ -383,6 +384,7 @@ pub(super) struct Backoff {
 }
 
 impl Backoff {
+    /// A backoff that ends at the deadline.
     pub(super) fn until(deadline: Instant) -> Self {
         Self { deadline, next: Duration::from_millis(10) }
     }

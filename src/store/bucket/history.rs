@@ -22,7 +22,8 @@ pub(super) const HEAD_BYTES: u64 = 4096;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum CommitState {
-    /// A commit of one file. Whether it was written follows from the revision that the file carries.
+    /// A commit of one file. Whether it was written follows from the revision that the file
+    /// carries.
     Single,
     /// A commit of several files that are being written.
     Open,
@@ -112,6 +113,7 @@ pub(super) fn encode(
     encode_record(&record, &body)
 }
 
+/// Writes the length of the head, the head and the body.
 fn encode_record(record: &CommitRecord, body: &[u8]) -> Vec<u8> {
     let head = serde_json::to_vec(record).unwrap_or_default();
     let mut bytes = format!("{:0DIGITS$}\n", head.len()).into_bytes();
@@ -183,6 +185,7 @@ pub(super) fn record_key<'a>(revision: u64, paths: impl IntoIterator<Item = &'a 
 /// Stands for the hash of the path in the keys of commits of several files.
 const SEVERAL_FILES: &str = "many";
 
+/// The first digits of the hash of a path, for keys.
 fn short_hash(path: &str) -> String {
     ContentHash::of(path.as_bytes()).to_string()[..16].to_owned()
 }

@@ -153,6 +153,7 @@ impl Bucket {
         Ok(object.into())
     }
 
+    /// The refusal after a file could not be read.
     fn not_read(&self, path: &WorkPath, error: &StorageError) -> Refusal {
         if let Some(size) = error.too_large {
             let max_bytes = self.options.max_bytes;
@@ -168,6 +169,7 @@ impl Bucket {
             .hint(error.hint)
     }
 
+    /// Loads the bytes of a file and remembers its version.
     async fn load(&self, path: &WorkPath) -> Result<Vec<u8>, Refusal> {
         self.admit_reserved(path)?;
         let current = self.current_file(path).await?;
@@ -231,6 +233,7 @@ impl Bucket {
         }
     }
 
+    /// How durable a commit is in this storage.
     fn durability(&self) -> Durability {
         match self.objects.is_persistent {
             true => Durability::Durable,

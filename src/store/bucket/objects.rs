@@ -1,8 +1,8 @@
 //! Reads, writes on a condition, and lists the objects below one prefix. The only module that uses
 //! the crate `object_store`.
 //!
-//! Every write of a file is conditional. Each object carries the revision that wrote it, so that the
-//! object itself shows who wrote it if the server's response is lost.
+//! Every write of a file is conditional. Each object carries the revision that wrote it, so that
+//! the object itself shows who wrote it if the server's response is lost.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -178,8 +178,8 @@ impl Objects {
         })
     }
 
-    /// Whether objects carry the revision that wrote them. Files of this machine do not, and need not:
-    /// no response of theirs gets lost.
+    /// Whether objects carry the revision that wrote them. Files of this machine do not, and need
+    /// not: no response of theirs gets lost.
     pub(super) fn supports_metadata(&self) -> bool {
         self.folder.is_none()
     }
@@ -201,7 +201,8 @@ impl Objects {
         })
     }
 
-    /// Reads an object; `None` if it does not exist, an error if it has more than `max_bytes` bytes.
+    /// Reads an object; `None` if it does not exist, an error if it has more than `max_bytes`
+    /// bytes.
     pub(super) async fn get(
         &self,
         key: &str,
@@ -221,6 +222,7 @@ impl Objects {
         self.read(key, options, u64::MAX).await
     }
 
+    /// Reads an object with these options.
     async fn read(
         &self,
         key: &str,
@@ -251,8 +253,8 @@ impl Objects {
         Ok(Some(Object { bytes: bytes.to_vec(), version }))
     }
 
-    /// Writes an object that must still have the version `expected`; if that is `None`, the object must
-    /// not exist yet.
+    /// Writes an object that must still have the version `expected`; if that is `None`, the object
+    /// must not exist yet.
     pub(super) async fn put_if(
         &self,
         key: &str,
@@ -367,8 +369,8 @@ impl Objects {
         }
     }
 
-    /// At most [`PAGE_SIZE`] of the keys below `folder` that come after `after`, in order. Fewer mean
-    /// that this is the last page.
+    /// At most [`PAGE_SIZE`] of the keys below `folder` that come after `after`, in order. Fewer
+    /// mean that this is the last page.
     pub(super) async fn page(
         &self,
         folder: &str,
@@ -423,6 +425,7 @@ fn version_of(update: UpdateVersion, attributes: Attributes, modified: i64) -> O
     ObjectVersion { update, revision, removed, modified, attributes }
 }
 
+/// The error of a request, with a hint for the caller.
 fn storage_error(error: &Error) -> StorageError {
     const SEND_AGAIN: &str =
         "The storage failed, not the call. Send the same call again, or tell the user.";

@@ -44,6 +44,7 @@ pub(super) async fn check_conditional_writes(
     }
 }
 
+/// The error and its hint as one text.
 fn describe(error: &StorageError) -> String {
     format!("{error}. {}", error.hint)
 }
@@ -116,6 +117,7 @@ impl ProbeCache {
         text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
     }
 
+    /// Whether this server passed the check within a day.
     fn is_fresh(&self) -> bool {
         self.read().get(&self.name).is_some_and(|time| millis().abs_diff(*time) < DAY)
     }

@@ -26,11 +26,13 @@ struct RequestRecord {
     answer: Option<String>,
 }
 
+/// The key of the object that stores a request.
 fn request_key(request: &RequestId) -> String {
     format!("{RESERVED_FOLDER}/requests/{}", ContentHash::of(request.as_str().as_bytes()))
 }
 
 impl Bucket {
+    /// Loads what the bucket stores about a request; `None` if it stores nothing.
     async fn load_request(
         &self,
         request: &RequestId,
@@ -39,6 +41,7 @@ impl Bucket {
         Ok(object.and_then(|object| serde_json::from_slice(&object.bytes).ok()))
     }
 
+    /// Stores a record of a request.
     async fn store_request(
         &self,
         request: &RequestId,
@@ -62,8 +65,8 @@ impl Bucket {
         .await
     }
 
-    /// The result of the commit that an earlier delivery of this request has made. `None` if it made
-    /// none; a refusal if the id belongs to another request.
+    /// The result of the commit that an earlier delivery of this request has made. `None` if it
+    /// made none; a refusal if the id belongs to another request.
     pub(super) async fn repeated_request(
         &self,
         request: &RequestId,
@@ -168,6 +171,7 @@ impl Bucket {
     }
 }
 
+/// The refusal after a request could not be looked up.
 fn lookup_failed(request: &RequestId, error: &StorageError) -> Refusal {
     Refusal::new(
         EditCode::ReadError,

@@ -34,8 +34,8 @@ pub(super) struct LoggedCommit {
 }
 
 impl Bucket {
-    /// The keys of the records, newest first: those from the revision `since` on, or else the newest
-    /// page.
+    /// The keys of the records, newest first: those from the revision `since` on, or else the
+    /// newest page.
     async fn list_keys(&self, since: Option<u64>) -> Result<Vec<String>, StorageError> {
         let folder = format!("{RESERVED_FOLDER}/history");
         let mut keys: Vec<String> = Vec::new();
@@ -56,7 +56,8 @@ impl Bucket {
         Ok(keys)
     }
 
-    /// The heads of these records, in order. Leaves out records that no longer exist or cannot be read.
+    /// The heads of these records, in order. Leaves out records that no longer exist or cannot be
+    /// read.
     async fn read_heads(
         &self,
         keys: Vec<String>,
@@ -273,8 +274,8 @@ impl Bucket {
         Ok((commit.ok_or_else(missing)?, since))
     }
 
-    /// The edit that undoes one file of a commit. If the file has changed since, only the lines of the
-    /// commit are reverted.
+    /// The edit that undoes one file of a commit. If the file has changed since, only the lines of
+    /// the commit are reverted.
     async fn undo_file(
         &self,
         record: &CommitRecord,
@@ -358,8 +359,8 @@ impl Bucket {
         pairs.find(|(file, _)| file.path == path).map(|(_, versions)| versions)
     }
 
-    /// Recorded versions of a file, oldest first: the last few or, if `from` is given, the version whose
-    /// hash starts with it and those after it.
+    /// Recorded versions of a file, oldest first: the last few or, if `from` is given, the version
+    /// whose hash starts with it and those after it.
     pub(super) async fn recorded_versions(
         &self,
         path: &WorkPath,
@@ -440,6 +441,7 @@ fn undone_by(newest_first: &[LoggedCommit]) -> HashMap<u64, u64> {
     revert::undone_by(applied.map(|record| (record.revision, record.undoes)))
 }
 
+/// The refusal after the history could not be read.
 fn not_read(error: &StorageError) -> Refusal {
     Refusal::new(EditCode::ReadError, format!("the history cannot be read: {error}"))
         .hint(error.hint)
