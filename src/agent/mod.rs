@@ -278,10 +278,12 @@ struct RunState {
     reminders: usize,
 }
 
+/// A message of the user, in OpenAI's format.
 fn user_message(text: String) -> Value {
     json!({ "role": "user", "content": text })
 }
 
+/// The model's turn as a message of the conversation, in OpenAI's format.
 fn assistant_message(turn: &Turn) -> Value {
     let calls: Vec<Value> = turn
         .calls

@@ -23,10 +23,12 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
+    /// A fault of disk or network.
     pub(crate) fn fault(message: impl Into<String>) -> Self {
         Self::Fault(message.into())
     }
 
+    /// Wrong usage.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self::Usage(message.into())
     }

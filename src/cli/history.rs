@@ -40,6 +40,7 @@ pub(crate) async fn log(common: &Common) -> Exit {
     print(common, &reply)
 }
 
+/// Prints the reply's message, or the whole reply as JSON.
 fn print(common: &Common, reply: &ToolReply) -> Exit {
     let text = if common.json { json!(reply).to_string() } else { reply.message.clone() };
     let mut out = super::out::stdout();

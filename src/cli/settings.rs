@@ -103,6 +103,7 @@ fn bucket(_: &Common, url: &str, _: &BTreeMap<String, String>) -> Result<Arc<dyn
     )))
 }
 
+/// The options of the store on the disk, from the flags and the environment.
 fn disk_options(common: &Common) -> DiskOptions {
     let state = state_folder();
     let no_state_reason = state.is_none().then(|| NO_STATE_FOLDER.to_owned());

@@ -1,18 +1,18 @@
-//! The words of a reply for people: a tool's arguments are named as the flags of the command.
+//! Rewords a tool's message for the command line, where the tool's arguments are flags.
 //!
-//! Only sentences of ours are reworded. Text that they quote stays: code between backticks, lines
-//! of the file, diffs.
+//! Only restitch's own sentences are reworded. What they quote stays as it is: code between
+//! backticks, lines of the file, and diffs.
 
 use std::borrow::Cow;
 
 use super::args::Common;
 use crate::tools::ToolReply;
 
-/// What a tool's message says, and what the command says instead: names of arguments, and phrases
-/// of several words. `within` is also an English word, so it is a phrase.
+/// The names and phrases of a tool's message, each with its replacement. The argument `within` is
+/// also an English word, so it is replaced only in phrases.
 pub(super) type Words = &'static [(&'static str, &'static str)];
 
-/// The flags of `restitch edit`.
+/// The words of `restitch edit`.
 pub(super) const EDIT: Words = &[
     ("EDIT_INVALID_ARGUMENTS: `within` ", "EDIT_INVALID_ARGUMENTS: --within "),
     ("Leave `within` out", "Leave --within out"),
@@ -27,14 +27,14 @@ pub(super) const EDIT: Words = &[
     ("request_id", "--request-id"),
 ];
 
-/// A patch has both texts in its hunks.
+/// The words of `restitch apply`, where the old and the new text are in the hunks of a patch.
 pub(super) const APPLY: Words = &[
     ("edit it with an empty old_str", "add it with `*** Add File`"),
     ("old_str", "the old text of the hunk"),
     ("new_str", "the new text of the hunk"),
 ];
 
-/// The flags of `restitch read`.
+/// The words of `restitch read`.
 pub(super) const READ: Words = &[
     ("edit it with an empty old_str", "use `restitch edit` with an empty --old"),
     ("offset", "--offset"),
@@ -42,8 +42,8 @@ pub(super) const READ: Words = &[
     ("ranges", "--ranges"),
 ];
 
-/// The message for a person, who has flags. A program that asked for JSON, and whoever chose a
-/// dialect, gets the tool's own words.
+/// The reply's message in the words of the command. With `--json` or `--dialect`, it is the tool's
+/// own message.
 pub(super) fn message<'a>(common: &Common, reply: &'a ToolReply, words: Words) -> Cow<'a, str> {
     if common.json || common.dialect.is_some() {
         return Cow::Borrowed(&reply.message);
@@ -51,77 +51,82 @@ pub(super) fn message<'a>(common: &Common, reply: &'a ToolReply, words: Words) -
     Cow::Owned(in_flags(&reply.message, reply.ok, words))
 }
 
+/// The message with its sentences reworded, and its other lines as they are.
 fn in_flags(message: &str, ok: bool, words: Words) -> String {
     let mut out = Vec::new();
-    let mut is_nearest = false;
+    let mut follows_nearest = false;
     for (number, line) in message.split('\n').enumerate() {
-        let is_first = number == 0 && !ok;
-        let is_option = line.split_once(". ").is_some_and(|(count, how)| {
-            count.bytes().all(|byte| byte.is_ascii_digit()) && how.ends_with(':')
+        let is_refusal = number == 0 && !ok;
+        // The title of a possible result, such as `1. new_str as it was sent:`.
+        let is_outcome_title = line.split_once(". ").is_some_and(|(count, title)| {
+            count.bytes().all(|byte| byte.is_ascii_digit()) && title.ends_with(':')
         });
-        let is_ours = ["Next: ", "Note: ", "Tried "].iter().any(|start| line.starts_with(start));
-        // The two lines below are one of the call and one of the file, each behind its label.
-        if let (true, Some(text)) = (is_nearest, line.strip_prefix("  old_str: ")) {
-            let label = words.iter().find(|(argument, _)| *argument == "old_str");
-            let label = label.filter(|(_, flag)| flag.starts_with('-')).map_or("call", |l| l.1);
+        let is_labelled_sentence =
+            ["Next: ", "Note: ", "Tried "].iter().any(|start| line.starts_with(start));
+        // Below `Nearest:` comes a line of the call with a label, then one of the file.
+        if let (true, Some(text)) = (follows_nearest, line.strip_prefix("  old_str: ")) {
+            let replacement = words.iter().find(|(argument, _)| *argument == "old_str");
+            let flag = replacement.map(|(_, flag)| *flag).filter(|flag| flag.starts_with('-'));
+            let label = flag.unwrap_or("call");
             out.push(format!("  {:<8} {text}", format!("{label}:")));
-        } else if is_first || is_option || is_ours {
-            out.push(sentence(line, words));
+        } else if is_refusal || is_outcome_title || is_labelled_sentence {
+            out.push(reword_sentence(line, words));
         } else {
             out.push(line.to_owned());
         }
-        is_nearest = line.starts_with("Nearest: ");
+        follows_nearest = line.starts_with("Nearest: ");
     }
     out.join("\n")
 }
 
-/// A sentence of ours, the code in it unchanged.
-fn sentence(text: &str, words: Words) -> String {
-    let phrases = words.iter().filter(|(said, _)| said.contains(' '));
-    let text = phrases.fold(text.to_owned(), |text, (said, shown)| text.replace(said, shown));
+/// A sentence with its phrases and names replaced. The code in it stays as it is, except in phrases.
+fn reword_sentence(text: &str, words: Words) -> String {
+    let phrases = words.iter().filter(|(phrase, _)| phrase.contains(' '));
+    let text = phrases.fold(text.to_owned(), |text, (phrase, new)| text.replace(phrase, new));
     let mut out = String::with_capacity(text.len());
-    let mut rest = text.as_str();
-    while let Some(open) = rest.find('`') {
-        let (before, code) = rest.split_at(open);
-        out.push_str(&plain(before, words));
-        let end = end_of_code(code);
-        out.push_str(&code[..end]);
-        rest = &code[end..];
+    let mut remaining = text.as_str();
+    while let Some(backtick) = remaining.find('`') {
+        let (before, from_backtick) = remaining.split_at(backtick);
+        out.push_str(&replace_names(before, words));
+        let end = end_of_code(from_backtick);
+        out.push_str(&from_backtick[..end]);
+        remaining = &from_backtick[end..];
     }
-    out.push_str(&plain(rest, words));
+    out.push_str(&replace_names(remaining, words));
     out
 }
 
-/// Where the code ends that the text begins with. A backtick inside of it is followed by more
-/// of it, the last one by a blank, a punctuation mark or nothing.
+/// The end of the code in backticks at the start of the text. The closing backtick is the first one
+/// followed by whitespace, punctuation or nothing, because the code may contain backticks.
 fn end_of_code(text: &str) -> usize {
-    let is_end = |at: &usize| {
-        let next = text[at + 1..].chars().next();
+    let is_closing = |index: &usize| {
+        let next = text[index + 1..].chars().next();
         next.is_none_or(|c| c.is_whitespace() || ",;:.()".contains(c))
     };
-    let closing = text.match_indices('`').map(|(at, _)| at).skip(1).find(is_end);
-    closing.map_or(text.len(), |at| at + 1)
+    let closing = text.match_indices('`').map(|(index, _)| index).skip(1).find(is_closing);
+    closing.map_or(text.len(), |index| index + 1)
 }
 
-/// Text without code, each argument named as on the command line.
-fn plain(text: &str, words: Words) -> String {
+/// The text, which contains no code, with each name of an argument replaced.
+fn replace_names(text: &str, words: Words) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    loop {
-        let is_part = |c: char| c.is_alphanumeric() || c == '_';
-        let Some(start) = rest.find(is_part) else { break };
-        let end = rest[start..].find(|c| !is_part(c)).map_or(rest.len(), |len| start + len);
-        let (word, after) = (&rest[start..end], &rest[end..]);
-        let flag = words.iter().find(|(argument, _)| *argument == word);
-        // A name with more to it is a file's.
-        let stands_alone = !rest[..start].ends_with(['.', '/', '-', '\\', '"'])
+    let mut remaining = text;
+    let is_word_part = |c: char| c.is_alphanumeric() || c == '_';
+    while let Some(start) = remaining.find(is_word_part) {
+        let end = remaining[start..]
+            .find(|c| !is_word_part(c))
+            .map_or(remaining.len(), |length| start + length);
+        let (word, after) = (&remaining[start..end], &remaining[end..]);
+        let replacement = words.iter().find(|(argument, _)| *argument == word);
+        // A word joined to others by one of these characters is part of a file name.
+        let is_whole_name = !remaining[..start].ends_with(['.', '/', '-', '\\', '"'])
             && !after.starts_with(['/', '-', '\\'])
-            && !(after.starts_with('.') && after[1..].starts_with(is_part));
-        out.push_str(&rest[..start]);
-        out.push_str(flag.filter(|_| stands_alone).map_or(word, |(_, flag)| flag));
-        rest = after;
+            && !(after.starts_with('.') && after[1..].starts_with(is_word_part));
+        out.push_str(&remaining[..start]);
+        out.push_str(replacement.filter(|_| is_whole_name).map_or(word, |(_, new)| new));
+        remaining = after;
     }
-    out.push_str(rest);
+    out.push_str(remaining);
     out
 }
 

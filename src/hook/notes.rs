@@ -45,6 +45,7 @@ impl Notes {
         Some(note)
     }
 
+    /// Deletes notes on calls that never ran.
     fn delete_old(&self) {
         let Some(Ok(entries)) = self.folder.as_ref().map(fs::read_dir) else { return };
         for entry in entries.flatten() {

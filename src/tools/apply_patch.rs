@@ -41,6 +41,7 @@ struct PatchReport {
     files: Vec<EditReport>,
 }
 
+/// Applies the patch and answers with a report for each file.
 async fn run(call: ToolCall<'_>) -> ToolReply {
     match apply(call).await {
         Ok(files) => ToolReply::answered(summary(&files), PatchReport { files }),
@@ -48,6 +49,7 @@ async fn run(call: ToolCall<'_>) -> ToolReply {
     }
 }
 
+/// Applies the patch to all of its files, or to none.
 async fn apply(call: ToolCall<'_>) -> Result<Vec<EditReport>, Refusal> {
     let given: ApplyPatchArguments = parse(TOOL.name, call.arguments)?;
     let patch = Patch::parse(&given.patch, given.path.as_deref())?;
@@ -107,6 +109,7 @@ async fn prepare_file(
     }
 }
 
+/// The deletion of a file whose content is `before`.
 fn deletion(path: &WorkPath, before: Snapshot) -> VerifiedEdit {
     VerifiedEdit::restore(
         path.clone(),

@@ -136,6 +136,7 @@ pub(super) fn take_encoding(mut arguments: Value) -> Result<(Value, Option<Encod
     Ok((arguments, encoding))
 }
 
+/// The refusal of arguments that are not a JSON object.
 fn not_an_object(tool: &str, schema: &Value) -> Refusal {
     invalid(format!("the arguments of `{tool}` are not a JSON object")).hint(example(schema))
 }
@@ -156,11 +157,13 @@ struct ArgumentPath<'a> {
 }
 
 impl ArgumentPath<'_> {
+    /// The position of an argument or item below this one.
     fn child(&self, name: &str) -> Self {
         let dot = if self.path.is_empty() || name.starts_with('[') { "" } else { "." };
         Self { tool: self.tool, path: format!("{}{dot}{name}", self.path) }
     }
 
+    /// The path of an argument below this one, such as `edits[0].path`.
     fn child_path(&self, name: &str) -> String {
         self.child(name).path
     }
@@ -370,6 +373,7 @@ fn coerce_item(at: &ArgumentPath<'_>, schema: &Value, value: Value) -> Result<Va
     coerce(at, &lenient, value)
 }
 
+/// The type with its article, such as `an array`.
 fn with_article(json_type: &str) -> String {
     let article = if matches!(json_type, "integer" | "array" | "object") { "an" } else { "a" };
     format!("{article} {json_type}")
@@ -415,6 +419,7 @@ pub(super) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     known.iter().min_by_key(distance).copied()
 }
 
+/// A refusal of the arguments.
 fn invalid(message: String) -> Refusal {
     Refusal::new(EditCode::InvalidArguments, message)
 }

@@ -74,15 +74,18 @@ impl CheckReport {
 }
 
 impl CheckedFile {
+    /// A file without errors.
     fn new(path: String) -> Self {
         Self { path, why_not: None, code: None, reason: None, errors: Vec::new() }
     }
 
+    /// Whether the file could not be read.
     fn is_refused(&self) -> bool {
         self.code.is_some()
     }
 }
 
+/// Checks the files, and refuses the call if none of them can be read.
 async fn run(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
     let arguments: Arguments = parse(TOOL.name, call.arguments)?;
     if arguments.paths.is_empty() {

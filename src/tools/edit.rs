@@ -31,6 +31,7 @@ struct EditArguments {
     replace_all: Option<bool>,
 }
 
+/// Makes the same edit as `edit_file`.
 async fn run(call: ToolCall<'_>) -> Result<EditReport, Refusal> {
     let given: EditArguments = parse(TOOL.name, call.arguments)?;
     let arguments = TextEdit {

@@ -79,6 +79,7 @@ impl TextEdit {
     }
 }
 
+/// Edits a file or, if the call names one, a notebook's cell.
 async fn run(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
     let Arguments { file_edit, within, cell, clear_outputs } = parse(TOOL.name, call.arguments)?;
     let EditFileArguments { path, edit } = file_edit;

@@ -90,6 +90,7 @@ fn invalid_shape(message: &str) -> Refusal {
         .hint("Send path and edits: [{start_line, end_line, new_content}], or the three fields beside path.")
 }
 
+/// Replaces or inserts lines by number.
 async fn run(call: ToolCall<'_>) -> Result<EditReport, Refusal> {
     let arguments: Arguments = parse(TOOL.name, call.arguments)?;
     let path = call.engine.path(&arguments.path)?;

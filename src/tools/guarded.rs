@@ -68,10 +68,12 @@ pub(super) struct GuardedCalls {
 }
 
 impl GuardedCalls {
+    /// A new guard with this policy.
     pub(super) fn new(policy: GuardPolicy) -> Self {
         Self { guard: Arc::new(Mutex::new(Guard::new(policy))) }
     }
 
+    /// Locks the guard.
     pub(super) fn guard(&self) -> MutexGuard<'_, Guard> {
         // Each change is one method call, so a panic elsewhere cannot leave the guard half changed.
         self.guard.lock().unwrap_or_else(PoisonError::into_inner)
@@ -163,7 +165,7 @@ fn blocked(tool: &str, code: EditCode, error: String, hint: String) -> ToolReply
 
 /// Every path that a call names: in `path`, `file_path` and `rename` at any depth, and in `patch`.
 pub(crate) fn paths_of(arguments: &Map<String, Value>) -> BTreeSet<String> {
-    fn walk(value: &Value, out: &mut BTreeSet<String>) {
+    fn collect_paths(value: &Value, out: &mut BTreeSet<String>) {
         match value {
             Value::Object(object) => {
                 for (name, value) in object {
@@ -173,16 +175,16 @@ pub(crate) fn paths_of(arguments: &Map<String, Value>) -> BTreeSet<String> {
                         {
                             out.insert(path.clone());
                         }
-                        other => walk(other, out),
+                        other => collect_paths(other, out),
                     }
                 }
             }
-            Value::Array(items) => items.iter().for_each(|item| walk(item, out)),
+            Value::Array(items) => items.iter().for_each(|item| collect_paths(item, out)),
             _ => {}
         }
     }
     let mut out = BTreeSet::new();
-    walk(&Value::Object(arguments.clone()), &mut out);
+    collect_paths(&Value::Object(arguments.clone()), &mut out);
     if let Some(patch) = arguments.get("patch").and_then(Value::as_str)
         && let Ok(patch) = Patch::parse(patch, None)
     {

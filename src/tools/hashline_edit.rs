@@ -86,6 +86,7 @@ impl JsonSchema for AnchorArgument {
 }
 
 impl AnchorArgument {
+    /// The anchor. A bare number gives one without an id.
     fn anchor(&self) -> Result<Anchor, Refusal> {
         match self {
             Self::Text(raw) => Anchor::parse(raw),
@@ -122,6 +123,7 @@ impl EditArgument {
     }
 }
 
+/// Applies the edits, or deletes or renames the file.
 async fn run(call: ToolCall<'_>) -> Result<EditReport, Refusal> {
     let arguments: Arguments = parse(TOOL.name, call.arguments)?;
     let path = call.engine.path(&arguments.path)?;

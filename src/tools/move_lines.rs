@@ -82,6 +82,7 @@ impl JsonSchema for LineArgument {
 }
 
 impl LineArgument {
+    /// The anchor. A bare number gives one without an id.
     fn anchor(&self) -> Result<Anchor, Refusal> {
         match self {
             Self::Number(line) => Ok(Anchor { line: *line, id: String::new() }),
@@ -172,6 +173,7 @@ impl Arguments {
     }
 }
 
+/// Moves or copies the lines, and answers with where they are now.
 async fn run(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
     let arguments: Arguments = parse(TOOL.name, call.arguments)?;
     let request = arguments.request(call)?;

@@ -34,6 +34,7 @@ struct MultiEditReport {
     only: Option<EditReport>,
 }
 
+/// Applies the edits and answers with a report for each file.
 async fn run(call: ToolCall<'_>) -> ToolReply {
     match apply(call).await {
         Ok(files) => reply(&files),
@@ -58,6 +59,7 @@ async fn apply(call: ToolCall<'_>) -> Result<Vec<EditReport>, Refusal> {
     call.engine.multi_edit(&edits, call.options).await
 }
 
+/// The message: the text of each file's report.
 fn summary(files: &[EditReport]) -> String {
     let mut out = String::new();
     for file in files {

@@ -114,6 +114,7 @@ impl Arguments {
     }
 }
 
+/// Reads the lines or, for a notebook, the cells that the call asks for.
 async fn run(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
     let arguments: Arguments = parse(TOOL.name, call.arguments)?;
     let path = call.engine.path(&arguments.path)?;

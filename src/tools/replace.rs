@@ -35,6 +35,7 @@ struct ReplaceArguments {
     expected_replacements: Option<usize>,
 }
 
+/// Makes the same edit as `edit_file`.
 async fn run(call: ToolCall<'_>) -> Result<EditReport, Refusal> {
     let given: ReplaceArguments = parse(TOOL.name, call.arguments)?;
     let arguments = TextEdit {

@@ -78,6 +78,7 @@ fn case(sensitive: Option<bool>) -> Case {
     if sensitive.unwrap_or(false) { Case::Sensitive } else { Case::Insensitive }
 }
 
+/// Finds lines with a keyword.
 async fn search(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
     let arguments: SearchArguments = parse(SEARCH.name, call.arguments)?;
     let query = Query::keyword(&arguments.keyword, case(arguments.case_sensitive))?;
@@ -86,6 +87,7 @@ async fn search(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
     Ok(ToolReply::answered(report.message(), &report))
 }
 
+/// Finds lines with any of several terms.
 async fn wildcard(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
     let arguments: WildcardArguments = parse(WILDCARD_SEARCH.name, call.arguments)?;
     let query = Query::terms(&arguments.terms, case(arguments.case_sensitive))?;
@@ -94,6 +96,7 @@ async fn wildcard(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
     Ok(ToolReply::answered(report.message(), &report))
 }
 
+/// Lists files.
 async fn list(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
     let arguments: ListArguments = parse(LIST_FILES.name, call.arguments)?;
     let (path, glob) = (arguments.path.as_deref(), arguments.glob.as_deref());

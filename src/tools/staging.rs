@@ -52,6 +52,7 @@ struct StagedReport {
     revision: Option<u64>,
 }
 
+/// Carries out the action and answers with the files and their changes.
 async fn run(call: ToolCall<'_>) -> ToolReply {
     match act(call).await {
         Ok((message, report)) => ToolReply::answered(message, report),
@@ -59,7 +60,7 @@ async fn run(call: ToolCall<'_>) -> ToolReply {
     }
 }
 
-/// Carries out the action; the message and the report.
+/// Carries out the action; returns the message and the report.
 async fn act(call: ToolCall<'_>) -> Result<(String, StagingReport), Refusal> {
     let given: StagingArguments = parse(TOOL.name, call.arguments)?;
     let staging = call.engine.staging().ok_or_else(|| {

@@ -40,6 +40,7 @@ struct UndoReport {
     files: Vec<EditReport>,
 }
 
+/// Takes back the commit and answers with a report for each file.
 async fn run(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
     let arguments: UndoArguments = parse(TOOL.name, call.arguments)?;
     let (undone, files) = call.engine.undo(arguments.revision, call.options).await?;
