@@ -61,7 +61,7 @@ impl VerifiedEdit {
         let after = plan.bytes_after().map_err(|r| r.at(path.as_str()))?;
         if after == before.bytes() {
             return Err(refuse(EditCode::NoChange, "the edit would leave the file as it is").hint(
-                "The file already reads as new_str would have it; go on with the next step.",
+                "The file already has the text that the edit asks for; go on with the next step.",
             ));
         }
         if !is_unchanged_outside(before, &plan, &after) {
@@ -204,7 +204,7 @@ fn uncertain_encoding(encodings: &[&str], written: &str, before: &Snapshot) -> R
             "the file's encoding is not known (it may be {names}), so `{new}` was not written"
         ),
         _ => format!(
-            "the file's encoding is not certain: its bytes fit {names}, which do not agree about `{new}`"
+            "the file's encoding is not certain: its bytes are valid in {names}, which write `{new}` differently"
         ),
     };
     Refusal::new(EditCode::Unencodable, message).hint(

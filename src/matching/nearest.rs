@@ -221,7 +221,7 @@ fn region_at(
     let from = usize::try_from(start).unwrap_or(0).saturating_sub(slack).min(total);
     let to = usize::try_from(start + text.len().cast_signed()).unwrap_or(0) + slack;
     let to = to.min(total);
-    compare(file, text, nonblank, from..to, (start, pairs_left))
+    compare(file, text, nonblank, from..to, start, pairs_left)
 }
 
 /// The region that the text has among some lines of the file, where it probably begins at line
@@ -231,28 +231,30 @@ fn compare(
     text: &[&str],
     nonblank: &[usize],
     lines: Range<usize>,
-    (start, pairs_left): (isize, &mut usize),
+    start: isize,
+    pairs_left: &mut usize,
 ) -> Option<Region> {
     if lines.is_empty() {
         return None;
     }
     budget::spend(4 * (lines.len() + nonblank.len()));
-    let all = file.keys(Tolerance::Indentation);
+    let file_keys = file.keys(Tolerance::Indentation);
     let text_keys: Vec<u64> =
         nonblank.iter().map(|&at| Tolerance::Indentation.key(text[at])).collect();
-    let window: Vec<usize> = lines.filter(|&at| all[at] != BLANK_LINE_KEY).collect();
-    let keys: Vec<u64> = window.iter().map(|&at| all[at]).collect();
+    let window: Vec<usize> = lines.filter(|&at| file_keys[at] != BLANK_LINE_KEY).collect();
+    let window_keys: Vec<u64> = window.iter().map(|&at| file_keys[at]).collect();
     let mut paired: Vec<Option<usize>> = vec![None; nonblank.len()];
-    for (a, b) in diff::common_pairs(&text_keys, &keys) {
+    for (a, b) in diff::common_pairs(&text_keys, &window_keys) {
         paired[a] = Some(b);
     }
     // Pairs without a word prove nothing: brackets belong to some other code.
-    let first = (0..nonblank.len())
-        .find(|&at| paired[at].is_some() && text[nonblank[at]].contains(is_word_char));
-    if first.is_none() {
+    let is_word_pair = |(pair, &line): (&Option<usize>, &usize)| {
+        pair.is_some() && text[line].contains(is_word_char)
+    };
+    if !paired.iter().zip(nonblank).any(is_word_pair) {
         paired.fill(None);
     }
-    pair_similar_lines(file, text, nonblank, &window, &mut paired, (start, pairs_left));
+    pair_similar_lines(file, text, nonblank, &window, &mut paired, start, pairs_left);
     let mut pairs = vec![None; text.len()];
     let (mut sum, mut weight, mut equal) = (0.0, 0.0, 0);
     for (at, &line) in nonblank.iter().enumerate() {
@@ -266,28 +268,31 @@ fn compare(
                 1 => partial_similarity(text_line, file.body(place).trim()),
                 _ => line_similarity(file, text_line, file.body(place).trim()),
             };
-            equal += usize::from(all[place] == Tolerance::Indentation.key(text[line]));
+            equal += usize::from(file_keys[place] == Tolerance::Indentation.key(text[line]));
             sum += line_weight * similarity;
         }
     }
     let first = pairs.iter().flatten().min().copied()?;
     let last = pairs.iter().flatten().max().copied()?;
-    // Lines that only the file has take a little away.
-    let extra = window.iter().filter(|&&at| at >= first && at <= last).count();
+    // Lines that only the file has lower the score a little.
+    let region_len = window.iter().filter(|&&at| at >= first && at <= last).count();
+    let extra = region_len.saturating_sub(nonblank.len());
     #[expect(clippy::cast_precision_loss, reason = "counts of lines")]
-    let crowd = (extra.saturating_sub(nonblank.len()) as f64) / (extra.max(1) as f64) * 0.1;
-    Some(Region { lines: first..last + 1, pairs, score: (sum / weight - crowd).max(0.0), equal })
+    let penalty = (extra as f64) / (region_len.max(1) as f64) * 0.1;
+    let score = (sum / weight - penalty).max(0.0);
+    Some(Region { lines: first..last + 1, pairs, score, equal })
 }
 
 /// Pairs each line that is not paired yet with the most similar free line between the pairs around
-/// it, in order.
+/// it, in order. `paired` has, for each line in `nonblank`, the index of its partner in `window`.
 fn pair_similar_lines(
     file: &SourceFile<'_>,
     text: &[&str],
     nonblank: &[usize],
     window: &[usize],
     paired: &mut [Option<usize>],
-    (start, pairs_left): (isize, &mut usize),
+    start: isize,
+    pairs_left: &mut usize,
 ) {
     let mut at = 0;
     while at < paired.len() {
@@ -296,10 +301,12 @@ fn pair_similar_lines(
             continue;
         }
         let end = (at..paired.len()).find(|&next| paired[next].is_some()).unwrap_or(paired.len());
+        // The index in the window at which a line would be if the text began at `start`.
         let expected = |n: usize| {
             let line = usize::try_from(start + nonblank[n].cast_signed()).unwrap_or(0);
             window.partition_point(|&place| place < line)
         };
+        // The free lines of the window among which the lines `at..end` can have partners.
         let low = match at.checked_sub(1).and_then(|before| paired[before]) {
             Some(before) => before + 1,
             None => expected(at).saturating_sub(end - at + 2),
@@ -308,22 +315,24 @@ fn pair_similar_lines(
             Some(after) => after,
             None => (low.max(expected(end - 1) + 1) + (end - at) + 2).min(window.len()),
         };
-        let mut free = low;
+        let mut next_free = low;
         for n in at..end {
             let line = text[nonblank[n]].trim();
-            let reach = (free + 6 + (high.saturating_sub(free)).saturating_sub(end - n)).min(high);
-            match pairs_left.checked_sub(reach.saturating_sub(free)) {
-                Some(rest) => *pairs_left = rest,
+            let search_end =
+                (next_free + 6 + (high.saturating_sub(next_free)).saturating_sub(end - n))
+                    .min(high);
+            match pairs_left.checked_sub(search_end.saturating_sub(next_free)) {
+                Some(remaining) => *pairs_left = remaining,
                 None => return,
             }
-            let most_similar = (free..reach)
+            let most_similar = (next_free..search_end)
                 .map(|b| (line_similarity(file, line, file.body(window[b]).trim()), b))
                 .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
             if let Some((score, b)) = most_similar
                 && (score >= MIN_PAIR_SIMILARITY || nonblank.len() == 1)
             {
                 paired[n] = Some(b);
-                free = b + 1;
+                next_free = b + 1;
             }
         }
         at = end;
@@ -335,7 +344,7 @@ pub(super) fn align_to_lines(file: &SourceFile<'_>, text: &[&str], lines: Range<
     let nonblank: Vec<usize> = (0..text.len()).filter(|&at| !text[at].trim().is_empty()).collect();
     let start = lines.start.cast_signed();
     let mut pairs_left = MAX_SIMILARITY_PAIRS;
-    match compare(file, text, &nonblank, lines.clone(), (start, &mut pairs_left)) {
+    match compare(file, text, &nonblank, lines.clone(), start, &mut pairs_left) {
         Some(region) => Region { lines, ..region },
         None => Region { lines, pairs: vec![None; text.len()], score: 0.0, equal: 0 },
     }

@@ -173,7 +173,7 @@ pub enum NotText {
     #[error("the file looks like UTF-16 but is malformed")]
     MalformedUtf16,
     /// The bytes are not in the encoding that the caller named.
-    #[error("its bytes are not valid {0}")]
+    #[error("the bytes are not valid {0}")]
     WrongEncoding(&'static str),
 }
 

@@ -97,36 +97,24 @@ fn outcomes_with(
     let mut conflict = None;
     let has_two_texts = new.texts().count() > 1;
     let character_maps = CharacterMap::learn(file, candidate, old, new).readings();
-    let new_texts = new.texts().zip(NEW_TEXT_DESCRIPTIONS);
-    for (characters, (text, text_description)) in
-        new_texts.flat_map(|new| character_maps.iter().map(move |map| (map, new)))
-    {
-        let (old, text) = (characters.apply(old), characters.apply(text));
-        let call = MergeInput::new(file, candidate, &old, &text);
-        for indent_reading in indent_readings(&call) {
-            for blank in [BlankLinePlacement::Above, BlankLinePlacement::Below] {
-                let Some(draft) = Writer::new(&call, indent_reading, blank).run() else { continue };
-                if !draft.hunks.is_empty() {
-                    conflict.get_or_insert(draft);
-                    continue;
-                }
-                let mut how = Vec::new();
-                if has_two_texts {
-                    how.push(text_description);
-                }
-                how.extend(indent_reading.description());
-                if blank == BlankLinePlacement::Below {
-                    how.push("new lines above the file's blank line");
-                }
-                for (number, text) in draft.texts(&call).into_iter().enumerate() {
-                    let mut how = how.clone();
-                    if number == 1 {
-                        how.push("changed lines with the quotes and punctuation of new_str");
-                    }
-                    let splice = Splice { range: call.range(), text };
-                    if !out.iter().any(|seen| seen.splice == splice) {
-                        out.push(Outcome { splice, how: how.join(", ") });
-                    }
+    for (text, text_description) in new.texts().zip(NEW_TEXT_DESCRIPTIONS) {
+        let text_description = has_two_texts.then_some(text_description);
+        for characters in &character_maps {
+            let (old, text) = (characters.apply(old), characters.apply(text));
+            let call = MergeInput::new(file, candidate, &old, &text);
+            for indent_reading in indent_readings(&call) {
+                for blank in [BlankLinePlacement::Above, BlankLinePlacement::Below] {
+                    let draft = match Writer::new(&call, indent_reading, blank).run() {
+                        Some(draft) if draft.hunks.is_empty() => draft,
+                        Some(draft) => {
+                            conflict.get_or_insert(draft);
+                            continue;
+                        }
+                        None => continue,
+                    };
+                    let descriptions =
+                        [text_description, indent_reading.description(), blank.description()];
+                    push_outcomes(&call, &draft, descriptions, &mut out);
                 }
             }
         }
@@ -140,6 +128,26 @@ fn outcomes_with(
     match (out.is_empty(), conflict) {
         (true, Some(draft)) => Err(draft),
         _ => Ok(out),
+    }
+}
+
+/// Adds the texts of a merge without conflicts, unless they are there already. `descriptions` say
+/// how the merge reads the call.
+fn push_outcomes(
+    call: &MergeInput<'_, '_>,
+    draft: &MergeDraft,
+    descriptions: [Option<&str>; 3],
+    out: &mut Vec<Outcome>,
+) {
+    for (number, text) in draft.texts(call).into_iter().enumerate() {
+        let mut how: Vec<&str> = descriptions.into_iter().flatten().collect();
+        if number == 1 {
+            how.push("changed lines with the quotes and punctuation of new_str");
+        }
+        let splice = Splice { range: call.range(), text };
+        if !out.iter().any(|seen| seen.splice == splice) {
+            out.push(Outcome { splice, how: how.join(", ") });
+        }
     }
 }
 
@@ -244,6 +252,16 @@ enum BlankLinePlacement {
     Above,
     /// Below the new lines.
     Below,
+}
+
+impl BlankLinePlacement {
+    /// The description of an outcome with this placement; `None` for the usual one.
+    fn description(self) -> Option<&'static str> {
+        match self {
+            Self::Above => None,
+            Self::Below => Some("new lines above the file's blank line"),
+        }
+    }
 }
 
 /// A line of the result.

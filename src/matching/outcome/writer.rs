@@ -108,7 +108,8 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
     /// to be placed below new lines and there are none to place.
     pub(super) fn run(mut self) -> Option<MergeDraft> {
         let call = self.call;
-        let mut chunk = 0;
+        let chunks = &call.candidate.chunks;
+        let mut next_chunk = 0;
         let mut at = 0;
         while at < call.line_ops.len() {
             let op = call.line_ops[at];
@@ -122,14 +123,15 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
                 LineOp::Change(o, _) => (o, LineStatus::Changed),
                 LineOp::Delete(o) => (o, LineStatus::Deleted),
             };
+            // The chunks before this line that only the file has.
             let mut gap = Vec::new();
-            while call.candidate.chunks.get(chunk).is_some_and(|chunk| chunk.old.end <= o) {
-                if call.candidate.chunks[chunk].old.is_empty() {
-                    gap.push(&call.candidate.chunks[chunk]);
+            while let Some(chunk) = chunks.get(next_chunk).filter(|chunk| chunk.old.end <= o) {
+                if chunk.old.is_empty() {
+                    gap.push(chunk);
                 }
-                chunk += 1;
+                next_chunk += 1;
             }
-            let here = call.candidate.chunks.get(chunk)?;
+            let here = chunks.get(next_chunk)?;
             let is_block = here.old.len() != 1 || here.lines.len() != 1;
             if is_block && here.kind != ChunkKind::Elided && !here.lines.is_empty() {
                 let end = self.end_of_block(at, here);
@@ -201,11 +203,10 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
         // The words may change, but if the line breaks change as well, it is unclear which are meant.
         let same_breaks = new.len() == chunk.old.len() && !text.contains('\r');
         let new = new.join("\n");
-        let [was, is, wanted] = [old.as_str(), text, new.as_str()].map(str::trim_start);
-        match tokens::merge(was, is, wanted, Some(Fold::Spacing), call.file.language)
-            .filter(|_| same_breaks)
-        {
-            Some(Merged::Certain(merged)) => {
+        let [believed, found, wanted] = [old.as_str(), text, new.as_str()].map(str::trim_start);
+        let fold = Some(Fold::Spacing);
+        match tokens::merge(believed, found, wanted, fold, call.file.language) {
+            Some(Merged::Certain(merged)) if same_breaks => {
                 let head = if chunk.from_start { indent_of(text) } else { "" };
                 self.push_text(format!("{head}{merged}"), Some(ending));
             }
