@@ -46,7 +46,7 @@ pub(crate) async fn run(common: &Common, args: ReadArgs) -> Exit {
     };
     let (reply, text) = match read.await {
         Ok((view, snapshot)) => (ToolReply::answered(view.message(&snapshot), &view), view.text),
-        Err(refusal) => (ToolReply::refused(refusal), String::new()),
+        Err(refusal) => (toolbox.suggest_paths(ToolReply::refused(refusal)).await, String::new()),
     };
     match print(common, &reply, &text) {
         Ok(()) => Exit::from_reply(&reply),

@@ -14,6 +14,8 @@ mod lines;
 mod moves;
 mod multi_edit;
 #[cfg(feature = "search")]
+mod near_paths;
+#[cfg(feature = "search")]
 mod object_search;
 mod progress;
 mod read;

@@ -30,9 +30,9 @@ const CONCURRENT_REQUESTS: usize = 16;
 const MAX_RULE_FILES: usize = 200;
 
 /// The files of a scope.
-struct ScopeFiles {
+pub(super) struct ScopeFiles {
     /// The size of each file, by path.
-    files: BTreeMap<WorkPath, u64>,
+    pub(super) files: BTreeMap<WorkPath, u64>,
     /// Whether there are more files than were listed.
     has_more: bool,
     overlay: Overlay,
@@ -46,7 +46,7 @@ impl Engine {
         glob: Option<&str>,
     ) -> Result<ListReport, Refusal> {
         let scope = Scope::of_listing(self.root(), path, glob)?;
-        let ScopeFiles { files, has_more, .. } = self.files_in(&scope).await?;
+        let ScopeFiles { files, has_more, .. } = self.files_in(&scope, MAX_NAMES).await?;
         let total = files.len();
         let files: Vec<ListedFile> = files
             .into_iter()
@@ -65,7 +65,7 @@ impl Engine {
         glob: Option<&str>,
     ) -> Result<Scanned, Refusal> {
         let scope = Scope::of_listing(self.root(), path, glob)?;
-        let ScopeFiles { files, has_more, overlay } = self.files_in(&scope).await?;
+        let ScopeFiles { files, has_more, overlay } = self.files_in(&scope, MAX_NAMES).await?;
         let mut scanned = Scanned::default();
         scanned.skipped.unfetched += usize::from(has_more);
         let mut wanted = Vec::new();
@@ -95,8 +95,13 @@ impl Engine {
         Ok(scanned)
     }
 
-    /// The files of a scope, without those that ignore files exclude.
-    async fn files_in(&self, scope: &Scope) -> Result<ScopeFiles, Refusal> {
+    /// The files of a scope, without those that ignore files exclude. Looks at no more than
+    /// `max_names` names and the rest of their page.
+    pub(super) async fn files_in(
+        &self,
+        scope: &Scope,
+        max_names: usize,
+    ) -> Result<ScopeFiles, Refusal> {
         let start = scope.start().to_str().unwrap_or_default().to_owned();
         let mut listed: Vec<ListedObject> = Vec::new();
         let mut after: Option<String> = None;
@@ -104,7 +109,7 @@ impl Engine {
             let page = self.store.list(&start, after.as_deref()).await?;
             listed.extend(page.files);
             after = page.next;
-            if after.is_none() || listed.len() >= MAX_NAMES {
+            if after.is_none() || listed.len() >= max_names {
                 break;
             }
             self.report_stage(Stage::Read, &format!("{} names", listed.len()));

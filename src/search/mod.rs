@@ -10,6 +10,7 @@
 
 mod hits;
 mod ignore_rules;
+mod near;
 mod query;
 mod rank;
 mod scan;
@@ -22,11 +23,12 @@ use crate::text::{pluralize, quote_name};
 
 pub(crate) use hits::{hits_in, path_hit};
 pub(crate) use ignore_rules::{IgnoreRules, MAX_RULES_BYTES, ignored_paths};
+pub(crate) use near::near_paths;
 pub(crate) use query::{Case, Query};
 pub(crate) use rank::rank;
 pub(crate) use scan::{Scanned, scan};
 pub(crate) use walk::Scope;
-pub(crate) use walk::list;
+pub(crate) use walk::{list, names};
 
 /// The most files with hits that an answer shows.
 pub(crate) const MAX_FILES: usize = 50;

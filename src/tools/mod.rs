@@ -18,6 +18,8 @@ mod inline_text;
 mod lines_argument;
 mod move_lines;
 mod multi_edit;
+#[cfg(feature = "search")]
+mod near_paths;
 mod read_file;
 mod replace;
 mod reply;
@@ -358,6 +360,12 @@ impl Toolbox {
         let reply = match &self.guard {
             Some(guard) => guard.run(tool, call).await,
             None => (tool.run)(call).await,
+        };
+        // The refusals of a search are about folders.
+        #[cfg(feature = "search")]
+        let reply = match tool.needs_file_list() {
+            true => reply,
+            false => self.suggest_paths(reply).await,
         };
         let mut reply = self.dialect.reword(tool, &arguments, reply.truncated());
         // A model's server may echo an API key, so secrets in messages are masked. The contents of

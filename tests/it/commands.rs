@@ -165,6 +165,95 @@ fn refusals_name_the_flags_of_the_command() {
     assert!(out.contains("the old text of the hunk is not in the file"), "{out}");
 }
 
+/// Every tool that takes a path names the files that it may mean, and what it says to send works.
+#[test]
+#[cfg_attr(windows, ignore = "it makes symbolic links")]
+fn a_path_that_does_not_exist_is_answered_with_the_nearest() {
+    let project = Project::new();
+    for (name, text) in [
+        ("src/area.py", "one\n"),
+        ("tests/area.py", "one\n"),
+        ("target/area.py", "one\n"),
+        (".gitignore", "target/\n"),
+        (".git/area.py", "one\n"),
+        (".claude/area.py", "one\n"),
+        ("src/only.py", "one\n"),
+    ] {
+        let folder = project.root().join(name).parent().expect("folder").to_owned();
+        fs::create_dir_all(folder).expect("folder");
+        project.put(name, text);
+    }
+    fs::write(project.0.path().join("area.py"), "outside\n").expect("file");
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(project.0.path(), project.root().join("out")).expect("link");
+    let call = |tool: &str, arguments: Value| -> Value {
+        let line = serde_json::json!({ "tool": tool, "arguments": arguments }).to_string();
+        let (_, out, err) = project.run(&["batch"], &line);
+        serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out}{err}"))
+    };
+    let arguments = |tool: &str, path: &str| match tool {
+        "edit_file" => serde_json::json!({ "path": path, "old_str": "one", "new_str": "two" }),
+        "multi_edit" => serde_json::json!({ "edits": [
+            { "path": "a.py", "old_str": "class A", "new_str": "class C" },
+            { "path": path, "old_str": "one", "new_str": "two" },
+        ]}),
+        "read_file" => serde_json::json!({ "path": path }),
+        "edit_lines" => serde_json::json!({ "path": path, "edits": [
+            { "start_line": 1, "end_line": 1, "new_content": "two" },
+        ]}),
+        "hashline_edit" => serde_json::json!({ "path": path, "edits": [], "delete": true }),
+        _ => serde_json::json!({ "patch": format!(
+            "*** Begin Patch\n*** Update File: {path}\n@@\n-one\n+two\n*** End Patch\n"
+        )}),
+    };
+    let tools =
+        ["edit_file", "multi_edit", "read_file", "edit_lines", "hashline_edit", "apply_patch"];
+    for tool in tools {
+        let before = listing(&project.root());
+        for (wrong, near) in [
+            ("area.py", "`src/area.py` or `tests/area.py`"),
+            ("src/Only.py", "`src/only.py`"),
+            ("src/olny.py", "`src/only.py`"),
+            ("root/src/only.py", "`src/only.py`"),
+            ("/elsewhere/project/src/only.py", "`src/only.py`"),
+        ] {
+            let refused = call(tool, arguments(tool, wrong));
+            let code =
+                if wrong.starts_with('/') { "EDIT_INVALID_PATH" } else { "EDIT_FILE_NOT_FOUND" };
+            assert_eq!(refused["code"], code, "{tool} {wrong}: {refused}");
+            let next = format!("\nNext: Did you mean {near}? Send the call again with ");
+            assert!(
+                refused["message"].as_str().expect("text").contains(&next),
+                "{tool}: {refused}"
+            );
+            let hint = refused["report"]["hint"].as_str().expect("hint");
+            assert!(hint.starts_with(&format!("Did you mean {near}?")), "{tool}: {refused}");
+        }
+        for nothing in ["zzz/quite_different.rs", "/etc/passwd", "a.rs"] {
+            let refused = call(tool, arguments(tool, nothing));
+            let text = refused["message"].as_str().expect("text");
+            assert!(
+                !refused["ok"].as_bool().expect("ok") && !text.contains("mean"),
+                "{tool}: {text}"
+            );
+        }
+        assert_eq!(listing(&project.root()), before, "{tool}: a refusal changes nothing");
+        let done = call(tool, arguments(tool, "src/only.py"));
+        assert_eq!(done["ok"], true, "{tool}: {done}");
+        project.put("src/only.py", "one\n");
+        project.put("a.py", TWINS);
+    }
+    // The file itself can still be made.
+    let made = serde_json::json!({ "path": "area.py", "old_str": "", "new_str": "new\n" });
+    assert_eq!(call("edit_file", made)["ok"], true);
+    assert_eq!(
+        (project.text("area.py"), project.text("src/area.py")),
+        ("new\n".into(), "one\n".into())
+    );
+    let (code, out, _) = project.run(&["read", "lib/only.py"], "");
+    assert!(code == Some(1) && out.contains("Did you mean `src/only.py`?"), "{out}");
+}
+
 #[test]
 #[cfg_attr(windows, ignore = "a read-only file is another thing there")]
 fn the_exit_code_says_what_happened() {

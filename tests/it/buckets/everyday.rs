@@ -108,6 +108,9 @@ fn listing_and_search_are_paged_and_heed_the_rules() {
     bucket.put("w/.git/config", "needle\n");
     bucket.put("w2/other.rs", "fn needle() {}\n");
     let mut batch = bucket.batch("w");
+    let absent = batch.call("read_file", json!({ "path": "lib/a.rs" }));
+    let text = absent["message"].as_str().expect("text");
+    assert!(text.contains("Did you mean `src/a.rs`? Send the call again"), "{absent}");
     let list = batch.call("list_files", json!({}));
     assert_eq!(list["report"]["total"], files + 3, "{}", list["message"]);
     let list = batch.call("list_files", json!({ "path": "src" }));

@@ -77,7 +77,7 @@ fn entries() -> Vec<Entry> {
         ),
         entry(
             EditCode::FileNotFound,
-            "Search for the file, or create it with an empty `old_str`.",
+            "Use one of the paths that the message names, search for the file, or create it with an empty `old_str`.",
             Call("edit_file", || json!({ "path": "aera.py", "old_str": "a", "new_str": "b" })),
         ),
         entry(

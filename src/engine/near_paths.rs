@@ -1,0 +1,58 @@
+//! The files that a path may mean where there is none.
+
+use std::path::Path;
+
+use super::Engine;
+use super::search::blocking;
+use crate::edit::WorkPath;
+use crate::search::{self, Scope};
+
+/// Names that are looked at for one path.
+const MAX_NAMES: usize = 20_000;
+/// The same in object storage, where each thousand is a request.
+const MAX_NAMES_IN_STORAGE: usize = 5_000;
+/// Files that are named.
+const MAX_NAMED: usize = 3;
+/// Files that are asked about: protected ones are not named.
+const MAX_ASKED: usize = 20;
+
+impl Engine {
+    /// The files that this path may mean, best first. Nothing where files cannot be listed.
+    pub(crate) async fn near_paths(&self, wanted: &str) -> Vec<WorkPath> {
+        let is_outside = self.path(wanted).is_err();
+        if is_outside && !Path::new(wanted).has_root() && !wanted.contains("..") {
+            return Vec::new();
+        }
+        let names = self.some_names().await;
+        let near = search::near_paths(wanted, is_outside, names.iter().map(WorkPath::as_str));
+        let mut found = Vec::new();
+        for path in near.into_iter().take(MAX_ASKED) {
+            let Ok(path) = self.path(path) else { continue };
+            if self.store.admit(&path).await.is_ok() {
+                found.push(path);
+            }
+            if found.len() == MAX_NAMED {
+                break;
+            }
+        }
+        found
+    }
+
+    /// Files of the root that no rule excludes.
+    async fn some_names(&self) -> Vec<WorkPath> {
+        if self.has_folder() {
+            let overlay = self.store.overlay().await;
+            let Ok(scope) = Scope::new(self.root(), None, None, &overlay) else {
+                return Vec::new();
+            };
+            let names = blocking(move || search::names(&scope, &overlay, MAX_NAMES)).await;
+            return names.unwrap_or_default();
+        }
+        if !self.can_list() {
+            return Vec::new();
+        }
+        let Ok(scope) = Scope::of_listing(self.root(), None, None) else { return Vec::new() };
+        let listed = self.files_in(&scope, MAX_NAMES_IN_STORAGE).await;
+        listed.map_or_else(|_| Vec::new(), |listed| listed.files.into_keys().collect())
+    }
+}

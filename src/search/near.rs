@@ -1,0 +1,130 @@
+//! Which files a path that does not exist may mean.
+
+use std::cmp::Reverse;
+
+use rapidfuzz::distance::{levenshtein, osa};
+
+/// How a file is like the path, best first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Likeness {
+    /// The same but for upper and lower case.
+    OtherCase,
+    /// A file of that name in another folder.
+    SameName,
+    /// The same in other letter case.
+    SameNameOtherCase,
+    /// A file nearby with almost that name.
+    SimilarName,
+}
+
+/// The files that `wanted` may mean, best first. A path that is not below the root must have more
+/// in common with a file than its name.
+pub(crate) fn near_paths<'a>(
+    wanted: &str,
+    is_outside: bool,
+    files: impl Iterator<Item = &'a str>,
+) -> Vec<&'a str> {
+    let wanted: Vec<&str> =
+        wanted.split(['/', '\\']).filter(|part| !matches!(*part, "" | "." | "..")).collect();
+    let ranked = files.filter_map(|file| Some((rank(&wanted, is_outside, file)?, file)));
+    let mut ranked: Vec<_> = ranked.collect();
+    ranked.sort_unstable();
+    ranked.into_iter().map(|(_, file)| file).collect()
+}
+
+/// How near a file is: the likeness, the number of parts that both paths end with, the distances
+/// of the names and of the folders.
+fn rank(
+    wanted: &[&str],
+    is_outside: bool,
+    file: &str,
+) -> Option<(Likeness, Reverse<usize>, usize, usize)> {
+    let parts: Vec<&str> = file.split('/').collect();
+    let ((name, folder), (file_name, file_folder)) = (wanted.split_last()?, parts.split_last()?);
+    if wanted == parts {
+        return None;
+    }
+    let is_same = |(a, b): &(&&str, &&str)| a.to_lowercase() == b.to_lowercase();
+    let shared = wanted.iter().rev().zip(parts.iter().rev()).take_while(is_same).count();
+    if is_outside && shared < 2 && shared < parts.len() {
+        return None;
+    }
+    let likeness = if shared == parts.len() && shared == wanted.len() {
+        Likeness::OtherCase
+    } else if name == file_name {
+        Likeness::SameName
+    } else if shared > 0 {
+        Likeness::SameNameOtherCase
+    } else if is_nearby(folder, file_folder) && is_similar(name, file_name) {
+        Likeness::SimilarName
+    } else {
+        return None;
+    };
+    let between = osa::distance(name.chars(), file_name.chars());
+    let folders = (folder.join("/"), file_folder.join("/"));
+    let far = levenshtein::distance(folders.0.chars(), folders.1.chars());
+    Some((likeness, Reverse(shared), between, far))
+}
+
+/// The same folder, one beside it, the one above or one in it.
+fn is_nearby(folder: &[&str], other: &[&str]) -> bool {
+    let above = |path: &[&str]| path.split_last().map(|(_, above)| above.len());
+    let is_in = |inner: &[&str], outer: &[&str]| {
+        above(inner) == Some(outer.len()) && inner.starts_with(outer)
+    };
+    folder == other
+        || is_in(folder, other)
+        || is_in(other, folder)
+        || above(folder) == above(other)
+            && above(folder).is_some_and(|len| folder[..len] == other[..len])
+}
+
+/// Whether the names differ in a few letters: at most one in three of the stem, and three.
+fn is_similar(name: &str, other: &str) -> bool {
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    let most = (stem.chars().count() / 3).min(3);
+    osa::distance(name.to_lowercase().chars(), other.to_lowercase().chars()) <= most
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_files_come_first() {
+        let files = [
+            "README.md",
+            "src/area.py",
+            "src/shapes/circle.py",
+            "src/shapes/mod.rs",
+            "tests/area.py",
+            "tests/shapes/mod.rs",
+            "web/src/index.ts",
+            "web/Makefile",
+        ];
+        for (wanted, is_outside, first) in [
+            ("area.py", false, &["src/area.py", "tests/area.py"][..]),
+            ("scr/area.py", false, &["src/area.py", "tests/area.py"]),
+            ("project/src/area.py", false, &["src/area.py", "tests/area.py"]),
+            ("src/aera.py", false, &["src/area.py", "tests/area.py"]),
+            ("src/Area.py", false, &["src/area.py", "tests/area.py"]),
+            ("Src/area.py", false, &["src/area.py", "tests/area.py"]),
+            ("shapes/mod.rs", false, &["src/shapes/mod.rs", "tests/shapes/mod.rs"]),
+            ("src/mod.rs", false, &["src/shapes/mod.rs", "tests/shapes/mod.rs"]),
+            ("src/shape/cirle.py", false, &["src/shapes/circle.py"]),
+            ("src\\area.py", false, &["tests/area.py"]),
+            ("readme.md", false, &["README.md"]),
+            ("web/makefile", false, &["web/Makefile"]),
+            ("src/areas.rs", false, &[]),
+            ("lib/circel.py", false, &[]),
+            ("a.py", false, &[]),
+            ("/home/other/project/src/area.py", true, &["src/area.py"]),
+            ("/app/README.md", true, &["README.md"]),
+            ("/etc/index.ts", true, &[]),
+            ("", false, &[]),
+        ] {
+            let found = near_paths(wanted, is_outside, files.into_iter());
+            assert_eq!(found, first, "{wanted}");
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! "Did you mean …?", where a call names a file that does not exist.
+
+use super::{ToolReply, Toolbox};
+use crate::edit::EditCode;
+
+/// What the refusals of the stores advise, which the names of files make needless.
+const SEARCH: &str = "Check the path: search for a part of it. ";
+
+impl Toolbox {
+    /// The refusal of a path with the files that it may mean in its hint. Only the path of the
+    /// next call can name one of them; nothing else is read or written here.
+    pub(crate) async fn suggest_paths(&self, mut reply: ToolReply) -> ToolReply {
+        let is_path = matches!(reply.code, Some(EditCode::FileNotFound | EditCode::InvalidPath));
+        let said = |name: &str| reply.report.get(name)?.as_str().map(str::to_owned);
+        let (true, Some(wanted), Some(hint)) = (is_path, said("path"), said("hint")) else {
+            return reply;
+        };
+        // A path that can be followed is invalid for another reason.
+        if reply.code == Some(EditCode::InvalidPath) && self.engine.path(&wanted).is_ok() {
+            return reply;
+        }
+        let named: Vec<String> = self
+            .engine
+            .near_paths(&wanted)
+            .await
+            .into_iter()
+            .map(|path| format!("`{path}`"))
+            .collect();
+        let (list, which) = match named.as_slice() {
+            [] => return reply,
+            [only] => (only.clone(), "that path"),
+            [first @ .., last] => {
+                (format!("{} or {last}", first.join(", ")), "the path of the file you mean")
+            }
+        };
+        let rest = hint.replacen(SEARCH, "", 1);
+        let advice = format!("Did you mean {list}? Send the call again with {which}. {rest}");
+        let (before, after) = (format!("\nNext: {hint}"), format!("\nNext: {advice}"));
+        reply.message = reply.message.replacen(&before, &after, 1);
+        reply.report["hint"] = advice.into();
+        reply
+    }
+}
