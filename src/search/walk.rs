@@ -244,9 +244,9 @@ pub(crate) fn list(scope: &Scope, overlay: &Overlay) -> ListReport {
 
 /// The names of files in a scope, of at most `max` files and folders that are looked at.
 pub(crate) fn names(scope: &Scope, overlay: &Overlay, max: usize) -> Vec<WorkPath> {
-    let walk = scope.builder().build().take(max).flatten();
+    let walk = scope.walk().build().take(max).flatten();
     let files = walk.filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
-    let on_disk = files.filter_map(|entry| scope.accept(entry.path()).flatten());
+    let on_disk = files.filter_map(|entry| scope.work_path(entry.path()));
     let mut names: Vec<WorkPath> = on_disk.filter(|path| !overlay.contains_key(path)).collect();
     let staged = overlay.iter().filter(|(path, bytes)| bytes.is_some() && scope.contains(path));
     names.extend(staged.map(|(path, _)| path.clone()));
