@@ -206,10 +206,10 @@ impl Veto {
         };
         Err(Refusal::new(
             EditCode::Syntax,
-            format!("old_str {matches} at line {line}, but new_str fitted to it would cause a syntax error at {first}"),
+            format!("old_str {matches} at line {line}, but new_str, changed to fit, would cause a syntax error at {first}"),
         )
         .hint(format!(
-            "Nothing was written. Read around line {line}, and send old_str and new_str with the file's own text and white space."
+            "Nothing was written. Read around line {line}, and send old_str and new_str with the file's own text and whitespace."
         )))
     }
 }

@@ -77,8 +77,8 @@ pub(super) struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// The name in the history and the feed: the path without links, or the caller's path if the
-    /// former is not UTF-8.
+    /// The path in the history and the change feed: with its links resolved, or as the caller wrote
+    /// it if the resolved path is not UTF-8.
     pub(super) fn name(&self) -> String {
         match self.target.real.to_str() {
             Some(real) => real.to_owned(),

@@ -156,9 +156,11 @@ impl Disk {
             After::Removed => None,
         };
         let versions = job.held.as_ref().map(|held| &held.bytes).into_iter().chain(after);
-        let mut errors = versions.filter_map(|version| history.keep(version).err());
-        if let Some(error) = errors.next() {
-            job.warnings.push(cannot_undo_warning(&error));
+        for version in versions {
+            if let Err(error) = history.keep(version) {
+                job.warnings.push(cannot_undo_warning(&error));
+                return;
+            }
         }
     }
 

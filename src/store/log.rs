@@ -123,12 +123,12 @@ impl LogEntry {
         }
         // Without digests, the files of the commit are compared with the edits.
         let is_in_commit = |planned: &CommitEdit| {
-            let is_same = |file: &LoggedFile| match planned.edit.after() {
-                _ if file.path == planned.edit.path().as_str() => true,
+            let has_content_after = |file: &LoggedFile| match planned.edit.after() {
                 After::Content(after) => file.after == Some(after.hash()),
                 After::Removed => file.after.is_none(),
             };
-            self.files.iter().any(is_same)
+            let path = planned.edit.path().as_str();
+            self.files.iter().any(|file| file.path == path || has_content_after(file))
         };
         self.files.len() == edits.len() && edits.iter().all(is_in_commit)
     }

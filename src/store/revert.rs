@@ -101,11 +101,13 @@ pub(super) fn revert_change<S: Clone>(
 fn shifted(lines: &Range<usize>, changes: &[(Range<usize>, Range<usize>)]) -> Option<Range<usize>> {
     let mut shift = 0_isize;
     for (old, new) in changes {
-        if old.end <= lines.start
-            && !(old.is_empty() && lines.is_empty() && old.start == lines.start)
-        {
+        // Two insertions at the same line: their order is not known.
+        let is_same_gap = old.is_empty() && lines.is_empty() && old.start == lines.start;
+        let is_above = old.end <= lines.start && !is_same_gap;
+        let is_below = old.start >= lines.end && old.start != lines.start;
+        if is_above {
             shift += new.len().cast_signed() - old.len().cast_signed();
-        } else if old.start < lines.end || old.start == lines.start {
+        } else if !is_below {
             return None;
         }
     }

@@ -271,9 +271,12 @@ impl Bucket {
             let first_part = key.split('/').next().unwrap_or_default();
             let is_reserved = first_part.eq_ignore_ascii_case(RESERVED_FOLDER);
             // A key that ends in a slash stands for a folder.
-            let is_file = !is_reserved && !key.ends_with('/');
-            let path = WorkPath::parse(&key, &self.root).ok().filter(|path| path.as_str() == key);
-            path.filter(|_| is_file).map(|path| ListedObject { path, bytes })
+            if is_reserved || key.ends_with('/') {
+                return None;
+            }
+            let path = WorkPath::parse(&key, &self.root).ok()?;
+            // No path leads to a key that is not in normal form, such as `a//b`.
+            (path.as_str() == key).then_some(ListedObject { path, bytes })
         };
         Ok(Listing { files: page.into_iter().filter_map(listed).collect(), next })
     }

@@ -95,6 +95,7 @@ struct ProbeCache {
 }
 
 impl ProbeCache {
+    /// The entry of the server that the URL and the settings name.
     fn new(url: &str, options: &BucketOptions) -> Self {
         let endpoint_line = |(name, value): (String, String)| {
             let name = name.to_ascii_lowercase();

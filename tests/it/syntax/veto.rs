@@ -183,7 +183,7 @@ async fn a_reading_that_breaks_what_the_call_does_not_is_refused() {
         for reply in [one, several] {
             assert_eq!(reply.code, refused.then_some(EditCode::Syntax), "{}", reply.message);
             if refused {
-                let why = "old_str matches (by `indentation`) at line 2, but new_str fitted to it would cause a syntax error at line 3: forbidden";
+                let why = "old_str matches (by `indentation`) at line 2, but new_str, changed to fit, would cause a syntax error at line 3: forbidden";
                 assert!(reply.message.contains(why), "{}", reply.message);
             }
         }
