@@ -9,7 +9,7 @@ use super::exit::Exit;
 use super::settings;
 use crate::engine::CallOptions;
 
-/// Prints the syntax errors. The command counts as refused if there are any, or a file is unreadable.
+/// Prints the syntax errors. Exits with 1 if there are any, or if a file cannot be read.
 pub(crate) async fn run(common: &Common, args: CheckArgs) -> Exit {
     let toolbox = match settings::toolbox(common) {
         Ok(toolbox) => toolbox,

@@ -72,7 +72,7 @@ pub(crate) fn finish_commits() {
     crate::store::quiesce();
 }
 
-/// Ends the process with `code`, 128 plus the number of the signal, after running commits.
+/// Waits for running commits, and ends the process with `code`: 128 plus the number of the signal.
 #[cfg(unix)]
 #[expect(clippy::exit, reason = "a signal ends the process, as its sender wants")]
 fn exit_by_signal(code: i32) {

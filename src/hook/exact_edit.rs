@@ -2,8 +2,9 @@
 
 use crate::text::Snapshot;
 
-/// An old text that occurs once in `before`, and the new text that in its place gives `after`.
-/// Both have LF endings, because clients read CRLF files so; a file with mixed endings has none.
+/// Finds an old text that occurs once in `before`, and the new text that replaces it to give `after`.
+/// Both have LF endings, as clients convert CRLF files. For a file with mixed endings, the result is
+/// `None`.
 pub(super) fn between(before: &Snapshot, after: &Snapshot) -> Option<(String, String)> {
     if before.line_ending() == "mixed" || before.has_invalid_bytes() {
         return None;

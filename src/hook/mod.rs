@@ -180,19 +180,20 @@ const TOOLS: &[(&[&str], [&str; 4])] = &[
 
 /// Reads a call of a client's edit tool; `None` for any other tool.
 fn parse_edit(tool: &str, arguments: &Value) -> Option<ClientEdit> {
-    let (names, [path, old, new, all]) = TOOLS
-        .iter()
-        .find(|(names, [path, ..])| names.contains(&tool) && arguments.get(path).is_some())?;
+    let (names, [path_field, old_field, new_field, all_field]) =
+        TOOLS.iter().find(|(names, [path_field, ..])| {
+            names.contains(&tool) && arguments.get(path_field).is_some()
+        })?;
     let tool = names.iter().find(|name| **name == tool)?;
     let text = |name: &str| arguments.get(name).and_then(Value::as_str).map(str::to_owned);
-    let mut request = EditRequest::new(text(old)?, text(new)?);
+    let mut request = EditRequest::new(text(old_field)?, text(new_field)?);
     let count = arguments.get("expected_replacements").and_then(Value::as_u64).unwrap_or(1);
-    if arguments.get(all).is_some_and(|flag| flag == true) {
+    if arguments.get(all_field).is_some_and(|flag| flag == true) {
         request = request.expecting(Expected::All);
     } else if let Some(count) = usize::try_from(count).ok().and_then(std::num::NonZeroUsize::new) {
         request = request.expecting(Expected::Exactly(count));
     }
-    Some(ClientEdit { tool, fields: (old, new), path: text(path)?, request })
+    Some(ClientEdit { tool, fields: (old_field, new_field), path: text(path_field)?, request })
 }
 
 /// What restitch makes of a client's call.

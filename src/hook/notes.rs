@@ -45,11 +45,14 @@ impl Notes {
         Some(note)
     }
 
-    /// Deletes notes on calls that never ran.
+    /// Deletes notes that are older than [`MAX_AGE`], because their calls never ran.
     fn delete_old(&self) {
         let Some(Ok(entries)) = self.folder.as_ref().map(fs::read_dir) else { return };
         for entry in entries.flatten() {
-            let age = entry.metadata().and_then(|m| m.modified()).map(|time| time.elapsed());
+            let age = entry
+                .metadata()
+                .and_then(|metadata| metadata.modified())
+                .map(|time| time.elapsed());
             if matches!(age, Ok(Ok(age)) if age > MAX_AGE) {
                 let _ = fs::remove_file(entry.path());
             }

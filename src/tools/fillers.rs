@@ -17,8 +17,9 @@ const MEANINGFUL_EMPTY: &[(&str, &[&str])] = &[
 /// Whether the value of an optional argument is a filler, so that the argument counts as left
 /// out.
 pub(super) fn is_filler(tool: &str, name: &str, value: &Value) -> bool {
-    let has_meaning =
-        MEANINGFUL_EMPTY.iter().any(|(other, names)| *other == tool && names.contains(&name));
+    let has_meaning = MEANINGFUL_EMPTY
+        .iter()
+        .any(|(listed_tool, names)| *listed_tool == tool && names.contains(&name));
     let is_empty = match value {
         Value::Number(number) => number.as_f64() == Some(0.0),
         Value::String(text) => text.is_empty(),

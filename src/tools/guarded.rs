@@ -165,6 +165,7 @@ fn blocked(tool: &str, code: EditCode, error: String, hint: String) -> ToolReply
 
 /// Every path that a call names: in `path`, `file_path` and `rename` at any depth, and in `patch`.
 pub(crate) fn paths_of(arguments: &Map<String, Value>) -> BTreeSet<String> {
+    /// Adds the paths in `value`, at any depth, to `out`.
     fn collect_paths(value: &Value, out: &mut BTreeSet<String>) {
         match value {
             Value::Object(object) => {

@@ -101,7 +101,7 @@ async fn execute(call: ToolCall<'_>) -> ToolReply {
     }
 }
 
-/// Applies `create` or `str_replace`.
+/// Makes the edit of `create` or `str_replace`.
 async fn edit(
     call: ToolCall<'_>,
     given: &TextEditorArguments,
@@ -111,10 +111,10 @@ async fn edit(
     call.engine.edit_file(&path, &request?, call.options).await
 }
 
-/// Applies `insert`.
+/// Inserts the text after the line that the call names.
 async fn insert(call: ToolCall<'_>, given: &TextEditorArguments) -> Result<EditReport, Refusal> {
     let non_empty = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
-    // Strict clients send an empty text for the one of the two arguments that is not meant.
+    // Strict clients also send the argument that the model left out, as an empty text.
     let text = non_empty(&given.insert_text).or(non_empty(&given.new_str));
     let text = text.or(given.insert_text.clone()).or(given.new_str.clone());
     let text = require(text, "insert", "insert_text")?;

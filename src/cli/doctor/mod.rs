@@ -277,31 +277,33 @@ const RAISE_CONTEXT: &str = "Edits that need a longer question are refused, as i
 /// The bytes of about the longest question that is usual: excerpts of a large file.
 const LONG_PROMPT: usize = 36 << 10;
 
-/// Tries how long a question may be: first a quarter of [`LONG_PROMPT`], then all of it, and half of
-/// it if all is too long.
+/// The bytes of a question that every model should take.
+const SHORT_PROMPT: usize = LONG_PROMPT / 4;
+
+/// Tries how long a question may be: first [`SHORT_PROMPT`], then [`LONG_PROMPT`], and half of that if
+/// it is too long.
 async fn check_context(client: &OpenAi, settings: &ModelSettings) -> Finding {
     let time_limit = settings.allowance.time;
     let warning =
         |detail: String, next: &str| Finding::problem("context", Level::Warning, detail, next);
     let start = Instant::now();
-    match probe(client, LONG_PROMPT / 4, time_limit).await {
-        ProbeResult::Fits(tokens) if is_truncated(tokens, LONG_PROMPT / 4) => {
-            return truncated_prompt(tokens, LONG_PROMPT / 4);
+    match probe(client, SHORT_PROMPT, time_limit).await {
+        ProbeResult::Fits(tokens) if is_truncated(tokens, SHORT_PROMPT) => {
+            return truncated_prompt(tokens, SHORT_PROMPT);
         }
         ProbeResult::Fits(_) => {}
         ProbeResult::ContextTooLong(reason) | ProbeResult::Failed(reason) => {
             return warning(
-                format!("a question of {} bytes gets no answer: {reason}", LONG_PROMPT / 4),
+                format!("a question of {SHORT_PROMPT} bytes gets no answer: {reason}"),
                 RAISE_CONTEXT,
             );
         }
-        ProbeResult::TimedOut => return warning(timed_out(LONG_PROMPT / 4, time_limit), SLOW),
+        ProbeResult::TimedOut => return warning(timed_out(SHORT_PROMPT, time_limit), SLOW),
     }
-    let expected = start.elapsed() * 4;
+    let expected = start.elapsed() * 4; // as LONG_PROMPT is four times as long
     if expected > time_limit {
         let detail = format!(
-            "a question of {} bytes takes {:.0} s, so a long one ({LONG_PROMPT} bytes) would take longer than the {} s of model.timeout",
-            LONG_PROMPT / 4,
+            "a question of {SHORT_PROMPT} bytes takes {:.0} s, so a long one ({LONG_PROMPT} bytes) would take longer than the {} s of model.timeout",
             start.elapsed().as_secs_f64(),
             time_limit.as_secs()
         );
@@ -323,7 +325,7 @@ async fn check_context(client: &OpenAi, settings: &ModelSettings) -> Finding {
         ProbeResult::ContextTooLong(reason) => {
             let half_fits =
                 matches!(probe(client, LONG_PROMPT / 2, time_limit).await, ProbeResult::Fits(_));
-            let fitting = if half_fits { LONG_PROMPT / 2 } else { LONG_PROMPT / 4 };
+            let fitting = if half_fits { LONG_PROMPT / 2 } else { SHORT_PROMPT };
             warning(
                 format!("questions of {fitting} bytes fit, {LONG_PROMPT} bytes do not: {reason}"),
                 RAISE_CONTEXT,

@@ -190,8 +190,9 @@ fn add_table(out: &mut String, parsed: &toml::Table, header: &str, body: &str) {
     out.insert_str(body_start, &format!("{header_end}{lines}"));
 }
 
-/// Replaces the command in an existing table if it starts restitch in the other way, installed or by
-/// npx. Returns whether the table exists; in a list of tables, the one named restitch.
+/// Replaces the command in an existing table if it starts restitch by npx and `body` does not, or the
+/// other way round. Returns whether the table exists; of a list of tables, the one with the name in
+/// `body` counts.
 fn replace_start(out: &mut String, header: &str, body: &str) -> bool {
     let line_of = |text: &str, key: &str| -> Option<String> {
         text.lines().find(|line| line.starts_with(key)).map(str::to_owned)

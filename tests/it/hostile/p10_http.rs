@@ -214,7 +214,7 @@ fn a_token_that_others_can_read_is_refused() {
     let out = sandbox.run(&["mcp", "--http", "127.0.0.1:0", "--token-file", name], b"");
     assert_eq!(out.status.code(), Some(2));
     let text = String::from_utf8_lossy(&out.stderr).into_owned();
-    assert!(text.contains("others can read") && text.contains("chmod 600"), "{text}");
+    assert!(text.contains("other users can read") && text.contains("chmod 600"), "{text}");
 }
 
 /// A proxy in front asks under the name that its clients use.

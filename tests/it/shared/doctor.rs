@@ -87,7 +87,7 @@ fn what_is_wrong_with_it() {
     let mut command = sandbox.command(&model, Some(&url));
     let (found, _) = findings(command.env_remove("RESTITCH_SHARED_SECRET"));
     let [("bad", detail, _)] = texts(&found)[..] else { panic!("{found:?}") };
-    assert!(detail.contains("there is no secret"), "{detail}");
+    assert!(detail.contains("needs a secret"), "{detail}");
 }
 
 /// The rights that the page names suffice, and doctor names them where they are missing.

@@ -282,7 +282,7 @@ fn wrong_settings_are_told_before_anything_is_sent() {
     };
     let url = "redis://127.0.0.1:1";
     for (url, secret, config, words) in [
-        (url, None, "", "there is no secret to seal them with; set RESTITCH_SHARED_SECRET"),
+        (url, None, "", "needs a secret to encrypt them with; set RESTITCH_SHARED_SECRET"),
         (url, Some("short"), "", "shorter than 32 characters"),
         ("http://x:hunter2@y", Some(SECRET), "", "not an address of a Redis server"),
         (url, Some(SECRET), "[shared]\nkeep = 0.1\n", "shared.keep is 0.1"),
