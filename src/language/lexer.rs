@@ -94,6 +94,7 @@ struct Lexer<'a> {
 const MAX_CHAR_ESCAPE: usize = 12;
 
 impl Lexer<'_> {
+    /// Reads the whole text.
     fn run(&mut self) {
         while self.at < self.text.len() {
             let rest = &self.text[self.at..];
@@ -101,7 +102,7 @@ impl Lexer<'_> {
             if byte == b'\n' && !self.heredocs.is_empty() {
                 self.push_heredocs();
             } else if self.push_comment(rest, byte) || self.push_literal(rest, byte) {
-                // That call has advanced `self.at`.
+                // The call that returned `true` has advanced `self.at`.
             } else {
                 self.track_bracket(byte);
                 self.at += rest.chars().next().map_or(1, char::len_utf8);
@@ -109,6 +110,7 @@ impl Lexer<'_> {
         }
     }
 
+    /// The result, once the whole text is read.
     fn finish(mut self) -> Lexed {
         self.push_code(self.text.len());
         let balanced = self.balanced && self.brackets.is_empty() && self.interpolations.is_empty();

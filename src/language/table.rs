@@ -2,6 +2,7 @@
 
 use super::{BlockComment, Language, LexSupport, Nesting, Quote, QuoteEscape, QuoteExtent};
 
+/// A literal with the same delimiter at both ends.
 const fn quote(mark: &'static str, escape: QuoteEscape, extent: QuoteExtent) -> Quote {
     Quote { open: mark, close: mark, escape, extent }
 }

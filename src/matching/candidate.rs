@@ -34,10 +34,12 @@ pub(super) enum ChunkKind {
 }
 
 impl Chunk {
+    /// A chunk of one line of the call (`old`) and one of the file, which are equal.
     pub(super) fn same(old: usize, line: usize, file: &SourceFile<'_>) -> Self {
         Self::new(old..old + 1, line..line + 1, file, ChunkKind::Same)
     }
 
+    /// A chunk of whole lines.
     pub(super) fn new(
         old: Range<usize>,
         lines: Range<usize>,
@@ -119,6 +121,7 @@ pub(super) struct Candidates {
 }
 
 impl Candidates {
+    /// Candidates of which none is left out.
     pub(super) fn of(list: Vec<Candidate>) -> Self {
         let lines = list.iter().map(|candidate| candidate.lines().start + 1).collect();
         Self { list, lines }

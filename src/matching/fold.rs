@@ -29,6 +29,7 @@ pub(super) struct Canonical {
 }
 
 impl Canonical {
+    /// The bytes of the line that the character comes from.
     pub(super) fn range(self) -> Range<usize> {
         self.start..self.end
     }

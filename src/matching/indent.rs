@@ -332,6 +332,7 @@ fn rules(pairs: &[(String, String)], levels: LevelWidths) -> Vec<IndentRule> {
     out
 }
 
+/// Whether a rule maps the first indentation of every pair to the second.
 fn explains_all(pairs: &[(String, String)], rule: &IndentRule) -> bool {
     pairs.iter().all(|(from, to)| rule.apply(from).as_deref() == Some(to))
 }
@@ -392,6 +393,7 @@ fn divides(part: usize, width: usize) -> bool {
     part < width && width.is_multiple_of(part)
 }
 
+/// The greatest common divisor.
 fn gcd(a: usize, b: usize) -> usize {
     if b == 0 { a } else { gcd(b, a % b) }
 }

@@ -360,10 +360,10 @@ fn is_right_as_sent(call: &MergeInput<'_, '_>) -> bool {
         LineOp::Insert(n) => Some((n, None)),
         LineOp::Change(o, n) => {
             let was = indent_of(call.old[o]);
-            let right = depth(n) != was && call.file_indent(o) == Some(depth(n));
+            let gets_file_indent = depth(n) != was && call.file_indent(o) == Some(depth(n));
             // If only the indentation changes, the call means to move the line.
             let only_moved = call.old[o].trim() == call.new[n].trim();
-            (right && !only_moved).then_some((n, Some(was)))
+            (gets_file_indent && !only_moved).then_some((n, Some(was)))
         }
         LineOp::Keep(..) | LineOp::Delete(_) => None,
     };
@@ -371,6 +371,7 @@ fn is_right_as_sent(call: &MergeInput<'_, '_>) -> bool {
         call.line_ops.iter().filter(|op| !matches!(op, LineOp::Delete(_))).collect();
     let mut at = 0;
     while at < line_ops.len() {
+        // Lines in a row that are new or moved, and the kept lines before and after them.
         let run: Vec<_> = line_ops[at..].iter().map_while(|op| new_or_moved(op)).collect();
         let before = at.checked_sub(1).and_then(|at| kept(line_ops[at]));
         let after = line_ops.get(at + run.len()).and_then(|op| kept(op));

@@ -22,6 +22,20 @@ pub(super) struct LadderCall<'a, 't> {
     pub(super) file: &'a SourceFile<'t>,
 }
 
+/// A possible edit of a call.
+struct PossibleEdit {
+    splices: Vec<Splice>,
+    /// How this edit reads the call, in a few words.
+    how: String,
+}
+
+impl PossibleEdit {
+    /// The edit that writes an outcome at one candidate.
+    fn of(outcome: outcome::Outcome) -> Self {
+        Self { splices: vec![outcome.splice], how: outcome.how }
+    }
+}
+
 impl LadderCall<'_, '_> {
     /// The verdict at the strictest tolerance at which a reading has a candidate.
     pub(super) fn match_by_tolerance(self, readings: &[Reading]) -> Option<Verdict> {
@@ -139,9 +153,11 @@ impl LadderCall<'_, '_> {
             };
             ranges.iter().map(splice).collect()
         };
-        let outcomes = reading.new.texts().map(splices_for).zip(outcome::NEW_TEXT_DESCRIPTIONS);
-        let outcomes = outcomes.map(|(splices, how)| (splices, how.to_owned())).collect();
-        self.decide(reading, outcomes, reading.rung, &reading.rewrites)
+        let edits = reading.new.texts().zip(outcome::NEW_TEXT_DESCRIPTIONS);
+        let edits = edits
+            .map(|(new, how)| PossibleEdit { splices: splices_for(new), how: how.to_owned() })
+            .collect();
+        self.decide(reading, edits, reading.rung, &reading.rewrites)
     }
 
     /// Chooses which of a rung's candidates the call means, by its expected count and line, and
@@ -204,7 +220,7 @@ impl LadderCall<'_, '_> {
 
     /// Decides what the call writes at the chosen candidates.
     fn write(self, reading: &Reading, candidates: &[&Candidate], rung: Rung) -> Verdict {
-        let mut outcomes: Vec<(Vec<Splice>, String)> = Vec::new();
+        let mut edits: Vec<PossibleEdit> = Vec::new();
         for (at, candidate) in candidates.iter().enumerate() {
             let here = match outcome::outcomes(self.file, candidate, &reading.old, &reading.new) {
                 Ok(outcomes) => outcomes,
@@ -215,16 +231,16 @@ impl LadderCall<'_, '_> {
                 }
             };
             if at == 0 {
-                outcomes = here.into_iter().map(|o| (vec![o.splice], o.how)).collect();
+                edits = here.into_iter().map(PossibleEdit::of).collect();
                 continue;
             }
-            // An outcome reads the call in the same way at every candidate.
-            if here.len() != outcomes.len() {
-                outcomes.clear();
+            // An edit reads the call in the same way at every candidate.
+            if here.len() != edits.len() {
+                edits.clear();
                 break;
             }
-            for ((splices, _), outcome) in outcomes.iter_mut().zip(here) {
-                splices.push(outcome.splice);
+            for (edit, outcome) in edits.iter_mut().zip(here) {
+                edit.splices.push(outcome.splice);
             }
         }
         let mut rewrites = reading.rewrites.clone();
@@ -235,8 +251,8 @@ impl LadderCall<'_, '_> {
                 }
             }
         }
-        if !outcomes.is_empty() {
-            return self.decide(reading, outcomes, rung, &rewrites);
+        if !edits.is_empty() {
+            return self.decide(reading, edits, rung, &rewrites);
         }
         // No reading determines the indentation: the guesses are shown, but none is applied on its
         // own.
@@ -244,7 +260,7 @@ impl LadderCall<'_, '_> {
             [candidate] => outcome::guesses(self.file, candidate, &reading.old, &reading.new),
             _ => Vec::new(),
         };
-        let guesses = guesses.into_iter().map(|o| (vec![o.splice], o.how)).collect();
+        let guesses = guesses.into_iter().map(PossibleEdit::of).collect();
         match self.decide(reading, guesses, rung, &rewrites) {
             ambiguous @ Verdict::Ambiguous { .. } => ambiguous,
             other => {
@@ -259,30 +275,31 @@ impl LadderCall<'_, '_> {
         }
     }
 
-    /// The verdict on some outcomes. Those that break intact brackets or literals are dropped; if one
-    /// is left, it is the result.
+    /// The verdict on some possible edits. Those that break intact brackets or literals are dropped; if
+    /// one is left, it is made.
     fn decide(
         self,
         reading: &Reading,
-        outcomes: Vec<(Vec<Splice>, String)>,
+        edits: Vec<PossibleEdit>,
         rung: Rung,
         rewrites: &[Rewrite],
     ) -> Verdict {
         let file = self.file;
-        let first = outcomes.first().and_then(|(splices, _)| splices.first());
+        let first = edits.first().and_then(|edit| edit.splices.first());
         let line = first.map_or(1, |first| file.snapshot.lines().number_at(first.range.start));
         if let Some(placeholder) = self.introduced_placeholder(reading) {
             return Verdict::Refused(refuse::omission(&placeholder));
         }
-        let mut intact: Vec<(Vec<Splice>, String)> = Vec::new();
+        let mut intact: Vec<PossibleEdit> = Vec::new();
         let texts: Vec<&str> = reading.new.texts().collect();
-        for (splices, how) in outcomes {
+        for edit in edits {
+            let splices = &edit.splices;
             let is_broken =
-                texts.iter().all(|new| veto::breaks_structure(file, &splices, &reading.old, new));
-            if !is_broken
-                && !intact.iter().any(|(seen, _)| is_same_result(file.text, seen, &splices))
-            {
-                intact.push((splices, how));
+                texts.iter().all(|new| veto::breaks_structure(file, splices, &reading.old, new));
+            let is_known =
+                || intact.iter().any(|seen| is_same_result(file.text, &seen.splices, splices));
+            if !is_broken && !is_known() {
+                intact.push(edit);
             }
         }
         let explained = |splices: Vec<Splice>| {
@@ -299,8 +316,8 @@ impl LadderCall<'_, '_> {
         match intact.len() {
             0 => Verdict::Refused(refuse::leaves_unclosed(line, rung)),
             1 => match intact.pop() {
-                Some((splices, _)) if changes_file(&splices) => Verdict::One(explained(splices)),
-                Some((splices, _)) if !splices.iter().any(writes_new) => {
+                Some(edit) if changes_file(&edit.splices) => Verdict::One(explained(edit.splices)),
+                Some(edit) if !edit.splices.iter().any(writes_new) => {
                     Verdict::Refused(refuse::only_ignored_changes(line, rung))
                 }
                 _ => Verdict::Refused(refuse::already_applied(line)),
@@ -309,12 +326,12 @@ impl LadderCall<'_, '_> {
                 let mut refusal = refuse::ambiguous(line, rung, count);
                 refusal.outcomes = intact
                     .iter()
-                    .map(|(splices, how)| OutcomeDiff {
-                        how: how.clone(),
-                        diff: self.diff(splices),
+                    .map(|edit| OutcomeDiff {
+                        how: edit.how.clone(),
+                        diff: self.diff(&edit.splices),
                     })
                     .collect();
-                let outcomes = intact.into_iter().map(|(splices, _)| explained(splices)).collect();
+                let outcomes = intact.into_iter().map(|edit| explained(edit.splices)).collect();
                 Verdict::Ambiguous { outcomes, refusal }
             }
         }

@@ -122,6 +122,7 @@ pub struct Explained {
 }
 
 impl Explained {
+    /// The edit of some splices. The explanation gets their number and the corrected strings.
     fn new(
         request: &EditRequest,
         file: &SourceFile<'_>,

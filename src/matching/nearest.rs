@@ -48,6 +48,7 @@ pub(super) struct Index {
 }
 
 impl Index {
+    /// The index of a file.
     pub(super) fn of(file: &SourceFile<'_>) -> Self {
         let keys = file.keys(Tolerance::Indentation);
         let mut lines: HashMap<u64, Vec<u32>> = HashMap::new();

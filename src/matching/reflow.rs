@@ -40,6 +40,7 @@ impl Compacted {
         out
     }
 
+    /// Adds a character that is at `from..to` in the source.
     fn push(&mut self, c: char, from: usize, to: usize) {
         self.text.push(c);
         let byte = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);

@@ -128,6 +128,7 @@ pub(super) struct SourceFile<'t> {
 }
 
 impl<'t> SourceFile<'t> {
+    /// The file of a snapshot, with nothing computed yet.
     pub(super) fn new(snapshot: &'t Snapshot, language: Option<&'static Language>) -> Self {
         Self {
             snapshot,
@@ -142,6 +143,7 @@ impl<'t> SourceFile<'t> {
         }
     }
 
+    /// The lines of the file.
     pub(super) fn lines(&self) -> &[FileLine] {
         self.lines.get_or_init(|| {
             let line = |line: crate::text::Line| FileLine {
@@ -159,6 +161,7 @@ impl<'t> SourceFile<'t> {
         &self.text[line.start..line.end]
     }
 
+    /// Whether a line (from 0) has nothing but whitespace.
     pub(super) fn is_blank(&self, at: usize) -> bool {
         self.body(at).trim().is_empty()
     }

@@ -242,6 +242,7 @@ fn is_same_run(
     new_tokens: &[Token<'_>],
     new_at: usize,
 ) -> bool {
+    /// The marks around a token that follow each other without whitespace.
     fn run<'t>(tokens: &'t [Token<'_>], at: usize) -> impl Iterator<Item = &'t str> {
         let joins = |at: usize| tokens[at].gap.is_empty() && is_operator(tokens[at].text);
         let mut from = at;

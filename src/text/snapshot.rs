@@ -69,6 +69,7 @@ impl Snapshot {
         Self::of(decode_lossy(bytes), EncodingSource::Detected)
     }
 
+    /// The snapshot of decoded bytes.
     fn of(decoded: Decoded, encoding_source: EncodingSource) -> Self {
         let (bytes, text, encoding, jumps) = match decoded {
             Decoded::Utf8(text) => (None, text, Encoding::Utf8 { bom: false }, Vec::new()),

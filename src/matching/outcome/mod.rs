@@ -191,6 +191,7 @@ pub(super) struct MergeInput<'a, 't> {
 }
 
 impl<'a, 't> MergeInput<'a, 't> {
+    /// The merge input for `old` and `new` at a candidate.
     pub(super) fn new(
         file: &'a SourceFile<'t>,
         candidate: &'a Candidate,

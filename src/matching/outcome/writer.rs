@@ -86,6 +86,7 @@ enum LineStatus {
 }
 
 impl<'c, 'a, 't> Writer<'c, 'a, 't> {
+    /// A merge that has written nothing yet.
     pub(super) fn new(
         call: &'c MergeInput<'a, 't>,
         indent_reading: IndentReading,

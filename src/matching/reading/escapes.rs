@@ -72,6 +72,7 @@ struct EscapeEvidence {
 }
 
 impl EscapeEvidence {
+    /// The evidence in a text.
     fn of(text: &str) -> Self {
         let mut evidence = Self {
             raw_break: text.trim_end_matches('\n').contains('\n'),
