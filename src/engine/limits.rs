@@ -21,7 +21,7 @@ pub(crate) fn refuse_too_many_edits(what: &str, count: usize) -> Result<(), Refu
     }
     Err(Refusal::new(
         EditCode::TooLarge,
-        format!("the call has {count} {what}; at most {MAX_EDITS} are taken in one call"),
+        format!("the call has {count} {what}; one call may have at most {MAX_EDITS}"),
     )
     .hint("Nothing was written. Send them in several calls."))
 }
@@ -31,7 +31,7 @@ pub(super) fn too_much_work(edits: usize, bytes: usize) -> Refusal {
     let max_edits = (MAX_EDIT_WORK / bytes.max(1)).max(1);
     Refusal::new(
         EditCode::TooLarge,
-        format!("the call has {edits} edits of a file of {bytes} bytes; at most {max_edits} edits of a file of that size are taken in one call"),
+        format!("the call has {edits} edits of a file of {bytes} bytes; one call may have at most {max_edits} edits of a file of that size"),
     )
     .hint("Nothing was written. Send them in several calls.")
 }

@@ -470,7 +470,7 @@ impl Disk {
         if let Some(history) = &self.history
             && let Err(error) = history.record_failed(revision)
         {
-            tracing::debug!(%error, revision, "cannot note a failed commit");
+            tracing::debug!(%error, revision, "cannot record that a commit failed");
         }
     }
 }

@@ -204,7 +204,7 @@ impl Disk {
                 format!("`{path}` belongs to restitch's own state"),
             )
             .at(path.as_str())
-            .hint("Use restitch undo and restitch log instead."));
+            .hint("Use `restitch undo` and `restitch log` instead."));
         }
         self.admit_text(path, &real.to_string_lossy())
     }

@@ -400,7 +400,7 @@ impl Disk {
         match history.mark_open(revision) {
             Ok(file) => Some(OpenMark { revision, file }),
             Err(error) => {
-                tracing::debug!(%error, "cannot mark a commit of several files");
+                tracing::debug!(%error, "cannot mark a commit of several files as unfinished");
                 None
             }
         }
