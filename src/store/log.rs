@@ -52,7 +52,7 @@ pub(super) struct Patch {
 const MAX_PATCH_BYTES: usize = 1 << 10;
 
 impl Patch {
-    /// The change from `before` to `after`; `None` where it is too large for the log.
+    /// The change from `before` to `after`; `None` if it is too large for the log or not UTF-8.
     pub(super) fn between(before: &[u8], after: &[u8]) -> Option<Self> {
         let is_equal = |(left, right): &(&u8, &u8)| left == right;
         let mut prefix = before.iter().zip(after).take_while(is_equal).count();
