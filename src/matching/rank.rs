@@ -1,8 +1,8 @@
-//! Which of the similar regions is the nearest one, for a refusal and for a model. In a file of
-//! near-equal functions most lines of the text are in every function, so the similarity alone
-//! hardly tells them apart. The lines and words that few lines of the file have do.
+//! Ranks the regions that are similar to a text, to find the nearest one for a refusal or a model. In
+//! a file of almost equal functions, each has most lines of the text, so their similarity hardly
+//! tells them apart. Lines and words that are rare in the file do.
 //!
-//! Never a match by itself: alignment goes by similarity alone.
+//! A rank is never a reason to match: alignment goes by similarity alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -20,12 +20,13 @@ use crate::text::Snapshot;
 const RARITY: f64 = 0.3;
 /// How much the share of lines with the same indentation counts in a rank.
 const SAME_INDENTATION: f64 = 0.1;
-/// Regions with a smaller difference in rank are equally near.
+/// Regions whose ranks differ by less are equally near.
 const MIN_LEAD: f64 = 0.05;
-/// Up to this difference in rank, regions are also equally near if the text has clues to both.
+/// If the text has clues to both of two regions, they are equally near unless their ranks differ by
+/// this much.
 const MIN_LEAD_IF_MIXED: f64 = 0.25;
-/// The text has clues to both regions if those to the second alone weigh at least this share of
-/// those to the first alone.
+/// The text has clues to both of two regions if the clues that only the second has weigh at least this
+/// share of those that only the first has.
 const MIXED_SHARE: f64 = 0.4;
 /// The weight of a line that the file has once.
 const LINE_WEIGHT: usize = 6;
@@ -36,7 +37,7 @@ const MAX_WORD_WEIGHT: usize = 12;
 #[derive(Debug)]
 pub(super) struct Ranking {
     pub(super) regions: Vec<Region>,
-    /// How many regions are equally near, those included that are not in the list.
+    /// How many regions are equally near, including those that are not in `regions`.
     pub(super) equally_near: usize,
 }
 
@@ -61,48 +62,70 @@ pub(super) fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
     a.start < b.end && b.start < a.end
 }
 
-/// The keys of the lines and words of the text that a region has. Sorted, so that the sum of their
-/// weights is the same in each run.
+/// The keys of the lines and words that a region shares with the text. They are sorted, so that the
+/// sum of their weights is the same in each run.
 type Clues = BTreeSet<u64>;
+
+/// A region with its rank.
+struct RankedRegion {
+    rank: f64,
+    clues: Clues,
+    region: Region,
+}
 
 /// Ranks the regions most similar to a text.
 pub(super) fn rank(file: &SourceFile<'_>, text: &[&str], max_count: usize) -> Ranking {
     let weights = clue_weights(file, text);
     let total = weights.values().sum::<f64>().max(1.0);
     let weigh = |clues: &Clues| clues.iter().map(|clue| weights[clue]).sum::<f64>();
-    let mut ranked: Vec<(f64, Clues, Region)> = Vec::new();
+    let mut ranked: Vec<RankedRegion> = Vec::new();
     for region in regions(file, text, MAX_REGIONS) {
-        let mut clues = Clues::new();
-        for at in region.lines.clone() {
-            budget::spend(4 + file.body(at).len() / 4);
-            let keys = words(file.body(at)).map(plain_key);
-            let keys = keys.chain([file.keys(Tolerance::Indentation)[at]]);
-            clues.extend(keys.filter(|key| weights.contains_key(key)));
-        }
-        let pairs = region.pairs.iter().zip(text).filter_map(|(at, line)| at.zip(Some(line)));
-        let (same, all) = pairs.fold((0_u32, 0_u32), |(same, all), (at, line)| {
-            (same + u32::from(indent_of(file.body(at)) == indent_of(line)), all + 1)
-        });
-        let indentation = f64::from(same) / f64::from(all.max(1));
+        let clues = clues_of(file, &region.lines, &weights);
+        let indentation = same_indentation_share(file, text, &region);
         let rank = region.score + RARITY * weigh(&clues) / total + SAME_INDENTATION * indentation;
-        ranked.push((rank, clues, region));
+        ranked.push(RankedRegion { rank, clues, region });
     }
-    ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let is_equally_near = |(rank, clues, _): &&(f64, Clues, Region)| {
-        let (best_rank, best, _) = &ranked[0];
-        let (own, other) = (weigh(&(clues - best)), weigh(&(best - clues)));
-        let is_mixed = own > 0.0 && own >= MIXED_SHARE * other;
+    ranked.sort_by(|a, b| b.rank.total_cmp(&a.rank));
+    let is_equally_near = |other: &&RankedRegion| {
+        let best = &ranked[0];
+        let only_other_has = weigh(&(&other.clues - &best.clues));
+        let only_best_has = weigh(&(&best.clues - &other.clues));
+        let is_mixed = only_other_has > 0.0 && only_other_has >= MIXED_SHARE * only_best_has;
         let lead = if is_mixed { MIN_LEAD_IF_MIXED } else { MIN_LEAD };
-        *rank > best_rank - lead
+        other.rank > best.rank - lead
     };
     let equally_near = ranked.iter().take_while(is_equally_near).count();
-    let mut regions: Vec<Region> = ranked.into_iter().map(|(_, _, region)| region).collect();
+    let mut regions: Vec<Region> = ranked.into_iter().map(|ranked| ranked.region).collect();
     regions.truncate(max_count);
     Ranking { regions, equally_near }
 }
 
-/// The lines and words that the text and the file share, with their weights: the fewer lines of
-/// the file have one, and the longer a word is, the more it says about the place.
+/// The clues that some lines of the file have.
+fn clues_of(file: &SourceFile<'_>, lines: &Range<usize>, weights: &BTreeMap<u64, f64>) -> Clues {
+    let mut clues = Clues::new();
+    for at in lines.clone() {
+        budget::spend(4 + file.body(at).len() / 4);
+        let keys = words(file.body(at)).map(plain_key);
+        let keys = keys.chain([file.keys(Tolerance::Indentation)[at]]);
+        clues.extend(keys.filter(|key| weights.contains_key(key)));
+    }
+    clues
+}
+
+/// The share of the paired lines of a region that have the same indentation in text and file.
+fn same_indentation_share(file: &SourceFile<'_>, text: &[&str], region: &Region) -> f64 {
+    let (mut same, mut all) = (0_u32, 0_u32);
+    for (pair, line) in region.pairs.iter().zip(text) {
+        if let Some(at) = *pair {
+            all += 1;
+            same += u32::from(indent_of(file.body(at)) == indent_of(line));
+        }
+    }
+    f64::from(same) / f64::from(all.max(1))
+}
+
+/// The keys of the lines and words that text and file share, with their weights. A line or word weighs
+/// more if few lines of the file have it, and a long word weighs more than a short one.
 fn clue_weights(file: &SourceFile<'_>, text: &[&str]) -> BTreeMap<u64, f64> {
     let index = file.index();
     let mut weights = BTreeMap::new();

@@ -90,6 +90,7 @@ fn describe_nearest(refusal: &Refusal, ranking: &Ranking) -> String {
     }
 }
 
+/// The lines of a region, from 1.
 fn span(region: &Region) -> LineSpan {
     LineSpan { start: region.lines.start + 1, end: region.lines.end }
 }
