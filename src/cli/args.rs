@@ -347,6 +347,10 @@ pub(crate) struct InitArgs {
     /// own configuration of the client if it requires that.
     #[arg(long)]
     pub(crate) allow_edits: bool,
+    /// Take out what `init` wrote (server, hooks, permissions) and leave the rest as it is: print
+    /// what would go, or with --write do it.
+    #[arg(long, conflicts_with_all = ["npx", "allow_edits"])]
+    pub(crate) remove: bool,
     /// Start restitch with npx, for colleagues who have Node but have not installed restitch.
     #[arg(long)]
     pub(crate) npx: bool,

@@ -45,7 +45,10 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("schema", "restitch schema anthropic > tools.json"),
     ("harness", "restitch harness mine ~/.claude/projects\nrestitch harness run fixtures"),
     ("demo", "restitch demo"),
-    ("init", "restitch init claude\nrestitch init codex --write --allow-edits"),
+    (
+        "init",
+        "restitch init claude\nrestitch init codex --write --allow-edits\nrestitch init codex --remove --write",
+    ),
     ("doctor", "restitch doctor\nrestitch doctor --client claude"),
     (
         "completions",

@@ -7,13 +7,15 @@ use super::init::without_npx;
 use crate::edit::{EditCode, Refusal};
 
 /// A value and its place in the text.
-struct JsonNode {
-    start: usize,
-    end: usize,
-    kind: ValueKind,
+pub(super) struct JsonNode {
+    /// Where its key begins, or itself in a list.
+    pub(super) from: usize,
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) kind: ValueKind,
 }
 
-enum ValueKind {
+pub(super) enum ValueKind {
     /// Keys with their values.
     Object(Vec<(String, JsonNode)>),
     Array(Vec<JsonNode>),
@@ -209,13 +211,13 @@ fn is_command_line(list: &[Value]) -> bool {
 }
 
 /// Reads text that is valid JSON.
-struct JsonScanner<'a> {
-    text: &'a str,
-    at: usize,
+pub(super) struct JsonScanner<'a> {
+    pub(super) text: &'a str,
+    pub(super) at: usize,
 }
 
 impl JsonScanner<'_> {
-    fn value(&mut self) -> Option<JsonNode> {
+    pub(super) fn value(&mut self) -> Option<JsonNode> {
         self.skip_whitespace();
         let start = self.at;
         let kind = match self.byte()? {
@@ -223,11 +225,11 @@ impl JsonScanner<'_> {
                 let mut fields = Vec::new();
                 self.at += 1;
                 while !self.at_end(b'}')? {
-                    let key = self.value()?;
-                    let key = serde_json::from_str(&self.text[key.start..key.end]).ok()?;
+                    let JsonNode { from, start, end, .. } = self.value()?;
+                    let key = serde_json::from_str(&self.text[start..end]).ok()?;
                     self.skip_whitespace();
                     self.at += 1;
-                    fields.push((key, self.value()?));
+                    fields.push((key, JsonNode { from, ..self.value()? }));
                 }
                 ValueKind::Object(fields)
             }
@@ -254,7 +256,7 @@ impl JsonScanner<'_> {
                 ValueKind::Other
             }
         };
-        Some(JsonNode { start, end: self.at, kind })
+        Some(JsonNode { from: start, start, end: self.at, kind })
     }
 
     /// Skips a comma or the closing bracket, and returns whether it was the bracket.

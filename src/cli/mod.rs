@@ -20,6 +20,7 @@ mod history;
 mod hook;
 mod init;
 mod json_merge;
+mod json_remove;
 mod logs;
 mod mcp;
 mod model;

@@ -6,6 +6,7 @@
 
 pub(super) mod clients;
 mod merge;
+mod remove;
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -28,6 +29,9 @@ pub(crate) async fn run(common: &Common, args: &InitArgs) -> Exit {
     let Some(mut client) = client(&args.client.to_ascii_lowercase(), &project) else {
         return unknown_client(&args.client);
     };
+    if args.remove {
+        return remove::run(common, &client, args.write).await;
+    }
     if args.npx {
         for file in client.files.iter_mut().chain(&mut client.permission_files) {
             file.content = file.content.with_npx();

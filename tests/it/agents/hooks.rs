@@ -1,7 +1,8 @@
 //! Hooks, stdin to stdout, with recorded inputs of each client. In the files, `$ROOT` is
 //! the workspace, a `*` in an expected text stands for any text.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -310,4 +311,102 @@ async fn init_prints_and_merges() {
     assert_eq!(merged.code, 0, "{}", merged.stdout);
     let text = std::fs::read_to_string(&toml).expect("file");
     assert!(text.starts_with("# mine\nmodel = \"x\"\n\n[mcp_servers.other]\ncommand = \"y\"\n\n[mcp_servers.restitch]\n"), "{text}");
+}
+
+/// The files below a folder with their content, restitch's state left out.
+fn files_below(folder: &Path) -> BTreeMap<PathBuf, String> {
+    let mut found = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).expect("folder").flatten() {
+        let path = entry.path();
+        if path.is_dir() && !path.ends_with(".state") {
+            found.extend(files_below(&path));
+        } else if path.is_file() {
+            let text = std::fs::read_to_string(&path).expect("text");
+            found.insert(path, text);
+        }
+    }
+    found
+}
+
+#[tokio::test]
+async fn init_takes_out_what_it_wrote() {
+    let json = "{\n    \"mcpServers\": { \"other\": { \"command\": \"x\" } },\n    \"hooks\": { \"PreToolUse\": [] },\n    \"n\": 1.0e+3\n}";
+    let toml = "# mine\n[features]\nhooks = true\n\n[mcp_servers.other]\ncommand = \"y\"";
+    for client in [
+        "claude", "codex", "gemini", "copilot", "cursor", "vscode", "opencode", "zed", "qwen",
+        "cline", "kimi", "amp", "crush", "goose", "vibe",
+    ] {
+        for with_files in [false, true] {
+            let dir = workspace();
+            let home = dir.path().join("home");
+            std::fs::create_dir(&home).expect("home");
+            let run = async |args: &[&str]| restitch_at(dir.path(), &home, args).await;
+            // The names of the files are those that `init` itself makes.
+            if with_files && client != "goose" {
+                let trial = workspace();
+                let own_home = trial.path().join("home");
+                std::fs::create_dir(&own_home).expect("home");
+                restitch_at(trial.path(), &own_home, &["init", client, "--write", "--allow-edits"])
+                    .await;
+                let there = files_below(trial.path());
+                for path in there.keys() {
+                    let path = path.strip_prefix(trial.path()).expect("below");
+                    let file = dir.path().join(path);
+                    let text = match path.extension().and_then(|ending| ending.to_str()) {
+                        Some("json") => json,
+                        Some("toml") if client == "codex" => toml,
+                        Some("toml") => "model = \"x\"",
+                        _ => continue,
+                    };
+                    std::fs::create_dir_all(file.parent().expect("folder")).expect("folder");
+                    std::fs::write(file, text).expect("file");
+                }
+            }
+            let before = files_below(dir.path());
+            let written = run(&["init", client, "--write", "--allow-edits"]).await;
+            assert_eq!(written.code, 0, "{client}: {}", written.stdout);
+            let configured = files_below(dir.path());
+            assert_ne!(configured, before, "{client}");
+            let doctor = run(&["doctor", "--client", client]).await;
+            assert!(doctor.stdout.contains("edited a test file"), "{client}: {}", doctor.stdout);
+            let shown = run(&["init", client, "--remove"]).await;
+            assert_eq!(shown.code, 0, "{client}: {}", shown.stdout);
+            assert!(shown.stdout.contains("would be "), "{client}: {}", shown.stdout);
+            assert!(shown.stdout.contains("\n-"), "{client}: {}", shown.stdout);
+            assert_eq!(files_below(dir.path()), configured, "{client}: only shown");
+            let removed = run(&["init", client, "--remove", "--write"]).await;
+            assert_eq!(removed.code, 0, "{client}: {}", removed.stdout);
+            assert_eq!(files_below(dir.path()), before, "{client}: {}", removed.stdout);
+            let doctor = run(&["doctor", "--client", client]).await;
+            assert_eq!(doctor.code, 3, "{client}: {}", doctor.stdout);
+            assert!(
+                doctor.stdout.contains("no configuration of this client starts restitch"),
+                "{client}: {}",
+                doctor.stdout
+            );
+            let again = run(&["init", client, "--remove", "--write"]).await;
+            assert_eq!(again.code, 0, "{client}: {}", again.stdout);
+            assert_eq!(files_below(dir.path()), before, "{client}: {}", again.stdout);
+        }
+    }
+    // What the user writes after `init` stays, and so does a file that restitch cannot read.
+    let dir = workspace();
+    let run = async |args: &[&str]| restitch_at(dir.path(), dir.path(), args).await;
+    run(&["init", "cursor", "--write"]).await;
+    let file = dir.path().join(".cursor/mcp.json");
+    let text = std::fs::read_to_string(&file).expect("file");
+    let changed = text.replacen("\"restitch\": {", "\"mine\": {},\n    \"restitch\": {", 1);
+    std::fs::write(&file, changed).expect("file");
+    let removed = run(&["init", "cursor", "--remove", "--write"]).await;
+    assert_eq!(removed.code, 0, "{}", removed.stdout);
+    let left = std::fs::read_to_string(&file).expect("file");
+    assert_eq!(left, "{\n  \"mcpServers\": {\n    \"mine\": {}\n  }\n}\n");
+    let commented = format!("// mine\n{text}");
+    std::fs::write(&file, &commented).expect("file");
+    let refused = run(&["init", "cursor", "--remove", "--write"]).await;
+    assert_eq!(refused.code, 1, "{}", refused.stdout);
+    assert!(refused.stdout.contains("not changed: ") && refused.stdout.contains("by hand"));
+    assert_eq!(std::fs::read_to_string(&file).expect("file"), commented);
+    let both = run(&["init", "cursor", "--remove", "--npx"]).await;
+    assert_eq!(both.code, 2, "{}", both.stderr);
 }
