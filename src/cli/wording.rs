@@ -119,9 +119,10 @@ fn replace_names(text: &str, words: Words) -> String {
         let (word, after) = (&remaining[start..end], &remaining[end..]);
         let replacement = words.iter().find(|(argument, _)| *argument == word);
         // A word joined to others by one of these characters is part of a file name.
-        let is_whole_name = !remaining[..start].ends_with(['.', '/', '-', '\\', '"'])
-            && !after.starts_with(['/', '-', '\\'])
-            && !(after.starts_with('.') && after[1..].starts_with(is_word_part));
+        let is_joined_before = remaining[..start].ends_with(['.', '/', '-', '\\', '"']);
+        let is_joined_after = after.starts_with(['/', '-', '\\'])
+            || after.starts_with('.') && after[1..].starts_with(is_word_part);
+        let is_whole_name = !is_joined_before && !is_joined_after;
         out.push_str(&remaining[..start]);
         out.push_str(replacement.filter(|_| is_whole_name).map_or(word, |(_, new)| new));
         remaining = after;
