@@ -1,5 +1,5 @@
-//! Anchors, parsed leniently: models copy `>>>` markers, a trailing `|content`, a plus sign or
-//! spaces around the number sign along with the anchor.
+//! Parses anchors leniently: models copy `>>>` markers, a trailing `|content`, a plus sign, or spaces
+//! around the `#` along with the anchor.
 
 use std::fmt;
 
@@ -7,12 +7,12 @@ use crate::edit::{EditCode, Refusal};
 
 use super::tag::ALPHABET;
 
-/// A line by number and id.
+/// A line named by its number and its id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Anchor {
-    /// The 1-based number.
+    /// The line number, from 1.
     pub line: usize,
-    /// The letters; empty when the caller gave a bare number, which matches nothing.
+    /// The letters of the id; empty if the caller gave only a number, which matches no line.
     pub id: String,
 }
 
@@ -48,14 +48,15 @@ impl Anchor {
             .take_while(char::is_ascii_alphanumeric)
             .map(|c| c.to_ascii_uppercase())
             .collect();
-        let known = id.bytes().all(|b| ALPHABET.contains(&b));
-        if line == 0 || !known || !matches!(id.len(), 2 | 4 | 8) {
+        let is_id = id.bytes().all(|b| ALPHABET.contains(&b)) && matches!(id.len(), 2 | 4 | 8);
+        if line == 0 || !is_id {
             return Err(malformed());
         }
         Ok(Self { line, id })
     }
 }
 
+/// The first 60 characters of a text.
 fn clip(raw: &str) -> &str {
     raw.char_indices().nth(60).map_or(raw, |(end, _)| &raw[..end])
 }

@@ -1,10 +1,10 @@
-//! Where the lines of one version are in a later one.
+//! Maps the lines of one version of a file to those of a later one.
 //!
-//! For an edit of this session, the mapping is known from its splices. For a change by another
-//! program it is inferred, and only unambiguous lines are mapped: lines that occur once in both
-//! versions, in the same order, are landmarks; a line that occurs more often is mapped only if
-//! everything between two landmarks is unchanged; and a run of such lines must be long enough to
-//! be recognised. A brace among equal braces is lost rather than guessed.
+//! For an edit of this session, the map is known from its splices. For a change by another program it
+//! is inferred, and only unambiguous lines are mapped: lines that occur once in both versions, in the
+//! same order, are landmarks; a line that occurs more often is mapped only if everything between two
+//! landmarks is unchanged; and a run of mapped lines must be long enough to be recognised. A brace
+//! among equal braces is left unmapped rather than guessed.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -29,7 +29,7 @@ pub struct LineMap {
 }
 
 impl LineMap {
-    /// Every line stays where it is.
+    /// The map of a file of `total` lines to itself.
     pub fn identity(total: usize) -> Self {
         let runs = if total == 0 { vec![] } else { vec![LineRun { old: 1, new: 1, len: total }] };
         Self { runs, old_total: total, new_total: total }
@@ -45,7 +45,7 @@ impl LineMap {
         Self::from_targets(&align(&a, &b), old_total, new_total)
     }
 
-    /// The map across an edit of our own with these spans.
+    /// The map across an edit of this session with these spans.
     pub fn from_edit(before: &Snapshot, after: &Snapshot, spans: &[Span]) -> Self {
         let (a, b) = (bodies(before), bodies(after));
         let (old_total, new_total) = (a.len(), b.len());
@@ -63,7 +63,7 @@ impl LineMap {
             for (k, target) in targets[old_at..old.start].iter_mut().enumerate() {
                 *target = new_at + k + 1;
             }
-            // Inside the span the edit may have kept lines.
+            // The edit may have kept lines inside the span.
             for (k, target) in align(&a[old.clone()], &b[new.clone()]).into_iter().enumerate() {
                 if target > 0 {
                     targets[old.start + k] = new.start + target;
@@ -80,6 +80,7 @@ impl LineMap {
         Self::from_targets(&targets, old_total, new_total)
     }
 
+    /// The map in which each old line goes to the line in `targets`, or to none if that is 0.
     fn from_targets(targets: &[usize], old_total: usize, new_total: usize) -> Self {
         let mut runs: Vec<LineRun> = Vec::new();
         for (k, &new) in targets.iter().enumerate().filter(|(_, new)| **new > 0) {
@@ -91,16 +92,15 @@ impl LineMap {
         Self { runs, old_total, new_total }
     }
 
-    /// Where a line is now; `None` if it changed, was deleted or cannot be identified.
+    /// The new number of a line; `None` if it changed, was deleted or cannot be identified.
     pub fn line(&self, old: usize) -> Option<usize> {
         let at = self.runs.partition_point(|run| run.old + run.len <= old);
         let run = self.runs.get(at).filter(|run| run.old <= old)?;
         Some(run.new + (old - run.old))
     }
 
-    /// Where a span is now: only if all its lines are there, next to each other.
-    /// An empty span is the gap before its start, and stays before the line that it stood
-    /// before.
+    /// The new numbers of a span; `None` unless all its lines are still there, next to each other. An
+    /// empty span is the gap before its start, and stays before the same line.
     pub fn span(&self, old: LineSpan) -> Option<LineSpan> {
         if old.end < old.start {
             let start = match old.start {
@@ -147,21 +147,22 @@ impl LineMap {
     }
 }
 
+/// The indices of the lines of a span, from 0.
 fn lines(span: LineSpan) -> Range<usize> {
     span.start - 1..span.end.max(span.start - 1)
 }
 
-/// The lines without trailing whitespace, which ids ignore too.
+/// The lines without trailing whitespace, which the ids of lines ignore too.
 fn bodies(snapshot: &Snapshot) -> Vec<&str> {
     let text = snapshot.text();
     crate::text::each_line(text).map(|line| text[line.body].trim_end()).collect()
 }
 
-/// How many letters and digits the lines of a run that occur only once must have in total, so that
-/// the run is recognised anywhere in the file: about two short lines.
+/// How many letters and digits the landmarks of a run must have in total, so that the run is
+/// recognised anywhere in the file: about two short lines.
 const MIN_EVIDENCE: usize = 12;
 
-/// For each line of `a` the 1-based line of `b`, or 0.
+/// For each line of `a` the number of the same line in `b`, from 1, or 0 if there is none.
 fn align(a: &[&str], b: &[&str]) -> Vec<usize> {
     let mut targets = vec![0_usize; a.len()];
     let mut evidence = vec![0_usize; a.len()];
@@ -184,8 +185,8 @@ fn align(a: &[&str], b: &[&str]) -> Vec<usize> {
     drop_coincidences(a, b, &targets)
 }
 
-/// A short line such as `end` may occur once in both versions without being the same line. A run
-/// counts if it is long enough, or if it touches the start or the end of both files.
+/// Unmaps runs that are too short to be recognised, since a line such as `end` may occur once in both
+/// versions without being the same line. A run at the start or the end of both files stays mapped.
 fn drop_weak_runs(targets: &mut [usize], evidence: &[usize], total: usize) {
     let mut start = 0;
     while start < targets.len() {
@@ -193,17 +194,18 @@ fn drop_weak_runs(targets: &mut [usize], evidence: &[usize], total: usize) {
         while end < targets.len() && targets[start] > 0 && targets[end] == targets[end - 1] + 1 {
             end += 1;
         }
-        let first = start == 0 && targets[start] == 1;
-        let last = end == targets.len() && targets[end - 1] == total;
+        let is_at_start = start == 0 && targets[start] == 1;
+        let is_at_end = end == targets.len() && targets[end - 1] == total;
         let letters: usize = evidence[start..end].iter().sum();
-        if !first && !last && letters < MIN_EVIDENCE {
+        if !is_at_start && !is_at_end && letters < MIN_EVIDENCE {
             targets[start..end].fill(0);
         }
         start = end;
     }
 }
 
-/// A line whose neighbours are all different is there by chance.
+/// Unmaps each line whose two neighbours both differ between the versions, since it may be the same
+/// only by chance.
 fn drop_coincidences(a: &[&str], b: &[&str], targets: &[usize]) -> Vec<usize> {
     (0..targets.len())
         .map(|i| {
@@ -224,7 +226,8 @@ fn drop_coincidences(a: &[&str], b: &[&str], targets: &[usize]) -> Vec<usize> {
         .collect()
 }
 
-/// Lines that occur once in both versions, the longest sequence that keeps its order.
+/// The lines that occur once in both versions, as pairs of indices: the longest sequence that has the
+/// same order in both.
 fn landmarks(a: &[&str], b: &[&str]) -> Vec<(usize, usize)> {
     let mut seen: HashMap<&str, (usize, usize, usize)> = HashMap::with_capacity(a.len());
     for (i, line) in a.iter().enumerate() {
@@ -247,7 +250,7 @@ fn landmarks(a: &[&str], b: &[&str]) -> Vec<(usize, usize)> {
     longest_increasing(&pairs)
 }
 
-/// The longest subsequence whose second members increase.
+/// The longest subsequence of the pairs whose second members increase.
 fn longest_increasing(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
     let mut tails: Vec<usize> = Vec::new();
     let mut back: Vec<Option<usize>> = vec![None; pairs.len()];

@@ -1,9 +1,8 @@
-//! Lines addressed as `LINE#ID`, where the letters of the id are made from the
-//! line's content: edits by anchor, and views that carry the anchors.
+//! Edits by anchors such as `12#VK`, where the letters are a short hash of the line's content.
 //!
-//! Limits: two letters are 256 values. An id tells that a line is probably the one
-//! that was read; only the snapshot id says which version was read, and with
-//! it an anchor is mapped through changes elsewhere ([`line_map`]).
+//! Limits: two letters have 256 values, so a matching id means only that the line is probably the one
+//! that was read. The snapshot id says which version was read; with it, an anchor is mapped across
+//! changes elsewhere in the file ([`line_map`]).
 
 pub(crate) mod anchors;
 pub(crate) mod line_map;

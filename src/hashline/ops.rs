@@ -1,5 +1,5 @@
-//! Hashline edits: locates the anchors of a call in the present file. What is written there is
-//! decided as for the other line tool, in [`crate::line_edit`].
+//! Locates the edits of a `hashline_edit` call in the current file. [`crate::line_edit`] decides what
+//! is written there, as for the other line tool.
 
 use crate::edit::{EditCode, Refusal};
 use crate::line_edit::LocatedEdit;
@@ -12,16 +12,16 @@ use super::stale;
 /// The operation of an edit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Op {
-    /// Puts lines in the place of `pos..end`.
+    /// Replaces the lines from `pos` to `end`.
     Replace,
-    /// Puts lines after the anchor, or at the end of the file.
+    /// Inserts lines after the anchor, or at the end of the file without an anchor.
     Append,
-    /// Puts lines before the anchor, or at the start of the file.
+    /// Inserts lines before the anchor, or at the start of the file without an anchor.
     Prepend,
 }
 
 impl Op {
-    /// The wire name.
+    /// The name in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Replace => "replace",
@@ -34,28 +34,28 @@ impl Op {
 /// One edit of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HashlineEdit {
-    /// What it does.
+    /// The operation.
     pub op: Op,
-    /// The first anchor.
+    /// The first line.
     pub pos: Option<Anchor>,
-    /// The last anchor.
+    /// The last line.
     pub end: Option<Anchor>,
-    /// The new lines. None deletes, for `replace`.
+    /// The new lines; with `replace`, an empty list deletes the old ones.
     pub lines: Vec<String>,
 }
 
-/// The edits of a call, located in the present file.
+/// The edits of a call, located in the current file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LocatedEdits {
-    /// Each edit with its lines in the present file.
+    /// Each edit with its lines in the current file.
     pub(crate) edits: Vec<LocatedEdit>,
-    /// How lines moved since the caller saw them.
+    /// Messages about lines that have moved since the caller saw them.
     pub(crate) warnings: Vec<String>,
     /// Whether an anchor of an older version was mapped to another line.
     pub(crate) has_moved: bool,
 }
 
-/// Locates all edits. All or nothing: one that is not found refuses the call.
+/// Locates all edits of a call; refuses the call if one of them cannot be located.
 pub(crate) fn locate(
     edits: &[HashlineEdit],
     current: &Snapshot,
@@ -66,24 +66,24 @@ pub(crate) fn locate(
             .hint("Give at least one {op, pos, end, lines}, or delete or rename."));
     }
     let mut located = Vec::with_capacity(edits.len());
-    let mut lost = Vec::new();
+    let mut stale_anchors = Vec::new();
     let mut moved: Vec<ResolvedSpan> = Vec::new();
     for (k, edit) in edits.iter().enumerate() {
         match locate_one(k + 1, edit, current, &mut resolver)? {
-            Ok((edit, found)) => {
-                moved.extend(found.filter(|found| found.span != found.named));
+            Ok((edit, resolved)) => {
+                moved.extend(resolved.filter(|resolved| resolved.span != resolved.named));
                 located.push(edit);
             }
-            Err(stale) => lost.extend(stale),
+            Err(stale) => stale_anchors.extend(stale),
         }
     }
-    if !lost.is_empty() {
-        lost.dedup();
-        return Err(stale::refusal(&lost, current));
+    if !stale_anchors.is_empty() {
+        stale_anchors.dedup();
+        return Err(stale::refusal(&stale_anchors, current));
     }
     let mut warnings = Vec::new();
-    for found in moved.iter().take(4) {
-        let (from, to) = (found.named, found.span);
+    for resolved in moved.iter().take(4) {
+        let (from, to) = (resolved.named, resolved.span);
         warnings.push(format!(
             "the file changed since your read: the edit was made at {to}, which was {from} before"
         ));
@@ -91,8 +91,10 @@ pub(crate) fn locate(
     Ok(LocatedEdits { edits: located, warnings, has_moved: !moved.is_empty() })
 }
 
+/// A located edit and the lines that its anchors resolve to, if it has anchors; or the stale anchors.
 type LocateResult = Result<(LocatedEdit, Option<ResolvedSpan>), Vec<StaleAnchor>>;
 
+/// Locates one edit; the outer error is the refusal of an invalid edit.
 fn locate_one(
     number: usize,
     edit: &HashlineEdit,
@@ -131,14 +133,14 @@ fn locate_one(
             "Put the smaller line in pos and the larger in end.",
         );
     }
-    let found = match resolver.resolve(first, last) {
-        Ok(found) => found,
+    let resolved = match resolver.resolve(first, last) {
+        Ok(resolved) => resolved,
         Err(stale) => return Ok(Err(stale)),
     };
     let located = match edit.op {
-        Op::Replace => located(found.span, 1),
-        Op::Append => located(gap(found.span.end), 1),
-        Op::Prepend => located(gap(found.span.start - 1), 2),
+        Op::Replace => located(resolved.span, 1),
+        Op::Append => located(gap(resolved.span.end), 1),
+        Op::Prepend => located(gap(resolved.span.start - 1), 2),
     };
-    Ok(Ok((located, Some(found))))
+    Ok(Ok((located, Some(resolved))))
 }

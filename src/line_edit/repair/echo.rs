@@ -1,4 +1,5 @@
-//! Copies of the lines around an edit, which are kept and would then be there twice.
+//! Finds and removes new lines that repeat the lines around the edit. Those stay in the file, so that
+//! it would have them twice.
 
 use crate::edit::Rewrite;
 use crate::text::Snapshot;
@@ -6,8 +7,8 @@ use crate::text::Snapshot;
 use super::structure::Structure;
 use super::{LocatedEdit, RepairLog, is_kept};
 
-/// Drops the block's own first and last line around its new body: exact copies of both
-/// neighbours, of which the first opens what the last closes.
+/// Drops the first and the last lines of an edit if they are exact copies of the lines around it and
+/// enclose a block: the first ones open brackets that the last ones close.
 pub(super) fn drop_enclosing_copies(
     edits: &mut [LocatedEdit],
     at: usize,
@@ -23,18 +24,16 @@ pub(super) fn drop_enclosing_copies(
         return;
     }
     let (first, last) = (lines[..head].join("\n"), lines[lines.len() - tail..].join("\n"));
-    let opened = language.lex(&first);
     let has_words =
         lines[..head].iter().any(|line| line.chars().filter(|c| c.is_alphanumeric()).count() > 3);
-    let enclose = has_words
-        && !opened.unmatched.is_empty()
-        && language.lex(&format!("{first}\n{last}")).is_well_formed();
-    if enclose {
+    let opens_block = !language.lex(&first).unmatched.is_empty();
+    let closes_block = language.lex(&format!("{first}\n{last}")).is_well_formed();
+    if has_words && opens_block && closes_block {
         drop_echoes(edits, at, (head, tail), log);
     }
 }
 
-/// Removes copies of the surrounding lines from an edit.
+/// Removes the first `head` and the last `tail` lines of an edit, which repeat the lines around it.
 pub(super) fn drop_echoes(
     edits: &mut [LocatedEdit],
     at: usize,
@@ -59,7 +58,7 @@ pub(super) fn drop_echoes(
     }
 }
 
-/// How many of the last new lines repeat the kept lines below.
+/// How many of an edit's last lines repeat the lines below it, which stay.
 pub(super) fn echo_at_tail(edits: &[LocatedEdit], at: usize, file: &Snapshot) -> usize {
     let edit = &edits[at];
     (1..=max_echo(edit))
@@ -74,7 +73,7 @@ pub(super) fn echo_at_tail(edits: &[LocatedEdit], at: usize, file: &Snapshot) ->
         .unwrap_or(0)
 }
 
-/// How many of the first new lines repeat the kept lines above.
+/// How many of an edit's first lines repeat the lines above it, which stay.
 pub(super) fn echo_at_head(edits: &[LocatedEdit], at: usize, file: &Snapshot) -> usize {
     let edit = &edits[at];
     (1..=max_echo(edit).min(edit.span.start - 1))
@@ -91,12 +90,13 @@ pub(super) fn echo_at_head(edits: &[LocatedEdit], at: usize, file: &Snapshot) ->
 /// The longest copy of the surrounding lines that is searched for.
 const MAX_ECHO: usize = 20;
 
-/// An insertion has at least one line of its own.
+/// How many lines of an edit may be copies: of an insertion, at least one line is not.
 fn max_echo(edit: &LocatedEdit) -> usize {
-    let inserts = edit.span.end < edit.span.start;
-    edit.lines.len().saturating_sub(usize::from(inserts)).min(MAX_ECHO)
+    let is_insertion = edit.span.end < edit.span.start;
+    edit.lines.len().saturating_sub(usize::from(is_insertion)).min(MAX_ECHO)
 }
 
+/// Whether two lines are equal, apart from whitespace at their ends.
 fn same(old: Option<&str>, new: &str) -> bool {
     old.is_some_and(|old| old.trim_end() == new.trim_end())
 }

@@ -1,5 +1,5 @@
-//! Indentation that the new lines have lost: shown by lines that were copied, or by the
-//! lines that they replace.
+//! Restores indentation that the new lines have lost. The right indentation is known from copied lines
+//! or from the lines that are replaced.
 
 use crate::edit::Rewrite;
 use crate::language::{Language, TokenKind};
@@ -9,7 +9,8 @@ use crate::text::Snapshot;
 use super::structure::Structure;
 use super::{Direction, LocatedEdit, RepairLog, is_blank, nearest_surviving_line};
 
-/// Restores the indentation of a block if copied lines show how it was changed.
+/// Restores the indentation of an edit's lines if some of them are copies of replaced lines with a
+/// different indentation.
 pub(super) fn restore_copied_indentation(
     edits: &mut [LocatedEdit],
     at: usize,
@@ -18,26 +19,27 @@ pub(super) fn restore_copied_indentation(
     log: &mut RepairLog,
 ) {
     let edit = &edits[at];
-    let old = edit.replaced_lines(file);
-    let full: Vec<&String> = edit.lines.iter().filter(|line| !is_blank(line)).collect();
+    let old_lines = edit.replaced_lines(file);
+    let new_lines: Vec<&String> = edit.lines.iter().filter(|line| !is_blank(line)).collect();
     let has_words = |line: &str| line.chars().any(char::is_alphanumeric);
+    // For each line that is a copy of exactly one replaced line, both indentations.
     let mut pairs: Vec<(String, String)> = Vec::new();
-    for line in full.iter().filter(|line| has_words(line)) {
-        let mut same = old.iter().filter(|old| old.trim() == line.trim());
-        if let (Some(old), None) = (same.next(), same.next()) {
-            pairs.push((indent_of(line).to_owned(), indent_of(old).to_owned()));
+    for line in new_lines.iter().filter(|line| has_words(line)) {
+        let mut originals = old_lines.iter().filter(|old| old.trim() == line.trim());
+        if let (Some(original), None) = (originals.next(), originals.next()) {
+            pairs.push((indent_of(line).to_owned(), indent_of(original).to_owned()));
         }
     }
-    // If all lines are copies, another indentation is what the edit is about.
-    if pairs.is_empty() || pairs.len() == full.len() {
+    // If all lines are copies, the edit is meant to change their indentation.
+    if pairs.is_empty() || pairs.len() == new_lines.len() {
         return;
     }
     let Some(outcomes) = reindent(file, &edit.lines, pairs) else { return };
     let [lines] = outcomes.as_slice() else { return };
-    let lost = |line: &&&str| !is_blank(line);
-    let lost = old.iter().filter(lost).map(|line| indent_of(line)).min_by_key(|i| i.len());
-    let inside = lost.is_some_and(|lost| is_inside(edits, at, file, lost));
-    if !inside || structure.is_well_formed_with(edits, at, lines) == Some(false) {
+    let old_indents = old_lines.iter().filter(|line| !is_blank(line)).map(|line| indent_of(line));
+    let outermost = old_indents.min_by_key(|indent| indent.len());
+    let is_inside = outermost.is_some_and(|indent| is_inside(edits, at, file, indent));
+    if !is_inside || structure.is_well_formed_with(edits, at, lines) == Some(false) {
         return;
     }
     let number = edit.number;
@@ -48,21 +50,24 @@ pub(super) fn restore_copied_indentation(
     );
 }
 
-/// Whether the lines around an edit are indented at least as far as `lost`, or open and close it.
-fn is_inside(edits: &[LocatedEdit], at: usize, file: &Snapshot, lost: &str) -> bool {
+/// Whether lines with the indentation `indent` fit at an edit: the lines around it are indented at
+/// least as far, or open and close a block there.
+fn is_inside(edits: &[LocatedEdit], at: usize, file: &Snapshot, indent: &str) -> bool {
     let span = edits[at].span;
     let above = nearest_surviving_line(edits, file, span.start, Direction::Up);
     let below = nearest_surviving_line(edits, file, span.end.max(span.start - 1), Direction::Down);
     let opens = |line: &str| line.trim_end().ends_with(['{', '(', '[', ':']);
     let closes = |line: &str| line.trim_start().starts_with(['}', ')', ']']);
-    above.is_some_and(|line| indent_of(line).starts_with(lost) || opens(line))
+    above.is_some_and(|line| indent_of(line).starts_with(indent) || opens(line))
         && below.is_none_or(|line| {
-            indent_of(line).starts_with(lost) || closes(line) || indent_of(line).len() < lost.len()
+            indent_of(line).starts_with(indent)
+                || closes(line)
+                || indent_of(line).len() < indent.len()
         })
 }
 
-/// Where whitespace means nothing, lines that lost all of their indentation get that of the lines
-/// they replace.
+/// In a language where indentation has no meaning, gives lines that lost all their indentation that
+/// of the lines they replace.
 pub(super) fn restore_free_indentation(
     edits: &mut [LocatedEdit],
     at: usize,
@@ -76,41 +81,42 @@ pub(super) fn restore_free_indentation(
         return;
     };
     let edit = &edits[at];
-    let old = edit.replaced_lines(file);
-    let nonblank: Vec<&&str> = old.iter().filter(|line| !is_blank(line)).collect();
-    let Some(first_old) = nonblank.first() else { return };
-    let lost = indent_of(first_old).to_owned();
-    let full: Vec<&String> = edit.lines.iter().filter(|line| !is_blank(line)).collect();
-    let copies = |line: &&String| nonblank.iter().any(|old| old.trim() == line.trim());
-    // What is at the margin on purpose: a directive, a label, the end of a block that
+    let replaced = edit.replaced_lines(file);
+    let old_lines: Vec<&&str> = replaced.iter().filter(|line| !is_blank(line)).collect();
+    let Some(first_old) = old_lines.first() else { return };
+    let lost_indent = indent_of(first_old).to_owned();
+    let new_lines: Vec<&String> = edit.lines.iter().filter(|line| !is_blank(line)).collect();
+    let is_copy = |line: &&String| old_lines.iter().any(|old| old.trim() == line.trim());
+    // Lines that may be at the margin on purpose: a directive, a label, the end of a block that
     // begins elsewhere.
-    let closed = language.lex(&edit.lines.join("\n")).is_well_formed();
-    let margin = |line: &&String| {
+    let is_well_formed = language.lex(&edit.lines.join("\n")).is_well_formed();
+    let belongs_at_margin = |line: &&String| {
         let text = line.trim_start();
         text.starts_with(['#', '<'])
-            || !closed && text.starts_with(['}', ')', ']'])
+            || !is_well_formed && text.starts_with(['}', ')', ']'])
             || text.trim_end().ends_with(':')
     };
-    let at_margin = full.first().is_some_and(|line| indent_of(line).is_empty());
-    if lost.is_empty()
-        || !at_margin
-        || full.iter().all(copies)
-        || full.iter().any(margin)
-        || !nonblank.iter().all(|line| indent_of(line).starts_with(&lost))
-        || !movable_lines(&edit.lines, Some(language)).iter().all(|loose| *loose)
+    let starts_at_margin = new_lines.first().is_some_and(|line| indent_of(line).is_empty());
+    if lost_indent.is_empty()
+        || !starts_at_margin
+        || new_lines.iter().all(is_copy)
+        || new_lines.iter().any(belongs_at_margin)
+        || !old_lines.iter().all(|line| indent_of(line).starts_with(&lost_indent))
+        || !movable_lines(&edit.lines, Some(language)).iter().all(|is_movable| *is_movable)
         || structure.starts_inside_token(edit.span.start)
-        || !is_inside(edits, at, file, &lost)
+        || !is_inside(edits, at, file, &lost_indent)
     {
         return;
     }
-    let rest_kept =
-        full.len() > 1 && full[1..].iter().all(|line| indent_of(line).starts_with(&lost));
+    // Often only the first line has lost its indentation.
+    let only_first = new_lines.len() > 1
+        && new_lines[1..].iter().all(|line| indent_of(line).starts_with(&lost_indent));
     let number = edit.number;
     let lines = &mut edits[at].lines;
     let first = lines.iter().position(|line| !is_blank(line));
     for (k, line) in lines.iter_mut().enumerate() {
-        if !is_blank(line) && (!rest_kept || Some(k) == first) {
-            line.insert_str(0, &lost);
+        if !is_blank(line) && (!only_first || Some(k) == first) {
+            line.insert_str(0, &lost_indent);
         }
     }
     log.record(
@@ -119,8 +125,8 @@ pub(super) fn restore_free_indentation(
     );
 }
 
-/// The lines as sent, and at each indentation that the surrounding lines suggest: all of them
-/// shifted, or the first alone.
+/// The lines as sent, and with each indentation that the surrounding lines suggest, for all lines and
+/// for the first line alone.
 pub(super) fn indent_candidates(
     edit: &LocatedEdit,
     lines: &[String],
@@ -130,7 +136,7 @@ pub(super) fn indent_candidates(
 ) -> Vec<Vec<String>> {
     let mut out = vec![lines.to_vec()];
     let Some(first) = lines.iter().position(|line| !is_blank(line)) else { return out };
-    let own = indent_of(&lines[first]);
+    let sent_indent = indent_of(&lines[first]);
     let mut levels: Vec<&str> = Vec::new();
     match edit.replaced_lines(file).iter().find(|line| !is_blank(line)) {
         Some(old) => levels.push(indent_of(old)),
@@ -140,32 +146,32 @@ pub(super) fn indent_candidates(
             levels.extend(above.into_iter().chain(below).map(indent_of));
         }
     }
-    let loose = movable_lines(lines, language);
-    for level in levels.into_iter().filter(|level| *level != own) {
-        let to = |line: &str| -> Option<String> {
-            match (level.strip_suffix(own), own.strip_suffix(level)) {
-                (Some(more), _) => Some(format!("{more}{line}")),
-                (None, Some(less)) => line.strip_prefix(less).map(str::to_owned),
+    let is_movable = movable_lines(lines, language);
+    for level in levels.into_iter().filter(|level| *level != sent_indent) {
+        let shift = |line: &str| -> Option<String> {
+            match (level.strip_suffix(sent_indent), sent_indent.strip_suffix(level)) {
+                (Some(added), _) => Some(format!("{added}{line}")),
+                (None, Some(removed)) => line.strip_prefix(removed).map(str::to_owned),
                 (None, None) => None,
             }
         };
-        let moved: Option<Vec<String>> = lines
+        let all_shifted: Option<Vec<String>> = lines
             .iter()
             .enumerate()
-            .map(|(k, line)| match is_blank(line) || !loose[k] {
+            .map(|(k, line)| match is_blank(line) || !is_movable[k] {
                 true => Some(line.clone()),
-                false => to(line),
+                false => shift(line),
             })
             .collect();
-        out.extend(moved);
-        let mut only_first = lines.to_vec();
-        only_first[first] = format!("{level}{}", &lines[first][own.len()..]);
-        out.push(only_first);
+        out.extend(all_shifted);
+        let mut first_shifted = lines.to_vec();
+        first_shifted[first] = format!("{level}{}", &lines[first][sent_indent.len()..]);
+        out.push(first_shifted);
     }
     out
 }
 
-/// Which lines begin outside of a literal or a comment, so that they may be re-indented.
+/// For each line, whether it begins outside of a literal or a comment and so may be re-indented.
 fn movable_lines(lines: &[String], language: Option<&'static Language>) -> Vec<bool> {
     let text = lines.join("\n");
     let lexed = language.map(|language| language.lex(&text));

@@ -1,5 +1,5 @@
-//! What views and diffs add to a line and models copy with it: line numbers, anchors, diff
-//! markers, carriage returns.
+//! Removes what views and diffs add to a line and what models copy with it: line numbers, anchors,
+//! diff markers, carriage returns.
 
 use crate::edit::Rewrite;
 use crate::hashline::tag;
@@ -10,7 +10,7 @@ use crate::text::Snapshot;
 
 use super::{LocatedEdit, RepairLog};
 
-/// A carriage return at the end of a line is half a line ending; the file has its own.
+/// Removes carriage returns at the ends of lines, since the file's own line endings are used.
 pub(super) fn strip_carriage_returns(edit: &mut LocatedEdit, log: &mut RepairLog) {
     let mut dropped = 0;
     for line in edit.lines.iter_mut().filter(|line| line.ends_with('\r')) {
@@ -22,28 +22,37 @@ pub(super) fn strip_carriage_returns(edit: &mut LocatedEdit, log: &mut RepairLog
     }
 }
 
-/// A line number in front of a line, as a view of the file prints it.
+/// The number that a view of the file prints before a line.
 struct Prefix<'a> {
     style: NumberStyle,
     line: usize,
-    rest: &'a str,
+    /// The line without its prefix.
+    text: &'a str,
 }
 
 impl<'a> Prefix<'a> {
+    /// Parses the prefix of a line; `None` if it has none.
     fn of(line: &'a str) -> Option<Self> {
-        let text = line.trim_start();
-        let text = text.strip_prefix(">>>").map_or(text, str::trim_start);
-        let (style, line, rest) = parse_line_number(text)?;
+        let trimmed = line.trim_start();
+        let trimmed = trimmed.strip_prefix(">>>").map_or(trimmed, str::trim_start);
+        let (style, line, text) = parse_line_number(trimmed)?;
         if style == NumberStyle::Anchor {
-            let id = text.split('#').nth(1)?.split(['|', ':']).next()?;
-            let known = tag::Width::from_letters(id.len()).is_some()
+            let id = trimmed.split('#').nth(1)?.split(['|', ':']).next()?;
+            let is_id = tag::Width::from_letters(id.len()).is_some()
                 && id.bytes().all(|b| tag::ALPHABET.contains(&b));
-            known.then_some(())?;
+            if !is_id {
+                return None;
+            }
         }
-        Some(Self { style, line, rest })
+        Some(Self { style, line, text })
     }
 
-    /// Whether only our own views print this form.
+    /// The line without its prefix and without `padding` after it.
+    fn text_without(&self, padding: &str) -> &'a str {
+        self.text.strip_prefix(padding).unwrap_or(self.text)
+    }
+
+    /// Whether only restitch's own views print this form.
     fn is_ours(&self) -> bool {
         matches!(self.style, NumberStyle::Angles | NumberStyle::Anchor)
     }
@@ -52,45 +61,43 @@ impl<'a> Prefix<'a> {
 /// Removes line numbers that were copied with the lines.
 pub(super) fn strip_line_prefixes(edit: &mut LocatedEdit, file: &Snapshot, log: &mut RepairLog) {
     let span = edit.span;
-    let full = edit.lines.iter().filter(|line| !line.trim().is_empty());
-    let parsed: Vec<Option<Prefix<'_>>> = full.map(|line| Prefix::of(line)).collect();
-    let marked = parsed.iter().flatten().count();
+    let nonblank = edit.lines.iter().filter(|line| !line.trim().is_empty());
+    let nonblank_count = nonblank.clone().count();
+    let prefixes: Vec<Prefix<'_>> = nonblank.filter_map(|line| Prefix::of(line)).collect();
+    let marked = prefixes.len();
     if marked == 0 {
         return;
     }
     let has_prefix =
         |number: usize| file.line(number).is_some_and(|line| Prefix::of(line).is_some());
-    // The file has such text itself.
+    // If the file's own lines start like that, the prefixes may belong to the text.
     if (span.start.saturating_sub(1)..=span.end.max(span.start)).any(has_prefix) {
         return;
     }
-    let numbers: Vec<usize> = parsed.iter().flatten().map(|prefix| prefix.line).collect();
-    let consecutive = numbers.windows(2).all(|pair| pair[1] == pair[0] + 1);
+    let are_consecutive = prefixes.windows(2).all(|pair| pair[1].line == pair[0].line + 1);
     let around = span.start.saturating_sub(1)..=span.end.max(span.start) + 1;
-    let here = numbers.first().is_some_and(|first| around.contains(first));
-    let same_style = parsed
-        .iter()
-        .flatten()
-        .zip(parsed.iter().flatten().skip(1))
-        .all(|(a, b)| a.style == b.style);
-    let ours = parsed.iter().flatten().all(Prefix::is_ours);
-    // Without the number, and perhaps one space after it, the line is the file's.
-    let is_real = |prefix: &Prefix<'_>, padding: &str| {
-        let rest = prefix.rest.strip_prefix(padding).unwrap_or(prefix.rest);
+    let starts_here = around.contains(&prefixes[0].line);
+    let number_this_place = starts_here && are_consecutive;
+    let have_same_style = prefixes.windows(2).all(|pair| pair[0].style == pair[1].style);
+    let are_on_all_lines = marked == nonblank_count && have_same_style;
+    let are_ours = prefixes.iter().all(Prefix::is_ours);
+    // Whether the line that a prefix names in the file is the line without its prefix.
+    let matches_file = |prefix: &Prefix<'_>, padding: &str| {
+        let text = prefix.text_without(padding);
         file.line(prefix.line)
-            .is_some_and(|line| line.trim_end() == rest.trim_end() && !line.trim().is_empty())
+            .is_some_and(|line| line.trim_end() == text.trim_end() && !line.trim().is_empty())
     };
-    let real = |padding: &str| parsed.iter().flatten().any(|prefix| is_real(prefix, padding));
-    let padding = match (real(""), real(" ")) {
+    let any_matches = |padding: &str| prefixes.iter().any(|prefix| matches_file(prefix, padding));
+    // Some views print a space between the number and the line.
+    let padding = match (any_matches(""), any_matches(" ")) {
         (false, true) => " ",
         _ => "",
     };
-    let all = marked == parsed.len() && same_style;
-    let placed = here && consecutive;
-    let named = parsed.iter().flatten().all(|prefix| is_real(prefix, padding));
-    let proven = all && (placed && (ours || real(padding)) || named);
-    if !proven {
-        if ours || all && placed {
+    let all_match = prefixes.iter().all(|prefix| matches_file(prefix, padding));
+    let is_proven =
+        are_on_all_lines && (number_this_place && (are_ours || any_matches(padding)) || all_match);
+    if !is_proven {
+        if are_ours || are_on_all_lines && number_this_place {
             log.warnings.push(format!(
                 "edit {}: {marked} of its lines start like a line number prefix; they were written as given",
                 edit.number
@@ -98,11 +105,9 @@ pub(super) fn strip_line_prefixes(edit: &mut LocatedEdit, file: &Snapshot, log: 
         }
         return;
     }
-    let strip = |line: &String| {
-        Prefix::of(line).map_or_else(
-            || line.clone(),
-            |prefix| prefix.rest.strip_prefix(padding).unwrap_or(prefix.rest).to_owned(),
-        )
+    let strip = |line: &String| match Prefix::of(line) {
+        Some(prefix) => prefix.text_without(padding).to_owned(),
+        None => line.clone(),
     };
     edit.lines = edit.lines.iter().map(strip).collect();
     log.record(
@@ -111,51 +116,53 @@ pub(super) fn strip_line_prefixes(edit: &mut LocatedEdit, file: &Snapshot, log: 
     );
 }
 
-/// Removes the first column if the lines are a diff of the replaced ones.
+/// Removes the markers in the first column if the lines are a diff of the replaced lines.
 pub(super) fn strip_diff_markers(
     edit: &mut LocatedEdit,
     file: &Snapshot,
     language: Option<&'static Language>,
     log: &mut RepairLog,
 ) {
-    let old = edit.replaced_lines(file);
-    let full: Vec<&String> = edit.lines.iter().filter(|line| !line.is_empty()).collect();
-    let plus = full.iter().filter(|line| line.starts_with('+')).count();
-    if plus == 0 || old.iter().any(|line| line.trim_start().starts_with('+')) {
+    let old_lines = edit.replaced_lines(file);
+    let new_lines: Vec<&String> = edit.lines.iter().filter(|line| !line.is_empty()).collect();
+    let plus_count = new_lines.iter().filter(|line| line.starts_with('+')).count();
+    if plus_count == 0 || old_lines.iter().any(|line| line.trim_start().starts_with('+')) {
         return;
     }
     let text = edit.lines.join("\n");
-    let side = |own: char, other: char| -> Option<Vec<String>> {
-        Some(diff_side(&text, own, other)?.split('\n').map(str::to_owned).collect())
+    let side = |marker: char, other: char| -> Option<Vec<String>> {
+        Some(diff_side(&text, marker, other)?.split('\n').map(str::to_owned).collect())
     };
-    // Context and removed lines, in order, must be the replaced lines, all of them.
-    let has_old = full.iter().any(|line| !line.starts_with('+'));
-    let hunk = has_old && side('-', '+').is_some_and(|lines| lines == old);
-    let rest = |line: &str| line.get(1..).unwrap_or_default().to_owned();
-    let all = plus == full.len();
-    // Or every line is marked, and without its mark one of them is a replaced line.
-    let echo = |line: &&String| {
-        let text = rest(line);
-        text.trim().len() >= 4 && old.contains(&text.as_str())
+    let without_marker = |line: &str| line.get(1..).unwrap_or_default().to_owned();
+    let all_have_plus = plus_count == new_lines.len();
+    // The lines are a diff if its old side is exactly the replaced lines.
+    let is_hunk = !all_have_plus && side('-', '+').is_some_and(|lines| lines == old_lines);
+    // If every line has a `+`: one of them is a replaced line once its marker is removed,
+    let is_replaced_line = |line: &&String| {
+        let text = without_marker(line);
+        text.trim().len() >= 4 && old_lines.contains(&text.as_str())
     };
-    // Or, in code, the first one has the indentation of the first replaced line behind it.
-    let first = old.iter().find(|line| !line.trim().is_empty());
-    let deep = language.is_some_and(Language::is_code)
-        && first.zip(full.first()).is_some_and(|(old, new)| {
-            !indent_of(old).is_empty() && indent_of(&rest(new)) == indent_of(old)
+    // or, in code, the first one then has the indentation of the first replaced line.
+    let first_old = old_lines.iter().find(|line| !line.trim().is_empty());
+    let has_old_indent = language.is_some_and(Language::is_code)
+        && first_old.zip(new_lines.first()).is_some_and(|(old, new)| {
+            !indent_of(old).is_empty() && indent_of(&without_marker(new)) == indent_of(old)
         });
-    if hunk || all && !old.is_empty() && (full.iter().any(echo) || deep) {
+    let are_added_lines = all_have_plus
+        && !old_lines.is_empty()
+        && (new_lines.iter().any(is_replaced_line) || has_old_indent);
+    if is_hunk || are_added_lines {
         edit.lines = match side('+', '-') {
             Some(lines) => lines,
-            None => edit.lines.iter().map(|line| rest(line)).collect(),
+            None => edit.lines.iter().map(|line| without_marker(line)).collect(),
         };
         log.record(
             Rewrite::StripDiffMarkers,
             format!("edit {}: dropped the diff markers of its lines", edit.number),
         );
-    } else if all {
+    } else if all_have_plus {
         log.warnings.push(format!(
-            "edit {}: every line starts with `+`; written as given, since nothing proves it a diff marker",
+            "edit {}: every line starts with `+`; written as given, since that may not be a diff marker",
             edit.number
         ));
     }

@@ -1,5 +1,5 @@
-//! Lines that were merged into one: literal `\n` and other escapes that the language does not
-//! allow there, and several statements that replace several lines.
+//! Splits lines that a model has merged into one: literal `\n` and other escapes that the language
+//! does not allow there, and several statements that replace several lines.
 
 use crate::edit::Rewrite;
 use crate::language::{Language, TokenKind};
@@ -17,7 +17,7 @@ pub(super) fn unescape_lines(
     language: Option<&'static Language>,
     log: &mut RepairLog,
 ) {
-    // Each check costs a pass over the file.
+    // Each check reads the whole file, so only the first edits of a call are checked.
     let is_cheap = edit.number <= MAX_TRIALS;
     if language.is_none() || !is_cheap || !edit.lines.iter().any(|line| line.contains('\\')) {
         return;
@@ -59,18 +59,18 @@ pub(super) fn split_merged_lines(
     log: &mut RepairLog,
 ) {
     let old = edit.replaced_lines(file);
-    let nonblank_old = old.iter().filter(|line| !line.trim().is_empty()).count();
-    if nonblank_old < 2 || edit.lines.len() >= old.len() {
+    let nonblank_count = old.iter().filter(|line| !line.trim().is_empty()).count();
+    if nonblank_count < 2 || edit.lines.len() >= old.len() {
         return;
     }
     if let [line] = edit.lines.as_slice() {
         let parts: Vec<&str> = line.split("\\n").collect();
         let same = |k: usize| parts[k].trim_end() == old[k].trim_end();
-        let proven = parts.len() == old.len()
+        let is_proven = parts.len() == old.len()
             && !old.iter().any(|line| line.contains("\\n"))
             && (0..old.len()).any(|k| same(k) && !old[k].trim().is_empty())
             && (0..old.len()).all(|k| indent_of(parts[k]) == indent_of(old[k]));
-        if proven {
+        if is_proven {
             edit.lines = parts.into_iter().map(str::to_owned).collect();
             log.record(
                 Rewrite::ExpandMergedLines,
@@ -79,16 +79,16 @@ pub(super) fn split_merged_lines(
             return;
         }
     }
-    // Whether several statements were meant to share a line is the caller's to say.
-    let nonblank = |text: &str| text.split_whitespace().collect::<String>();
-    let pieces: Vec<String> = old.iter().map(|line| nonblank(line)).collect();
-    let holds_two = |line: &String| {
-        let joined = nonblank(line);
-        let held = |piece: &&String| piece.len() > 1 && joined.contains(piece.as_str());
-        pieces.iter().filter(held).count() > 1
+    // Only the caller knows whether several statements are meant to share a line.
+    let without_whitespace = |text: &str| text.split_whitespace().collect::<String>();
+    let old_texts: Vec<String> = old.iter().map(|line| without_whitespace(line)).collect();
+    let has_several_statements = |line: &String| {
+        let text = without_whitespace(line);
+        let is_in_line = |old: &&String| old.len() > 1 && text.contains(old.as_str());
+        old_texts.iter().filter(is_in_line).count() > 1
             || language.is_some_and(|language| count_statements(language, line) > 1)
     };
-    if edit.lines.iter().any(holds_two) {
+    if edit.lines.iter().any(has_several_statements) {
         log.warnings.push(format!(
             "edit {}: what were {} lines is now on one line; if they should stay separate, send them as separate lines",
             edit.number,
@@ -103,7 +103,7 @@ fn count_statements(language: &Language, line: &str) -> usize {
         return 1;
     }
     let lexed = language.lex(line);
-    let (mut depth, mut count, mut begun) = (0_i32, 0, false);
+    let (mut depth, mut count, mut in_statement) = (0_i32, 0, false);
     for (at, c) in line.char_indices().filter(|(_, c)| !c.is_whitespace()) {
         if lexed.kind_at(at) == TokenKind::Comment {
             continue;
@@ -113,14 +113,14 @@ fn count_statements(language: &Language, line: &str) -> usize {
             '(' | '[' | '{' if is_code => depth += 1,
             ')' | ']' | '}' if is_code => depth -= 1,
             ';' if is_code && depth == 0 => {
-                begun = false;
+                in_statement = false;
                 continue;
             }
             _ => {}
         }
-        if !begun {
+        if !in_statement {
             count += 1;
-            begun = true;
+            in_statement = true;
         }
     }
     count

@@ -1,10 +1,10 @@
-//! Repairs of the new lines. Each is made only where it is proven, and each is reported; what only
-//! looks like a mistake is written as sent, with a warning. Both line tools share them.
+//! Repairs of the new lines, shared by both line tools. A repair is made only if it is proven, and is
+//! always reported; what only looks like a mistake is written as sent, with a warning.
 //!
 //! | repair | proof |
 //! | --- | --- |
 //! | line prefixes | every line has one, and they number the lines of this place |
-//! | diff markers | the old side is the replaced lines, or every line has a mark and one of them, or its indentation, is a replaced line's |
+//! | diff markers | the old side is the replaced lines; or every line has a marker, and without it one line equals a replaced line, or the first has the indentation of the first replaced line |
 //! | escapes | the language does not allow them there, and the text without them lexes clean |
 //! | merged lines | literal `\n` that splits into as many lines as were replaced, with their indentation |
 //! | lost indentation | lines copied from the range show it; or the structure of the file |
@@ -40,6 +40,7 @@ pub(super) struct RepairLog {
 }
 
 impl RepairLog {
+    /// Records a repair and its message.
     fn record(&mut self, rewrite: Rewrite, what: String) {
         if !self.rewrites.contains(&rewrite) {
             self.rewrites.push(rewrite);
@@ -49,12 +50,13 @@ impl RepairLog {
 }
 
 impl LocatedEdit {
+    /// The lines of the file that the edit replaces.
     fn replaced_lines<'a>(&self, file: &'a Snapshot) -> Vec<&'a str> {
         (self.span.start..=self.span.end).filter_map(|number| file.line(number)).collect()
     }
 }
 
-/// Repairs the edits of one call.
+/// Repairs the edits of one call, and returns what was repaired and what looks odd.
 pub(super) fn repair(
     edits: &mut [LocatedEdit],
     file: &Snapshot,
@@ -85,33 +87,33 @@ pub(super) fn repair(
 fn warn_about_oddities(edits: &[LocatedEdit], at: usize, file: &Snapshot, log: &mut RepairLog) {
     let edit = &edits[at];
     let number = edit.number;
-    let old = edit.replaced_lines(file);
-    let full: Vec<&String> = edit.lines.iter().filter(|line| !is_blank(line)).collect();
-    let nonblank = || old.iter().filter(|line| !is_blank(line));
-    let lost = nonblank().map(|line| indent_of(line)).min_by_key(|indent| indent.len());
-    let copies = full.iter().all(|line| nonblank().any(|old| old.trim() == line.trim()));
-    let closes = full.iter().all(|line| line.starts_with(['}', ')', ']']));
-    let at_margin = |line: &&String| indent_of(line).is_empty();
-    if let Some(lost) = lost.filter(|lost| !lost.is_empty())
-        && full.first().is_some_and(at_margin)
-        && (full.iter().all(at_margin) || !full[0].starts_with('#'))
-        && !copies
-        && !closes
+    let replaced = edit.replaced_lines(file);
+    let old_lines = || replaced.iter().filter(|line| !is_blank(line));
+    let new_lines: Vec<&String> = edit.lines.iter().filter(|line| !is_blank(line)).collect();
+    let old_indent = old_lines().map(|line| indent_of(line)).min_by_key(|indent| indent.len());
+    let are_copies = new_lines.iter().all(|line| old_lines().any(|old| old.trim() == line.trim()));
+    let are_closing = new_lines.iter().all(|line| line.starts_with(['}', ')', ']']));
+    let is_at_margin = |line: &&String| indent_of(line).is_empty();
+    if let Some(old_indent) = old_indent.filter(|indent| !indent.is_empty())
+        && new_lines.first().is_some_and(is_at_margin)
+        && (new_lines.iter().all(is_at_margin) || !new_lines[0].starts_with('#'))
+        && !are_copies
+        && !are_closing
     {
         log.warnings.push(format!(
-            "edit {number}: its lines start at column 0, and those they replace were indented by {}; written as given",
-            pluralize(lost.chars().count(), "character")
+            "edit {number}: its lines start at column 0, but those they replace were indented by {}; written as given",
+            pluralize(old_indent.chars().count(), "character")
         ));
     }
     let (head, tail) = (echo_at_head(edits, at, file), echo_at_tail(edits, at, file));
     let (before, after) = (edit.span.start.saturating_sub(1), edit.span.end + 1);
-    let has_words = |lines: &[String]| lines.iter().any(|line| !is_blank(line));
-    if tail > 0 && has_words(&edit.lines[edit.lines.len() - tail..]) {
+    let has_text = |lines: &[String]| lines.iter().any(|line| !is_blank(line));
+    if tail > 0 && has_text(&edit.lines[edit.lines.len() - tail..]) {
         log.warnings.push(format!(
             "edit {number}: its last line equals line {after}, which stays; both are there now"
         ));
     }
-    if head > 0 && has_words(&edit.lines[..head]) {
+    if head > 0 && has_text(&edit.lines[..head]) {
         log.warnings.push(format!(
             "edit {number}: its first line equals line {before}, which stays; both are there now"
         ));
@@ -124,7 +126,7 @@ enum Direction {
     Down,
 }
 
-/// The nearest line above or below that no edit of the call replaces and that is not blank.
+/// The nearest line above or below `from` that is not blank and that no edit of the call replaces.
 fn nearest_surviving_line<'a>(
     edits: &[LocatedEdit],
     file: &'a Snapshot,
@@ -141,6 +143,7 @@ fn nearest_surviving_line<'a>(
     }
 }
 
+/// Whether no edit replaces the line of this number.
 fn is_kept(edits: &[LocatedEdit], number: usize) -> bool {
     !edits.iter().any(|edit| (edit.span.start..=edit.span.end).contains(&number))
 }

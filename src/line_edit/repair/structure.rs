@@ -1,5 +1,5 @@
-//! Proof by structure: the file was well formed, with the lines as sent it is not, and only one
-//! way to undo a mistake leaves it well formed.
+//! Repairs that the structure of the file proves: the file was well formed, with the lines as sent it
+//! is not, and only one way to undo a mistake leaves it well formed.
 
 use crate::edit::{EditPlan, Rewrite};
 use crate::language::{Language, Lexed, TokenKind};
@@ -16,13 +16,14 @@ pub(super) const MAX_TRIALS: usize = 64;
 /// Checks whether the whole file is well formed with an edit.
 pub(super) struct Structure<'a> {
     file: &'a Snapshot,
-    /// `None` where nothing can be proven: an unknown language, or a file that is broken.
+    /// `None` if nothing can be proven: the language is unknown, or the file is not well formed.
     pub(super) language: Option<&'static Language>,
     lexed: Option<Lexed>,
     trials_left: usize,
 }
 
 impl<'a> Structure<'a> {
+    /// Reads the structure of the file as it is.
     pub(super) fn of(
         file: &'a Snapshot,
         language: Option<&'static Language>,
@@ -98,10 +99,10 @@ pub(super) fn repair_by_structure(
     );
 }
 
-/// How many lines were removed at either end, and the lines that are left.
+/// How many lines were removed at the start and at the end, and the lines that are left.
 type RepairedLines = ((usize, usize), Vec<String>);
 
-/// Undoes the mistake of one edit, if there is exactly one way to do so.
+/// Undoes the mistake of one edit, if there is exactly one way that leaves the file well formed.
 fn repair_one(
     edits: &mut [LocatedEdit],
     at: usize,
@@ -115,15 +116,16 @@ fn repair_one(
     cuts.dedup();
     cuts.retain(|(head, tail)| head + tail > 0 && head + tail <= sent.len());
     let kept = |(head, tail): (usize, usize)| sent[head..sent.len() - tail].to_vec();
-    let moved = |cuts: (usize, usize)| {
-        let all = indent_candidates(&edits[at], &kept(cuts), edits, file, structure.language);
-        all.into_iter().map(move |lines| (cuts, lines)).collect::<Vec<_>>()
+    let reindented = |cuts: (usize, usize)| {
+        let candidates =
+            indent_candidates(&edits[at], &kept(cuts), edits, file, structure.language);
+        candidates.into_iter().map(move |lines| (cuts, lines)).collect::<Vec<_>>()
     };
-    // From the strictest to the laxest: an exact copy taken off, lines moved, both.
+    // First remove copies, then re-indent the lines, then do both.
     let tiers: [Vec<RepairedLines>; 3] = [
         cuts.iter().map(|&cuts| (cuts, kept(cuts))).collect(),
-        moved((0, 0)),
-        cuts.iter().flat_map(|&cuts| moved(cuts)).collect(),
+        reindented((0, 0)),
+        cuts.iter().flat_map(|&cuts| reindented(cuts)).collect(),
     ];
     let mut found: Vec<RepairedLines> = Vec::new();
     for tier in tiers {
