@@ -1,10 +1,10 @@
-//! From anchors and line numbers to lines of the present file.
+//! Resolves anchors and line numbers to lines of the current file.
 //!
-//! With a snapshot id, the anchor must match that version, and is mapped from there. Without one,
-//! every version that the caller was shown and in which the line has the id is a possible origin;
-//! all of them must lead to the same place, otherwise the anchor is stale. If no version is on
-//! record, number and id must match the file. For a number without letters, every version that the
-//! caller may mean must lead to the same place.
+//! With a snapshot id, the anchor must match that version and is mapped from there. Without one, every
+//! version that the caller was shown and in which the line has that id is a possible origin; all of
+//! them must lead to the same lines, otherwise the anchor is stale. If no version is on record, number
+//! and id must match the file. A number without letters must lead to the same lines from every version
+//! that the caller may mean.
 
 use std::sync::Arc;
 
@@ -18,24 +18,24 @@ use crate::session::{NumberingBasis, VersionRef};
 /// A version of a file that was shown to the caller or written by this session.
 #[derive(Debug, Clone)]
 pub struct SeenVersion {
-    /// Its content.
+    /// The content of the file.
     pub snapshot: Snapshot,
     /// The lines that the caller was shown, or knows because it wrote them.
     pub shown: Vec<LineSpan>,
-    /// The map of its lines from the previous version, if known exactly.
+    /// The map from the lines of the previous version, if an edit of this session made this one.
     pub line_map: Option<Arc<LineMap>>,
     /// The lines that the caller was shown with the numbers of this version.
     pub(crate) numbered: Vec<LineSpan>,
-    /// The number of the answer that showed it to the caller, if any.
+    /// The number of the answer that showed this version to the caller, if any.
     pub(crate) reported_in: Option<u64>,
-    /// The running calls whose answers will show it to the caller.
+    /// The running calls whose answers will show this version to the caller.
     pub(crate) pending: Vec<u64>,
-    /// Whether a version before it was dropped, and the answer that reported that one.
+    /// If versions before this one were dropped, the first answer that reported one of them.
     pub(crate) dropped: Option<Option<u64>>,
 }
 
 impl SeenVersion {
-    /// A version of which these lines are known.
+    /// A version of which the caller knows these lines.
     pub fn new(snapshot: Snapshot, shown: Vec<LineSpan>) -> Self {
         Self {
             snapshot,
@@ -60,59 +60,62 @@ pub(crate) enum StaleCause {
     Changed,
     /// Other lines came between the first and the last line of the range.
     Split,
-    /// It is on different lines in the versions that the caller may mean.
+    /// The versions that the caller may mean lead to different lines.
     Ambiguous,
     /// The named snapshot is not on record.
     UnknownSnapshot,
 }
 
-/// A stale anchor or line number, and where to look now.
+/// A stale anchor or line number, and where in the current file the line may be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StaleAnchor {
-    /// The anchor; without letters for a number.
+    /// The anchor; without letters for a line number.
     pub anchor: Anchor,
-    /// Why.
+    /// Why the anchor is stale.
     pub cause: StaleCause,
-    /// The line of the present file that is meant, or is nearest to where it was.
+    /// The line of the current file that is probably meant, or the nearest to where it was.
     pub near: usize,
-    /// Where to look if that is not it.
+    /// The line around which to look if `near` is not meant.
     pub around: usize,
 }
 
 impl StaleAnchor {
-    /// A stale anchor that may be at or around one line.
+    /// A stale anchor whose line may be at or around `near`.
     pub(crate) fn new(anchor: Anchor, cause: StaleCause, near: usize) -> Self {
         Self { anchor, cause, near, around: near }
     }
 }
 
-/// A span of the caller, resolved in the present file.
+/// A span of lines that the caller named, resolved in the current file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ResolvedSpan {
-    /// Its lines now.
+    /// The lines in the current file.
     pub span: LineSpan,
-    /// Its lines as the caller named them.
+    /// The lines as the caller named them.
     pub named: LineSpan,
 }
 
+/// The version that the caller named by a snapshot id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Origin {
     /// The caller named no version.
     Any,
-    /// This very version.
+    /// The current file.
     Current,
-    /// A version on record.
+    /// The version with this index in the record.
     Version(usize),
-    /// A version that is not known.
+    /// A version that is not on record.
     Unknown,
 }
 
-/// Resolves anchors and line numbers to lines of the present file.
+/// Resolves anchors and line numbers to lines of the current file.
 pub(crate) struct Resolver<'a> {
     current: &'a Snapshot,
     versions: &'a [SeenVersion],
     origin: Origin,
+    /// The versions whose numbers the caller may use if it names no version.
     basis: NumberingBasis,
+    /// For each version, the map to the current file, once it was needed.
     maps: Vec<Option<Arc<LineMap>>>,
     /// Older versions that the caller's anchors may be from; they only help to locate lost lines.
     recorded: &'a [SeenVersion],
@@ -124,15 +127,16 @@ impl std::fmt::Debug for Resolver<'_> {
     }
 }
 
-/// Whether an id, or a prefix of one, is that of this version.
+/// Whether `id` is the snapshot id of this version, or its first 8 or more digits.
 pub(crate) fn is_snapshot_id(id: &str, version: &Snapshot) -> bool {
     let id = id.trim().to_ascii_lowercase();
     id.len() >= 8 && version.hash().to_string().starts_with(&id)
 }
 
 impl<'a> Resolver<'a> {
-    /// `versions` are in the order in which they were seen; `snapshot` is the id, or a prefix of
-    /// it, that the caller named; `basis` are the versions that it may mean otherwise.
+    /// A resolver for one call. `versions` are in the order in which they were seen; `snapshot` is the
+    /// snapshot id, or a prefix of it, that the caller named; `basis` are the versions whose numbers
+    /// the caller may use if it named none.
     pub(crate) fn new(
         current: &'a Snapshot,
         versions: &'a [SeenVersion],
@@ -150,45 +154,42 @@ impl<'a> Resolver<'a> {
         Self { current, versions, origin, basis, maps: vec![None; versions.len()], recorded: &[] }
     }
 
-    /// The same, with versions that only help to locate lost lines.
+    /// The same resolver, with versions that only help to locate lost lines.
     #[must_use]
     pub(crate) fn with_recorded_versions(self, recorded: &'a [SeenVersion]) -> Self {
         Self { recorded, ..self }
     }
 
-    /// The present lines from `first` to `last`.
+    /// The lines from `first` to `last` in the current file, or the anchors that are stale.
     pub(crate) fn resolve(
         &mut self,
         first: &Anchor,
         last: &Anchor,
     ) -> Result<ResolvedSpan, Vec<StaleAnchor>> {
         let named = LineSpan { start: first.line, end: last.line };
-        let found = |span| Ok(ResolvedSpan { span, named });
+        let resolved = |span| Ok(ResolvedSpan { span, named });
         match self.origin {
             Origin::Unknown => Err(self.stale_both(first, last, StaleCause::UnknownSnapshot)),
             Origin::Current => {
                 let stale = mismatches(self.current, first, last);
-                if stale.is_empty() { found(named) } else { Err(self.relocated(stale)) }
+                if stale.is_empty() { resolved(named) } else { Err(self.relocated(stale)) }
             }
             Origin::Version(at) => {
                 let stale = mismatches(&self.versions[at].snapshot, first, last);
                 if !stale.is_empty() {
-                    let near = |line| self.near(at, line);
-                    return Err(stale
-                        .into_iter()
-                        .map(|one| {
-                            let near = near(one.anchor.line);
-                            StaleAnchor::new(one.anchor, one.cause, near)
-                        })
-                        .collect());
+                    let in_current_file = |stale: StaleAnchor| {
+                        let near = self.near(at, stale.anchor.line);
+                        StaleAnchor::new(stale.anchor, stale.cause, near)
+                    };
+                    return Err(stale.into_iter().map(in_current_file).collect());
                 }
-                self.map_forward(at, first, last).and_then(found)
+                self.map_forward(at, first, last).and_then(resolved)
             }
-            Origin::Any => self.resolve_unpinned(first, last).and_then(found),
+            Origin::Any => self.resolve_unpinned(first, last).and_then(resolved),
         }
     }
 
-    /// The lines on which all possible origins agree.
+    /// The lines on which all possible origins of the anchors agree, for a call that names no version.
     fn resolve_unpinned(
         &mut self,
         first: &Anchor,
@@ -198,8 +199,7 @@ impl<'a> Resolver<'a> {
         let NumberingBasis::Versions(basis) = self.basis.clone() else {
             return Err(self.stale_both(first, last, StaleCause::UnknownSnapshot));
         };
-        // Text written by an edit whose answer the caller has not received cannot be the origin of
-        // its anchors.
+        // The caller's anchors cannot come from an edit whose answer it has not received.
         let has_unreported_edit = !basis.contains(&VersionRef::Current);
         let latest = basis.iter().filter_map(|at| match at {
             VersionRef::Recorded(at) => Some(*at),
@@ -241,13 +241,13 @@ impl<'a> Resolver<'a> {
                 stale.extend(
                     lost.map(|stale| StaleAnchor { cause: StaleCause::Ambiguous, ..stale }),
                 );
-                let mut kept: Vec<StaleAnchor> = Vec::new();
-                for one in stale {
-                    if !kept.contains(&one) {
-                        kept.push(one);
+                let mut distinct: Vec<StaleAnchor> = Vec::new();
+                for anchor in stale {
+                    if !distinct.contains(&anchor) {
+                        distinct.push(anchor);
                     }
                 }
-                Err(kept)
+                Err(distinct)
             }
             (None, Some(stale)) => Err(stale),
             (None, None) if direct.is_empty() => {
@@ -257,9 +257,10 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The present numbers of these lines. All versions that the caller may mean must agree.
+    /// The numbers of these lines in the current file, on which all versions that the caller may mean
+    /// must agree.
     pub(crate) fn resolve_numbers(&mut self, named: LineSpan) -> Result<LineSpan, NumberError> {
-        let at = match (self.origin, self.basis.clone()) {
+        let origins = match (self.origin, self.basis.clone()) {
             (Origin::Unknown, _) | (Origin::Any, NumberingBasis::Lost) => {
                 return Err(NumberError::Stale(self.stale_numbers(
                     named,
@@ -269,14 +270,14 @@ impl<'a> Resolver<'a> {
             }
             (Origin::Current, _) => vec![VersionRef::Current],
             (Origin::Version(at), _) => vec![VersionRef::Recorded(at)],
-            (Origin::Any, NumberingBasis::Versions(of)) => of,
+            (Origin::Any, NumberingBasis::Versions(basis)) => basis,
         };
         let mut places: Vec<LineSpan> = Vec::new();
         let mut lost: Vec<LineSpan> = Vec::new();
         let mut longest = 0;
         let mut missing = 0;
-        for &at in &at {
-            let version = match at {
+        for &origin in &origins {
+            let version = match origin {
                 VersionRef::Current => self.current,
                 VersionRef::Recorded(at) => &self.versions[at].snapshot,
             };
@@ -286,7 +287,7 @@ impl<'a> Resolver<'a> {
                 missing += 1;
                 continue;
             }
-            let place = match at {
+            let place = match origin {
                 VersionRef::Current => Some(named),
                 VersionRef::Recorded(at) => self.line_map(at).span(named),
             };
@@ -294,7 +295,7 @@ impl<'a> Resolver<'a> {
                 Some(place) if !places.contains(&place) => places.push(place),
                 Some(_) => {}
                 None => {
-                    let near = match at {
+                    let near = match origin {
                         VersionRef::Recorded(at) => self.near(at, named.start),
                         VersionRef::Current => named.start,
                     };
@@ -303,9 +304,9 @@ impl<'a> Resolver<'a> {
             }
         }
         match (places.as_slice(), lost.as_slice()) {
-            _ if missing == at.len() => Err(NumberError::OutOfRange(longest)),
+            _ if missing == origins.len() => Err(NumberError::OutOfRange(longest)),
             ([place], []) if missing == 0 => Ok(*place),
-            // The lines changed under their numbers, and nothing speaks for another place.
+            // The lines with these numbers have changed, and no version leads to other lines.
             ([place], [near]) if *place == named && near.start == named.start => {
                 Err(NumberError::Stale(self.stale_numbers(named, &lost, StaleCause::Changed)))
             }
@@ -319,6 +320,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
+    /// A line number as a stale anchor for the start and the end of each of these places.
     fn stale_numbers(
         &self,
         named: LineSpan,
@@ -330,16 +332,16 @@ impl<'a> Resolver<'a> {
         let stale = |near: usize| StaleAnchor::new(anchor.clone(), cause, near.clamp(1, total));
         let mut out: Vec<StaleAnchor> = Vec::new();
         for place in places {
-            for one in [stale(place.start), stale(place.end.max(place.start))] {
-                if !out.contains(&one) {
-                    out.push(one);
+            for anchor in [stale(place.start), stale(place.end.max(place.start))] {
+                if !out.contains(&anchor) {
+                    out.push(anchor);
                 }
             }
         }
         out
     }
 
-    /// Maps the lines from a version to the present file.
+    /// Maps the lines from a version to the current file, or returns the anchors whose lines are lost.
     fn map_forward(
         &mut self,
         at: usize,
@@ -350,8 +352,8 @@ impl<'a> Resolver<'a> {
         // An inverted range is refused later, with its numbers.
         let (low, high) = (first.line.min(last.line), first.line.max(last.line));
         if let Some(span) = map.span(LineSpan { start: low, end: high }) {
-            let moved = |line: usize| span.start + (line - low);
-            return Ok(LineSpan { start: moved(first.line), end: moved(last.line) });
+            let shift = |line: usize| span.start + (line - low);
+            return Ok(LineSpan { start: shift(first.line), end: shift(last.line) });
         }
         let lost = |anchor: &Anchor| {
             StaleAnchor::new(anchor.clone(), StaleCause::Changed, self.near(at, anchor.line))
@@ -371,7 +373,7 @@ impl<'a> Resolver<'a> {
         Err(stale)
     }
 
-    /// The map from a version to the present file, step by step.
+    /// The map from a version to the current file, joined from the maps of each step.
     pub(crate) fn line_map(&mut self, at: usize) -> Arc<LineMap> {
         if let Some(map) = &self.maps[at] {
             return Arc::clone(map);
@@ -403,19 +405,18 @@ impl<'a> Resolver<'a> {
     /// Sets where the lines of anchors that match no version of the session probably are now: by a
     /// version that another process recorded, or by the only nearby line with the same id.
     fn relocated(&self, stale: Vec<StaleAnchor>) -> Vec<StaleAnchor> {
-        stale
-            .into_iter()
-            .map(|one| {
-                if let Some(near) = self.locate_by_record(&one.anchor) {
-                    return StaleAnchor { near, around: near, ..one };
-                }
-                // Ids may agree by chance.
-                let near = self.locate_by_id(&one.anchor).unwrap_or(one.near);
-                StaleAnchor { near, ..one }
-            })
-            .collect()
+        let relocate = |stale: StaleAnchor| {
+            if let Some(near) = self.locate_by_record(&stale.anchor) {
+                return StaleAnchor { near, around: near, ..stale };
+            }
+            // Ids may be equal by chance, so `around` stays at the old number.
+            let near = self.locate_by_id(&stale.anchor).unwrap_or(stale.near);
+            StaleAnchor { near, ..stale }
+        };
+        stale.into_iter().map(relocate).collect()
     }
 
+    /// The line of an anchor in the current file, if all recorded versions that match it agree.
     fn locate_by_record(&self, anchor: &Anchor) -> Option<usize> {
         let mut places: Vec<usize> = Vec::new();
         for version in self.recorded {
@@ -431,14 +432,16 @@ impl<'a> Resolver<'a> {
         if let [only] = places[..] { Some(only) } else { None }
     }
 
+    /// The only line near an anchor's number that has its id.
     fn locate_by_id(&self, anchor: &Anchor) -> Option<usize> {
         let around = stale::affected_range(anchor.line, self.current.lines().total());
-        let mut with = (around.start..=around.end).filter(|&number| {
+        let mut candidates = (around.start..=around.end).filter(|&number| {
             self.current.line(number).is_some_and(|text| tag::matches(number, text, &anchor.id))
         });
-        with.next().filter(|_| with.next().is_none())
+        candidates.next().filter(|_| candidates.next().is_none())
     }
 
+    /// Both anchors as stale, for the same cause.
     fn stale_both(&self, first: &Anchor, last: &Anchor, cause: StaleCause) -> Vec<StaleAnchor> {
         let total = self.current.lines().total().max(1);
         let mut stale: Vec<StaleAnchor> = [first, last]
@@ -452,23 +455,24 @@ impl<'a> Resolver<'a> {
 /// Why line numbers cannot be resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum NumberError {
-    /// No version that may be meant has so many lines; the longest has this many.
+    /// No version that the caller may mean has so many lines; the longest has this many.
     OutOfRange(usize),
     /// The numbers are stale.
     Stale(Vec<StaleAnchor>),
 }
 
-/// The present line nearest to where `line` was.
+/// The line of the current file that is nearest to where `line` was.
 pub(crate) fn nearest(map: &LineMap, line: usize, current: &Snapshot) -> usize {
     let total = current.lines().total().max(1);
-    if let Some(now) = map.line(line) {
-        return now.clamp(1, total);
+    if let Some(mapped) = map.line(line) {
+        return mapped.clamp(1, total);
     }
-    let above = (1..line).rev().find_map(|n| map.line(n).map(|now| now + (line - n)));
-    above.unwrap_or(line).clamp(1, total)
+    let from_line_above =
+        (1..line).rev().find_map(|above| map.line(above).map(|mapped| mapped + (line - above)));
+    from_line_above.unwrap_or(line).clamp(1, total)
 }
 
-/// Which of the two anchors do not match this version.
+/// Those of the two anchors that do not match this version.
 fn mismatches(version: &Snapshot, first: &Anchor, last: &Anchor) -> Vec<StaleAnchor> {
     let total = version.lines().total();
     let mut stale: Vec<StaleAnchor> = [first, last]
@@ -487,6 +491,7 @@ fn mismatches(version: &Snapshot, first: &Anchor, last: &Anchor) -> Vec<StaleAnc
     stale
 }
 
+/// Whether one of the spans includes the line.
 fn covers(spans: &[LineSpan], line: usize) -> bool {
     spans.iter().any(|span| (span.start..=span.end).contains(&line))
 }

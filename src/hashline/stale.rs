@@ -1,5 +1,5 @@
-//! The answer to stale anchors: a few lines with fresh ids, copy-ready, and the
-//! ranges that a partial read would have to cover. Never the whole file.
+//! The refusal of stale anchors: it shows a few lines with their current anchors, ready to copy, and
+//! names the ranges to read again. It never shows the whole file.
 
 use crate::edit::{EditCode, Refusal};
 use crate::text::{LineSpan, Snapshot};
@@ -7,16 +7,16 @@ use crate::text::{LineSpan, Snapshot};
 use super::resolver::{StaleAnchor, StaleCause};
 use super::tag;
 
-/// How many lines around a stale line a re-read covers.
+/// How many lines above and below a stale line are to be read again.
 pub(crate) const RECOVERY_WINDOW: usize = 8;
 
-/// Lines of context around a stale line in the answer itself.
+/// How many lines above and below a stale line the refusal shows.
 const CONTEXT: usize = 1;
 
-/// The most lines an answer shows.
+/// The most lines that a refusal shows.
 const MAX_LINES: usize = 24;
 
-/// The most characters of a line.
+/// The most characters of a line that a refusal shows.
 const MAX_CHARS: usize = 60;
 
 /// The lines around `line` that may be affected.
@@ -42,14 +42,14 @@ pub(crate) fn merge_ranges(mut ranges: Vec<LineSpan>) -> Vec<LineSpan> {
     merged
 }
 
-/// The first digits of a version's hash, which identify it.
+/// The snapshot id of a version, short enough for a message.
 pub(crate) fn short_id(snapshot: &Snapshot) -> String {
     let mut id = snapshot.hash().to_string();
     id.truncate(12);
     id
 }
 
-/// `12-20, 45-61`, as read_file takes it.
+/// The ranges as `read_file` accepts them, such as `12-20, 45-61`.
 pub(crate) fn format_ranges(ranges: &[LineSpan]) -> String {
     let words: Vec<String> =
         ranges.iter().map(|range| format!("{}-{}", range.start, range.end)).collect();
@@ -59,34 +59,35 @@ pub(crate) fn format_ranges(ranges: &[LineSpan]) -> String {
 /// The refusal for these anchors or numbers.
 pub(crate) fn refusal(stale: &[StaleAnchor], current: &Snapshot) -> Refusal {
     let total = current.lines().total();
+    // An ambiguous anchor comes once for each place; name it once.
     let mut named: Vec<&StaleAnchor> = Vec::new();
-    for one in stale {
-        if named.iter().all(|other| other.anchor != one.anchor) {
-            named.push(one);
+    for anchor in stale {
+        if named.iter().all(|other| other.anchor != anchor.anchor) {
+            named.push(anchor);
         }
     }
-    let what = |one: &StaleAnchor| match one.anchor.id.is_empty() {
-        true => format!("line {}", one.anchor.line),
-        false => format!("anchor {}", one.anchor),
+    let describe = |stale: &StaleAnchor| match stale.anchor.id.is_empty() {
+        true => format!("line {}", stale.anchor.line),
+        false => format!("anchor {}", stale.anchor),
     };
     let message = match named.as_slice() {
-        [one] => format!("{} is stale: it {}", what(one), reason(one, stale, total)),
+        [only] => format!("{} is stale: it {}", describe(only), reason(only, stale, total)),
         _ => {
             let reasons: Vec<String> = named
                 .iter()
                 .take(6)
-                .map(|one| format!("{} {}", what(one), reason(one, stale, total)))
+                .map(|anchor| format!("{} {}", describe(anchor), reason(anchor, stale, total)))
                 .collect();
             format!("{} places are stale: {}", named.len(), reasons.join("; "))
         }
     };
     let mut refusal = Refusal::new(EditCode::StaleAnchor, message);
     refusal.affected_ranges =
-        merge_ranges(stale.iter().map(|one| affected_range(one.around, total)).collect());
+        merge_ranges(stale.iter().map(|anchor| affected_range(anchor.around, total)).collect());
     refusal.anchors = fresh_anchors(stale, current);
     let id = short_id(current);
-    let read = format_ranges(&refusal.affected_ranges);
-    refusal.hint = Some(match stale.first().map(|one| one.cause) {
+    let ranges = format_ranges(&refusal.affected_ranges);
+    refusal.hint = Some(match stale.first().map(|anchor| anchor.cause) {
         Some(StaleCause::Ambiguous) => {
             format!(
                 "Say which: use the lines above with snapshot \"{id}\", or give the snapshot you read."
@@ -96,12 +97,13 @@ pub(crate) fn refusal(stale: &[StaleAnchor], current: &Snapshot) -> Refusal {
             "The file is empty: append or prepend without anchor.".into()
         }
         _ => format!(
-            "Use the lines above (snapshot {id}); if yours is not there, read ranges {read}."
+            "Use the lines above (snapshot {id}); if yours is not there, read ranges {ranges}."
         ),
     });
     refusal
 }
 
+/// Why an anchor is stale, as the end of a sentence that begins with the anchor.
 fn reason(stale: &StaleAnchor, all: &[StaleAnchor], total: usize) -> String {
     let places = || {
         let same_anchor = all.iter().filter(|other| other.anchor == stale.anchor);
@@ -130,7 +132,8 @@ fn reason(stale: &StaleAnchor, all: &[StaleAnchor], total: usize) -> String {
     }
 }
 
-/// The stale lines marked, their neighbours, and lines close by that have the id.
+/// The lines that a refusal shows, with their current anchors: the probable lines marked by `>>>`,
+/// their neighbours, and lines nearby that have the stale id.
 fn fresh_anchors(stale: &[StaleAnchor], current: &Snapshot) -> Vec<String> {
     let total = current.lines().total();
     let mut numbers: Vec<usize> = Vec::new();
@@ -140,7 +143,7 @@ fn fresh_anchors(stale: &[StaleAnchor], current: &Snapshot) -> Vec<String> {
         numbers.extend((start..=end).filter(|&number| {
             current.line(number).is_some_and(|text| tag::matches(number, text, &one.anchor.id))
         }));
-        // The line that has the number now, in addition to the one that was meant.
+        // Also the line that has the number now.
         numbers.extend((1..=total).contains(&one.anchor.line).then_some(one.anchor.line));
     }
     numbers.sort_unstable();
@@ -155,7 +158,7 @@ fn fresh_anchors(stale: &[StaleAnchor], current: &Snapshot) -> Vec<String> {
         .collect()
 }
 
-/// `12#VK|text`, the id made from the whole line, the text cut for display.
+/// A line as `12#VK|text`, with the id of the whole line and at most [`MAX_CHARS`] of its text.
 pub(crate) fn render_clipped(number: usize, text: &str) -> String {
     match text.char_indices().nth(MAX_CHARS) {
         None => tag::render(number, text),

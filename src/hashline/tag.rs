@@ -1,8 +1,8 @@
-//! The letters of a line, byte-compatible with the hashline tools in the field.
+//! Computes the letters of an anchor exactly as other hashline tools do.
 //!
-//! `xxh32(content without carriage returns and trailing whitespace) mod 256`, seeded with
-//! the line number when the line has no letter and no digit, so that closing braces
-//! and blank lines get different ids. Whitespace is JavaScript's, not Unicode's.
+//! They stand for `xxh32(content without carriage returns and trailing whitespace) mod 256`. If the
+//! line has no letter and no digit, the hash is seeded with the line number, so that closing braces
+//! and blank lines get different ids. Whitespace is what JavaScript calls so, not Unicode.
 //!
 //! Wider ids take more bytes of the same hash and start with the two common letters.
 
@@ -12,6 +12,7 @@ use std::fmt::Write as _;
 use unicode_normalization::char::is_combining_mark;
 use xxhash_rust::xxh32::xxh32;
 
+/// The letter for each half of a byte.
 pub(crate) const ALPHABET: &[u8; 16] = b"ZPMQVRWSNKTXJBYH";
 
 /// How many letters an id has.
@@ -37,6 +38,7 @@ impl Width {
         }
     }
 
+    /// How many bytes of the hash the letters stand for.
     fn bytes(self) -> u32 {
         match self {
             Self::Two => 1,
@@ -46,17 +48,17 @@ impl Width {
     }
 }
 
-/// The id of a line.
+/// The two letters for a line.
 pub fn id(number: usize, content: &str) -> [char; 2] {
     pair(hash(number, &normalize(content)))
 }
 
-/// The id by the older rule, which removes all whitespace first.
+/// The two letters by the older rule, which removes all whitespace before hashing.
 pub fn legacy_id(number: usize, content: &str) -> [char; 2] {
     pair(hash(number, &strip_whitespace(content)))
 }
 
-/// `12#VK|content`
+/// A line with its anchor, as `12#VK|content`.
 pub fn render(number: usize, content: &str) -> String {
     let mut out = String::with_capacity(content.len() + 12);
     push(&mut out, number, content, Width::Two);
@@ -65,13 +67,13 @@ pub fn render(number: usize, content: &str) -> String {
     out
 }
 
-/// Appends `12#VK`.
+/// Appends the anchor of a line, such as `12#VK`.
 pub(crate) fn push(out: &mut String, number: usize, content: &str, width: Width) {
     let _ = write!(out, "{number}#");
     push_letters(out, hash(number, &normalize(content)), width.bytes());
 }
 
-/// Whether `letters` is this line's id, by the present or the older rule, in any width.
+/// Whether `letters` is this line's id, by the current or the older rule, in any width.
 pub fn matches(number: usize, content: &str, letters: &str) -> bool {
     let Some(width) = Width::from_letters(letters.len()) else {
         return false;
@@ -85,15 +87,18 @@ pub fn matches(number: usize, content: &str, letters: &str) -> bool {
         || has_hash(hash(number, &strip_whitespace(content)))
 }
 
+/// The hash of a line whose content is normalised already.
 fn hash(number: usize, content: &str) -> u32 {
     let seed = if has_word(content) { 0 } else { u32::try_from(number).unwrap_or(u32::MAX) };
     xxh32(content.as_bytes(), seed)
 }
 
+/// The two letters for the lowest byte of a hash.
 fn pair(hash: u32) -> [char; 2] {
     [letter(hash >> 4), letter(hash)]
 }
 
+/// Appends the letters for the lowest `bytes` bytes of a hash.
 fn push_letters(out: &mut String, hash: u32, bytes: u32) {
     for byte in 0..bytes {
         let [a, b] = pair(hash >> (8 * byte));
@@ -102,13 +107,15 @@ fn push_letters(out: &mut String, hash: u32, bytes: u32) {
     }
 }
 
+/// The letter for the lowest four bits of a number.
 fn letter(nibble: u32) -> char {
     char::from(ALPHABET[(nibble & 15) as usize])
 }
 
+/// The content without carriage returns and trailing whitespace.
 fn normalize(content: &str) -> Cow<'_, str> {
     let trimmed = content.trim_end_matches(is_js_whitespace);
-    // A carriage return inside a line is rare; only it costs a copy.
+    // Carriage returns inside a line are rare, so most lines need no copy.
     if memchr::memchr(b'\r', trimmed.as_bytes()).is_none() {
         return Cow::Borrowed(trimmed);
     }
@@ -126,7 +133,8 @@ fn has_word(content: &str) -> bool {
         .any(|c| c.is_ascii_alphanumeric() || !c.is_ascii() && (c.is_numeric() || is_letter(c)))
 }
 
-/// Rust's `is_alphabetic` also takes marks and circled letters, which are no letters.
+/// Whether a character is in Unicode's category L. Rust's `is_alphabetic` also accepts combining marks
+/// and circled letters, which are not.
 fn is_letter(c: char) -> bool {
     let circled = matches!(c, '\u{24b6}'..='\u{24e9}' | '\u{1f130}'..='\u{1f149}'
         | '\u{1f150}'..='\u{1f169}' | '\u{1f170}'..='\u{1f189}');

@@ -1,47 +1,50 @@
-//! Search/replace blocks, in the shape that aider made common.
+//! Parses search/replace blocks, in the form that aider made common.
 
 use super::{Change, FilePatch, Hunk, HunkLine, malformed};
 use crate::edit::Refusal;
 
-/// The word after a marker line's five to nine `mark` characters.
+/// The word after the five to nine `mark` characters of a marker line; `None` for another line.
 fn parse_marker(line: &str, mark: u8) -> Option<&str> {
     let line = line.trim_end();
     let marks = line.bytes().take_while(|b| *b == mark).count();
     (5..=9).contains(&marks).then(|| line[marks..].trim_matches([' ', '>']))
 }
 
-/// Whether a line opens a block. Dashes do too, in front of the word.
+/// Whether a line opens a block: `<<<<<<< SEARCH`, or `------- SEARCH` as some models write it.
 pub(super) fn is_search(line: &str) -> bool {
     matches!(parse_marker(line, b'<'), Some("SEARCH" | "ORIGINAL" | ""))
         || matches!(parse_marker(line, b'-'), Some("SEARCH"))
 }
 
+/// Whether a line separates the two halves of a block: `=======`.
 fn is_divider(line: &str) -> bool {
     let line = line.trim_end();
     (5..=9).contains(&line.len()) && line.bytes().all(|b| b == b'=')
 }
 
+/// Whether a line closes a block: `>>>>>>> REPLACE` or `+++++++ REPLACE`.
 fn is_replace(line: &str) -> bool {
     matches!(parse_marker(line, b'>'), Some("REPLACE" | "UPDATED" | ""))
         || matches!(parse_marker(line, b'+'), Some("REPLACE"))
 }
 
-/// A line of a block without the backslash that escapes what looks like a marker.
+/// A line of a block without the backslash before what looks like a marker.
 fn unescape(line: &str) -> &str {
     match line.strip_prefix('\\') {
-        Some(rest) if is_divider(rest) || is_dash_line(rest) || looks_like_marker(rest) => rest,
+        Some(text) if is_divider(text) || is_dash_line(text) || looks_like_marker(text) => text,
         _ => line,
     }
 }
 
+/// Whether a line could be taken for a marker of a block or for a line number.
 fn looks_like_marker(line: &str) -> bool {
     let word = line.trim_start_matches(['<', '>', '-', '+']);
-    let is_mark = (5..=9).contains(&(line.len() - word.len()));
-    is_mark && (word.trim().is_empty() || word.starts_with(' '))
+    let has_mark = (5..=9).contains(&(line.len() - word.len()));
+    has_mark && (word.trim().is_empty() || word.starts_with(' '))
         || parse_line_marker(line).is_some()
 }
 
-/// What `:start_line:` or `:end_line:` names, with the number if it has one.
+/// Parses `:start_line:3` or `:end_line:9`: which of the two, and the number if there is one.
 fn parse_line_marker(line: &str) -> Option<(&str, Option<usize>)> {
     let line = line.trim();
     ["start", "end"].into_iter().find_map(|edge| {
@@ -54,12 +57,13 @@ fn parse_line_marker(line: &str) -> Option<(&str, Option<usize>)> {
 #[derive(Default)]
 struct Half<'a> {
     start_line: Option<usize>,
-    /// Whether it begins with line numbers; a line of dashes ends them.
+    /// Whether the half began with line numbers and no line of dashes has ended them yet.
     has_line_numbers: bool,
     lines: Vec<&'a str>,
 }
 
 impl<'a> Half<'a> {
+    /// Adds a line, which may be a line number or the line of dashes after it.
     fn push(&mut self, line: &'a str) {
         match parse_line_marker(line).filter(|_| self.lines.is_empty()) {
             Some((edge, number)) => {
@@ -76,12 +80,13 @@ impl<'a> Half<'a> {
     }
 }
 
-/// The line between a line number and the text.
+/// Whether a line is all dashes, as the one between a line number and the text.
 fn is_dash_line(line: &str) -> bool {
     let line = line.trim();
     line.len() >= 5 && line.bytes().all(|b| b == b'-')
 }
 
+/// Parses the blocks of a text. `path` names the file of blocks that have no file name above them.
 pub(super) fn parse(text: &str, path: Option<&str>) -> Result<Vec<FilePatch>, Refusal> {
     let mut files = Vec::new();
     let mut current: Option<String> = path.map(str::to_owned);
@@ -128,11 +133,12 @@ pub(super) fn parse(text: &str, path: Option<&str>) -> Result<Vec<FilePatch>, Re
     Ok(files)
 }
 
+/// The change that a block makes: a new file if the search half is blank, otherwise one hunk.
 fn to_change(search: &[&str], replace: &[&str], near_line: Option<usize>) -> Change {
     if search.iter().all(|line| line.trim().is_empty()) {
         return Change::Add(replace.iter().map(|line| format!("{line}\n")).collect());
     }
-    // Lines that both sides begin and end with are context.
+    // Lines with which both halves begin or end are context.
     let head = search.iter().zip(replace).take_while(|(a, b)| a == b).count();
     let tail = search[head..].iter().rev().zip(replace[head..].iter().rev());
     let tail = tail.take_while(|(a, b)| a == b).count();
@@ -147,15 +153,16 @@ fn to_change(search: &[&str], replace: &[&str], near_line: Option<usize>) -> Cha
     Change::Update { move_to: None, hunks: vec![Hunk { lines, near_line, ..Hunk::default() }] }
 }
 
-/// The file name, if a line can be nothing else.
+/// The file name on a line that consists of nothing else, apart from Markdown around it.
 fn file_name(line: &str) -> Option<String> {
     let name = line.trim().trim_start_matches(['#', '*', '>']).trim();
     let name = name.trim_matches(['`', '*', '"', '\'', ':']).trim();
-    let fence = line.trim().starts_with("```");
-    let plain = !name.is_empty() && !name.contains(char::is_whitespace) && !name.contains("://");
-    // `...` between two blocks is an ellipsis.
-    let spelled = name.contains(char::is_alphanumeric) && name.contains(['.', '/']);
-    (plain && !fence && spelled).then(|| name.to_owned())
+    let is_fence = line.trim().starts_with("```");
+    let is_one_word = !name.is_empty() && !name.contains(char::is_whitespace);
+    let is_url = name.contains("://");
+    // `...` between two blocks is an ellipsis, not a name.
+    let looks_like_path = name.contains(char::is_alphanumeric) && name.contains(['.', '/']);
+    (is_one_word && looks_like_path && !is_url && !is_fence).then(|| name.to_owned())
 }
 
 #[cfg(test)]

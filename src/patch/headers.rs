@@ -1,96 +1,100 @@
-//! The `@@` lines of a hunk: each names a line of the file, and the hunk is within the block that
-//! this line opens.
+//! The `@@` headers of a hunk: each names a line of the file, and the hunk must be within the block
+//! that this line opens.
 
 use super::Hunk;
 use crate::edit::{EditCode, Refusal};
 use crate::text::{LineSpan, Snapshot};
 
-/// The lines that one header allows.
+/// The lines on which a hunk with a header may begin.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
-    /// The header's own line.
+    /// The line that the header names.
     pub(super) header: usize,
-    /// The last line where a hunk may begin.
+    /// The last line on which a hunk may begin.
     last: usize,
 }
 
-/// Where the hunk may be, for each occurrence of its innermost header; empty if nothing bounds it.
-/// Refused if a header is not in the file.
+/// The bounds of a hunk for each occurrence of its innermost header; empty if nothing bounds it. A
+/// hunk whose header is not in the file is refused.
 pub(super) fn bounds(
     snapshot: &Snapshot,
     hunk: &Hunk,
     from: usize,
 ) -> Result<Vec<Bounds>, Refusal> {
     let total = snapshot.lines().total();
-    let mut open = vec![Bounds { header: 0, last: total }];
+    let mut outer = vec![Bounds { header: 0, last: total }];
     for header in &hunk.headers {
         let wanted = header.trim();
-        let lines = |test: &dyn Fn(&str) -> bool| -> Vec<usize> {
-            let inside = |line: &usize| {
-                open.iter().any(|bounds| bounds.header < *line && *line <= bounds.last)
+        let lines_that = |matches: &dyn Fn(&str) -> bool| -> Vec<usize> {
+            let is_inside = |line: &usize| {
+                outer.iter().any(|bounds| bounds.header < *line && *line <= bounds.last)
             };
-            let holds = |line: &usize| snapshot.line(*line).is_some_and(|text| test(text.trim()));
-            (1..=total).filter(inside).filter(holds).collect()
+            let is_match =
+                |line: &usize| snapshot.line(*line).is_some_and(|text| matches(text.trim()));
+            (1..=total).filter(is_inside).filter(is_match).collect()
         };
-        let mut found = lines(&|text| text == wanted);
+        let mut found = lines_that(&|text| text == wanted);
         if found.is_empty() {
-            found = lines(&|text| text.starts_with(wanted));
+            found = lines_that(&|text| text.starts_with(wanted));
         }
         if found.is_empty() {
-            // After a line number, tools put any line that they take for the enclosing header.
+            // In a unified diff, the text after the line numbers need not be an enclosing line.
             return if hunk.near_line.is_some() {
                 Ok(Vec::new())
             } else {
                 Err(header_not_found(snapshot, wanted))
             };
         }
-        open = found.iter().map(|&line| block_of(snapshot, line)).collect();
+        outer = found.iter().map(|&line| block_of(snapshot, line)).collect();
     }
     if hunk.headers.is_empty() || hunk.near_line.is_some() {
         return Ok(Vec::new());
     }
-    // Places above the previous hunk count only if there are no others.
-    let below: Vec<Bounds> = open.iter().copied().filter(|bounds| bounds.last >= from).collect();
-    Ok(if below.is_empty() { open } else { below })
+    // Blocks above the previous hunk count only if there are no others.
+    let below: Vec<Bounds> = outer.iter().copied().filter(|bounds| bounds.last >= from).collect();
+    Ok(if below.is_empty() { outer } else { below })
 }
 
-/// Whether a hunk may be on these lines, which may include the header.
+/// Whether a hunk may be on these lines: they begin within the bounds, or include the header.
 pub(super) fn is_within(bounds: &[Bounds], lines: LineSpan) -> bool {
-    let fits = |b: &Bounds| {
-        (b.header..=b.last).contains(&lines.start) || (lines.start..=lines.end).contains(&b.header)
+    let allows = |bounds: &Bounds| {
+        (bounds.header..=bounds.last).contains(&lines.start)
+            || (lines.start..=lines.end).contains(&bounds.header)
     };
-    bounds.is_empty() || bounds.iter().any(fits)
+    bounds.is_empty() || bounds.iter().any(allows)
 }
 
-/// The block of the line at `header`: the more deeply indented lines below it, their closing line
-/// and the line after that. A line without a block only says that the hunk is somewhere below it.
+/// The block of the line at `header`: the more deeply indented lines below it, their closing line and
+/// the line after that. For a line that opens no block, all lines below it.
 fn block_of(snapshot: &Snapshot, header: usize) -> Bounds {
     let total = snapshot.lines().total();
     let text = |line: usize| snapshot.line(line).unwrap_or_default();
     let depth = |line: usize| text(line).len() - text(line).trim_start().len();
-    let blank = |line: usize| text(line).trim().is_empty();
-    let own = depth(header);
-    let opener = |line: &str| line.trim_end().ends_with(['{', '(', '[']);
-    let closer = |line: &str| line.trim_start().starts_with(['}', ')', ']']);
-    let mut below = (header + 1..=total).filter(|&line| !blank(line)).peekable();
+    let is_blank = |line: usize| text(line).trim().is_empty();
+    let header_depth = depth(header);
+    let opens_bracket = |line: usize| text(line).trim_end().ends_with(['{', '(', '[']);
+    let closes_bracket = |line: usize| text(line).trim_start().starts_with(['}', ')', ']']);
+    let mut below = (header + 1..=total).filter(|&line| !is_blank(line)).peekable();
     // A bracket on a line of its own belongs to the header.
-    let alone = below.next_if(|&line| matches!(text(line).trim(), "{" | "(" | "["));
-    let braced = alone.is_some() || opener(text(header));
-    if !braced && below.peek().is_none_or(|&line| depth(line) <= own) {
+    let lone_bracket = below.next_if(|&line| matches!(text(line).trim(), "{" | "(" | "["));
+    let has_brackets = lone_bracket.is_some() || opens_bracket(header);
+    if !has_brackets && below.peek().is_none_or(|&line| depth(line) <= header_depth) {
         return Bounds { header, last: total };
     }
     for line in below {
-        if depth(line) > own {
+        if depth(line) > header_depth {
             continue;
         }
-        let (closes, goes_on) =
-            (closer(text(line)), opener(text(line)) || continues_statement(text(line)));
-        let ends =
-            if braced { closes && !goes_on } else { !closes && !continues_statement(text(line)) };
-        if ends {
-            // Behind a bracket one more line, where what follows the block is added.
+        let closes = closes_bracket(line);
+        let continues = continues_statement(text(line));
+        let ends_block = match has_brackets {
+            true => closes && !opens_bracket(line) && !continues,
+            false => !closes && !continues,
+        };
+        if ends_block {
+            // A hunk may also begin on the line after the closing bracket, to add lines there.
             let last = if closes { line + 1 } else { line - 1 };
-            let blanks = (last + 1..=total).take_while(|&next| closes && blank(next)).count();
+            let blanks = (last + 1..=total).take_while(|&next| closes && is_blank(next)).count();
             return Bounds { header, last: last + blanks };
         }
     }
@@ -103,26 +107,28 @@ fn continues_statement(line: &str) -> bool {
     matches!(word, "else" | "elif" | "elsif" | "except" | "finally" | "catch" | "rescue" | "ensure")
 }
 
+/// The refusal of a header that is not in the file; it names the most similar line.
 fn header_not_found(snapshot: &Snapshot, wanted: &str) -> Refusal {
     let total = snapshot.lines().total();
     let distance = |line: usize| {
         let text = snapshot.line(line).unwrap_or_default().trim();
         rapidfuzz::distance::levenshtein::distance(wanted.chars(), text.chars())
     };
-    let filled = |line: &usize| snapshot.line(*line).is_some_and(|text| !text.trim().is_empty());
-    let nearest = (1..=total).filter(filled).min_by_key(|&line| distance(line));
-    let place = nearest.map_or_else(String::new, |line| {
+    let is_nonblank =
+        |line: &usize| snapshot.line(*line).is_some_and(|text| !text.trim().is_empty());
+    let nearest = (1..=total).filter(is_nonblank).min_by_key(|&line| distance(line));
+    let nearest = nearest.map_or_else(String::new, |line| {
         let text = snapshot.line(line).unwrap_or_default().trim();
         format!("; the nearest is line {line}, `{text}`")
     });
     Refusal::new(
         EditCode::NoOccurrence,
-        format!("the line `{wanted}` of the @@ header is not in the file, or not below the previous @@ header{place}"),
+        format!("the line `{wanted}` of the @@ header is not in the file, or not below the previous @@ header{nearest}"),
     )
     .hint("Write the @@ line as the file has it, or leave it out and give context lines.")
 }
 
-/// A header that occurs at several places, with nothing to tell which is meant.
+/// The refusal of a header that occurs several times, if nothing shows which one is meant.
 pub(super) fn ambiguous_header(hunk: &Hunk, bounds: &[Bounds]) -> Refusal {
     let mut refusal = Refusal::new(
         EditCode::OccurrenceMismatch,
@@ -137,11 +143,10 @@ pub(super) fn ambiguous_header(hunk: &Hunk, bounds: &[Bounds]) -> Refusal {
     refusal
 }
 
-/// The hunk fits, but not where its header says.
+/// The refusal of a hunk that fits in the file, but not within the bounds of its header.
 pub(super) fn outside_header(hunk: &Hunk, bounds: &[Bounds], places: &[usize]) -> Refusal {
-    let list =
-        |numbers: &[usize]| numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    let headed: Vec<String> = bounds
+    let numbers: Vec<String> = places.iter().map(ToString::to_string).collect();
+    let spans: Vec<String> = bounds
         .iter()
         .map(|bounds| LineSpan { start: bounds.header, end: bounds.last }.to_string())
         .collect();
@@ -149,16 +154,17 @@ pub(super) fn outside_header(hunk: &Hunk, bounds: &[Bounds], places: &[usize]) -
         EditCode::NoOccurrence,
         format!(
             "the lines of the hunk fit at line {}, but the @@ header `{}` covers {}",
-            list(places),
+            numbers.join(", "),
             innermost_header(hunk),
-            headed.join(", ")
+            spans.join(", ")
         ),
     )
-    .hint("Correct the @@ line, or give the lines that stand below it in the file.");
+    .hint("Correct the @@ line, or give the lines that are below it in the file.");
     refusal.occurrences = places.to_vec();
     refusal
 }
 
+/// The text of the last header of a hunk.
 fn innermost_header(hunk: &Hunk) -> &str {
     hunk.headers.last().map(|header| header.trim()).unwrap_or_default()
 }

@@ -1,18 +1,18 @@
-//! Locates each hunk of a file: exactly, on whole lines; otherwise by the ladder.
+//! Locates the hunks of a patch in a file: exactly, on whole lines, or else by the ladder.
 
 use super::{Hunk, HunkLine, headers};
 use crate::edit::{EditCode, EditRequest, Explanation, Refusal, Rung, Splice};
 use crate::matching::{Explained, explain};
 use crate::text::{LineEnding, LineSpan, Snapshot};
 
-/// Locates every hunk in the same version of the file. All or nothing.
+/// Locates all hunks in the same version of the file; refuses the patch if one cannot be located.
 pub(crate) fn locate_hunks(snapshot: &Snapshot, hunks: &[Hunk]) -> Result<Explained, Refusal> {
     let mut splices = Vec::new();
     let mut explanation = Explanation::plain(Rung::Exact);
     explanation.replacements = 0;
     let mut from = 1;
     for (number, hunk) in hunks.iter().enumerate() {
-        let (found, end) = locate_hunk(snapshot, hunk, from).map_err(|mut refusal| {
+        let (explained, end) = locate_hunk(snapshot, hunk, from).map_err(|mut refusal| {
             if hunks.len() > 1 {
                 refusal.message =
                     format!("hunk {} of {}: {}", number + 1, hunks.len(), refusal.message);
@@ -20,13 +20,13 @@ pub(crate) fn locate_hunks(snapshot: &Snapshot, hunks: &[Hunk]) -> Result<Explai
             refusal
         })?;
         from = end;
-        splices.extend(found.splices);
-        explanation.absorb(&found.explanation);
+        splices.extend(explained.splices);
+        explanation.absorb(&explained.explanation);
     }
     Ok(Explained { splices, explanation })
 }
 
-/// The edit of the hunk, and the line after it.
+/// The edit of a hunk and the line after it. `from` is the line after the previous hunk.
 fn locate_hunk(
     snapshot: &Snapshot,
     hunk: &Hunk,
@@ -37,7 +37,7 @@ fn locate_hunk(
     let bounds = headers::bounds(snapshot, hunk, from)?;
     if old.is_empty() {
         let after = match bounds.as_slice() {
-            // A line number is a hint, and alone no place, except at the end of the file.
+            // A line number alone is not enough to place a hunk, except at the end of the file.
             [] if hunk.near_line.is_some_and(|line| line != total && line != total + 1) => {
                 return Err(no_context());
             }
@@ -60,25 +60,25 @@ fn locate_hunk(
         return Err(headers::outside_header(hunk, &bounds, &all));
     }
     let below: Vec<usize> = bounded.iter().copied().filter(|&start| start >= from).collect();
-    // The order of the hunks excludes places; when it excludes all, the patch is out of order.
-    let open = if below.is_empty() { &bounded } else { &below };
-    let chosen = match (open.as_slice(), bounds.as_slice()) {
+    // Hunks come in order, so places above the previous hunk count only if there are no others.
+    let candidates = if below.is_empty() { &bounded } else { &below };
+    let chosen = match (candidates.as_slice(), bounds.as_slice()) {
         ([], _) => None,
         ([only], _) => Some(*only),
-        // Within one header's bounds the first place is meant.
-        (many, [_]) => many.first().copied(),
-        (many, _) => nearest(many, hunk.near_line),
+        // Within the bounds of one header, the first place is meant.
+        (several, [_]) => several.first().copied(),
+        (several, _) => nearest(several, hunk.near_line),
     };
     if let Some(start) = chosen {
         return Ok((exact_edit(splices(snapshot, hunk, start)), start + old.len()));
     }
-    if open.len() > 1 {
+    if candidates.len() > 1 {
         let mut refusal = Refusal::new(
             EditCode::OccurrenceMismatch,
-            format!("the lines of the hunk occur at {} places", open.len()),
+            format!("the lines of the hunk occur at {} places", candidates.len()),
         )
         .hint("Add context lines, or an @@ line with the function or class that you mean.");
-        refusal.occurrences = open.clone();
+        refusal.occurrences = candidates.clone();
         return Err(refusal);
     }
     let explained = match_by_ladder(snapshot, hunk, &old)?;
@@ -95,16 +95,18 @@ fn locate_hunk(
     Ok((explained, end.unwrap_or(from).max(from)))
 }
 
+/// The refusal of a hunk that has nothing to locate it by.
 fn no_context() -> Refusal {
     Refusal::new(EditCode::NoOccurrence, "the hunk only adds lines and has no context lines")
         .hint("Give context lines around the new ones; a line number alone is not enough.")
 }
 
+/// Splices as an edit that was found exactly.
 fn exact_edit(splices: Vec<Splice>) -> Explained {
     Explained { splices, explanation: Explanation::plain(Rung::Exact) }
 }
 
-/// The place nearest to the hinted line, when it is clearly nearer than the others.
+/// The place nearest to the hinted line, if every other place is more than twice as far away.
 fn nearest(places: &[usize], hint: Option<usize>) -> Option<usize> {
     let hint = hint?;
     let mut by_distance: Vec<(usize, usize)> =
@@ -116,7 +118,7 @@ fn nearest(places: &[usize], hint: Option<usize>) -> Option<usize> {
     }
 }
 
-/// The changed runs of a hunk whose first old line is line `start`.
+/// The splices of a hunk whose first old line is line `start`, one for each run of changed lines.
 fn splices(snapshot: &Snapshot, hunk: &Hunk, start: usize) -> Vec<Splice> {
     let index = snapshot.lines();
     let mut out: Vec<Splice> = Vec::new();
@@ -149,6 +151,7 @@ fn splices(snapshot: &Snapshot, hunk: &Hunk, start: usize) -> Vec<Splice> {
     out
 }
 
+/// The line ending that is used near a byte offset.
 fn ending(snapshot: &Snapshot, at: usize) -> &'static str {
     match snapshot.ending_near(at) {
         LineEnding::CrLf => "\r\n",
@@ -156,21 +159,21 @@ fn ending(snapshot: &Snapshot, at: usize) -> &'static str {
     }
 }
 
-/// A file that ends without a newline goes on doing so.
+/// Adjusts a splice at the end of a file without a final newline, so that the file still has none.
 fn keep_final_ending(snapshot: &Snapshot, splice: &mut Splice) {
     let text = snapshot.text();
-    let open = !text.is_empty() && !text.ends_with('\n');
-    if !open || splice.range.end < text.len() {
+    let lacks_final_newline = !text.is_empty() && !text.ends_with('\n');
+    if !lacks_final_newline || splice.range.end < text.len() {
         return;
     }
     let body = splice.text.trim_end_matches(['\r', '\n']).len();
     let last_ending = splice.text[body..].len().min(2);
     if splice.range.start == text.len() {
-        // Added after the last line: the ending moves in front.
+        // Lines are added after the last one: the line ending goes before them.
         let ending = ending(snapshot, text.len());
         splice.text = format!("{ending}{}", &splice.text[..splice.text.len() - ending.len()]);
     } else if splice.text.is_empty() {
-        // The last line goes: so does the ending before it.
+        // The last line is removed: the line ending before it is removed too.
         let before = &text[..splice.range.start];
         let cut = if before.ends_with("\r\n") { 2 } else { usize::from(before.ends_with('\n')) };
         splice.range.start -= cut;
@@ -180,8 +183,8 @@ fn keep_final_ending(snapshot: &Snapshot, splice: &mut Splice) {
     }
 }
 
-/// The ladder on the hunk's text. A match that begins or ends inside a line is not
-/// one, since a hunk covers whole lines.
+/// Locates a hunk by the ladder. A match that begins or ends inside a line is refused, since a hunk
+/// covers whole lines.
 fn match_by_ladder(snapshot: &Snapshot, hunk: &Hunk, old: &[&str]) -> Result<Explained, Refusal> {
     let new = hunk.new_lines();
     let text = |lines: &[&str]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();

@@ -1,9 +1,9 @@
-//! Patches as input: V4A (`*** Begin Patch`), search/replace blocks and unified diffs are parsed to
-//! the same form, files with hunks, and each hunk is located like any other edit.
+//! Parses and locates patches. V4A (`*** Begin Patch`), search/replace blocks and unified diffs are
+//! parsed to the same form, files with hunks, and each hunk is located like any other edit.
 //!
-//! A hunk covers whole lines. Where it is found as it is, and once, it applies;
-//! otherwise the ladder of `matching` explains it or it is refused. Line numbers of
-//! unified diffs are hints that break ties, never places.
+//! A hunk covers whole lines. If its old lines occur exactly once, it applies there; otherwise the
+//! ladder of `matching` explains it, or it is refused. The line numbers of a unified diff only choose
+//! among several places.
 
 mod blocks;
 mod headers;
@@ -24,45 +24,45 @@ pub(crate) use v4a::render;
 /// A parsed patch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Patch {
-    /// What happens to each file, in the order of the patch.
+    /// The change of each file, in the order of the patch.
     pub files: Vec<FilePatch>,
 }
 
-/// What happens to one file.
+/// A file and its change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilePatch {
     /// The file, as the patch names it.
     pub path: String,
-    /// What happens to it.
+    /// The change of the file.
     pub change: Change,
 }
 
-/// A change of one file.
+/// The change of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// A new file with this content.
+    /// The file is created with this content.
     Add(String),
     /// The file is deleted.
     Delete,
     /// The file is edited, and perhaps moved.
     Update {
-        /// The new path.
+        /// The new path, if the file is moved.
         move_to: Option<String>,
         /// The edits.
         hunks: Vec<Hunk>,
     },
 }
 
-/// One place of a file: lines that are there, and what shall be there.
+/// A change at one place of a file: its lines before and after.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Hunk {
-    /// The `@@` lines: lines of the file above the hunk, outermost first (`@@ class A`).
+    /// The lines of the file that the `@@` headers name, outermost first (`@@ class A`).
     pub headers: Vec<String>,
-    /// The lines in order.
+    /// The lines of the hunk in order.
     pub lines: Vec<HunkLine>,
-    /// The hunk ends the file.
+    /// Whether the hunk is at the end of the file.
     pub at_end: bool,
-    /// The number of a line near it.
+    /// The number of a line near the hunk, as a hint.
     pub near_line: Option<usize>,
 }
 
@@ -78,7 +78,7 @@ pub enum HunkLine {
 }
 
 impl Hunk {
-    /// The lines that the file has.
+    /// The context lines and the removed lines.
     pub fn old_lines(&self) -> Vec<&str> {
         self.pick(|line| match line {
             HunkLine::Keep(text) | HunkLine::Remove(text) => Some(text),
@@ -86,7 +86,7 @@ impl Hunk {
         })
     }
 
-    /// The lines that it gets.
+    /// The context lines and the added lines.
     pub fn new_lines(&self) -> Vec<&str> {
         self.pick(|line| match line {
             HunkLine::Keep(text) | HunkLine::Add(text) => Some(text),
@@ -94,6 +94,7 @@ impl Hunk {
         })
     }
 
+    /// The texts that `which` selects from the lines of the hunk.
     fn pick(&self, which: impl Fn(&HunkLine) -> Option<&String>) -> Vec<&str> {
         self.lines.iter().filter_map(which).map(String::as_str).collect()
     }
@@ -128,11 +129,11 @@ impl Patch {
 /// Removes a shell here-document or a code fence around the whole text.
 fn strip_wrapping(text: &str) -> String {
     let mut lines: Vec<&str> = text.lines().collect();
-    let blank = |line: &&str| line.trim().is_empty();
-    while lines.first().is_some_and(blank) {
+    let is_blank = |line: &&str| line.trim().is_empty();
+    while lines.first().is_some_and(is_blank) {
         lines.remove(0);
     }
-    while lines.last().is_some_and(blank) {
+    while lines.last().is_some_and(is_blank) {
         lines.pop();
     }
     if let Some(first) = lines.first()
@@ -143,9 +144,9 @@ fn strip_wrapping(text: &str) -> String {
         lines.remove(0);
         lines.pop();
     }
-    let fence = |line: &&str| line.starts_with("```");
+    let is_fence = |line: &&str| line.starts_with("```");
     if lines.len() > 2
-        && lines.first().is_some_and(fence)
+        && lines.first().is_some_and(is_fence)
         && lines.last().is_some_and(|last| *last == "```")
         && lines.get(1).is_some_and(|line| v4a::is_begin(line) || line.starts_with("--- "))
     {
@@ -171,7 +172,7 @@ fn merge_updates(files: Vec<FilePatch>) -> Result<Vec<FilePatch>, Refusal> {
             _ => {
                 return Err(malformed(format!("the patch names `{}` twice", file.path))
                     .at(file.path)
-                    .hint("Say in one section what should happen to the file."));
+                    .hint("Put all changes of the file into one section."));
             }
         }
     }

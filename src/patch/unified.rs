@@ -1,9 +1,10 @@
-//! Unified diffs as models write them: the counts are often wrong, so they are not
-//! read; the line number is a hint.
+//! Parses unified diffs as models write them. Their line counts are often wrong and are ignored; their
+//! line numbers are only hints.
 
 use super::{Change, FilePatch, v4a};
 use crate::edit::Refusal;
 
+/// Parses the hunks of a diff. `path` names the file if the diff has no file header.
 pub(super) fn parse(text: &str, path: Option<&str>) -> Result<Vec<FilePatch>, Refusal> {
     let lines: Vec<&str> = text.lines().collect();
     let mut files = Vec::new();
@@ -55,11 +56,12 @@ pub(super) fn parse(text: &str, path: Option<&str>) -> Result<Vec<FilePatch>, Re
     Ok(files)
 }
 
+/// Whether a file header begins at a line: `--- a/PATH` followed by `+++ b/PATH`.
 fn is_file_header(lines: &[&str], at: usize) -> bool {
     lines[at].starts_with("--- ") && lines.get(at + 1).is_some_and(|next| next.starts_with("+++ "))
 }
 
-/// `a/src/x.rs\t2026-01-01` is `src/x.rs`.
+/// The path in a file header: `src/x.rs` for `a/src/x.rs\t2026-01-01`.
 fn strip_prefix_and_date(raw: &str) -> String {
     let name = raw.split('\t').next().unwrap_or(raw).trim().trim_matches('"');
     let name = name.strip_prefix("a/").or_else(|| name.strip_prefix("b/")).unwrap_or(name);

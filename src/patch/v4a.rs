@@ -1,4 +1,4 @@
-//! The V4A form, as Codex and OpenAI's models write it.
+//! Parses and writes patches in the V4A form, which Codex and OpenAI's models use.
 
 use std::fmt::Write as _;
 
@@ -21,11 +21,12 @@ pub(super) fn is_begin(line: &str) -> bool {
     line.trim() == BEGIN
 }
 
+/// Parses a patch, from its first `*** Begin Patch` line.
 pub(super) fn parse(text: &str) -> Result<Vec<FilePatch>, Refusal> {
     let mut lines = text.lines().skip_while(|line| !is_begin(line)).skip(1).peekable();
     let mut files = Vec::new();
     let last = text.lines().rfind(|line| !line.trim().is_empty());
-    // Indented, only the very last line is the end; any other is context.
+    // An indented end marker counts only on the last line of the text; elsewhere it is context.
     let is_end = |line: &str| {
         line.trim_end() == END
             || line.trim() == END && last.is_some_and(|last| std::ptr::eq(last, line))
@@ -43,7 +44,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<FilePatch>, Refusal> {
         if is_end(line) {
             return Ok(files);
         }
-        // Whitespace before a section header does not count.
+        // A section header may be indented.
         let line = line.trim_start();
         if let Some(path) = line.strip_prefix(ADD) {
             let mut content = String::new();
@@ -118,7 +119,7 @@ pub(super) fn parse_hunks(body: &[&str]) -> Vec<Hunk> {
         } else if let Some(text) = line.strip_prefix('-') {
             hunk.lines.push(HunkLine::Remove(text.to_owned()));
         } else {
-            // Models forget the leading space of context lines; the file decides.
+            // Models often forget the leading space of a context line.
             hunk.lines.push(HunkLine::Keep(line.strip_prefix(' ').unwrap_or(line).to_owned()));
         }
     }
@@ -126,7 +127,7 @@ pub(super) fn parse_hunks(body: &[&str]) -> Vec<Hunk> {
     out
 }
 
-/// The line number of `-12,3 +12,4 @@ fn x`, and the header text.
+/// The line number and the header text after `@@`: 12 and `fn x` for `-12,3 +12,4 @@ fn x`.
 fn range_header(rest: &str) -> (Option<usize>, &str) {
     let rest = rest.trim();
     let Some(range) = rest.strip_prefix('-') else {
@@ -141,8 +142,8 @@ fn range_header(rest: &str) -> (Option<usize>, &str) {
     }
 }
 
-/// The V4A section that turns `before` into `after`, with enough context that a parser which takes
-/// the first match finds the right place.
+/// The V4A section that turns `before` into `after`. It has enough context lines that a client which
+/// takes the first match finds the right place.
 pub(crate) fn render(path: &str, before: &Snapshot, after: &str) -> String {
     let mut out = format!("{UPDATE}{path}\n");
     for context in [3, 8, 24, usize::MAX] {
@@ -155,6 +156,7 @@ pub(crate) fn render(path: &str, before: &Snapshot, after: &str) -> String {
     out
 }
 
+/// The hunks that turn `before` into `after`, with this number of context lines.
 fn body(before: &str, after: &str, context: usize) -> String {
     let diff = TextDiff::from_lines(before, after);
     let mut out = String::new();
@@ -172,7 +174,7 @@ fn body(before: &str, after: &str, context: usize) -> String {
     out
 }
 
-/// Whether a parser that takes the first exact match after the previous hunk gets `after`.
+/// Whether a client that takes the first exact match after the previous hunk gets `after`.
 fn applies_first_match(body: &str, before: &str, after: &str) -> bool {
     let lines: Vec<&str> = before.lines().collect();
     let body: Vec<&str> = body.lines().collect();
