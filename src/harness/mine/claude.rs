@@ -1,9 +1,10 @@
-//! Claude Code: a JSON object a line; calls on `assistant` lines, results on `user` lines.
-
+//! Reads Claude Code's transcripts: one JSON object on each line, with calls on `assistant` lines
+//! and results on `user` lines.
 //!
-//! A message is written in several records, one for each part of it, as it is streamed. All
-//! have its id, but only the last has the final count of tokens, and an interrupted or an old
-//! message has none: the count of its start (1 to 40) is no count of what it holds.
+//! A message is streamed into several records, one for each of its parts. All of them have the
+//! message's id, but only the last one has the final count of tokens. An interrupted message, and
+//! any message of an old version, has no final count: the count at its start (1 to 40) says nothing
+//! about its length.
 
 use std::collections::HashMap;
 
@@ -13,14 +14,15 @@ use super::{
     Client, EditAttempt, FileAction, Transcript, replacements, string, strip_line_numbers, text_of,
 };
 
-/// What a token is long, about, in prose, code and JSON.
+/// The rough length of a token in prose, code and JSON.
 const BYTES_PER_TOKEN: u64 = 4;
 
 /// Reads one session file.
 pub fn read(text: &str, session: &str) -> Transcript {
     let mut out = Transcript::new(Client::Claude, session);
-    let mut open: HashMap<String, (String, Value, usize)> = HashMap::new();
-    let mut written: Vec<Message> = Vec::new();
+    // Calls without a result yet, by id: the tool, its input and the turn.
+    let mut open_calls: HashMap<String, (String, Value, usize)> = HashMap::new();
+    let mut messages: Vec<Message> = Vec::new();
     let mut index_by_id: HashMap<String, usize> = HashMap::new();
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         let Ok(record) = serde_json::from_str::<Value>(line) else {
@@ -33,34 +35,37 @@ pub fn read(text: &str, session: &str) -> Transcript {
         match (record["type"].as_str(), content) {
             (Some("assistant"), Some(parts)) => {
                 let message = &record["message"];
-                let known = message["id"]
-                    .as_str()
-                    .map(|id| *index_by_id.entry(id.to_owned()).or_insert(written.len()));
-                let at = known.unwrap_or(written.len());
-                if at == written.len() {
-                    written.push(Message::default());
+                // A message with an id may have earlier records; one without is new.
+                let index = match message["id"].as_str() {
+                    Some(id) => *index_by_id.entry(id.to_owned()).or_insert(messages.len()),
+                    None => messages.len(),
+                };
+                if index == messages.len() {
+                    messages.push(Message::default());
                 }
-                written[at].add(message, parts);
-                let turn = at + 1;
+                messages[index].add(message, parts);
+                let turn = index + 1;
                 out.set_model(&message["model"]);
                 for part in parts.iter().filter(|part| part["type"] == "tool_use") {
                     if let (Some(id), Some(name)) = (part["id"].as_str(), part["name"].as_str()) {
-                        open.insert(id.to_owned(), (name.to_owned(), part["input"].clone(), turn));
+                        let call = (name.to_owned(), part["input"].clone(), turn);
+                        open_calls.insert(id.to_owned(), call);
                     }
                 }
             }
             (Some("user"), Some(parts)) => {
                 for part in parts.iter().filter(|part| part["type"] == "tool_result") {
                     let id = part["tool_use_id"].as_str().unwrap_or_default();
-                    if let Some((name, input, turn)) = open.remove(id) {
-                        step(&mut out, id, &name, &input, turn, part, &record["toolUseResult"]);
+                    if let Some((name, input, turn)) = open_calls.remove(id) {
+                        let detail = &record["toolUseResult"];
+                        record_call(&mut out, id, &name, &input, turn, part, detail);
                     }
                 }
             }
             _ => {}
         }
     }
-    for (turn, message) in (1..).zip(&written) {
+    for (turn, message) in (1..).zip(&messages) {
         let (tokens, estimated) = message.tokens();
         out.add_tokens(turn, tokens);
         if estimated {
@@ -70,20 +75,22 @@ pub fn read(text: &str, session: &str) -> Transcript {
     out
 }
 
-/// A message, put together from its records.
+/// The length of a message, summed up from its records.
 #[derive(Default)]
 struct Message {
+    /// The highest count of tokens in a record.
     tokens: u64,
     bytes: u64,
-    /// It was streamed and its end was not recorded.
-    unfinished: bool,
+    /// Whether the last record does not have the final count.
+    is_unfinished: bool,
 }
 
 impl Message {
+    /// Adds a record of the message.
     fn add(&mut self, message: &Value, parts: &[Value]) {
         let counted = message["usage"]["output_tokens"].as_u64();
         self.tokens = self.tokens.max(counted.unwrap_or(0));
-        self.unfinished = message.get("stop_reason").is_some_and(Value::is_null);
+        self.is_unfinished = message.get("stop_reason").is_some_and(Value::is_null);
         for part in parts {
             let text = ["text", "thinking"].iter().find_map(|name| part[name].as_str());
             let bytes = text.map_or_else(|| part["input"].to_string().len(), str::len);
@@ -91,15 +98,16 @@ impl Message {
         }
     }
 
-    /// How many tokens it has, and whether that is estimated from its length.
+    /// Returns the number of tokens, and whether it is estimated from the message's length.
     fn tokens(&self) -> (u64, bool) {
-        let guess = self.bytes / BYTES_PER_TOKEN;
-        let estimated = self.unfinished && guess > self.tokens;
-        (if estimated { guess } else { self.tokens }, estimated)
+        let estimate = self.bytes / BYTES_PER_TOKEN;
+        let is_estimated = self.is_unfinished && estimate > self.tokens;
+        (if is_estimated { estimate } else { self.tokens }, is_estimated)
     }
 }
 
-fn step(
+/// Records a call and its result, if the call read or changed a file.
+fn record_call(
     out: &mut Transcript,
     id: &str,
     name: &str,
@@ -111,19 +119,17 @@ fn step(
     let Some(path) = string(input, &["file_path", "path", "filePath"]) else { return };
     let failed = result["is_error"].as_bool().unwrap_or(false);
     let output = text_of(&result["content"]);
-    let edits = name == "Edit"
+    let is_edit = name == "Edit"
         || name == "MultiEdit"
         || (name.starts_with("mcp__") && name.contains("edit"));
     if name == "Read" && !failed {
         let file = &detail["file"];
-        let from = file["startLine"].as_u64().and_then(|n| usize::try_from(n).ok());
-        let lines = |name: &str| file[name].as_u64();
+        let start_line = file["startLine"].as_u64().and_then(|line| usize::try_from(line).ok());
+        let from = start_line.unwrap_or(1);
         if let Some(content) = file["content"].as_str() {
-            let whole =
-                from.is_none_or(|from| from <= 1) && lines("numLines") == lines("totalLines");
-            let action =
-                FileAction::Viewed { from: from.unwrap_or(1), text: content.to_owned(), whole };
-            out.push(turn, &path, action);
+            let has_all_lines = file["numLines"].as_u64() == file["totalLines"].as_u64();
+            let whole = from <= 1 && has_all_lines;
+            out.push(turn, &path, FileAction::Viewed { from, text: content.to_owned(), whole });
         } else if let Some((from, text)) = strip_line_numbers(&output) {
             let whole = from == 1 && input.get("limit").is_none();
             out.push(turn, &path, FileAction::Viewed { from, text, whole });
@@ -132,7 +138,7 @@ fn step(
         if let Some(content) = input["content"].as_str() {
             out.push(turn, &path, FileAction::Written(content.to_owned()));
         }
-    } else if edits {
+    } else if is_edit {
         let attempt = EditAttempt {
             id: id.to_owned(),
             edits: replacements(input),

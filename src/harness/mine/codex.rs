@@ -1,5 +1,5 @@
-//! Codex: `{timestamp, type, payload}` a line. Edits are V4A patches; what the agent saw
-//! is the output of `cat` and `sed -n` in its shell.
+//! Reads Codex's rollouts: one `{timestamp, type, payload}` object on each line. Edits are V4A
+//! patches; the agent reads files with `cat` and `sed -n` in its shell.
 
 use std::collections::HashMap;
 
@@ -8,17 +8,20 @@ use serde_json::Value;
 use super::{Client, EditAttempt, FileAction, Replacement, Transcript};
 use crate::patch::{Change, Patch};
 
+/// A call whose output has not come yet, with its turn.
 enum PendingCall {
+    /// A patch, or a shell command with a patch in it.
     Patch(String, usize),
+    /// Another shell command.
     Shell(String, usize),
 }
 
 /// Reads one rollout.
 pub fn read(text: &str, session: &str) -> Transcript {
     let mut out = Transcript::new(Client::Codex, session);
-    let mut open: HashMap<String, PendingCall> = HashMap::new();
+    let mut pending: HashMap<String, PendingCall> = HashMap::new();
     let mut turn = 0;
-    let mut counted = None;
+    let mut last_total = None;
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         let Ok(record) = serde_json::from_str::<Value>(line) else {
             out.skipped += 1;
@@ -33,7 +36,7 @@ pub fn read(text: &str, session: &str) -> Transcript {
             "custom_tool_call" if payload["name"] == "apply_patch" => {
                 turn += 1;
                 let input = payload["input"].as_str().unwrap_or_default().to_owned();
-                open.insert(id, PendingCall::Patch(input, turn));
+                pending.insert(id, PendingCall::Patch(input, turn));
             }
             "function_call" => {
                 turn += 1;
@@ -45,12 +48,12 @@ pub fn read(text: &str, session: &str) -> Transcript {
                     } else {
                         PendingCall::Shell(command, turn)
                     };
-                    open.insert(id, call);
+                    pending.insert(id, call);
                 }
             }
             "custom_tool_call_output" | "function_call_output" => {
                 let output = output(&payload["output"]);
-                match open.remove(&id) {
+                match pending.remove(&id) {
                     Some(PendingCall::Patch(patch, turn)) => {
                         record_patch(&mut out, &id, &patch, turn, &output)
                     }
@@ -61,15 +64,16 @@ pub fn read(text: &str, session: &str) -> Transcript {
                 }
             }
             "token_count" => {
-                // The same count is written again with news of the limits: the sum tells.
+                // Codex repeats the last count when only its limits change. The total shows
+                // whether tokens were added.
                 let info = &payload["info"];
-                let sum = info["total_token_usage"]["output_tokens"].as_u64();
-                let used = match (sum, counted) {
-                    (Some(sum), Some(before)) => Some(sum.saturating_sub(before)),
+                let total = info["total_token_usage"]["output_tokens"].as_u64();
+                let added = match (total, last_total) {
+                    (Some(total), Some(last)) => Some(total.saturating_sub(last)),
                     _ => info["last_token_usage"]["output_tokens"].as_u64(),
                 };
-                counted = sum.or(counted);
-                out.add_tokens(turn, used.unwrap_or(0));
+                last_total = total.or(last_total);
+                out.add_tokens(turn, added.unwrap_or(0));
             }
             _ => {}
         }
@@ -77,19 +81,18 @@ pub fn read(text: &str, session: &str) -> Transcript {
     out
 }
 
+/// Returns the command of a shell call. In a list such as `["bash", "-lc", "cat a"]` it is the last
+/// word.
 fn command(arguments: &Value) -> Option<String> {
-    match arguments
-        .get("command")
-        .or_else(|| arguments.get("cmd"))
-        .or_else(|| arguments.get("input"))?
-    {
+    let value = ["command", "cmd", "input"].iter().find_map(|name| arguments.get(name))?;
+    match value {
         Value::String(text) => Some(text.clone()),
         Value::Array(words) => words.last()?.as_str().map(str::to_owned),
         _ => None,
     }
 }
 
-/// The output is text, or JSON with the text in it.
+/// Returns the output of a call, which is text or JSON with the text in it.
 fn output(value: &Value) -> String {
     let text = super::text_of(value);
     match serde_json::from_str::<Value>(&text) {
@@ -100,6 +103,7 @@ fn output(value: &Value) -> String {
     }
 }
 
+/// Records the files that a patch changed, or failed to change.
 fn record_patch(out: &mut Transcript, id: &str, text: &str, turn: usize, output: &str) {
     let start = text.find("*** Begin Patch").unwrap_or(0);
     let end = text.rfind("*** End Patch").map_or(text.len(), |at| at + "*** End Patch".len());
@@ -131,19 +135,20 @@ fn record_patch(out: &mut Transcript, id: &str, text: &str, turn: usize, output:
     }
 }
 
-/// `cat FILE` shows the whole file, `sed -n 'A,Bp' FILE` a part; other commands say nothing.
+/// Records what a shell command shows of a file: all of it with `cat FILE`, a part of it with
+/// `sed -n 'A,Bp' FILE`. Other commands are ignored.
 fn record_shell(out: &mut Transcript, command: &str, turn: usize, output: &str) {
     let words: Vec<&str> =
-        command.split_whitespace().map(|w| w.trim_matches(['"', '\''])).collect();
-    // Newer versions put a header above the text.
+        command.split_whitespace().map(|word| word.trim_matches(['"', '\''])).collect();
+    // Newer versions put a header above the output.
     let text = output.split_once("\nOutput:\n").map_or(output, |(_, text)| text).to_owned();
     match words[..] {
         ["cat", path] if !path.starts_with('-') => {
             out.push(turn, path, FileAction::Viewed { from: 1, text, whole: true });
         }
         ["sed", "-n", range, path] => {
-            let first = range.trim_end_matches('p').split(',').next().and_then(|n| n.parse().ok());
-            if let Some(from) = first {
+            let first_line = range.trim_end_matches('p').split(',').next();
+            if let Some(from) = first_line.and_then(|number| number.parse().ok()) {
                 out.push(turn, path, FileAction::Viewed { from, text, whole: false });
             }
         }

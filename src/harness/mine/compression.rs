@@ -1,9 +1,9 @@
-//! Transcripts that a client packs when they get old: zstd and gzip, told by their first
-//! bytes, not by their names.
+//! Decompresses transcripts, which some clients compress with zstd or gzip when they get old. The
+//! first bytes of a file show its format, not its name.
 //!
-//! What a broken stream gave before it broke is kept. Limits: a file that unpacks to more
-//! than [`MAX_BYTES`] is left out, so that a crafted one cannot fill the memory; zstd
-//! frames that need a dictionary or a window beyond 128 MiB are not read.
+//! If a stream is broken, the content before the break is kept. Limits: a file that decompresses to
+//! more than [`MAX_BYTES`] is left out, so that a crafted one cannot fill the memory. zstd frames
+//! that need a dictionary or a window of more than 128 MiB are not read.
 
 use std::io::{self, BufRead as _, BufReader, Read};
 
@@ -12,49 +12,51 @@ use flate2::read::MultiGzDecoder;
 #[cfg(feature = "mine")]
 use ruzstd::decoding::StreamingDecoder;
 
-/// What a packed transcript may unpack to.
+/// The most bytes that a transcript may decompress to.
 pub const MAX_BYTES: u64 = 256 << 20;
 
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 const GZIP: &[u8] = &[0x1f, 0x8b];
 
-/// The names that packed files end with.
+/// The ends of the names of compressed files.
 pub const SUFFIXES: &[&str] = &[".zst", ".gz"];
 
-/// What came out of a file.
+/// The content of a file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Decompressed {
-    /// The content, up to where it broke off.
+    /// The content, up to the point where the file is broken.
     pub bytes: Vec<u8>,
-    /// Why it is not all.
+    /// The reason why the content is not complete.
     pub broken: Option<String>,
 }
 
-/// Reads all of `source`, unpacked if it is packed; at most `limit` bytes of that.
+/// Reads `source`, and decompresses it if it is compressed. One that decompresses to more than
+/// `limit` bytes is left out.
 pub fn decompress(source: impl Read, limit: u64) -> io::Result<Decompressed> {
     let mut source = BufReader::new(source);
     let start = source.fill_buf()?;
     let mut out = Decompressed::default();
-    let (zstd, gzip) = (start.starts_with(ZSTD), start.starts_with(GZIP));
-    if !zstd && !gzip {
+    let (is_zstd, is_gzip) = (start.starts_with(ZSTD), start.starts_with(GZIP));
+    if !is_zstd && !is_gzip {
         source.read_to_end(&mut out.bytes)?;
         return Ok(out);
     }
     if cfg!(not(feature = "mine")) {
-        out.broken = Some(format!("is packed; {}", super::LEAN_BUILD));
+        out.broken = Some(format!("is compressed; {}", super::LEAN_BUILD));
         return Ok(out);
     }
-    let result = match zstd {
-        true => read_zstd(&mut source, limit, &mut out.bytes),
-        false => read_gzip(source, limit, &mut out.bytes),
+    let result = if is_zstd {
+        read_zstd(&mut source, limit, &mut out.bytes)
+    } else {
+        read_gzip(source, limit, &mut out.bytes)
     };
     if let Err(error) = result {
         out.broken = Some(if error.kind() == io::ErrorKind::FileTooLarge {
             out.bytes = Vec::new();
-            format!("unpacks to more than {} MiB and is left out", limit >> 20)
+            format!("decompresses to more than {} MiB and is left out", limit >> 20)
         } else {
             format!(
-                "breaks off after {} unpacked bytes ({error}); what comes before was read",
+                "breaks off after {} decompressed bytes ({error}), which were read",
                 out.bytes.len()
             )
         });
@@ -77,7 +79,7 @@ fn read_zstd(_: &mut BufReader<impl Read>, _: u64, _: &mut Vec<u8>) -> io::Resul
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// One frame after the other: a file that was appended to has several.
+/// Decompresses all zstd frames of a file; one that was appended to has several.
 #[cfg(feature = "mine")]
 fn read_zstd(source: &mut BufReader<impl Read>, limit: u64, out: &mut Vec<u8>) -> io::Result<()> {
     while !source.fill_buf()?.is_empty() {
@@ -93,11 +95,12 @@ fn read_zstd(source: &mut BufReader<impl Read>, limit: u64, out: &mut Vec<u8>) -
     Ok(())
 }
 
+/// Appends the rest of `source` to `out`, or returns an error once `out` exceeds the limit.
 #[cfg(feature = "mine")]
 fn read_bounded(source: impl Read, limit: u64, out: &mut Vec<u8>) -> io::Result<()> {
-    let rest = limit.saturating_sub(out.len() as u64);
-    let read = source.take(rest + 1).read_to_end(out)?;
-    if read as u64 > rest { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(()) }
+    let remaining = limit.saturating_sub(out.len() as u64);
+    let read = source.take(remaining + 1).read_to_end(out)?;
+    if read as u64 > remaining { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(()) }
 }
 
 #[cfg(all(test, feature = "mine"))]
@@ -144,7 +147,7 @@ mod tests {
         assert!(bomb.len() < 3000, "{}", bomb.len());
         let out = decompress(&bomb[..], 1 << 20).expect("read");
         assert!(out.bytes.is_empty());
-        assert_eq!(out.broken.as_deref(), Some("unpacks to more than 1 MiB and is left out"));
+        assert_eq!(out.broken.as_deref(), Some("decompresses to more than 1 MiB and is left out"));
         assert_eq!(
             decompress(&bomb[..], 3 << 20).expect("read").broken,
             None,

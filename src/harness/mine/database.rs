@@ -1,10 +1,12 @@
-//! opencode's database: `session`, `message` and `part`, whose `data` is JSON.
+//! Reads opencode's database. Its tables are `session`, `message` and `part`; the last two have
+//! JSON in `data`.
 //!
-//! Nothing is written, not even beside the file. A database that is not in use is read in
-//! place, that of a running opencode through its index without touching it, and one with an
-//! unfinished write from a private copy. Missing columns are looked for in the JSON; rows
-//! that cannot be read are counted.
-//! Limits: a row of more than 64 MiB is left out, and so is what opencode has pruned itself.
+//! Nothing is written, not even beside the file. A database that is not in use is read in place.
+//! While opencode runs, its `-wal` file and the index of it are read as well, but not changed. A
+//! database with an unfinished write is read from a private copy. Columns that are missing are
+//! looked for in the JSON; rows that cannot be read are counted.
+//!
+//! Limits: a value of more than 64 MiB is left out. Messages that opencode has deleted are gone.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -20,14 +22,15 @@ use tempfile::TempDir;
 use super::{Client, Findings, Transcript, opencode, string};
 
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
-/// Where the header says how changes are kept: 2 is a log beside the file.
+/// The position in the header of the byte that is 2 if changes go to a log beside the file.
 const WRITE_VERSION: usize = 18;
-const HEADER: usize = 20;
-/// The file and what may lie beside it.
+const HEADER_BYTES: usize = 20;
+/// The suffixes of the files that make up a database.
 const FILE_SUFFIXES: &[&str] = &["", "-wal", "-journal"];
-const MAX_ROW_BYTES: usize = 64 << 20;
-/// How long a lock is waited for.
+const MAX_VALUE_BYTES: usize = 64 << 20;
+/// How long to wait for a lock.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
+/// How often to read a database that changes while it is read.
 const ATTEMPTS: usize = 3;
 
 /// Whether a file is a database, by its first bytes.
@@ -35,8 +38,8 @@ pub fn is_database(start: &[u8]) -> bool {
     start.starts_with(MAGIC)
 }
 
-/// Reads the sessions of a database. What comes before an error is found; the error says
-/// what to do.
+/// Reads the sessions of a database into `found`. The error says what to do; what could be read
+/// before it is in `found` anyway.
 pub fn read(file: &Path, found: &mut Findings) -> Result<(), String> {
     let name = file.file_stem().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     for _ in 0..ATTEMPTS {
@@ -44,7 +47,7 @@ pub fn read(file: &Path, found: &mut Findings) -> Result<(), String> {
         let opened = open(file).map_err(|why| why.to_string())?;
         let mut tables = Tables::default();
         let result = tables.fill(&opened.connection);
-        // It was read without a lock and has changed since: what was read may be torn.
+        // If it was read without a lock and has changed, the data may be a mix of two states.
         if opened.unlocked && before != file_state(file) {
             continue;
         }
@@ -62,12 +65,13 @@ enum DatabaseError {
     File(PathBuf, std::io::Error),
     #[error("is not a database of opencode: it has no table `part`")]
     Foreign,
-    #[error("was written to while it was read, {ATTEMPTS} times; close opencode and mine again")]
+    #[error("changed while it was being read, {ATTEMPTS} times; close opencode and mine again")]
     Changing,
 }
 
 impl DatabaseError {
-    /// Whether a copy may do better: a lock is no reason, since a copy would be torn.
+    /// Whether reading a copy may work. A locked database is not copied, since it may change
+    /// during the copy.
     fn can_retry_on_copy(&self) -> bool {
         match self {
             Self::Database(rusqlite::Error::SqliteFailure(error, _)) => {
@@ -78,34 +82,38 @@ impl DatabaseError {
     }
 }
 
+/// Returns what is wrong with the database and, if something helps, what to do.
 fn explain(error: &rusqlite::Error) -> String {
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             "is locked by another program: close opencode and mine again, or mine a copy of the file and its -wal file".into()
         }
         Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
-            format!("is damaged ({error}); what could be read was")
+            format!("is damaged ({error}); the rows before the damage were read")
         }
         _ => format!("cannot be read as opencode's database: {error}"),
     }
 }
 
-/// A connection, and the copy it reads, if any.
+/// A connection, and the folder of the copy that it reads, if it reads a copy.
 struct OpenDatabase {
     connection: Connection,
-    /// It is read without a lock.
+    /// Whether the database is read without a lock.
     unlocked: bool,
     _copy: Option<TempDir>,
 }
 
+/// Opens a database so that nothing is written beside it.
 fn open(file: &Path) -> Result<OpenDatabase, DatabaseError> {
-    let mut header = [0; HEADER];
-    let read = fs::File::open(file).and_then(|mut open| open.read_exact(&mut header));
-    read.map_err(|error| DatabaseError::File(file.to_owned(), error))?;
-    let logged = header[WRITE_VERSION] == 2;
-    let pending = fs::metadata(sibling(file, "-wal")).is_ok_and(|log| log.len() > 0);
-    // A log's index would be made if it were not there. Without a log there is nothing in it.
-    let unlocked = logged && !pending;
+    let mut header = [0; HEADER_BYTES];
+    fs::File::open(file)
+        .and_then(|mut opened| opened.read_exact(&mut header))
+        .map_err(|error| DatabaseError::File(file.to_owned(), error))?;
+    let has_log = header[WRITE_VERSION] == 2;
+    let log_is_empty = !fs::metadata(sibling(file, "-wal")).is_ok_and(|log| log.len() > 0);
+    // SQLite creates the index of the log if it is missing. With an empty log no index is needed,
+    // and `immutable` keeps SQLite from creating it.
+    let unlocked = has_log && log_is_empty;
     let mode = if unlocked { "immutable=1" } else { "readonly_shm=1" };
     match connect(&format!("file:{}?mode=ro&{mode}", uri_encode(file))) {
         Ok(connection) => Ok(OpenDatabase { connection, unlocked, _copy: None }),
@@ -114,6 +122,7 @@ fn open(file: &Path) -> Result<OpenDatabase, DatabaseError> {
     }
 }
 
+/// Connects to the database at a URI, for queries only.
 fn connect(uri: &str) -> Result<Connection, DatabaseError> {
     let flags = OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let access = if uri.contains("?mode=ro") {
@@ -123,27 +132,27 @@ fn connect(uri: &str) -> Result<Connection, DatabaseError> {
     };
     let connection = Connection::open_with_flags(uri, flags | access)?;
     connection.busy_timeout(LOCK_TIMEOUT)?;
-    // The file's own views and triggers must not run.
+    // Views and triggers of the file must not run code.
     connection.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     connection.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.pragma_update(None, "query_only", true)?;
-    // Opening reads nothing yet; this does, so that trouble shows here.
+    // Opening reads nothing yet. This query does, so that errors show here.
     connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0))?;
     Ok(connection)
 }
 
-/// Opens a private copy, in which SQLite may finish what was left in the log or journal.
+/// Opens a private copy, in which SQLite may apply a log or roll back a journal.
 fn open_copy(file: &Path) -> Result<OpenDatabase, DatabaseError> {
     for _ in 0..ATTEMPTS {
         let folder =
             tempfile::tempdir().map_err(|e| DatabaseError::File(std::env::temp_dir(), e))?;
         let copy = folder.path().join("copy.db");
         let before = file_state(file);
-        for (end, seen) in FILE_SUFFIXES.iter().zip(&before) {
-            if seen.is_some() {
-                let from = sibling(file, end);
-                fs::copy(&from, sibling(&copy, end))
-                    .map_err(|error| DatabaseError::File(from, error))?;
+        for (suffix, state) in FILE_SUFFIXES.iter().zip(&before) {
+            if state.is_some() {
+                let source = sibling(file, suffix);
+                fs::copy(&source, sibling(&copy, suffix))
+                    .map_err(|error| DatabaseError::File(source, error))?;
             }
         }
         if before == file_state(file) {
@@ -154,22 +163,24 @@ fn open_copy(file: &Path) -> Result<OpenDatabase, DatabaseError> {
     Err(DatabaseError::Changing)
 }
 
-/// Size and time of everything that makes up the database.
+/// Returns the size and the modification time of each file that makes up the database; `None` for
+/// one that does not exist.
 fn file_state(file: &Path) -> Vec<Option<(u64, SystemTime)>> {
-    let of = |end: &&str| {
-        let data = fs::metadata(sibling(file, end)).ok()?;
-        Some((data.len(), data.modified().ok()?))
+    let state = |suffix: &&str| {
+        let meta = fs::metadata(sibling(file, suffix)).ok()?;
+        Some((meta.len(), meta.modified().ok()?))
     };
-    FILE_SUFFIXES.iter().map(of).collect()
+    FILE_SUFFIXES.iter().map(state).collect()
 }
 
-fn sibling(file: &Path, end: &str) -> PathBuf {
+/// Returns the path with a suffix after the file's name.
+fn sibling(file: &Path, suffix: &str) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
-    name.push(end);
+    name.push(suffix);
     name.into()
 }
 
-/// A path as a URI has it: `?` and `#` in it are no parameters.
+/// Encodes a path for a URI, so that `?` and `#` in it do not start parameters.
 fn uri_encode(file: &Path) -> String {
     let absolute = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
     let mut out = String::new();
@@ -183,32 +194,36 @@ fn uri_encode(file: &Path) -> String {
             _ => out.push_str(&format!("%{byte:02X}")),
         }
     }
-    // A drive letter follows an empty host.
+    // A path that starts with a drive letter needs a slash, to keep the host of the URI empty.
     if out.starts_with('/') { out } else { format!("/{out}") }
 }
 
-/// What the tables say, put in order: sessions, their messages, their parts.
+/// The rows of the tables, in order: sessions with their messages, and messages with their parts.
 #[derive(Default)]
 struct Tables {
     sessions: BTreeMap<String, Session>,
+    /// The folder of each session.
     folders: HashMap<String, PathBuf>,
-    /// Rows of which not even the session is known.
+    /// The number of unreadable rows whose session is not known either.
     lost: usize,
 }
 
 #[derive(Default)]
 struct Session {
     messages: BTreeMap<String, Message>,
+    /// The number of rows that could not be read.
     skipped: usize,
 }
 
 #[derive(Default)]
 struct Message {
     info: Value,
+    /// The calls of tools, by the id of the part and the number of its row.
     parts: BTreeMap<(String, usize), Value>,
 }
 
 impl Tables {
+    /// Reads all rows of the three tables.
     fn fill(&mut self, database: &Connection) -> Result<(), DatabaseError> {
         if columns(database, "part")?.is_empty() {
             return Err(DatabaseError::Foreign);
@@ -230,9 +245,9 @@ impl Tables {
                 (session, ..) => tables.skip(session),
             }
         })?;
-        let mut number = 0;
+        let mut row_number = 0;
         self.each(database, "part", &["id", "message_id", "session_id", "data"], |tables, row| {
-            number += 1;
+            row_number += 1;
             let json = json(row, 3);
             let field =
                 |column, name: &str| text(row, column).or_else(|| string(json.as_ref()?, &[name]));
@@ -240,11 +255,11 @@ impl Tables {
                 (field(0, "id"), field(1, "messageID"), field(2, "sessionID"));
             match (session, message, json) {
                 (Some(session), Some(message), Some(part)) => {
-                    // Most of a database is talk, and only calls of tools are steps.
+                    // Most parts are text; only calls of tools can be actions on files.
                     if part["type"] == "tool" {
                         let messages = &mut tables.sessions.entry(session).or_default().messages;
                         let parts = &mut messages.entry(message).or_default().parts;
-                        parts.insert((id.unwrap_or_default(), number), part);
+                        parts.insert((id.unwrap_or_default(), row_number), part);
                     }
                 }
                 (session, ..) => tables.skip(session),
@@ -253,6 +268,7 @@ impl Tables {
         Ok(())
     }
 
+    /// Counts a row that cannot be read.
     fn skip(&mut self, session: Option<String>) {
         match session {
             Some(session) => self.sessions.entry(session).or_default().skipped += 1,
@@ -260,8 +276,8 @@ impl Tables {
         }
     }
 
-    /// Every row of a table, with NULL for columns it does not have; a table that is not there
-    /// has no rows.
+    /// Calls `take` with every row of a table. A column that the table does not have is NULL; a
+    /// missing table has no rows.
     fn each(
         &mut self,
         database: &Connection,
@@ -269,14 +285,14 @@ impl Tables {
         wanted: &[&str],
         mut take: impl FnMut(&mut Self, &Row<'_>),
     ) -> rusqlite::Result<()> {
-        let there = columns(database, name)?;
-        if there.is_empty() {
+        let existing = columns(database, name)?;
+        if existing.is_empty() {
             return Ok(());
         }
-        let is_there = |wanted: &str| there.iter().any(|column| column == wanted);
-        let columns: Vec<&str> =
-            wanted.iter().map(|name| if is_there(name) { *name } else { "NULL" }).collect();
-        let mut query = database.prepare(&format!("SELECT {} FROM {name}", columns.join(", ")))?;
+        let exists = |wanted: &str| existing.iter().any(|column| column == wanted);
+        let selected: Vec<&str> =
+            wanted.iter().map(|column| if exists(column) { *column } else { "NULL" }).collect();
+        let mut query = database.prepare(&format!("SELECT {} FROM {name}", selected.join(", ")))?;
         let mut rows = query.query([])?;
         while let Some(row) = rows.next()? {
             take(self, row);
@@ -284,6 +300,8 @@ impl Tables {
         Ok(())
     }
 
+    /// Returns the sessions as transcripts. `file` names one for rows without a session, if no
+    /// session can be read.
     fn transcripts(self, file: &str) -> Vec<Transcript> {
         let mut all: Vec<Transcript> = Vec::new();
         for (id, session) in self.sessions {
@@ -310,7 +328,7 @@ impl Tables {
     }
 }
 
-/// The columns of a table; none when it is no table of this database.
+/// Returns the columns of a table; none if the database has no such table.
 fn columns(database: &Connection, name: &str) -> rusqlite::Result<Vec<String>> {
     let mut query = database.prepare(
         "SELECT c.name FROM sqlite_schema AS s, pragma_table_info(s.name) AS c WHERE s.type = 'table' AND s.name = ?1",
@@ -318,20 +336,23 @@ fn columns(database: &Connection, name: &str) -> rusqlite::Result<Vec<String>> {
     query.query_map([name], |row| row.get(0))?.collect()
 }
 
+/// Returns the bytes of a value, unless it is too large or not a text or blob.
 fn bytes<'a>(row: &'a Row<'_>, column: usize) -> Option<&'a [u8]> {
     match row.get_ref(column) {
-        Ok(ValueRef::Text(bytes) | ValueRef::Blob(bytes)) if bytes.len() <= MAX_ROW_BYTES => {
+        Ok(ValueRef::Text(bytes) | ValueRef::Blob(bytes)) if bytes.len() <= MAX_VALUE_BYTES => {
             Some(bytes)
         }
         _ => None,
     }
 }
 
+/// Returns a value that is a text and not empty.
 fn text(row: &Row<'_>, column: usize) -> Option<String> {
     let text = std::str::from_utf8(bytes(row, column)?).ok()?;
     (!text.is_empty()).then(|| text.to_owned())
 }
 
+/// Returns a value that is a JSON object.
 fn json(row: &Row<'_>, column: usize) -> Option<Value> {
     serde_json::from_slice(bytes(row, column)?).ok().filter(Value::is_object)
 }

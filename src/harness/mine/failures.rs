@@ -1,5 +1,5 @@
-//! The failed edits of transcripts: why they failed, what the engine makes of them, and
-//! what they had cost.
+//! The failed edits of transcripts: the kind of error, the result of the engine on the same call,
+//! and the turns and tokens that the failure cost the agent.
 
 use std::collections::BTreeSet;
 
@@ -12,9 +12,9 @@ use crate::harness::replay::{self, ReplayOutcome};
 /// One failed edit.
 #[derive(Debug, Clone)]
 pub struct Failure {
-    /// Whose.
+    /// The agent.
     pub client: Client,
-    /// Session and call: the same in every run.
+    /// The session and the call; the same in every run.
     pub id: String,
     /// The file.
     pub path: String,
@@ -22,40 +22,42 @@ pub struct Failure {
     pub error_kind: &'static str,
     /// The replacements.
     pub edits: Vec<Replacement>,
-    /// The file before, when the transcript lets us know.
+    /// The file before, if it is known, and how it is known.
     pub before: Option<(String, Provenance)>,
-    /// What the engine makes of it; `None` without the file.
+    /// The result of the engine on the call; `None` if the file before is not known.
     pub outcome: Option<ReplayResult>,
-    /// What the agent's own next success on that file made of the same version.
+    /// The file before with the agent's next successful edit applied, if that edit has the same
+    /// intention.
     pub retry: Option<String>,
-    /// By which model, where the transcript says so.
+    /// The model, if the transcript names it.
     pub model: Option<String>,
     /// Whether the agent itself changed that file later.
     pub changed_later: bool,
-    /// Turns after it until the agent changed that file. A turn that several failures share is
-    /// one turn of the first.
+    /// The number of turns until the agent changed that file. A turn that follows several failures
+    /// counts for the first of them only.
     pub turns: usize,
-    /// Output tokens of these turns.
+    /// The output tokens of these turns.
     pub tokens: u64,
-    /// Whether some of these tokens are worked out from the length of what was written.
+    /// Whether some of these tokens are estimated from the length of the model's text.
     pub tokens_estimated: bool,
 }
 
-/// What the engine makes of a failed edit.
+/// The result of the engine on a failed edit.
 #[derive(Debug, Clone)]
 pub enum ReplayResult {
-    /// It applies.
+    /// The engine applies the edit.
     Recovered {
         /// The rung of the last replacement.
         rung: String,
         /// The file afterwards.
         after: String,
     },
-    /// It refuses.
+    /// The engine refuses the edit.
     Refused(Box<Refusal>),
 }
 
-/// The kinds of error messages, by words that clients use.
+/// The kinds of errors, each with the words of clients' messages that show it. The first match
+/// counts.
 const ERROR_KINDS: &[(&str, &[&str])] = &[
     (
         "several matches",
@@ -80,6 +82,7 @@ const ERROR_KINDS: &[(&str, &[&str])] = &[
     ),
 ];
 
+/// Returns the kind of an error message of a client.
 fn error_kind(error: &str) -> &'static str {
     let error = error.to_lowercase();
     let text_missing =
@@ -93,35 +96,39 @@ fn error_kind(error: &str) -> &'static str {
         .map_or("other", |(kind, _)| kind)
 }
 
-/// Every failed edit of a transcript.
+/// Returns every failed edit of a transcript.
 pub fn failures(transcript: &Transcript) -> Vec<Failure> {
-    let known = files_before_failures(transcript);
-    let mut charged = BTreeSet::new();
+    let files_before = files_before_failures(transcript);
+    let mut counted_turns = BTreeSet::new();
     transcript
         .steps
         .iter()
         .enumerate()
-        .filter_map(|(at, step)| {
+        .filter_map(|(index, step)| {
             let FileAction::Edited(attempt) = &step.action else { return None };
             let error = attempt.error.as_ref()?;
-            let retry = find_retry(transcript, at);
-            let end = retry.map_or(step.turn, |(at, _)| transcript.steps[at].turn);
+            let retry = find_retry(transcript, index);
+            let last_turn = retry.map_or(step.turn, |(index, _)| transcript.steps[index].turn);
             let turns: Vec<usize> =
-                (step.turn + 1..=end).filter(|turn| charged.insert(*turn)).collect();
-            let shown = || Some((attempt.shown.clone()?, Provenance::ErrorExcerpt));
-            let before = known.get(&at).cloned();
-            let before = before.or_else(|| git::committed_version(transcript, at)).or_else(shown);
+                (step.turn + 1..=last_turn).filter(|turn| counted_turns.insert(*turn)).collect();
+            let shown_lines = || Some((attempt.shown.clone()?, Provenance::ErrorExcerpt));
+            let before = files_before
+                .get(&index)
+                .cloned()
+                .or_else(|| git::committed_version(transcript, index))
+                .or_else(shown_lines);
             let after_retry = retry.and_then(|(_, retry)| {
                 let (retry, before) = (retry?, &before.as_ref()?.0);
-                // Comparable only when the retry started from the same version.
-                let same = retry.before.as_ref().is_none_or(|recorded| recorded == before);
-                let result = || match (&attempt.edits[..], &retry.edits[..]) {
+                // The results can be compared only if the retry started from the same version.
+                if retry.before.as_ref().is_some_and(|recorded| recorded != before) {
+                    return None;
+                }
+                match (&attempt.edits[..], &retry.edits[..]) {
                     ([edit], [next]) if !edit.all && !next.all => {
                         file_after_retry(before, edit, next)
                     }
                     _ => apply_exact(before, &retry.edits),
-                };
-                same.then(result).flatten()
+                }
             });
             let outcome = before
                 .as_ref()
@@ -146,7 +153,7 @@ pub fn failures(transcript: &Transcript) -> Vec<Failure> {
         .collect()
 }
 
-/// The file after the agent's next edit, if that has the same intention.
+/// Returns the file after the agent's next edit, if that edit has the same intention.
 fn file_after_retry(before: &str, edit: &Replacement, next: &Replacement) -> Option<String> {
     replay::file_after_retry(&replay::FailedEdit {
         id: String::new(),
@@ -158,21 +165,22 @@ fn file_after_retry(before: &str, edit: &Replacement, next: &Replacement) -> Opt
     })
 }
 
-/// The engine on the failed call: all replacements, in order, or none.
+/// Runs the engine on the failed call: applies all replacements in order, or none.
 pub fn replay(path: &str, file: &str, edits: &[Replacement]) -> ReplayResult {
     let name = path.rsplit('/').next().unwrap_or(path);
     let mut text = file.to_owned();
     let mut rung = String::new();
     for edit in edits {
         match apply_one(name, &text, edit) {
-            Ok((after, by)) => (text, rung) = (after, by),
+            Ok((after, applied_by)) => (text, rung) = (after, applied_by),
             Err(refusal) => return ReplayResult::Refused(Box::new(refusal)),
         }
     }
     ReplayResult::Recovered { rung, after: text }
 }
 
-/// One replacement, as the edit tool decides it: with the language that the name tells.
+/// Applies one replacement as the edit tool does, and returns the file afterwards and the rung. The
+/// file's name decides its language.
 fn apply_one(name: &str, file: &str, edit: &Replacement) -> Result<(String, String), Refusal> {
     let expected = if edit.all { Expected::All } else { Expected::default() };
     let request = EditRequest::new(edit.old.as_str(), edit.new.as_str()).expecting(expected);
@@ -181,22 +189,22 @@ fn apply_one(name: &str, file: &str, edit: &Replacement) -> Result<(String, Stri
 }
 
 impl Failure {
-    /// Whether the engine applies it.
+    /// Whether the engine applies the edit.
     pub fn is_recovered(&self) -> bool {
         matches!(self.outcome, Some(ReplayResult::Recovered { .. }))
     }
 
-    /// Whether the engine's result is what the agent itself arrived at; `None` when
-    /// there is nothing to compare.
+    /// Whether the engine's result is the same as that of the agent's next edit; `None` if one of
+    /// the two is missing.
     pub fn agrees_with_retry(&self) -> Option<bool> {
         match (&self.outcome, &self.retry) {
-            (Some(ReplayResult::Recovered { after, .. }), Some(own)) => Some(after == own),
+            (Some(ReplayResult::Recovered { after, .. }), Some(retry)) => Some(after == retry),
             _ => None,
         }
     }
 
-    /// How what the engine makes of it compares with the agent's own next edit; `None` without
-    /// the file.
+    /// Compares the engine's result with that of the agent's next edit; `None` if the file before
+    /// is not known.
     pub(crate) fn replay_outcome(&self) -> Option<ReplayOutcome> {
         Some(match self.outcome.as_ref()? {
             ReplayResult::Recovered { after, .. } => {
@@ -206,7 +214,8 @@ impl Failure {
         })
     }
 
-    /// The cause as the engine sees it: the rung that explained it, or the code.
+    /// Returns the cause of the failure as the engine sees it: the rung that applied the edit, or
+    /// the code of the refusal.
     pub fn cause(&self) -> String {
         match &self.outcome {
             None => "file unknown".into(),
@@ -215,7 +224,7 @@ impl Failure {
         }
     }
 
-    /// The code of the refusal.
+    /// Returns the code of the engine's refusal, if it refused.
     pub fn code(&self) -> Option<EditCode> {
         match &self.outcome {
             Some(ReplayResult::Refused(refusal)) => Some(refusal.code),

@@ -1,27 +1,27 @@
-//! What a transcript lets us know of each file over time.
+//! Tracks the contents of files through a transcript, to find the file before each failed edit.
 
 use std::collections::HashMap;
 
 use super::{EditAttempt, FileAction, Replacement, Transcript, TranscriptStep};
 
-/// How the file before a failed edit came to be known.
+/// The source of the file before a failed edit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Provenance {
-    /// The transcript has it, whole.
+    /// The transcript has the whole file.
     Recorded,
-    /// From what the agent read and wrote before.
+    /// The file is reconstructed from what the agent read and wrote before.
     Reconstructed,
-    /// The newest committed version of that time.
+    /// The file is the newest version that was committed before the edit.
     Committed {
-        /// The transcript shows or changes parts of it that fit.
+        /// Whether the transcript shows or changes a part of the file that fits this version.
         confirmed: bool,
     },
-    /// Only the lines that the error shows.
+    /// Only the lines that the error shows are known.
     ErrorExcerpt,
 }
 
 impl Provenance {
-    /// The stable words.
+    /// Returns the words for reports. They never change.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Recorded => "recorded",
@@ -33,80 +33,82 @@ impl Provenance {
     }
 }
 
-/// The file before each failed attempt, by index of the step.
+/// Returns the file before each failed edit, by the index of its step. Failures whose file is not
+/// known are left out.
 pub fn files_before_failures(transcript: &Transcript) -> HashMap<usize, (String, Provenance)> {
-    let mut now: HashMap<&str, String> = HashMap::new();
+    let mut current: HashMap<&str, String> = HashMap::new();
     let mut found: HashMap<usize, (String, Provenance)> = HashMap::new();
-    // Failures since the file was last known for sure: the next record of it tells them too.
-    let mut waiting: HashMap<&str, Vec<usize>> = HashMap::new();
-    for (at, step) in transcript.steps.iter().enumerate() {
+    // The failures since a file last changed. If the next edit records the file, they get it too.
+    let mut failures_since_change: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (index, step) in transcript.steps.iter().enumerate() {
         let path = step.path.as_str();
         match &step.action {
             FileAction::Viewed { text, whole: true, .. } => {
-                now.insert(path, text.clone());
+                current.insert(path, text.clone());
             }
             FileAction::Viewed { from, text, whole: false } => {
-                if let Some(file) = now.get_mut(path) {
+                if let Some(file) = current.get_mut(path) {
                     overlay(file, *from, text);
                 }
             }
             FileAction::Written(text) => {
-                now.insert(path, text.clone());
-                waiting.remove(path);
+                current.insert(path, text.clone());
+                failures_since_change.remove(path);
             }
             FileAction::Edited(attempt) if attempt.error.is_some() => {
                 let fits = |file: &&String| {
                     attempt.shown.as_ref().is_none_or(|shown| contains_lines(file, shown))
                 };
                 if let Some(before) = &attempt.before {
-                    found.insert(at, (before.clone(), Provenance::Recorded));
-                } else if let Some(file) = now.get(path).filter(fits) {
-                    found.insert(at, (file.clone(), Provenance::Reconstructed));
-                    waiting.entry(path).or_default().push(at);
-                } else {
-                    waiting.entry(path).or_default().push(at);
+                    found.insert(index, (before.clone(), Provenance::Recorded));
+                    continue;
                 }
+                if let Some(file) = current.get(path).filter(fits) {
+                    found.insert(index, (file.clone(), Provenance::Reconstructed));
+                }
+                failures_since_change.entry(path).or_default().push(index);
             }
             FileAction::Edited(attempt) => {
+                let failures = failures_since_change.remove(path).unwrap_or_default();
                 if let Some(before) = &attempt.before {
-                    for failure in waiting.remove(path).unwrap_or_default() {
+                    for failure in failures {
                         found.insert(failure, (before.clone(), Provenance::Recorded));
                     }
-                    now.insert(path, before.clone());
+                    current.insert(path, before.clone());
                 }
-                waiting.remove(path);
-                match now.get(path).and_then(|file| apply_exact(file, &attempt.edits)) {
-                    Some(after) => now.insert(path, after),
-                    // The edit went through on a file that is not the one we think it is.
-                    None => now.remove(path),
+                match current.get(path).and_then(|file| apply_exact(file, &attempt.edits)) {
+                    Some(after) => current.insert(path, after),
+                    // The edit succeeded, so the file is not what we take it to be.
+                    None => current.remove(path),
                 };
             }
             FileAction::ChangedUnseen => {
-                now.remove(path);
-                waiting.remove(path);
+                current.remove(path);
+                failures_since_change.remove(path);
             }
         }
     }
     found
 }
 
-/// Where the agent itself next changed the file of a failed edit: the edit, unless it wrote the
-/// whole file or its text is not known. What it sent in the same turn is no answer to the failure.
+/// Finds the next step in which the agent itself changed the file of a failed edit. Returns its
+/// index, and the edit if the step is an edit with a known text. Steps of the same turn are
+/// skipped, since the agent sent them before it saw the failure.
 pub fn find_retry(
     transcript: &Transcript,
     failure: usize,
 ) -> Option<(usize, Option<&EditAttempt>)> {
     let failed = transcript.steps.get(failure)?;
     let later = transcript.steps.iter().enumerate().skip(failure + 1);
-    let answers = |step: &TranscriptStep| step.path == failed.path && step.turn != failed.turn;
-    later.filter(|(_, step)| answers(step)).find_map(|(at, step)| match &step.action {
-        FileAction::Edited(attempt) => attempt.error.is_none().then_some((at, Some(attempt))),
-        FileAction::Written(_) | FileAction::ChangedUnseen => Some((at, None)),
-        FileAction::Viewed { .. } => None,
+    let is_reaction = |step: &TranscriptStep| step.path == failed.path && step.turn != failed.turn;
+    later.filter(|(_, step)| is_reaction(step)).find_map(|(index, step)| match &step.action {
+        FileAction::Edited(attempt) if attempt.error.is_none() => Some((index, Some(attempt))),
+        FileAction::Written(_) | FileAction::ChangedUnseen => Some((index, None)),
+        FileAction::Edited(_) | FileAction::Viewed { .. } => None,
     })
 }
 
-/// Whether a file has these lines, one after the other; blanks at their ends do not count.
+/// Whether a file has these lines, one after the other; whitespace at their ends is ignored.
 pub fn contains_lines(file: &str, shown: &str) -> bool {
     let shown: Vec<&str> = shown.lines().map(str::trim_end).collect();
     let lines: Vec<&str> = file.lines().map(str::trim_end).collect();
@@ -126,16 +128,15 @@ pub fn apply_exact(file: &str, edits: &[Replacement]) -> Option<String> {
     Some(text)
 }
 
-/// Puts a newer view of some lines over what is known. A view that does not fit is
-/// ignored: the file has changed in a way that we did not see.
-fn overlay(file: &mut String, from: usize, text: &str) {
+/// Replaces the lines of a file from line `from` on by a newer view of them, but for the view's last
+/// line, which may be cut. A view that reaches beyond the end of the file is ignored.
+fn overlay(file: &mut String, from: usize, view: &str) {
     let mut lines: Vec<&str> = file.split_inclusive('\n').collect();
-    let seen: Vec<&str> = text.split_inclusive('\n').collect();
+    let seen: Vec<&str> = view.split_inclusive('\n').collect();
     let start = from.saturating_sub(1);
     if start + seen.len() <= lines.len() && seen.len() > 1 {
-        for (at, line) in seen[..seen.len() - 1].iter().enumerate() {
-            lines[start + at] = line;
-        }
+        let whole_lines = &seen[..seen.len() - 1];
+        lines[start..start + whole_lines.len()].copy_from_slice(whole_lines);
         *file = lines.concat();
     }
 }

@@ -1,5 +1,5 @@
-//! Gemini CLI: message records a line, or one JSON object in older versions; calls and
-//! their results are together in `toolCalls`.
+//! Reads Gemini CLI's transcripts: one message on each line, or one JSON object in older versions.
+//! Calls and their results are together in `toolCalls`.
 
 use serde_json::Value;
 
@@ -22,32 +22,35 @@ pub fn read(text: &str, session: &str) -> Transcript {
             }
         }
     }
-    // A record is written again when its calls have finished: the last one counts.
-    let mut last: Vec<Value> = Vec::new();
+    // A message is written again when its calls have finished: the last record of it counts.
+    let mut messages: Vec<Value> = Vec::new();
     for record in records {
-        let same = |old: &Value| record["id"].is_string() && old["id"] == record["id"];
+        let is_same = |message: &Value| record["id"].is_string() && message["id"] == record["id"];
         if let Some(target) = record.get("$rewindTo").and_then(Value::as_str) {
-            let keep = last.iter().position(|old| old["id"] == target);
-            last.truncate(keep.map_or(last.len(), |at| at + 1));
-        } else if let Some(old) = last.iter_mut().find(|old| same(old)) {
-            *old = record;
+            if let Some(index) = messages.iter().position(|message| message["id"] == target) {
+                messages.truncate(index + 1);
+            }
+        } else if let Some(message) = messages.iter_mut().find(|message| is_same(message)) {
+            *message = record;
         } else {
-            last.push(record);
+            messages.push(record);
         }
     }
-    for (turn, record) in last.iter().filter(|record| record["type"] == "gemini").enumerate() {
+    let answers = messages.iter().filter(|message| message["type"] == "gemini");
+    for (turn, record) in answers.enumerate() {
         out.add_tokens(turn, record["tokens"]["output"].as_u64().unwrap_or(0));
         out.set_time(&record["timestamp"]);
         out.set_model(&record["model"]);
         for call in record["toolCalls"].as_array().into_iter().flatten() {
             out.set_time(&call["timestamp"]);
-            step(&mut out, turn, call);
+            record_call(&mut out, turn, call);
         }
     }
     out
 }
 
-fn step(out: &mut Transcript, turn: usize, call: &Value) {
+/// Records a call and its result, if the call read or changed a file.
+fn record_call(out: &mut Transcript, turn: usize, call: &Value) {
     let input = &call["args"];
     let Some(path) = string(input, &["file_path", "absolute_path", "path"]) else { return };
     let failed = call["status"] == "error";
@@ -59,10 +62,10 @@ fn step(out: &mut Transcript, turn: usize, call: &Value) {
     match call["name"].as_str().unwrap_or_default() {
         "read_file" if !failed => {
             let text = response_text();
-            let cut = text.contains("file content has been truncated")
+            let is_partial = text.contains("file content has been truncated")
                 || input.get("offset").is_some()
                 || input.get("limit").is_some();
-            if !cut && !text.is_empty() {
+            if !is_partial && !text.is_empty() {
                 out.push(turn, &path, FileAction::Viewed { from: 1, text, whole: true });
             }
         }
@@ -72,11 +75,11 @@ fn step(out: &mut Transcript, turn: usize, call: &Value) {
             }
         }
         "replace" | "edit" => {
-            let shown = &call["resultDisplay"];
+            let original = &call["resultDisplay"]["originalContent"];
             let attempt = EditAttempt {
                 id: call["id"].as_str().unwrap_or_default().to_owned(),
                 edits: replacements(input),
-                before: shown["originalContent"].as_str().map(str::to_owned),
+                before: original.as_str().map(str::to_owned),
                 shown: None,
                 error: failed.then(response_text),
             };

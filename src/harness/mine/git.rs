@@ -1,13 +1,14 @@
-//! The file before a failed edit, from the git repository that the agent worked in.
+//! Finds the file before a failed edit in the git repository that the agent worked in. This is done
+//! only if the transcript does not have the file.
 //!
-//! Only when the transcript does not have the file. The newest committed version before the
-//! call is taken, with the agent's own edits of the session that are not in it, and dropped if
-//! anything that the transcript shows of the file says otherwise. What was changed and not
-//! committed by others is not seen: without such evidence the version is marked as unconfirmed.
+//! The newest version that was committed before the call is taken, and the agent's earlier edits
+//! are applied that are not in it. The version is dropped if it contradicts anything that the
+//! transcript shows of the file. Uncommitted changes of others cannot be seen, so a version that
+//! nothing in the transcript confirms is marked as unconfirmed.
 //!
-//! Folder and path come from the transcript. They are arguments that no option can be made of,
-//! and git runs nothing that the repository's configuration names: no hooks, filters, external
-//! diffs, monitors or signature checks, and nothing is fetched.
+//! The folder and the path come from the transcript, so they are passed to git in a way that it
+//! cannot take them for options. Git runs nothing that the repository's configuration names: no
+//! hooks, filters, external diffs, monitors or signature checks. Nothing is fetched.
 
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -15,10 +16,10 @@ use std::process::{Command, Stdio};
 use super::files::{Provenance, apply_exact, contains_lines, find_retry};
 use super::{EditAttempt, FileAction, Transcript};
 
-/// A larger version is left alone.
+/// The most bytes of a version; a larger one is not read.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// The committed version that the failed edit at step `failure` met.
+/// Returns the committed version of the file before the failed edit at step `failure`.
 pub fn committed_version(transcript: &Transcript, failure: usize) -> Option<(String, Provenance)> {
     let step = transcript.steps.get(failure)?;
     let (folder, time) = (transcript.folder.as_ref()?, step.time?);
@@ -28,7 +29,8 @@ pub fn committed_version(transcript: &Transcript, failure: usize) -> Option<(Str
     reconcile(transcript, failure, version)
 }
 
-/// The version as the transcript has it, or nothing if the two do not fit.
+/// Applies the agent's earlier edits to a committed version that does not have them yet, and
+/// returns the result; `None` if it contradicts the transcript.
 fn reconcile(
     transcript: &Transcript,
     failure: usize,
@@ -41,13 +43,15 @@ fn reconcile(
         match &step.action {
             FileAction::Viewed { from, text, .. } => views.push((*from, text)),
             FileAction::Written(text) => {
-                // Later versions of it are the reason that the transcript does not have it.
+                // Something else has changed the file since, or the transcript would have it.
                 views = vec![(1, text)];
             }
             FileAction::Edited(attempt) if attempt.error.is_none() => {
-                let is_in =
-                    attempt.edits.iter().all(|e| !e.new.is_empty() && file.contains(&e.new));
-                if !is_in {
+                let is_committed = attempt
+                    .edits
+                    .iter()
+                    .all(|edit| !edit.new.is_empty() && file.contains(&edit.new));
+                if !is_committed {
                     file = apply_exact(&file, &attempt.edits)?;
                 }
                 confirmed = true;
@@ -78,21 +82,22 @@ fn reconcile(
     Some((file, Provenance::Committed { confirmed }))
 }
 
-/// Whether a view says anything; `None` when it shows another version. Its last line may be cut.
+/// Whether a view of the lines from `from` on has a line with text, all lines of it being those of
+/// the file. `None` if a line differs; the last line of a view may be cut.
 fn matches_view(file: &str, from: usize, view: &str) -> Option<bool> {
-    let mut lines = file.lines().skip(from.saturating_sub(1));
-    let mut seen = view.lines().peekable();
-    let mut any = false;
-    while let Some(line) = seen.next() {
-        let file_line = lines.next()?;
-        let same =
-            if seen.peek().is_some() { file_line == line } else { file_line.starts_with(line) };
-        if !same {
+    let mut file_lines = file.lines().skip(from.saturating_sub(1));
+    let mut view_lines = view.lines().peekable();
+    let mut has_text = false;
+    while let Some(line) = view_lines.next() {
+        let file_line = file_lines.next()?;
+        let is_last = view_lines.peek().is_none();
+        let is_same = if is_last { file_line.starts_with(line) } else { file_line == line };
+        if !is_same {
             return None;
         }
-        any |= !line.trim().is_empty();
+        has_text |= !line.trim().is_empty();
     }
-    Some(any)
+    Some(has_text)
 }
 
 struct Repository {
@@ -100,35 +105,37 @@ struct Repository {
 }
 
 impl Repository {
+    /// Finds the repository that a folder belongs to.
     fn containing(folder: &Path) -> Option<Self> {
-        // `-C` takes what follows as it is, but a relative folder is none of this machine's.
+        // A relative folder in a transcript does not say which folder of this machine it is.
         if !folder.is_absolute() || !folder.is_dir() {
             return None;
         }
-        let here = Self { root: folder.to_owned() };
-        let root = here.git(&["rev-parse", "--show-toplevel"])?;
+        let at_folder = Self { root: folder.to_owned() };
+        let root = at_folder.git(&["rev-parse", "--show-toplevel"])?;
         let root = PathBuf::from(String::from_utf8(root).ok()?.trim_end_matches('\n'));
         Some(Self { root: root.canonicalize().ok()? })
     }
 
-    /// A file's path below the root; `None` when it lies outside.
+    /// Returns a file's path below the root; `None` if it is outside the repository.
     fn path_of(&self, folder: &Path, path: &str) -> Option<String> {
-        let below = Path::new(path).strip_prefix(folder).unwrap_or(Path::new(path));
-        let mut whole = PathBuf::new();
-        for part in folder.canonicalize().ok()?.join(below).components() {
-            match part {
+        let below_folder = Path::new(path).strip_prefix(folder).unwrap_or(Path::new(path));
+        let mut full_path = PathBuf::new();
+        for component in folder.canonicalize().ok()?.join(below_folder).components() {
+            match component {
                 Component::ParentDir => {
-                    whole.pop();
+                    full_path.pop();
                 }
                 Component::CurDir => {}
-                part => whole.push(part),
+                component => full_path.push(component),
             }
         }
-        let below = whole.strip_prefix(&self.root).ok()?.to_str()?.replace('\\', "/");
-        (!below.is_empty()).then_some(below)
+        let below_root = full_path.strip_prefix(&self.root).ok()?.to_str()?.replace('\\', "/");
+        (!below_root.is_empty()).then_some(below_root)
     }
 
-    /// The newest committed content of a path at a time.
+    /// Returns the newest content of a path that was committed before a time, in seconds since
+    /// 1970.
     fn version_at(&self, path: &str, time: i64) -> Option<String> {
         let before = format!("--before=@{time} +0000");
         let commit = self.git(&[
@@ -146,10 +153,10 @@ impl Repository {
         ])?;
         let commit = String::from_utf8(commit).ok()?;
         let commit = commit.trim();
-        if commit.len() < 40 || !commit.bytes().all(|b| b.is_ascii_hexdigit()) {
+        if commit.len() < 40 || !commit.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return None;
         }
-        // The object as it is stored: `cat-file` without options runs no filter.
+        // `cat-file` without options returns the object as it is stored and runs no filter.
         let object = format!("{commit}:{path}");
         let size = String::from_utf8(self.git(&["cat-file", "-s", &object])?).ok()?;
         if size.trim().parse::<u64>().ok()? > MAX_BYTES {
@@ -158,6 +165,7 @@ impl Repository {
         String::from_utf8(self.git(&["cat-file", "blob", &object])?).ok()
     }
 
+    /// Runs git and returns its output; `None` if it fails.
     fn git(&self, arguments: &[&str]) -> Option<Vec<u8>> {
         let mut git = Command::new("git");
         // The caller's variables must not point git at another repository.
@@ -196,7 +204,8 @@ mod tests {
         })
     }
 
-    /// What becomes of the committed file, with these actions around a failed edit.
+    /// Reconciles the committed file with a transcript that has these actions before and after a
+    /// failed edit.
     fn with(before: Vec<FileAction>, after: Vec<FileAction>) -> Option<(String, bool)> {
         let mut transcript = Transcript::new(Client::Claude, "s");
         let failure = before.len();

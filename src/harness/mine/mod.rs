@@ -1,10 +1,10 @@
-//! Mining: the failed edits of an agent's own transcripts, replayed.
+//! Mining: finds the failed edits in transcripts of agents and replays them.
 //!
-//! Each client has a reader that turns its files into the same [`Transcript`]: what the
-//! agent saw, edited and wrote, in order. Readers are tolerant, because none of the
-//! formats is promised: what they do not understand is counted and skipped. [`files`]
-//! keeps what is known of each file, so that the file before a failed edit can be
-//! pieced together. A file that cannot be read is named and left out. Nothing leaves the machine, and [`redact`] cleans what is saved.
+//! Each client has a reader that turns its files into a [`Transcript`]: what the agent read,
+//! edited and wrote, in order. No client promises its format, so readers skip and count the
+//! records that they do not understand. [`files`] tracks the contents of each file, to piece
+//! together the file before a failed edit. A transcript that cannot be read is reported and left
+//! out. Nothing leaves the machine, and [`redact`] removes secrets from what is saved.
 
 pub mod aider;
 pub mod claude;
@@ -23,7 +23,7 @@ pub mod opencode;
 pub mod redact;
 pub(crate) mod summary;
 
-/// Why what is packed or in a database is left out.
+/// Why a build without the feature `mine` leaves out databases and compressed files.
 #[cfg(not(feature = "mine"))]
 const LEAN_BUILD: &str = "this restitch was built without the feature `mine`, which reads it: cargo install restitch --features mine";
 #[cfg(feature = "mine")]
@@ -38,7 +38,7 @@ use serde_json::Value;
 
 use super::shard::Shard;
 
-/// Whose transcripts.
+/// An agent whose transcripts can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Client {
     /// Claude Code.
@@ -54,11 +54,11 @@ pub enum Client {
 }
 
 impl Client {
-    /// All of them.
+    /// Every client.
     pub const ALL: &[Self] =
         &[Self::Claude, Self::Codex, Self::Gemini, Self::Opencode, Self::Aider];
 
-    /// The stable word.
+    /// Returns the client's name on the command line and in reports.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Claude => "claude",
@@ -69,12 +69,13 @@ impl Client {
         }
     }
 
-    /// Where it keeps its transcripts: folders, for opencode maybe a database elsewhere, and for
-    /// aider the history of the folder that we are in.
+    /// Returns the paths where the client keeps its transcripts. Most are folders; opencode may
+    /// also have a database elsewhere, and aider has a file in the current folder. `variable` looks
+    /// up an environment variable.
     pub fn homes(self, variable: impl Fn(&str) -> Option<String>) -> Vec<PathBuf> {
         let home = || variable("HOME").or_else(|| variable("USERPROFILE")).map(PathBuf::from);
-        let folder_of = |name: &str, below: &str| {
-            variable(name).map(PathBuf::from).or_else(|| Some(home()?.join(below)))
+        let folder_of = |name: &str, below_home: &str| {
+            variable(name).map(PathBuf::from).or_else(|| Some(home()?.join(below_home)))
         };
         let folder = match self {
             Self::Claude => {
@@ -90,74 +91,75 @@ impl Client {
                 Some(named.unwrap_or_else(|| PathBuf::from(aider::NAME)))
             }
         };
-        let mut all = Vec::from_iter(folder);
+        let mut homes = Vec::from_iter(folder);
         if self == Self::Opencode
             && let Some(database) = variable("OPENCODE_DB").filter(|path| path != ":memory:")
         {
-            // A path that is not absolute is below the folder, as opencode has it.
+            // As in opencode, a relative path is below its folder.
             let file =
-                all.first().map_or_else(|| PathBuf::from(&database), |dir| dir.join(&database));
-            if all.iter().all(|dir| !file.starts_with(dir)) {
-                all.push(file);
+                homes.first().map_or_else(|| PathBuf::from(&database), |dir| dir.join(&database));
+            if homes.iter().all(|dir| !file.starts_with(dir)) {
+                homes.push(file);
             }
         }
-        all
+        homes
     }
 }
 
-/// What was found.
+/// The transcripts that were read.
 #[derive(Debug, Clone, Default)]
 pub struct Findings {
     /// The sessions.
     pub transcripts: Vec<Transcript>,
-    /// Files that could not be read, or not to their end, and why.
+    /// Files that could not be read, or only in part, each with the reason.
     pub unread: Vec<(PathBuf, String)>,
-    /// All files and sessions of a tree, whatever part was read, with their sizes.
+    /// All files and sessions with their sizes, even if only a shard of them was read.
     pub material: Vec<(PathBuf, u64)>,
 }
 
-/// One session, in order.
+/// One session of an agent.
 #[derive(Debug, Clone)]
 pub struct Transcript {
-    /// Whose.
+    /// The agent.
     pub client: Client,
-    /// The session's own name, for ids.
+    /// The session's name, which ids of failures start with.
     pub session: String,
-    /// Where the client worked, when the transcript says so.
+    /// The folder that the client worked in, if the transcript has it.
     pub folder: Option<PathBuf>,
-    /// What happened.
+    /// The actions of the agent on files, in order.
     pub steps: Vec<TranscriptStep>,
-    /// Output tokens of each turn, where the client counts them.
+    /// The output tokens of each turn, if the client counts them.
     pub tokens: Vec<u64>,
-    /// Turns of which the client has no final count: theirs is worked out from the length.
+    /// The turns whose tokens are estimated from their length, since the client has no final
+    /// count of them.
     pub estimated: BTreeSet<usize>,
-    /// Lines and records that were not understood.
+    /// The number of lines and records that were not understood.
     pub skipped: usize,
-    /// The time of what is read just now.
+    /// The time of the record that is being read.
     time: Option<i64>,
-    /// The model that is at work just now.
+    /// The model of the record that is being read.
     model: Option<String>,
 }
 
-/// One thing that the agent did.
+/// One action of an agent on a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TranscriptStep {
-    /// In which turn of the model.
+    /// The turn of the model.
     pub turn: usize,
-    /// When, in seconds since 1970, where the client says so.
+    /// The time in seconds since 1970, if the transcript has it.
     pub time: Option<i64>,
-    /// By which model, where the client says so.
+    /// The model, if the transcript names it.
     pub model: Option<String>,
-    /// To which file.
+    /// The file.
     pub path: String,
-    /// What.
+    /// The action.
     pub action: FileAction,
 }
 
-/// What an agent can do to a file.
+/// An action of an agent on a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileAction {
-    /// It read lines.
+    /// The agent read lines.
     Viewed {
         /// The first line of the text.
         from: usize,
@@ -166,9 +168,9 @@ pub enum FileAction {
         /// Whether that is the whole file.
         whole: bool,
     },
-    /// It wrote the whole file.
+    /// The agent wrote the whole file.
     Written(String),
-    /// It edited, or tried to.
+    /// The agent called an edit tool, which may have failed.
     Edited(EditAttempt),
     /// The file was changed in a way that the transcript does not show.
     ChangedUnseen,
@@ -179,13 +181,13 @@ pub enum FileAction {
 pub struct EditAttempt {
     /// The call's id.
     pub id: String,
-    /// What was to be replaced, by what; all of it or nothing.
+    /// The replacements, of which the tool applies all or none.
     pub edits: Vec<Replacement>,
-    /// The file before, where the transcript has it.
+    /// The file before, if the transcript has it.
     pub before: Option<String>,
-    /// Lines of the file that the error shows.
+    /// The lines of the file that the error shows.
     pub shown: Option<String>,
-    /// The error, when it failed.
+    /// The error, if the call failed.
     pub error: Option<String>,
 }
 
@@ -194,9 +196,9 @@ pub struct EditAttempt {
 pub struct Replacement {
     /// The text to find.
     pub old: String,
-    /// The text to put there.
+    /// The text to put in its place.
     pub new: String,
-    /// All of them.
+    /// Whether to replace all occurrences.
     pub all: bool,
 }
 
@@ -215,6 +217,7 @@ impl Transcript {
         }
     }
 
+    /// Adds an action on a file, with the time and the model of the current record.
     fn push(&mut self, turn: usize, path: &str, action: FileAction) {
         let (time, model) = (self.time, self.model.clone());
         self.steps.push(TranscriptStep {
@@ -226,26 +229,28 @@ impl Transcript {
         });
     }
 
-    /// The time of the next steps, in any client's spelling; a record without one has that of
-    /// the record before it.
+    /// Sets the time of the next steps, in any client's format. A record without a time keeps that
+    /// of the record before it.
     fn set_time(&mut self, time: &Value) {
         self.time = unix_seconds(time).or(self.time);
     }
 
-    /// The model of the next steps; a record that names none has that of the record before it.
+    /// Sets the model of the next steps. A record without a model keeps that of the record before
+    /// it.
     fn set_model(&mut self, model: &Value) {
         if let Some(model) = model.as_str() {
             self.model = Some(model.to_owned());
         }
     }
 
-    /// The first folder that is named is the session's.
+    /// Sets the session's folder, unless an earlier record has set it.
     fn set_folder(&mut self, folder: &Value) {
         if self.folder.is_none() {
             self.folder = folder.as_str().map(PathBuf::from);
         }
     }
 
+    /// Adds output tokens to a turn.
     fn add_tokens(&mut self, turn: usize, tokens: u64) {
         if self.tokens.len() <= turn {
             self.tokens.resize(turn + 1, 0);
@@ -254,11 +259,11 @@ impl Transcript {
     }
 }
 
-/// The transcripts below a file or folder; `client` when it is known whose they are. Of a part,
-/// every Nth file and every Nth session of a database.
+/// Reads a transcript, or all transcripts below a folder. Without a `client`, each file shows
+/// whose it is. With a shard, only every Nth file is read, and every Nth session of a database.
 pub fn read(path: &Path, client: Option<Client>, shard: Option<Shard>) -> io::Result<Findings> {
     let mut found = Findings::default();
-    let in_shard = |place: usize| shard.is_none_or(|shard| shard.contains(place));
+    let in_shard = |index: usize| shard.is_none_or(|shard| shard.contains(index));
     let mut files = Vec::new();
     if path.is_dir() {
         collect(path, &mut files)?;
@@ -268,10 +273,10 @@ pub fn read(path: &Path, client: Option<Client>, shard: Option<Shard>) -> io::Re
     }
     files.sort();
     for file in &files {
-        found.material.push((file.clone(), fs::metadata(file).map_or(0, |found| found.len())));
+        found.material.push((file.clone(), fs::metadata(file).map_or(0, |meta| meta.len())));
     }
-    // A database has many sessions, and those of a tree may be in one as well: every part reads
-    // all of these, and tells of its own.
+    // A database has many sessions, and a session may be in a database and in a tree of files.
+    // So every part reads all of these, and then drops the sessions of the other parts.
     let (databases, files): (Vec<_>, Vec<_>) =
         files.into_iter().partition(|file| is_database_file(file));
     for file in &databases {
@@ -282,18 +287,20 @@ pub fn read(path: &Path, client: Option<Client>, shard: Option<Shard>) -> io::Re
         }
     }
     if path.is_dir() && client.is_none_or(|client| client == Client::Opencode) {
-        // The database was filled from the tree: a session in both is one.
-        let known: HashSet<String> =
-            found.transcripts.iter().map(|session| session.session.clone()).collect();
+        // opencode fills its database from the tree, so a session in both is read once.
+        let in_databases: HashSet<String> =
+            found.transcripts.iter().map(|transcript| transcript.session.clone()).collect();
         let mut tree = opencode::read_storage(path)?;
-        let steps = |session: &Transcript| u64::try_from(session.steps.len()).unwrap_or(u64::MAX);
-        found.material.extend(tree.iter().map(|own| (PathBuf::from(&own.session), steps(own))));
-        tree.retain(|session| !known.contains(&session.session));
+        for transcript in &tree {
+            let steps = u64::try_from(transcript.steps.len()).unwrap_or(u64::MAX);
+            found.material.push((PathBuf::from(&transcript.session), steps));
+        }
+        tree.retain(|transcript| !in_databases.contains(&transcript.session));
         found.transcripts.extend(tree);
     }
-    let mut place = 0..;
-    found.transcripts.retain(|_| place.next().is_some_and(in_shard));
-    for (_, file) in files.iter().enumerate().filter(|(place, _)| in_shard(*place)) {
+    let mut indexes = 0..;
+    found.transcripts.retain(|_| indexes.next().is_some_and(in_shard));
+    for (_, file) in files.iter().enumerate().filter(|(index, _)| in_shard(*index)) {
         if let Err(why) = read_file(file, client, &mut found) {
             found.unread.push((file.clone(), why));
         }
@@ -301,24 +308,27 @@ pub fn read(path: &Path, client: Option<Client>, shard: Option<Shard>) -> io::Re
     Ok(found)
 }
 
+/// Reads one file into `found`. The error says what is wrong with the file; what could be read
+/// before it is in `found` anyway.
 fn read_file(file: &Path, client: Option<Client>, found: &mut Findings) -> Result<(), String> {
     let message = |error: io::Error| format!("cannot be read: {error}");
-    let mut open = File::open(file).map_err(message)?;
+    let mut opened = File::open(file).map_err(message)?;
     let mut start = Vec::new();
-    Read::by_ref(&mut open).take(16).read_to_end(&mut start).map_err(message)?;
+    Read::by_ref(&mut opened).take(16).read_to_end(&mut start).map_err(message)?;
     if database::is_database(&start) {
         return match client {
             None | Some(Client::Opencode) => database::read(file, found),
             Some(_) => Ok(()),
         };
     }
-    open.rewind().map_err(message)?;
-    let content = compression::decompress(open, compression::MAX_BYTES).map_err(message)?;
-    // A transcript may hold broken bytes; its other lines are still good.
+    opened.rewind().map_err(message)?;
+    let content = compression::decompress(opened, compression::MAX_BYTES).map_err(message)?;
+    // A transcript may have invalid bytes; its other lines are still good.
     let text = String::from_utf8_lossy(&content.bytes);
     let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let session = stem(decompressed_name(&name));
-    if !(text.is_empty() && content.broken.is_some()) {
+    let has_nothing = text.is_empty() && content.broken.is_some();
+    if !has_nothing {
         let client = client.or_else(|| detect_client(&text));
         if client == Some(Client::Aider) {
             let folder = std::path::absolute(file).ok();
@@ -336,6 +346,7 @@ fn read_file(file: &Path, client: Option<Client>, found: &mut Findings) -> Resul
     content.broken.map_or(Ok(()), Err)
 }
 
+/// Returns a file's name without the suffix of a compressed file.
 fn decompressed_name(name: &str) -> &str {
     compression::SUFFIXES.iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name)
 }
@@ -344,36 +355,39 @@ fn stem(name: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
+/// Adds all files below a folder that may be transcripts.
 fn collect(path: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     for entry in fs::read_dir(path)? {
         let path = entry?.path();
         if path.is_dir() {
-            // opencode's tree of single records is read as one, above.
+            // `opencode::read_storage` reads opencode's tree of single records.
             if !path.join("message").is_dir() && !path.join("part").is_dir() {
                 collect(&path, files)?;
             }
             continue;
         }
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
-        let plain = decompressed_name(name);
-        let known = [".jsonl", ".json", aider::NAME].iter().any(|end| plain.ends_with(end))
-            || (name.ends_with(".db") && is_database_file(&path));
-        // While it is packed, a rollout lies there in both forms.
-        let twice = plain != name && path.with_file_name(plain).is_file();
-        if known && !twice {
+        let plain_name = decompressed_name(name);
+        let is_transcript =
+            [".jsonl", ".json", aider::NAME].iter().any(|end| plain_name.ends_with(end))
+                || (name.ends_with(".db") && is_database_file(&path));
+        // While Codex compresses a rollout, the file is there in both forms.
+        let is_copy = plain_name != name && path.with_file_name(plain_name).is_file();
+        if is_transcript && !is_copy {
             files.push(path);
         }
     }
     Ok(())
 }
 
+/// Whether a file is a SQLite database, by its first bytes.
 fn is_database_file(path: &Path) -> bool {
     let mut start = Vec::new();
     let read = File::open(path).and_then(|file| file.take(16).read_to_end(&mut start));
     read.is_ok() && database::is_database(&start)
 }
 
-/// Whose transcript this is, by the shape of its records.
+/// Returns the client whose transcript this is, by the fields of its records.
 fn detect_client(text: &str) -> Option<Client> {
     if let Ok(Value::Object(whole)) = serde_json::from_str::<Value>(text) {
         let has = |name: &str| whole.get(name).is_some();
@@ -402,7 +416,7 @@ fn detect_client(text: &str) -> Option<Client> {
     })
 }
 
-/// The text of a tool result, which is a string or a list of text blocks.
+/// Returns the text of a tool result: a string, an object with text, or a list of these.
 fn text_of(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -416,30 +430,33 @@ fn text_of(value: &Value) -> String {
     }
 }
 
+/// Returns the first of the named fields that is a string.
 fn string(value: &Value, names: &[&str]) -> Option<String> {
     names.iter().find_map(|name| value.get(name)?.as_str().map(str::to_owned))
 }
 
-/// The replacements of an edit call, in any client's spelling.
+/// Returns the replacements of an edit call, whatever names the client has for its fields.
 fn replacements(input: &Value) -> Vec<Replacement> {
-    let one = |value: &Value| {
+    let replacement = |value: &Value| {
         let old = string(value, &["old_string", "oldString", "old_str", "oldText"])?;
         let new =
             string(value, &["new_string", "newString", "new_str", "newText"]).unwrap_or_default();
         let flag = |name: &str| value.get(name).and_then(Value::as_bool).unwrap_or(false);
-        let several =
-            value.get("expected_replacements").and_then(Value::as_u64).is_some_and(|n| n > 1);
+        let several = value
+            .get("expected_replacements")
+            .and_then(Value::as_u64)
+            .is_some_and(|count| count > 1);
         let all = flag("replace_all") || flag("replaceAll") || flag("allow_multiple") || several;
         Some(Replacement { old, new, all })
     };
     match input.get("edits").and_then(Value::as_array) {
-        Some(edits) => edits.iter().filter_map(one).collect(),
-        None => one(input).into_iter().collect(),
+        Some(edits) => edits.iter().filter_map(replacement).collect(),
+        None => replacement(input).into_iter().collect(),
     }
 }
 
-/// Removes the line numbers of a view: `   12→text`, `12\ttext`, `00012| text`.
-/// The first number says where the text starts.
+/// Removes the line numbers from a view such as `   12→text`, `12\ttext` or `00012| text`. Returns
+/// the first number and the text; `None` if no line has a number.
 fn strip_line_numbers(text: &str) -> Option<(usize, String)> {
     let mut first = None;
     let mut next = 0;
@@ -467,7 +484,8 @@ fn strip_line_numbers(text: &str) -> Option<(usize, String)> {
     first.map(|first| (first, out))
 }
 
-/// Seconds since 1970 of `2026-09-01T10:00:00.5Z`, or of a number of milliseconds.
+/// Returns the seconds since 1970 of a time such as `2026-09-01T10:00:00.5Z`, or of a number of
+/// milliseconds.
 fn unix_seconds(time: &Value) -> Option<i64> {
     let Some(text) = time.as_str() else { return Some(time.as_i64()? / 1000) };
     let number = |from: usize, to: usize| text.get(from..to)?.parse::<i64>().ok();
@@ -477,19 +495,19 @@ fn unix_seconds(time: &Value) -> Option<i64> {
         return None;
     }
     let zone = text.get(19..)?.trim_start_matches(|c: char| c == '.' || c.is_ascii_digit());
-    let ahead = match zone.split_at_checked(1) {
-        Some((sign @ ("+" | "-"), away)) => {
-            let (hours, minutes) = away.split_once(':').unwrap_or((away, "0"));
+    let utc_offset = match zone.split_at_checked(1) {
+        Some((sign @ ("+" | "-"), offset)) => {
+            let (hours, minutes) = offset.split_once(':').unwrap_or((offset, "0"));
             let seconds = hours.parse::<i64>().ok()? * 3600 + minutes.parse::<i64>().ok()? * 60;
             if sign == "-" { -seconds } else { seconds }
         }
         _ => 0,
     };
-    // Years begin in March here, so that the day that may be missing is the last one.
+    // The year is counted from March, so that a leap day is its last day.
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day - 1;
     const DAYS_TO_1970: i64 = 719_468;
-    Some((days - DAYS_TO_1970) * 86_400 + hour * 3600 + minute * 60 + second - ahead)
+    Some((days - DAYS_TO_1970) * 86_400 + hour * 3600 + minute * 60 + second - utc_offset)
 }
 
 #[cfg(test)]

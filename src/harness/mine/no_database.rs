@@ -1,4 +1,4 @@
-//! opencode's database, in a build that leaves SQLite out: told by its first bytes, and said.
+//! Recognizes opencode's database in a build without SQLite, which cannot read it.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ pub fn is_database(start: &[u8]) -> bool {
     start.starts_with(b"SQLite format 3\0")
 }
 
-/// Says what it takes to read it.
+/// Returns an error that says which build can read the database.
 pub fn read(_: &Path, _: &mut Findings) -> Result<(), String> {
     Err(format!("is a database; {}", super::LEAN_BUILD))
 }

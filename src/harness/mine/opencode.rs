@@ -1,5 +1,5 @@
-//! opencode: a tree of single records (`storage/message`, `storage/part`), or what
-//! `opencode export` prints. Newer versions keep the same records in a
+//! Reads opencode's transcripts: a tree of files with one record each (`storage/message`,
+//! `storage/part`), or the output of `opencode export`. Newer versions keep the same records in a
 //! [database](super::database).
 
 use std::fs;
@@ -12,7 +12,7 @@ use super::{
     Client, EditAttempt, FileAction, Transcript, replacements, string, strip_line_numbers, text_of,
 };
 
-/// Reads what `opencode export` printed; `None` when it is something else.
+/// Reads the output of `opencode export`; `None` if the text is something else.
 pub fn read_export(text: &str, session: &str) -> Option<Transcript> {
     let whole: Value = serde_json::from_str(text).ok()?;
     let messages = whole["messages"].as_array()?;
@@ -30,20 +30,21 @@ pub fn read_export(text: &str, session: &str) -> Option<Transcript> {
 
 /// Reads the sessions of every storage tree below `root`.
 pub fn read_storage(root: &Path) -> io::Result<Vec<Transcript>> {
-    let mut found = Vec::new();
-    let mut open = vec![root.to_owned()];
-    while let Some(dir) = open.pop() {
+    let mut sessions = Vec::new();
+    let mut pending = vec![root.to_owned()];
+    while let Some(dir) = pending.pop() {
         if dir.join("message").is_dir() && dir.join("part").is_dir() {
             for session in folders(&dir.join("message"))? {
-                found.push(one_session(&session, &dir.join("part"))?);
+                sessions.push(read_session(&session, &dir.join("part"))?);
             }
         } else {
-            open.extend(folders(&dir)?);
+            pending.extend(folders(&dir)?);
         }
     }
-    Ok(found)
+    Ok(sessions)
 }
 
+/// Returns the folders in a folder, sorted.
 fn folders(dir: &Path) -> io::Result<Vec<PathBuf>> {
     let mut all: Vec<PathBuf> =
         fs::read_dir(dir)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
@@ -52,13 +53,15 @@ fn folders(dir: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(all)
 }
 
+/// Reads the JSON files of a folder, sorted by name, and counts those that are not JSON in
+/// `skipped`. A folder that does not exist has none.
 fn records(dir: &Path, skipped: &mut usize) -> io::Result<Vec<Value>> {
     let mut files: Vec<PathBuf> = match fs::read_dir(dir) {
         Ok(entries) => entries.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
         Err(error) => return Err(error),
     };
-    files.retain(|path| path.extension().is_some_and(|e| e == "json"));
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
     files.sort();
     let mut all = Vec::new();
     for file in files {
@@ -70,7 +73,8 @@ fn records(dir: &Path, skipped: &mut usize) -> io::Result<Vec<Value>> {
     Ok(all)
 }
 
-fn one_session(messages: &Path, parts: &Path) -> io::Result<Transcript> {
+/// Reads a session from the folder of its messages and the folder of all parts.
+fn read_session(messages: &Path, parts: &Path) -> io::Result<Transcript> {
     let name = messages.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     let mut out = Transcript::new(Client::Opencode, &name);
     let mut skipped = 0;
@@ -85,7 +89,7 @@ fn one_session(messages: &Path, parts: &Path) -> io::Result<Transcript> {
     Ok(out)
 }
 
-/// What a message says of itself.
+/// Records the tokens, the time, the folder and the model of a message.
 pub(super) fn message(out: &mut Transcript, turn: usize, info: &Value) {
     out.add_tokens(turn, info["tokens"]["output"].as_u64().unwrap_or(0));
     out.set_time(&info["time"]["created"]);
@@ -93,7 +97,7 @@ pub(super) fn message(out: &mut Transcript, turn: usize, info: &Value) {
     out.set_model(&info["modelID"]);
 }
 
-/// What a part of a message did.
+/// Records a part of a message, if it is a call that read or changed a file.
 pub(super) fn step(out: &mut Transcript, turn: usize, part: &Value) {
     if part["type"] != "tool" {
         return;

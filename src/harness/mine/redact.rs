@@ -1,8 +1,8 @@
-//! Takes secrets and home folders out of what is saved.
+//! Removes secrets and the names of home folders from cases before they are saved.
 //!
-//! The same secret becomes the same placeholder in every text of a case, so that the
-//! case still fails and recovers as it did. Limits: what is a secret is decided by
-//! shape (see [`Secrets`]); a text in which one remains afterwards is not saved at all.
+//! A secret is replaced by the same name in every text of a case, so that the case still fails or
+//! is recovered as before. Limits: secrets are recognized by their form (see [`Secrets`]). A text in
+//! which one remains afterwards is not saved at all.
 
 use std::collections::HashMap;
 
@@ -12,59 +12,63 @@ use crate::correct::Secrets;
 #[derive(Debug, Default)]
 pub struct Redactor {
     secrets: Secrets,
-    known: HashMap<String, String>,
+    /// The name that replaces each part of a secret.
+    replacements: HashMap<String, String>,
 }
 
 impl Redactor {
-    /// With the built-in rules.
+    /// Returns a redactor with the built-in rules.
     pub fn new() -> Self {
-        Self { secrets: Secrets::new(), known: HashMap::new() }
+        Self { secrets: Secrets::new(), replacements: HashMap::new() }
     }
 
-    /// Learns the secrets of a text. Learn all texts of a case first.
+    /// Finds the secrets of a text. Call this with all texts of a case before [`Self::clean`].
     pub fn learn(&mut self, text: &str) {
-        let mut key_block = false;
+        let mut in_private_key = false;
         for line in text.lines() {
             if line.contains("-----BEGIN ") && line.contains("PRIVATE KEY") {
-                key_block = true;
+                in_private_key = true;
                 continue;
             }
             if line.contains("-----END ") {
-                key_block = false;
+                in_private_key = false;
             }
-            if key_block {
-                self.redact(line.trim());
+            if in_private_key {
+                self.add(line.trim());
             } else if self.secrets.find(line).is_some() {
-                tokens(line).for_each(|token| self.redact(token));
+                tokens(line).for_each(|token| self.add(token));
             }
         }
     }
 
-    fn redact(&mut self, token: &str) {
-        if !token.is_empty() && !self.known.contains_key(token) {
-            let name = format!("<redacted-{}>", self.known.len() + 1);
-            self.known.insert(token.to_owned(), name);
+    /// Gives a part of a secret the name that replaces it.
+    fn add(&mut self, token: &str) {
+        if !token.is_empty() && !self.replacements.contains_key(token) {
+            let name = format!("<redacted-{}>", self.replacements.len() + 1);
+            self.replacements.insert(token.to_owned(), name);
         }
     }
 
-    /// The text without what was learned; `None` when something still looks like a secret.
+    /// Returns the text without the secrets that were found; `None` if something in it still looks
+    /// like a secret.
     pub fn clean(&self, text: &str) -> Option<String> {
-        let mut known: Vec<(&String, &String)> = self.known.iter().collect();
-        known.sort_by_key(|(token, _)| std::cmp::Reverse(token.len()));
+        // A secret may contain another one, so the longest is replaced first.
+        let mut replacements: Vec<(&String, &String)> = self.replacements.iter().collect();
+        replacements.sort_by_key(|(token, _)| std::cmp::Reverse(token.len()));
         let mut out = text.to_owned();
-        for (token, name) in known {
+        for (token, name) in replacements {
             out = out.replace(token.as_str(), name);
         }
-        for mark in ["-----BEGIN ", "-----END "] {
-            out = out.replace(mark, "-----REDACTED ");
+        for marker in ["-----BEGIN ", "-----END "] {
+            out = out.replace(marker, "-----REDACTED ");
         }
         let out = redact_home_folders(&out);
         self.secrets.find(&out).is_none().then_some(out)
     }
 }
 
-/// The parts of a line that can be a secret: long runs of key characters, and what
-/// is in quotes or after a mark.
+/// Returns the parts of a line, between separators, that may be a secret: long ones, and short ones
+/// with a digit or a special character.
 fn tokens(line: &str) -> impl Iterator<Item = &str> {
     line.split(|c: char| c.is_whitespace() || "\"'`,;()[]{}<>=".contains(c))
         .flat_map(|part| part.split("://").flat_map(|part| part.split(['@', ':'])))
@@ -74,18 +78,18 @@ fn tokens(line: &str) -> impl Iterator<Item = &str> {
         })
 }
 
-/// Home folders of people, in any system's spelling.
+/// Replaces the names of home folders by `user`, in paths of any system.
 fn redact_home_folders(text: &str) -> String {
     let mut out = text.to_owned();
-    for root in ["/home/", "/Users/", "C:\\Users\\", "C:\\\\Users\\\\", "C:/Users/"] {
-        let mut from = 0;
-        while let Some(at) = out[from..].find(root).map(|at| from + at + root.len()) {
-            let rest = &out[at..];
-            let len = rest
+    for parent in ["/home/", "/Users/", "C:\\Users\\", "C:\\\\Users\\\\", "C:/Users/"] {
+        let mut search_from = 0;
+        while let Some(position) = out[search_from..].find(parent) {
+            let start = search_from + position + parent.len();
+            let length = out[start..]
                 .find(|c: char| !(c.is_alphanumeric() || "._-".contains(c)))
-                .unwrap_or(rest.len());
-            out.replace_range(at..at + len, "user");
-            from = at + "user".len();
+                .unwrap_or(out.len() - start);
+            out.replace_range(start..start + length, "user");
+            search_from = start + "user".len();
         }
     }
     out

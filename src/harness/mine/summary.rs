@@ -1,5 +1,5 @@
-//! What mining tells, as counts and one record for each failure, so that parts can be put
-//! together.
+//! The result of mining as counts and one record for each failure, so that parts of a run can be
+//! merged.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::{Client, FileAction, Findings};
 use crate::harness::replay::ReplayOutcome;
 use crate::text::ContentHash;
 
-/// What was mined: parts of the same run have the same.
+/// The settings and the material of a run, which are the same in all of its parts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct MineRun {
     /// The program's version.
@@ -21,32 +21,32 @@ pub(crate) struct MineRun {
     pub(crate) asks_model: bool,
 }
 
-/// What was found.
+/// The result of mining one part of the material.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct MineSummary {
-    /// Sessions and edits of each client.
+    /// The sessions and edits of each client.
     pub(crate) clients: BTreeMap<String, ClientCounts>,
-    /// Edits of each model.
+    /// The number of edits of each model.
     pub(crate) models: BTreeMap<String, usize>,
     pub(crate) sessions_with_edits: usize,
-    /// Lines and records that were not understood.
+    /// The number of lines and records that were not understood.
     pub(crate) skipped: usize,
-    /// Files that could not be read, or not to their end, and why.
+    /// Files that could not be read, or only in part, each with the reason.
     pub(crate) unread: Vec<(String, String)>,
     /// The failed edits.
     pub(crate) failures: Vec<FailureRecord>,
-    /// How many more the model recovers; `None` when it was not asked.
+    /// The number of further edits that a model recovers; `None` if no model was asked.
     pub(crate) by_model: Option<usize>,
 }
 
-/// What one client did.
+/// The sessions and edits of one client.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ClientCounts {
     pub(crate) sessions: usize,
     pub(crate) edits: usize,
 }
 
-/// What is told of a failed edit.
+/// A failed edit without its texts.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct FailureRecord {
     pub(crate) client: String,
@@ -55,11 +55,11 @@ pub(crate) struct FailureRecord {
     pub(crate) why: String,
     pub(crate) cause: String,
     pub(crate) recovered: bool,
-    /// In the words of [`ReplayOutcome`]; `None` without the file.
+    /// The words of the [`ReplayOutcome`]; `None` if the file before is not known.
     pub(crate) ending: Option<String>,
     pub(crate) agrees_with_retry: Option<bool>,
     pub(crate) file_known: bool,
-    /// In the words of [`super::files::Provenance`].
+    /// The words of the [`super::files::Provenance`].
     pub(crate) file_from: Option<String>,
     pub(crate) model: Option<String>,
     /// Whether the agent itself changed that file later.
@@ -83,7 +83,7 @@ pub(crate) struct ModelCounts {
     pub(crate) no_file: usize,
 }
 
-/// What failed edits took until the agent changed the file itself.
+/// The cost of failed edits until the agent changed the file itself.
 #[derive(Debug, Serialize)]
 pub(crate) struct RecoveryCost {
     pub(crate) changed_later: usize,
@@ -93,38 +93,39 @@ pub(crate) struct RecoveryCost {
 }
 
 impl MineSummary {
+    /// Counts the sessions and edits, and makes a record of each failure.
     pub(crate) fn new(found: &Findings, failed: &[Failure], by_model: Option<usize>) -> Self {
         let mut clients: BTreeMap<String, ClientCounts> = BTreeMap::new();
         let mut models: BTreeMap<String, usize> = BTreeMap::new();
         let mut sessions_with_edits = 0;
         for transcript in &found.transcripts {
             let counts = clients.entry(transcript.client.as_str().to_owned()).or_default();
-            let before = counts.edits;
+            let edits_before = counts.edits;
             counts.sessions += 1;
-            for step in
-                transcript.steps.iter().filter(|s| matches!(s.action, FileAction::Edited(_)))
-            {
-                counts.edits += 1;
-                *models.entry(model_name(step.model.as_ref()).to_owned()).or_default() += 1;
+            for step in &transcript.steps {
+                if matches!(step.action, FileAction::Edited(_)) {
+                    counts.edits += 1;
+                    *models.entry(model_name(step.model.as_ref()).to_owned()).or_default() += 1;
+                }
             }
-            sessions_with_edits += usize::from(counts.edits > before);
+            sessions_with_edits += usize::from(counts.edits > edits_before);
         }
-        let record = |f: &Failure| FailureRecord {
-            client: f.client.as_str().into(),
-            id: f.id.clone(),
-            path: f.path.clone(),
-            why: f.error_kind.into(),
-            cause: f.cause(),
-            recovered: f.is_recovered(),
-            ending: f.replay_outcome().map(|outcome| outcome.label().into()),
-            agrees_with_retry: f.agrees_with_retry(),
-            file_known: f.before.is_some(),
-            file_from: f.before.as_ref().map(|(_, known)| known.as_str().into()),
-            model: f.model.clone(),
-            changed_later: f.changed_later,
-            turns: f.turns,
-            tokens: f.tokens,
-            tokens_estimated: f.tokens_estimated,
+        let record = |failure: &Failure| FailureRecord {
+            client: failure.client.as_str().into(),
+            id: failure.id.clone(),
+            path: failure.path.clone(),
+            why: failure.error_kind.into(),
+            cause: failure.cause(),
+            recovered: failure.is_recovered(),
+            ending: failure.replay_outcome().map(|outcome| outcome.label().into()),
+            agrees_with_retry: failure.agrees_with_retry(),
+            file_known: failure.before.is_some(),
+            file_from: failure.before.as_ref().map(|(_, source)| source.as_str().into()),
+            model: failure.model.clone(),
+            changed_later: failure.changed_later,
+            turns: failure.turns,
+            tokens: failure.tokens,
+            tokens_estimated: failure.tokens_estimated,
         };
         let unread =
             found.unread.iter().map(|(path, why)| (path.display().to_string(), why.clone()));
@@ -132,7 +133,7 @@ impl MineSummary {
             clients,
             models,
             sessions_with_edits,
-            skipped: found.transcripts.iter().map(|t| t.skipped).sum(),
+            skipped: found.transcripts.iter().map(|transcript| transcript.skipped).sum(),
             unread: unread.collect(),
             failures: failed.iter().map(record).collect(),
             by_model,
@@ -140,14 +141,14 @@ impl MineSummary {
         .sorted()
     }
 
-    /// Of all parts together. A part and a whole are told in the same order.
+    /// Merges the parts of a run. The result is the same as that of the whole run.
     pub(crate) fn merge(parts: Vec<Self>) -> Self {
         let mut all = Self::default();
         for part in parts {
-            for (client, own) in part.clients {
-                let known = all.clients.entry(client).or_default();
-                known.sessions += own.sessions;
-                known.edits += own.edits;
+            for (client, counts) in part.clients {
+                let total = all.clients.entry(client).or_default();
+                total.sessions += counts.sessions;
+                total.edits += counts.edits;
             }
             for (model, edits) in part.models {
                 *all.models.entry(model).or_default() += edits;
@@ -169,7 +170,7 @@ impl MineSummary {
         self
     }
 
-    /// By model: the edits, and the results of those that failed.
+    /// Returns the edits of each model, and the results of those that failed.
     pub(crate) fn models(&self) -> Vec<ModelCounts> {
         let mut rows: BTreeMap<&str, ModelCounts> = BTreeMap::new();
         for (model, edits) in &self.models {
@@ -178,38 +179,45 @@ impl MineSummary {
         for failure in &self.failures {
             let row = rows.entry(model_name(failure.model.as_ref())).or_default();
             row.failed += 1;
-            let is = |outcome: ReplayOutcome| failure.ending.as_deref() == Some(outcome.label());
-            *match () {
-                () if is(ReplayOutcome::Right) => &mut row.right,
-                () if is(ReplayOutcome::OnlyWhitespace) => &mut row.right_but_for_blanks,
-                () if is(ReplayOutcome::Other) => &mut row.other_bytes,
-                () if is(ReplayOutcome::Unknown) => &mut row.truth_unknown,
-                () if is(ReplayOutcome::Refused) => &mut row.refused,
-                () => &mut row.no_file,
-            } += 1;
+            let ended = |outcome: ReplayOutcome| failure.ending.as_deref() == Some(outcome.label());
+            let count = if ended(ReplayOutcome::Right) {
+                &mut row.right
+            } else if ended(ReplayOutcome::OnlyWhitespace) {
+                &mut row.right_but_for_blanks
+            } else if ended(ReplayOutcome::Other) {
+                &mut row.other_bytes
+            } else if ended(ReplayOutcome::Unknown) {
+                &mut row.truth_unknown
+            } else if ended(ReplayOutcome::Refused) {
+                &mut row.refused
+            } else {
+                &mut row.no_file
+            };
+            *count += 1;
         }
-        let named = rows.into_iter().map(|(model, row)| ModelCounts { model: model.into(), ..row });
-        named.collect()
+        rows.into_iter().map(|(model, row)| ModelCounts { model: model.into(), ..row }).collect()
     }
 
+    /// Returns the cost of all failed edits.
     pub(crate) fn cost(&self) -> RecoveryCost {
         let failed = &self.failures;
         RecoveryCost {
-            changed_later: failed.iter().filter(|f| f.changed_later).count(),
-            turns: failed.iter().map(|f| f.turns).sum(),
-            tokens: failed.iter().map(|f| f.tokens).sum(),
-            tokens_estimated: failed.iter().any(|f| f.tokens_estimated),
+            changed_later: failed.iter().filter(|failure| failure.changed_later).count(),
+            turns: failed.iter().map(|failure| failure.turns).sum(),
+            tokens: failed.iter().map(|failure| failure.tokens).sum(),
+            tokens_estimated: failed.iter().any(|failure| failure.tokens_estimated),
         }
     }
 
-    /// The clients that have sessions, in the order in which they are shown.
+    /// Returns the counts of each client that has sessions, in the order of [`Client::ALL`].
     pub(crate) fn clients(&self) -> impl Iterator<Item = (&'static str, ClientCounts)> {
-        let named =
-            |client: &Client| self.clients.get(client.as_str()).map(|own| (client.as_str(), *own));
-        Client::ALL.iter().filter_map(named)
+        Client::ALL
+            .iter()
+            .filter_map(|client| Some((client.as_str(), *self.clients.get(client.as_str())?)))
     }
 }
 
+/// Returns the words for a model in a table, also if the transcript does not name it.
 fn model_name(model: Option<&String>) -> &str {
     model.map_or("not named", String::as_str)
 }
