@@ -1,13 +1,12 @@
-//! Things that are around the text, not in it: line numbers of a view, diff markers,
+//! Mutations that add to the text without changing its words: line numbers of a view, diff markers,
 //! a code fence, HTML entities, blank lines, line endings.
 //!
-//! All of them wrap whole strings and can be taken off again without the file, so
-//! the truth is the real edit's.
+//! All of them can be undone without the file, so the right result is that of the real edit.
 
 use super::super::rng::Rng;
 use super::{CallDraft, EditDraft, LineRole};
 
-/// How views print line numbers.
+/// The prefixes in which views print line numbers.
 pub(super) const STYLES: [fn(usize, &mut Rng) -> String; 8] = [
     |n, _| format!("{n}|"),
     |n, _| format!("{n:>6}→"),
@@ -23,17 +22,16 @@ pub(super) const STYLES: [fn(usize, &mut Rng) -> String; 8] = [
     |n, _| format!("{n:>6}\t"),
 ];
 
+/// Returns the text with a line number before each line, from `first` on.
 fn numbered(text: &str, first: usize, style: usize, rng: &mut Rng) -> String {
     let prefix = STYLES[style];
-    let lines: Vec<String> = text
-        .split_inclusive('\n')
-        .enumerate()
-        .map(|(at, line)| format!("{}{line}", prefix(first + at, rng)))
-        .collect();
-    lines.concat()
+    (first..)
+        .zip(text.split_inclusive('\n'))
+        .map(|(number, line)| format!("{}{line}", prefix(number, rng)))
+        .collect()
 }
 
-/// Both strings numbered from the real first line.
+/// Puts line numbers into both strings, from the number of the edit's first line on.
 pub(super) fn numbers<const STYLE: usize>(call: &mut CallDraft, rng: &mut Rng) -> Option<()> {
     let first = call.first_line();
     call.old = numbered(&call.old, first, STYLE, rng);
@@ -41,7 +39,7 @@ pub(super) fn numbers<const STYLE: usize>(call: &mut CallDraft, rng: &mut Rng) -
     Some(())
 }
 
-/// Only the copied text is numbered; the new text is clean.
+/// Puts line numbers into `old_str` only.
 pub(super) fn numbers_of_old<const STYLE: usize>(
     call: &mut CallDraft,
     rng: &mut Rng,
@@ -50,23 +48,24 @@ pub(super) fn numbers_of_old<const STYLE: usize>(
     Some(())
 }
 
-/// A space before context, `-` before what goes, `+` before what comes.
+/// Puts the markers of a diff before each line: a space before context, `-` before removed lines,
+/// `+` before added ones.
 pub(super) fn diff_markers(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<()> {
-    for kind in [LineRole::Removed, LineRole::Added] {
-        draft.lines.iter().any(|draft_line| draft_line.role == kind).then_some(())?;
+    for role in [LineRole::Removed, LineRole::Added] {
+        draft.lines.iter().any(|draft_line| draft_line.role == role).then_some(())?;
     }
     for draft_line in &mut draft.lines {
-        let mark = match draft_line.role {
+        let marker = match draft_line.role {
             LineRole::Context => ' ',
             LineRole::Removed => '-',
             LineRole::Added => '+',
         };
-        draft_line.change_in_call(|line| format!("{mark}{line}"));
+        draft_line.change_in_call(|line| format!("{marker}{line}"));
     }
     Some(())
 }
 
-/// `-` before every old line, `+` before every new one.
+/// Puts `-` before every line of `old_str` and `+` before every line of `new_str`.
 pub(super) fn diff_sides(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<()> {
     for draft_line in &mut draft.lines {
         draft_line.old = draft_line.old.as_ref().map(|line| format!("-{line}"));
@@ -75,35 +74,44 @@ pub(super) fn diff_sides(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<()> {
     Some(())
 }
 
+/// Returns the text in a code fence.
 fn fenced(text: &str, tag: &str) -> String {
     format!("```{tag}\n{}\n```", text.trim_end_matches('\n'))
 }
 
+/// `None` if one of the strings ends with a line break: with text added after it, the call would
+/// not show whether the break belongs to the string.
+fn without_final_breaks(call: &CallDraft) -> Option<()> {
+    (!call.old.ends_with('\n') && !call.new.ends_with('\n')).then_some(())
+}
+
+/// Puts both strings into code fences.
 pub(super) fn fence(call: &mut CallDraft, rng: &mut Rng) -> Option<()> {
     fence_of_old(call, rng)?;
     call.new = fenced(&call.new, "");
     Some(())
 }
 
+/// Puts `old_str` into a code fence.
 pub(super) fn fence_of_old(call: &mut CallDraft, rng: &mut Rng) -> Option<()> {
     (!call.old.contains("```") && !call.new.contains("```")).then_some(())?;
-    // Whether the fence holds the last line break cannot be told, so it is left out.
-    // Nor can it, when only one of them has it, as at the end of a file.
-    (!call.old.ends_with('\n') && !call.new.ends_with('\n')).then_some(())?;
-    let tag = ["", "text", "go", "python"];
-    call.old = fenced(&call.old, rng.pick(&tag)?);
+    without_final_breaks(call)?;
+    let tags = ["", "text", "go", "python"];
+    call.old = fenced(&call.old, rng.pick(&tags)?);
     Some(())
 }
 
+/// Whether a text has an HTML entity, such as `&amp;`.
 fn has_entity(text: &str) -> bool {
-    text.match_indices('&').any(|(at, _)| {
-        let rest = &text[at + 1..];
+    text.match_indices('&').any(|(offset, _)| {
+        let rest = &text[offset + 1..];
         rest.find(';').is_some_and(|end| {
             end > 0 && end < 9 && rest[..end].chars().all(|c| c.is_ascii_alphanumeric() || c == '#')
         })
     })
 }
 
+/// Replaces the characters of the table by entities in both strings.
 fn entities(call: &mut CallDraft, table: &[(&str, &str)]) -> Option<()> {
     (!has_entity(&call.old) && !has_entity(&call.new)).then_some(())?;
     table.iter().any(|(from, _)| call.old.contains(from)).then_some(())?;
@@ -115,40 +123,42 @@ fn entities(call: &mut CallDraft, table: &[(&str, &str)]) -> Option<()> {
     Some(())
 }
 
+/// Escapes both strings for HTML.
 pub(super) fn html(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     entities(call, &[("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("\"", "&quot;")])
 }
 
-/// Only the angle brackets, as chat renderers do. An ampersand would be ambiguous.
+/// Escapes only the angle brackets, as chat renderers do. With an ampersand in the text it would be
+/// uncertain whether that was escaped.
 pub(super) fn html_angles(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     (!call.old.contains('&') && !call.new.contains('&')).then_some(())?;
     entities(call, &[("<", "&lt;"), (">", "&gt;")])
 }
 
-/// Two blank lines around both strings.
+/// Puts two blank lines around both strings.
 pub(super) fn outer_blanks(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
-    // Nor can it, when only one of them has it, as at the end of a file.
-    (!call.old.ends_with('\n') && !call.new.ends_with('\n')).then_some(())?;
+    without_final_breaks(call)?;
     call.old = format!("\n\n{}\n\n", call.old);
     call.new = format!("\n\n{}\n\n", call.new);
     Some(())
 }
 
-/// Two blank lines around `old_str` only.
+/// Puts two blank lines around `old_str` only.
 pub(super) fn outer_blanks_of_old(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
-    // Nor can it, when only one of them has it, as at the end of a file.
-    (!call.old.ends_with('\n') && !call.new.ends_with('\n')).then_some(())?;
+    without_final_breaks(call)?;
     call.old = format!("\n\n{}\n\n", call.old);
     Some(())
 }
 
-/// The strings lost the whitespace at both ends. Found exactly, in mid-line.
+/// Removes the whitespace at both ends of the strings. `old_str` is still exactly in the file,
+/// starting within a line.
 pub(super) fn trimmed(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     call.old = call.old.trim().to_owned();
     call.new = call.new.trim().to_owned();
     Some(())
 }
 
+/// Gives the call CRLF line breaks; the file has LF.
 pub(super) fn crlf_in_call(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     call.old.contains('\n').then_some(())?;
     call.old = call.old.replace('\n', "\r\n");
@@ -156,6 +166,7 @@ pub(super) fn crlf_in_call(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     Some(())
 }
 
+/// Gives the file CRLF line breaks; the call has LF.
 pub(super) fn crlf_in_file(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     call.old.contains('\n').then_some(())?;
     for text in [&mut call.head, &mut call.region, &mut call.after, &mut call.tail] {
@@ -164,22 +175,24 @@ pub(super) fn crlf_in_file(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     Some(())
 }
 
-/// A file of both kinds: CRLF from two lines above the edit to two below it.
+/// Gives the file CRLF line breaks from two lines above the edit to two lines below it.
 pub(super) fn crlf_around(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     call.old.contains('\n').then_some(())?;
-    let from = call.head.match_indices('\n').map(|(at, _)| at).rev().nth(2).map_or(0, |at| at + 1);
-    let to = call.tail.match_indices('\n').nth(2).map_or(call.tail.len(), |(at, _)| at + 1);
-    call.head = format!("{}{}", &call.head[..from], call.head[from..].replace('\n', "\r\n"));
-    call.tail = format!("{}{}", call.tail[..to].replace('\n', "\r\n"), &call.tail[to..]);
+    let breaks_above: Vec<usize> =
+        call.head.match_indices('\n').map(|(offset, _)| offset).collect();
+    let start = breaks_above.iter().rev().nth(2).map_or(0, |offset| offset + 1);
+    let third_break_below = call.tail.match_indices('\n').nth(2);
+    let end = third_break_below.map_or(call.tail.len(), |(offset, _)| offset + 1);
+    call.head = format!("{}{}", &call.head[..start], call.head[start..].replace('\n', "\r\n"));
+    call.tail = format!("{}{}", call.tail[..end].replace('\n', "\r\n"), &call.tail[end..]);
     call.region = call.region.replace('\n', "\r\n");
     call.after = call.after.replace('\n', "\r\n");
     Some(())
 }
 
-/// The edit is at the end of a file without a final newline, and the strings have one.
+/// Cuts the file after the edit, without a final newline, and adds one to both strings.
 pub(super) fn newline_at_end(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
-    // Nor can it, when only one of them has it, as at the end of a file.
-    (!call.old.ends_with('\n') && !call.new.ends_with('\n')).then_some(())?;
+    without_final_breaks(call)?;
     call.tail.clear();
     call.old.push('\n');
     call.new.push('\n');

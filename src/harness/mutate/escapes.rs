@@ -1,11 +1,12 @@
-//! One level of escaping too many, in all its partial forms.
+//! Mutations that escape the strings once too often, wholly or in part.
 //!
-//! Partial forms are undone only where no backslash can belong to the code itself,
-//! so those mutations skip edits that contain one.
+//! A string that is escaped in part can be unescaped only if no backslash belongs to the code
+//! itself. So these mutations do not apply to edits with a backslash.
 
 use super::super::rng::Rng;
 use super::CallDraft;
 
+/// Returns the text as it is between the quotes of a JSON string.
 fn json_body(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 8);
     for c in text.chars() {
@@ -20,56 +21,64 @@ fn json_body(text: &str) -> String {
     out
 }
 
-fn no_backslash(call: &CallDraft) -> Option<()> {
+/// `None` if one of the strings has a backslash.
+fn without_backslash(call: &CallDraft) -> Option<()> {
     (!call.old.contains('\\') && !call.new.contains('\\')).then_some(())
 }
 
+/// Replaces `from` by `to` in both strings; `None` if `old_str` does not have it.
 fn both(call: &mut CallDraft, from: &str, to: &str) -> Option<()> {
-    no_backslash(call)?;
+    without_backslash(call)?;
     call.old.contains(from).then_some(())?;
     call.old = call.old.replace(from, to);
     call.new = call.new.replace(from, to);
     Some(())
 }
 
-/// Both strings as JSON string bodies: the one form a careless client produces.
+/// Escapes both strings as in JSON, which is what a client does that encodes them twice.
 pub(super) fn escape_both(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     call.old = json_body(&call.old);
     call.new = json_body(&call.new);
     Some(())
 }
 
-/// Only `old_str`; the raw line breaks of `new_str` prove that it is not escaped.
+/// Escapes only `old_str`. The line breaks in `new_str` show that it is not escaped.
 pub(super) fn escape_old(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     (call.new.contains('\n') && !call.new.contains('\\')).then_some(())?;
     call.old = json_body(&call.old);
     Some(())
 }
 
+/// Escapes the line breaks.
 pub(super) fn line_breaks(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     both(call, "\n", "\\n")
 }
 
+/// Escapes the tabs.
 pub(super) fn tabs(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     both(call, "\t", "\\t")
 }
 
+/// Escapes the double quotes.
 pub(super) fn double_quotes(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     both(call, "\"", "\\\"")
 }
 
+/// Escapes the single quotes.
 pub(super) fn single_quotes(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     both(call, "'", "\\'")
 }
 
+/// Escapes the backticks.
 pub(super) fn backticks(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     both(call, "`", "\\`")
 }
 
-/// Every backslash doubled: all runs are even, in both strings, and the file's are not.
+/// Doubles every backslash. The call then has only runs of an even number of backslashes, while the
+/// file also has runs of an odd number, which shows that they are doubled.
 pub(super) fn backslashes(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
-    let odd = |text: &str| text.split(|c| c != '\\').any(|run| run.len() % 2 == 1);
-    odd(&call.old).then_some(())?;
+    let has_odd_run = |text: &str| text.split(|c| c != '\\').any(|run| run.len() % 2 == 1);
+    has_odd_run(&call.old).then_some(())?;
     call.old = call.old.replace('\\', "\\\\");
     call.new = call.new.replace('\\', "\\\\");
     Some(())

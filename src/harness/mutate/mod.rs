@@ -1,20 +1,19 @@
 //! The kinds of mistake that the generator adds to real edits, as a table of mutations.
 //!
-//! A mutation takes an edit whose result is known and changes what the model says, or
-//! what the file holds, or both. It keeps four versions of each line side by side
-//! (the file's, `old_str`'s, `new_str`'s and the result's), so the truth is made
-//! together with the mistake and never computed by the code under test.
+//! A mutation takes an edit whose result is known, and changes the call, the file, or both. It
+//! keeps four versions of each line (in the file, in `old_str`, in `new_str` and in the result). So
+//! the right result is made together with the mistake and is never computed by the code under test.
 //!
-//! Why the truth of a recoverable case is the only right answer:
-//! - the edit's lines are unique in the file even when everything that a reading
-//!   folds is removed (see [`edits`](super::edits)), checked again after mutating;
-//! - a mistake that touches `new_str` touches it where the same line of `old_str` is
-//!   touched, or in a way that can be undone without knowing the file;
-//! - lines that only the file knows about are placed between two kept lines, never
-//!   next to a change;
-//! - a mutation does not apply (`None`) where its mistake cannot be told from meaning, for
-//!   example quotes beside backslashes; and a case whose mutated `old_str` occurs
-//!   exactly in the file is dropped unless the literal result is the truth.
+//! A recoverable case has only one right result, for these reasons:
+//! - The edit's lines are unique in the file, even without everything that a reading may ignore
+//!   (see [`edits`](super::edits)). This is checked again after the mutation.
+//! - A mistake in `new_str` is made in the same lines as in `old_str`, or it can be undone without
+//!   the file.
+//! - Lines that are only in the file are put between two kept lines, never next to a change.
+//! - A mutation does not apply (it returns `None`) if its mistake may be intended, as with quotes
+//!   beside backslashes.
+//! - A case whose mutated `old_str` occurs in the file is dropped, unless the literal replacement
+//!   gives the right result.
 
 mod decorate;
 mod escapes;
@@ -32,64 +31,64 @@ use super::edits::{DiffLine, RealEdit, folded};
 use super::rng::Rng;
 use crate::edit::{EditCode, Expected};
 
-/// What the engine must do with a mutated call.
+/// The expected result of a mutated call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Expectation {
-    /// The bytes that the edit meant.
+    /// The call is applied, with the result of the real edit.
     Right,
-    /// A refusal with one of these codes.
+    /// The call is refused with one of these codes.
     Refused(&'static [EditCode]),
 }
 
 /// One step of a mutation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Step {
-    /// Changes lines, where their roles are still known.
+    /// Changes single lines, while the role of each is known.
     Lines(fn(&mut EditDraft<'_>, &mut Rng) -> Option<()>),
-    /// Changes whole strings.
+    /// Changes the whole strings of the call, or the whole file.
     Strings(fn(&mut CallDraft, &mut Rng) -> Option<()>),
 }
 
 /// One kind of mistake that a model makes in an edit.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Mutation {
-    /// Its stable name.
+    /// The name of the mutation, which never changes.
     pub id: &'static str,
-    /// The group it is scored with.
+    /// The group that the mutation is scored with.
     pub family: &'static str,
-    /// What must come of it.
+    /// The expected result.
     pub expectation: Expectation,
-    /// What it does.
+    /// The changes that the mutation makes, in order.
     pub steps: &'static [Step],
 }
 
-/// What an edit does with a line.
+/// The role of a line in an edit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LineRole {
-    /// Context.
+    /// The edit keeps the line.
     Context,
-    /// Removed or rewritten.
+    /// The edit removes or rewrites the line.
     Removed,
-    /// Written.
+    /// The edit adds the line.
     Added,
 }
 
-/// One line in its four versions. `None` where a version does not have it.
+/// The four versions of a line, each `None` if the line is not there.
 #[derive(Debug, Clone)]
 pub(crate) struct DraftLine {
-    /// Its role in the real edit.
+    /// The role of the line in the real edit.
     pub role: LineRole,
-    /// In the file before.
+    /// The line in the file before.
     pub file: Option<String>,
-    /// In `old_str`.
+    /// The line in `old_str`.
     pub old: Option<String>,
-    /// In `new_str`.
+    /// The line in `new_str`.
     pub new: Option<String>,
-    /// In the file afterwards.
+    /// The line in the file afterwards.
     pub after: Option<String>,
-    /// The line break, in the file.
+    /// The line's break in the file.
     pub ending: &'static str,
-    /// Another line, with its break, that is as right as `after`.
+    /// Another line, with its line break, that is as right as `after`.
     pub alternative: Option<(String, &'static str)>,
 }
 
@@ -98,50 +97,51 @@ pub(crate) struct DraftLine {
 pub(crate) struct EditDraft<'e> {
     /// The real edit.
     pub edit: &'e RealEdit,
-    /// The lines.
+    /// The lines of the edit.
     pub lines: Vec<DraftLine>,
-    /// The file above, ending in a line break unless empty.
+    /// The file above the edit, with a line break at its end unless it is empty.
     pub head: String,
-    /// The file below, starting with the line break of the last line.
+    /// The file below the edit, from the line break of the edit's last line on.
     pub tail: String,
 }
 
-/// A call in the making: strings, no more lines.
+/// A call while its strings are being mutated.
 #[derive(Debug, Clone)]
 pub(crate) struct CallDraft {
     /// The file above the edit.
     pub head: String,
-    /// What the edit replaces.
+    /// The text that the edit replaces.
     pub region: String,
-    /// The file below.
+    /// The file below the edit.
     pub tail: String,
-    /// What is in the region's place afterwards.
+    /// The right text in place of the region.
     pub after: String,
-    /// What may be there as well.
+    /// Another text that is as right as `after`.
     pub alternative: Option<String>,
     /// `old_str`
     pub old: String,
     /// `new_str`
     pub new: String,
-    /// How often.
+    /// The number of replacements.
     pub expected: Expected,
-    /// The tie breaker.
+    /// The line that decides between several matches.
     pub near_line: Option<usize>,
 }
 
 impl CallDraft {
-    /// The file.
+    /// Returns the file before the edit.
     pub(crate) fn before(&self) -> String {
         [self.head.as_str(), &self.region, &self.tail].concat()
     }
 
-    /// The number of the region's first line.
+    /// Returns the number of the region's first line.
     pub(crate) fn first_line(&self) -> usize {
         self.head.matches('\n').count() + 1
     }
 }
 
 impl DraftLine {
+    /// Returns a kept line, which is the same in all versions.
     fn context(line: &str) -> Self {
         let line = Some(line.to_owned());
         Self {
@@ -167,24 +167,26 @@ impl DraftLine {
         }
     }
 
-    /// Whether it is a context line with words in it.
+    /// Whether this is a context line that is not blank.
     pub(crate) fn is_context_text(&self) -> bool {
-        self.role == LineRole::Context && self.file.as_ref().is_some_and(|l| !l.trim().is_empty())
+        self.role == LineRole::Context
+            && self.file.as_ref().is_some_and(|line| !line.trim().is_empty())
     }
 
-    /// Whether it is a blank context line.
+    /// Whether this is a blank context line.
     pub(crate) fn is_blank_context(&self) -> bool {
-        self.role == LineRole::Context && self.file.as_ref().is_some_and(|l| l.trim().is_empty())
+        self.role == LineRole::Context
+            && self.file.as_ref().is_some_and(|line| line.trim().is_empty())
     }
 
-    /// Changes what the model says of the line, in both strings.
+    /// Changes the line in `old_str` and `new_str`.
     pub(crate) fn change_in_call(&mut self, change: impl Fn(&str) -> String) {
         for line in [&mut self.old, &mut self.new].into_iter().flatten() {
             *line = change(line);
         }
     }
 
-    /// Changes what the file holds, before and after.
+    /// Changes the line in the file, before and after the edit.
     pub(crate) fn change_in_file(&mut self, change: impl Fn(&str) -> String) {
         for line in [&mut self.file, &mut self.after].into_iter().flatten() {
             *line = change(line);
@@ -202,11 +204,11 @@ impl<'e> EditDraft<'e> {
         }
     }
 
-    /// Shows more of the file above and below as context, up to blank ends.
+    /// Adds lines of the file above and below as context, then drops blank lines at both ends.
     pub(crate) fn widen_context(&mut self, above: usize, below: usize) {
         for _ in 0..above {
             let Some(body) = self.head.strip_suffix('\n') else { break };
-            let start = body.rfind('\n').map_or(0, |at| at + 1);
+            let start = body.rfind('\n').map_or(0, |offset| offset + 1);
             self.lines.insert(0, DraftLine::context(&body[start..]));
             self.head.truncate(start);
         }
@@ -228,82 +230,86 @@ impl<'e> EditDraft<'e> {
         }
     }
 
-    /// The indexes of lines that a test accepts.
+    /// Returns the indexes of the lines that a test accepts.
     pub(crate) fn positions(&self, test: impl Fn(&DraftLine) -> bool) -> Vec<usize> {
-        (0..self.lines.len()).filter(|&at| test(&self.lines[at])).collect()
+        (0..self.lines.len()).filter(|&index| test(&self.lines[index])).collect()
     }
 
-    /// Whether a line and both its neighbours are context, none of them the edge.
-    pub(crate) fn is_inside_context(&self, at: usize) -> bool {
-        at > 0
-            && at + 1 < self.lines.len()
-            && self.lines[at - 1..=at + 1]
+    /// Whether a line has a line above and below it in the edit, and all three are context.
+    pub(crate) fn is_inside_context(&self, index: usize) -> bool {
+        index > 0
+            && index + 1 < self.lines.len()
+            && self.lines[index - 1..=index + 1]
                 .iter()
                 .all(|draft_line| draft_line.role == LineRole::Context)
     }
 
-    /// The file's own lines of the edit.
+    /// Returns the lines of the edit as they are in the file before.
     pub(crate) fn file_lines(&self) -> Vec<&str> {
         self.lines.iter().filter_map(|draft_line| draft_line.file.as_deref()).collect()
     }
 
-    /// How many lines of the edit have words.
+    /// Returns how many lines of the edit are not blank in the file before.
     pub(crate) fn nonblank_lines(&self) -> usize {
         self.file_lines().iter().filter(|line| !line.trim().is_empty()).count()
     }
 
-    /// Whether a line that goes or comes has a twin that stays, and the file tells them
-    /// apart only by what the call does not know: then either may be the one that stays.
+    /// Whether a removed or added line is the same in the call as a kept line that is different in
+    /// the file. The call does not show which of the two is kept, so the right result is uncertain.
     fn has_interchangeable_line(&self) -> bool {
-        let is_twin = |kept: &DraftLine, other: &DraftLine| {
-            let line = other.old.as_ref().or(other.new.as_ref());
-            line.zip(kept.old.as_ref()).is_some_and(|(a, b)| a.trim_end() == b.trim_end())
+        let same_in_call = |kept: &DraftLine, changed: &DraftLine| {
+            let changed_line = changed.old.as_ref().or(changed.new.as_ref());
+            match (changed_line, &kept.old) {
+                (Some(changed_line), Some(kept_line)) => {
+                    changed_line.trim_end() == kept_line.trim_end()
+                }
+                _ => false,
+            }
         };
-        let (kept, others): (Vec<&DraftLine>, Vec<&DraftLine>) =
+        let (kept, changed): (Vec<&DraftLine>, Vec<&DraftLine>) =
             self.lines.iter().partition(|draft_line| draft_line.role == LineRole::Context);
-        let apart = kept.into_iter().filter(|draft_line| draft_line.file != draft_line.old);
-        apart.into_iter().any(|kept| others.iter().any(|other| is_twin(kept, other)))
+        kept.into_iter()
+            .filter(|kept| kept.file != kept.old)
+            .any(|kept| changed.iter().any(|changed| same_in_call(kept, changed)))
     }
 
-    /// Every line of the file outside the edit.
+    /// Returns every line of the file outside the edit.
     pub(crate) fn lines_outside(&self) -> impl Iterator<Item = &str> {
         self.head.lines().chain(self.tail.lines())
     }
 
-    /// The share of the edit's lines that some other place of the file repeats in
-    /// the same order, from 0 to 1. Cases for loose readings want this low.
+    /// Returns the largest share of the edit's lines, from 0 to 1, that another place of the file
+    /// has in the same order. A case for a reading that ignores much needs a low share, or the edit
+    /// fits there as well.
     pub(crate) fn repeated_share(&self) -> f64 {
         let edit_lines: Vec<String> = self.file_lines().iter().map(|line| folded(line)).collect();
-        let words = edit_lines.iter().filter(|line| !line.is_empty()).count().max(1);
-        let best = [&self.head, &self.tail]
-            .into_iter()
-            .map(|text| {
-                let other: Vec<String> = text.lines().map(folded).collect();
-                (0..other.len())
-                    .map(|at| {
-                        let end = (at + edit_lines.len()).min(other.len());
-                        let pairs = edit_lines.iter().zip(&other[at..end]);
-                        pairs.filter(|(a, b)| a == b && !a.is_empty()).count()
-                    })
-                    .max()
-                    .unwrap_or(0)
-            })
-            .max()
-            .unwrap_or(0);
+        let nonblank = edit_lines.iter().filter(|line| !line.is_empty()).count().max(1);
+        let mut most_equal = 0;
+        for text in [&self.head, &self.tail] {
+            let lines: Vec<String> = text.lines().map(folded).collect();
+            for start in 0..lines.len() {
+                let end = (start + edit_lines.len()).min(lines.len());
+                let pairs = edit_lines.iter().zip(&lines[start..end]);
+                let equal = pairs.filter(|(a, b)| a == b && !a.is_empty()).count();
+                most_equal = most_equal.max(equal);
+            }
+        }
         #[expect(clippy::cast_precision_loss, reason = "line counts are small")]
-        let share = best as f64 / words as f64;
+        let share = most_equal as f64 / nonblank as f64;
         share
     }
 
+    /// Joins the lines to the strings of a call and the texts of the file.
     fn into_call(self, final_break: FinalBreak) -> CallDraft {
-        let join = |pick: fn(&DraftLine) -> Option<&str>, endings: LineBreaks| {
+        let join = |version: fn(&DraftLine) -> Option<&str>, line_breaks: LineBreaks| {
             let mut out = String::new();
-            let mut last = "";
+            // The break of a line is written only before another one.
+            let mut last_break = "";
             for draft_line in &self.lines {
-                if let Some(line) = pick(draft_line) {
-                    out.push_str(last);
+                if let Some(line) = version(draft_line) {
+                    out.push_str(last_break);
                     out.push_str(line);
-                    last = match endings {
+                    last_break = match line_breaks {
                         LineBreaks::Lf => "\n",
                         LineBreaks::AsInFile => draft_line.ending,
                     };
@@ -311,16 +317,16 @@ impl<'e> EditDraft<'e> {
             }
             out
         };
-        let alternative =
-            self.lines.iter().any(|draft_line| draft_line.alternative.is_some()).then(|| {
-                let mut other = self.clone();
-                for draft_line in &mut other.lines {
-                    if let Some((line, ending)) = draft_line.alternative.take() {
-                        (draft_line.after, draft_line.ending) = (Some(line), ending);
-                    }
+        let has_alternative = self.lines.iter().any(|draft_line| draft_line.alternative.is_some());
+        let alternative = has_alternative.then(|| {
+            let mut draft = self.clone();
+            for draft_line in &mut draft.lines {
+                if let Some((line, ending)) = draft_line.alternative.take() {
+                    (draft_line.after, draft_line.ending) = (Some(line), ending);
                 }
-                other.into_call(final_break).after
-            });
+            }
+            draft.into_call(final_break).after
+        });
         let mut call = CallDraft {
             alternative,
             region: join(|draft_line| draft_line.file.as_deref(), LineBreaks::AsInFile),
@@ -342,13 +348,14 @@ impl<'e> EditDraft<'e> {
     }
 }
 
+/// The line breaks of a joined text.
 #[derive(Clone, Copy)]
 enum LineBreaks {
     Lf,
     AsInFile,
 }
 
-/// How the strings of the call end: with or without the last line's break.
+/// Whether the strings of the call end with the last line's break.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FinalBreak {
     Omitted,
@@ -356,8 +363,8 @@ enum FinalBreak {
 }
 
 impl Mutation {
-    /// The case that this mutation makes of an edit, or `None` where it does not apply
-    /// or where the truth would not be certain.
+    /// Makes a case of an edit; `None` if the mutation does not apply to it, or if the right result
+    /// would be uncertain.
     pub(crate) fn apply(&self, edit: &RealEdit, seed: u64) -> Option<Case> {
         let mut rng = Rng::new(seed, &format!("{}\n{}", self.id, edit.id));
         let mut draft = EditDraft::new(edit);
@@ -372,57 +379,61 @@ impl Mutation {
         }
         let final_break = if rng.chance(30) { FinalBreak::Included } else { FinalBreak::Omitted };
         let mut call = draft.into_call(final_break);
-        let plain = (call.old.clone(), call.new.clone(), call.before());
+        let before_strings = (call.old.clone(), call.new.clone(), call.before());
         for step in self.steps {
             if let Step::Strings(change) = step {
                 change(&mut call, &mut rng)?;
             }
         }
-        let untouched = !self.steps.is_empty()
+        let has_default_options = call.expected == Expected::default() && call.near_line.is_none();
+        let steps_did_nothing = !self.steps.is_empty()
+            && has_default_options
             && (call.old.trim_end(), call.new.trim_end()) == (&*real.old, &*real.new)
-            && call.before() == *edit.file
-            && call.expected == Expected::default()
-            && call.near_line.is_none();
-        let idle = self.steps.iter().any(|step| matches!(step, Step::Strings(_)))
-            && plain == (call.old.clone(), call.new.clone(), call.before())
-            && call.expected == Expected::default()
-            && call.near_line.is_none();
-        if untouched || idle {
+            && call.before() == *edit.file;
+        let string_steps_did_nothing =
+            self.steps.iter().any(|step| matches!(step, Step::Strings(_)))
+                && has_default_options
+                && before_strings == (call.old.clone(), call.new.clone(), call.before());
+        if steps_did_nothing || string_steps_did_nothing {
             return None;
         }
         self.is_certain(&call).then(|| self.case(edit, call))
     }
 
+    /// Whether the expectation is the only right one for this call.
     fn is_certain(&self, call: &CallDraft) -> bool {
         let before = call.before();
-        let literal: Vec<usize> = before.match_indices(&call.old).map(|(at, _)| at).collect();
+        let occurrences: Vec<usize> =
+            before.match_indices(&call.old).map(|(offset, _)| offset).collect();
         match self.expectation {
-            // A text that is in the file after all is not absent.
-            Expectation::Refused(codes) => codes != [EditCode::NoOccurrence] || literal.is_empty(),
+            // A text that must be absent may be in the file by chance.
+            Expectation::Refused(codes) => {
+                codes != [EditCode::NoOccurrence] || occurrences.is_empty()
+            }
             Expectation::Right
                 if call.expected != Expected::default() || call.near_line.is_some() =>
             {
                 call.region != call.after
             }
             Expectation::Right => {
-                let region = folded(&call.region);
-                let unique =
-                    memchr::memmem::find_iter(folded(&before).as_bytes(), region.as_bytes())
-                        .count()
-                        == 1;
-                let truth = [call.head.as_str(), &call.after, &call.tail].concat();
-                let literally_right = match literal[..] {
+                let (file, region) = (folded(&before), folded(&call.region));
+                let is_unique =
+                    memchr::memmem::find_iter(file.as_bytes(), region.as_bytes()).count() == 1;
+                let right = [call.head.as_str(), &call.after, &call.tail].concat();
+                let literal_is_right = match occurrences[..] {
                     [] => true,
-                    [at] => {
-                        [&before[..at], &call.new, &before[at + call.old.len()..]].concat() == truth
+                    [start] => {
+                        let end = start + call.old.len();
+                        [&before[..start], &call.new, &before[end..]].concat() == right
                     }
                     _ => false,
                 };
-                unique && literally_right && call.region != call.after && call.old != call.new
+                is_unique && literal_is_right && call.region != call.after && call.old != call.new
             }
         }
     }
 
+    /// Returns the case of a mutated call.
     fn case(&self, edit: &RealEdit, call: CallDraft) -> Case {
         let range = call.head.len()..call.head.len() + call.region.len();
         Case {
@@ -447,7 +458,7 @@ impl Mutation {
     }
 }
 
-/// The mutation with this id.
+/// Returns the mutation with this id.
 pub(crate) fn by_id(id: &str) -> Option<&'static Mutation> {
     MUTATIONS.iter().find(|mutation| mutation.id == id)
 }

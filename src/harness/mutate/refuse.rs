@@ -1,5 +1,5 @@
-//! Calls that must be refused, each by construction: what the call would change or
-//! remove is not what the file has, or it is there more than once, or there is nothing to do.
+//! Mutations that make calls which must be refused: the lines to change are not in the file, or more
+//! than once, or there is nothing to do.
 
 use std::num::NonZeroUsize;
 
@@ -10,119 +10,128 @@ use super::wording::{names, words};
 use super::{CallDraft, DraftLine, EditDraft, LineRole};
 use crate::edit::Expected;
 
-fn swap(line: &str, (from, to): (usize, usize), word: &str) -> String {
-    format!("{}{word}{}", &line[..from], &line[to..])
+/// Returns the line with `word` in place of a byte range.
+fn replace_span(line: &str, (start, end): (usize, usize), word: &str) -> String {
+    format!("{}{word}{}", &line[..start], &line[end..])
 }
 
-/// A removed or rewritten line for which `find` names a word, and that word.
+/// Picks one of the words that `find` returns for the removed lines that are not comments. Returns
+/// the index of the line and the byte range of the word in it.
 fn removed_word(
     draft: &EditDraft<'_>,
     rng: &mut Rng,
     find: impl Fn(&str) -> Vec<(usize, usize)>,
 ) -> Option<(usize, (usize, usize))> {
-    let places: Vec<(usize, (usize, usize))> = draft
-        .positions(|draft_line| draft_line.role == LineRole::Removed)
-        .into_iter()
-        .filter(|&at| {
-            draft.lines[at].file.as_deref().is_some_and(|l| !draft.edit.language.is_comment(l))
-        })
-        .flat_map(|at| {
-            let line = draft.lines[at].file.as_deref().unwrap_or("");
-            find(line).into_iter().map(move |word| (at, word)).collect::<Vec<_>>()
-        })
-        .collect();
-    rng.pick(&places).copied()
+    let mut candidates: Vec<(usize, (usize, usize))> = Vec::new();
+    for (index, draft_line) in draft.lines.iter().enumerate() {
+        if draft_line.role == LineRole::Removed
+            && let Some(line) = &draft_line.file
+            && !draft.edit.language.is_comment(line)
+        {
+            candidates.extend(find(line).into_iter().map(|span| (index, span)));
+        }
+    }
+    rng.pick(&candidates).copied()
 }
 
-/// Puts another word into the removed line, and into new lines that carry the word.
+/// Replaces a word of a removed line by another one in `old_str`, and the same word in the added
+/// lines. `None` if the file has the line with the other word, or if nothing would change.
 fn misremember(
     draft: &mut EditDraft<'_>,
-    at: usize,
+    index: usize,
     span: (usize, usize),
     word: &str,
 ) -> Option<()> {
-    let line = draft.lines[at].file.clone()?;
-    let real = line[span.0..span.1].to_owned();
-    (real != word && !draft.edit.file.contains(&swap(&line, span, word))).then_some(())?;
-    draft.lines[at].old = Some(swap(&line, span, word));
+    let line = draft.lines[index].file.clone()?;
+    let real_word = line[span.0..span.1].to_owned();
+    let wrong_line = replace_span(&line, span, word);
+    (real_word != word && !draft.edit.file.contains(&wrong_line)).then_some(())?;
+    draft.lines[index].old = Some(wrong_line);
     for draft_line in &mut draft.lines {
         if draft_line.role == LineRole::Added
             && let Some(new) = &draft_line.new
-            && let Some(&found) = words(new).iter().find(|&&(from, to)| new[from..to] == real)
+            && let Some(&found) =
+                words(new).iter().find(|&&(start, end)| new[start..end] == real_word)
         {
-            draft_line.new = Some(swap(new, found, word));
+            draft_line.new = Some(replace_span(new, found, word));
         }
     }
-    // What the model remembers must still be an edit.
-    let side = |pick: fn(&DraftLine) -> &Option<String>| -> Vec<String> {
-        draft.lines.iter().filter_map(|draft_line| pick(draft_line).clone()).collect()
+    // The call must still change something.
+    let lines_of = |version: fn(&DraftLine) -> &Option<String>| -> Vec<String> {
+        draft.lines.iter().filter_map(|draft_line| version(draft_line).clone()).collect()
     };
-    (side(|draft_line| &draft_line.old) != side(|draft_line| &draft_line.new)).then_some(())
+    let (old, new) =
+        (lines_of(|draft_line| &draft_line.old), lines_of(|draft_line| &draft_line.new));
+    (old != new).then_some(())
 }
 
-/// A line that the edit rewrites has another number in the file than in `old_str`.
+/// Replaces a number in a removed line of `old_str`, so that the file has another one.
 pub(super) fn other_number(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
-    let number = |line: &str| -> Vec<(usize, usize)> {
+    let numbers = |line: &str| -> Vec<(usize, usize)> {
         words(line)
             .into_iter()
-            .filter(|&(from, to)| line[from..to].bytes().all(|b| b.is_ascii_digit()))
+            .filter(|&(start, end)| line[start..end].bytes().all(|byte| byte.is_ascii_digit()))
             .collect()
     };
-    let (at, span) = removed_word(draft, rng, number)?;
+    let (index, span) = removed_word(draft, rng, numbers)?;
     let value = format!("{}", 3 + rng.below(900));
-    misremember(draft, at, span, &value)
+    misremember(draft, index, span, &value)
 }
 
-/// A line that the edit rewrites has another name in the file than in `old_str`.
+/// Replaces a name in a removed line of `old_str` by one from elsewhere in the file.
 pub(super) fn other_name(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
-    let (at, span) = removed_word(draft, rng, |line| names(line, 4))?;
-    let all: Vec<String> = draft
-        .lines_outside()
-        .flat_map(|line| {
-            names(line, 4).into_iter().map(|(a, b)| line[a..b].to_owned()).collect::<Vec<_>>()
-        })
-        .collect();
-    let word = rng.pick(&all)?.clone();
-    misremember(draft, at, span, &word)
+    let (index, span) = removed_word(draft, rng, |line| names(line, 4))?;
+    let mut other_names: Vec<String> = Vec::new();
+    for line in draft.lines_outside() {
+        other_names
+            .extend(names(line, 4).into_iter().map(|(start, end)| line[start..end].to_owned()));
+    }
+    let word = rng.pick(&other_names)?.clone();
+    misremember(draft, index, span, &word)
 }
 
-/// A line that the edit rewrites has another string in the file than in `old_str`.
+/// Replaces a word of a string in a removed line of `old_str`, so that the file has another one.
 pub(super) fn other_string(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
-    let in_string = |line: &str| -> Vec<(usize, usize)> {
+    let names_in_strings = |line: &str| -> Vec<(usize, usize)> {
+        if line.contains('\\') {
+            return Vec::new();
+        }
         names(line, 3)
             .into_iter()
-            .filter(|&(from, _)| line[..from].matches('"').count() % 2 == 1 && !line.contains('\\'))
+            .filter(|&(start, _)| line[..start].matches('"').count() % 2 == 1)
             .collect()
     };
-    let (at, span) = removed_word(draft, rng, in_string)?;
+    let (index, span) = removed_word(draft, rng, names_in_strings)?;
     let word = *rng.pick(&["timeout", "default", "main", "other", "legacy"])?;
-    misremember(draft, at, span, word)
+    misremember(draft, index, span, word)
 }
 
+/// Picks `count` lines of the file outside the edit, none of which the edit has.
 fn lines_from_elsewhere(draft: &EditDraft<'_>, rng: &mut Rng, count: usize) -> Option<Vec<String>> {
     let edit_lines: Vec<String> = draft.file_lines().iter().map(|line| folded(line)).collect();
     let lines: Vec<&str> = draft
         .lines_outside()
-        .filter(|l| folded(l).len() > 8 && !edit_lines.contains(&folded(l)))
+        .filter(|line| folded(line).len() > 8 && !edit_lines.contains(&folded(line)))
         .collect();
     (0..count).map(|_| rng.pick(&lines).map(|line| (*line).to_owned())).collect()
 }
 
-/// First and last line are right, everything between is from elsewhere.
+/// Replaces all lines of `old_str` but the first and the last by lines from elsewhere in the file.
 pub(super) fn middle_rewritten(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
     draft.widen_context(2, 2);
-    let olds = draft.positions(|draft_line| draft_line.old.is_some());
-    let inner = olds.get(1..olds.len().checked_sub(1)?)?.to_vec();
-    (inner.len() >= 3 && inner.iter().any(|&at| draft.lines[at].role == LineRole::Removed))
-        .then_some(())?;
+    let old_lines = draft.positions(|draft_line| draft_line.old.is_some());
+    let inner = old_lines.get(1..old_lines.len().checked_sub(1)?)?.to_vec();
+    let removes_any = inner.iter().any(|&index| draft.lines[index].role == LineRole::Removed);
+    (inner.len() >= 3 && removes_any).then_some(())?;
     let lines = lines_from_elsewhere(draft, rng, inner.len())?;
-    for (at, line) in inner.into_iter().zip(lines) {
-        draft.lines[at].old = Some(line);
+    for (index, line) in inner.into_iter().zip(lines) {
+        draft.lines[index].old = Some(line);
     }
     Some(())
 }
 
-/// The inner lines are in the file, at another depth; the outer ones are not there.
+/// Indents the call by one tab more than the file, and replaces its first and last line by lines
+/// from elsewhere in the file.
 pub(super) fn outer_lines_absent(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
     draft.widen_context(1, 1);
     let last = draft.lines.len().checked_sub(1)?;
@@ -133,18 +142,18 @@ pub(super) fn outer_lines_absent(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Op
             if line.is_empty() { String::new() } else { format!("\t{line}") }
         });
     }
-    for (at, line) in [0, last].into_iter().zip(lines) {
-        draft.lines[at].change_in_call(|_| line.clone());
+    for (index, line) in [0, last].into_iter().zip(lines) {
+        draft.lines[index].change_in_call(|_| line.clone());
     }
-    // The strange ends may be the right ones of another place.
+    // With these lines at its ends, the text may occur in another place.
     let old_text: String =
         draft.lines.iter().filter_map(|draft_line| draft_line.old.clone()).collect();
     (!folded(&draft.edit.file).contains(&folded(&old_text))).then_some(())
 }
 
-/// The file has a line more inside what the edit removes.
+/// Adds a line to the file between two removed lines, which `old_str` does not have.
 pub(super) fn file_has_more(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
-    let at = inside_removed(draft, rng)?;
+    let index = between_removed(draft, rng)?;
     let line = lines_from_elsewhere(draft, rng, 1)?.pop()?;
     let draft_line = DraftLine {
         role: LineRole::Removed,
@@ -153,13 +162,13 @@ pub(super) fn file_has_more(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<
         after: None,
         ..DraftLine::context(&line)
     };
-    draft.lines.insert(at, draft_line);
+    draft.lines.insert(index, draft_line);
     Some(())
 }
 
-/// `old_str` has a line more inside what the edit removes.
+/// Adds a line to `old_str` between two removed lines, which the file does not have.
 pub(super) fn old_has_more(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
-    let at = inside_removed(draft, rng)?;
+    let index = between_removed(draft, rng)?;
     let line = lines_from_elsewhere(draft, rng, 1)?.pop()?;
     let draft_line = DraftLine {
         role: LineRole::Removed,
@@ -168,43 +177,49 @@ pub(super) fn old_has_more(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<(
         after: None,
         ..DraftLine::context(&line)
     };
-    draft.lines.insert(at, draft_line);
+    draft.lines.insert(index, draft_line);
     Some(())
 }
 
-fn inside_removed(draft: &EditDraft<'_>, rng: &mut Rng) -> Option<usize> {
-    // What the new text has again is not removed, whatever the diff says.
-    let stays: Vec<String> =
+/// Picks two neighboring lines that are both removed, and returns the index of the second.
+fn between_removed(draft: &EditDraft<'_>, rng: &mut Rng) -> Option<usize> {
+    // A removed line that is also in the new text is moved rather than removed.
+    let new_lines: Vec<String> =
         draft.lines.iter().filter_map(|draft_line| draft_line.new.as_deref()).map(folded).collect();
-    let removed = |draft_line: &DraftLine| {
+    let is_removed = |draft_line: &DraftLine| {
         let line = draft_line.file.as_deref().map(folded).unwrap_or_default();
-        draft_line.role == LineRole::Removed && (line.is_empty() || !stays.contains(&line))
+        draft_line.role == LineRole::Removed && (line.is_empty() || !new_lines.contains(&line))
     };
-    let places: Vec<usize> =
-        (1..draft.lines.len()).filter(|&at| draft.lines[at - 1..=at].iter().all(removed)).collect();
-    rng.pick(&places).copied()
+    let candidates: Vec<usize> = (1..draft.lines.len())
+        .filter(|&index| draft.lines[index - 1..=index].iter().all(is_removed))
+        .collect();
+    rng.pick(&candidates).copied()
 }
 
-/// What the model wants to change is nowhere: the newer version's lines, which this
-/// file does not have yet.
+/// Makes a call that changes a word of the added lines, which this version of the file does not have
+/// yet.
 pub(super) fn absent(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
-    let adds = draft.positions(|draft_line| draft_line.role == LineRole::Added);
-    let lines: Vec<String> = adds.iter().filter_map(|&at| draft.lines[at].new.clone()).collect();
+    let old: Vec<String> = draft
+        .lines
+        .iter()
+        .filter(|draft_line| draft_line.role == LineRole::Added)
+        .filter_map(|draft_line| draft_line.new.clone())
+        .collect();
     let file = folded(&draft.edit.file);
-    let known = lines.iter().filter(|line| file.contains(&folded(line))).count();
-    (lines.len() >= 2 && known * 2 <= lines.len() && !file.contains(&folded(&lines.concat())))
-        .then_some(())?;
-    let at = rng.below(lines.len());
-    let &span = rng.pick(&names(&lines[at], 3))?;
-    let mut new = lines.clone();
-    new[at] = swap(&lines[at], span, "changed");
+    let lines_in_file = old.iter().filter(|line| file.contains(&folded(line))).count();
+    let is_absent = !file.contains(&folded(&old.concat()));
+    (old.len() >= 2 && lines_in_file * 2 <= old.len() && is_absent).then_some(())?;
+    let changed = rng.below(old.len());
+    let &span = rng.pick(&names(&old[changed], 3))?;
+    let mut new = old.clone();
+    new[changed] = replace_span(&old[changed], span, "changed");
     for draft_line in &mut draft.lines {
         (draft_line.old, draft_line.new) = (None, None);
     }
-    for (line, new) in lines.into_iter().zip(new) {
+    for (old, new) in old.into_iter().zip(new) {
         let draft_line = DraftLine {
             file: None,
-            old: Some(line),
+            old: Some(old),
             new: Some(new),
             after: None,
             ..DraftLine::context("")
@@ -214,91 +229,93 @@ pub(super) fn absent(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
     Some(())
 }
 
-/// Every name of the call is one that the file does not have.
+/// Reverses the letters of every name in the call, so that the file does not have them.
 pub(super) fn absent_renamed(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<()> {
-    let mut changed = 0;
+    let mut renamed = 0;
     for draft_line in &mut draft.lines {
         let rename = |line: &str| {
             let mut line = line.to_owned();
-            for (from, to) in names(&line.clone(), 4).into_iter().rev() {
-                let name: String = line[from..to].chars().rev().collect();
-                line = swap(&line, (from, to), &name);
+            for span in names(&line.clone(), 4).into_iter().rev() {
+                let name: String = line[span.0..span.1].chars().rev().collect();
+                line = replace_span(&line, span, &name);
             }
             line
         };
-        changed += draft_line.old.as_deref().map_or(0, |line| names(line, 4).len());
+        renamed += draft_line.old.as_deref().map_or(0, |line| names(line, 4).len());
         draft_line.change_in_call(rename);
     }
-    (changed >= 3).then_some(())
+    (renamed >= 3).then_some(())
 }
 
-/// The edit has been made before.
+/// Applies the edit to the file, so that the call comes too late.
 pub(super) fn already_applied(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<()> {
-    let fresh = draft
-        .lines
-        .iter()
-        .any(|c| c.role == LineRole::Added && c.new.as_ref().is_some_and(|l| folded(l).len() > 6));
-    let drops = draft.lines.iter().any(|c| c.role == LineRole::Removed);
-    let inside = draft.lines.first()?.role == LineRole::Context
+    let adds_text = draft.lines.iter().any(|draft_line| {
+        draft_line.role == LineRole::Added
+            && draft_line.new.as_ref().is_some_and(|line| folded(line).len() > 6)
+    });
+    let removes_lines = draft.lines.iter().any(|draft_line| draft_line.role == LineRole::Removed);
+    let is_inside_context = draft.lines.first()?.role == LineRole::Context
         && draft.lines.last()?.role == LineRole::Context;
-    (fresh && (drops || inside)).then_some(())?;
+    (adds_text && (removes_lines || is_inside_context)).then_some(())?;
     for draft_line in &mut draft.lines {
         draft_line.file = draft_line.after.clone();
     }
-    // The old text must be gone, and not be elsewhere either.
-    let text = |pick: fn(&DraftLine) -> &Option<String>| -> String {
+    // The old text must not be in the file any more, neither here nor elsewhere.
+    let folded_text = |version: fn(&DraftLine) -> &Option<String>| -> String {
         draft
             .lines
             .iter()
-            .filter_map(|draft_line| pick(draft_line).as_deref())
+            .filter_map(|draft_line| version(draft_line).as_deref())
             .map(folded)
             .collect()
     };
-    let file: String = [folded(&draft.head), text(|c| &c.file), folded(&draft.tail)].concat();
-    (!file.contains(&text(|c| &c.old))).then_some(())
+    let region = folded_text(|draft_line| &draft_line.file);
+    let file: String = [folded(&draft.head), region, folded(&draft.tail)].concat();
+    (!file.contains(&folded_text(|draft_line| &draft_line.old))).then_some(())
 }
 
-/// Nothing would change.
+/// Makes `new_str` equal to `old_str`.
 pub(super) fn no_change(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     call.new = call.old.clone();
     Some(())
 }
 
-/// An empty `old_str` on a file that has content.
+/// Empties `old_str`, though the file has content.
 pub(super) fn empty_old(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     call.old.clear();
     Some(())
 }
 
-/// A bare marker is not enough to find anything.
+/// Makes `old_str` a placeholder without any other line.
 pub(super) fn bare_elision(call: &mut CallDraft, rng: &mut Rng) -> Option<()> {
-    let mark = rng.pick(&["...", "…", "... existing code ..."])?;
+    let placeholder = rng.pick(&["...", "…", "... existing code ..."])?;
     let before = call.before();
     (!before.contains("...") && !before.contains('…')).then_some(())?;
-    call.old = (*mark).to_owned();
+    call.old = (*placeholder).to_owned();
     Some(())
 }
 
-/// More places expected than there are.
+/// Expects two to four replacements, though `old_str` occurs once.
 pub(super) fn expects_too_many(call: &mut CallDraft, rng: &mut Rng) -> Option<()> {
     call.expected = Expected::Exactly(NonZeroUsize::new(2 + rng.below(3))?);
     Some(())
 }
 
+/// Appends a changed copy of the region to the file.
 fn append_copy(call: &mut CallDraft, change: impl Fn(&str) -> String) {
-    // Blank lines at its end are a part of the text.
+    // Only one line break is dropped, since blank lines at the end are a part of the text.
     let copy = change(call.region.strip_suffix('\n').unwrap_or(&call.region));
     let gap = if call.tail.ends_with('\n') { "\n" } else { "\n\n" };
     call.tail.push_str(&format!("{gap}{copy}\n"));
 }
 
-/// The text is in the file twice.
+/// Puts the text into the file a second time.
 pub(super) fn twice(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     append_copy(call, str::to_owned);
     Some(())
 }
 
-/// Twice, and copied with spaces at the end of its first line.
+/// Puts the text into the file a second time, and spaces at the end of the first line of `old_str`.
 pub(super) fn twice_folded(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     append_copy(call, str::to_owned);
     call.old.contains('\n').then_some(())?;
@@ -306,130 +323,127 @@ pub(super) fn twice_folded(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     Some(())
 }
 
+/// Returns the text with `step` before every line that is not blank.
 fn indent_more(text: &str, step: &str) -> String {
-    let line =
+    let indent =
         |line: &str| if line.trim().is_empty() { line.to_owned() } else { format!("{step}{line}") };
-    text.split_inclusive('\n').map(line).collect()
+    text.split_inclusive('\n').map(indent).collect()
 }
 
-/// The text is in the file twice, at two depths, and the call has it at a third: neither place
-/// fits better.
+/// Appends a copy of the text that is indented one level more, and indents the call one level less.
+/// Then neither of the two places fits better.
 pub(super) fn two_depths(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
-    let lines = |text: &str| {
-        text.lines().filter(|l| !l.trim().is_empty()).map(str::to_owned).collect::<Vec<_>>()
-    };
-    let step = if lines(&call.old).iter().all(|line| line.starts_with('\t')) {
+    let mut nonblank_lines = call.old.lines().filter(|line| !line.trim().is_empty());
+    let step = if nonblank_lines.all(|line| line.starts_with('\t')) {
         "\t".to_owned()
     } else {
         let unit = indent_unit(&call.before());
         (unit > 0).then_some(())?;
         " ".repeat(unit)
     };
-    let short = |text: &str| -> Option<String> {
+    let indent_less = |text: &str| -> Option<String> {
         text.split_inclusive('\n')
-            .map(|l| if l.trim().is_empty() { Some(l) } else { l.strip_prefix(&step) })
+            .map(|line| if line.trim().is_empty() { Some(line) } else { line.strip_prefix(&step) })
             .collect()
     };
-    let (old, new) = (short(&call.old)?, short(&call.new)?);
+    let (old, new) = (indent_less(&call.old)?, indent_less(&call.new)?);
     append_copy(call, |text| indent_more(text, &step));
-    // The text one level shallower must not occur inside the deeper lines.
+    // A single line would still occur in the file, as the end of a line that is indented more.
     (call.old.lines().count() > 1).then_some(())?;
     (call.old, call.new) = (old, new);
     (!call.before().contains(&call.old)).then_some(())
 }
 
-/// Two places that differ from the call in one context word each.
+/// Changes a name in a context line of the file, and appends a copy of the region in which that name
+/// is changed in another way. Then the call fits both places equally well.
 pub(super) fn twins_equally_near(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
-    // Comments may differ in a kept line, so that a word of one makes no twin.
+    // Only names in code are changed, since a reading may ignore comments in kept lines.
     let language = draft.edit.language;
     draft.widen_context(3, 3);
     (draft.nonblank_lines() >= 6).then_some(())?;
     let candidates: Vec<usize> = draft
         .positions(DraftLine::is_context_text)
         .into_iter()
-        .filter(|&at| {
-            draft.lines[at]
+        .filter(|&index| {
+            draft.lines[index]
                 .file
                 .as_deref()
                 .is_some_and(|line| !names(language.strip_comments(line), 4).is_empty())
         })
         .collect();
-    let at = *rng.pick(&candidates)?;
-    let line = draft.lines[at].file.clone()?;
+    let changed = *rng.pick(&candidates)?;
+    let line = draft.lines[changed].file.clone()?;
     let &span = rng.pick(&names(language.strip_comments(&line), 4))?;
     let name = line[span.0..span.1].to_owned();
-    draft.lines[at].change_in_file(|_| swap(&line, span, &format!("{name}One")));
-    let twin: String = draft
-        .lines
-        .iter()
-        .enumerate()
-        .filter_map(|(place, draft_line)| {
-            let held = draft_line.file.as_deref()?;
-            let text = if place == at {
-                swap(&line, span, &format!("{name}Two"))
-            } else {
-                held.to_owned()
-            };
-            Some(format!("{text}\n"))
-        })
-        .collect();
+    draft.lines[changed].change_in_file(|_| replace_span(&line, span, &format!("{name}One")));
+    let mut twin = String::new();
+    for (index, draft_line) in draft.lines.iter().enumerate() {
+        let Some(file_line) = &draft_line.file else { continue };
+        if index == changed {
+            twin.push_str(&replace_span(&line, span, &format!("{name}Two")));
+        } else {
+            twin.push_str(file_line);
+        }
+        twin.push('\n');
+    }
     draft.tail.push_str(&format!("\n{twin}"));
     Some(())
 }
 
-/// `new_str` leaves the rest to the reader.
+/// Replaces the context below the change by a placeholder in `new_str` only, where it would delete
+/// that context.
 pub(super) fn omission(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
     draft.widen_context(4, 4);
-    let open = draft
+    let comment_opener = draft
         .edit
         .language
         .comment_openers()
         .next()
-        .filter(|mark| !mark.starts_with(['<', '-']))?;
+        .filter(|opener| !opener.starts_with(['<', '-']))?;
     let last = draft.lines.iter().rposition(|draft_line| draft_line.role != LineRole::Context)?;
-    let rest: Vec<usize> = (last + 1..draft.lines.len()).collect();
-    (rest.len() >= 3).then_some(())?;
+    let below: Vec<usize> = (last + 1..draft.lines.len()).collect();
+    (below.len() >= 3).then_some(())?;
     let words = rng.pick(&[
         "... rest of the code ...",
         "... existing code ...",
         "... rest of function unchanged ...",
     ])?;
     (!draft.edit.file.contains(words)).then_some(())?;
-    for &at in &rest {
-        draft.lines[at].new = None;
+    for &index in &below {
+        draft.lines[index].new = None;
     }
-    let line = draft.lines[rest[0]].old.clone()?;
+    let line = draft.lines[below[0]].old.clone()?;
     let indentation = &line[..line.len() - line.trim_start().len()];
-    draft.lines[rest[0]].new = Some(format!("{indentation}{open} {words}"));
+    draft.lines[below[0]].new = Some(format!("{indentation}{comment_opener} {words}"));
     Some(())
 }
 
-/// The line hint picks one of two equal places.
+/// Puts the text into the file a second time, and gives the line of the first one as `near_line`.
 pub(super) fn near_line(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     append_copy(call, str::to_owned);
     call.near_line = Some(call.first_line());
     Some(())
 }
 
-/// Every occurrence of a name, by number or by `All`.
+/// Makes a call that renames a name everywhere in the file, with the exact count or with all.
 pub(super) fn every_name(call: &mut CallDraft, rng: &mut Rng) -> Option<()> {
     let before = call.before();
-    let found = names(&call.region, 6);
-    let &(from, to) = rng.pick(&found)?;
-    let name = call.region[from..to].to_owned();
+    let candidates = names(&call.region, 6);
+    let &(start, end) = rng.pick(&candidates)?;
+    let name = call.region[start..end].to_owned();
     let count = before.matches(&name).count();
     (2..=6).contains(&count).then_some(())?;
-    let to = format!("{name}Renamed");
-    call.after = before.replace(&name, &to);
+    let new_name = format!("{name}Renamed");
+    call.after = before.replace(&name, &new_name);
     (call.head, call.tail) = (String::new(), String::new());
     call.region = before;
-    (call.old, call.new) = (name, to);
+    (call.old, call.new) = (name, new_name);
     call.expected =
         if rng.chance(50) { Expected::All } else { Expected::Exactly(NonZeroUsize::new(count)?) };
     Some(())
 }
 
-/// One place expected where a name has several.
+/// Makes a call that renames a name with several occurrences, but expects only one.
 pub(super) fn name_repeats(call: &mut CallDraft, rng: &mut Rng) -> Option<()> {
     every_name(call, rng)?;
     call.expected = Expected::default();

@@ -1,4 +1,4 @@
-//! The mutations, in families.
+//! The table of all mutations, by family.
 
 use super::Expectation::{Refused, Right};
 use super::Step::{Lines, Strings};
@@ -6,8 +6,8 @@ use super::{
     Expectation, Mutation, Step, decorate, escapes, indent, lines, refuse, unicode, wording,
 };
 use crate::edit::EditCode::{
-    self, AlreadyApplied, CreateExisting, InvalidArguments, NoChange, NoOccurrence,
-    OccurrenceMismatch, Omission,
+    AlreadyApplied, CreateExisting, InvalidArguments, NoChange, NoOccurrence, OccurrenceMismatch,
+    Omission,
 };
 
 const fn mutation(
@@ -19,15 +19,16 @@ const fn mutation(
     Mutation { id, family, expectation, steps }
 }
 
+/// `old_str` is not in the file.
 const ABSENT: Expectation = Refused(&[NoOccurrence]);
-const MANY: Expectation = Refused(&[OccurrenceMismatch]);
-/// The call is wrong in more than one way, and either reason helps.
-const ANY: Expectation = Refused(NOT_THERE);
-const NOT_THERE: &[EditCode] = &[NoOccurrence, OccurrenceMismatch];
+/// `old_str` does not occur as often as expected.
+const OTHER_COUNT: Expectation = Refused(&[OccurrenceMismatch]);
+/// Both reasons apply, so either code is right.
+const ABSENT_OR_OTHER_COUNT: Expectation = Refused(&[NoOccurrence, OccurrenceMismatch]);
 
-/// Every mutation of the generator. Ids are stable; the order is that of the tables.
+/// Every mutation of the generator, in the order in which tables show them. Ids never change.
 pub(crate) const MUTATIONS: &[Mutation] = &[
-    // Calls that are right already and must stay so.
+    // Calls without a mistake.
     mutation("exact", "control", Right, &[]),
     mutation("exact-trimmed", "control", Right, &[Strings(decorate::trimmed)]),
     mutation("exact-every-name", "control", Right, &[Strings(refuse::every_name)]),
@@ -56,7 +57,7 @@ pub(crate) const MUTATIONS: &[Mutation] = &[
     mutation("escaped-single-quotes", "escapes", Right, &[Strings(escapes::single_quotes)]),
     mutation("escaped-backticks", "escapes", Right, &[Strings(escapes::backticks)]),
     mutation("escaped-backslashes", "escapes", Right, &[Strings(escapes::backslashes)]),
-    // Line endings and blanks at line ends.
+    // Line breaks, and whitespace at the end of lines.
     mutation("crlf-in-call", "endings", Right, &[Strings(decorate::crlf_in_call)]),
     mutation("crlf-in-file", "endings", Right, &[Strings(decorate::crlf_in_file)]),
     mutation("crlf-around", "endings", Right, &[Strings(decorate::crlf_around)]),
@@ -72,7 +73,7 @@ pub(crate) const MUTATIONS: &[Mutation] = &[
         Right,
         &[Lines(lines::blank_lines_hold_blanks)],
     ),
-    // What a view, a chat or a diff puts around text.
+    // Text that a view, a chat or a diff adds.
     mutation("numbers-pipe", "decoration", Right, &[Strings(decorate::numbers::<0>)]),
     mutation("numbers-arrow", "decoration", Right, &[Strings(decorate::numbers::<1>)]),
     mutation("numbers-colon", "decoration", Right, &[Strings(decorate::numbers::<2>)]),
@@ -109,7 +110,7 @@ pub(crate) const MUTATIONS: &[Mutation] = &[
     mutation("nfd-in-call", "unicode", Right, &[Lines(unicode::nfd_in_call)]),
     mutation("nfc-in-call", "unicode", Right, &[Lines(unicode::nfc_in_call)]),
     mutation("fullwidth-in-file", "unicode", Right, &[Lines(unicode::fullwidth_in_file)]),
-    // Lines that come, go and break elsewhere.
+    // Lines that are missing, added, joined or wrapped.
     mutation("blank-dropped", "lines", Right, &[Lines(lines::blank_dropped)]),
     mutation("blank-added", "lines", Right, &[Lines(lines::blank_added)]),
     mutation("joined", "lines", Right, &[Lines(lines::joined)]),
@@ -125,7 +126,7 @@ pub(crate) const MUTATIONS: &[Mutation] = &[
     mutation("end-added", "wording", Right, &[Lines(wording::end_added)]),
     mutation("comment-misremembered", "wording", Right, &[Lines(wording::comment_misremembered)]),
     mutation("context-stale", "refuse: stale", ABSENT, &[Lines(wording::context_stale)]),
-    // Two at once.
+    // Two mistakes at once.
     mutation(
         "tab-few+numbers",
         "two at once",
@@ -231,7 +232,12 @@ pub(crate) const MUTATIONS: &[Mutation] = &[
     // Calls that must be refused.
     mutation("absent", "refuse: absent", ABSENT, &[Lines(refuse::absent)]),
     mutation("absent-renamed", "refuse: absent", ABSENT, &[Lines(refuse::absent_renamed)]),
-    mutation("bare-elision", "refuse: absent", ANY, &[Strings(refuse::bare_elision)]),
+    mutation(
+        "bare-elision",
+        "refuse: absent",
+        ABSENT_OR_OTHER_COUNT,
+        &[Strings(refuse::bare_elision)],
+    ),
     mutation("ends-alien", "refuse: absent", ABSENT, &[Lines(refuse::outer_lines_absent)]),
     mutation("middle-rewritten", "refuse: stale", ABSENT, &[Lines(refuse::middle_rewritten)]),
     mutation("other-number", "refuse: stale", ABSENT, &[Lines(refuse::other_number)]),
@@ -251,12 +257,27 @@ pub(crate) const MUTATIONS: &[Mutation] = &[
     ),
     mutation("file-has-more", "refuse: stale", ABSENT, &[Lines(refuse::file_has_more)]),
     mutation("old-has-more", "refuse: stale", ABSENT, &[Lines(refuse::old_has_more)]),
-    mutation("twice", "refuse: ambiguous", MANY, &[Strings(refuse::twice)]),
-    mutation("twice-folded", "refuse: ambiguous", MANY, &[Strings(refuse::twice_folded)]),
-    mutation("two-depths", "refuse: ambiguous", ANY, &[Strings(refuse::two_depths)]),
-    mutation("twins-equally-near", "refuse: ambiguous", ANY, &[Lines(refuse::twins_equally_near)]),
-    mutation("name-repeats", "refuse: count", MANY, &[Strings(refuse::name_repeats)]),
-    mutation("expects-too-many", "refuse: count", MANY, &[Strings(refuse::expects_too_many)]),
+    mutation("twice", "refuse: ambiguous", OTHER_COUNT, &[Strings(refuse::twice)]),
+    mutation("twice-folded", "refuse: ambiguous", OTHER_COUNT, &[Strings(refuse::twice_folded)]),
+    mutation(
+        "two-depths",
+        "refuse: ambiguous",
+        ABSENT_OR_OTHER_COUNT,
+        &[Strings(refuse::two_depths)],
+    ),
+    mutation(
+        "twins-equally-near",
+        "refuse: ambiguous",
+        ABSENT_OR_OTHER_COUNT,
+        &[Lines(refuse::twins_equally_near)],
+    ),
+    mutation("name-repeats", "refuse: count", OTHER_COUNT, &[Strings(refuse::name_repeats)]),
+    mutation(
+        "expects-too-many",
+        "refuse: count",
+        OTHER_COUNT,
+        &[Strings(refuse::expects_too_many)],
+    ),
     mutation(
         "already-applied",
         "refuse: nothing to do",
