@@ -1,13 +1,13 @@
-//! The same cases through other tools' own edit functions, for a table that says where
-//! this engine ranks, and where it is beaten.
+//! Runs the same cases through the edit functions of other tools, and compares the results with
+//! those of this engine.
 //!
-//! A tool is installed into a scratch folder when it is asked for, by its registry's
-//! own client; it is never a dependency. Each runs in a driver process that reads cases
-//! and writes results, a line each. Cases that not every tool can express (a count, a
-//! line hint, an empty string) are left out for all.
+//! Tools are never dependencies: each is installed into a scratch folder by the client of its
+//! registry when it is needed. It runs in a driver process that reads one case a line and writes
+//! one result a line. Cases that not every tool can express (with a count, a line hint or an empty
+//! string) are left out for all tools.
 //!
-//! Limits: a tool whose edit call names lines and not text cannot take these cases at
-//! all. oh-my-opencode is one: its `edit` (4.19.4) wants `pos: "11#XJ"` from its own view.
+//! Limits: a tool whose edit call names lines instead of text cannot run these cases. One is
+//! oh-my-opencode, whose `edit` (4.19.4) wants a position such as `pos: "11#XJ"` from its own view.
 
 use std::collections::HashMap;
 use std::fs;
@@ -24,36 +24,41 @@ use super::measure::parallel;
 use crate::edit::{EditCode, Expected};
 use crate::text::ContentHash;
 
-/// Where a tool comes from: a package and its version, which is fixed so that a table can be made
-/// again. A newer one is compared by changing the number.
+/// The package of a tool. Its version is fixed, so that the same table can be made again; to compare
+/// a newer version, change the number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PackageSource {
     Npm(&'static str, &'static str),
     Pip(&'static str, &'static str),
-    /// A crate with a program of the same name, and features to build it with.
+    /// A crate with a program of the same name, and the options to build it with.
     Cargo(&'static str, &'static str, &'static [&'static str]),
-    /// Part of this program.
+    /// The tool is part of this program.
     BuiltIn,
 }
 
 /// A tool that can be compared.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rival {
-    /// Its name in tables.
+    /// The tool's name in tables.
     pub id: &'static str,
     source: PackageSource,
     driver: Driver,
 }
 
+/// The program that runs a tool.
 #[derive(Debug, Clone, Copy)]
 enum Driver {
+    /// `node.mjs`.
     Node,
+    /// `python.py`.
     Python,
+    /// The plain rule that `old_str` must occur once.
     Exact,
+    /// This engine.
     Restitch,
 }
 
-/// Every tool, this one first.
+/// Every tool; this one is first.
 pub(crate) const RIVALS: &[Rival] = &[
     Rival { id: "restitch", source: PackageSource::BuiltIn, driver: Driver::Restitch },
     Rival { id: "exact", source: PackageSource::BuiltIn, driver: Driver::Exact },
@@ -82,15 +87,14 @@ pub(crate) const RIVALS: &[Rival] = &[
         source: PackageSource::Npm("@modelcontextprotocol/server-filesystem", "2026.8.31"),
         driver: Driver::Node,
     },
-    // Its engine is this native module. For later versions the registry lacks the builds for
-    // single machines.
+    // The engine of oh-my-pi is this native module. Later versions have no builds for single
+    // platforms in the registry.
     Rival {
         id: "oh-my-pi",
         source: PackageSource::Npm("@oh-my-pi/pi-natives", "18.2.3"),
         driver: Driver::Node,
     },
-    // Its other features are parsers, which its build fetches from elsewhere; `edit` has no
-    // use for them.
+    // atomwrite's other features are parsers, which the build downloads and `edit` does not use.
     Rival {
         id: "atomwrite",
         source: PackageSource::Cargo(
@@ -105,7 +109,7 @@ pub(crate) const RIVALS: &[Rival] = &[
         source: PackageSource::Cargo("patchloom", "0.37.6", &[]),
         driver: Driver::Python,
     },
-    // The same with the option that lets it write what it only suggests otherwise.
+    // The same tool with the option to write similar matches, which it only suggests otherwise.
     Rival {
         id: "patchloom-approximate",
         source: PackageSource::Cargo("patchloom", "0.37.6", &[]),
@@ -113,43 +117,43 @@ pub(crate) const RIVALS: &[Rival] = &[
     },
 ];
 
-/// What a tool made of the cases.
+/// The results of one tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ToolResult {
-    /// The tool.
+    /// The tool's name.
     pub tool: String,
     /// The version that ran.
     pub version: String,
-    /// The package.
+    /// The registry and the package.
     pub package: String,
-    /// Cases with a right answer, and how many came out right, wrong and refused.
+    /// The counts of the cases that have a right result.
     pub recoverable: ToolCounts,
-    /// Cases that must be refused, likewise.
+    /// The counts of the cases that must be refused.
     pub must_refuse: ToolCounts,
-    /// The same counts by family.
+    /// The counts of each family.
     pub families: Vec<(String, ToolCounts)>,
 }
 
-/// Counts of one kind of case.
+/// The results of one tool on a group of cases.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ToolCounts {
-    /// All.
+    /// All cases.
     pub cases: usize,
-    /// The right bytes.
+    /// Cases that were applied with a right result.
     pub right: usize,
-    /// Applied with other bytes.
+    /// Cases that were applied with a wrong result.
     pub wrong: usize,
-    /// Refused.
+    /// Cases that were refused.
     pub refused: usize,
-    /// Applied, and parsed before and after.
+    /// Applied cases of which the file was parsed before and after.
     #[serde(default)]
     pub parsed: usize,
-    /// Of these, with syntax errors that the file did not have.
+    /// Of these, cases with syntax errors that the file did not have.
     #[serde(default)]
     pub breaks: usize,
 }
 
-/// What was compared: parts of the same run have the same.
+/// The settings and the material of a run, which are the same in all of its parts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct CompareRun {
     /// The program's version.
@@ -158,23 +162,23 @@ pub(crate) struct CompareRun {
     pub material: ContentHash,
     /// The tools that could be run, in the order in which they are shown.
     pub tools: Vec<String>,
-    /// The families in the order in which they come.
+    /// The families, in the order of their first cases.
     pub families: Vec<String>,
 }
 
-/// What a part found.
+/// The results of one part of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PartComparison {
     /// Cases that every tool can express.
     pub cases: usize,
-    /// Of these, cases whose right result has a new syntax error itself.
+    /// Of these, cases whose right result has a syntax error that the file did not have.
     pub broken: usize,
-    /// What came of them, by tool.
+    /// The results of each tool.
     pub results: Vec<ToolResult>,
 }
 
 impl CompareRun {
-    /// Of all cases, whatever part is compared.
+    /// Describes a run. `cases` are all cases, even if only a part of them is compared.
     pub(crate) fn new(cases: &[Case], results: &[ToolResult]) -> Self {
         let mut families: Vec<String> = Vec::new();
         let mut bytes = Vec::new();
@@ -196,31 +200,31 @@ impl CompareRun {
     }
 }
 
-/// All parts of a run together.
+/// Adds up the counts of all parts of a run.
 pub(crate) fn merge(run: &CompareRun, parts: Vec<PartComparison>) -> PartComparison {
     let mut all = PartComparison::default();
     for part in parts {
         all.cases += part.cases;
         all.broken += part.broken;
         for result in part.results {
-            let Some(known) = all.results.iter_mut().find(|known| known.tool == result.tool) else {
+            let Some(total) = all.results.iter_mut().find(|total| total.tool == result.tool) else {
                 all.results.push(result);
                 continue;
             };
-            known.recoverable.append(&result.recoverable);
-            known.must_refuse.append(&result.must_refuse);
+            total.recoverable.merge(&result.recoverable);
+            total.must_refuse.merge(&result.must_refuse);
             for (family, counts) in result.families {
-                match known.families.iter_mut().find(|(own, _)| *own == family) {
-                    Some((_, own)) => own.append(&counts),
-                    None => known.families.push((family, counts)),
+                match total.families.iter_mut().find(|(name, _)| *name == family) {
+                    Some((_, total)) => total.merge(&counts),
+                    None => total.families.push((family, counts)),
                 }
             }
         }
     }
-    let place = |names: &[String], name: &String| names.iter().position(|own| own == name);
-    all.results.sort_by_key(|result| place(&run.tools, &result.tool));
+    let position = |names: &[String], name: &String| names.iter().position(|other| other == name);
+    all.results.sort_by_key(|result| position(&run.tools, &result.tool));
     for result in &mut all.results {
-        result.families.sort_by_key(|(family, _)| place(&run.families, family));
+        result.families.sort_by_key(|(family, _)| position(&run.families, family));
     }
     all
 }
@@ -234,14 +238,16 @@ pub(crate) fn is_expressible_everywhere(case: &Case) -> bool {
         && std::str::from_utf8(&case.before).is_ok()
 }
 
-/// Installs a tool below `scratch`, if need be, and runs the cases through it.
+/// Installs a tool below `scratch`, unless it is installed already, and runs the cases through it.
 pub(crate) fn run_tool(rival: &Rival, cases: &[Case], scratch: &Path) -> io::Result<ToolResult> {
     let results: HashMap<usize, Option<Vec<u8>>> = match rival.driver {
         Driver::Restitch => {
-            cases.iter().enumerate().map(|(at, case)| (at, judge(case).got)).collect()
+            cases.iter().enumerate().map(|(index, case)| (index, judge(case).got)).collect()
         }
-        Driver::Exact => cases.iter().enumerate().map(|(at, case)| (at, exact(case))).collect(),
-        Driver::Node | Driver::Python => drive(rival, cases, scratch)?,
+        Driver::Exact => {
+            cases.iter().enumerate().map(|(index, case)| (index, replace_exact(case))).collect()
+        }
+        Driver::Node | Driver::Python => run_driver(rival, cases, scratch)?,
     };
     let mut out = ToolResult {
         tool: rival.id.to_owned(),
@@ -257,13 +263,13 @@ pub(crate) fn run_tool(rival: &Rival, cases: &[Case], scratch: &Path) -> io::Res
         families: Vec::new(),
     };
     let indexes: Vec<usize> = (0..cases.len()).collect();
-    let broken = parallel(&indexes, |at| {
-        let after = results.get(at).and_then(Option::as_ref)?;
-        adds_syntax_errors(&cases[*at], after)
+    let syntax_errors = parallel(&indexes, |index| {
+        let after = results.get(index).and_then(Option::as_ref)?;
+        adds_syntax_errors(&cases[*index], after)
     });
-    for (at, case) in cases.iter().enumerate() {
-        let verdict = match results.get(&at).cloned().flatten() {
-            Some(bytes) if case.accepts(&bytes) => CaseVerdict::Right,
+    for (index, case) in cases.iter().enumerate() {
+        let verdict = match results.get(&index).and_then(Option::as_ref) {
+            Some(after) if case.accepts(after) => CaseVerdict::Right,
             Some(_) => CaseVerdict::Wrong,
             None => CaseVerdict::Refused(EditCode::NoOccurrence),
         };
@@ -271,12 +277,12 @@ pub(crate) fn run_tool(rival: &Rival, cases: &[Case], scratch: &Path) -> io::Res
             Truth::Right { .. } => &mut out.recoverable,
             Truth::Refused(_) => &mut out.must_refuse,
         };
-        counts.add(&verdict, broken[at]);
+        counts.add(&verdict, syntax_errors[index]);
         match out.families.iter_mut().find(|(family, _)| *family == case.family) {
-            Some((_, counts)) => counts.add(&verdict, broken[at]),
+            Some((_, counts)) => counts.add(&verdict, syntax_errors[index]),
             None => {
                 let mut counts = ToolCounts::default();
-                counts.add(&verdict, broken[at]);
+                counts.add(&verdict, syntax_errors[index]);
                 out.families.push((case.family.clone(), counts));
             }
         }
@@ -285,7 +291,8 @@ pub(crate) fn run_tool(rival: &Rival, cases: &[Case], scratch: &Path) -> io::Res
 }
 
 impl ToolCounts {
-    fn append(&mut self, other: &Self) {
+    /// Adds the counts of another group of cases.
+    fn merge(&mut self, other: &Self) {
         self.cases += other.cases;
         self.right += other.right;
         self.wrong += other.wrong;
@@ -294,10 +301,11 @@ impl ToolCounts {
         self.breaks += other.breaks;
     }
 
-    fn add(&mut self, verdict: &CaseVerdict, breaks: Option<bool>) {
+    /// Counts one case. `adds_syntax_errors` is `None` if the file was not parsed.
+    fn add(&mut self, verdict: &CaseVerdict, adds_syntax_errors: Option<bool>) {
         self.cases += 1;
-        self.parsed += usize::from(breaks.is_some());
-        self.breaks += usize::from(breaks == Some(true));
+        self.parsed += usize::from(adds_syntax_errors.is_some());
+        self.breaks += usize::from(adds_syntax_errors == Some(true));
         match verdict {
             CaseVerdict::Right => self.right += 1,
             CaseVerdict::Wrong => self.wrong += 1,
@@ -306,22 +314,24 @@ impl ToolCounts {
     }
 }
 
-/// The plain rule that most tools document: once, or not at all.
-fn exact(case: &Case) -> Option<Vec<u8>> {
+/// Applies a case by the plain rule that most tools document: `old_str` must occur exactly once.
+fn replace_exact(case: &Case) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(&case.before).ok()?;
     (text.matches(&case.old).count() == 1)
         .then(|| text.replacen(&case.old, &case.new, 1).into_bytes())
 }
 
+/// Returns the folder that a tool is installed in.
 fn tool_dir(rival: &Rival, scratch: &Path) -> PathBuf {
     let name = match rival.source {
-        // A crate takes minutes to build, and serves two rows.
+        // Two rows may use the same crate, which takes minutes to build.
         PackageSource::Cargo(package, ..) => package,
         _ => rival.id,
     };
     scratch.join("tools").join(name)
 }
 
+/// Installs a tool, unless this version is installed already.
 fn install(rival: &Rival, scratch: &Path) -> io::Result<()> {
     let dir = tool_dir(rival, scratch);
     let (PackageSource::Npm(_, wanted)
@@ -374,6 +384,7 @@ fn install(rival: &Rival, scratch: &Path) -> io::Result<()> {
     fs::write(dir.join("installed"), wanted)
 }
 
+/// Returns the version of a tool that is installed.
 fn version(rival: &Rival, scratch: &Path) -> String {
     let dir = tool_dir(rival, scratch);
     let found = match rival.source {
@@ -398,23 +409,26 @@ fn version(rival: &Rival, scratch: &Path) -> String {
     found.unwrap_or_else(|| "unknown".into())
 }
 
-/// The version in the list that cargo keeps beside what it installed:
-/// `"NAME VERSION (registry+…)" = ["NAME"]`.
+/// Returns the version of a package from `.crates.toml`, in which cargo lists what it has installed
+/// as `"NAME VERSION (registry+…)" = ["NAME"]`.
 fn installed_version(list: &str, package: &str) -> Option<String> {
     let list: toml::Table = toml::from_str(list).ok()?;
     list.get("v1")?.as_table()?.keys().find_map(|key| {
-        let mut words = key.split(' ');
-        (words.next() == Some(package)).then(|| words.next().map(str::to_owned)).flatten()
+        let (name, rest) = key.split_once(' ')?;
+        let version = rest.split(' ').next()?;
+        (name == package).then(|| version.to_owned())
     })
 }
 
-fn drive(
+/// Installs a tool and runs the cases through its driver. Returns the file after each case, by the
+/// case's index; `None` if the tool refused.
+fn run_driver(
     rival: &Rival,
     cases: &[Case],
     scratch: &Path,
 ) -> io::Result<HashMap<usize, Option<Vec<u8>>>> {
     {
-        // Parts of a run may share the folder: one installs, and each works in its own.
+        // Parts of a run may share the scratch folder, so only one of them installs at a time.
         let lock = fs::File::create(scratch.join("install.lock"))?;
         lock.lock()?;
         install(rival, scratch)?;
@@ -429,13 +443,12 @@ fn drive(
     };
     let driver = work.join(name);
     fs::write(&driver, source)?;
-    // Absolute, because the driver's modules are loaded from where they are installed.
-    let absolute = |path: &Path| path.canonicalize();
+    // The paths are absolute, because the driver loads modules from the installed folder.
     let mut child = Command::new(program)
-        .arg(absolute(&driver)?)
+        .arg(driver.canonicalize()?)
         .arg(rival.id)
-        .arg(absolute(&installed)?)
-        .arg(absolute(work)?)
+        .arg(installed.canonicalize()?)
+        .arg(work.canonicalize()?)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -446,10 +459,10 @@ fn drive(
     let input: Vec<String> = cases
         .iter()
         .enumerate()
-        .map(|(at, case)| {
+        .map(|(index, case)| {
             let name = case.path.rsplit('/').next().unwrap_or("file");
             json!({
-                "id": at, "name": name, "before": String::from_utf8_lossy(&case.before),
+                "id": index, "name": name, "before": String::from_utf8_lossy(&case.before),
                 "old": case.old, "new": case.new,
             })
             .to_string()
@@ -459,7 +472,7 @@ fn drive(
     let writer = std::thread::spawn(move || {
         if let Some(mut stdin) = stdin {
             for line in input {
-                // A driver that ends early is seen by the missing answers.
+                // If the driver has ended early, the missing answers are reported below.
                 if writeln!(stdin, "{line}").is_err() {
                     return;
                 }
@@ -470,8 +483,9 @@ fn drive(
     if let Some(stdout) = child.stdout.take() {
         for line in BufReader::new(stdout).lines() {
             let Ok(reply) = serde_json::from_str::<Value>(&line?) else { continue };
-            if let Some(at) = reply["id"].as_u64().and_then(|id| usize::try_from(id).ok()) {
-                results.insert(at, reply["after"].as_str().map(|text| text.as_bytes().to_vec()));
+            if let Some(index) = reply["id"].as_u64().and_then(|id| usize::try_from(id).ok()) {
+                let after = reply["after"].as_str().map(|text| text.as_bytes().to_vec());
+                results.insert(index, after);
             }
         }
     }
@@ -479,7 +493,7 @@ fn drive(
     let _ = writer.join();
     if results.len() < cases.len() {
         return Err(io::Error::other(format!(
-            "{} answered {} of {} cases; it may have changed since its adapter was written",
+            "{} answered only {} of {} cases; its driver may not fit the installed version",
             rival.id,
             results.len(),
             cases.len()
@@ -488,34 +502,34 @@ fn drive(
     Ok(results)
 }
 
-/// How many of the right results have a syntax error that the file did not have: what the
-/// grammar does not know, or what the author broke.
+/// Counts the cases whose right result has a syntax error that the file did not have, because the
+/// grammar does not know the syntax or the author of the edit made a mistake.
 pub(crate) fn count_right_with_errors(cases: &[Case]) -> usize {
-    let broken = parallel(cases, |case| {
+    let syntax_errors = parallel(cases, |case| {
         case.right_result().and_then(|after| adds_syntax_errors(case, &after))
     });
-    broken.into_iter().filter(|broken| *broken == Some(true)).count()
+    syntax_errors.into_iter().filter(|has_errors| *has_errors == Some(true)).count()
 }
 
-/// The comparison as a Markdown table.
+/// Returns the comparison as a Markdown table.
 pub(crate) fn table(results: &[ToolResult]) -> String {
-    let share = super::score::percent;
+    let percent = super::score::percent;
     let mut out = String::from(
         "| tool | version | recoverable: right | silently wrong | refused | must refuse: refused | silently wrong | edits with new syntax errors |\n|---|---|---:|---:|---:|---:|---:|---:|\n",
     );
-    for r in results {
-        let (a, b) = (&r.recoverable, &r.must_refuse);
+    for result in results {
+        let (recoverable, must_refuse) = (&result.recoverable, &result.must_refuse);
         out.push_str(&format!(
             "| {} | {} | {} | {} | {} | {} | {} | {} of {} |\n",
-            r.tool,
-            r.version,
-            share(a.right, a.cases),
-            share(a.wrong, a.cases),
-            share(a.refused, a.cases),
-            share(b.refused, b.cases),
-            share(b.wrong, b.cases),
-            a.breaks + b.breaks,
-            a.parsed + b.parsed,
+            result.tool,
+            result.version,
+            percent(recoverable.right, recoverable.cases),
+            percent(recoverable.wrong, recoverable.cases),
+            percent(recoverable.refused, recoverable.cases),
+            percent(must_refuse.refused, must_refuse.cases),
+            percent(must_refuse.wrong, must_refuse.cases),
+            recoverable.breaks + must_refuse.breaks,
+            recoverable.parsed + must_refuse.parsed,
         ));
     }
     out

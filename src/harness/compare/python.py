@@ -1,4 +1,7 @@
-"""Runs cases through one tool's own edit function. One JSON object a line in, one out.
+"""Runs cases through the edit function of one tool.
+
+Reads one case a line from stdin as JSON, and writes one result a line to stdout:
+{id, after} or {id, error}.
 
 Usage: python3 python.py TOOL INSTALLED SCRATCH
 """
@@ -14,7 +17,7 @@ tool, installed, scratch = sys.argv[1:4]
 
 
 def aider():
-    # Only the edit functions are wanted; what they import for chatting is left empty.
+    # Only the edit functions are needed; the modules that they import for the chat are empty here.
     sys.path.insert(0, installed)
     empty = {
         "aider.utils": {},
@@ -34,7 +37,7 @@ def aider():
 
     def edit(case):
         text = case["before"]
-        # aider reads and writes files in universal newline mode.
+        # Like aider, read and write the file in universal newline mode.
         crlf = "\r\n" in text
         after = do_replace(os.path.join(scratch, case["name"]), text.replace("\r\n", "\n"), case["old"], case["new"], ("```", "```"))
         if not after:
@@ -45,7 +48,7 @@ def aider():
 
 
 def codex():
-    # The binary is apply_patch when it is called by that name.
+    # The binary acts as apply_patch when it is called by that name.
     link = os.path.join(scratch, "apply_patch")
     if not os.path.lexists(link):
         os.symlink(binary(), link)
@@ -84,8 +87,8 @@ def binary():
 
 
 def command(name, arguments):
-    # One process a case, in a folder of its own, since these tools leave backups beside
-    # the file. A text may begin with `-`: it goes behind `=` or after `--`.
+    # Each case has a process and a folder of its own, since these tools leave backups beside the
+    # file. A text may begin with `-`, so it is passed behind `=` or after `--`.
     program = os.path.join(installed, "bin", name)
 
     def edit(case):
@@ -108,15 +111,16 @@ def command(name, arguments):
 
 
 def atomwrite():
-    # `edit` wants one match unless it is told otherwise, and its tolerant mode is on by itself.
+    # By default, `edit` wants exactly one match, and its tolerant mode is on.
     return command("atomwrite", lambda case: [
         "--workspace", ".", "edit", "--old=" + case["old"], "--new=" + case["new"], "--", case["name"],
     ])
 
 
 def patchloom(*more):
-    # What its MCP tool calls `agent_preset`: one match, a change, and a similar text only from
-    # a score of 0.9. Such a text is named and refused; `--allow-absent-old` writes it.
+    # These are the options of `agent_preset` in its MCP tool: one match, a change, and similar texts
+    # from a score of 0.9 on. A similar text is suggested and refused; with `--allow-absent-old` it is
+    # replaced.
     return command("patchloom", lambda case: [
         "replace", "--apply", "--unique", "--require-change", "--fuzzy", "--min-fuzzy-score=0.9", *more,
         "--new=" + case["new"], "--", case["old"], case["name"],

@@ -1,12 +1,14 @@
-//! Characters that look alike. In the file they are part of the context, which stays; in
-//! the call they are in both strings, and the file's plain ones are right.
+//! Mutations with characters that look alike. Those in the file are in context, which the edit
+//! keeps. Those in the call are in both strings, and the plain characters of the file are right.
 
 use super::super::rng::Rng;
 use super::{DraftLine, EditDraft, LineRole};
 
-type Pairs = &'static [(&'static str, &'static str)];
+/// Texts, each with the text that replaces it.
+type Replacements = &'static [(&'static str, &'static str)];
 
-const KINDS: &[Pairs] = &[
+/// ASCII characters and their typographic forms, by kind.
+const TYPOGRAPHIC: &[Replacements] = &[
     &[("'", "\u{2019}")],
     &[(" \"", " \u{201c}"), ("(\"", "(\u{201c}"), ("\"", "\u{201d}")],
     &[("-", "\u{2013}")],
@@ -14,204 +16,218 @@ const KINDS: &[Pairs] = &[
     &[("...", "\u{2026}")],
 ];
 
-const WIDE: Pairs = &[(",", "\u{ff0c}"), ("(", "\u{ff08}"), (")", "\u{ff09}"), (":", "\u{ff1a}")];
+const FULL_WIDTH: Replacements =
+    &[(",", "\u{ff0c}"), ("(", "\u{ff08}"), (")", "\u{ff09}"), (":", "\u{ff1a}")];
 
-fn apply(line: &str, pairs: Pairs) -> String {
-    pairs.iter().fold(line.to_owned(), |line, (from, to)| line.replace(from, to))
+/// Makes all replacements in a line, one after the other.
+fn replace_all(line: &str, replacements: Replacements) -> String {
+    replacements.iter().fold(line.to_owned(), |line, (from, to)| line.replace(from, to))
 }
 
-fn ascii(draft: &EditDraft<'_>) -> Option<()> {
-    let texts = |draft_line: &DraftLine| {
-        [draft_line.file.clone(), draft_line.after.clone()]
-            .into_iter()
-            .flatten()
-            .all(|l| l.is_ascii())
+/// `None` if a line of the edit has a character outside ASCII.
+fn only_ascii(draft: &EditDraft<'_>) -> Option<()> {
+    let is_ascii = |draft_line: &DraftLine| {
+        [&draft_line.file, &draft_line.after].into_iter().flatten().all(|line| line.is_ascii())
     };
-    draft.lines.iter().all(texts).then_some(())
+    draft.lines.iter().all(is_ascii).then_some(())
 }
 
-fn applies_to(draft: &EditDraft<'_>, pairs: Pairs, test: impl Fn(&DraftLine) -> bool) -> bool {
+/// Whether a line that `test` accepts has one of the texts to replace.
+fn applies_to(
+    draft: &EditDraft<'_>,
+    replacements: Replacements,
+    test: impl Fn(&DraftLine) -> bool,
+) -> bool {
     draft.lines.iter().any(|draft_line| {
         test(draft_line)
             && draft_line
                 .file
                 .as_deref()
-                .is_some_and(|line| pairs.iter().any(|(from, _)| line.contains(from)))
+                .is_some_and(|line| replacements.iter().any(|(from, _)| line.contains(from)))
     })
 }
 
-fn in_file(draft: &mut EditDraft<'_>, pairs: Pairs) -> Option<()> {
-    applies_to(draft, pairs, DraftLine::is_context_text).then_some(())?;
+/// Makes the replacements in the context lines of the file.
+fn replace_in_file(draft: &mut EditDraft<'_>, replacements: Replacements) -> Option<()> {
+    applies_to(draft, replacements, DraftLine::is_context_text).then_some(())?;
     for draft_line in &mut draft.lines {
         if draft_line.role == LineRole::Context {
-            draft_line.change_in_file(|line| apply(line, pairs));
+            draft_line.change_in_file(|line| replace_all(line, replacements));
         }
     }
     Some(())
 }
 
-/// The file has typographic characters in context lines, the model types plain ones.
+/// Puts typographic characters of one kind into the context lines of the file; the call has plain
+/// ones.
 pub(super) fn typographic_file(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
-    ascii(draft)?;
-    let kinds: Vec<Pairs> = KINDS
+    only_ascii(draft)?;
+    let kinds: Vec<Replacements> = TYPOGRAPHIC
         .iter()
         .copied()
-        .filter(|pairs| applies_to(draft, pairs, DraftLine::is_context_text))
+        .filter(|replacements| applies_to(draft, replacements, DraftLine::is_context_text))
         .collect();
-    in_file(draft, rng.pick(&kinds)?)
+    replace_in_file(draft, rng.pick(&kinds)?)
 }
 
-/// The file has them in the changed line too, left and right of the change.
+/// Puts typographic quotes into the changed line of the file, left and right of the change; the call
+/// has plain ones.
 pub(super) fn typographic_change(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<()> {
-    ascii(draft)?;
-    let only = |draft: &EditDraft<'_>, kind| match draft
-        .positions(|draft_line| draft_line.role == kind)[..]
-    {
-        [at] => Some(at),
+    only_ascii(draft)?;
+    let only = |role| match draft.positions(|draft_line| draft_line.role == role)[..] {
+        [index] => Some(index),
         _ => None,
     };
-    let (drop, add) = (only(draft, LineRole::Removed)?, only(draft, LineRole::Added)?);
-    let (old, new) = (draft.lines[drop].file.clone()?, draft.lines[add].after.clone()?);
-    let same = |a: u8, b: u8| a == b;
-    let word = |text: &str, at: usize| {
-        text.as_bytes().get(at).is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_')
-    };
-    let mut head = old.bytes().zip(new.bytes()).take_while(|&(a, b)| same(a, b)).count();
+    let (removed, added) = (only(LineRole::Removed)?, only(LineRole::Added)?);
+    let (old, new) = (draft.lines[removed].file.clone()?, draft.lines[added].after.clone()?);
+    // The bytes that both lines have at their start and at their end.
+    let mut head = old.bytes().zip(new.bytes()).take_while(|(a, b)| a == b).count();
     let max_tail = old.len().min(new.len()) - head;
-    let mut tail = old
-        .bytes()
-        .rev()
-        .zip(new.bytes().rev())
-        .take(max_tail)
-        .take_while(|&(a, b)| same(a, b))
-        .count();
-    // Whole words only: a merge keeps words, not letters.
-    while head > 0 && word(&old, head - 1) {
+    let reversed = old.bytes().rev().zip(new.bytes().rev());
+    let mut tail = reversed.take(max_tail).take_while(|(a, b)| a == b).count();
+    // The engine keeps whole words of a line, not single letters.
+    let is_in_word = |index: usize| {
+        let byte = old.as_bytes().get(index);
+        byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+    };
+    while head > 0 && is_in_word(head - 1) {
         head -= 1;
     }
-    while tail > 0 && word(&old, old.len() - tail) {
+    while tail > 0 && is_in_word(old.len() - tail) {
         tail -= 1;
     }
-    let quote: Pairs = &[("'", "\u{2019}")];
-    let double: Pairs = KINDS.get(1)?;
-    let middle = |text: &str| text[head..text.len() - tail].to_owned();
-    let clean = |text: &str| !middle(text).contains(['\'', '"']);
-    (clean(&old) && clean(&new) && !middle(&new).is_empty()).then_some(())?;
-    let pairs = [quote, double].into_iter().find(|pairs| apply(&old, pairs) != old)?;
+    let changed_part = |text: &str| text[head..text.len() - tail].to_owned();
+    let has_quote = |text: &str| changed_part(text).contains(['\'', '"']);
+    (!has_quote(&old) && !has_quote(&new) && !changed_part(&new).is_empty()).then_some(())?;
+    let single_quotes: Replacements = &[("'", "\u{2019}")];
+    let double_quotes: Replacements = TYPOGRAPHIC.get(1)?;
+    let quotes = [single_quotes, double_quotes]
+        .into_iter()
+        .find(|replacements| replace_all(&old, replacements) != old)?;
     let with_typography = |text: &str| {
-        // Opening quotes depend on the text before them, so the whole line is changed at once.
-        let line = apply(text, pairs);
+        // An opening quote depends on the text before it, so the whole line is changed at once.
+        let line = replace_all(text, quotes);
         (line.chars().count() == text.len()).then_some(line)
     };
     let (file, after) = (with_typography(&old)?, with_typography(&new)?);
-    // What the edit keeps of the line must look the same on both sides of it.
-    let kept = |line: &str| {
+    // The parts of the line that the edit keeps must have the same quotes before and after it.
+    let kept_parts = |line: &str| {
         let chars: Vec<char> = line.chars().collect();
         (chars[..head].to_vec(), chars[chars.len() - tail..].to_vec())
     };
-    (kept(&file) == kept(&after)).then_some(())?;
-    draft.lines[drop].file = Some(file);
-    draft.lines[add].after = Some(after);
+    (kept_parts(&file) == kept_parts(&after)).then_some(())?;
+    draft.lines[removed].file = Some(file);
+    draft.lines[added].after = Some(after);
     Some(())
 }
 
-/// The model types typographic characters, the file is plain.
+/// Puts typographic characters of one kind into the call; the file has plain ones.
 pub(super) fn typographic_call(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
-    ascii(draft)?;
-    let kinds: Vec<Pairs> =
-        KINDS.iter().copied().filter(|pairs| applies_to(draft, pairs, |_| true)).collect();
-    let pairs = *rng.pick(&kinds)?;
+    only_ascii(draft)?;
+    let kinds: Vec<Replacements> = TYPOGRAPHIC
+        .iter()
+        .copied()
+        .filter(|replacements| applies_to(draft, replacements, |_| true))
+        .collect();
+    let replacements = *rng.pick(&kinds)?;
     for draft_line in &mut draft.lines {
-        draft_line.change_in_call(|line| apply(line, pairs));
+        draft_line.change_in_call(|line| replace_all(line, replacements));
     }
     Some(())
 }
 
-/// No-break spaces in the file's context.
+/// Replaces the spaces of one context line by no-break spaces in the file.
 pub(super) fn nbsp_in_file(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
-    ascii(draft)?;
-    let places: Vec<usize> = draft
+    only_ascii(draft)?;
+    let candidates: Vec<usize> = draft
         .positions(DraftLine::is_context_text)
         .into_iter()
-        .filter(|&at| draft.lines[at].file.as_deref().is_some_and(|line| line.trim().contains(' ')))
+        .filter(|&index| {
+            draft.lines[index].file.as_deref().is_some_and(|line| line.trim().contains(' '))
+        })
         .collect();
-    let at = *rng.pick(&places)?;
-    draft.lines[at].change_in_file(|line| replace_inner_spaces(line, "\u{a0}"));
+    let index = *rng.pick(&candidates)?;
+    draft.lines[index].change_in_file(|line| replace_inner_spaces(line, "\u{a0}"));
     Some(())
 }
 
-/// No-break spaces in what the model copies.
+/// Replaces the spaces of all lines by no-break spaces in the call.
 pub(super) fn nbsp_in_call(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<()> {
-    ascii(draft)?;
-    applies_to(draft, &[(" ", "")], |draft_line| {
-        draft_line.file.as_deref().is_some_and(|l| l.trim().contains(' '))
-    })
-    .then_some(())?;
+    only_ascii(draft)?;
+    let has_inner_space = |draft_line: &DraftLine| {
+        draft_line.file.as_deref().is_some_and(|line| line.trim().contains(' '))
+    };
+    draft.lines.iter().any(has_inner_space).then_some(())?;
     for draft_line in &mut draft.lines {
         draft_line.change_in_call(|line| replace_inner_spaces(line, "\u{a0}"));
     }
     Some(())
 }
 
-fn replace_inner_spaces(line: &str, with: &str) -> String {
+/// Replaces all spaces after the indentation.
+fn replace_inner_spaces(line: &str, replacement: &str) -> String {
     let indent = line.len() - line.trim_start().len();
-    format!("{}{}", &line[..indent], line[indent..].replace(' ', with))
+    format!("{}{}", &line[..indent], line[indent..].replace(' ', replacement))
 }
 
 const INVISIBLE: &[&str] = &["\u{200b}", "\u{feff}", "\u{200d}", "\u{2060}"];
 
-fn insert_inside(line: &str, mark: &str) -> String {
+/// Inserts a character in the middle of a line.
+fn insert_inside(line: &str, inserted: &str) -> String {
     let indent = line.len() - line.trim_start().len();
     let middle = indent + (line.len() - indent) / 2;
-    let at = (0..=middle).rev().find(|&at| line.is_char_boundary(at)).unwrap_or(0);
-    format!("{}{mark}{}", &line[..at], &line[at..])
+    let offset = (0..=middle).rev().find(|&offset| line.is_char_boundary(offset)).unwrap_or(0);
+    format!("{}{inserted}{}", &line[..offset], &line[offset..])
 }
 
-/// An invisible character in one context line of the file.
+/// Puts an invisible character into one context line of the file.
 pub(super) fn invisible_in_file(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
-    ascii(draft)?;
-    let at = *rng.pick(&draft.positions(DraftLine::is_context_text))?;
-    let mark = rng.pick(INVISIBLE)?;
-    draft.lines[at].change_in_file(|line| insert_inside(line, mark));
+    only_ascii(draft)?;
+    let index = *rng.pick(&draft.positions(DraftLine::is_context_text))?;
+    let invisible = rng.pick(INVISIBLE)?;
+    draft.lines[index].change_in_file(|line| insert_inside(line, invisible));
     Some(())
 }
 
-/// An invisible character in one copied line, in both strings where both have it.
+/// Puts an invisible character into one line of `old_str`, and into the same line of `new_str` if
+/// that has it.
 pub(super) fn invisible_in_call(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
-    ascii(draft)?;
-    let all = draft.positions(|draft_line| {
+    only_ascii(draft)?;
+    let candidates = draft.positions(|draft_line| {
         draft_line.old.as_ref().is_some_and(|line| !line.trim().is_empty())
     });
-    let at = *rng.pick(&all)?;
-    let mark = rng.pick(INVISIBLE)?;
-    draft.lines[at].change_in_call(|line| insert_inside(line, mark));
+    let index = *rng.pick(&candidates)?;
+    let invisible = rng.pick(INVISIBLE)?;
+    draft.lines[index].change_in_call(|line| insert_inside(line, invisible));
     Some(())
 }
 
-fn accent(draft: &mut EditDraft<'_>, file: &'static str, said: &'static str) -> Option<()> {
-    ascii(draft)?;
+/// Replaces two letters `e` of each context line by `in_file` in the file and by `in_call` in the
+/// call.
+fn accent(draft: &mut EditDraft<'_>, in_file: &'static str, in_call: &'static str) -> Option<()> {
+    only_ascii(draft)?;
     applies_to(draft, &[("e", "")], DraftLine::is_context_text).then_some(())?;
     for draft_line in &mut draft.lines {
         if draft_line.role == LineRole::Context {
-            draft_line.change_in_file(|line| line.replacen('e', file, 2));
-            draft_line.change_in_call(|line| line.replacen('e', said, 2));
+            draft_line.change_in_file(|line| line.replacen('e', in_file, 2));
+            draft_line.change_in_call(|line| line.replacen('e', in_call, 2));
         }
     }
     Some(())
 }
 
-/// Composed letters in the file, decomposed ones in the call.
+/// Puts composed accented letters into the file and decomposed ones into the call.
 pub(super) fn nfd_in_call(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<()> {
     accent(draft, "\u{e9}", "e\u{301}")
 }
 
-/// Decomposed letters in the file, composed ones in the call.
+/// Puts decomposed accented letters into the file and composed ones into the call.
 pub(super) fn nfc_in_call(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<()> {
     accent(draft, "e\u{301}", "\u{e9}")
 }
 
-/// Full-width punctuation in the file's context.
+/// Puts full-width punctuation into the context lines of the file.
 pub(super) fn fullwidth_in_file(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<()> {
-    ascii(draft)?;
-    in_file(draft, WIDE)
+    only_ascii(draft)?;
+    replace_in_file(draft, FULL_WIDTH)
 }

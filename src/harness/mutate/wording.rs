@@ -1,15 +1,17 @@
-//! Spelling inside a line: spacing, quotes, punctuation, and context that the model
-//! remembers a little wrong. Context keeps the file's spelling; a changed line keeps it
-//! where old and new are paired one to one.
+//! Mutations inside a line: spacing, quotes, punctuation, and words of the context that the model
+//! remembers wrong. The right result keeps the file's spelling in context lines, and in a changed
+//! line if it replaces exactly one line.
 
 use super::super::rng::Rng;
 use super::{DraftLine, EditDraft, LineRole};
 
+/// Whether a line has a quote, and so may have a string.
 fn has_string(line: &str) -> bool {
     line.contains(['"', '\'', '`'])
 }
 
-fn respace(line: &str) -> String {
+/// Removes the spaces around operators, after commas and before brackets.
+fn remove_spaces(line: &str) -> String {
     let indent = line.len() - line.trim_start().len();
     let mut body = line[indent..].to_owned();
     for (from, to) in
@@ -20,165 +22,179 @@ fn respace(line: &str) -> String {
     format!("{}{body}", &line[..indent])
 }
 
-fn widen_spaces(line: &str) -> String {
+/// Doubles the first space after the indentation.
+fn double_space(line: &str) -> String {
     let indent = line.len() - line.trim_start().len();
     format!("{}{}", &line[..indent], line[indent..].replacen(' ', "  ", 1))
 }
 
-fn spacing(draft: &mut EditDraft<'_>, change: fn(&str) -> String) -> Option<()> {
+/// Changes the spacing of all context lines that are code without strings.
+fn change_spacing(draft: &mut EditDraft<'_>, change: fn(&str) -> String) -> Option<()> {
     draft.edit.language.is_free_form().then_some(())?;
-    let comment = |line: &str| draft.edit.language.is_comment(line);
-    let places = draft.positions(|draft_line| {
+    let is_changeable = |line: &str| {
+        !has_string(line) && !draft.edit.language.is_comment(line) && change(line) != line
+    };
+    let indexes = draft.positions(|draft_line| {
         draft_line.role == LineRole::Context
-            && draft_line
-                .file
-                .as_deref()
-                .is_some_and(|l| !has_string(l) && !comment(l) && change(l) != l)
+            && draft_line.file.as_deref().is_some_and(is_changeable)
     });
-    (!places.is_empty()).then_some(())?;
-    for at in places {
-        draft.lines[at].change_in_call(change);
+    (!indexes.is_empty()).then_some(())?;
+    for index in indexes {
+        draft.lines[index].change_in_call(change);
     }
     Some(())
 }
 
-/// Spaces around operators and after commas left out of context lines.
+/// Removes the spaces around operators and after commas from context lines in the call.
 pub(super) fn spacing_lost(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<()> {
-    spacing(draft, respace)
+    change_spacing(draft, remove_spaces)
 }
 
-/// A space too many in context lines.
+/// Doubles a space of context lines in the call.
 pub(super) fn spacing_doubled(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<()> {
-    spacing(draft, widen_spaces)
+    change_spacing(draft, double_space)
 }
 
+/// The languages in which single and double quotes mean the same.
 const EITHER_QUOTE: &[&str] = &["javascript", "typescript", "python", "php", "ruby", "css"];
 
-/// The other kind of quotes throughout; strings in languages where both mean the same.
+/// Replaces all double quotes in the call by single ones, or the other way round, in languages where
+/// both mean the same.
 pub(super) fn quotes_swapped(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<()> {
     EITHER_QUOTE.contains(&draft.edit.language.name).then_some(())?;
-    let texts = || draft.lines.iter().flat_map(|c| [&c.file, &c.after]).flatten();
-    let plain = |line: &String| {
+    let file_lines = || {
+        draft.lines.iter().flat_map(|draft_line| [&draft_line.file, &draft_line.after]).flatten()
+    };
+    let has_plain_strings = |line: &String| {
         !line.contains(['\\', '`', '$'])
             && !draft.edit.language.is_comment(line)
             && !line.contains("\"\"\"")
             && !line.contains("'''")
     };
-    texts().all(plain).then_some(())?;
-    let uses = |quote: char| texts().any(|line| line.contains(quote));
-    let even = |quote: char| texts().all(|line| line.matches(quote).count() % 2 == 0);
-    let (from, to) = match (uses('"'), uses('\'')) {
-        (true, false) if even('"') => ("\"", "'"),
-        (false, true) if even('\'') => ("'", "\""),
+    file_lines().all(has_plain_strings).then_some(())?;
+    let is_used = |quote: char| file_lines().any(|line| line.contains(quote));
+    let is_paired = |quote: char| file_lines().all(|line| line.matches(quote).count() % 2 == 0);
+    let (from, to) = match (is_used('"'), is_used('\'')) {
+        (true, false) if is_paired('"') => ("\"", "'"),
+        (false, true) if is_paired('\'') => ("'", "\""),
         _ => return None,
     };
-    draft.lines.iter().any(|c| c.old.as_ref().is_some_and(|l| l.contains(from))).then_some(())?;
-    // Lines that only new_str has are written as sent, and right with either quotes.
-    let adds = |c: &DraftLine| {
-        c.role == LineRole::Added && c.new.as_ref().is_some_and(|l| l.contains(from))
-    };
-    (!draft.lines.iter().any(adds)).then_some(())?;
+    let has_quote = |line: &Option<String>| line.as_ref().is_some_and(|line| line.contains(from));
+    draft.lines.iter().any(|draft_line| has_quote(&draft_line.old)).then_some(())?;
+    // An added line is written as it is sent, and is right with either kind of quotes.
+    let adds_quote =
+        |draft_line: &DraftLine| draft_line.role == LineRole::Added && has_quote(&draft_line.new);
+    (!draft.lines.iter().any(adds_quote)).then_some(())?;
     for draft_line in &mut draft.lines {
         draft_line.change_in_call(|line| line.replace(from, to));
     }
     Some(())
 }
 
-/// Statement ends left out everywhere. Every new line replaces one line that ends alike.
+/// Removes the semicolons at the end of all lines of the call. The edit must replace one line with a
+/// semicolon by another one with it.
 pub(super) fn semicolons_lost(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<()> {
     ["javascript", "typescript"].contains(&draft.edit.language.name).then_some(())?;
-    let side = |kind| -> Vec<bool> {
-        let of =
-            |c: &DraftLine| c.old.as_ref().or(c.new.as_ref()).map(|l| l.trim_end().ends_with(';'));
-        draft.lines.iter().filter(|c| c.role == kind).filter_map(of).collect()
+    let semicolons = |role| -> Vec<bool> {
+        draft
+            .lines
+            .iter()
+            .filter(|draft_line| draft_line.role == role)
+            .filter_map(|draft_line| draft_line.old.as_ref().or(draft_line.new.as_ref()))
+            .map(|line| line.trim_end().ends_with(';'))
+            .collect()
     };
-    let (drops, adds) = (side(LineRole::Removed), side(LineRole::Added));
-    (drops == adds && drops.len() == 1 && drops[0]).then_some(())?;
+    let (removed, added) = (semicolons(LineRole::Removed), semicolons(LineRole::Added));
+    (removed == [true] && added == [true]).then_some(())?;
     for draft_line in &mut draft.lines {
         draft_line.change_in_call(|line| line.strip_suffix(';').unwrap_or(line).to_owned());
     }
     Some(())
 }
 
-/// A comma or semicolon left out at the end of one context line.
+/// Removes the comma or semicolon at the end of one context line in the call.
 pub(super) fn end_lost(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
-    let ends = |draft_line: &DraftLine| {
+    let has_end = |draft_line: &DraftLine| {
         draft_line.is_context_text()
-            && draft_line.file.as_ref().is_some_and(|l| l.len() > 3 && l.ends_with([',', ';']))
+            && draft_line
+                .file
+                .as_ref()
+                .is_some_and(|line| line.len() > 3 && line.ends_with([',', ';']))
     };
-    let at = *rng.pick(&draft.positions(ends))?;
-    draft.lines[at].change_in_call(|line| line[..line.len() - 1].to_owned());
+    let index = *rng.pick(&draft.positions(has_end))?;
+    draft.lines[index].change_in_call(|line| line[..line.len() - 1].to_owned());
     Some(())
 }
 
-/// A comma or semicolon too many at the end of one context line.
+/// Adds a comma or semicolon at the end of one context line in the call.
 pub(super) fn end_added(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
     draft.edit.language.is_free_form().then_some(())?;
     let mark = if draft.edit.language.name == "json" { "," } else { *rng.pick(&[",", ";"])? };
-    let open = |draft_line: &DraftLine| {
+    let has_no_end = |draft_line: &DraftLine| {
         draft_line.is_context_text()
             && draft_line.file.as_ref().is_some_and(|line| {
                 !draft.edit.language.is_comment(line)
                     && line.ends_with(|c: char| c.is_ascii_alphanumeric() || ")]}\"'".contains(c))
             })
     };
-    let at = *rng.pick(&draft.positions(open))?;
-    draft.lines[at].change_in_call(|line| format!("{line}{mark}"));
+    let index = *rng.pick(&draft.positions(has_no_end))?;
+    draft.lines[index].change_in_call(|line| format!("{line}{mark}"));
     Some(())
 }
 
-/// The words of a line: `(start, end)` of runs of letters, digits and underscores.
+/// Returns the start and end byte of each word of a line: of letters, digits and underscores.
 pub(super) fn words(line: &str) -> Vec<(usize, usize)> {
-    let mut out = Vec::new();
-    let mut start = None;
-    for (at, c) in line.char_indices().chain([(line.len(), ' ')]) {
-        let part = c.is_alphanumeric() || c == '_';
-        match (part, start) {
-            (true, None) => start = Some(at),
-            (false, Some(from)) => {
-                out.push((from, at));
-                start = None;
+    let mut words = Vec::new();
+    let mut word_start = None;
+    for (offset, c) in line.char_indices().chain([(line.len(), ' ')]) {
+        let is_in_word = c.is_alphanumeric() || c == '_';
+        match (is_in_word, word_start) {
+            (true, None) => word_start = Some(offset),
+            (false, Some(start)) => {
+                words.push((start, offset));
+                word_start = None;
             }
             _ => {}
         }
     }
-    out
+    words
 }
 
-/// Longer names of a line: letters first, at least `least` long.
-pub(super) fn names(line: &str, least: usize) -> Vec<(usize, usize)> {
+/// Returns the start and end byte of each word of a line that starts with a letter and has at least
+/// `min_bytes` bytes.
+pub(super) fn names(line: &str, min_bytes: usize) -> Vec<(usize, usize)> {
     words(line)
         .into_iter()
-        .filter(|&(from, to)| {
-            to - from >= least && line[from..].starts_with(|c: char| c.is_ascii_alphabetic())
+        .filter(|&(start, end)| {
+            end - start >= min_bytes && line[start..].starts_with(|c: char| c.is_ascii_alphabetic())
         })
         .collect()
 }
 
 const COMMENT_WORDS: &[&str] = &["always", "current", "given", "proper", "initial", "result"];
 
-/// One word of a context comment remembered wrong.
+/// Replaces one word of a comment in the context by another one in the call.
 pub(super) fn comment_misremembered(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
     draft.widen_context(3, 3);
-    let comment = |draft_line: &DraftLine| {
+    let is_comment = |draft_line: &DraftLine| {
         draft_line.is_context_text()
-            && draft_line
-                .file
-                .as_deref()
-                .is_some_and(|l| draft.edit.language.is_comment(l) && names(l, 4).len() > 2)
+            && draft_line.file.as_deref().is_some_and(|line| {
+                draft.edit.language.is_comment(line) && names(line, 4).len() > 2
+            })
     };
-    let at = *rng.pick(&draft.positions(comment))?;
+    let index = *rng.pick(&draft.positions(is_comment))?;
     (draft.nonblank_lines() >= 6 && draft.repeated_share() < 0.5).then_some(())?;
-    let line = draft.lines[at].file.clone()?;
-    let (from, to) = *rng.pick(&names(&line, 4))?;
+    let line = draft.lines[index].file.clone()?;
+    let (start, end) = *rng.pick(&names(&line, 4))?;
     let word = rng.pick(COMMENT_WORDS)?;
-    (line[from..to] != **word).then_some(())?;
-    draft.lines[at].change_in_call(|line| format!("{}{word}{}", &line[..from], &line[to..]));
+    (line[start..end] != **word).then_some(())?;
+    draft.lines[index].change_in_call(|line| format!("{}{word}{}", &line[..start], &line[end..]));
     Some(())
 }
 
-/// One name of a context line is an older one, in code: the call has not seen this version,
-/// and only comments and blank lines may differ unseen.
+/// Replaces a name in a context line of code by another one in the call, as if the call were made
+/// for an older version of the file. It must be refused: only comments and blank lines of the
+/// context may differ.
 pub(super) fn context_stale(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
     draft.widen_context(4, 4);
     (draft.nonblank_lines() >= 8 && draft.repeated_share() < 0.4).then_some(())?;
@@ -189,35 +205,39 @@ pub(super) fn context_stale(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<
         .flat_map(|draft_line| [draft_line.old.clone(), draft_line.new.clone()])
         .flatten()
         .collect();
-    let quiet: Vec<usize> = draft
+    // Lines between two other context lines, blank ones aside.
+    let nonblank = draft.positions(|draft_line| !draft_line.is_blank_context());
+    let candidates: Vec<usize> = draft
         .positions(DraftLine::is_context_text)
         .into_iter()
-        .filter(|&at| {
-            let line = draft.lines[at].file.as_deref().unwrap_or("");
-            let words: Vec<usize> = draft.positions(|c| !c.is_blank_context());
-            let place = words.iter().position(|&w| w == at).unwrap_or(0);
-            let near =
-                |w: Option<&usize>| w.is_some_and(|&w| draft.lines[w].role == LineRole::Context);
-            place > 0
-                && near(words.get(place - 1))
-                && near(words.get(place + 1))
+        .filter(|&index| {
+            let line = draft.lines[index].file.as_deref().unwrap_or("");
+            let position = nonblank.iter().position(|&other| other == index).unwrap_or(0);
+            let is_context = |neighbor: Option<&usize>| {
+                neighbor.is_some_and(|&neighbor| draft.lines[neighbor].role == LineRole::Context)
+            };
+            position > 0
+                && is_context(nonblank.get(position - 1))
+                && is_context(nonblank.get(position + 1))
                 && names(line, 4).len() > 1
                 && !has_string(line)
                 && !draft.edit.language.is_comment(line)
         })
         .collect();
-    let at = *rng.pick(&quiet)?;
-    let line = draft.lines[at].file.clone()?;
+    let index = *rng.pick(&candidates)?;
+    let line = draft.lines[index].file.clone()?;
     let names = names(draft.edit.language.strip_comments(&line), 4);
-    let &(from, to) = rng.pick(&names)?;
-    let name = &line[from..to];
-    let stale = format!("{}{}", rng.pick(&["old", "my", "the", "orig"])?, capitalised(name));
+    let &(start, end) = rng.pick(&names)?;
+    let name = &line[start..end];
+    let stale_name = format!("{}{}", rng.pick(&["old", "my", "the", "orig"])?, capitalized(name));
     (!changed.contains(name) && line.matches(name).count() == 1).then_some(())?;
-    draft.lines[at].change_in_call(|line| format!("{}{stale}{}", &line[..from], &line[to..]));
+    draft.lines[index]
+        .change_in_call(|line| format!("{}{stale_name}{}", &line[..start], &line[end..]));
     Some(())
 }
 
-fn capitalised(name: &str) -> String {
+/// Returns the name with its first letter in upper case.
+fn capitalized(name: &str) -> String {
     let mut chars = name.chars();
     chars.next().map(|c| c.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
