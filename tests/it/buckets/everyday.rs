@@ -2,6 +2,7 @@
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::Stdio;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -298,4 +299,55 @@ fn mcp_works_in_a_bucket() {
     assert_eq!(bucket.get("w/a.txt").as_deref(), Some("one\n"));
     drop(stdin);
     assert!(child.wait().expect("ends").success());
+}
+
+/// A session that watches a file is told of its own process's commits, and of no other's.
+#[test]
+fn only_commits_of_the_same_process_are_announced() {
+    let Some(bucket) = Bucket::start("only_commits_of_the_same_process_are_announced") else {
+        return;
+    };
+    const SOON: Duration = Duration::from_secs(30);
+    bucket.put("w/f", "one\ntwo\n");
+    let mut command = bucket.command("w");
+    command.arg("mcp").stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut mcp = crate::hostile::Client::start(command);
+    mcp.send(&json!({ "jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {},
+        "clientInfo": { "name": "test", "version": "1" } } }));
+    mcp.answer(&json!("hello"), SOON);
+    mcp.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+    mcp.call(1, "read_file", json!({ "path": "f" }));
+    mcp.send(&json!({ "jsonrpc": "2.0", "id": 2, "method": "resources/list" }));
+    let listed = mcp.answer(&json!(2), SOON);
+    let uri = listed["result"]["resources"][0]["uri"].clone();
+    assert!(uri.as_str().is_some_and(|uri| uri.ends_with("/f")), "{listed}");
+    let watch = json!({ "jsonrpc": "2.0", "id": 3, "method": "resources/subscribe", "params": { "uri": uri } });
+    mcp.send(&watch);
+    assert!(mcp.answer(&json!(3), SOON)["result"].is_object());
+    let updates_until = |mcp: &crate::hostile::Client, id: &Value| {
+        let mut updates = 0;
+        loop {
+            let message = mcp.next(SOON);
+            updates += usize::from(message["method"] == "notifications/resources/updated");
+            if message["id"] == *id {
+                return updates;
+            }
+        }
+    };
+    let (code, text) = bucket.run("w", &["edit", "f", "--old", "one", "--new", "1"]);
+    assert_eq!(code, 0, "{text}");
+    // A folder's change would be told at once.
+    std::thread::sleep(Duration::from_secs(1));
+    mcp.ping("first");
+    assert_eq!(updates_until(&mcp, &json!("first")), 0, "of another process");
+    mcp.start_call(4, "edit_file", json!({ "path": "f", "old_str": "two", "new_str": "2" }));
+    let mut updates = updates_until(&mcp, &json!(4));
+    if updates == 0 {
+        updates += usize::from(mcp.next(SOON)["method"] == "notifications/resources/updated");
+    }
+    mcp.ping("last");
+    updates += updates_until(&mcp, &json!("last"));
+    assert_eq!(updates, 1, "of its own");
+    assert_eq!(bucket.get("w/f").as_deref(), Some("1\n2\n"));
 }

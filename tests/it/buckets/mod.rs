@@ -20,7 +20,7 @@ use proxy::Proxy;
 use super::disk::{count, is_long_run, skip};
 
 /// How many tests need the server.
-const NEED_SERVER: usize = 18;
+const NEED_SERVER: usize = 19;
 
 fn python() -> Option<PathBuf> {
     let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/s3/venv/bin/python");

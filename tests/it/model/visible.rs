@@ -34,6 +34,9 @@ fn debug_logs_tell_asks_verdicts_and_sizes_and_traces_the_texts() {
     let trace = logs("trace");
     assert!(trace.contains("total_price") && trace.contains("BEGIN old_str"), "{trace}");
     assert!(!trace.contains(KEY), "the key is in the logs");
+    let info = logs("info");
+    assert!(info.contains("INFO") && info.contains("correct_old"), "{info}");
+    assert!(!info.contains("DEBUG") && !info.contains("prompt_bytes"), "{info}");
     assert_eq!(logs("warn"), "");
 }
 
