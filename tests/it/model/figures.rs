@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::process::Stdio;
 use std::sync::Arc;
+use std::time::Duration;
 
 use restitch::adapters::openai::{Endpoint, OpenAi, WireLimits};
 use restitch::correct::{
@@ -150,6 +151,31 @@ async fn fifty_concurrent_identical_misses_cost_one_request_an_ask() {
     assert_eq!(server.seen().len(), 2, "one for each of the two asks");
     assert_eq!(asked, 2);
     println!("50 concurrent identical misses: {} requests, one an ask", server.seen().len());
+}
+
+/// An answer in the memory is used until its time is over; then the model is asked again.
+#[tokio::test]
+async fn an_answer_in_the_memory_is_used_as_long_as_it_is_kept() {
+    for (age, asked) in [(Duration::from_millis(100), 4), (CacheLimits::default().age, 2)] {
+        let bench = Bench::with("lib.rs", FILE);
+        let server = server();
+        let endpoint = Endpoint { base_url: server.base_url(), model: "m".into(), api_key: None };
+        let chat = OpenAi::new(endpoint, WireLimits::default()).expect("client");
+        let prompts = PromptBook::built_in().expect("prompts");
+        let model = ModelCorrector::new(chat, prompts, Secrets::new());
+        let identity = model.identity();
+        let limits = CacheLimits { age, ..CacheLimits::default() };
+        let cached = Cached::new(Limited::new(model, Limits::default()), identity, limits);
+        let store = DiskStore::open(bench.root.path()).expect("root");
+        let engine = Engine::builder(store).corrector(Arc::new(cached)).build();
+        let path = engine.path("lib.rs").expect("path");
+        let options = CallOptions { dry_run: true, ..CallOptions::default() };
+        for _ in 0..2 {
+            engine.edit_file(&path, &request(), &options).await.expect("recovered");
+            tokio::time::sleep(Duration::from_millis(300)).await;
+        }
+        assert_eq!(server.seen().len(), asked, "kept for {age:?}");
+    }
 }
 
 #[test]

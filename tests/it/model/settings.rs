@@ -108,6 +108,61 @@ fn the_file_is_looked_for_in_the_order_of_the_page() {
     assert_eq!(run(&all), "flag.toml");
 }
 
+/// A workspace chooses no model, not even where it is the home folder: the file in its usual place
+/// is ignored there, and one that is named is an error.
+#[test]
+fn a_file_in_its_usual_place_is_ignored_inside_the_workspace() {
+    let (home, state, server) = (tempfile::tempdir(), tempfile::tempdir(), server());
+    let (home, state) = (home.expect("folder"), state.expect("folder"));
+    let file = home.path().join(".config/restitch/config.toml");
+    fs::create_dir_all(file.parent().expect("folder")).expect("folder");
+    fs::write(&file, model(&server, "name = \"theirs\"")).expect("written");
+    let run = |root: &Path, change: &dyn Fn(&mut Command)| {
+        fs::create_dir_all(root).expect("folder");
+        fs::write(root.join("lib.rs"), FILE).expect("written");
+        let mut command = restitch(root, state.path());
+        command.env_remove("XDG_CONFIG_HOME").env("HOME", home.path());
+        command.args(["edit", "lib.rs", "--old", OLD, "--new", NEW]);
+        change(&mut command);
+        let output = command.output().expect("runs");
+        let told = String::from_utf8_lossy(&output.stderr).contains("is inside the workspace");
+        (output.status.code(), told, server.seen().len())
+    };
+    assert_eq!(run(home.path(), &|_| {}), (Some(1), true, 0));
+    assert_eq!(run(home.path(), &|command| _ = command.env("RESTITCH_CONFIG", &file)).0, Some(2));
+    assert_eq!(run(&home.path().join("project"), &|_| {}), (Some(0), false, 2));
+}
+
+/// `doctor` says of each setting of the model where it comes from.
+#[test]
+fn doctor_says_where_the_settings_of_the_model_come_from() {
+    let (bench, server) = (Bench::with("lib.rs", FILE), server());
+    let folder = tempfile::tempdir().expect("folder");
+    let file = folder.path().join("my.toml");
+    fs::write(&file, model(&server, "name = \"of-the-file\"")).expect("written");
+    let said = |change: &dyn Fn(&mut Command)| {
+        let mut command = restitch(bench.root.path(), bench.state.path());
+        command.arg("--config").arg(&file).env("OPENAI_API_KEY", "a-key-of-the-tests");
+        change(&mut command);
+        let output = command.arg("doctor").output().expect("runs");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(!text.contains("a-key-of-the-tests"), "{text}");
+        text
+    };
+    let name = file.display();
+    let text = said(&|_| {});
+    assert!(text.contains(&format!("base_url from {name}")), "{text}");
+    assert!(text.contains(&format!("model from {name}")), "{text}");
+    assert!(text.contains("of-the-file at "), "{text}");
+    let text = said(&|command| _ = command.env("RESTITCH_MODEL", "of-a-variable"));
+    assert!(
+        text.contains("of-a-variable at ") && text.contains("model from RESTITCH_MODEL"),
+        "{text}"
+    );
+    let text = said(&|command| _ = command.args(["--model", "of-a-flag"]));
+    assert!(text.contains("of-a-flag at ") && text.contains("model from --model"), "{text}");
+}
+
 #[test]
 fn an_unknown_key_or_value_is_named_with_its_line() {
     let bench = Bench::with("lib.rs", FILE);
