@@ -28,6 +28,10 @@ impl<'a> Before<'a> {
             Self::Value(value) => value.get(key).map_or(Self::Nothing, Self::Value),
         }
     }
+
+    fn is_known(self) -> bool {
+        !matches!(self, Self::Unknown)
+    }
 }
 
 /// The text without what of `ours` is in it; empty where nothing else is left. `None` for a text
@@ -117,12 +121,6 @@ impl Remover<'_> {
 
     fn parse(&self, node: &JsonNode) -> Value {
         serde_json::from_str(&self.text[node.start..node.end]).unwrap_or_default()
-    }
-}
-
-impl Before<'_> {
-    fn is_known(self) -> bool {
-        !matches!(self, Self::Unknown)
     }
 }
 

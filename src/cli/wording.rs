@@ -63,7 +63,7 @@ fn in_flags(message: &str, ok: bool, words: Words) -> String {
         });
         let is_labelled_sentence =
             ["Next: ", "Note: ", "Tried "].iter().any(|start| line.starts_with(start));
-        // Below `Nearest:` comes a line of the call with a label, then one of the file.
+        // Below `Nearest:` and `As near:` comes a line of the call with a label, then one of the file.
         if let (true, Some(text)) = (follows_nearest, line.strip_prefix("  old_str: ")) {
             let replacement = words.iter().find(|(argument, _)| *argument == "old_str");
             let flag = replacement.map(|(_, flag)| *flag).filter(|flag| flag.starts_with('-'));
@@ -74,7 +74,7 @@ fn in_flags(message: &str, ok: bool, words: Words) -> String {
         } else {
             out.push(line.to_owned());
         }
-        follows_nearest = line.starts_with("Nearest: ");
+        follows_nearest = line.starts_with("Nearest: ") || line.starts_with("As near: ");
     }
     out.join("\n")
 }
@@ -139,8 +139,8 @@ mod tests {
     fn sentences_name_flags_and_quoted_text_stays() {
         for (said, shown) in [
             (
-                "EDIT_NO_OCCURRENCE_FOUND: old_str is not in the file: line 3 has `old_str = 1`, not `new_str`\nNearest: line 3 (91 % similar). First difference at line 3:\n  old_str: old_str\n  file:    old_str = 1\nNext: Copy line 3 of the file exactly into old_str, and send the new text as new_str.",
-                "EDIT_NO_OCCURRENCE_FOUND: --old is not in the file: line 3 has `old_str = 1`, not `new_str`\nNearest: line 3 (91 % similar). First difference at line 3:\n  --old:   old_str\n  file:    old_str = 1\nNext: Copy line 3 of the file exactly into --old, and send the new text as --new.",
+                "EDIT_NO_OCCURRENCE_FOUND: old_str is not in the file: line 3 has `old_str = 1`, not `new_str`\nNearest: line 3 (91 % similar). First difference at line 3:\n  old_str: old_str\n  file:    old_str = 1\nAs near: line 9 (91 % similar). First difference at line 9:\n  old_str: old_str\n  file:    old_str = 2\nNext: Copy line 3 of the file exactly into old_str, and send the new text as new_str.",
+                "EDIT_NO_OCCURRENCE_FOUND: --old is not in the file: line 3 has `old_str = 1`, not `new_str`\nNearest: line 3 (91 % similar). First difference at line 3:\n  --old:   old_str\n  file:    old_str = 1\nAs near: line 9 (91 % similar). First difference at line 9:\n  --old:   old_str\n  file:    old_str = 2\nNext: Copy line 3 of the file exactly into --old, and send the new text as --new.",
             ),
             (
                 "EDIT_AMBIGUOUS: old_str is at line 2\n1. new_str as it was sent:\n@@ -1 +1 @@\n-old_str. new_str:\n Next to old_str\nNext: set expected_replacements or replace_all, or give near_line.",

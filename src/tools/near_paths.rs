@@ -4,7 +4,7 @@ use super::{ToolReply, Toolbox};
 use crate::edit::EditCode;
 
 /// What the refusals of the stores advise, which the names of files make needless.
-const SEARCH: &str = "Check the path: search for a part of it. ";
+const CHECK: [&str; 2] = ["Check the path: search for a part of it. ", "Check the path. "];
 
 impl Toolbox {
     /// The refusal of a path with the files that it may mean in its hint. Only the path of the
@@ -33,7 +33,7 @@ impl Toolbox {
                 (format!("{} or {last}", first.join(", ")), "the path of the file you mean")
             }
         };
-        let rest = hint.replacen(SEARCH, "", 1);
+        let rest = CHECK.iter().find_map(|check| hint.strip_prefix(check)).unwrap_or(&hint);
         let advice = format!("Did you mean {list}? Send the call again with {which}. {rest}");
         let (before, after) = (format!("\nNext: {hint}"), format!("\nNext: {advice}"));
         reply.message = reply.message.replacen(&before, &after, 1);
