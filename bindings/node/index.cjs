@@ -8,9 +8,9 @@ class ReadText extends Result {}
 class Undone extends Result {}
 
 const { apply, applyMany } = pure((text, edits, { path, syntax }) => {
-  const bytes = typeof text !== 'string' && !Buffer.isBuffer(text)
-  const given = bytes ? Buffer.from(text.buffer, text.byteOffset, text.byteLength) : text
-  const result = native.applyMany(given, edits, path, syntax)
+  const isPlainArray = typeof text !== 'string' && !Buffer.isBuffer(text)
+  const input = isPlainArray ? Buffer.from(text.buffer, text.byteOffset, text.byteLength) : text
+  const result = native.applyMany(input, edits, path, syntax)
   if (result.report !== undefined) result.report = JSON.parse(result.report)
   return result
 })
@@ -72,7 +72,7 @@ function result(kind, reply) {
   return Object.assign(kind, camel(reply.report), { message: reply.message })
 }
 
-/** What the `ai` package knows a schema by, without a dependency on it. */
+/** The symbol by which the `ai` package recognises a schema, so that we need not depend on it. */
 const schemaMark = Symbol.for('vercel.ai.schema')
 
 function tools(options) {

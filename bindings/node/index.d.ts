@@ -2,13 +2,13 @@ export * from './results.cjs'
 import type { Applied, Corrected, Edit, EditOptions, Refused, Span } from './results.cjs'
 
 /**
- * What to do about a new syntax error: `warn` tells it, `veto` (the default) also refuses an edit
- * if a correction by restitch brings it, `off` parses nothing.
+ * What to do about a new syntax error: `warn` reports it; `veto` (the default) also refuses the edit
+ * if a correction by restitch caused it; `off` checks no syntax.
  */
 export type SyntaxMode = 'off' | 'warn' | 'veto'
 
 export interface ApplyOptions {
-  /** Names the language, and stands in the diff; nothing is looked at there. */
+  /** Tells the language and appears in the diff; no file is read. */
   path?: string
   syntax?: SyntaxMode
 }
@@ -33,7 +33,7 @@ export declare class Edited {
   unwrap(): this
 }
 
-/** Lines of a file, as a model shall see them. */
+/** Lines of a file, as they are shown to a model. */
 export declare class ReadText {
   private constructor()
   readonly ok: true
@@ -69,9 +69,12 @@ export declare function applyMany(text: Uint8Array, edits: Edit[], options?: App
 
 /** Files of your own: a sandbox, a database, an editor's buffers. */
 export interface Store {
-  /** The bytes and what tells this version from any other; `null` where there is no file. */
+  /** The bytes and an id of this version, such as an ETag; `null` if there is no file. */
   load(path: string): Promise<Loaded | null> | Loaded | null
-  /** Writes (`null` removes) if the version there is `version`; `null`: there is no file yet. Answers whether it is written. */
+  /**
+   * Writes the file if its current version is `version`, where `null` means no file. `bytes` of `null`
+   * removes the file. Returns whether the file was written or removed.
+   */
   storeIf(path: string, bytes: Buffer | null, version: string | null): Promise<boolean> | boolean
 }
 
@@ -80,7 +83,7 @@ export interface Loaded {
   version: string
 }
 
-/** What a model is asked. */
+/** A question to a model. */
 export interface Question {
   system: string
   prompt: string
@@ -88,7 +91,7 @@ export interface Question {
   /** JSON schema of the answer, in the strict subset. */
   schema: Record<string, unknown>
   maxTokens: number
-  /** Seconds that are left for this call. */
+  /** How many seconds are left for this call. */
   timeout: number
 }
 
@@ -98,9 +101,9 @@ export type Model = (question: Question) => Promise<string> | string
 export interface FolderOptions {
   /** The folder; nothing outside it is touched. */
   root: string
-  /** The folder for history and journals; by default the one of the command. */
+  /** The folder for history and journals, by default that of the `restitch` command. */
   state?: string
-  /** Protected paths that may be written all the same. */
+  /** Protected paths that may be written nevertheless. */
   allowProtected?: string[]
   syntax?: SyntaxMode
   model?: Model
@@ -108,7 +111,7 @@ export interface FolderOptions {
 
 export interface StoreOptions {
   store: Store
-  /** What absolute paths are read as below of. */
+  /** The folder that absolute paths are relative to. */
   root?: string
   syntax?: SyntaxMode
   model?: Model
@@ -118,7 +121,7 @@ export type EngineOptions = FolderOptions | StoreOptions
 
 export type Format = 'openai' | 'openai-responses' | 'anthropic' | 'gemini' | 'mcp'
 
-/** What a tool answers. */
+/** The answer of a tool. */
 export interface Reply {
   ok: boolean
   code: string | null
@@ -130,16 +133,16 @@ export interface Reply {
 export interface CallOptions {
   /** Decide and report, but write nothing. */
   dryRun?: boolean
-  /** The same id again answers with the first result. */
+  /** A call with an id that was used before returns the first result again. */
   requestId?: string
 }
 
 /** Edits files below a root, or in a store. One engine is one session. */
 export declare class Engine {
   constructor(options: string | EngineOptions)
-  /** Runs a tool as a model calls it: any of `tools()`, also by the names of other agents. */
+  /** Runs a tool as a model calls it: one of `tools()`, also under its name in other agents. */
   call(name: string, args: Record<string, unknown> | string, options?: CallOptions): Promise<Reply>
-  /** The tools as that interface wants them declared. */
+  /** The declarations of the tools for that interface. */
   tools(format?: Format): Record<string, any>[]
   /** Replaces `old` by `new_` in a file; an empty `old` creates it. */
   edit(path: string, old: string, new_: string, options?: EditOptions & { dryRun?: boolean }): Promise<Edited | Refused>
@@ -149,7 +152,7 @@ export declare class Engine {
   undo(revision?: number): Promise<Undone | Refused>
 }
 
-/** A tool as the `ai` SDK and Mastra take it. */
+/** A tool in the form that the `ai` SDK and Mastra accept. */
 export interface AgentTool {
   description: string
   inputSchema: any

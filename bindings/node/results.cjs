@@ -1,4 +1,4 @@
-// What the pure function answers, the same over the addon and over WebAssembly.
+// The results of `apply` and `applyMany`, shared by the native addon and WebAssembly.
 
 'use strict'
 
@@ -30,7 +30,7 @@ class Refused {
   }
 }
 
-/** JSON of the core with the names of JavaScript. */
+/** A JSON value with its field names in camel case. */
 function camel(value) {
   if (Array.isArray(value)) return value.map(camel)
   if (value === null || typeof value !== 'object') return value
@@ -43,7 +43,7 @@ function refused(report, text) {
   return Object.assign(new Refused(), lists, camel(report), { text })
 }
 
-/** A text that is none: half of a character is kept by JavaScript and by nobody else. */
+/** Whether a string contains a lone surrogate, which only JavaScript's strings can hold. */
 function malformed(text) {
   if (typeof text !== 'string') return false
   return text.isWellFormed ? !text.isWellFormed() : /\p{Surrogate}/u.test(text)
@@ -59,8 +59,8 @@ function halfCharacter(what) {
 }
 
 /**
- * The pure function over a core. `decide(text, edits, options)` takes a string or bytes, and
- * answers with the fields of an `Applied`, or with the `report` of a refusal and its `text`.
+ * `apply` and `applyMany` over a native core. `decide(text, edits, options)` takes a string or bytes
+ * and returns the fields of an `Applied`, or the `report` of a refusal and its `text`.
  */
 function pure(decide) {
   function applyMany(text, edits, options = {}) {

@@ -1,12 +1,12 @@
-// What the pure function answers, the same over the addon and over WebAssembly.
+// The results of `apply` and `applyMany`, shared by the native addon and WebAssembly.
 
-/** How an edit is to be read, beside its two texts. */
+/** Options of an edit. */
 export interface EditOptions {
   /** Replace every occurrence. */
   replaceAll?: boolean
-  /** How often `old` occurs and shall be replaced; 1 unless said otherwise. */
+  /** How often `old` must occur; all occurrences are replaced. Once by default. */
   expected?: number
-  /** A line near which the text stands; breaks a tie. */
+  /** A line near the text, to choose among several occurrences. */
   nearLine?: number
 }
 
@@ -16,10 +16,10 @@ export interface Edit extends EditOptions {
   new: string
 }
 
-/** One side of a changed span. Lines count from 1. */
+/** One side of a changed span. Lines are counted from 1. */
 export interface Extent {
   startLine: number
-  /** `startLine - 1` where it covers none. */
+  /** `startLine - 1` if this side is empty. */
   endLine: number
   /** In bytes of the file; for a string, of its UTF-8. */
   startByte: number
@@ -31,13 +31,13 @@ export interface Span {
   after: Extent
 }
 
-/** The strings that an edit really used. */
+/** The strings that were used in place of those that were sent. */
 export interface Corrected {
   oldStr: string
   newStr: string
 }
 
-/** A line of the call beside the line of the file, white space made visible. */
+/** A line of the call and the line of the file, with whitespace made visible. */
 export interface Difference {
   line: number
   oldLine: number
@@ -45,7 +45,7 @@ export interface Difference {
   found: string
 }
 
-/** A place that is near to what the call asked for. */
+/** Lines of the file that are similar to `old`. */
 export interface Near {
   startLine: number
   endLine: number
@@ -53,13 +53,13 @@ export interface Near {
   firstDifference: Difference | null
 }
 
-/** One of several texts that the call can mean. */
+/** One of several possible results of a call. */
 export interface Outcome {
   how: string
   diff: string
 }
 
-/** Lines that the call rewrites, and that the file has otherwise. */
+/** Lines that the call changes, and that differ in the file from what the call assumed. */
 export interface Conflict {
   startLine: number
   endLine: number
@@ -80,7 +80,7 @@ export declare class Applied<T extends string | Uint8Array = string> {
   private constructor()
   readonly ok: true
   readonly text: T
-  /** Which rung of the ladder matched; `exact` where nothing had to be forgiven. */
+  /** The rung of the ladder that matched; `exact` if nothing had to be forgiven. */
   readonly rung: string
   readonly rewrites: string[]
   readonly replacements: number
@@ -100,7 +100,7 @@ export declare class Refused {
   readonly message: string
   /** What to do next. */
   readonly hint: string | null
-  /** All of it for a model: cause, nearest place, next step. */
+  /** The whole refusal for a model: the cause, the nearest lines, the next step. */
   readonly text: string
   readonly nearest: Near[]
   readonly occurrences: number[]

@@ -2,7 +2,7 @@ export * from './results.js'
 import type { Applied, Edit, EditOptions, Refused } from './results.js'
 
 export interface ApplyOptions {
-  /** Names the language, and stands in the diff; nothing is looked at there. */
+  /** Tells the language and appears in the diff; no file is read. */
   path?: string
 }
 

@@ -1,4 +1,5 @@
-// The function over a module that the caller brings: what the other entries build on.
+// `apply` and `applyMany` over a WebAssembly module that the caller passes in; the other entry points
+// use this one.
 
 import fetched, { applyBytes, applyText, initSync, version as ofCore } from './native.js'
 import { pure } from './results.js'
@@ -13,7 +14,7 @@ export function init(module) {
   version = ofCore()
 }
 
-/** The same with an address to fetch it from, a response, or a promise of one. */
+/** The same with a URL to fetch the module from, a response, or a promise of a response. */
 export async function initFrom(source) {
   await fetched({ module_or_path: source })
   version = ofCore()

@@ -1,6 +1,6 @@
 'use strict'
 
-/** `musl` systems are told by what the process was linked with. */
+/** Whether this process is linked with musl in place of glibc. */
 function isMusl() {
   if (process.platform !== 'linux') return false
   const report = process.report?.getReport()

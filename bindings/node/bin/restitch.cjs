@@ -26,7 +26,7 @@ if (path === null) {
 }
 
 const child = spawn(path, process.argv.slice(2), { stdio: 'inherit' })
-// What a client sends to us is meant for the command.
+// Pass signals on to the command.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
 child.on('error', (error) => {
   console.error(`restitch: cannot start ${path}: ${error.message}`)

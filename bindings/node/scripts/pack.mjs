@@ -13,7 +13,7 @@ const [target, command, out] = process.argv.slice(2)
 const here = join(dirname(fileURLToPath(import.meta.url)), '..')
 const meta = JSON.parse(readFileSync(join(here, 'package.json'), 'utf8'))
 
-/** What node calls the platform of a Rust target. */
+/** Node's names for the platform of a Rust target. */
 function platform(triple) {
   const arch = { x86_64: 'x64', aarch64: 'arm64' }[triple.split('-')[0]]
   if (triple.includes('apple')) return { os: 'darwin', arch, name: `darwin-${arch}` }

@@ -85,7 +85,7 @@ impl NativeEngine {
         dry_run: bool,
         request_id: Option<String>,
     ) -> Result<String> {
-        // What is no JSON goes on as it is: the tools read it leniently, or say what is wrong.
+        // Text that is not JSON is passed on: the tools parse it leniently or say what is wrong.
         let arguments = serde_json::from_str(&arguments).unwrap_or(Value::String(arguments));
         let options = CallOptions {
             dry_run,
@@ -100,17 +100,18 @@ impl NativeEngine {
     /// The declarations, as JSON.
     #[napi]
     pub fn tools(&self, format: String) -> Result<String> {
-        let known = Format::parse(&format).ok_or_else(|| {
+        let format = Format::parse(&format).ok_or_else(|| {
             let known: Vec<_> = Format::ALL.iter().map(|format| format.as_str()).collect();
             Error::from_reason(format!(
                 "there is no format {format:?}; use one of: {}",
                 known.join(", ")
             ))
         })?;
-        Ok(export(known, self.toolbox.listed_tools()).to_string())
+        Ok(export(format, self.toolbox.listed_tools()).to_string())
     }
 }
 
+/// A store of the files below `root`.
 fn disk(root: &Path, state: Option<PathBuf>, allow_protected: Vec<String>) -> Result<DiskStore> {
     let state = state.or_else(state_folder);
     let options = DiskOptions { state, allow_protected, ..DiskOptions::default() };
@@ -118,7 +119,7 @@ fn disk(root: &Path, state: Option<PathBuf>, allow_protected: Vec<String>) -> Re
         .map_err(|error| Error::from_reason(format!("cannot open {}: {error}", root.display())))
 }
 
-/// A model of the caller's: a function that answers a question.
+/// The caller's model: a JavaScript function that answers a question.
 struct Callback(Ask);
 
 impl ChatModel for Callback {
@@ -153,7 +154,7 @@ impl ChatModel for Callback {
     }
 }
 
-/// Files of the caller's.
+/// The caller's store: two JavaScript functions.
 struct Files {
     load: Load,
     store_if: StoreIf,
@@ -165,9 +166,9 @@ impl VersionedFiles for Files {
         path: &'a str,
     ) -> BoxFuture<'a, std::result::Result<Option<LoadedFile>, String>> {
         Box::pin(async move {
-            let found = self.load.call_async((path.to_owned(),).into()).await.map_err(words)?;
-            let found = found.await.map_err(words)?;
-            Ok(found.map(|file| LoadedFile { bytes: file.bytes.to_vec(), version: file.version }))
+            let promise = self.load.call_async((path.to_owned(),).into()).await.map_err(reason)?;
+            let loaded = promise.await.map_err(reason)?;
+            Ok(loaded.map(|file| LoadedFile { bytes: file.bytes.to_vec(), version: file.version }))
         })
     }
 
@@ -179,13 +180,14 @@ impl VersionedFiles for Files {
     ) -> BoxFuture<'a, std::result::Result<StoreOutcome, String>> {
         Box::pin(async move {
             let arguments = (path.to_owned(), bytes.map(Buffer::from), version).into();
-            let written = self.store_if.call_async(arguments).await.map_err(words)?;
-            let written = written.await.map_err(words)?;
-            Ok(if written { StoreOutcome::Written } else { StoreOutcome::VersionMismatch })
+            let promise = self.store_if.call_async(arguments).await.map_err(reason)?;
+            let is_written = promise.await.map_err(reason)?;
+            Ok(if is_written { StoreOutcome::Written } else { StoreOutcome::VersionMismatch })
         })
     }
 }
 
-fn words(error: Error) -> String {
+/// The message of a JavaScript error.
+fn reason(error: Error) -> String {
     error.reason.to_string()
 }

@@ -1,4 +1,5 @@
-//! The native half of the npm package `restitch`: conversion, and nothing else.
+//! The native half of the npm package `restitch`, which only converts between JavaScript's and Rust's
+//! values.
 
 mod engine;
 
@@ -89,7 +90,7 @@ pub fn apply_many(
     })
 }
 
-/// What to do about new syntax errors, as the caller names it.
+/// The syntax mode of this name, or the default without a name.
 fn mode(name: Option<String>) -> Result<SyntaxMode> {
     let Some(name) = name else { return Ok(SyntaxMode::default()) };
     SyntaxMode::parse(&name).ok_or_else(|| {
@@ -98,6 +99,7 @@ fn mode(name: Option<String>) -> Result<SyntaxMode> {
     })
 }
 
+/// An edit from JavaScript as a request.
 fn call(edit: NativeEdit) -> std::result::Result<EditRequest, Refusal> {
     let expected = Expected::of(edit.replace_all, edit.expected.map(|count| count as usize))?;
     let mut call = EditRequest::new(edit.old, edit.new).expecting(expected);
@@ -105,6 +107,7 @@ fn call(edit: NativeEdit) -> std::result::Result<EditRequest, Refusal> {
     Ok(call)
 }
 
+/// An applied edit as JavaScript gets it.
 fn applied<T>(
     done: restitch::Applied<T>,
     text: impl FnOnce(T) -> Either<String, Buffer>,
@@ -112,7 +115,7 @@ fn applied<T>(
     NativeApplied {
         rung: done.rung.as_str().to_owned(),
         rewrites: done.rewrites.iter().map(|rewrite| rewrite.as_str().to_owned()).collect(),
-        replacements: small(done.replacements),
+        replacements: to_u32(done.replacements),
         spans: done
             .spans
             .iter()
@@ -129,17 +132,19 @@ fn applied<T>(
 
 fn extent(extent: &restitch::edit::Extent) -> Extent {
     Extent {
-        start_line: small(extent.start_line),
-        end_line: small(extent.end_line),
+        start_line: to_u32(extent.start_line),
+        end_line: to_u32(extent.end_line),
         start_byte: i64::try_from(extent.start_byte).unwrap_or(i64::MAX),
         end_byte: i64::try_from(extent.end_byte).unwrap_or(i64::MAX),
     }
 }
 
-fn small(number: usize) -> u32 {
+/// A number as `u32`, at most the largest one.
+fn to_u32(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
+/// A refusal as JavaScript gets it.
 fn refused(refusal: &Refusal) -> NativeRefused {
     let report = serde_json::to_string(refusal).unwrap_or_else(|_| "{}".into());
     NativeRefused { report, text: refusal.text() }

@@ -18,7 +18,7 @@ use restitch::tools::Toolbox;
 use restitch::tools::export::{Format, export};
 use serde_json::Value;
 
-/// Tools by name and JSON.
+/// Runs tools by their names, with arguments and replies as JSON.
 #[pyclass(frozen, module = "restitch_edit._native")]
 pub(crate) struct Engine {
     toolbox: Toolbox,
@@ -50,7 +50,7 @@ impl Engine {
         let builder = builder.syntax(TreeSitter::new(), syntax);
         let builder = match model {
             None => builder,
-            Some(model) => builder.corrector(asking(Callback(model))?),
+            Some(model) => builder.corrector(corrector(Callback(model))?),
         };
         Ok(Self { toolbox: Toolbox::new(builder.build()) })
     }
@@ -64,7 +64,7 @@ impl Engine {
         dry_run: bool,
         request_id: Option<String>,
     ) -> PyResult<String> {
-        // What is no JSON goes on as it is: the tools read it leniently, or say what is wrong.
+        // Text that is not JSON is passed on: the tools parse it leniently or say what is wrong.
         let arguments = serde_json::from_str(arguments).unwrap_or_else(|_| Value::from(arguments));
         let options = CallOptions {
             dry_run,
@@ -83,19 +83,20 @@ impl Engine {
         })
     }
 
-    /// The declarations, as JSON.
+    /// The declarations of the tools, as JSON.
     fn tools(&self, format: &str) -> PyResult<String> {
-        let known = Format::parse(format).ok_or_else(|| {
+        let format = Format::parse(format).ok_or_else(|| {
             let known: Vec<_> = Format::ALL.iter().map(|format| format.as_str()).collect();
             PyValueError::new_err(format!(
                 "there is no format {format:?}; use one of: {}",
                 known.join(", ")
             ))
         })?;
-        Ok(export(known, self.toolbox.listed_tools()).to_string())
+        Ok(export(format, self.toolbox.listed_tools()).to_string())
     }
 }
 
+/// A store of the files below `root`.
 fn disk(root: &Path, state: Option<PathBuf>, allow_protected: Vec<String>) -> PyResult<DiskStore> {
     let state = state.or_else(state_folder);
     let options = DiskOptions { state, allow_protected, ..DiskOptions::default() };
@@ -103,14 +104,15 @@ fn disk(root: &Path, state: Option<PathBuf>, allow_protected: Vec<String>) -> Py
         .map_err(|error| PyOSError::new_err(format!("cannot open {}: {error}", root.display())))
 }
 
-fn asking(model: Callback) -> PyResult<Limited<ModelCorrector<Callback>>> {
+/// A corrector that asks the caller's model.
+fn corrector(model: Callback) -> PyResult<Limited<ModelCorrector<Callback>>> {
     let prompts =
         PromptBook::built_in().map_err(|error| PyValueError::new_err(error.to_string()))?;
     let corrector = ModelCorrector::new(model, prompts, Secrets::new());
     Ok(Limited::new(corrector, Limits::default()))
 }
 
-/// A model of the caller's: a callable that answers a question.
+/// The caller's model: a Python callable that answers a question.
 struct Callback(Py<PyAny>);
 
 impl ChatModel for Callback {
@@ -128,12 +130,13 @@ impl ChatModel for Callback {
             return Box::pin(ready(Err(ChatError::Budget)));
         }
         let left = budget.deadline().saturating_duration_since(tokio::time::Instant::now());
-        // On the caller's own thread: its callback may hold what belongs to that thread.
+        // Call it on the caller's own thread, since it may use objects that belong to that thread.
         let answer = Python::attach(|py| {
             let ChatRequest { system, user, schema_name, schema, answer_tokens } = request;
             let schema = schema.to_string();
-            let asked = (system, user, *schema_name, schema, *answer_tokens, left.as_secs_f64());
-            self.0.call1(py, asked)?.extract::<String>(py)
+            let arguments =
+                (system, user, *schema_name, schema, *answer_tokens, left.as_secs_f64());
+            self.0.call1(py, arguments)?.extract::<String>(py)
         });
         let answer = answer
             .map(|content| ChatReply { content })
@@ -142,17 +145,17 @@ impl ChatModel for Callback {
     }
 }
 
-/// Files of the caller's: an object with `load` and `store_if`.
+/// The caller's store: a Python object with `load` and `store_if`.
 struct Files(Py<PyAny>);
 
 impl VersionedFiles for Files {
     fn load<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Option<LoadedFile>, String>> {
-        let found = Python::attach(|py| {
-            let found = self.0.call_method1(py, "load", (path,))?;
-            found.extract::<Option<(Vec<u8>, String)>>(py)
+        let loaded = Python::attach(|py| {
+            let loaded = self.0.call_method1(py, "load", (path,))?;
+            loaded.extract::<Option<(Vec<u8>, String)>>(py)
         });
-        let found = found.map(|found| found.map(|(bytes, version)| LoadedFile { bytes, version }));
-        Box::pin(ready(found.map_err(|error| error.to_string())))
+        let file = loaded.map(|file| file.map(|(bytes, version)| LoadedFile { bytes, version }));
+        Box::pin(ready(file.map_err(|error| error.to_string())))
     }
 
     fn store_if<'a>(
@@ -165,8 +168,10 @@ impl VersionedFiles for Files {
             let bytes = bytes.map(|bytes| PyBytes::new(py, &bytes));
             self.0.call_method1(py, "store_if", (path, bytes, version))?.is_truthy(py)
         });
-        let stored = written
-            .map(|done| if done { StoreOutcome::Written } else { StoreOutcome::VersionMismatch });
-        Box::pin(ready(stored.map_err(|error| error.to_string())))
+        let outcome = written.map(|is_written| match is_written {
+            true => StoreOutcome::Written,
+            false => StoreOutcome::VersionMismatch,
+        });
+        Box::pin(ready(outcome.map_err(|error| error.to_string())))
     }
 }

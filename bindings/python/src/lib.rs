@@ -1,4 +1,4 @@
-//! The native half of `restitch_edit`: conversion, and nothing else.
+//! The native half of `restitch_edit`, which only converts between Python's and Rust's values.
 
 mod engine;
 
@@ -18,7 +18,7 @@ mod _native {
     use super::{apply_many, version};
 }
 
-/// An edit as Python sends it: old, new, replace_all, expected, near_line.
+/// An edit as Python passes it: old, new, replace_all, expected, near_line.
 type Row<'py> = (Bound<'py, PyString>, Bound<'py, PyString>, bool, Option<usize>, Option<usize>);
 
 /// The version of the package.
@@ -27,7 +27,8 @@ fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
-/// What an edit made of the text; or the report of a refusal, and its text for a model.
+/// Applies edits to a text. Returns the fields of an `Applied`, or the report of a refusal and its text
+/// for a model.
 #[pyfunction]
 #[pyo3(signature = (text, edits, path, syntax))]
 fn apply_many<'py>(
@@ -52,7 +53,7 @@ fn apply_many<'py>(
             Err(refusal) => refused(py, &refusal),
         };
     }
-    let text = match words(text.cast::<PyString>()?, "text") {
+    let text = match well_formed(text.cast::<PyString>()?, "text") {
         Ok(text) => text,
         Err(refusal) => return refused(py, &refusal),
     };
@@ -65,7 +66,7 @@ fn apply_many<'py>(
     }
 }
 
-/// What to do about new syntax errors, as the caller names it.
+/// The syntax mode of this name.
 fn mode(name: &str) -> PyResult<SyntaxMode> {
     SyntaxMode::parse(name).ok_or_else(|| {
         let known = SyntaxMode::ALL.map(SyntaxMode::as_str).join(", ");
@@ -73,16 +74,17 @@ fn mode(name: &str) -> PyResult<SyntaxMode> {
     })
 }
 
+/// An edit from Python as a request.
 fn call(row: &Row<'_>) -> Result<EditRequest, Refusal> {
     let (old, new, replace_all, expected, near_line) = row;
-    let mut call = EditRequest::new(words(old, "old")?, words(new, "new")?)
+    let mut call = EditRequest::new(well_formed(old, "old")?, well_formed(new, "new")?)
         .expecting(Expected::of(Some(*replace_all), *expected)?);
     call.near_line = *near_line;
     Ok(call)
 }
 
-/// A string that is one: a half of a character cannot be found or written anywhere.
-fn words<'a>(text: &'a Bound<'_, PyString>, what: &str) -> Result<&'a str, Refusal> {
+/// A Python string as UTF-8. A string with a lone surrogate is refused, since no file can contain it.
+fn well_formed<'a>(text: &'a Bound<'_, PyString>, what: &str) -> Result<&'a str, Refusal> {
     text.to_str().map_err(|_| {
         Refusal::new(
             EditCode::InvalidArguments,
@@ -92,6 +94,7 @@ fn words<'a>(text: &'a Bound<'_, PyString>, what: &str) -> Result<&'a str, Refus
     })
 }
 
+/// An applied edit as a tuple of the fields of `Applied`.
 fn answered<'py, T>(
     py: Python<'py>,
     applied: &Applied<T>,
@@ -117,12 +120,13 @@ fn answered<'py, T>(
     applied.into_pyobject(py)
 }
 
+/// A refusal as a tuple of its report and its text for a model.
 fn refused<'py>(py: Python<'py>, refusal: &Refusal) -> PyResult<Bound<'py, PyTuple>> {
     let report = serde_json::to_value(refusal).unwrap_or_default();
     (object(py, &report)?, refusal.text()).into_pyobject(py)
 }
 
-/// JSON as Python has it.
+/// A JSON value as a Python object.
 fn object<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     Ok(match value {
         Value::Null => py.None().into_bound(py),

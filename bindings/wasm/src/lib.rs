@@ -1,4 +1,5 @@
-//! The WebAssembly half of the npm package `restitch-wasm`: conversion, and nothing else.
+//! The WebAssembly half of the npm package `restitch-wasm`, which only converts between JavaScript's
+//! and Rust's values.
 
 use js_sys::{Array, JsString, Uint8Array};
 use restitch::edit::Extent;
@@ -24,7 +25,8 @@ pub fn version() -> String {
     env!("CARGO_PKG_VERSION").to_owned()
 }
 
-/// Applies edits to a text, all or none: a report as JSON, and beside it the text afterwards.
+/// Applies edits to a text, all or none of them. Returns a report as JSON and, unless the edits are
+/// refused, the text after them.
 #[wasm_bindgen(js_name = applyText)]
 pub fn apply_text(text: &str, edits: &str, path: Option<String>) -> Result<Array, JsError> {
     let decided =
@@ -40,6 +42,7 @@ pub fn apply_bytes(bytes: &[u8], edits: &str, path: Option<String>) -> Result<Ar
     Ok(answer(decided, |bytes: Vec<u8>| Uint8Array::from(bytes.as_slice()).into()))
 }
 
+/// Parses edits from JSON as requests.
 fn calls(edits: &str) -> Result<Result<Vec<EditRequest>, Refusal>, JsError> {
     let edits: Vec<Edit> = serde_json::from_str(edits)?;
     Ok(edits
@@ -53,6 +56,7 @@ fn calls(edits: &str) -> Result<Result<Vec<EditRequest>, Refusal>, JsError> {
         .collect())
 }
 
+/// The report as JSON, and the text after the edits if they are applied.
 fn answer<T>(decided: Result<Applied<T>, Refusal>, text: impl FnOnce(T) -> JsValue) -> Array {
     match decided {
         Ok(done) => {
@@ -66,6 +70,7 @@ fn answer<T>(decided: Result<Applied<T>, Refusal>, text: impl FnOnce(T) -> JsVal
     }
 }
 
+/// The report of applied edits, with the names of JavaScript.
 fn report<T>(done: &Applied<T>) -> Value {
     let spans = done
         .spans

@@ -94,8 +94,8 @@ def apply(
 ) -> Applied[T] | Refused:
     """Replaces `old` by `new` in a text, as a model meant it; touches no file.
 
-    `text` is a string, or the bytes of a file, which stay in their encoding. `path` names the
-    language and stands in the diff.
+    `text` is a string, or the bytes of a file, which stay in their encoding. `path` tells the
+    language and appears in the diff.
     """
     edit = Edit(old, new, replace_all, expected, near_line)
     return apply_many(text, (edit,), path=path, syntax=syntax)

@@ -7,7 +7,7 @@ import sysconfig
 
 
 def command() -> str | None:
-    """Where the wheel has put the command."""
+    """The path of the command that the wheel has installed, or `None` if there is none."""
     name = "restitch.exe" if os.name == "nt" else "restitch"
     schemes = [sysconfig.get_path("scripts")]
     schemes.append(sysconfig.get_path("scripts", scheme=sysconfig.get_preferred_scheme("user")))

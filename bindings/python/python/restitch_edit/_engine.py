@@ -1,4 +1,4 @@
-"""Edits of files: below a root, or in a store of the caller's own."""
+"""Edits files below a root, or in the caller's own store."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ._types import Edited, Question, ReadText, Refused, Reply, Undone, edited_o
 Format = Literal["openai", "openai-responses", "anthropic", "gemini", "mcp"]
 Style = Literal["plain", "numbered", "hashline"]
 SyntaxMode = Literal["off", "warn", "veto"]
-"""What to do about a new syntax error: `warn` tells it, `veto` (the default) also refuses an edit
-if a correction by restitch brings it, `off` parses nothing."""
+"""What to do about a new syntax error: `warn` reports it; `veto` (the default) also refuses the edit
+if a correction by restitch caused it; `off` checks no syntax."""
 
 R = TypeVar("R")
 
@@ -26,18 +26,18 @@ class Store(Protocol):
     """Files of your own: a sandbox, a database, an editor's buffers."""
 
     def load(self, path: str, /) -> tuple[bytes, str] | None:
-        """The bytes and what tells this version from any other; `None` where there is no file."""
+        """The bytes and an id of this version, such as an ETag; `None` if there is no file."""
 
     def store_if(self, path: str, bytes: bytes | None, version: str | None, /) -> bool:
-        """Writes (`None` removes) if the version there is `version`; `None`: there is no file yet.
+        """Writes the file if its current version is `version`, where `None` means no file.
 
-        Answers whether it is written.
+        `bytes` of `None` removes the file. Returns whether the file was written or removed.
         """
         ...
 
 
 class AsyncStore(Protocol):
-    """The same for `AsyncEngine`."""
+    """A `Store` for `AsyncEngine`."""
 
     async def load(self, path: str, /) -> tuple[bytes, str] | None: ...
 
@@ -51,9 +51,10 @@ AsyncModel = Callable[[Question], Awaitable[str]]
 
 
 class Engine:
-    """Edits files below `root`, or in `store`; asks `model` what no rule explains.
+    """Edits files below `root`, or in `store`; asks `model` about a call that no rule explains.
 
-    One engine is one session: what it has read and edited is its own, also for `undo()`.
+    One engine is one session: it keeps its own record of reads and edits, and `undo()` takes back
+    only its own edits.
     """
 
     def __init__(
@@ -66,11 +67,11 @@ class Engine:
         allow_protected: tuple[str, ...] = (),
         syntax: SyntaxMode = "veto",
     ) -> None:
-        """`state` is the folder for history and journals; by default the one of the command."""
+        """`state` is the folder for history and journals, by default that of the `restitch` command."""
         self._native = _native.Engine(
             None if root is None else os.fspath(root),
             store,
-            None if model is None else functools.partial(_asked, model),
+            None if model is None else functools.partial(_ask, model),
             None if state is None else os.fspath(state),
             list(allow_protected),
             syntax,
@@ -84,12 +85,12 @@ class Engine:
         dry_run: bool = False,
         request_id: str | None = None,
     ) -> Reply:
-        """Runs a tool as a model calls it: any of `tools()`, also by the names of other agents."""
-        given = arguments if isinstance(arguments, str) else json.dumps(arguments)
-        return Reply(**json.loads(self._native.call(name, given, dry_run, request_id)))
+        """Runs a tool as a model calls it: one of `tools()`, also under its name in other agents."""
+        text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+        return Reply(**json.loads(self._native.call(name, text, dry_run, request_id)))
 
     def tools(self, format: Format = "openai") -> list[dict[str, Any]]:
-        """The tools as that interface wants them declared."""
+        """The declarations of the tools for that interface."""
         declared: Any = json.loads(self._native.tools(format))
         tools: list[dict[str, Any]] = declared["tools"] if format == "mcp" else declared
         return tools
@@ -197,15 +198,18 @@ class AsyncEngine:
         return _undone(await self.call("undo", {} if revision is None else {"revision": revision}))
 
 
-# The loop of the call, as its thread finds it: `to_thread` copies the context.
+# The event loop of the call. `to_thread` copies the context, so the call's thread finds it here.
 _loop: contextvars.ContextVar[asyncio.AbstractEventLoop] = contextvars.ContextVar("restitch_loop")
 
 
 def _await(coroutine: Any) -> Any:
+    """Runs a coroutine on the event loop of the call and waits for its result."""
     return asyncio.run_coroutine_threadsafe(coroutine, _loop.get()).result()
 
 
 class _OnLoop:
+    """A `Store` over an `AsyncStore`, whose methods run on the event loop of the call."""
+
     def __init__(self, store: AsyncStore) -> None:
         self._store = store
 
@@ -220,7 +224,7 @@ def _model_on_loop(model: AsyncModel, question: Question) -> str:
     return _await(asyncio.wait_for(model(question), question.timeout))  # type: ignore[no-any-return]
 
 
-def _asked(
+def _ask(
     model: Model,
     system: str,
     prompt: str,

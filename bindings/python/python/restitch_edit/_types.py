@@ -1,4 +1,4 @@
-"""What calls answer with: results, not exceptions."""
+"""The results of calls. A refusal is a result too, not an exception."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ class Edit:
     new: str
     replace_all: bool = False
     expected: int | None = None
-    """How often `old` occurs and shall be replaced; 1 unless said otherwise."""
+    """How often `old` must occur; all occurrences are replaced. `None` means once."""
     near_line: int | None = None
-    """A line near which the text stands; breaks a tie."""
+    """A line near the text, to choose among several occurrences."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """One side of a changed span. Lines count from 1; `end_line` is `start_line - 1` where it covers none."""
+    """One side of a changed span. Lines are counted from 1; an empty side has `end_line = start_line - 1`."""
 
     start_line: int
     end_line: int
@@ -41,7 +41,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Corrected:
-    """The strings that an edit really used."""
+    """The strings that were used in place of those that were sent."""
 
     old_str: str
     new_str: str
@@ -49,7 +49,7 @@ class Corrected:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A line of the call beside the line of the file, white space made visible."""
+    """A line of the call and the line of the file, with whitespace made visible."""
 
     line: int
     old_line: int
@@ -59,7 +59,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """A place that is near to what the call asked for."""
+    """Lines of the file that are similar to `old`."""
 
     start_line: int
     end_line: int
@@ -69,7 +69,7 @@ class Near:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One of several texts that the call can mean."""
+    """One of several possible results of a call."""
 
     how: str
     diff: str
@@ -77,7 +77,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Lines that the call rewrites, and that the file has otherwise."""
+    """Lines that the call changes, and that differ in the file from what the call assumed."""
 
     start_line: int
     end_line: int
@@ -101,7 +101,7 @@ class Applied(Generic[T]):
 
     text: T
     rung: str
-    """Which rung of the ladder matched; `exact` where nothing had to be forgiven."""
+    """The rung of the ladder that matched; `exact` if nothing had to be forgiven."""
     rewrites: tuple[str, ...]
     replacements: int
     warnings: tuple[str, ...]
@@ -152,7 +152,7 @@ class Undone:
 
 @dataclass(frozen=True, slots=True)
 class ReadText:
-    """Lines of a file, as a model shall see them."""
+    """Lines of a file, as they are shown to a model."""
 
     path: str
     text: str
@@ -186,7 +186,7 @@ class Refused:
     hint: str | None
     """What to do next."""
     text: str
-    """All of it for a model: cause, nearest place, next step."""
+    """The whole refusal for a model: the cause, the nearest lines, the next step."""
     nearest: tuple[Near, ...] = ()
     occurrences: tuple[int, ...] = ()
     outcomes: tuple[Outcome, ...] = ()
@@ -201,7 +201,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a tool answers, as JSON has it."""
+    """The answer of a tool, with the report as parsed JSON."""
 
     ok: bool
     code: str | None
@@ -221,7 +221,7 @@ class Question:
     """JSON schema of the answer, in the strict subset."""
     max_tokens: int
     timeout: float
-    """Seconds that are left for this call."""
+    """How many seconds are left for this call."""
 
 
 def spans_of(rows: list[dict[str, Any]]) -> tuple[Span, ...]:

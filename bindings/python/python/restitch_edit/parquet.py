@@ -1,10 +1,10 @@
-"""Rows of `restitch harness … --rows FILE` as one Parquet file, for DuckDB, Polars, Spark and pandas.
+"""Writes rows of `restitch harness … --rows FILE` to one Parquet file, for DuckDB, Polars, Spark and pandas.
 
     pip install 'restitch-edit[parquet]'
     python -m restitch_edit.parquet --out results.parquet part-*.rows.jsonl
 
-The fields are those of docs/reference/rows.md. A line that is no row of this schema ends it with an
-error that names the line, and no file is left.
+The fields are those of docs/reference/rows.md. A line that is not a row of this schema stops it with an
+error that names the line, and no file is written.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ FIELDS: list[tuple[str, str, bool]] = [
 
 def _arrow() -> Any:
     try:
-        # Not a plain import: it has no types, and whoever does not write Parquet does not need it.
+        # Imported here, since pyarrow has no types and only this module needs it.
         return importlib.import_module("pyarrow")
     except ImportError:
         sys.exit("restitch_edit.parquet needs pyarrow: pip install 'restitch-edit[parquet]'")
@@ -77,7 +77,7 @@ def _rows(files: Iterable[Path]) -> Iterator[dict[str, Any]]:
                 except ValueError as error:
                     raise ValueError(f"{file}, line {number}: {error}") from None
                 if not isinstance(value, dict):
-                    raise ValueError(f"{file}, line {number}: this is no row")
+                    raise ValueError(f"{file}, line {number}: this is not a row, which is a JSON object")
                 row = cast("dict[str, Any]", value)
                 given = {name for name, value in row.items() if value is not None}
                 if not needed <= given or not row.keys() <= known:
@@ -89,8 +89,8 @@ def _rows(files: Iterable[Path]) -> Iterator[dict[str, Any]]:
 def write(out: str | os.PathLike[str], files: Iterable[str | os.PathLike[str]]) -> int:
     """Writes the rows of all files into one Parquet file, and returns how many there are.
 
-    Rows are read in batches, so that the memory does not grow with their number. The file is there as a
-    whole or not at all.
+    Rows are read in batches, so that the memory does not grow with their number. The file is written as
+    a whole or not at all.
     """
     arrow = _arrow()
     parquet = importlib.import_module("pyarrow.parquet")
@@ -119,7 +119,7 @@ def main() -> int:
         prog="python -m restitch_edit.parquet", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--out", required=True, metavar="FILE", help="the Parquet file")
-    parser.add_argument("files", nargs="+", metavar="ROWS", help="what --rows wrote")
+    parser.add_argument("files", nargs="+", metavar="ROWS", help="a file that --rows wrote")
     given = parser.parse_args()
     try:
         count = write(given.out, given.files)

@@ -1,4 +1,5 @@
-//! generate MODULE FOLDER: writes the JavaScript for a module, as `wasm-bindgen --target web` does.
+//! `generate MODULE FOLDER` writes the JavaScript for a WebAssembly module, as
+//! `wasm-bindgen --target web` does.
 
 use std::process::ExitCode;
 
