@@ -1,5 +1,5 @@
-//! What a commit costs beside the bare system calls, as a ratio in the same run on the
-//! same disk: write, sync, rename, sync of the folder, and nothing else.
+//! Compares the time of a commit with that of the bare system calls (write, sync, rename, sync of
+//! the folder), in the same run on the same disk.
 //!
 //! `cargo bench --bench disk [-- FOLDER]`; without a folder, below `target`.
 #![allow(
@@ -37,15 +37,15 @@ fn system_calls(file: &Path, bytes: &[u8], sync: bool) {
     }
 }
 
-/// Where the commit is called: without a runtime it runs in the calling thread, in tokio
-/// it goes to another one and back, as all that blocks does there.
+/// Whether the commit is called in a runtime. Without one it runs in the calling thread; in tokio
+/// it runs in another thread, as all blocking work does there.
 #[derive(Debug, Clone, Copy)]
 enum Runtime {
     Plain,
     Tokio,
 }
 
-/// What a future that needs no runtime comes to.
+/// Returns the value of a future that is ready at once.
 fn poll_once<T>(future: impl Future<Output = T>) -> T {
     let mut context = Context::from_waker(Waker::noop());
     match pin!(future).poll(&mut context) {
@@ -91,7 +91,7 @@ fn main() {
         let store = DiskStore::open_with(&root, options).expect("store");
         let path = WorkPath::parse("ours", &root).expect("path");
         let (mut ours, mut others) = (Vec::new(), Vec::new());
-        // In turns, so that both see the same disk.
+        // The two take turns, so that both run under the same load of the disk.
         for n in 0..ROUNDS {
             let bytes = version(n + 1);
             let began = Instant::now();

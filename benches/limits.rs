@@ -1,5 +1,5 @@
-//! Time and memory of calls that grow, at n, 2n and 4n: what grows with the square of its
-//! input shows here. Each runs in a process of its own, so that its peak is its own.
+//! Measures the time and memory of calls of size n, 2n and 4n, to show costs that grow with the
+//! square of the input. Each call has a process of its own, so that its peak of memory is known.
 #![allow(
     clippy::expect_used,
     clippy::print_stdout,
@@ -15,7 +15,8 @@ use restitch::store::DiskStore;
 use restitch::tools::Toolbox;
 use serde_json::{Value, json};
 
-/// A shape: its name, the smallest n, and the file and the call of that size.
+/// A shape of call: its name, the smallest n, and a function from n to the file, the tool and its
+/// arguments.
 type Shape = (&'static str, usize, fn(usize) -> (String, &'static str, Value));
 
 const SHAPES: &[Shape] = &[
@@ -122,14 +123,14 @@ fn lines(n: usize) -> String {
     (0..n).map(|at| format!("line {at} of the file, {}\n", at * 7919 % 1000)).collect()
 }
 
-/// The anchor of a line of [`lines`], counted from 0.
+/// Returns the anchor of the line of [`lines`] with this index, from 0.
 fn anchor(at: usize) -> String {
     let body = format!("line {at} of the file, {}", at * 7919 % 1000);
     let id: String = restitch::internals::tag::id(at + 1, &body).into_iter().collect();
     format!("{}#{id}", at + 1)
 }
 
-/// A call that changes one line and repeats all.
+/// Returns a call that repeats the whole file and changes one line.
 fn whole(old: &str, n: usize) -> Value {
     let middle = format!("line {} ", n / 2);
     let new = old.replacen(&middle, "the line ", 1);

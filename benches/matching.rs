@@ -65,7 +65,7 @@ fn time<T>(runs: usize, mut run: impl FnMut() -> T) -> Duration {
     )
 }
 
-/// Locate and splice against bare memmem and splice.
+/// Compares an exact edit with a plain search by memmem and the same splice.
 fn exact(bytes: usize, runs: usize) {
     let text = file(bytes);
     let at = text[bytes * 3 / 4..].find('\n').map_or(0, |n| bytes * 3 / 4 + n + 1);
@@ -95,7 +95,7 @@ fn exact(bytes: usize, runs: usize) {
     );
 }
 
-/// A text of 100 lines that is not there.
+/// Measures the refusal of a text of 100 lines that is not in the file.
 fn miss(bytes: usize, runs: usize, target: &str) -> Duration {
     let text = file(bytes);
     let old: String =
@@ -108,7 +108,7 @@ fn miss(bytes: usize, runs: usize, target: &str) -> Duration {
 
 type Mutation = fn(&str) -> String;
 
-/// For each rung of the ladder a text that it has to explain.
+/// For each rung of the ladder, a change of a text of the file that this rung forgives.
 const MUTATIONS: &[(&str, Mutation)] = &[
     ("exact", str::to_owned),
     ("unescaped", |s| s.replace('\n', "\\n")),
@@ -128,7 +128,7 @@ const MUTATIONS: &[(&str, Mutation)] = &[
     ("reflowed", |s| s.replacen(", ", ",\n        ", 1)),
     ("elided", |s| {
         let lines: Vec<&str> = s.lines().collect();
-        // The first line is a comment that stands in many places.
+        // The first line is a comment that is in many places of the file.
         format!("{}\n// ... existing code ...\n{}\n", lines[1], lines[lines.len() - 1])
     }),
     ("aligned", |s| s.replacen("// a note on", "// something about", 1)),
@@ -144,7 +144,7 @@ fn numbered(text: &str) -> String {
     (12..).zip(text.lines()).map(|(n, line)| format!("{n}|{line}\n")).collect()
 }
 
-/// Each rung on a file and on one twice as long.
+/// Measures each rung on a file and on one twice as long.
 fn growth() {
     for (name, mutate) in MUTATIONS {
         let calls = [1_000_000, 2_000_000].map(|bytes| {
@@ -186,7 +186,7 @@ fn growth() {
     assert!(missing.is_empty(), "no text for {missing:?}");
 }
 
-/// Shapes that are known to be hard: each at a size and at twice the size.
+/// Measures calls that are known to be slow, each at one size and at twice that size.
 fn shapes() {
     let stale = |count: usize| {
         let text = file(count * 100);
@@ -251,7 +251,7 @@ fn shapes() {
     }
 }
 
-/// What a whole edit of a file takes at most, in a process of its own.
+/// Measures the peak of memory of an edit on the disk, in a process of its own.
 fn memory(bytes: usize) {
     let myself = std::env::current_exe().expect("myself");
     let output = std::process::Command::new(myself)
@@ -288,7 +288,7 @@ fn measure_edit(bytes: usize) {
     println!("{}", peak());
 }
 
-/// Forgets the peak so far, where the system can.
+/// Resets the recorded peak of memory, if the system can.
 fn reset_peak() {
     let _ = std::fs::write("/proc/self/clear_refs", "5");
 }

@@ -1,5 +1,5 @@
-//! Edits through one server: `restitch mcp --http` with 1, 8 and 64 clients, on a folder and on
-//! object storage, as one JSON object on stdout.
+//! Measures edits through one `restitch mcp --http` server with 1, 8 and 64 clients, on a folder and
+//! on object storage. Prints one JSON object on stdout.
 //!
 //! `RESTITCH=COMMAND cargo run --release --manifest-path benches/scale/Cargo.toml [-- SECONDS]`, with
 //! a command that has the feature `object-store`. Each client has a session, a connection and a file
@@ -23,10 +23,10 @@ const LINES: usize = 600;
 /// Edits of each client that are not measured.
 const WARMUP_EDITS: usize = 3;
 
-/// moto wants to see a signature on what was written with one, and does not look at it.
+/// A header with a signature, which moto requires but does not check.
 const AUTHORIZATION: &str = "Authorization: AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0";
 
-/// A program that ends with this one.
+/// A process that is killed when this value is dropped.
 struct KillOnDrop(Child);
 
 impl Drop for KillOnDrop {
@@ -36,7 +36,7 @@ impl Drop for KillOnDrop {
     }
 }
 
-/// A connection that is kept.
+/// An HTTP connection for several requests.
 struct Connection {
     stream: BufReader<TcpStream>,
 }
@@ -49,7 +49,7 @@ impl Connection {
         Self { stream: BufReader::new(stream) }
     }
 
-    /// Status, head and body of the answer to one request.
+    /// Sends one request, and returns the status, the head and the body of the answer.
     fn ask(&mut self, line: &str, head: &str, body: &str) -> (u16, String, String) {
         let length = body.len();
         let text = format!(
@@ -91,7 +91,7 @@ fn repo() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
-/// moto, and the number of its port.
+/// Starts moto, and returns it with its port; `None` if it is not installed.
 fn moto() -> Option<(KillOnDrop, u16)> {
     let repo = repo();
     let python = repo.join("target/s3/venv/bin/python");
@@ -116,7 +116,7 @@ fn ask_moto(port: u16, line: &str, body: &str) -> String {
     body
 }
 
-/// A line of the client's file, after so many edits.
+/// Returns one line of a client's file after `edits` edits.
 fn line(at: usize, edits: usize) -> String {
     let words = match at == LINES / 2 {
         true => format!("    value_of_this_line = {edits}"),
@@ -212,7 +212,7 @@ impl Client {
         Self { connection, head, file: format!("f{number}"), edits: 0 }
     }
 
-    /// One edit, as an agent sends it: the line that changes and the two around it.
+    /// Sends one edit, of the changed line with one line above and below it.
     fn edit(&mut self) {
         let three = |edits| -> String {
             (LINES / 2 - 1..LINES / 2 + 2).map(|at| line(at, edits)).collect()
@@ -227,12 +227,12 @@ impl Client {
     }
 }
 
-/// CPU time of a process, as Linux counts it.
+/// Returns the CPU time of a process on Linux; `None` on other systems.
 fn cpu(pid: u32) -> Option<Duration> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     let ticks: u64 = fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?;
-    // A hundred ticks a second: the kernel's promise to programs.
+    // Linux always reports 100 ticks a second to programs.
     Some(Duration::from_millis(ticks * 10))
 }
 
@@ -240,7 +240,7 @@ fn millis(time: Duration) -> f64 {
     (time.as_secs_f64() * 100_000.0).round() / 100.0
 }
 
-/// So many clients for so long.
+/// Lets `clients` clients edit for `length`, and returns the figures as JSON.
 fn measure(store: &Store, clients: usize, length: Duration) -> Value {
     let folder = tempfile::tempdir().expect("folder");
     store.fill(clients);
@@ -317,8 +317,8 @@ fn measure(store: &Store, clients: usize, length: Duration) -> Value {
     })
 }
 
-/// What the store alone answers a second, asked by eight at once for what an edit asks: a read and
-/// two writes.
+/// Returns how many requests a second the store answers without restitch. Eight threads send what
+/// an edit sends: a read and two writes.
 fn store_only(port: u16, length: Duration) -> f64 {
     let start = Instant::now();
     let content = text(0);
@@ -349,7 +349,7 @@ fn store_only(port: u16, length: Duration) -> f64 {
 fn main() {
     let given = std::env::args().skip(1).find_map(|argument| argument.parse().ok());
     let length = Duration::from_secs(given.unwrap_or(20));
-    // On a disk: where temporary files are, there may be none.
+    // The system's folder for temporary files may be in memory; `target` is on a disk.
     let temp = tempfile::tempdir_in(repo().join("target")).expect("folder");
     let folder = Store::Folder(temp.path().join("root"));
     std::fs::create_dir(temp.path().join("root")).expect("folder");
