@@ -29,6 +29,9 @@ pub(crate) fn near_paths<'a>(
     let ranked = files.filter_map(|file| Some((rank(&wanted, is_outside, file)?, file)));
     let mut ranked: Vec<_> = ranked.collect();
     ranked.sort_unstable();
+    // A folder in common tells more than a name, which `mod.rs` has in every folder.
+    let most = ranked.iter().map(|(rank, _)| rank.1.0).max().unwrap_or(0);
+    ranked.retain(|(rank, _)| most < 2 || rank.1.0 == most);
     ranked.into_iter().map(|(_, file)| file).collect()
 }
 
@@ -105,10 +108,10 @@ mod tests {
         for (wanted, is_outside, first) in [
             ("area.py", false, &["src/area.py", "tests/area.py"][..]),
             ("scr/area.py", false, &["src/area.py", "tests/area.py"]),
-            ("project/src/area.py", false, &["src/area.py", "tests/area.py"]),
+            ("project/src/area.py", false, &["src/area.py"]),
             ("src/aera.py", false, &["src/area.py", "tests/area.py"]),
-            ("src/Area.py", false, &["src/area.py", "tests/area.py"]),
-            ("Src/area.py", false, &["src/area.py", "tests/area.py"]),
+            ("src/Area.py", false, &["src/area.py"]),
+            ("Src/area.py", false, &["src/area.py"]),
             ("shapes/mod.rs", false, &["src/shapes/mod.rs", "tests/shapes/mod.rs"]),
             ("src/mod.rs", false, &["src/shapes/mod.rs", "tests/shapes/mod.rs"]),
             ("src/shape/cirle.py", false, &["src/shapes/circle.py"]),
