@@ -148,7 +148,7 @@ fn join(whole: &JsonNode, parts: &[&JsonNode], cuts: Vec<Cuts>, before: Before<'
     let Some(first_kept) = goes.iter().position(|goes| !goes) else {
         return match (parts.is_empty(), was_there) {
             (true, _) if !matches!(before, Before::Nothing) => Cuts::Parts(Vec::new()),
-            (false, true) => Cuts::Parts(vec![whole.start + 1..whole.end - 1]),
+            (false, true) => Cuts::Parts(std::iter::once(whole.start + 1..whole.end - 1).collect()),
             _ => Cuts::Whole,
         };
     };

@@ -177,7 +177,7 @@ mod tests {
         let handler = |n: usize| {
             format!(
                 "fn handle_{n}(state: &State, id: u64) -> Reply {{\n    let conn = state.pool.get(id);\n    let row = conn.run(id, {});\n    if row.is_empty() {{\n        return Reply::missing(id);\n    }}\n    log(row.len());\n    Reply::from(row)\n}}\n\n",
-                if n % 2 == 0 { 100 } else { 100 + n }
+                if n.is_multiple_of(2) { 100 } else { 100 + n }
             )
         };
         (0..60).map(handler).collect()
