@@ -108,7 +108,7 @@ impl Applier {
         calls: &[EditRequest],
     ) -> Result<Applied, Refusal> {
         let snapshot = Snapshot::from_text(text);
-        let edit = decide_edits(path, &snapshot, calls, &self.gate)?;
+        let edit = decide_edits(path, &snapshot, calls, &self.gate).map_err(name_language)?;
         let after = edit.plan().map(|plan| plan.text_after()).unwrap_or_default();
         Ok(Applied::of(&edit, after))
     }
@@ -121,13 +121,18 @@ impl Applier {
         calls: &[EditRequest],
     ) -> Result<Applied<Vec<u8>>, Refusal> {
         let snapshot = Snapshot::decode(bytes.to_vec()).map_err(not_text)?;
-        let edit = decide_edits(path, &snapshot, calls, &self.gate)?;
+        let edit = decide_edits(path, &snapshot, calls, &self.gate).map_err(name_language)?;
         let after = match edit.after() {
             After::Content(content) => content.to_vec(),
             After::Removed => Vec::new(),
         };
         Ok(Applied::of(&edit, after))
     }
+}
+
+/// A refusal that says how to name the language.
+fn name_language(refusal: Refusal) -> Refusal {
+    refusal.hint_at_language("`path`")
 }
 
 /// The refusal of bytes that are not text.

@@ -19,6 +19,7 @@ pub(super) const EDIT: Words = &[
     ("leave `within` out", "leave --within out"),
     ("Set `within` to", "Set --within to"),
     ("Leave out within: ", "Leave out --within "),
+    ("Name it with `path` or `language`", "Name it with --language"),
     ("old_str", "--old"),
     ("new_str", "--new"),
     ("expected_replacements", "--expect"),
@@ -145,6 +146,10 @@ mod tests {
             (
                 "EDIT_AMBIGUOUS: old_str is at line 2\n1. new_str as it was sent:\n@@ -1 +1 @@\n-old_str. new_str:\n Next to old_str\nNext: set expected_replacements or replace_all, or give near_line.",
                 "EDIT_AMBIGUOUS: --old is at line 2\n1. --new as it was sent:\n@@ -1 +1 @@\n-old_str. new_str:\n Next to old_str\nNext: set --expect or --all, or give --near.",
+            ),
+            (
+                "X: not found\nNearest: line 3\n  old_str: old_str\nAs near: line 5\n  old_str: old_str\nNext: Name it with `path` or `language`.",
+                "X: not found\nNearest: line 3\n  --old:   old_str\nAs near: line 5\n  --old:   old_str\nNext: Name it with --language.",
             ),
             (
                 "X: line 1 has `a `old_str` b`, and `new_str` (see old_str/new_str.rs): old_str.",

@@ -231,6 +231,9 @@ pub struct Refusal {
     /// How many of them are equally near, if it is more than one.
     #[serde(skip)]
     pub(crate) equally_near: usize,
+    /// Whether the call would fit if the language were known.
+    #[serde(skip)]
+    pub(crate) unknown_language: bool,
     /// Lines where `old_str` was found, if at more places than expected.
     pub occurrences: Vec<usize>,
     /// If the place is known, the lines that the call rewrites and that differ in the file.
@@ -266,6 +269,7 @@ impl Refusal {
             path: None,
             nearest: Vec::new(),
             equally_near: 0,
+            unknown_language: false,
             occurrences: Vec::new(),
             conflicts: Vec::new(),
             outcomes: Vec::new(),
@@ -281,6 +285,15 @@ impl Refusal {
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
+        self
+    }
+
+    /// Says how the caller can name the language, if the call would fit in a known one.
+    #[must_use]
+    pub(crate) fn hint_at_language(mut self, arguments: &str) -> Self {
+        if let Some(hint) = self.hint.as_mut().filter(|_| self.unknown_language) {
+            hint.push_str(&format!(" Name it with {arguments}."));
+        }
         self
     }
 

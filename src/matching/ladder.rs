@@ -12,7 +12,9 @@ use super::{
     Explained, Verdict, already_applied, budget, elide, exact, fold, outcome, placeholder, reading,
     reflow, refuse, veto,
 };
-use crate::edit::{EditRequest, Expected, Explanation, OutcomeDiff, Rewrite, Rung, Splice};
+use crate::edit::{
+    EditRequest, Expected, Explanation, OutcomeDiff, Refusal, Rewrite, Rung, Splice,
+};
 use crate::text::{LineEnding, Snapshot};
 
 /// A call and the file that the rungs match it against.
@@ -63,15 +65,7 @@ impl LadderCall<'_, '_> {
                 return Some(self.replace_exact(reading, &occurrences));
             }
         }
-        let lines = split_lines(&reading.old);
-        budget::spend(lines.len() + self.file.lines().len());
-        let needle = Needle {
-            lines: &lines,
-            whole_lines: reading.whole_lines,
-            ends_with_newline: reading.old.ends_with('\n'),
-        };
-        let candidates = self
-            .drop_partial_lines(reading, candidate::find_candidates(self.file, needle, tolerance));
+        let candidates = self.find_candidates(reading, tolerance);
         let rung = match tolerance {
             Tolerance::LineEndings => reading.rung,
             Tolerance::TrailingBlanks => Rung::TrailingBlanks,
@@ -102,6 +96,18 @@ impl LadderCall<'_, '_> {
             return None;
         }
         (!candidates.list.is_empty()).then(|| self.choose(reading, &candidates, rung))
+    }
+
+    /// The candidates for one reading at one tolerance, whether or not the file allows it.
+    fn find_candidates(self, reading: &Reading, tolerance: Tolerance) -> Candidates {
+        let lines = split_lines(&reading.old);
+        budget::spend(lines.len() + self.file.lines().len());
+        let needle = Needle {
+            lines: &lines,
+            whole_lines: reading.whole_lines,
+            ends_with_newline: reading.old.ends_with('\n'),
+        };
+        self.drop_partial_lines(reading, candidate::find_candidates(self.file, needle, tolerance))
     }
 
     /// Whether a range begins or ends inside a name or a number.
@@ -251,6 +257,7 @@ impl LadderCall<'_, '_> {
                 }
             }
         }
+        let rung = rung_of_differences(rung, &rewrites);
         if !edits.is_empty() {
             return self.decide(reading, edits, rung, &rewrites);
         }
@@ -402,14 +409,34 @@ impl LadderCall<'_, '_> {
             return None;
         }
         readings.iter().find_map(|reading| {
-            let candidates =
-                Candidates::of(reflow::find_candidates(self.file, &split_lines(&reading.old)));
-            let candidates = self.drop_partial_lines(reading, candidates);
+            let candidates = self.find_reflowed(reading);
             (!candidates.list.is_empty()).then(|| self.choose(reading, &candidates, Rung::Reflowed))
         })
     }
 
     /// The verdict of the first reading with placeholders that stand for lines of the file.
+    fn find_reflowed(self, reading: &Reading) -> Candidates {
+        let found = reflow::find_candidates(self.file, &split_lines(&reading.old));
+        self.drop_partial_lines(reading, Candidates::of(found))
+    }
+
+    /// The rung that would find a place if the language were known.
+    fn rung_for_known_language(self, readings: &[Reading]) -> Option<Rung> {
+        if self.file.language.is_some() {
+            return None;
+        }
+        let finds = |tolerance| {
+            readings.iter().any(|r| !self.find_candidates(r, tolerance).list.is_empty())
+        };
+        let rungs =
+            [(Tolerance::Spacing, Rung::Spacing), (Tolerance::Punctuation, Rung::Punctuation)];
+        let found = rungs.into_iter().find(|(tolerance, _)| finds(*tolerance));
+        found.map(|(_, rung)| rung).or_else(|| {
+            let is_reflowed = readings.iter().any(|r| !self.find_reflowed(r).list.is_empty());
+            is_reflowed.then_some(Rung::Reflowed)
+        })
+    }
+
     pub(super) fn match_elided(self, readings: &[Reading]) -> Option<Verdict> {
         Tolerance::ALL.into_iter().filter(|t| self.allows(*t)).find_map(|tolerance| {
             readings.iter().find_map(|reading| {
@@ -462,12 +489,24 @@ impl LadderCall<'_, '_> {
 
     /// The verdict of the last rung, which compares the call with the region most similar to it.
     pub(super) fn match_aligned(self, readings: &[Reading]) -> Verdict {
+        match self.align(readings) {
+            Ok(verdict) => verdict,
+            Err(mut refusal) => {
+                if let Some(rung) = self.rung_for_known_language(readings) {
+                    refuse::blame_unknown_language(&mut refusal, rung);
+                }
+                Verdict::Missing(refusal)
+            }
+        }
+    }
+
+    fn align(self, readings: &[Reading]) -> Result<Verdict, Refusal> {
         let mut stale = None;
         for reading in readings {
             let NewText::Known(new) = &reading.new else { continue };
             match align::align(self.file, &reading.old, new) {
                 Alignment::Match(candidate) if self.request.expected == Expected::default() => {
-                    return self.write(reading, &[&candidate], Rung::Aligned);
+                    return Ok(self.write(reading, &[&candidate], Rung::Aligned));
                 }
                 Alignment::Stale(candidate) => {
                     stale.get_or_insert((reading, candidate));
@@ -481,11 +520,10 @@ impl LadderCall<'_, '_> {
             // If rare lines and words point elsewhere, the place is not known.
             let ranking = rank(self.file, &split_lines(&reading.old), 1);
             if !hunks.is_empty() && ranking.is_nearest(&place) {
-                let refusal = refuse::stale(self.request, self.file, &place, &hunks);
-                return Verdict::Missing(refusal);
+                return Err(refuse::stale(self.request, self.file, &place, &hunks));
             }
         }
-        Verdict::Missing(refuse::not_found(self.request, self.file))
+        Err(refuse::not_found(self.request, self.file))
     }
 }
 
@@ -494,11 +532,29 @@ fn is_same_result(text: &str, a: &[Splice], b: &[Splice]) -> bool {
     a == b || veto::apply_splices(text, a) == veto::apply_splices(text, b)
 }
 
+/// The rung to report. The search for look-alikes also finds a part of a line that differs only in
+/// the white space at its ends, so what was forgiven is told by the differences.
+fn rung_of_differences(rung: Rung, rewrites: &[Rewrite]) -> Rung {
+    if !matches!(rung, Rung::LookAlikes | Rung::LookAlikesAndIndentation) {
+        return rung;
+    }
+    let has = |rewrite| rewrites.contains(&rewrite);
+    match (has(Rewrite::LookAlikes), has(Rewrite::Indentation)) {
+        (true, true) => Rung::LookAlikesAndIndentation,
+        (true, false) => Rung::LookAlikes,
+        (false, true) => Rung::Indentation,
+        (false, false) if has(Rewrite::Spacing) => Rung::Spacing,
+        (false, false) if has(Rewrite::TrailingBlanks) => Rung::TrailingBlanks,
+        (false, false) => rung,
+    }
+}
+
 /// Adds a rewrite for each difference between a line of the call and a line of the file.
 fn push_rewrites(old: &str, file: &str, from_start: bool, out: &mut Vec<Rewrite>) {
     let trailing_blanks = |line: &str| line[line.trim_end().len()..].to_owned();
-    if from_start && indent_of(old) != indent_of(file) && !file.trim().is_empty() {
-        out.push(Rewrite::Indentation);
+    if indent_of(old) != indent_of(file) && !file.trim().is_empty() {
+        // White space before a part of a line is inside the line.
+        out.push(if from_start { Rewrite::Indentation } else { Rewrite::Spacing });
     }
     if trailing_blanks(old) != trailing_blanks(file) {
         out.push(Rewrite::TrailingBlanks);
@@ -508,11 +564,14 @@ fn push_rewrites(old: &str, file: &str, from_start: bool, out: &mut Vec<Rewrite>
         return;
     }
     let is_equal = |fold| fold::is_equal(a, b, fold);
-    if !(a.is_ascii() && b.is_ascii()) {
-        out.push(Rewrite::LookAlikes);
-    }
+    // Besides other differences, look-alikes differ only if characters beyond ASCII do.
+    let beyond_ascii = |line: &'_ str| line.chars().filter(|c| !c.is_ascii()).collect::<String>();
     if is_equal(fold::Fold::LookAlike) {
+        out.push(Rewrite::LookAlikes);
         return;
+    }
+    if beyond_ascii(a) != beyond_ascii(b) {
+        out.push(Rewrite::LookAlikes);
     }
     out.push(if is_equal(fold::Fold::Spacing) { Rewrite::Spacing } else { Rewrite::Punctuation });
 }

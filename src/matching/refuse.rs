@@ -259,6 +259,17 @@ fn ignored_by(rung: Rung) -> &'static str {
     }
 }
 
+/// Adds to a refusal that the call fits but for a difference that counts, since the language is
+/// unknown.
+pub(super) fn blame_unknown_language(refusal: &mut Refusal, rung: Rung) {
+    let hint = refusal.hint.take().unwrap_or_default();
+    let difference = ignored_by(rung);
+    refusal.hint = Some(format!(
+        "{hint} The only difference is in {difference}; it counts, since the language is unknown."
+    ));
+    refusal.unknown_language = true;
+}
+
 /// The refusal of an edit whose every possible result leaves brackets or literals unclosed.
 pub(super) fn leaves_unclosed(line: usize, rung: Rung) -> Refusal {
     let message = format!(

@@ -124,7 +124,8 @@ fn decide(
     let language = calls.first().and_then(|call| call.language);
     let extension = language.and_then(|language| language.extensions.first());
     let made_up_path = extension.map(|extension| format!("text.{extension}"));
-    let edit = decide_edits(path.or(made_up_path.as_deref()), before, calls, gate)?;
+    let edit = decide_edits(path.or(made_up_path.as_deref()), before, calls, gate)
+        .map_err(|refusal| refusal.hint_at_language("`path` or `language`"))?;
     let text = edit.plan().map(|plan| plan.text_after()).unwrap_or_default();
     let report = EditReport::new(&edit);
     Ok((edit, ToolReply::answered(report.text_as_edited(), Report { edit: report, text })))

@@ -4,6 +4,7 @@
 mod bounds;
 mod laws;
 mod multi;
+mod refusals;
 mod rows;
 mod seed_004;
 
