@@ -86,7 +86,6 @@ const UNICODE: &[Row] = rows! {
     two_dashes_are_not_one: "run x – y\n", "run x - y", "run x --y" => After("look_alikes", "run x --y\n");
     depth_of_one_line_is_no_look_alike: "\tname\tbob\n", "  name\tbob", "  name\tann" => After("indentation", "\tname\tann\n");
     depth_and_typography_of_one_line: "    “quoted” text\n", "  \"quoted\" text", "  \"quoted\" word" => After("look_alikes_and_indentation", "    “quoted” word\n");
-    a_letter_in_both_is_no_look_alike: "naïve\tx = 5;\n", "naïve x = 5;", "naïve x = 6;" => After("spacing", "naïve\tx = 6;\n");
     blanks_around_a_part_are_no_look_alikes: "name = bob x\n", "= bob  ", "= ann  " => After("trailing_blanks", "name = ann x\n");
     two_dots_are_no_ellipsis: "wait… now\n", "wait... now", "wait.. now" => After("look_alikes", "wait.. now\n");
     no_break_space_between_words_that_go: "a\u{a0}b\n", "a b", "hi there" => After("look_alikes", "hi there\n");
