@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::align::{self, Alignment};
 use super::candidate::{self, Candidate, Candidates, ChunkKind, Needle};
 use super::indent_of;
-use super::rank::rank;
+use super::rank::{Ranking, rank};
 use super::reading::{NewText, Reading};
 use super::source_file::{SourceFile, Tolerance, split_lines};
 use super::{
@@ -231,8 +231,9 @@ impl LadderCall<'_, '_> {
             let here = match outcome::outcomes(self.file, candidate, &reading.old, &reading.new) {
                 Ok(outcomes) => outcomes,
                 Err(draft) => {
+                    let (ranking, place) = (self.rank(), candidate.lines());
                     let refusal =
-                        refuse::stale(self.request, self.file, &candidate.lines(), &draft.hunks);
+                        refuse::stale(self.request, self.file, ranking, &place, &draft.hunks);
                     return Verdict::Missing(refusal);
                 }
             };
@@ -518,12 +519,17 @@ impl LadderCall<'_, '_> {
             let hunks = outcome::conflicts(self.file, &candidate, &reading.old, &reading.new);
             let place = candidate.lines();
             // If rare lines and words point elsewhere, the place is not known.
-            let ranking = rank(self.file, &split_lines(&reading.old), 1);
+            let ranking = self.rank();
             if !hunks.is_empty() && ranking.is_nearest(&place) {
-                return Err(refuse::stale(self.request, self.file, &place, &hunks));
+                return Err(refuse::stale(self.request, self.file, ranking, &place, &hunks));
             }
         }
         Err(refuse::not_found(self.request, self.file))
+    }
+
+    /// The regions of the file that are nearest to `old_str` as it was sent.
+    fn rank(self) -> Ranking {
+        rank(self.file, &split_lines(&self.request.old), refuse::MAX_NEAREST)
     }
 }
 

@@ -16,7 +16,7 @@ const MAX_LISTED_LINES: usize = 50;
 const MAX_EXCERPT_CHARS: usize = 100;
 
 /// The most places that a refusal shows.
-const MAX_NEAREST: usize = 3;
+pub(super) const MAX_NEAREST: usize = 3;
 
 /// The refusal of a call for which no rung found a candidate. It names the most similar regions.
 pub(super) fn not_found(request: &EditRequest, file: &SourceFile<'_>) -> Refusal {
@@ -290,6 +290,7 @@ const MAX_QUOTED_BYTES: usize = 2_000;
 pub(super) fn stale(
     request: &EditRequest,
     file: &SourceFile<'_>,
+    ranking: Ranking,
     place: &Range<usize>,
     hunks: &[ConflictHunk],
 ) -> Refusal {
@@ -306,7 +307,7 @@ pub(super) fn stale(
     let descriptions: Vec<String> = conflicts.iter().take(3).map(describe_conflict).collect();
     let message = format!("old_str is not in the file: {}", descriptions.join("; "));
     let lines = split_lines(&request.old);
-    let mut regions = rank(file, &lines, MAX_NEAREST).regions;
+    let mut regions = ranking.regions;
     regions.sort_by_key(|region| !overlap(&region.lines, place));
     let mut refusal = Refusal::new(EditCode::NoOccurrence, message);
     refusal.nearest = regions.iter().map(|region| nearest::to_near(file, &lines, region)).collect();
