@@ -144,7 +144,7 @@ impl Rung {
                 "typographic quotes, dashes and spaces; different Unicode composition (NFC, NFD)"
             }
             Self::Indentation => "lines too deep or too shallow, tabs for spaces",
-            Self::LookAlikesAndIndentation => "both of the two above",
+            Self::LookAlikesAndIndentation => "`look_alikes` and `indentation` together",
             Self::BlankLines => "blank lines added or left out",
             Self::Spacing => "white space inside lines, outside of string literals",
             Self::Punctuation => "the kind of quotes; `,` or `;` at the end of a line",
