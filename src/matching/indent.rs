@@ -219,11 +219,11 @@ impl IndentMap {
                 rules = self::rules(&pairs, LevelWidths { call, ..levels });
             }
         }
-        // The first line has lost all its indentation, or a part of it while other lines kept theirs.
+        // The first line has lost its indentation, or a part of it, while other lines kept theirs. If
+        // no line is indented, all of them have lost it.
         let deeper = pairs.iter().skip(1).any(|(from, _)| !from.is_empty());
-        let has_lost_indent = |(from, to): &(String, String)| {
-            from.is_empty() || deeper && columns(from, 4) <= columns(to, 4)
-        };
+        let has_lost_indent =
+            |(from, to): &(String, String)| deeper && columns(from, 4) <= columns(to, 4);
         // If the first line is as deep as in the file and the levels of old_str explain the others,
         // nothing was lost: new_str only has levels of another width.
         let is_scaled = |first: &(String, String)| {

@@ -145,9 +145,11 @@ impl Escapes {
                 !new_evidence.bare_quotes.contains(quote) || old.bare_quotes.contains(quote)
             })
             .collect();
-        let breaks = !new_evidence.raw_break || old.raw_break;
-        let tabs = !new_evidence.raw_tab || old.raw_tab;
         let backslashes = !new_evidence.lone_backslash || old.lone_backslash;
+        // An escaped text has no lone backslash: then `\n` may be the start of a word, as in a path.
+        let is_escaped = backslashes || old.escaped_break;
+        let breaks = is_escaped && (!new_evidence.raw_break || old.raw_break);
+        let tabs = is_escaped && (!new_evidence.raw_tab || old.raw_tab);
         let wanted = |c: char| match c {
             'n' | 'r' => breaks,
             't' => tabs,
@@ -155,15 +157,14 @@ impl Escapes {
             '$' => true,
             c => quotes.contains(&c),
         };
+        let unquoted = unescape_chars(new, &|c| quotes.contains(&c));
+        let outside_literals = if breaks { unescape_breaks(&unquoted) } else { unquoted.clone() };
         let text = match self {
             Self::All => unescape_chars(new, &wanted),
-            Self::Quotes => unescape_chars(new, &|c| quotes.contains(&c)),
+            Self::Quotes => unquoted,
             Self::Breaks if !breaks => new.to_owned(),
             Self::Breaks => unescape_breaks(new),
-            Self::QuotesAndBreaks => {
-                let unquoted = unescape_chars(new, &|c| quotes.contains(&c));
-                if breaks { unescape_breaks(&unquoted) } else { unquoted }
-            }
+            Self::QuotesAndBreaks => outside_literals.clone(),
         };
         // A bare quote that old_str always escapes, or fewer backslashes in a row than old_str ever
         // has, show that new_str was not escaped, unless something else shows that it was.
@@ -178,7 +179,6 @@ impl Escapes {
         {
             return NewText::Known(new.to_owned());
         }
-        let outside_literals = unescape_breaks(&unescape_chars(new, &|c| quotes.contains(&c)));
         if self == Self::All && fewer {
             return NewText::Known(outside_literals);
         }
@@ -299,6 +299,7 @@ mod tests {
         assert_eq!(new(r#"f(\"a\")"#, "f(\\\"b\\\");\ng();")[0], known("f(\"b\");\ng();"));
         assert_eq!(new(r#"f(\"a\")"#, r#"f("b\"")"#)[0], known(r#"f("b\"")"#));
         assert_eq!(new(r"a\nb", "print('\\n')\nb")[0], known("print('\\n')\nb"));
+        assert_eq!(new(r#"f(\"a\")"#, r#"f(\"b\"); C:\new\it"#)[0], known(r#"f("b"); C:\new\it"#));
         assert_eq!(new(r#"p("\n");\nq();"#, r#"p("\n");\nr();"#)[1], known("p(\"\\n\");\nr();"));
         assert_eq!(
             new(r"a();\nb();", r#"p(\"x\ny\");\nb();"#)[0],
