@@ -304,6 +304,20 @@ impl Refusal {
         self
     }
 
+    /// Adds the files that a failed commit has written and cannot restore. Such a refusal must not
+    /// say that nothing was written.
+    #[must_use]
+    pub(crate) fn with_unrestored(mut self, files: &[String]) -> Self {
+        if files.is_empty() {
+            return self;
+        }
+        self.code = EditCode::WriteError;
+        let files = files.join(", ");
+        self.message
+            .push_str(&format!("; files that were written and could not be restored: {files}"));
+        self.hint("Read these files before you send the call again.")
+    }
+
     /// Adds to the message which of a call's `count` edits is refused; `at` counts from 0.
     #[must_use]
     pub(crate) fn with_edit_number(mut self, at: usize, count: usize) -> Self {

@@ -283,7 +283,8 @@ impl Disk {
             self.extra_folders.read().unwrap_or_else(PoisonError::into_inner).clone();
         let mut pending = vec![(self.root.folder(), PathBuf::new())];
         while let Some((folder, folder_path)) = pending.pop() {
-            for name in folder.names().ok()? {
+            // A folder that cannot be read must not hide the others.
+            for name in folder.names().unwrap_or_default() {
                 let path = folder_path.join(&name);
                 // Git objects need no check: git verifies them by their hash.
                 let is_protected =
@@ -313,11 +314,13 @@ impl Disk {
     pub(super) fn sweep_folder(&self, target: &Target) {
         let now = Instant::now();
         let mut swept = self.swept.lock().unwrap_or_else(PoisonError::into_inner);
-        let previous = swept.insert(target.folder.id(), now);
-        drop(swept);
-        if previous.is_none_or(|time| now.duration_since(time) > Duration::from_secs(60)) {
-            temp_files::reclaim_all(&target.folder);
+        let is_recent = |time: &Instant| now.duration_since(*time) <= Duration::from_secs(60);
+        if swept.get(&target.folder.id()).is_some_and(is_recent) {
+            return;
         }
+        swept.insert(target.folder.id(), now);
+        drop(swept);
+        temp_files::reclaim_all(&target.folder);
     }
 }
 

@@ -129,20 +129,14 @@ impl<F: VersionedFiles> VersionedStore<F> {
 
     /// Restores the files that a failed commit has written. Adds to `refusal` the names of the
     /// files that cannot be restored.
-    async fn roll_back(&self, written: &[FileChange], mut refusal: Refusal) -> Refusal {
+    async fn roll_back(&self, written: &[FileChange], refusal: Refusal) -> Refusal {
         let mut failed = Vec::new();
         for change in written.iter().rev() {
             if !self.restore(change).await {
                 failed.push(change.path.to_string());
             }
         }
-        if !failed.is_empty() {
-            refusal.message.push_str(&format!(
-                "; files that were already written and could not be restored: {}",
-                failed.join(", ")
-            ));
-        }
-        refusal
+        refusal.with_unrestored(&failed)
     }
 
     /// Writes the old content back unless the file has changed since; returns whether it did.

@@ -117,16 +117,14 @@ impl Disk {
         for (index, prepared) in prepared.into_iter().enumerate() {
             match self.apply_write(&mut jobs[index], prepared) {
                 Ok(write) => applied.push(write),
-                Err(mut refusal) => {
+                Err(refusal) => {
+                    let mut unrestored = Vec::new();
                     for (job, write) in jobs[..index].iter().zip(applied).rev() {
                         if let Err(error) = self.roll_back(job, write) {
-                            refusal.message.push_str(&format!(
-                                "; `{}` was already written and could not be restored ({error}): take it back with undo",
-                                job.edit.path()
-                            ));
+                            unrestored.push(format!("{} ({error})", job.edit.path()));
                         }
                     }
-                    return Err(refusal);
+                    return Err(refusal.with_unrestored(&unrestored));
                 }
             }
         }

@@ -144,7 +144,7 @@ impl Bucket {
             self.remove_record(Some(key)).await;
             self.remove_record(Some(mark)).await;
         }
-        let mut refusal = match cause {
+        let refusal = match cause {
             None if unrestored.is_empty() => {
                 let edits = jobs.into_iter().map(|job| job.edit).collect();
                 return Err(AttemptError::Retry(edits));
@@ -152,14 +152,7 @@ impl Bucket {
             None => too_contended(&first),
             Some((job, error)) => not_written(job.edit.path(), &error),
         };
-        if !unrestored.is_empty() {
-            refusal.message.push_str(&format!(
-                "; files that were already written and could not be restored: {}",
-                unrestored.join(", ")
-            ));
-            refusal.hint = Some("Read these files before you send the call again.".to_owned());
-        }
-        Err(refusal.into())
+        Err(refusal.with_unrestored(&unrestored).into())
     }
 
     /// Changes the record to "done"; `false` if another process has rolled the commit back.
