@@ -137,17 +137,22 @@ impl SyntaxGate {
         Veto { syntax, path: path.clone(), new: request.new.as_str().into() }
     }
 
-    /// Removes the outcomes with new syntax errors from an ambiguous verdict, unless all have some.
+    /// Removes the outcomes with new syntax errors from an ambiguous verdict, unless all have some or
+    /// they are guesses.
     pub(crate) fn without_broken_outcomes(
         &self,
         path: &WorkPath,
         snapshot: &Snapshot,
         verdict: Verdict,
     ) -> Verdict {
-        let Verdict::Ambiguous { mut outcomes, mut refusal } = verdict else { return verdict };
+        let Verdict::Ambiguous { mut outcomes, are_guesses: false, mut refusal } = verdict else {
+            return verdict;
+        };
+        let ambiguous =
+            |outcomes, refusal| Verdict::Ambiguous { outcomes, are_guesses: false, refusal };
         // The refusal must show every outcome, so that both lists can be filtered alike.
         if self.mode != SyntaxMode::Veto || outcomes.len() != refusal.outcomes.len() {
-            return Verdict::Ambiguous { outcomes, refusal };
+            return ambiguous(outcomes, refusal);
         }
         let first_new_error = |splices: &[Splice]| {
             splice_check(&*self.syntax, path, snapshot, splices).new_errors.into_iter().next()
@@ -157,7 +162,7 @@ impl SyntaxGate {
         let accepted = errors.iter().filter(|error| error.is_none()).count();
         let first_error = errors.iter().flatten().next();
         let Some(first_error) = first_error.filter(|_| accepted > 0) else {
-            return Verdict::Ambiguous { outcomes, refusal };
+            return ambiguous(outcomes, refusal);
         };
         let rejected = pluralize(errors.len() - accepted, "other reading");
         let warning = format!("{rejected} of the call would cause a syntax error at {first_error}");
@@ -173,7 +178,7 @@ impl SyntaxGate {
         {
             return Verdict::One(only);
         }
-        Verdict::Ambiguous { outcomes, refusal }
+        ambiguous(outcomes, refusal)
     }
 }
 

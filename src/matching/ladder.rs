@@ -270,7 +270,9 @@ impl LadderCall<'_, '_> {
         };
         let guesses = guesses.into_iter().map(PossibleEdit::of).collect();
         match self.decide(reading, guesses, rung, &rewrites) {
-            ambiguous @ Verdict::Ambiguous { .. } => ambiguous,
+            Verdict::Ambiguous { outcomes, refusal, .. } => {
+                Verdict::Ambiguous { outcomes, are_guesses: true, refusal }
+            }
             other => {
                 let line = candidates.first().map_or(1, |candidate| candidate.lines().start + 1);
                 let mut refusal = refuse::ambiguous(line, rung, 0);
@@ -340,7 +342,7 @@ impl LadderCall<'_, '_> {
                     })
                     .collect();
                 let outcomes = intact.into_iter().map(|edit| explained(edit.splices)).collect();
-                Verdict::Ambiguous { outcomes, refusal }
+                Verdict::Ambiguous { outcomes, are_guesses: false, refusal }
             }
         }
     }

@@ -151,6 +151,9 @@ pub enum Verdict {
     Ambiguous {
         /// The possible results.
         outcomes: Vec<Explained>,
+        /// Whether the call supports none of them. Then not even the last one that a veto leaves is
+        /// applied.
+        are_guesses: bool,
         /// The refusal that shows a diff of each.
         refusal: Refusal,
     },

@@ -215,7 +215,9 @@ impl Resolution {
             Verdict::One(explained) => {
                 call.finish(Vec::new(), Resolved::by_ladder(explained, request))
             }
-            Verdict::Ambiguous { outcomes, refusal } => call.choose(Vec::new(), refusal, outcomes),
+            Verdict::Ambiguous { outcomes, refusal, .. } => {
+                call.choose(Vec::new(), refusal, outcomes)
+            }
             Verdict::Missing(refusal) => call.correct_old(refusal, read),
             Verdict::Refused(refusal) => Step::Refused(Box::new(refusal)),
         }
