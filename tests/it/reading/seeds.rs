@@ -196,7 +196,7 @@ async fn seed_000_scenario_a_corrupted_place_is_read_again_and_corrected() {
     session.put("f", &session.text("f").replace("line 18\n", "18\n"));
     let elsewhere = json!({ "path": "f", "start_line": 2, "end_line": 2, "new_content": "two" });
     let report = session.ok("edit_lines", elsewhere).await;
-    assert!(report["warnings"].to_string().contains("changed elsewhere"), "{report}");
+    assert!(report["warnings"].to_string().contains("not in the lines you edited"), "{report}");
 }
 
 #[tokio::test]
