@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::args::Common;
 use super::exit::Exit;
-use super::history;
+use super::{history, out};
 use crate::engine::{CallRecord, CallRecorder};
 use crate::store::state_folder;
 use crate::text::pluralize;
@@ -225,7 +225,7 @@ pub(crate) fn print(common: &Common) -> Exit {
             )
         }
     };
-    match writeln!(io::stdout().lock(), "{text}") {
+    match writeln!(out::stdout(), "{text}") {
         Ok(()) => Exit::Done,
         Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
     }

@@ -1,9 +1,10 @@
 //! `restitch schema`: the declarations of the tools.
 
-use std::io::{self, Write as _};
+use std::io::Write as _;
 
 use super::args::{Common, SchemaArgs};
 use super::exit::Exit;
+use super::out;
 use crate::tools::{Dialect, TOOLS, Visibility, export};
 
 /// Prints the declarations in the format that `args` names.
@@ -26,7 +27,7 @@ pub(crate) fn run(_common: &Common, args: &SchemaArgs) -> Exit {
         Visibility::InDialect(tool_dialect) => tool_dialect == dialect,
         Visibility::Guarded | Visibility::Staged => false,
     });
-    let mut out = io::stdout().lock();
+    let mut out = out::stdout();
     match writeln!(out, "{:#}", export::export(format, listed)) {
         Ok(()) => Exit::Done,
         Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),

@@ -136,7 +136,7 @@ pub(crate) fn compare(common: &Common, args: &CompareArgs) -> Exit {
             text
         }
     };
-    match writeln!(io::stdout().lock(), "{text}") {
+    match writeln!(crate::cli::out::stdout(), "{text}") {
         Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
         Ok(()) if !errors.is_empty() => {
             Exit::fault(format!("{} of the tools could not be run", errors.len()))
@@ -204,7 +204,7 @@ pub(crate) fn report(common: &Common, args: &ReportArgs) -> Exit {
     let out = common.root().join(&args.html);
     let written = std::fs::write(&out, render(&judged_cases, &rivals));
     let printed = written.and_then(|()| {
-        writeln!(io::stdout().lock(), "{} cases in {}", judged_cases.len(), out.display())
+        writeln!(crate::cli::out::stdout(), "{} cases in {}", judged_cases.len(), out.display())
     });
     match printed {
         Ok(()) => Exit::Done,

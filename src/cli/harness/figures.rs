@@ -35,7 +35,7 @@ pub(crate) async fn run(common: &Common, args: FiguresArgs) -> Exit {
     } else {
         table(&reads, &stale)
     };
-    match std::io::Write::write_all(&mut std::io::stdout(), text.as_bytes()) {
+    match std::io::Write::write_all(&mut crate::cli::out::stdout(), text.as_bytes()) {
         Ok(()) => Exit::Done,
         Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
     }

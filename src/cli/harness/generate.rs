@@ -82,7 +82,7 @@ pub(crate) fn run(common: &Common, args: &GenerateArgs) -> Exit {
                 mutations.len(),
                 out.display()
             );
-            match writeln!(io::stdout().lock(), "{summary}") {
+            match writeln!(crate::cli::out::stdout(), "{summary}") {
                 Ok(()) => Exit::Done,
                 Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
             }

@@ -155,7 +155,7 @@ pub(crate) fn run(common: &Common, args: &MeasureArgs) -> Exit {
     let selected =
         kept.iter().filter(|(_, _, judged)| args.show.is_some_and(|show| show.selects(judged)));
     let selected: Vec<&JudgedCase> = selected.take(args.limit).collect();
-    let mut out = io::stdout().lock();
+    let mut out = crate::cli::out::stdout();
     let written = if common.json {
         let cases: Vec<_> =
             selected.iter().map(|(_, case, judged)| case_json(case, judged)).collect();
@@ -188,7 +188,7 @@ pub(super) fn merge(
             return Ok(Exit::fault(format!("cannot write {}: {error}", html.display())));
         }
     }
-    let mut out = io::stdout().lock();
+    let mut out = crate::cli::out::stdout();
     let written = match common.json {
         true => writeln!(out, "{}", as_json(run.edits, &score, &[])),
         false => {

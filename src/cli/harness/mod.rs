@@ -157,7 +157,7 @@ pub(crate) async fn run(common: &Common, args: HarnessArgs) -> Exit {
 
 /// Prints a text on stdout.
 fn print(text: &str) -> Exit {
-    match writeln!(io::stdout().lock(), "{text}") {
+    match writeln!(crate::cli::out::stdout(), "{text}") {
         Ok(()) => Exit::Done,
         Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
     }

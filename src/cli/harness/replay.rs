@@ -2,7 +2,7 @@
 //! the agent's next call.
 
 use std::fs;
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -35,7 +35,7 @@ pub(crate) fn run(common: &Common, args: &ReplayArgs) -> Exit {
             Err(error) => return Exit::usage(format!("{name}, line {}: {error}", index + 1)),
         }
     }
-    let mut out = io::stdout().lock();
+    let mut out = crate::cli::out::stdout();
     let written = if common.json {
         let cases: Vec<_> = replayed.iter().map(edit_json).collect();
         writeln!(out, "{}", json!({ "cases": cases }))

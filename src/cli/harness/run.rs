@@ -149,7 +149,7 @@ pub(crate) fn run(common: &Common, args: RunArgs) -> Exit {
     }
     let text =
         if common.json { as_json(&runs, &changes) } else { as_text(&args, &runs, &changes, took) };
-    if let Err(error) = writeln!(io::stdout().lock(), "{text}") {
+    if let Err(error) = writeln!(crate::cli::out::stdout(), "{text}") {
         return Exit::fault(format!("cannot write to stdout: {error}"));
     }
     if has_unexpected || has_regression { Exit::Refused } else { Exit::Done }
