@@ -50,7 +50,7 @@ pub fn revisions_in(log: &[u8]) -> Vec<u64> {
     crate::store::revisions_in(log)
 }
 
-/// The version before and the version after in the journal of a write in place.
+/// The old and the new bytes of the file, from the journal of a write in place.
 #[cfg(unix)]
 pub fn journal_versions(journal: &[u8]) -> std::io::Result<(&[u8], &[u8])> {
     crate::store::journal_versions(journal)

@@ -24,7 +24,7 @@ pub struct TraceContext {
 }
 
 impl TraceContext {
-    /// The trace context of a request, whose fields `field` gets by name.
+    /// Reads the trace context of a request. `field` returns the field of the request with this name.
     pub fn from_fields(field: impl Fn(&str) -> Option<String>) -> Option<Self> {
         Some(Self { parent: field("traceparent")?, state: field("tracestate") })
     }

@@ -400,7 +400,7 @@ impl ServerHandler for McpServer {
         let id = context.id.clone().into_json_value().to_string();
         let toolbox = self.tools.session(&context).await.with_observer(observer);
         let seen_answers = match &self.traffic {
-            Some(traffic) => traffic.seen_answers(&id),
+            Some(traffic) => traffic.take_seen_answers(&id),
             // Requests without a session share one record, so nobody knows which client has seen
             // which answer.
             None if self.tools.is_shared(&context) => SeenAnswers::Unknown,

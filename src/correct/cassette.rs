@@ -7,9 +7,9 @@
 //! {"ask": "adjust_new", "error": "the server was down"}
 //! ```
 //!
-//! A line with a `key` answers exactly the ask with that key, as often as it comes. Lines without a
-//! `key` answer the asks of their kind in order, each once. A recording holds the content of files
-//! and calls, so it is only made if the configuration asks for it.
+//! A line with a `key` answers exactly the question with that key, as often as it comes. Lines
+//! without a `key` answer the questions of their kind in order, each once. A recording holds the
+//! content of files and calls, so it is only made if the configuration asks for it.
 
 use std::collections::{HashMap, VecDeque};
 use std::fs::{File, OpenOptions};
@@ -62,7 +62,7 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// How many asks the recording had an answer to.
+    /// How many questions the recording had an answer to.
     #[cfg(feature = "cli")]
     pub(crate) fn answered(&self) -> u64 {
         self.answered.load(Ordering::Relaxed)
@@ -79,7 +79,7 @@ impl Replay {
             let bad = |why: String| CassetteError { line: number, why };
             let line: CassetteLine = serde_json::from_str(line).map_err(|e| bad(e.to_string()))?;
             let reply_kind = reply_kind(&line.ask).ok_or_else(|| {
-                bad(format!("there is no ask `{}`; use one of: correct_old, adjust_new, repair_escapes, choose", line.ask))
+                bad(format!("`ask` is `{}`; it must be one of: correct_old, adjust_new, repair_escapes, choose", line.ask))
             })?;
             let recorded = match (line.answer, line.error) {
                 (Some(answer), None) => parse_reply(reply_kind, &answer.to_string())
@@ -100,7 +100,7 @@ impl Replay {
     }
 }
 
-/// The kind of reply to the ask of this name.
+/// The kind of reply to a question of this name.
 fn reply_kind(ask: &str) -> Option<ReplyKind> {
     Some(match ask {
         "correct_old" => ReplyKind::CorrectedOld,
@@ -197,13 +197,13 @@ impl<C: Corrector> Corrector for Record<C> {
     }
 }
 
-/// The `key` of an ask in a recording, which does not depend on the model.
+/// The `key` of a question in a recording, which does not depend on the model.
 fn key_of(ask: &Ask) -> String {
     ContentHash::of(&ask_digest(ask)).to_string()
 }
 
-/// A hash of every part of an ask. Each part is hashed with its length, so that different asks never
-/// hash the same bytes.
+/// A hash of every part of a question. Each part is hashed with its length, so that different
+/// questions never hash the same bytes.
 pub(super) fn ask_digest(ask: &Ask) -> [u8; 32] {
     let mut hash = Sha256::new();
     let mut part = |bytes: &[u8]| {

@@ -190,8 +190,8 @@ impl Engine {
         Ok(MoveReport { files, from: span, to })
     }
 
-    /// The lines that a caller names, by their current numbers. If they have moved since the caller
-    /// was shown them, the explanation has a warning.
+    /// The current numbers of the lines that a caller names. If they have moved since the caller was
+    /// shown them, the explanation has a warning.
     async fn find_lines(
         &self,
         path: &WorkPath,

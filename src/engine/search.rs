@@ -53,20 +53,21 @@ impl Engine {
                 scanned.skipped.unreadable += 1;
                 continue;
             };
-            if let Some((hits, shown)) =
+            if let Some((hits, shown_lines)) =
                 search::hits_in(&query, found, &snapshot, context, matches_left)
             {
                 matches_left -= hits.matches.len();
+                // The file may have changed since its matches were counted.
                 total_matches = total_matches + hits.match_count - found.count;
-                self.ledger.record_read(&found.path, &snapshot, &shown, self.call);
+                self.ledger.record_read(&found.path, &snapshot, &shown_lines, self.call);
                 files.push(hits);
             }
         }
-        let shown: usize = files.iter().map(|file| file.matches.len()).sum();
+        let shown_matches: usize = files.iter().map(|file| file.matches.len()).sum();
         let total_paths = scanned.paths.len();
         scanned.paths.truncate(MAX_FILES);
         let truncated = is_partial
-            || shown < total_matches
+            || shown_matches < total_matches
             || files.len() < total_files
             || scanned.paths.len() < total_paths;
         // A file is a result, too, if only its path contains the keyword.

@@ -96,7 +96,7 @@ impl ScopedView {
         }
         Err(Refusal::new(
             EditCode::OccurrenceMismatch,
-            format!("old_str reaches beyond `{within}`, which is {}", self.lines(bound)),
+            format!("old_str reaches beyond `{within}` ({})", self.lines(bound)),
         )
         .hint("Leave `within` out, or quote only lines in it."))
     }
@@ -117,7 +117,7 @@ impl ScopedView {
             Some(line) => {
                 refusal.code = EditCode::OccurrenceMismatch;
                 refusal.message =
-                    format!("old_str is not in `{within}`, which is {lines}; it is at line {line}");
+                    format!("old_str is not in `{within}` ({lines}), but at line {line}");
                 refusal.hint = Some(
                     "Set `within` to the definition that contains the place, or leave it out."
                         .into(),

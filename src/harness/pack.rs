@@ -143,14 +143,18 @@ fn unpack(packed: CaseLine, source: &SourceLine) -> Result<PackedCase, String> {
     let mut before = source.text.clone();
     if let Some((start, end, text)) = packed.patch {
         if before.get(start..end).is_none() {
-            return Err(format!("the bytes {start}..{end} of `patch` are outside the source"));
+            return Err(format!(
+                "`patch` names the bytes {start}..{end}, which the source does not have"
+            ));
         }
         before.replace_range(start..end, &text);
     }
     let truth = match packed.right {
         Some((start, end, texts)) => {
             if before.get(start..end).is_none() {
-                return Err(format!("the bytes {start}..{end} of `right` are outside the file"));
+                return Err(format!(
+                    "`right` names the bytes {start}..{end}, which the file does not have"
+                ));
             }
             Truth::Right { range: start..end, texts }
         }

@@ -60,7 +60,8 @@ impl Notes {
     }
 }
 
-/// The file name of a call's note: a hash of the session and of the arguments in any order.
+/// The file name of a call's note: a hash of the session and the arguments.
+/// The order of the arguments does not matter.
 fn file_name(input: &Value, arguments: &Value) -> String {
     let mut fields: Vec<String> = arguments
         .as_object()

@@ -113,17 +113,18 @@ fn look_alikes(line: &str) -> Vec<Canonical> {
     fold_double_hyphens(out)
 }
 
-/// Makes two hyphens between spaces one, because they stand for a dash.
+/// Replaces ` -- ` by ` - `: two hyphens with whitespace around them stand for a dash.
 fn fold_double_hyphens(chars: Vec<Canonical>) -> Vec<Canonical> {
-    let apart = |c: Option<&Canonical>| c.is_none_or(|c| c.c.is_whitespace());
-    let is_dash = |at: usize| chars.get(at).is_some_and(|c| c.c == '-');
+    let is_gap = |c: Option<&Canonical>| c.is_none_or(|c| c.c.is_whitespace());
+    let is_hyphen = |at: usize| chars.get(at).is_some_and(|c| c.c == '-');
     let mut out: Vec<Canonical> = Vec::with_capacity(chars.len());
     let mut at = 0;
     while at < chars.len() {
-        let pair = is_dash(at) && is_dash(at + 1) && apart(out.last()) && apart(chars.get(at + 2));
-        let end = if pair { chars[at + 1].end } else { chars[at].end };
+        let is_pair =
+            is_hyphen(at) && is_hyphen(at + 1) && is_gap(out.last()) && is_gap(chars.get(at + 2));
+        let end = if is_pair { chars[at + 1].end } else { chars[at].end };
         out.push(Canonical { end, ..chars[at] });
-        at += if pair { 2 } else { 1 };
+        at += if is_pair { 2 } else { 1 };
     }
     out
 }

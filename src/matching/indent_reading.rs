@@ -124,29 +124,30 @@ fn is_separate_block(call: &MergeInput<'_, '_>) -> bool {
     new.is_some() && new == file
 }
 
-/// The line of `old_str` that is nearest above line `n` of `new_str`, or below it if there is none
-/// above. Only lines that are paired with a line of the file count.
+/// The line of `old_str` that is nearest to line `n` of `new_str`, of those that are paired with a line
+/// of the file: the same line if both strings have it, else the nearest one above. Only a line that
+/// `old_str` lacks may take the nearest one below instead.
 fn nearest_pair(call: &MergeInput<'_, '_>, n: usize) -> Option<usize> {
-    let mut above = None;
+    let mut nearest = None;
     let mut passed = false;
     for op in &call.line_ops {
         budget::spend(1);
-        let (o, new_line) = match *op {
-            LineOp::Keep(o, n) | LineOp::Change(o, n) => (Some(o), Some(n)),
-            LineOp::Delete(o) => (Some(o), None),
-            LineOp::Insert(n) => (None, Some(n)),
+        let (old_line, new_line) = match *op {
+            LineOp::Keep(old, new) | LineOp::Change(old, new) => (Some(old), Some(new)),
+            LineOp::Delete(old) => (Some(old), None),
+            LineOp::Insert(new) => (None, Some(new)),
         };
-        let paired = o.filter(|o| call.paired.binary_search(o).is_ok());
-        if new_line == Some(n) && o.is_some() {
-            return paired.or(above);
+        let paired = old_line.filter(|o| call.paired.binary_search(o).is_ok());
+        if new_line == Some(n) && old_line.is_some() {
+            return paired.or(nearest);
         }
         passed |= new_line == Some(n);
-        if passed && above.is_some() {
-            return above;
+        if passed && nearest.is_some() {
+            return nearest;
         }
-        above = paired.or(above);
+        nearest = paired.or(nearest);
     }
-    above
+    nearest
 }
 
 /// The file's indentation of line `near` of `old_str`, plus or minus the step from that line to

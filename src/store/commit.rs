@@ -420,7 +420,7 @@ impl Disk {
     ) -> u64 {
         let Some(history) = &self.history else {
             if let (Some(error), Some(job)) = (&self.state_error, jobs.first_mut()) {
-                job.warnings.push(format!("this change cannot be undone: {error}"));
+                job.warnings.push(format!("this change was made, but cannot be undone: {error}"));
             }
             return self.next_revision();
         };
@@ -457,7 +457,7 @@ impl Disk {
             Err(error) => {
                 if let Some(job) = jobs.first_mut() {
                     job.warnings.push(format!(
-                        "this change cannot be undone: the history cannot be written ({error})"
+                        "this change was made, but cannot be undone: the history cannot be written ({error})"
                     ));
                 }
                 self.next_revision()

@@ -235,7 +235,9 @@ fn keep_open_version(job: &mut Job<'_>, displaced: Displaced) {
     ));
 }
 
-/// The warning that the version before an edit could not be stored.
+/// The warning that the old version of an edited file could not be stored.
 fn cannot_undo_warning(error: &io::Error) -> String {
-    format!("this change cannot be undone: what it replaced could not be kept ({error})")
+    format!(
+        "this change was made, but cannot be undone: what it replaced could not be kept ({error})"
+    )
 }

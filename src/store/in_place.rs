@@ -59,14 +59,14 @@ pub(super) struct Journals {
 struct Header {
     /// The file, absolute and without links.
     target: PathBuf,
-    /// The number of bytes of the version before.
+    /// The number of bytes of the old version.
     before: usize,
-    /// The number of bytes of the version after.
+    /// The number of bytes of the new version.
     after: usize,
 }
 
 impl Header {
-    /// Splits the bytes behind the header into the version before and the version after.
+    /// Splits the bytes behind the header into the old and the new version of the file.
     fn split<'a>(&self, versions: &'a [u8]) -> io::Result<(&'a [u8], &'a [u8])> {
         if self.before.checked_add(self.after) != Some(versions.len()) {
             return Err(damaged());
@@ -194,7 +194,7 @@ fn parse(bytes: &[u8]) -> io::Result<(Header, &[u8])> {
     Ok((serde_json::from_slice(&bytes[..line])?, &bytes[line + 1..]))
 }
 
-/// The version before and the version after, from a journal.
+/// The old and the new bytes of the file, from a journal.
 pub(crate) fn journal_versions(bytes: &[u8]) -> io::Result<(&[u8], &[u8])> {
     let (header, versions) = parse(bytes)?;
     header.split(versions)

@@ -126,7 +126,7 @@ async fn require_absent(engine: &Engine, path: &WorkPath) -> Result<(), Refusal>
         Err(refusal) => Err(refusal),
         Ok(_) => Err(Refusal::new(
             EditCode::CreateExisting,
-            format!("`{path}` exists, and a patch does not overwrite files"),
+            format!("`{path}` already exists, so the patch cannot add or move a file there"),
         )
         .hint("Read it and send an update instead.")),
     }

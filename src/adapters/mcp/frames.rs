@@ -79,8 +79,8 @@ impl Traffic {
         self.closed.subscribe()
     }
 
-    /// Takes out the answers that the client had received when it sent the call of this id.
-    pub(super) fn seen_answers(&self, id: &str) -> SeenAnswers {
+    /// Removes and returns the answers that the client had received when it sent the call of this id.
+    pub(super) fn take_seen_answers(&self, id: &str) -> SeenAnswers {
         let mut seen_answers = self.seen_answers.lock().unwrap_or_else(PoisonError::into_inner);
         seen_answers.remove(id).unwrap_or_default()
     }

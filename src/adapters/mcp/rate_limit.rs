@@ -9,19 +9,21 @@ use crate::port::{Ask, BoxFuture, Budget, Corrector, CorrectorError, Reply};
 /// A corrector that passes on no more questions than its rate limiter allows.
 pub struct RateLimitedCorrector {
     inner: Arc<dyn Corrector>,
-    asks: Arc<RateLimiter>,
+    limiter: Arc<RateLimiter>,
 }
 
 impl RateLimitedCorrector {
-    /// Limits the questions to `inner` by `asks`, which several correctors may share.
-    pub fn new(inner: Arc<dyn Corrector>, asks: Arc<RateLimiter>) -> Self {
-        Self { inner, asks }
+    /// Passes questions on to `inner` as `limiter` allows; several correctors may share a limiter.
+    pub fn new(inner: Arc<dyn Corrector>, limiter: Arc<RateLimiter>) -> Self {
+        Self { inner, limiter }
     }
 }
 
 impl fmt::Debug for RateLimitedCorrector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RateLimitedCorrector").field("asks", &self.asks).finish_non_exhaustive()
+        f.debug_struct("RateLimitedCorrector")
+            .field("limiter", &self.limiter)
+            .finish_non_exhaustive()
     }
 }
 
@@ -36,7 +38,7 @@ impl Corrector for RateLimitedCorrector {
         budget: &'a Budget,
     ) -> BoxFuture<'a, Result<Reply, CorrectorError>> {
         Box::pin(async move {
-            if let Err(wait) = self.asks.take() {
+            if let Err(wait) = self.limiter.take() {
                 return Err(CorrectorError::Skipped(format!(
                     "this token may ask the model no more questions for {} s",
                     wait.as_secs() + 1
@@ -46,7 +48,7 @@ impl Corrector for RateLimitedCorrector {
             let answer = self.inner.correct(ask, budget).await;
             // The answer came from a cache, or the question was not sent.
             if budget.spent().calls == calls_before {
-                self.asks.give_back();
+                self.limiter.give_back();
             }
             answer
         })

@@ -234,7 +234,8 @@ async fn test_edit(args: &[String]) -> Result<String, String> {
     edited
 }
 
-/// The arguments of the test edit for each edit tool. Its lines lack four spaces of indentation.
+/// The arguments of the test edit for this edit tool. The lines in them lack the indentation that the
+/// file has, so the server must find them in spite of that.
 fn test_arguments(tool: &str) -> Value {
     match tool {
         "apply_patch" => {

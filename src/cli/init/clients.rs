@@ -151,14 +151,14 @@ pub(crate) fn client(name: &str, folder: &Path) -> Option<Client> {
             files: vec![plain_server(".kimi-code/mcp.json", "mcpServers")],
             permission_files: Vec::new(),
             without: "",
-            note: "Kimi Code asks before each edit; \"Approve for this session\" lets them through. Written from its documentation, not tried.",
+            note: "Kimi Code asks before each edit; \"Approve for this session\" lets them through. This configuration follows its documentation and has not been tried.",
         },
         "amp" => Client {
             name: "amp",
             files: vec![plain_server(".amp/settings.json", "amp.mcpServers")],
             permission_files: Vec::new(),
             without: "",
-            note: "Amp asks once before it starts a server of the workspace. Written from its documentation, not tried.",
+            note: "Amp asks once before it starts a server of the workspace. This configuration follows its documentation and has not been tried.",
         },
         "crush" => Client {
             name: "crush",
@@ -175,7 +175,7 @@ pub(crate) fn client(name: &str, folder: &Path) -> Option<Client> {
             )],
             permission_files: Vec::new(),
             without: "",
-            note: "Crush asks before each edit. Written from its documentation, not tried.",
+            note: "Crush asks before each edit. This configuration follows its documentation and has not been tried.",
         },
         "cline" => cline(),
         "goose" => goose(),
@@ -224,7 +224,7 @@ fn goose() -> Client {
         files: vec![home(".config/goose", None, ("config.yaml", Content::Yaml(text)))],
         permission_files: Vec::new(),
         without: "",
-        note: "Goose edits without asking in its mode `auto`, the default. Written from its documentation, not tried.",
+        note: "Goose edits without asking in its mode `auto`, the default. This configuration follows its documentation and has not been tried.",
     }
 }
 
@@ -241,7 +241,7 @@ fn vibe() -> Client {
         files: vec![home(".vibe", None, ("config.toml", content))],
         permission_files: Vec::new(),
         without: "",
-        note: "Vibe asks before each edit. Written from its documentation, not tried.",
+        note: "Vibe asks before each edit. This configuration follows its documentation and has not been tried.",
     }
 }
 

@@ -83,7 +83,7 @@ enum Access {
 
 impl fmt::Debug for SharedClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Line").field("options", &self.options).finish_non_exhaustive()
+        f.debug_struct("SharedClient").field("options", &self.options).finish_non_exhaustive()
     }
 }
 
@@ -102,7 +102,7 @@ impl SharedClient {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs a request in time; `None` if it fails or if there is an outage.
+    /// Runs a request with a time limit; `None` if it fails, or without a try during an outage.
     async fn run<T>(
         &self,
         access: Access,

@@ -25,8 +25,8 @@ pub(super) trait Mistake: Sync {
     fn whole_lines(&self) -> bool {
         true
     }
-    /// `old` with the mistake undone, and the function that undoes it in `new`. `None` if the call does
-    /// not show the mistake.
+    /// `old` with the mistake undone, and a function that does the same for `new_str`, of which there
+    /// may be two forms by then. `None` if `old` and `new` do not show the mistake.
     fn undo(&self, old: &str, new: &str) -> Option<(String, UndoNew)>;
 }
 

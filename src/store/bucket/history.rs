@@ -48,10 +48,10 @@ pub(super) struct CommitRecord {
 pub(super) struct FileRecord {
     pub(super) path: String,
     pub(super) before: Option<ContentHash>,
-    /// The revision that wrote the version before.
+    /// The revision that wrote the old version.
     pub(super) base: Option<u64>,
     pub(super) after: Option<ContentHash>,
-    /// The body holds all bytes of the version before, so many.
+    /// The length of the old version; the body begins with all its bytes.
     before_bytes: usize,
     /// How many bytes at the start both versions share.
     #[serde(rename = "same_front")]
@@ -59,7 +59,7 @@ pub(super) struct FileRecord {
     /// How many bytes at the end both versions share.
     #[serde(rename = "same_back")]
     same_suffix: usize,
-    /// The body then holds the bytes between the two in the version after, so many.
+    /// The length of the new version without those shared bytes; the body ends with this middle part.
     new_bytes: usize,
 }
 

@@ -122,7 +122,7 @@ async fn what_is_not_sure_is_refused_with_the_names_there_are() {
     let tools = tools(&[("a.rs", RUST)]);
     let reply = edit(&tools, "a.rs", "fn drop", "        n\n", "        m\n").await;
     assert_eq!(reply.code, Some(EditCode::OccurrenceMismatch), "{}", reply.message);
-    let words = "old_str is not in `fn drop`, which is lines 13-15; it is at line 8";
+    let words = "old_str is not in `fn drop` (lines 13-15), but at line 8";
     assert!(reply.message.contains(words), "{}", reply.message);
     let reply = edit(&tools, "a.rs", "fn drop", "let sea = 1;", "x").await;
     assert_eq!(reply.code, Some(EditCode::NoOccurrence), "{}", reply.message);
