@@ -51,7 +51,7 @@ pub(super) struct FileRecord {
     /// The revision that wrote the old version.
     pub(super) base: Option<u64>,
     pub(super) after: Option<ContentHash>,
-    /// The length of the old version; the body begins with all its bytes.
+    /// The length of the old version, which the body has in full.
     before_bytes: usize,
     /// How many bytes at the start both versions share.
     #[serde(rename = "same_front")]
@@ -59,7 +59,7 @@ pub(super) struct FileRecord {
     /// How many bytes at the end both versions share.
     #[serde(rename = "same_back")]
     same_suffix: usize,
-    /// The length of the new version without those shared bytes; the body ends with this middle part.
+    /// The length of the new version without the shared bytes; in the body, it follows the old one.
     new_bytes: usize,
 }
 
