@@ -13,7 +13,7 @@ use crate::text::LineSpan;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum EditCode {
-    /// `old_str` is not in the file, under any reading.
+    /// `old_str` is not in the file, even with every mistake undone that restitch forgives.
     NoOccurrence,
     /// `old_str` occurs more or fewer times than expected.
     OccurrenceMismatch,
@@ -21,7 +21,7 @@ pub enum EditCode {
     NoChange,
     /// The file already has `new_str` where `old_str` was.
     AlreadyApplied,
-    /// The path is malformed or leaves the root.
+    /// The path is malformed or leads outside the root.
     InvalidPath,
     /// There is no such file.
     FileNotFound,
@@ -31,7 +31,7 @@ pub enum EditCode {
     WriteError,
     /// An empty `old_str` would overwrite a file that exists.
     CreateExisting,
-    /// The file changed where the edit goes, after it was read.
+    /// The lines to edit changed after the file was read.
     Conflict,
     /// The place is known, but the call could mean several results there.
     Ambiguous,
@@ -43,11 +43,11 @@ pub enum EditCode {
     TooLarge,
     /// Two edits of one call touch the same text.
     Overlap,
-    /// `new_str` adds a "rest of the code" placeholder.
+    /// `new_str` has a placeholder such as `// ... existing code ...` instead of code.
     Omission,
-    /// The result would not parse, although the file did.
+    /// The file has no syntax error, but the result of the edit would have one.
     Syntax,
-    /// The path is protected, or the session's guard does not allow the call.
+    /// The path is protected, or the session's guard (`--guard`) does not allow the call.
     Blocked,
     /// The file's encoding cannot hold the new text.
     Unencodable,
@@ -182,9 +182,9 @@ pub struct Difference {
 pub struct Conflict {
     /// First line in the file.
     pub start_line: usize,
-    /// Last line; `start_line - 1` where the file has none.
+    /// Last line; `start_line - 1` if the file has no such lines.
     pub end_line: usize,
-    /// What the call believed to be there.
+    /// What the call expected there.
     pub believed: String,
     /// What is there.
     pub found: String,
@@ -199,7 +199,7 @@ pub struct Conflict {
 pub struct OutcomeDiff {
     /// How this result reads the call.
     pub how: String,
-    /// What the edit would change.
+    /// What the edit would change in this case.
     pub diff: String,
 }
 
@@ -234,15 +234,15 @@ pub struct Refusal {
     /// Whether the call would fit if the language were known.
     #[serde(skip)]
     pub(crate) unknown_language: bool,
-    /// Lines where `old_str` was found, if at more places than expected.
+    /// Lines where `old_str` was found, if not as often as expected.
     pub occurrences: Vec<usize>,
-    /// If the place is known, the lines that the call rewrites and that differ in the file.
+    /// If the place is known: the lines that the call changes but misquotes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<Conflict>,
     /// The possible results of the call, if there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outcomes: Vec<OutcomeDiff>,
-    /// The attempts to correct the call.
+    /// The attempts to correct the call with a model.
     pub attempts: Vec<Attempt>,
     /// What the model cost, if it was asked.
     #[serde(skip_serializing_if = "ModelUse::is_zero")]

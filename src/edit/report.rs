@@ -23,11 +23,11 @@ pub struct Explanation {
     pub replacements: usize,
     /// The strings that were used, if they differ from the caller's.
     pub corrected: Option<Corrected>,
-    /// What the model was asked and what it cost.
+    /// What the model cost, if it was asked.
     pub model: ModelUse,
-    /// Each attempt at a correction.
+    /// The attempts to correct the call with a model.
     pub attempts: Vec<Attempt>,
-    /// Lines that the call rewrites and that differed in the file, and what was written there.
+    /// Lines that the call changes but misquotes, and what was written there.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<Conflict>,
     /// Warnings about an edit that succeeded.
@@ -107,7 +107,7 @@ pub struct ModelUse {
     pub prompt_tokens: u64,
     /// Completion tokens, as the server counted them.
     pub completion_tokens: u64,
-    /// Time spent waiting.
+    /// Milliseconds spent waiting for the model.
     pub millis: u64,
 }
 
@@ -165,7 +165,7 @@ pub struct Verification {
     pub edited_preview: Vec<String>,
     /// The line below, as `<<N>>text`.
     pub after_context: Option<String>,
-    /// Lines in the file now.
+    /// The number of lines in the file after the edit.
     pub total_lines: usize,
 }
 
@@ -195,25 +195,25 @@ pub struct EditReport {
     pub explanation: Explanation,
     /// Each changed span.
     pub spans: Vec<Span>,
-    /// Hash before; null for a new file.
+    /// SHA-256 of the file before; null for a new file.
     pub before_sha256: Option<ContentHash>,
-    /// Hash after; null for a removed file.
+    /// SHA-256 of the file after; null for a removed file.
     pub after_sha256: Option<ContentHash>,
-    /// What changed, with the lines around it; for several edits, from the first to the last.
+    /// The change, with the lines around it. For several edits: from the first to the last.
     pub verification: Verification,
-    /// The same for each edit, in the order of the file.
+    /// The same for each edit, in the order of their lines.
     pub verifications: Vec<Verification>,
     /// Unified diff.
     pub diff: String,
-    /// Fresh anchors of the touched region.
+    /// Fresh anchors of the changed lines and their neighbours.
     pub anchors: Vec<String>,
     /// How line numbers below each change moved.
     pub line_shifts: Vec<LineShift>,
-    /// The revision, when it was committed.
+    /// The revision, if the edit was committed.
     pub revision: Option<u64>,
     /// How safely it is stored: `durable`, `unknown`, `dry_run`, `staged`.
     pub durability: Durability,
-    /// How it was written: `replaced`, `in-place`, `created`, `removed`; null when it was not.
+    /// How it was written: `replaced`, `in-place`, `created`, `removed`; null if nothing was.
     pub write_method: Option<WriteMethod>,
 }
 

@@ -98,10 +98,8 @@ wire_names! {
         Aligned = "aligned",
         /// A model corrected the call.
         Model = "model",
-        /// A line tool's numbers were mapped across the session's own edits.
+        /// A line tool's line numbers or anchors were adjusted to changes of the file since they were read.
         Carried = "carried",
-        /// A line tool's numbers, read in an older snapshot, were mapped to the file as it is.
-        Snapshot = "snapshot",
         /// A new file.
         Create = "create",
         /// A removed file.
@@ -114,9 +112,9 @@ wire_names! {
         Insert = "insert",
         /// An earlier edit undone.
         Undo = "undo",
-        /// The same answer for a request that was sent again.
+        /// A request that was sent again; it got the first answer.
         Repeated = "repeated",
-        /// Edits that were held in memory until now.
+        /// Edits that were kept in memory and are now committed together.
         Staged = "staged",
         /// Configuration written by `restitch init`.
         Init = "init",
@@ -133,7 +131,9 @@ impl Rung {
             Self::LineNumbers => {
                 "line numbers copied from a view: `12|`, `12→`, `12:`, `[12]`, `<<12>>`, `12#VK|`"
             }
-            Self::DiffMarkers => "`+`, `-` or a space in front of each line, copied from a diff",
+            Self::DiffMarkers => {
+                "`+`, `-` or a space at the start of each line, copied from a diff"
+            }
             Self::CodeFence => "a code fence around the text",
             Self::HtmlEntities => {
                 "HTML entities (`&lt;`, `&quot;`, `&amp;`) instead of the characters"
@@ -146,9 +146,9 @@ impl Rung {
             Self::Indentation => "lines too deep or too shallow, tabs for spaces",
             Self::LookAlikesAndIndentation => "`look_alikes` and `indentation` together",
             Self::BlankLines => "blank lines added or left out",
-            Self::Spacing => "white space inside lines, outside of string literals",
+            Self::Spacing => "white space inside lines, except in string literals",
             Self::Punctuation => "the kind of quotes; `,` or `;` at the end of a line",
-            Self::Reflowed => "a statement wrapped differently",
+            Self::Reflowed => "a statement broken into lines differently",
             Self::Elided => {
                 "a placeholder in `old_str`, such as `// ... existing code ...`, that stands for lines of the file"
             }
@@ -194,11 +194,11 @@ wire_names! {
         Reflow = "reflow",
         /// A placeholder changed to the file's lines.
         Elision = "elision",
-        /// Misquoted lines that the edit does not change, taken from the file.
+        /// Lines that the call misquotes but does not change, taken from the file.
         StaleContext = "stale_context",
         /// A model's correction of `old_str`.
         ModelOld = "model:old_str",
-        /// A model's resolution of conflicts in `new_str`.
+        /// A model's version of the lines of `new_str` that conflict with the file.
         ModelNew = "model:new_str",
         /// A model's repair of the escapes in `new_str`.
         ModelEscapes = "model:escapes",
@@ -212,7 +212,7 @@ wire_names! {
         RestoreIndent = "restore-indent",
         /// A line tool: diff markers removed.
         StripDiffMarkers = "strip-diff-markers",
-        /// A line tool: merged lines split.
+        /// A line tool: lines that were merged into one split again.
         ExpandMergedLines = "expand-merged-lines",
         /// A line tool: copies of the lines next to the range removed.
         BoundaryEcho = "strip-boundary-echo",

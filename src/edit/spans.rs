@@ -14,7 +14,7 @@ use crate::text::{LineSpan, Snapshot};
 pub struct Extent {
     /// First line.
     pub start_line: usize,
-    /// Last line; `start_line - 1` when it covers none.
+    /// Last line; `start_line - 1` if the span has no line.
     pub end_line: usize,
     /// First byte.
     pub start_byte: usize,
@@ -38,7 +38,7 @@ pub struct Span {
 pub struct LineShift {
     /// First line below the change, in the numbering before the edit.
     pub from_line: usize,
-    /// How far that line and all lines below it moved, in total.
+    /// By how many lines that line and all lines below it moved.
     pub delta: i64,
 }
 

@@ -15,7 +15,7 @@ pub struct SyntaxCheck {
     /// `too_much_work`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why_not: Option<Unchecked>,
-    /// Errors that the edit introduced, the first few of them.
+    /// The first few errors that the edit introduced.
     pub new_errors: Vec<SyntaxError>,
 }
 
@@ -27,7 +27,7 @@ pub struct FormatNote {
     pub by: String,
     /// Whether it changed the text.
     pub changed: bool,
-    /// Why it failed; in that case it changed nothing.
+    /// Why it failed; a formatter that fails changes nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
 }
@@ -62,9 +62,9 @@ impl FormatNote {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct SyntaxError {
-    /// The line, after the edit.
+    /// The line number after the edit.
     pub line: usize,
-    /// What is in that line.
+    /// The text of that line.
     pub text: String,
     /// What is wrong with it, in words.
     pub what: String,

@@ -37,7 +37,7 @@ fn entries() -> Vec<Entry> {
     vec![
         entry(
             EditCode::NoOccurrence,
-            "Quote the nearest place as the message shows it. If `conflicts` is set, the place is known, and only the lines that it names are stale.",
+            "Quote the nearest place exactly as the file has it. If `report.conflicts` is set, the place is known: only the lines listed there are out of date.",
             Call(
                 "edit_file",
                 || json!({ "path": "server.go", "old_str": "\t\tif err := c.Last(); err != nil {", "new_str": "\t\tif err := c.Close(); err != nil {" }),
@@ -53,7 +53,7 @@ fn entries() -> Vec<Entry> {
         ),
         entry(
             EditCode::NoChange,
-            "Go on if the file is right; otherwise send, as `new_str`, the text that the file should have.",
+            "If the file is already right, go on. Otherwise send the text that the file should have as `new_str`.",
             Call(
                 "edit_file",
                 || json!({ "path": "ports.ini", "old_str": "[a]", "new_str": "[a]" }),
@@ -77,12 +77,12 @@ fn entries() -> Vec<Entry> {
         ),
         entry(
             EditCode::FileNotFound,
-            "Use one of the paths that the message names, search for the file, or create it with an empty `old_str`.",
+            "Use a path that the message suggests, search for the file, or create it with an empty `old_str`.",
             Call("edit_file", || json!({ "path": "aera.py", "old_str": "a", "new_str": "b" })),
         ),
         entry(
             EditCode::ReadError,
-            "This is a fault, not a mistake in the call. Check permissions and the disk.",
+            "The cause is not the call. Check the file's permissions and the disk.",
             Text(
                 "EDIT_FILE_READ_ERROR: cannot read `PATH`: ERROR",
                 "src/store/refusals.rs",
@@ -91,7 +91,7 @@ fn entries() -> Vec<Entry> {
         ),
         entry(
             EditCode::WriteError,
-            "This is a fault, not a mistake in the call. Check permissions and free space; the file is unchanged.",
+            "The cause is not the call, and the file is unchanged. Check its permissions and the free space.",
             Call(
                 "edit_file",
                 || json!({ "path": "locked.txt", "old_str": "one", "new_str": "two" }),
@@ -129,12 +129,12 @@ fn entries() -> Vec<Entry> {
         ),
         entry(
             EditCode::NotText,
-            "Use another tool: restitch edits text only.",
+            "Use another tool; restitch edits only text.",
             Call("edit_file", || json!({ "path": "logo.png", "old_str": "PNG", "new_str": "GIF" })),
         ),
         entry(
             EditCode::TooLarge,
-            "Send less in one call, or use another tool for a large file. [Limits](../limits.md) has every bound.",
+            "Send less in one call, or use another tool for a large file. [Limits](../limits.md) lists all size limits.",
             Call("search", || json!({ "keyword": "x".repeat(1001) })),
         ),
         entry(
@@ -165,12 +165,12 @@ fn entries() -> Vec<Entry> {
         ),
         entry(
             EditCode::Blocked,
-            "Ask the user. Protected paths are allowed with `--allow-protected`; in a guarded session the message names the missing step.",
+            "If the path is protected, ask the user, who can allow it with `--allow-protected`. If the guard blocks the call, take the step that the message names.",
             Call("edit_file", || json!({ "path": ".git/config", "old_str": "", "new_str": "x" })),
         ),
         entry(
             EditCode::Unencodable,
-            "Use characters that the encoding has, say with `encoding` which encoding the file has, or convert the file.",
+            "Use only characters that the encoding has, name the file's encoding in the argument `encoding`, or convert the file.",
             Call(
                 "edit_file",
                 || json!({ "path": "latin.txt", "old_str": "café", "new_str": "café ✓" }),
