@@ -13,7 +13,7 @@ use crate::text::LineSpan;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum EditCode {
-    /// `old_str` is not in the file, even with every mistake undone that restitch forgives.
+    /// `old_str` is not in the file, even if every mistake that restitch forgives is undone.
     NoOccurrence,
     /// `old_str` occurs more or fewer times than expected.
     OccurrenceMismatch,

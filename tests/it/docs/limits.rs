@@ -15,8 +15,8 @@ const BOUNDS: &[Bound] = &[
     Bound("pairs of lines", "200,000", "matching/nearest.rs", ": usize = 200_000;"),
     Bound("lines of `old_str`", "20,000", "matching/nearest.rs", ": usize = 20_000;"),
     Bound("lines that one search", "400,000", "matching/nearest.rs", ": usize = 400_000;"),
-    Bound("table cells", "4,000,000", "matching/diff.rs", ": usize = 250_000;"),
-    Bound("table cells", "4,000,000", "matching/diff.rs", "usize = 16 * "),
+    Bound("cells of the table", "4,000,000", "matching/diff.rs", ": usize = 250_000;"),
+    Bound("cells of the table", "4,000,000", "matching/diff.rs", "usize = 16 * "),
     Bound("placeholders", "32", "matching/elide.rs", ": usize = 32;"),
     Bound("combining marks", "30", "matching/fold.rs", ": usize = 30;"),
     Bound("places that one", "100,000", "engine/limits.rs", ": usize = 100_000;"),
@@ -39,17 +39,17 @@ const BOUNDS: &[Bound] = &[
     Bound("text of one `read_file`", "2,000", "reading/mod.rs", "line: 2000"),
     Bound("text of an edit's answer", "1,500", "edit/report.rs", ": usize = 1_500;"),
     Bound("edits of one call that", "100", "edit/report.rs", ": usize = 100;"),
-    Bound("a search for a model", "50 files", "search/mod.rs", ": usize = 50;"),
-    Bound("a search for a model", "20 hits", "search/mod.rs", ": usize = 20;"),
-    Bound("a search for a model", "300 hits", "search/mod.rs", ": usize = 300;"),
-    Bound("a search for a model", "200 characters", "search/mod.rs", ": usize = 200;"),
-    Bound("a search for a model", "20 lines", "search/mod.rs", ": usize = 20;"),
+    Bound("results of a search", "50 files", "search/mod.rs", ": usize = 50;"),
+    Bound("results of a search", "20 hits", "search/mod.rs", ": usize = 20;"),
+    Bound("results of a search", "300 hits", "search/mod.rs", ": usize = 300;"),
+    Bound("results of a search", "200 characters", "search/mod.rs", ": usize = 200;"),
+    Bound("results of a search", "20 lines", "search/mod.rs", ": usize = 20;"),
     Bound("a list of files", "2,000", "search/mod.rs", ": usize = 2000;"),
     Bound("versions of one file", "12", "session/ledger.rs", ": usize = 12;"),
     Bound("versions of one file", "64 MiB", "session/ledger.rs", ": usize = 64 << 20;"),
-    Bound("names looked at", "20,000", "engine/near_paths.rs", ": usize = 20_000;"),
-    Bound("names looked at", "5,000", "engine/near_paths.rs", ": usize = 5_000;"),
-    Bound("names looked at", "at most 3", "engine/near_paths.rs", ": usize = 3;"),
+    Bound("file names compared", "20,000", "engine/near_paths.rs", ": usize = 20_000;"),
+    Bound("file names compared", "5,000", "engine/near_paths.rs", ": usize = 5_000;"),
+    Bound("file names compared", "at most 3", "engine/near_paths.rs", ": usize = 3;"),
     Bound("a search in object", "20,000", "engine/object_search.rs", ": usize = 20_000;"),
     Bound("a search in object", "5,000", "engine/object_search.rs", ": usize = 5_000;"),
     Bound("a search in object", "4 MiB", "engine/object_search.rs", ": u64 = 4 << 20;"),
@@ -112,12 +112,12 @@ const BOUNDS: &[Bound] = &[
         ": Duration = Duration::from_secs(5);",
     ),
     Bound(
-        "wait for a shared",
+        "wait until a shared",
         "5 s",
         "correct/shared/limits.rs",
         ": Duration = Duration::from_secs(5);",
     ),
-    Bound("wait for a shared", "a quarter", "correct/shared/limits.rs", "/ 4);"),
+    Bound("wait until a shared", "a quarter", "correct/shared/limits.rs", "/ 4);"),
     Bound(
         "a correction by",
         "40 s, 4 requests",
@@ -130,7 +130,7 @@ const BOUNDS: &[Bound] = &[
 #[test]
 fn each_limit_is_the_one_in_the_code() {
     let page = text_of("docs/limits.md");
-    let is_row = |line: &&str| line.starts_with("| ") && !line.starts_with("| limit |");
+    let is_row = |line: &&str| line.starts_with("| ") && !line.starts_with("| what is limited |");
     let is_row = |line: &&str| is_row(line) && !line.starts_with("| --- |");
     let rows: Vec<&str> = page.lines().filter(is_row).collect();
     assert!(rows.len() > 40, "{}", rows.len());
