@@ -46,7 +46,8 @@ impl Baseline {
         self.0.insert(id.to_owned(), verdict.as_str().to_owned());
     }
 
-    /// Returns the cases in which the verdicts of a run differ from these, regressions first. A
+    /// Returns the cases in which the verdicts of a run differ from the recorded ones, regressions
+    /// first. A
     /// case that is not in a run over the whole suite counts as removed.
     pub(crate) fn changes(&self, now: &Self, scope: Scope) -> Vec<Difference> {
         let removed = self

@@ -78,7 +78,8 @@ pub(crate) fn junit(rows: &[CiCase]) -> String {
     out
 }
 
-/// Returns the attributes with the number of tests, of failures, and the total time.
+/// Returns the XML attributes with the numbers of tests, failures and skipped tests, and the total
+/// time.
 fn counts<'a>(rows: impl Iterator<Item = &'a CiCase>) -> String {
     let (mut tests, mut failures, mut skipped, mut time) = (0, 0, 0, Duration::ZERO);
     for row in rows {

@@ -92,13 +92,14 @@ pub(crate) fn edits_in(change: &FileChange, seed: u64) -> Vec<RealEdit> {
             if removed.len() > MAX_CHANGED || added.len() > MAX_CHANGED {
                 return None;
             }
-            let equal_above = equal_lines(index.checked_sub(1).and_then(|above| ops.get(above)));
+            let equal_above =
+                equal_lines(index.checked_sub(1).and_then(|previous| ops.get(previous)));
             let equal_below = equal_lines(ops.get(index + 1));
-            let above = equal_above.min(1 + rng.below(4));
-            let below = equal_below.min(1 + rng.below(4));
-            let first = removed.start - above;
-            let end = removed.end + below;
-            if above == 0 && below == 0 || end == first {
+            let context_above = equal_above.min(1 + rng.below(4));
+            let context_below = equal_below.min(1 + rng.below(4));
+            let first = removed.start - context_above;
+            let end = removed.end + context_below;
+            if context_above == 0 && context_below == 0 || end == first {
                 return None;
             }
             let owned = |line: &&str| (*line).to_owned();
@@ -134,7 +135,7 @@ impl RealEdit {
     /// changes more than whitespace and quotes, and neither `old_str` nor `new_str` would start or
     /// end with a blank line.
     fn is_usable(&self, folded_file: &str) -> bool {
-        let region = folded(&self.file[self.start..self.end]);
+        let folded_region = folded(&self.file[self.start..self.end]);
         let first_old = self.lines.iter().find(|line| !matches!(line, DiffLine::Added(_)));
         let is_blank = |line: Option<&DiffLine>| match line {
             Some(DiffLine::Context(line) | DiffLine::Removed(line) | DiffLine::Added(line)) => {
@@ -151,8 +152,9 @@ impl RealEdit {
             && !is_blank(self.lines.first())
             && !is_blank(self.lines.last())
             && self.changes_words()
-            && region.len() >= MIN_FOLDED
-            && memchr::memmem::find_iter(folded_file.as_bytes(), region.as_bytes()).count() == 1
+            && folded_region.len() >= MIN_FOLDED
+            && memchr::memmem::find_iter(folded_file.as_bytes(), folded_region.as_bytes()).count()
+                == 1
     }
 
     /// Whether the removed and the added lines differ in more than what [`folded`] drops.
@@ -173,11 +175,13 @@ impl RealEdit {
     pub(crate) fn excerpt(&self, around: usize) -> Self {
         let line_starts =
             |text: &str| text.match_indices('\n').map(|(offset, _)| offset + 1).collect::<Vec<_>>();
-        let above = line_starts(self.head());
-        let first = above.len().checked_sub(around + 1);
-        let start = first.and_then(|index| above.get(index)).copied().unwrap_or(0);
-        let below = line_starts(self.tail());
-        let end = self.end + below.get(around).copied().unwrap_or(self.file.len() - self.end);
+        let starts_above = line_starts(self.head());
+        let first_kept = starts_above.len().checked_sub(around + 1);
+        let start = first_kept.and_then(|index| starts_above.get(index)).copied().unwrap_or(0);
+        // The first of these is the start of the line after the edit.
+        let starts_below = line_starts(self.tail());
+        let end =
+            self.end + starts_below.get(around).copied().unwrap_or(self.file.len() - self.end);
         Self {
             file: self.file[start..end].into(),
             start: self.start - start,

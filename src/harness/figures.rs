@@ -62,12 +62,12 @@ pub(crate) async fn stale_anchor() -> Result<[Cost; 2], Refusal> {
     store.put(path, text.replace("value_500 =", "changed_500 =").into_bytes());
     let tools = Toolbox::new(Engine::builder(store).build());
     let options = CallOptions::default();
-    let read = json!({ "path": "big.rs", "style": "hashline" });
-    let whole = tools.call("read_file", read, &options).await;
-    let stale_anchor = tag::render(500, &line(500));
-    let edit = json!({ "op": "replace", "pos": stale_anchor, "lines": ["x"] });
-    let call = json!({ "path": "big.rs", "edits": [edit] });
-    let answer = tools.call("hashline_edit", call, &options).await;
+    let read_call = json!({ "path": "big.rs", "style": "hashline" });
+    let whole = tools.call("read_file", read_call, &options).await;
+    let anchor = tag::render(500, &line(500));
+    let edit = json!({ "op": "replace", "pos": anchor, "lines": ["x"] });
+    let edit_call = json!({ "path": "big.rs", "edits": [edit] });
+    let answer = tools.call("hashline_edit", edit_call, &options).await;
     let cost = |what: &str, text: &str| Cost { what: what.into(), bytes: text.len(), lines: 1000 };
     Ok([
         cost("read again after a stale anchor", &whole.message),

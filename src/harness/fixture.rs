@@ -170,7 +170,8 @@ impl Fixture {
         Ok(fixture)
     }
 
-    /// Checks that `case.toml` says what is expected, in codes that exist.
+    /// Checks that `case.toml` says what is expected, in codes that exist, and why a case is known
+    /// to fail.
     fn check(&self) -> Result<(), String> {
         let expect = &self.spec.expect;
         if expect.ok.is_none() && expect.refuse.is_empty() {
@@ -234,6 +235,8 @@ impl Fixture {
         }
     }
 
+    /// Runs the case; returns the verdict and the files afterwards, or the reason why it could not
+    /// be run.
     fn run(&self) -> Result<(Judgment, Tree), String> {
         let store = Arc::new(MemoryStore::new());
         let path =

@@ -183,7 +183,8 @@ pub(crate) fn judge_with(case: &Case, gate: &SyntaxGate) -> Judgment {
     let decided = catch_unwind(AssertUnwindSafe(|| decide(case, gate)));
     let took = start.elapsed();
     let aim = case.truth.aim();
-    let panicked = Judgment { took, ..Judgment::broken(aim, "the engine panicked") };
+    // The judgment if the engine panicked; otherwise some of the fields are replaced.
+    let initial = Judgment { took, ..Judgment::broken(aim, "the engine panicked") };
     match decided {
         Ok(Ok(edit)) => {
             let got = bytes_after(&edit);
@@ -194,7 +195,7 @@ pub(crate) fn judge_with(case: &Case, gate: &SyntaxGate) -> Judgment {
                 decided_by,
                 adds_syntax_errors: adds_syntax_errors(case, &got),
                 got: Some(got),
-                ..panicked
+                ..initial
             }
         }
         Ok(Err(refusal)) => {
@@ -205,9 +206,9 @@ pub(crate) fn judge_with(case: &Case, gate: &SyntaxGate) -> Judgment {
                 verdict => verdict,
             };
             let decided_by = refusal.code.as_str().to_owned();
-            Judgment { verdict, decided_by, refusal: Some(refusal.text()), ..panicked }
+            Judgment { verdict, decided_by, refusal: Some(refusal.text()), ..initial }
         }
-        Err(_) => panicked,
+        Err(_) => initial,
     }
 }
 

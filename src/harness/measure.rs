@@ -60,10 +60,10 @@ pub(crate) fn real_edits(changes: &[FileChange], seed: u64) -> Vec<RealEdit> {
 pub(crate) fn sample(edits: Vec<RealEdit>, count: usize, seed: u64) -> Vec<RealEdit> {
     let mut edits = edits;
     Rng::new(seed, "sample").shuffle(&mut edits);
-    let mut edits_by_language: BTreeMap<&'static str, usize> = BTreeMap::new();
+    let mut counts_by_language: BTreeMap<&'static str, usize> = BTreeMap::new();
     let mut edits_with_turn: Vec<(usize, RealEdit)> = Vec::with_capacity(edits.len());
     for edit in edits {
-        let turn = edits_by_language.entry(edit.language.name).or_default();
+        let turn = counts_by_language.entry(edit.language.name).or_default();
         *turn += 1;
         edits_with_turn.push((*turn, edit));
     }

@@ -24,6 +24,7 @@ enum PackLine {
 
 #[derive(Serialize, Deserialize)]
 struct SourceLine {
+    /// The source's id, which the lines of its cases name.
     source: String,
     language: String,
     path: String,

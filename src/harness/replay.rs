@@ -107,7 +107,8 @@ pub(crate) struct ReplayedEdit {
 
 /// Returns the file after the agent's next call, if that call has the same intention as the failed
 /// one: its `old_str` occurs once and shares half of its words with the failed `old_str`, and the
-/// two calls add mostly the same words or, if they add none, remove mostly the same.
+/// two calls add mostly the same words or, if they add none, remove mostly the same. `None` too if
+/// the failed `old_str` is in the file.
 pub(crate) fn file_after_retry(case: &FailedEdit) -> Option<String> {
     let retry = case.retry.as_ref()?;
     let occurs_once = case.before.matches(&retry.old_str).count() == 1;
@@ -133,8 +134,8 @@ pub(crate) fn file_after_retry(case: &FailedEdit) -> Option<String> {
     } else {
         are_mostly_in(&added, &next_new) && are_mostly_in(&next_added, &new)
     };
-    let common = old.iter().filter(|word| next_old.contains(word)).count();
-    let same_place = common * 2 >= old.len().min(next_old.len());
+    let common_old = old.iter().filter(|word| next_old.contains(word)).count();
+    let same_place = common_old * 2 >= old.len().min(next_old.len());
     (same_change && same_place).then(|| case.before.replacen(&retry.old_str, &retry.new_str, 1))
 }
 
@@ -186,11 +187,11 @@ fn with_model(case: &FailedEdit, truth: &str) -> ReplayRun {
             }
             Ask::RepairEscapes { new, .. } => Reply::Text(new.clone()),
         };
-        let run = run(case, Some(truth), Model::Present(Policy::default()), &mut answer);
-        if matches!(run.outcome, ReplayOutcome::Right | ReplayOutcome::OnlyWhitespace) {
-            return run;
+        let this_run = run(case, Some(truth), Model::Present(Policy::default()), &mut answer);
+        if matches!(this_run.outcome, ReplayOutcome::Right | ReplayOutcome::OnlyWhitespace) {
+            return this_run;
         }
-        last_run = Some(run);
+        last_run = Some(this_run);
         choice += 1;
     }
     match last_run {

@@ -182,11 +182,11 @@ impl Score {
             "new errors",
             "µs/case"
         );
-        let mut last = "";
+        let mut last_family = "";
         for (family, row, tally) in self.rows() {
-            if family != last {
+            if family != last_family {
                 let _ = writeln!(out, "{family}");
-                last = family;
+                last_family = family;
             }
             write_row(&mut out, &format!("  {row}"), tally);
         }
@@ -203,6 +203,8 @@ impl Score {
                 total.prompt_bytes / u64::try_from(total.by_model.max(1)).unwrap_or(1),
             );
         }
+        // A refusal for another reason is still a refusal.
+        let all_refused = total.refused + total.other_code;
         let _ = writeln!(
             out,
             "\nrecoverable: {} of {} right ({}), {} ambiguous with the right text shown, {} refused\nmust refuse: {} of {} refused ({}), {} for another reason\nedits that brought new syntax errors: {} of {} that were parsed\nslowest case: {} µs",
@@ -211,9 +213,9 @@ impl Score {
             percent(total.right, total.recoverable),
             total.ambiguous,
             total.missed,
-            total.refused + total.other_code,
+            all_refused,
             total.must_refuse,
-            percent(total.refused + total.other_code, total.must_refuse),
+            percent(all_refused, total.must_refuse),
             total.other_code,
             total.breaks,
             total.parsed,
@@ -245,6 +247,8 @@ impl Score {
 fn write_row(out: &mut String, name: &str, tally: &Tally) {
     let cases = tally.cases();
     let micros_per_case = tally.time.as_micros() / cases.max(1) as u128;
+    // Ambiguous cases have a column of their own.
+    let failed_otherwise = tally.failed() - tally.ambiguous;
     let or_dot = |count: usize| if count == 0 { "·".to_owned() } else { count.to_string() };
     let _ = writeln!(
         out,
@@ -253,7 +257,7 @@ fn write_row(out: &mut String, name: &str, tally: &Tally) {
         or_dot(tally.refused),
         or_dot(tally.wrong),
         or_dot(tally.ambiguous),
-        or_dot(tally.failed() - tally.ambiguous),
+        or_dot(failed_otherwise),
         or_dot(tally.breaks),
     );
 }

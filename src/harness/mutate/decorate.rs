@@ -81,11 +81,11 @@ fn fenced(text: &str, tag: &str) -> String {
 
 /// `None` if one of the strings ends with a line break: with text added after it, the call would
 /// not show whether the break belongs to the string.
-fn without_final_breaks(call: &CallDraft) -> Option<()> {
+fn require_no_final_breaks(call: &CallDraft) -> Option<()> {
     (!call.old.ends_with('\n') && !call.new.ends_with('\n')).then_some(())
 }
 
-/// Puts both strings into code fences.
+/// Puts each of the two strings into a code fence.
 pub(super) fn fence(call: &mut CallDraft, rng: &mut Rng) -> Option<()> {
     fence_of_old(call, rng)?;
     call.new = fenced(&call.new, "");
@@ -95,7 +95,7 @@ pub(super) fn fence(call: &mut CallDraft, rng: &mut Rng) -> Option<()> {
 /// Puts `old_str` into a code fence.
 pub(super) fn fence_of_old(call: &mut CallDraft, rng: &mut Rng) -> Option<()> {
     (!call.old.contains("```") && !call.new.contains("```")).then_some(())?;
-    without_final_breaks(call)?;
+    require_no_final_breaks(call)?;
     let tags = ["", "text", "go", "python"];
     call.old = fenced(&call.old, rng.pick(&tags)?);
     Some(())
@@ -137,7 +137,7 @@ pub(super) fn html_angles(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
 
 /// Puts two blank lines around both strings.
 pub(super) fn outer_blanks(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
-    without_final_breaks(call)?;
+    require_no_final_breaks(call)?;
     call.old = format!("\n\n{}\n\n", call.old);
     call.new = format!("\n\n{}\n\n", call.new);
     Some(())
@@ -145,7 +145,7 @@ pub(super) fn outer_blanks(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
 
 /// Puts two blank lines around `old_str` only.
 pub(super) fn outer_blanks_of_old(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
-    without_final_breaks(call)?;
+    require_no_final_breaks(call)?;
     call.old = format!("\n\n{}\n\n", call.old);
     Some(())
 }
@@ -190,9 +190,9 @@ pub(super) fn crlf_around(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     Some(())
 }
 
-/// Cuts the file after the edit, without a final newline, and adds one to both strings.
+/// Makes the edit the end of the file, without a final newline, and adds a newline to both strings.
 pub(super) fn newline_at_end(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
-    without_final_breaks(call)?;
+    require_no_final_breaks(call)?;
     call.tail.clear();
     call.old.push('\n');
     call.new.push('\n');

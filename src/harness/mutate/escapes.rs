@@ -22,13 +22,14 @@ fn json_body(text: &str) -> String {
 }
 
 /// `None` if one of the strings has a backslash.
-fn without_backslash(call: &CallDraft) -> Option<()> {
+fn require_no_backslash(call: &CallDraft) -> Option<()> {
     (!call.old.contains('\\') && !call.new.contains('\\')).then_some(())
 }
 
-/// Replaces `from` by `to` in both strings; `None` if `old_str` does not have it.
-fn both(call: &mut CallDraft, from: &str, to: &str) -> Option<()> {
-    without_backslash(call)?;
+/// Replaces `from` by `to` in both strings; `None` if `old_str` has no `from`, or if one of the
+/// strings has a backslash.
+fn replace_in_both(call: &mut CallDraft, from: &str, to: &str) -> Option<()> {
+    require_no_backslash(call)?;
     call.old.contains(from).then_some(())?;
     call.old = call.old.replace(from, to);
     call.new = call.new.replace(from, to);
@@ -51,27 +52,27 @@ pub(super) fn escape_old(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
 
 /// Escapes the line breaks.
 pub(super) fn line_breaks(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
-    both(call, "\n", "\\n")
+    replace_in_both(call, "\n", "\\n")
 }
 
 /// Escapes the tabs.
 pub(super) fn tabs(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
-    both(call, "\t", "\\t")
+    replace_in_both(call, "\t", "\\t")
 }
 
 /// Escapes the double quotes.
 pub(super) fn double_quotes(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
-    both(call, "\"", "\\\"")
+    replace_in_both(call, "\"", "\\\"")
 }
 
 /// Escapes the single quotes.
 pub(super) fn single_quotes(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
-    both(call, "'", "\\'")
+    replace_in_both(call, "'", "\\'")
 }
 
 /// Escapes the backticks.
 pub(super) fn backticks(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
-    both(call, "`", "\\`")
+    replace_in_both(call, "`", "\\`")
 }
 
 /// Doubles every backslash. The call then has only runs of an even number of backslashes, while the

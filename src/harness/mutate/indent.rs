@@ -12,7 +12,7 @@ fn map_lines(text: &str, change: impl Fn(&str) -> Option<String>) -> Option<Stri
 }
 
 /// Changes the lines of both strings; `None` if a line cannot be changed or `old_str` stays the same.
-fn both(call: &mut CallDraft, change: impl Fn(&str) -> Option<String>) -> Option<()> {
+fn change_both(call: &mut CallDraft, change: impl Fn(&str) -> Option<String>) -> Option<()> {
     let (old, new) = (map_lines(&call.old, &change)?, map_lines(&call.new, &change)?);
     (old != call.old).then_some(())?;
     (call.old, call.new) = (old, new);
@@ -36,20 +36,21 @@ pub(super) fn indent_unit(text: &str) -> usize {
         .collect();
     let fits_most_lines = |unit: &usize| {
         let fitting = widths.iter().filter(|width| *width % unit == 0).count();
-        widths.len() >= 5 && fitting * 20 >= widths.len() * 19
+        let fits_95_percent = fitting * 100 >= widths.len() * 95;
+        widths.len() >= 5 && fits_95_percent
     };
     [4, 2].into_iter().find(fits_most_lines).unwrap_or(0)
 }
 
-/// Removes one tab from every line, which is the most frequent mistake of today's models.
+/// Removes one tab from every line of the call, which is the most frequent mistake of today's models.
 pub(super) fn one_tab_too_few(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
-    both(call, |line| line.strip_prefix('\t').map(str::to_owned))
+    change_both(call, |line| line.strip_prefix('\t').map(str::to_owned))
 }
 
-/// Removes one tab from every line but the added ones. The right result is certain only if the added
+/// Removes one tab from every line of the call but the added ones. The right result is certain only if the added
 /// lines have the indentation of both kept neighbours and the line above opens no block: then they
 /// cannot be meant to be one level deeper.
-pub(super) fn one_tab_too_few_in_old(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<()> {
+pub(super) fn one_tab_too_few_but_in_added(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<()> {
     let first = draft.lines.iter().position(|draft_line| draft_line.role != LineRole::Context)?;
     let last = draft.lines.iter().rposition(|draft_line| draft_line.role != LineRole::Context)?;
     let above = draft.lines.get(first.checked_sub(1)?)?.file.clone()?;
@@ -75,40 +76,40 @@ pub(super) fn one_tab_too_few_in_old(draft: &mut EditDraft<'_>, _: &mut Rng) -> 
     Some(())
 }
 
-/// Adds one tab to every line.
+/// Adds one tab to every line of the call.
 pub(super) fn one_tab_too_many(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     indentations(&call.before()).any(|indentation| indentation.starts_with('\t')).then_some(())?;
     indentations(&call.old).all(|indentation| !indentation.contains(' ')).then_some(())?;
-    both(call, |line| Some(format!("\t{line}")))
+    change_both(call, |line| Some(format!("\t{line}")))
 }
 
-/// Removes one level of spaces from every line.
+/// Removes one level of spaces from every line of the call.
 pub(super) fn one_level_too_few(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     let unit = indent_unit(&call.before());
     (unit > 0).then_some(())?;
-    both(call, |line| line.strip_prefix(&" ".repeat(unit)).map(str::to_owned))
+    change_both(call, |line| line.strip_prefix(&" ".repeat(unit)).map(str::to_owned))
 }
 
-/// Adds one to four spaces to every line.
-pub(super) fn shift_many(call: &mut CallDraft, rng: &mut Rng) -> Option<()> {
+/// Adds the same one to four spaces to every line of the call.
+pub(super) fn some_spaces_too_many(call: &mut CallDraft, rng: &mut Rng) -> Option<()> {
     indentations(&call.old)
         .chain(indentations(&call.new))
         .all(|indentation| !indentation.contains('\t'))
         .then_some(())?;
     let pad = " ".repeat(1 + rng.below(4));
-    both(call, |line| Some(format!("{pad}{line}")))
+    change_both(call, |line| Some(format!("{pad}{line}")))
 }
 
-/// Removes one space from every line.
-pub(super) fn shift_odd(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
-    both(call, |line| line.strip_prefix(' ').map(str::to_owned))
+/// Removes one space from every line of the call.
+pub(super) fn one_space_too_few(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
+    change_both(call, |line| line.strip_prefix(' ').map(str::to_owned))
 }
 
 /// Moves both strings to the left, by the smallest indentation in `old_str`.
 pub(super) fn dedented(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     let common = indentations(&call.old).min_by_key(|indentation| indentation.len())?.to_owned();
     (!common.is_empty()).then_some(())?;
-    both(call, |line| line.strip_prefix(&common).map(str::to_owned))
+    change_both(call, |line| line.strip_prefix(&common).map(str::to_owned))
 }
 
 /// Removes the whole indentation of the first line and one level of that of the others.
@@ -123,7 +124,7 @@ pub(super) fn first_lost(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     (call.old.lines().count() > 2 && indentation_of(&call.old).len() > step.len()).then_some(())?;
     // Both strings start with the same kept line, so both lose the same indentation.
     (call.old.lines().next() == call.new.lines().next()).then_some(())?;
-    both(call, |line| line.strip_prefix(&step).map(str::to_owned))?;
+    change_both(call, |line| line.strip_prefix(&step).map(str::to_owned))?;
     call.old = call.old.trim_start().to_owned();
     call.new = call.new.trim_start().to_owned();
     Some(())
@@ -132,7 +133,7 @@ pub(super) fn first_lost(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
 /// Replaces each tab of the indentation by `N` spaces in the call.
 pub(super) fn spaces_for_tabs<const N: usize>(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     indentations(&call.old).any(|indentation| !indentation.is_empty()).then_some(())?;
-    both(call, |line| {
+    change_both(call, |line| {
         let indentation = indentation_of(line);
         (!indentation.contains(' ')).then(|| {
             format!("{}{}", " ".repeat(N * indentation.len()), line.trim_start_matches('\t'))
@@ -161,7 +162,7 @@ pub(super) fn four_for_two(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
 
 /// Replaces every `unit` spaces of the indentation by `step` in the call.
 fn relevel(call: &mut CallDraft, unit: usize, step: &str) -> Option<()> {
-    both(call, |line| {
+    change_both(call, |line| {
         let indentation = indentation_of(line);
         (!indentation.contains('\t') && indentation.len().is_multiple_of(unit)).then(|| {
             format!("{}{}", step.repeat(indentation.len() / unit), line.trim_start_matches(' '))

@@ -102,7 +102,7 @@ pub(super) fn blank_dropped(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<()
 }
 
 /// Returns the indexes of the lines that, like the line above them, are context with text.
-fn between_context(draft: &EditDraft<'_>) -> Vec<usize> {
+fn context_below_context(draft: &EditDraft<'_>) -> Vec<usize> {
     (1..draft.lines.len())
         .filter(|&index| {
             draft.lines[index - 1].is_context_text() && draft.lines[index].is_context_text()
@@ -113,7 +113,7 @@ fn between_context(draft: &EditDraft<'_>) -> Vec<usize> {
 /// Adds a blank line to the call that the file does not have.
 pub(super) fn blank_added(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
     draft.widen_context(1, 1);
-    let index = *rng.pick(&between_context(draft))?;
+    let index = *rng.pick(&context_below_context(draft))?;
     let blank_line = DraftLine { file: None, after: None, ..DraftLine::context("") };
     draft.lines.insert(index, blank_line);
     Some(())
@@ -124,10 +124,10 @@ fn is_code(draft: &EditDraft<'_>, line: &str) -> bool {
     !draft.edit.language.is_comment(line) && !line.contains(['"', '\'', '`', '\\', '#'])
 }
 
-/// Joins two context lines with a wrapped statement into one line in the call.
+/// Joins two context lines, over which a statement is wrapped, into one line in the call.
 pub(super) fn joined(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
     draft.widen_context(4, 4);
-    let second_lines: Vec<usize> = between_context(draft)
+    let second_lines: Vec<usize> = context_below_context(draft)
         .into_iter()
         .filter(|&index| {
             let (Some(first), Some(second)) =

@@ -204,7 +204,8 @@ impl<'e> EditDraft<'e> {
         }
     }
 
-    /// Adds lines of the file above and below as context, then drops blank lines at both ends.
+    /// Adds up to `above` lines of the file above the edit and `below` lines below it as context,
+    /// then drops blank lines at both ends.
     pub(crate) fn widen_context(&mut self, above: usize, below: usize) {
         for _ in 0..above {
             let Some(body) = self.head.strip_suffix('\n') else { break };
@@ -299,7 +300,7 @@ impl<'e> EditDraft<'e> {
         share
     }
 
-    /// Joins the lines to the strings of a call and the texts of the file.
+    /// Makes the strings of the call and the texts of the file by joining the lines.
     fn into_call(self, final_break: FinalBreak) -> CallDraft {
         let join = |version: fn(&DraftLine) -> Option<&str>, line_breaks: LineBreaks| {
             let mut out = String::new();
@@ -368,7 +369,7 @@ impl Mutation {
     pub(crate) fn apply(&self, edit: &RealEdit, seed: u64) -> Option<Case> {
         let mut rng = Rng::new(seed, &format!("{}\n{}", self.id, edit.id));
         let mut draft = EditDraft::new(edit);
-        let real = draft.clone().into_call(FinalBreak::Omitted);
+        let real_call = draft.clone().into_call(FinalBreak::Omitted);
         for step in self.steps {
             if let Step::Lines(change) = step {
                 change(&mut draft, &mut rng)?;
@@ -379,7 +380,7 @@ impl Mutation {
         }
         let final_break = if rng.chance(30) { FinalBreak::Included } else { FinalBreak::Omitted };
         let mut call = draft.into_call(final_break);
-        let before_strings = (call.old.clone(), call.new.clone(), call.before());
+        let before_string_steps = (call.old.clone(), call.new.clone(), call.before());
         for step in self.steps {
             if let Step::Strings(change) = step {
                 change(&mut call, &mut rng)?;
@@ -388,12 +389,12 @@ impl Mutation {
         let has_default_options = call.expected == Expected::default() && call.near_line.is_none();
         let steps_did_nothing = !self.steps.is_empty()
             && has_default_options
-            && (call.old.trim_end(), call.new.trim_end()) == (&*real.old, &*real.new)
+            && (call.old.trim_end(), call.new.trim_end()) == (&*real_call.old, &*real_call.new)
             && call.before() == *edit.file;
         let string_steps_did_nothing =
             self.steps.iter().any(|step| matches!(step, Step::Strings(_)))
                 && has_default_options
-                && before_strings == (call.old.clone(), call.new.clone(), call.before());
+                && before_string_steps == (call.old.clone(), call.new.clone(), call.before());
         if steps_did_nothing || string_steps_did_nothing {
             return None;
         }

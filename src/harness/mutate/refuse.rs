@@ -119,8 +119,8 @@ fn lines_from_elsewhere(draft: &EditDraft<'_>, rng: &mut Rng, count: usize) -> O
 /// Replaces all lines of `old_str` but the first and the last by lines from elsewhere in the file.
 pub(super) fn middle_rewritten(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
     draft.widen_context(2, 2);
-    let old_lines = draft.positions(|draft_line| draft_line.old.is_some());
-    let inner = old_lines.get(1..old_lines.len().checked_sub(1)?)?.to_vec();
+    let old_indexes = draft.positions(|draft_line| draft_line.old.is_some());
+    let inner = old_indexes.get(1..old_indexes.len().checked_sub(1)?)?.to_vec();
     let removes_any = inner.iter().any(|&index| draft.lines[index].role == LineRole::Removed);
     (inner.len() >= 3 && removes_any).then_some(())?;
     let lines = lines_from_elsewhere(draft, rng, inner.len())?;
@@ -151,7 +151,7 @@ pub(super) fn outer_lines_absent(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Op
     (!folded(&draft.edit.file).contains(&folded(&old_text))).then_some(())
 }
 
-/// Adds a line to the file between two removed lines, which `old_str` does not have.
+/// Adds a line, which `old_str` does not have, to the file between two removed lines.
 pub(super) fn file_has_more(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
     let index = between_removed(draft, rng)?;
     let line = lines_from_elsewhere(draft, rng, 1)?.pop()?;
@@ -166,7 +166,7 @@ pub(super) fn file_has_more(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<
     Some(())
 }
 
-/// Adds a line to `old_str` between two removed lines, which the file does not have.
+/// Adds a line, which the file does not have, to `old_str` between two removed lines.
 pub(super) fn old_has_more(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
     let index = between_removed(draft, rng)?;
     let line = lines_from_elsewhere(draft, rng, 1)?.pop()?;
@@ -196,27 +196,27 @@ fn between_removed(draft: &EditDraft<'_>, rng: &mut Rng) -> Option<usize> {
     rng.pick(&candidates).copied()
 }
 
-/// Makes a call that changes a word of the added lines, which this version of the file does not have
-/// yet.
+/// Makes a call whose `old_str` is the added lines, which the file does not have yet, and which changes
+/// a word of them.
 pub(super) fn absent(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
-    let old: Vec<String> = draft
+    let added: Vec<String> = draft
         .lines
         .iter()
         .filter(|draft_line| draft_line.role == LineRole::Added)
         .filter_map(|draft_line| draft_line.new.clone())
         .collect();
     let file = folded(&draft.edit.file);
-    let lines_in_file = old.iter().filter(|line| file.contains(&folded(line))).count();
-    let is_absent = !file.contains(&folded(&old.concat()));
-    (old.len() >= 2 && lines_in_file * 2 <= old.len() && is_absent).then_some(())?;
-    let changed = rng.below(old.len());
-    let &span = rng.pick(&names(&old[changed], 3))?;
-    let mut new = old.clone();
-    new[changed] = replace_span(&old[changed], span, "changed");
+    let lines_in_file = added.iter().filter(|line| file.contains(&folded(line))).count();
+    let is_absent = !file.contains(&folded(&added.concat()));
+    (added.len() >= 2 && lines_in_file * 2 <= added.len() && is_absent).then_some(())?;
+    let index = rng.below(added.len());
+    let &span = rng.pick(&names(&added[index], 3))?;
+    let mut changed = added.clone();
+    changed[index] = replace_span(&added[index], span, "changed");
     for draft_line in &mut draft.lines {
         (draft_line.old, draft_line.new) = (None, None);
     }
-    for (old, new) in old.into_iter().zip(new) {
+    for (old, new) in added.into_iter().zip(changed) {
         let draft_line = DraftLine {
             file: None,
             old: Some(old),
@@ -236,8 +236,8 @@ pub(super) fn absent_renamed(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<(
         let rename = |line: &str| {
             let mut line = line.to_owned();
             for span in names(&line.clone(), 4).into_iter().rev() {
-                let name: String = line[span.0..span.1].chars().rev().collect();
-                line = replace_span(&line, span, &name);
+                let reversed: String = line[span.0..span.1].chars().rev().collect();
+                line = replace_span(&line, span, &reversed);
             }
             line
         };
@@ -254,9 +254,9 @@ pub(super) fn already_applied(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<
             && draft_line.new.as_ref().is_some_and(|line| folded(line).len() > 6)
     });
     let removes_lines = draft.lines.iter().any(|draft_line| draft_line.role == LineRole::Removed);
-    let is_inside_context = draft.lines.first()?.role == LineRole::Context
+    let has_context_at_both_ends = draft.lines.first()?.role == LineRole::Context
         && draft.lines.last()?.role == LineRole::Context;
-    (adds_text && (removes_lines || is_inside_context)).then_some(())?;
+    (adds_text && (removes_lines || has_context_at_both_ends)).then_some(())?;
     for draft_line in &mut draft.lines {
         draft_line.file = draft_line.after.clone();
     }
@@ -301,7 +301,7 @@ pub(super) fn expects_too_many(call: &mut CallDraft, rng: &mut Rng) -> Option<()
     Some(())
 }
 
-/// Appends a changed copy of the region to the file.
+/// Appends to the file what `change` makes of a copy of the region.
 fn append_copy(call: &mut CallDraft, change: impl Fn(&str) -> String) {
     // Only one line break is dropped, since blank lines at the end are a part of the text.
     let copy = change(call.region.strip_suffix('\n').unwrap_or(&call.region));

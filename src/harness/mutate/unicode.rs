@@ -25,7 +25,7 @@ fn replace_all(line: &str, replacements: Replacements) -> String {
 }
 
 /// `None` if a line of the edit has a character outside ASCII.
-fn only_ascii(draft: &EditDraft<'_>) -> Option<()> {
+fn require_ascii(draft: &EditDraft<'_>) -> Option<()> {
     let is_ascii = |draft_line: &DraftLine| {
         [&draft_line.file, &draft_line.after].into_iter().flatten().all(|line| line.is_ascii())
     };
@@ -61,7 +61,7 @@ fn replace_in_file(draft: &mut EditDraft<'_>, replacements: Replacements) -> Opt
 /// Puts typographic characters of one kind into the context lines of the file; the call has plain
 /// ones.
 pub(super) fn typographic_file(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
-    only_ascii(draft)?;
+    require_ascii(draft)?;
     let kinds: Vec<Replacements> = TYPOGRAPHIC
         .iter()
         .copied()
@@ -73,7 +73,7 @@ pub(super) fn typographic_file(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Opti
 /// Puts typographic quotes into the changed line of the file, left and right of the change; the call
 /// has plain ones.
 pub(super) fn typographic_change(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<()> {
-    only_ascii(draft)?;
+    require_ascii(draft)?;
     let only = |role| match draft.positions(|draft_line| draft_line.role == role)[..] {
         [index] => Some(index),
         _ => None,
@@ -123,7 +123,7 @@ pub(super) fn typographic_change(draft: &mut EditDraft<'_>, _: &mut Rng) -> Opti
 
 /// Puts typographic characters of one kind into the call; the file has plain ones.
 pub(super) fn typographic_call(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
-    only_ascii(draft)?;
+    require_ascii(draft)?;
     let kinds: Vec<Replacements> = TYPOGRAPHIC
         .iter()
         .copied()
@@ -138,7 +138,7 @@ pub(super) fn typographic_call(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Opti
 
 /// Replaces the spaces of one context line by no-break spaces in the file.
 pub(super) fn nbsp_in_file(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
-    only_ascii(draft)?;
+    require_ascii(draft)?;
     let candidates: Vec<usize> = draft
         .positions(DraftLine::is_context_text)
         .into_iter()
@@ -153,7 +153,7 @@ pub(super) fn nbsp_in_file(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<(
 
 /// Replaces the spaces of all lines by no-break spaces in the call.
 pub(super) fn nbsp_in_call(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<()> {
-    only_ascii(draft)?;
+    require_ascii(draft)?;
     let has_inner_space = |draft_line: &DraftLine| {
         draft_line.file.as_deref().is_some_and(|line| line.trim().contains(' '))
     };
@@ -182,7 +182,7 @@ fn insert_inside(line: &str, inserted: &str) -> String {
 
 /// Puts an invisible character into one context line of the file.
 pub(super) fn invisible_in_file(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
-    only_ascii(draft)?;
+    require_ascii(draft)?;
     let index = *rng.pick(&draft.positions(DraftLine::is_context_text))?;
     let invisible = rng.pick(INVISIBLE)?;
     draft.lines[index].change_in_file(|line| insert_inside(line, invisible));
@@ -192,7 +192,7 @@ pub(super) fn invisible_in_file(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Opt
 /// Puts an invisible character into one line of `old_str`, and into the same line of `new_str` if
 /// that has it.
 pub(super) fn invisible_in_call(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
-    only_ascii(draft)?;
+    require_ascii(draft)?;
     let candidates = draft.positions(|draft_line| {
         draft_line.old.as_ref().is_some_and(|line| !line.trim().is_empty())
     });
@@ -202,10 +202,10 @@ pub(super) fn invisible_in_call(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Opt
     Some(())
 }
 
-/// Replaces two letters `e` of each context line by `in_file` in the file and by `in_call` in the
+/// Replaces the first two letters `e` of each context line by `in_file` in the file and by `in_call` in the
 /// call.
 fn accent(draft: &mut EditDraft<'_>, in_file: &'static str, in_call: &'static str) -> Option<()> {
-    only_ascii(draft)?;
+    require_ascii(draft)?;
     applies_to(draft, &[("e", "")], DraftLine::is_context_text).then_some(())?;
     for draft_line in &mut draft.lines {
         if draft_line.role == LineRole::Context {
@@ -228,6 +228,6 @@ pub(super) fn nfc_in_call(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<()> 
 
 /// Puts full-width punctuation into the context lines of the file.
 pub(super) fn fullwidth_in_file(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<()> {
-    only_ascii(draft)?;
+    require_ascii(draft)?;
     replace_in_file(draft, FULL_WIDTH)
 }

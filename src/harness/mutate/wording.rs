@@ -6,7 +6,7 @@ use super::super::rng::Rng;
 use super::{DraftLine, EditDraft, LineRole};
 
 /// Whether a line has a quote, and so may have a string.
-fn has_string(line: &str) -> bool {
+fn may_have_string(line: &str) -> bool {
     line.contains(['"', '\'', '`'])
 }
 
@@ -32,7 +32,7 @@ fn double_space(line: &str) -> String {
 fn change_spacing(draft: &mut EditDraft<'_>, change: fn(&str) -> String) -> Option<()> {
     draft.edit.language.is_free_form().then_some(())?;
     let is_changeable = |line: &str| {
-        !has_string(line) && !draft.edit.language.is_comment(line) && change(line) != line
+        !may_have_string(line) && !draft.edit.language.is_comment(line) && change(line) != line
     };
     let indexes = draft.positions(|draft_line| {
         draft_line.role == LineRole::Context
@@ -81,7 +81,8 @@ pub(super) fn quotes_swapped(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<(
     };
     let has_quote = |line: &Option<String>| line.as_ref().is_some_and(|line| line.contains(from));
     draft.lines.iter().any(|draft_line| has_quote(&draft_line.old)).then_some(())?;
-    // An added line is written as it is sent, and is right with either kind of quotes.
+    // An added line keeps the quotes of the call. It would be right with either kind, so the case
+    // would not have only one right result.
     let adds_quote =
         |draft_line: &DraftLine| draft_line.role == LineRole::Added && has_quote(&draft_line.new);
     (!draft.lines.iter().any(adds_quote)).then_some(())?;
@@ -91,8 +92,8 @@ pub(super) fn quotes_swapped(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<(
     Some(())
 }
 
-/// Removes the semicolons at the end of all lines of the call. The edit must replace one line with a
-/// semicolon by another one with it.
+/// Removes the semicolons at the end of all lines of the call. The edit must replace one line that ends
+/// with a semicolon by another such line.
 pub(super) fn semicolons_lost(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<()> {
     ["javascript", "typescript"].contains(&draft.edit.language.name).then_some(())?;
     let semicolons = |role| -> Vec<bool> {
@@ -114,14 +115,14 @@ pub(super) fn semicolons_lost(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<
 
 /// Removes the comma or semicolon at the end of one context line in the call.
 pub(super) fn end_lost(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
-    let has_end = |draft_line: &DraftLine| {
+    let has_end_mark = |draft_line: &DraftLine| {
         draft_line.is_context_text()
             && draft_line
                 .file
                 .as_ref()
                 .is_some_and(|line| line.len() > 3 && line.ends_with([',', ';']))
     };
-    let index = *rng.pick(&draft.positions(has_end))?;
+    let index = *rng.pick(&draft.positions(has_end_mark))?;
     draft.lines[index].change_in_call(|line| line[..line.len() - 1].to_owned());
     Some(())
 }
@@ -130,19 +131,20 @@ pub(super) fn end_lost(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
 pub(super) fn end_added(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
     draft.edit.language.is_free_form().then_some(())?;
     let mark = if draft.edit.language.name == "json" { "," } else { *rng.pick(&[",", ";"])? };
-    let has_no_end = |draft_line: &DraftLine| {
+    let can_take_end_mark = |draft_line: &DraftLine| {
         draft_line.is_context_text()
             && draft_line.file.as_ref().is_some_and(|line| {
                 !draft.edit.language.is_comment(line)
                     && line.ends_with(|c: char| c.is_ascii_alphanumeric() || ")]}\"'".contains(c))
             })
     };
-    let index = *rng.pick(&draft.positions(has_no_end))?;
+    let index = *rng.pick(&draft.positions(can_take_end_mark))?;
     draft.lines[index].change_in_call(|line| format!("{line}{mark}"));
     Some(())
 }
 
-/// Returns the start and end byte of each word of a line: of letters, digits and underscores.
+/// Returns the start and end byte of each word of a line. A word consists of letters, digits and
+/// underscores.
 pub(super) fn words(line: &str) -> Vec<(usize, usize)> {
     let mut words = Vec::new();
     let mut word_start = None;
@@ -220,14 +222,14 @@ pub(super) fn context_stale(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<
                 && is_context(nonblank.get(position - 1))
                 && is_context(nonblank.get(position + 1))
                 && names(line, 4).len() > 1
-                && !has_string(line)
+                && !may_have_string(line)
                 && !draft.edit.language.is_comment(line)
         })
         .collect();
     let index = *rng.pick(&candidates)?;
     let line = draft.lines[index].file.clone()?;
-    let names = names(draft.edit.language.strip_comments(&line), 4);
-    let &(start, end) = rng.pick(&names)?;
+    let line_names = names(draft.edit.language.strip_comments(&line), 4);
+    let &(start, end) = rng.pick(&line_names)?;
     let name = &line[start..end];
     let stale_name = format!("{}{}", rng.pick(&["old", "my", "the", "orig"])?, capitalized(name));
     (!changed.contains(name) && line.matches(name).count() == 1).then_some(())?;
