@@ -147,7 +147,7 @@ impl<C: Chat> Agent<C> {
             let turn = match until_stopped(stop.as_mut(), self.chat.turn(&messages, &tools)).await {
                 Some(Ok(turn)) => turn,
                 Some(Err(error)) => return self.finish(run, Err(("MODEL_FAILED", error))).await,
-                None => return self.interrupted(run, step).await,
+                None => return self.finish_interrupted(run, step).await,
             };
             if !turn.text.is_empty() {
                 watch(AgentEvent::Text(&turn.text));
@@ -168,7 +168,7 @@ impl<C: Chat> Agent<C> {
             let seen_answers = SeenAnswers::UpTo(self.toolbox.engine().ledger().now());
             for call in &turn.calls {
                 let reply = {
-                    let mut work = pin!(self.call(&mut run, call, seen_answers));
+                    let mut work = pin!(self.execute(&mut run, call, seen_answers));
                     let reply = until_stopped(stop.as_mut(), work.as_mut()).await;
                     if reply.is_none() {
                         // Enough time to finish a write, but not to wait for a model's answer.
@@ -176,7 +176,7 @@ impl<C: Chat> Agent<C> {
                     }
                     reply
                 };
-                let Some(reply) = reply else { return self.interrupted(run, step).await };
+                let Some(reply) = reply else { return self.finish_interrupted(run, step).await };
                 watch(AgentEvent::ToolCalled { call, reply: &reply });
                 messages.push(json!({
                     "role": "tool",
@@ -193,14 +193,15 @@ impl<C: Chat> Agent<C> {
         self.finish(run, Err(("STEP_LIMIT", reason))).await
     }
 
-    /// The result of a run that a signal ended.
-    async fn interrupted(&self, run: RunState, step: usize) -> RunResult {
+    /// Ends a run that was stopped from outside, and returns its result.
+    async fn finish_interrupted(&self, run: RunState, step: usize) -> RunResult {
         let reason = format!("the run was interrupted in step {step} of {}", self.max_steps);
         self.finish(run, Err(("INTERRUPTED", reason))).await
     }
 
-    /// Runs a tool call, after noting the state of the files that it names.
-    async fn call(
+    /// Executes a tool call. First keeps each file that it names, if no earlier call named it, for the
+    /// diff at the end.
+    async fn execute(
         &self,
         run: &mut RunState,
         call: &ToolUse,
@@ -224,7 +225,7 @@ impl<C: Chat> Agent<C> {
         self.toolbox.engine().snapshot(&path).await.ok()
     }
 
-    /// The result of a run: its end is the model's summary, or an error's code and reason.
+    /// Ends a run and returns its result. `end` is the model's summary, or an error's code and reason.
     async fn finish(&self, run: RunState, end: Result<String, (&str, String)>) -> RunResult {
         let (mut files_changed, mut diff) = (Vec::new(), String::new());
         for (path, before) in run.before {
@@ -303,8 +304,8 @@ fn assistant_message(turn: &Turn) -> Value {
     message
 }
 
-/// The declarations without strict mode, which many servers do not know. The tools check their
-/// arguments themselves.
+/// The declarations without strict mode, which many servers do not know: each with the tool's own
+/// schema instead of the one for strict mode. The tools check their arguments themselves.
 fn without_strict(mut tools: Value) -> Value {
     for tool in tools.as_array_mut().into_iter().flatten() {
         let name = tool["function"]["name"].as_str().unwrap_or_default().to_owned();
@@ -317,7 +318,7 @@ fn without_strict(mut tools: Value) -> Value {
     tools
 }
 
-/// The text of an answer that the model sees.
+/// What the model sees of a tool's reply: at most [`MAX_ANSWER`] characters of its text.
 fn answer_text(tool: &str, reply: &ToolReply) -> String {
     let text = match (tool, reply.code) {
         ("task_complete", Some(EditCode::Blocked)) => reply.report.to_string(),

@@ -40,7 +40,7 @@ pub(crate) async fn run(common: &Common, args: AgentArgs) -> Exit {
     let toolbox = toolbox.for_client(&format!("restitch agent, {}", chat.endpoint().model));
     let agent = Agent::new(toolbox.with_guard(policy), chat).with_max_steps(args.steps);
     let signal_code = Cell::new(0);
-    let signal = signals::first_signal();
+    let signal = signals::catch_first_signal();
     let stop = async { signal_code.set(signal.await) };
     let mut outcome = agent.run_until(&args.task, stop, print_progress).await;
     if let Some(staging) = agent.toolbox().engine().staging()

@@ -79,7 +79,7 @@ impl CallLog {
         Ok(())
     }
 
-    /// Renames the full file, unless another process has already done so.
+    /// Makes the full file the previous one, unless another process has already done so.
     fn rotate(&self, full: &File) -> io::Result<()> {
         full.lock()?;
         if fs::metadata(&self.current)?.len() > MAX_BYTES {
@@ -135,8 +135,8 @@ impl CallGroup {
         for rewrite in record.rewrites {
             *self.rewrites.entry(rewrite).or_default() += 1;
         }
-        for (ask, outcome) in record.asks {
-            *self.asks.entry(ask).or_default().entry(outcome).or_default() += 1;
+        for (question, outcome) in record.asks {
+            *self.asks.entry(question).or_default().entry(outcome).or_default() += 1;
         }
         self.requests += record.requests;
         self.cached += record.cached;
@@ -161,8 +161,8 @@ impl CallGroup {
                 let _ = writeln!(out, "  {name}: {}", format_counts(counts));
             }
         }
-        for (ask, outcomes) in &self.asks {
-            let _ = writeln!(out, "  {ask}: {}", format_counts(outcomes));
+        for (question, outcomes) in &self.asks {
+            let _ = writeln!(out, "  {question}: {}", format_counts(outcomes));
         }
         if let Some(model) = self.model.as_ref().filter(|_| !self.asks.is_empty()) {
             let _ = writeln!(
@@ -186,8 +186,8 @@ fn format_counts(counts: &BTreeMap<String, u64>) -> String {
     parts.join(", ")
 }
 
-/// The calls by tool, client and model, the largest group first.
-fn groups(entries: Vec<LoggedCall>) -> Vec<CallGroup> {
+/// Counts the calls by tool, client and model. The group with the most calls is first.
+fn group_calls(entries: Vec<LoggedCall>) -> Vec<CallGroup> {
     let mut groups: BTreeMap<_, CallGroup> = BTreeMap::new();
     for LoggedCall { model, record, .. } in entries {
         let client = record.client.clone().unwrap_or_else(|| "the command line".to_owned());
@@ -212,7 +212,7 @@ pub(crate) fn print(common: &Common) -> Exit {
     };
     let entries = CallLog::in_folder(&folder).entries();
     let since = entries.iter().map(|entry| entry.at).min();
-    let groups = groups(entries);
+    let groups = group_calls(entries);
     let text = match (common.json, since) {
         (true, _) => json!({ "since_unix_seconds": since, "groups": groups }).to_string(),
         (false, None) => "no calls have been counted yet".to_owned(),
@@ -253,7 +253,7 @@ mod tests {
             .map(|entry| entry.expect("entry").metadata().expect("size").len())
             .sum();
         assert!(size < 2 * MAX_BYTES + 1000, "{size}");
-        let groups = groups(log.entries());
+        let groups = group_calls(log.entries());
         assert!(groups.iter().any(|group| group.tool == "last" && group.calls == 1));
         assert!(groups[0].calls > 5_000, "{}", groups[0].calls);
         assert_eq!(groups[0].client.len(), MAX_NAME);

@@ -8,9 +8,11 @@ use crate::edit::{EditCode, Refusal};
 
 /// A value and its place in the text.
 pub(super) struct JsonNode {
-    /// Where its key begins, or itself in a list.
+    /// Where its key begins; for a value without a key, where it begins itself.
     pub(super) from: usize,
+    /// Where the value begins, without its key.
     pub(super) start: usize,
+    /// Where the value ends.
     pub(super) end: usize,
     pub(super) kind: ValueKind,
 }
@@ -25,8 +27,9 @@ pub(super) enum ValueKind {
 /// Replacements: byte ranges, which do not overlap, and their new texts.
 type Changes = Vec<(std::ops::Range<usize>, String)>;
 
-/// The text with the settings of `ours` that it lacks. A `null`, or an empty list instead of an
-/// object, is replaced; any other value of the wrong type is the user's choice and refused.
+/// Adds to the text the settings of `ours` that it lacks. A `null` is replaced, and so is an empty list
+/// in place of an object, or the reverse. Any other value of the wrong type is the user's choice, so
+/// the text is refused.
 pub(super) fn add_missing(text: &str, ours: &Value, indent: &str) -> Result<String, Refusal> {
     if text.trim().is_empty() {
         return Ok(super::init::pretty(ours, indent));
@@ -39,7 +42,7 @@ pub(super) fn add_missing(text: &str, ours: &Value, indent: &str) -> Result<Stri
         )
         .hint("Merge it by hand, since restitch would lose comments and trailing commas."));
     }
-    let Some(node) = (JsonScanner { text, at: 0 }).value() else {
+    let Some(node) = (JsonScanner { text, at: 0 }).read_value() else {
         return Err(Refusal::new(EditCode::InvalidArguments, "it cannot be read as JSON")
             .hint("Merge it by hand."));
     };
@@ -67,19 +70,19 @@ struct Merger<'a> {
 }
 
 impl Merger<'_> {
-    /// Collects the changes that add the settings of `ours` to the user's value `theirs`, which is at
-    /// the path `name` and `depth` levels below the top.
+    /// Collects the changes that add the settings of `ours` to the user's value `theirs`, whose keys
+    /// from the top are `key_path`, and which is `depth` levels below the top.
     fn add(
         &self,
         theirs: &JsonNode,
         ours: &Value,
-        name: &str,
+        key_path: &str,
         depth: usize,
         changes: &mut Changes,
     ) -> Result<(), Refusal> {
         let their_text = &self.text[theirs.start..theirs.end];
         let their_value = serde_json::from_str::<Value>(their_text).unwrap_or_default();
-        if differs_in_start(&their_value, ours) {
+        if differs_only_in_start(&their_value, ours) {
             changes.push((theirs.start..theirs.end, self.pretty(ours, depth)));
             return Ok(());
         }
@@ -90,7 +93,8 @@ impl Merger<'_> {
                     ["command", "cmd"].iter().find_map(|key| value.get(key).cloned())
                 };
                 let our_command = ["command", "cmd"].iter().find_map(|key| ours.get(*key)).cloned();
-                // They start restitch too, but installed instead of by npx, or the other way round.
+                // The user's value starts restitch too, but the installed one where ours uses npx, or
+                // the other way round.
                 let replaces_start = command_of(&without_npx(their_value.clone()))
                     .is_some_and(|command| command == "restitch")
                     && our_command != command_of(&their_value);
@@ -102,18 +106,18 @@ impl Merger<'_> {
                             changes.push((field.start..field.end, value));
                         }
                         Some((_, field)) => {
-                            let name = format!("{name}.{key}");
-                            self.add(field, value, &name, depth + 1, changes)?;
+                            let key_path = format!("{key_path}.{key}");
+                            self.add(field, value, &key_path, depth + 1, changes)?;
                         }
                         None => {
                             missing.insert(key.clone(), value.clone());
                         }
                     }
                 }
-                let lines = missing.iter().map(|(key, value)| {
+                let entries = missing.iter().map(|(key, value)| {
                     format!("{}: {}", Value::from(key.as_str()), self.pretty(value, depth + 1))
                 });
-                self.append(theirs, fields.last().map(|(_, last)| last), lines, depth, changes);
+                self.append(theirs, fields.last().map(|(_, last)| last), entries, depth, changes);
             }
             // A command line is one setting, so one that is there is the user's choice.
             (ValueKind::Array(items), Value::Array(ours))
@@ -128,7 +132,7 @@ impl Merger<'_> {
                     if items.iter().any(|item| parse(item) == *value) {
                         continue;
                     }
-                    match items.iter().find(|item| differs_in_start(&parse(item), value)) {
+                    match items.iter().find(|item| differs_only_in_start(&parse(item), value)) {
                         Some(item) => {
                             changes.push((item.start..item.end, self.pretty(value, depth + 1)));
                         }
@@ -149,9 +153,9 @@ impl Merger<'_> {
             (ValueKind::Other, Value::Object(_) | Value::Array(_))
             | (ValueKind::Object(_) | ValueKind::Array(_), _) => {
                 let expected = if ours.is_object() { "an object" } else { "a list" };
-                let subject = match name.trim_start_matches('.') {
+                let subject = match key_path.trim_start_matches('.') {
                     "" => "its content".to_owned(),
-                    name => format!("`{name}`"),
+                    keys => format!("`{keys}`"),
                 };
                 return Err(Refusal::new(
                     EditCode::InvalidArguments,
@@ -165,27 +169,28 @@ impl Merger<'_> {
         Ok(())
     }
 
-    /// Collects the change that adds lines after the last value of an object or a list.
+    /// Collects the change that adds `entries`, each on a new line, after the last value of the user's
+    /// object or list `theirs`.
     fn append(
         &self,
         theirs: &JsonNode,
         last: Option<&JsonNode>,
-        lines: impl Iterator<Item = String>,
+        entries: impl Iterator<Item = String>,
         depth: usize,
         changes: &mut Changes,
     ) {
-        let line_start = format!("\n{}", self.indent.repeat(depth + 1));
-        let lines: Vec<String> = lines.collect();
-        if lines.is_empty() {
+        let line_break = format!("\n{}", self.indent.repeat(depth + 1));
+        let entries: Vec<String> = entries.collect();
+        if entries.is_empty() {
             return;
         }
-        let body = lines.join(&format!(",{line_start}"));
+        let body = entries.join(&format!(",{line_break}"));
         match last {
-            Some(last) => changes.push((last.end..last.end, format!(",{line_start}{body}"))),
+            Some(last) => changes.push((last.end..last.end, format!(",{line_break}{body}"))),
             None => {
                 let closing_line = format!("\n{}", self.indent.repeat(depth));
                 let inside = theirs.start + 1..theirs.end - 1;
-                changes.push((inside, format!("{line_start}{body}{closing_line}")));
+                changes.push((inside, format!("{line_break}{body}{closing_line}")));
             }
         }
     }
@@ -198,7 +203,7 @@ impl Merger<'_> {
 }
 
 /// Whether two values differ only in how they start restitch: installed or by npx.
-fn differs_in_start(theirs: &Value, ours: &Value) -> bool {
+fn differs_only_in_start(theirs: &Value, ours: &Value) -> bool {
     theirs != ours && without_npx(theirs.clone()) == without_npx(ours.clone())
 }
 
@@ -217,27 +222,28 @@ pub(super) struct JsonScanner<'a> {
 }
 
 impl JsonScanner<'_> {
-    pub(super) fn value(&mut self) -> Option<JsonNode> {
+    /// Reads the value that follows, and moves to its end.
+    pub(super) fn read_value(&mut self) -> Option<JsonNode> {
         self.skip_whitespace();
         let start = self.at;
         let kind = match self.byte()? {
             b'{' => {
                 let mut fields = Vec::new();
                 self.at += 1;
-                while !self.at_end(b'}')? {
-                    let JsonNode { from, start, end, .. } = self.value()?;
+                while !self.skip_comma_or_end(b'}')? {
+                    let JsonNode { from, start, end, .. } = self.read_value()?;
                     let key = serde_json::from_str(&self.text[start..end]).ok()?;
                     self.skip_whitespace();
-                    self.at += 1;
-                    fields.push((key, JsonNode { from, ..self.value()? }));
+                    self.at += 1; // the colon
+                    fields.push((key, JsonNode { from, ..self.read_value()? }));
                 }
                 ValueKind::Object(fields)
             }
             b'[' => {
                 let mut items = Vec::new();
                 self.at += 1;
-                while !self.at_end(b']')? {
-                    items.push(self.value()?);
+                while !self.skip_comma_or_end(b']')? {
+                    items.push(self.read_value()?);
                 }
                 ValueKind::Array(items)
             }
@@ -259,14 +265,15 @@ impl JsonScanner<'_> {
         Some(JsonNode { from: start, start, end: self.at, kind })
     }
 
-    /// Skips a comma or the closing bracket, and returns whether it was the bracket.
-    fn at_end(&mut self, mark: u8) -> Option<bool> {
+    /// Skips whitespace, a comma and the closing bracket, where they are next. Returns whether the
+    /// bracket was there.
+    fn skip_comma_or_end(&mut self, closing: u8) -> Option<bool> {
         self.skip_whitespace();
         if self.byte()? == b',' {
             self.at += 1;
             self.skip_whitespace();
         }
-        let is_end = self.byte()? == mark;
+        let is_end = self.byte()? == closing;
         self.at += usize::from(is_end);
         Some(is_end)
     }
@@ -276,6 +283,7 @@ impl JsonScanner<'_> {
         self.at += rest.len() - rest.trim_start().len();
     }
 
+    /// The byte at the current position; `None` at the end of the text.
     fn byte(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }

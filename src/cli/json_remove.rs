@@ -1,5 +1,5 @@
-//! Taking settings out of a JSON file, the reverse of adding them: the rest stays letter by
-//! letter.
+//! Removes settings from the text of a JSON file, the reverse of adding them. The rest of the text
+//! stays as it is.
 
 use std::ops::Range;
 use std::path::Path;
@@ -9,18 +9,19 @@ use serde_json::{Value, json};
 use super::init::without_npx;
 use super::json_merge::{JsonNode, JsonScanner, ValueKind};
 
-/// What a place of the file held before restitch first wrote the file.
+/// The value at one place of the file before restitch first wrote the file.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Before<'a> {
     /// There is no record. Only the server, its hooks and its permission are restitch's for sure.
     Unknown,
-    /// Nothing.
+    /// There was no value.
     Nothing,
-    /// This, which was the user's.
+    /// There was this value, which is the user's.
     Value(&'a Value),
 }
 
 impl<'a> Before<'a> {
+    /// The earlier value of this key in an object.
     fn at(self, key: &str) -> Self {
         match self {
             Self::Unknown => Self::Unknown,
@@ -29,32 +30,33 @@ impl<'a> Before<'a> {
         }
     }
 
+    /// Whether there is a record of what was there.
     fn is_known(self) -> bool {
         !matches!(self, Self::Unknown)
     }
 }
 
-/// The text without what of `ours` is in it; empty where nothing else is left. `None` for a text
-/// that is not plain JSON.
+/// The text without the settings of `ours` that it contains; empty if nothing else is left. `None` if
+/// the text is not plain JSON.
 pub(super) fn remove(text: &str, ours: &Value, before: Before<'_>) -> Option<String> {
     serde_json::from_str::<Value>(text).ok()?;
-    let root = JsonScanner { text, at: 0 }.value()?;
+    let root = JsonScanner { text, at: 0 }.read_value()?;
     let mut cuts = match (Remover { text }).cuts(&root, ours, before) {
         Cuts::Whole => return Some(String::new()),
         Cuts::Parts(cuts) => cuts,
     };
     cuts.sort_by_key(|cut| cut.start);
     let mut out = String::with_capacity(text.len());
-    let mut at = 0;
+    let mut copied_to = 0;
     for cut in cuts {
-        out.push_str(&text[at..cut.start]);
-        at = cut.end;
+        out.push_str(&text[copied_to..cut.start]);
+        copied_to = cut.end;
     }
-    out.push_str(&text[at..]);
+    out.push_str(&text[copied_to..]);
     Some(out)
 }
 
-/// What goes of a value.
+/// What is removed of a value.
 enum Cuts {
     /// All of it.
     Whole,
@@ -62,52 +64,59 @@ enum Cuts {
     Parts(Vec<Range<usize>>),
 }
 
+/// Finds what to remove from the user's text.
 struct Remover<'a> {
     text: &'a str,
 }
 
 impl Remover<'_> {
+    /// What to remove of the user's value `theirs`, at whose place `ours` has our settings.
     fn cuts(&self, theirs: &JsonNode, ours: &Value, before: Before<'_>) -> Cuts {
         match (&theirs.kind, ours) {
-            (ValueKind::Object(fields), Value::Object(wanted)) => {
-                let cuts = fields.iter().map(|(key, field)| match wanted.get(key) {
+            (ValueKind::Object(fields), Value::Object(our_fields)) => {
+                let cuts = fields.iter().map(|(key, field)| match our_fields.get(key) {
                     None => Cuts::Parts(Vec::new()),
-                    Some(ours) if key == "restitch" && self.is_entry(field, ours) => Cuts::Whole,
+                    Some(ours) if key == "restitch" && self.is_restitch_entry(field, ours) => {
+                        Cuts::Whole
+                    }
                     Some(ours) => self.cuts(field, ours, before.at(key)),
                 });
                 let nodes: Vec<&JsonNode> = fields.iter().map(|(_, field)| field).collect();
-                join(theirs, &nodes, cuts.collect(), before)
+                combine(theirs, &nodes, cuts.collect(), before)
             }
-            (ValueKind::Array(items), Value::Array(wanted)) => {
-                let cuts = items.iter().map(|item| self.item(item, wanted, before));
-                join(theirs, &items.iter().collect::<Vec<_>>(), cuts.collect(), before)
+            (ValueKind::Array(items), Value::Array(our_items)) => {
+                let cuts = items.iter().map(|item| self.item_cuts(item, our_items, before));
+                combine(theirs, &items.iter().collect::<Vec<_>>(), cuts.collect(), before)
             }
             _ if self.parse(theirs) == *ours && matches!(before, Before::Nothing) => Cuts::Whole,
             _ => Cuts::Parts(Vec::new()),
         }
     }
 
-    /// An item of a list in which restitch has `wanted`.
-    fn item(&self, item: &JsonNode, wanted: &[Value], before: Before<'_>) -> Cuts {
+    /// What to remove of an item of a list. `our_items` are the items that restitch adds to this list,
+    /// and `before` is the whole list as it was.
+    fn item_cuts(&self, item: &JsonNode, our_items: &[Value], before: Before<'_>) -> Cuts {
         let value = without_npx(self.parse(item));
-        let is_wanted = wanted.iter().any(|ours| without_npx(ours.clone()) == value);
+        let is_ours = our_items.iter().any(|ours| without_npx(ours.clone()) == value);
         let was_there =
             matches!(before, Before::Value(Value::Array(list)) if list.contains(&value));
         let is_permission = value == "mcp__restitch";
-        if is_hook(&value) || is_wanted && (is_permission || !was_there && before.is_known()) {
+        if is_restitch_hook(&value) || is_ours && (is_permission || !was_there && before.is_known())
+        {
             return Cuts::Whole;
         }
-        // A matcher with several hooks.
+        // The item may be a matcher with a list of hooks, some of which are restitch's.
         match &item.kind {
             ValueKind::Object(_) if value.get("hooks").is_some() => self
                 .cuts(item, &json!({ "hooks": [] }), Before::Unknown)
-                .or_whole_without_hooks(&value),
+                .or_whole_if_all_hooks_are_ours(&value),
             _ => Cuts::Parts(Vec::new()),
         }
     }
 
-    /// Whether the entry under restitch's name is restitch's.
-    fn is_entry(&self, entry: &JsonNode, ours: &Value) -> bool {
+    /// Whether the entry with the key `restitch` is restitch's own. The user may have given that name to
+    /// another program.
+    fn is_restitch_entry(&self, entry: &JsonNode, ours: &Value) -> bool {
         let entry = without_npx(self.parse(entry));
         let program = ["command", "cmd"].iter().find_map(|key| match entry.get(key)? {
             Value::Array(words) => words.first()?.as_str(),
@@ -119,36 +128,38 @@ impl Remover<'_> {
         name.is_some_and(|name| name == "restitch") || entry == *ours || is_approval
     }
 
+    /// The value of a node; `null` if it does not parse.
     fn parse(&self, node: &JsonNode) -> Value {
         serde_json::from_str(&self.text[node.start..node.end]).unwrap_or_default()
     }
 }
 
 impl Cuts {
-    /// All of a matcher if restitch's were its only hooks.
-    fn or_whole_without_hooks(self, matcher: &Value) -> Self {
+    /// All of `matcher` if it has only hooks of restitch; otherwise these cuts.
+    fn or_whole_if_all_hooks_are_ours(self, matcher: &Value) -> Self {
         let hooks = matcher.get("hooks").and_then(Value::as_array);
-        match hooks.is_some_and(|hooks| !hooks.is_empty() && hooks.iter().all(is_hook)) {
+        match hooks.is_some_and(|hooks| !hooks.is_empty() && hooks.iter().all(is_restitch_hook)) {
             true => Self::Whole,
             false => self,
         }
     }
 }
 
-/// Whether it calls restitch as a hook.
-fn is_hook(value: &Value) -> bool {
+/// Whether the value is a hook that runs restitch.
+fn is_restitch_hook(value: &Value) -> bool {
     let command = value.get("command").and_then(Value::as_str);
     command.is_some_and(|command| command.starts_with("restitch hook "))
 }
 
-/// What goes of an object or a list whose parts have these cuts.
-fn join(whole: &JsonNode, parts: &[&JsonNode], cuts: Vec<Cuts>, before: Before<'_>) -> Cuts {
+/// What is removed of the object or list `whole`, whose parts have these cuts, with the commas between
+/// them. If every part is removed, so is the whole, unless it was there before.
+fn combine(whole: &JsonNode, parts: &[&JsonNode], cuts: Vec<Cuts>, before: Before<'_>) -> Cuts {
     let was_there = matches!(before, Before::Value(_));
-    let goes: Vec<bool> = cuts.iter().map(|cut| matches!(cut, Cuts::Whole)).collect();
-    let Some(first_kept) = goes.iter().position(|goes| !goes) else {
+    let Some(first_kept) = cuts.iter().position(|cut| !matches!(cut, Cuts::Whole)) else {
+        let between_brackets = whole.start + 1..whole.end - 1;
         return match (parts.is_empty(), was_there) {
             (true, _) if !matches!(before, Before::Nothing) => Cuts::Parts(Vec::new()),
-            (false, true) => Cuts::Parts(std::iter::once(whole.start + 1..whole.end - 1).collect()),
+            (false, true) => Cuts::Parts(vec![between_brackets]),
             _ => Cuts::Whole,
         };
     };
@@ -156,9 +167,10 @@ fn join(whole: &JsonNode, parts: &[&JsonNode], cuts: Vec<Cuts>, before: Before<'
     if first_kept > 0 {
         out.push(parts[0].from..parts[first_kept].from);
     }
-    for (at, cut) in cuts.into_iter().enumerate() {
+    for (index, cut) in cuts.into_iter().enumerate() {
         match cut {
-            Cuts::Whole if at > first_kept => out.push(parts[at - 1].end..parts[at].end),
+            Cuts::Whole if index > first_kept => out.push(parts[index - 1].end..parts[index].end),
+            // The cut before the first kept part covers it.
             Cuts::Whole => {}
             Cuts::Parts(inner) => out.extend(inner),
         }

@@ -72,7 +72,7 @@ async fn http(common: &Common, args: &McpArgs) -> Result<(), Exit> {
     };
     options.shared = shared::counts();
     // After the first signal the server takes no new calls; the second one ends the process.
-    let signal = signals::first_signal();
+    let signal = signals::catch_first_signal();
     let stop = async {
         signal.await;
     };

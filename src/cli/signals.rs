@@ -13,8 +13,9 @@ use tokio::sync::oneshot;
 /// Where the exit code of the first signal is sent, if a command handles that signal.
 static FIRST_SIGNAL: Mutex<Option<oneshot::Sender<i32>>> = Mutex::new(None);
 
-/// Handles the first signal that would end the process. The future resolves to its exit code.
-pub(crate) fn first_signal() -> impl Future<Output = i32> {
+/// Prevents the first signal from ending the process. Instead, the future resolves to the exit code of
+/// that signal.
+pub(crate) fn catch_first_signal() -> impl Future<Output = i32> {
     let (sender, receiver) = oneshot::channel();
     *FIRST_SIGNAL.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
     async move {
@@ -44,8 +45,8 @@ pub(crate) fn install_handlers() {
         tokio::spawn(async move {
             let code = 128 + kind.as_raw_value();
             while stream.recv().await.is_some() {
-                let command = FIRST_SIGNAL.lock().unwrap_or_else(PoisonError::into_inner).take();
-                let is_handled = command.is_some_and(|command| command.send(code).is_ok());
+                let waiting = FIRST_SIGNAL.lock().unwrap_or_else(PoisonError::into_inner).take();
+                let is_handled = waiting.is_some_and(|waiting| waiting.send(code).is_ok());
                 if !is_handled {
                     exit_by_signal(code);
                 }

@@ -3,8 +3,8 @@
 use crate::text::Snapshot;
 
 /// Finds an old text that occurs once in `before`, and the new text that replaces it to give `after`.
-/// Both have LF endings, as clients convert CRLF files. For a file with mixed endings, the result is
-/// `None`.
+/// The two texts have LF endings, as clients convert CRLF files. `None` if the file has mixed line
+/// endings or bytes that are not valid text, or if there is no such pair.
 pub(super) fn between(before: &Snapshot, after: &Snapshot) -> Option<(String, String)> {
     if before.line_ending() == "mixed" || before.has_invalid_bytes() {
         return None;
@@ -13,23 +13,24 @@ pub(super) fn between(before: &Snapshot, after: &Snapshot) -> Option<(String, St
     let (before, after) = (with_lf(before), with_lf(after));
     let lines_before: Vec<&str> = before.split_inclusive('\n').collect();
     let lines_after: Vec<&str> = after.split_inclusive('\n').collect();
-    let mut equal_at_start =
+    let mut kept_above =
         lines_before.iter().zip(&lines_after).take_while(|(old, new)| old == new).count();
-    let most_at_end = lines_before.len().min(lines_after.len()) - equal_at_start;
+    let most_below = lines_before.len().min(lines_after.len()) - kept_above;
     let from_end = lines_before.iter().rev().zip(lines_after.iter().rev());
-    let mut equal_at_end = from_end.take(most_at_end).take_while(|(old, new)| old == new).count();
-    // Until the old text is unique, it takes in one more line above and below.
+    let mut kept_below = from_end.take(most_below).take_while(|(old, new)| old == new).count();
+    // The old text is first the lines that differ. Until it is unique, it takes in one more line above
+    // and below.
     loop {
-        let old = lines_before[equal_at_start..lines_before.len() - equal_at_end].concat();
-        let new = lines_after[equal_at_start..lines_after.len() - equal_at_end].concat();
+        let old = lines_before[kept_above..lines_before.len() - kept_below].concat();
+        let new = lines_after[kept_above..lines_after.len() - kept_below].concat();
         if !old.is_empty() && count_overlapping(&before, &old) == 1 {
             return (before.replacen(&old, &new, 1) == after).then_some((old, new));
         }
-        if equal_at_start == 0 && equal_at_end == 0 {
+        if kept_above == 0 && kept_below == 0 {
             return None;
         }
-        equal_at_start = equal_at_start.saturating_sub(1);
-        equal_at_end = equal_at_end.saturating_sub(1);
+        kept_above = kept_above.saturating_sub(1);
+        kept_below = kept_below.saturating_sub(1);
     }
 }
 

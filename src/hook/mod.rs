@@ -99,8 +99,9 @@ pub(crate) async fn respond(
     engine: &Engine,
     notes: &Notes,
 ) -> Option<Value> {
-    let name = input.get("hook_event_name").or_else(|| input.get("hookEventName"));
-    let name = name.and_then(Value::as_str).unwrap_or(event);
+    // The answer repeats the event's name as the input gives it.
+    let name_in_input = input.get("hook_event_name").or_else(|| input.get("hookEventName"));
+    let event_name = name_in_input.and_then(Value::as_str).unwrap_or(event);
     let calls: Vec<&Value> = match phase_of(event)? {
         HookPhase::Batch => input.get("tool_calls")?.as_array()?.iter().collect(),
         _ => vec![input],
@@ -110,7 +111,7 @@ pub(crate) async fn respond(
         let tool = call.get("tool_name").and_then(Value::as_str)?;
         let arguments = call.get("tool_input")?;
         if phase_of(event)? == HookPhase::Before {
-            let answer = answer_before(client, name, tool, arguments, engine).await;
+            let answer = answer_before(client, event_name, tool, arguments, engine).await;
             if client == Client::Gemini
                 && let Some(answer) = &answer
             {
@@ -125,7 +126,7 @@ pub(crate) async fn respond(
             context.extend(note);
         }
     }
-    (!context.is_empty()).then(|| add_context(client, name, &context.join("\n\n")))
+    (!context.is_empty()).then(|| context_answer(client, event_name, &context.join("\n\n")))
 }
 
 /// Whether the answer of the client's own tool says that the edit failed. A call without an answer
@@ -206,7 +207,8 @@ enum TrialOutcome {
     Refused(Box<Refusal>),
 }
 
-/// Tries an edit in memory; `None` if the file cannot be read or the edit creates a file.
+/// Tries an edit in memory; `None` if the file cannot be read, if the old text is empty, or if no old
+/// text that the client's tool would find gives the same result.
 async fn try_edit(engine: &Engine, edit: &ClientEdit) -> Option<TrialOutcome> {
     let path = engine.path(&path_in_root(engine.root(), &edit.path)).ok()?;
     let before = match engine.snapshot(&path).await {
@@ -285,8 +287,8 @@ fn is_denied(client: Client, code: EditCode) -> bool {
     }
 }
 
-/// The path relative to `root` if the client names a file below it by another path, such as through
-/// a symbolic link; any other path as it is.
+/// The path `raw` relative to `root` if it leads to a file below `root`, even through a symbolic link;
+/// otherwise `raw` as it is.
 fn path_in_root(root: &Path, raw: &str) -> String {
     let resolved = canonical(Path::new(raw)).ok();
     match resolved.as_deref().and_then(|full| full.strip_prefix(root).ok()).and_then(Path::to_str) {
@@ -309,9 +311,9 @@ async fn answer_before(
             PatchOutcome::Rewritten(field, rewritten) => {
                 let mut input = arguments.as_object()?.clone();
                 input.insert(field.to_owned(), rewritten.into());
-                Some(rewrite(client, event, input, "its lines are now as in the files"))
+                Some(rewriting_answer(client, event, input, "its lines are now as in the files"))
             }
-            PatchOutcome::Refused(refusal) => denial(client, event, &refusal),
+            PatchOutcome::Refused(refusal) => answer_to_refused(client, event, &refusal),
         };
     }
     let edit = parse_edit(tool, arguments)?;
@@ -331,19 +333,19 @@ async fn answer_before(
                     input.insert(flag.to_owned(), false.into());
                 }
             }
-            Some(rewrite(client, event, input, &how))
+            Some(rewriting_answer(client, event, input, &how))
         }
-        TrialOutcome::Refused(refusal) => denial(client, event, &refusal),
+        TrialOutcome::Refused(refusal) => answer_to_refused(client, event, &refusal),
     }
 }
 
-/// The answer that denies a call which restitch refuses, if it has to be denied.
-fn denial(client: Client, event: &str, refusal: &Refusal) -> Option<Value> {
-    is_denied(client, refusal.code).then(|| deny(client, event, &refusal.text()))
+/// The answer to a call that restitch refuses: a denial, or `None` if the client's own tool may decide.
+fn answer_to_refused(client: Client, event: &str, refusal: &Refusal) -> Option<Value> {
+    is_denied(client, refusal.code).then(|| denying_answer(client, event, &refusal.text()))
 }
 
 /// The answer that rewrites a call, in the client's format.
-fn rewrite(client: Client, event: &str, input: Map<String, Value>, how: &str) -> Value {
+fn rewriting_answer(client: Client, event: &str, input: Map<String, Value>, how: &str) -> Value {
     let reason = correction_note(how);
     match client {
         Client::Gemini => json!({
@@ -376,7 +378,7 @@ fn correction_note(how: &str) -> String {
 }
 
 /// The answer that denies a call, in the client's format.
-fn deny(client: Client, event: &str, reason: &str) -> Value {
+fn denying_answer(client: Client, event: &str, reason: &str) -> Value {
     match client {
         Client::Gemini => json!({ "decision": "deny", "reason": reason }),
         Client::Codex | Client::Claude | Client::VsCode => json!({ "hookSpecificOutput": {
@@ -389,7 +391,7 @@ fn deny(client: Client, event: &str, reason: &str) -> Value {
 }
 
 /// The answer that adds a text for the model, in the client's format.
-fn add_context(client: Client, event: &str, text: &str) -> Value {
+fn context_answer(client: Client, event: &str, text: &str) -> Value {
     match client {
         Client::Opencode => json!({ "context": text }),
         _ => json!({ "hookSpecificOutput": { "hookEventName": event, "additionalContext": text } }),

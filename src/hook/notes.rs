@@ -24,22 +24,23 @@ impl Notes {
         Self { folder }
     }
 
-    /// Keeps the reason that `answer` gives for rewriting a call.
-    pub(super) fn save(&self, input: &Value, answer: &Value) {
+    /// Keeps the reason that `answer` gives, if it rewrites the call.
+    pub(super) fn save(&self, hook_input: &Value, answer: &Value) {
         let Some(folder) = &self.folder else { return };
         let rewritten = &answer["hookSpecificOutput"]["tool_input"];
-        let (false, Some(reason)) = (rewritten.is_null(), answer["reason"].as_str()) else {
+        if rewritten.is_null() {
             return;
-        };
+        }
+        let Some(reason) = answer["reason"].as_str() else { return };
         self.delete_old();
         // A note that cannot be kept only costs the model an explanation.
         let _ = fs::create_dir_all(folder)
-            .and_then(|()| fs::write(folder.join(file_name(input, rewritten)), reason));
+            .and_then(|()| fs::write(folder.join(file_name(hook_input, rewritten)), reason));
     }
 
     /// Removes and returns the note on the call with these arguments.
-    pub(super) fn take(&self, input: &Value, arguments: &Value) -> Option<String> {
-        let file = self.folder.as_ref()?.join(file_name(input, arguments));
+    pub(super) fn take(&self, hook_input: &Value, arguments: &Value) -> Option<String> {
+        let file = self.folder.as_ref()?.join(file_name(hook_input, arguments));
         let note = fs::read_to_string(&file).ok()?;
         let _ = fs::remove_file(file);
         Some(note)
@@ -62,7 +63,7 @@ impl Notes {
 
 /// The file name of a call's note: a hash of the session and the arguments.
 /// The order of the arguments does not matter.
-fn file_name(input: &Value, arguments: &Value) -> String {
+fn file_name(hook_input: &Value, arguments: &Value) -> String {
     let mut fields: Vec<String> = arguments
         .as_object()
         .into_iter()
@@ -70,6 +71,6 @@ fn file_name(input: &Value, arguments: &Value) -> String {
         .map(|(name, value)| format!("{name}={value}"))
         .collect();
     fields.sort_unstable();
-    let call = format!("{}\n{}", input["session_id"], fields.join("\n"));
+    let call = format!("{}\n{}", hook_input["session_id"], fields.join("\n"));
     ContentHash::of(call.as_bytes()).to_string()
 }

@@ -45,8 +45,8 @@ pub(super) async fn try_patch(arguments: &Value, engine: &Engine) -> Option<Patc
     Some(PatchOutcome::Rewritten(field, new_text))
 }
 
-/// The patch with its lines exactly as they are in the files. `None` if a file has other than LF
-/// endings, or bytes that are not valid text.
+/// The patch with its context and removed lines exactly as they are in the files. `None` if a file to
+/// change has line endings other than LF, or bytes that are not valid text.
 async fn render_patch(patch: &Patch, batch: Vec<VerifiedEdit>, engine: &Engine) -> Option<String> {
     let trial = engine.staged();
     trial.commit(batch, &CallOptions::default()).await.ok()?;
@@ -69,8 +69,8 @@ async fn render_patch(patch: &Patch, batch: Vec<VerifiedEdit>, engine: &Engine) 
                 let (header, body) = section.split_once('\n')?;
                 out.push_str(header);
                 out.push('\n');
-                if let Some(target) = move_to {
-                    out.push_str(&format!("*** Move to: {target}\n"));
+                if let Some(new_path) = move_to {
+                    out.push_str(&format!("*** Move to: {new_path}\n"));
                 }
                 out.push_str(body);
             }

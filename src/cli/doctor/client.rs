@@ -45,7 +45,7 @@ pub(super) async fn findings(common: &Common, name: &str) -> Option<Vec<Finding>
             Finding::problem(
                 "permission",
                 Level::Bad,
-                format!("{} does not allow edits: {}", file.display_path(), client.without),
+                format!("{} does not allow edits: {}", file.display_path(), client.without_permissions),
                 format!("If that is not what you want, run `restitch init {} --write --allow-edits` here.", client.name),
             )
         });

@@ -15,8 +15,8 @@ pub(crate) struct Client {
     pub(crate) files: Vec<ConfigFile>,
     /// The files that `--allow-edits` adds, which let edits through without a question.
     pub(crate) permission_files: Vec<ConfigFile>,
-    /// What the client does with edits without those files, as the end of a sentence.
-    pub(crate) without: &'static str,
+    /// What the client does if the permission files are missing, as the end of a sentence.
+    pub(crate) without_permissions: &'static str,
     /// A note for the user.
     pub(crate) note: &'static str,
 }
@@ -106,7 +106,7 @@ pub(crate) fn client(name: &str, folder: &Path) -> Option<Client> {
                 }}}),
             )],
             permission_files: Vec::new(),
-            without: "",
+            without_permissions: "",
             note: "Cursor asks before each MCP tool until auto-run is on for it (Settings, Agents). Its hooks cannot rewrite an edit; the MCP tools do the work.",
         },
         "vscode" => Client {
@@ -126,7 +126,7 @@ pub(crate) fn client(name: &str, folder: &Path) -> Option<Client> {
                 github_hooks(),
             ],
             permission_files: Vec::new(),
-            without: "",
+            without_permissions: "",
             note: "VS Code asks before each tool; \"Always allow\" in that question lets restitch go on. Agent hooks are a preview in VS Code; the MCP server works without them.",
         },
         "opencode" => opencode(),
@@ -142,7 +142,7 @@ pub(crate) fn client(name: &str, folder: &Path) -> Option<Client> {
                 }}}),
             )],
             permission_files: Vec::new(),
-            without: "",
+            without_permissions: "",
             note: "Zed shows the server under Agent settings, where it can be switched on and its tools allowed.",
         },
         "qwen" | "qwen-code" => qwen(&folder),
@@ -150,14 +150,14 @@ pub(crate) fn client(name: &str, folder: &Path) -> Option<Client> {
             name: "kimi",
             files: vec![plain_server(".kimi-code/mcp.json", "mcpServers")],
             permission_files: Vec::new(),
-            without: "",
+            without_permissions: "",
             note: "Kimi Code asks before each edit; \"Approve for this session\" lets them through. This configuration follows its documentation and has not been tried.",
         },
         "amp" => Client {
             name: "amp",
             files: vec![plain_server(".amp/settings.json", "amp.mcpServers")],
             permission_files: Vec::new(),
-            without: "",
+            without_permissions: "",
             note: "Amp asks once before it starts a server of the workspace. This configuration follows its documentation and has not been tried.",
         },
         "crush" => Client {
@@ -174,7 +174,7 @@ pub(crate) fn client(name: &str, folder: &Path) -> Option<Client> {
                 }),
             )],
             permission_files: Vec::new(),
-            without: "",
+            without_permissions: "",
             note: "Crush asks before each edit. This configuration follows its documentation and has not been tried.",
         },
         "cline" => cline(),
@@ -208,7 +208,7 @@ fn cline() -> Client {
             "command": "restitch", "args": start_anywhere(), "disabled": false,
         }))],
         permission_files: vec![file(json!({ "autoApprove": tool_names }))],
-        without: "Cline asks before each edit",
+        without_permissions: "Cline asks before each edit",
         note: "This file is for Cline's CLI; for the extension, paste its content under MCP Servers, Configure.",
     }
 }
@@ -223,7 +223,7 @@ fn goose() -> Client {
         name: "goose",
         files: vec![home(".config/goose", None, ("config.yaml", Content::Yaml(text)))],
         permission_files: Vec::new(),
-        without: "",
+        without_permissions: "",
         note: "Goose edits without asking in its mode `auto`, the default. This configuration follows its documentation and has not been tried.",
     }
 }
@@ -240,7 +240,7 @@ fn vibe() -> Client {
         // A configuration in the project would hide all of the user's own.
         files: vec![home(".vibe", None, ("config.toml", content))],
         permission_files: Vec::new(),
-        without: "",
+        without_permissions: "",
         note: "Vibe asks before each edit. This configuration follows its documentation and has not been tried.",
     }
 }
@@ -284,7 +284,7 @@ fn claude(folder: &str) -> Client {
                 ),
             ),
         ],
-        without: "Claude Code asks before each edit, and when run non-interactively (`claude -p`) it does not edit; in a folder that is not trusted it ignores the project's permissions",
+        without_permissions: "Claude Code asks before each edit, and when run non-interactively (`claude -p`) it does not edit; in a folder that is not trusted it ignores the project's permissions",
         note: "Claude Code looks for old_string before any hook runs, so only the MCP tool `edit` can rescue a text that is not found. To send every edit there, add \"permissions\": {\"deny\": [\"Edit\"]} to .claude/settings.json. Start Claude Code in the project's folder: in a subfolder, it does not read the project's permissions.",
     }
 }
@@ -330,7 +330,7 @@ fn codex(folder: &str) -> Client {
                 ),
             ),
         ],
-        without: "Codex asks before each edit, and when run non-interactively (`codex exec`) it does not edit; in a folder that is not trusted it ignores the project's configuration",
+        without_permissions: "Codex asks before each edit, and when run non-interactively (`codex exec`) it does not edit; in a folder that is not trusted it ignores the project's configuration",
         note: "Codex asks you to trust the hooks once. Some of its models find MCP tools by searching for them.",
     }
 }
@@ -366,7 +366,7 @@ fn gemini(folder: &str) -> Client {
                 ("trustedFolders.json", Content::Json(json!({ folder: "TRUST_FOLDER" }))),
             ),
         ],
-        without: "Gemini CLI asks before each edit, and when run non-interactively (`gemini -p`) it does not offer the edit tools; it does not run at all in a folder that is not trusted",
+        without_permissions: "Gemini CLI asks before each edit, and when run non-interactively (`gemini -p`) it does not offer the edit tools; it does not run at all in a folder that is not trusted",
         note: "The hook corrects Gemini's own `replace` before it runs, and denies edits that restitch refuses.",
     }
 }
@@ -393,7 +393,7 @@ fn qwen(folder: &str) -> Client {
             json_in(settings, json!({ "mcpServers": { "restitch": { "trust": true } } })),
             home(".qwen", None, ("mcpApprovals.json", Content::Json(approval))),
         ],
-        without: "Qwen Code does not start a project's server before it is approved, and asks before each edit; when run non-interactively (`qwen -p`) it does not edit",
+        without_permissions: "Qwen Code does not start a project's server before it is approved, and asks before each edit; when run non-interactively (`qwen -p`) it does not edit",
         note: "After a change to the server's configuration, run: qwen mcp approve restitch.",
     }
 }
@@ -431,7 +431,7 @@ fn copilot(folder: &str) -> Client {
             Some("COPILOT_HOME"),
             ("config.json", Content::Json(json!({ "trustedFolders": [folder] }))),
         )],
-        without: "Copilot CLI does not start the server in a folder that is not trusted",
+        without_permissions: "Copilot CLI does not start the server in a folder that is not trusted",
         note: "Copilot CLI asks before each edit; `copilot --allow-tool=restitch` lets them through, also with -p.",
     }
 }
@@ -456,7 +456,7 @@ fn opencode() -> Client {
             ),
         ],
         permission_files: Vec::new(),
-        without: "",
+        without_permissions: "",
         note: "The plugin corrects opencode's own `edit` and `apply_patch` before they run. opencode allows MCP tools unless its `permission` says otherwise.",
     }
 }

@@ -1,5 +1,5 @@
 //! Merges the settings of a client into its configuration file: adds those that are missing, and
-//! changes no others, except how restitch is started.
+//! changes none of the others but the command that starts restitch.
 
 use serde::Serialize as _;
 use serde_json::Value;
@@ -21,8 +21,8 @@ pub(crate) enum Content {
 /// The command that starts restitch without an installation: npx downloads the package.
 const NPX: [&str; 3] = ["npx", "-y", "restitch"];
 
-/// The same configuration, in which npx starts restitch. The command may be in `command` beside
-/// `args`, a list, or one string.
+/// The same configuration, in which npx starts restitch. The command line may be in the fields
+/// `command` and `args`, in one list, or in one string.
 fn with_npx(value: Value) -> Value {
     let with_npx_first = |list: Vec<Value>| {
         NPX.iter().map(|word| Value::from(*word)).chain(list.into_iter().skip(1)).collect()
@@ -146,9 +146,9 @@ impl Content {
                 let parsed: toml::Table = toml::from_str(text).map_err(|error| not_toml(&error))?;
                 let mut out = text.to_owned();
                 for (header, body) in tables {
-                    let is_there = replace_start(&mut out, header, body);
+                    let is_there = replace_start_command(&mut out, header, body);
                     if header.starts_with("[[") && !is_there {
-                        append(&mut out, header, body);
+                        append_table(&mut out, header, body);
                     } else if !header.starts_with("[[") {
                         add_table(&mut out, &parsed, header, body);
                     }
@@ -177,7 +177,7 @@ fn not_toml(error: &toml::de::Error) -> Refusal {
 /// Adds a table, or adds to an existing table the lines with keys that it lacks.
 fn add_table(out: &mut String, parsed: &toml::Table, header: &str, body: &str) {
     let Some(header_index) = out.lines().position(|line| line.trim() == header) else {
-        return append(out, header, body);
+        return append_table(out, header, body);
     };
     let table = toml::from_str::<toml::Table>(&format!("{header}\n{body}")).unwrap_or_default();
     let missing = missing_keys(&table, parsed);
@@ -186,14 +186,14 @@ fn add_table(out: &mut String, parsed: &toml::Table, header: &str, body: &str) {
     });
     let lines: String = lines.map(|line| format!("{line}\n")).collect();
     let body_start: usize = out.split_inclusive('\n').take(header_index + 1).map(str::len).sum();
-    let header_end = if out[..body_start].ends_with('\n') || lines.is_empty() { "" } else { "\n" };
-    out.insert_str(body_start, &format!("{header_end}{lines}"));
+    let line_break = if out[..body_start].ends_with('\n') || lines.is_empty() { "" } else { "\n" };
+    out.insert_str(body_start, &format!("{line_break}{lines}"));
 }
 
 /// Replaces the command in an existing table if it starts restitch by npx and `body` does not, or the
-/// other way round. Returns whether the table exists; of a list of tables, the one with the name in
-/// `body` counts.
-fn replace_start(out: &mut String, header: &str, body: &str) -> bool {
+/// other way round. Returns whether the table exists, even if nothing was replaced; in a list of
+/// tables, it is the one with the name in `body`.
+fn replace_start_command(out: &mut String, header: &str, body: &str) -> bool {
     let line_of = |text: &str, key: &str| -> Option<String> {
         text.lines().find(|line| line.starts_with(key)).map(str::to_owned)
     };
@@ -209,27 +209,27 @@ fn replace_start(out: &mut String, header: &str, body: &str) -> bool {
         return false;
     };
     let theirs = out[section.clone()].to_owned();
-    let both_lines = |key| Some((line_of(&theirs, key)?, line_of(body, key)?));
+    let their_and_our_line = |key| Some((line_of(&theirs, key)?, line_of(body, key)?));
     if let (Some((command, our_command)), Some((args, our_args))) =
-        (both_lines("command = "), both_lines("args = ["))
+        (their_and_our_line("command = "), their_and_our_line("args = ["))
         && command != our_command
         && ["command = \"restitch\"", "command = \"npx\""].contains(&command.as_str())
         && args.ends_with(']')
     {
-        let ours = theirs.replacen(&command, &our_command, 1).replacen(&args, &our_args, 1);
-        out.replace_range(section, &ours);
+        let updated = theirs.replacen(&command, &our_command, 1).replacen(&args, &our_args, 1);
+        out.replace_range(section, &updated);
     }
     true
 }
 
 /// Adds a table at the end.
-fn append(out: &mut String, header: &str, body: &str) {
+fn append_table(out: &mut String, header: &str, body: &str) {
     let blank_line = if out.is_empty() || out.ends_with("\n\n") { "" } else { "\n" };
     let line_end = if out.is_empty() || out.ends_with('\n') { "" } else { "\n" };
     out.push_str(&format!("{line_end}{blank_line}{header}\n{body}"));
 }
 
-/// The keys of values in `ours` that `theirs` lacks in the same tables.
+/// The keys in `ours`, at any depth, that the same table in `theirs` lacks.
 fn missing_keys(ours: &toml::Table, theirs: &toml::Table) -> Vec<String> {
     ours.iter()
         .flat_map(|(key, value)| match (value, theirs.get(key)) {

@@ -97,11 +97,12 @@ pub(super) fn unknown_client(name: &str) -> Exit {
     Exit::usage(format!("there is no client `{name}`; use one of: {}", CLIENTS.join(", ")))
 }
 
-/// The permission files that were not written, and what the client does without them.
+/// The message about the permission files, which were not written, and what the client does without
+/// them.
 fn missing_permissions(client: &Client, comment_prefix: &str) -> String {
     let mut out = format!(
         "{comment_prefix}As set up so far, {}. If you want to change that, --allow-edits adds:\n",
-        client.without
+        client.without_permissions
     );
     for file in &client.permission_files {
         let _ = writeln!(out, "{comment_prefix}  {}", file.display_path());
@@ -112,7 +113,8 @@ fn missing_permissions(client: &Client, comment_prefix: &str) -> String {
     out
 }
 
-/// Merges the settings into one file, through the same store as any edit; what was done to it.
+/// Merges the settings into one file, through the same store as any edit. Returns what was done to the
+/// file, in a few words.
 async fn write(common: &Common, file: &ConfigFile) -> Result<&'static str, String> {
     let folder = file.folder(common).ok_or("there is no home folder; set HOME")?;
     if file.owner != Owner::Project {
@@ -126,7 +128,7 @@ async fn write(common: &Common, file: &ConfigFile) -> Result<&'static str, Strin
     merge(toolbox.engine(), file).await.map_err(|refusal| refusal.text())
 }
 
-/// Adds the missing settings to one file; what was done to it.
+/// Adds the missing settings to one file, or creates it. Returns what was done, in a few words.
 async fn merge(engine: &Engine, file: &ConfigFile) -> Result<&'static str, Refusal> {
     let path = engine.path(file.path)?;
     let explanation = Explanation::plain(Rung::Init);

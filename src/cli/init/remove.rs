@@ -32,12 +32,15 @@ struct Outcome {
 
 /// What a file held before `init` first wrote it.
 enum Origin {
+    /// There is no record of it.
     Unknown,
     /// There was no file.
     Created,
+    /// This text.
     Text(String),
 }
 
+/// Takes out of the client's files what `init` wrote, or without `write` prints what would go.
 pub(super) async fn run(common: &Common, client: &Client, write: bool) -> Exit {
     let mut text = String::new();
     let mut files = Vec::new();
@@ -46,8 +49,9 @@ pub(super) async fn run(common: &Common, client: &Client, write: bool) -> Exit {
         let path = part.file.display_path();
         match take_out(common, &part, write).await {
             Ok(Outcome { done, diff }) => {
-                let shown = if write { String::new() } else { format!("\n{}", diff.trim_end()) };
-                let _ = writeln!(text, "{path}: {done}{}", shown.trim_end());
+                let shown_diff =
+                    if write { String::new() } else { format!("\n{}", diff.trim_end()) };
+                let _ = writeln!(text, "{path}: {done}{}", shown_diff.trim_end());
                 files.push(json!({ "path": path, "done": done, "diff": diff }));
             }
             Err(why) => {
@@ -85,25 +89,26 @@ fn parts(client: &Client) -> Vec<Part<'_>> {
     parts
 }
 
+/// Takes out of one file what `init` wrote, or without `write` only finds what would change.
 async fn take_out(common: &Common, part: &Part<'_>, write: bool) -> Result<Outcome, String> {
-    let missing = Outcome { done: "is not there", diff: String::new() };
+    let not_there = Outcome { done: "is not there", diff: String::new() };
     let folder = part.file.folder(common).ok_or("there is no home folder; set HOME")?;
     if !folder.is_dir() {
-        return Ok(missing);
+        return Ok(not_there);
     }
     let mut common = Common { root: Some(folder), stage: false, ..common.clone() };
     // Some stores protect these folders from models; the user names them here.
     common.allow_protected.push(part.file.path.to_owned());
     let toolbox = settings::toolbox(&common).map_err(|exit| exit.message().to_owned())?;
     let engine = toolbox.engine();
-    let done = async {
+    let outcome = async {
         let path = engine.path(part.file.path)?;
         let before = match engine.snapshot(&path).await {
-            Err(refusal) if refusal.code == EditCode::FileNotFound => return Ok(missing),
+            Err(refusal) if refusal.code == EditCode::FileNotFound => return Ok(not_there),
             other => other?,
         };
         let after = part.without(before.text(), &origin(engine, &path).await)?;
-        let why = Explanation::plain(Rung::Init);
+        let explanation = Explanation::plain(Rung::Init);
         let (edit, done) = match after {
             Some(after) if after == before.text() => {
                 let done = "has nothing of restitch's";
@@ -112,11 +117,11 @@ async fn take_out(common: &Common, part: &Part<'_>, write: bool) -> Result<Outco
             Some(after) => {
                 let plan = EditPlan::whole_file(&before, &after);
                 let done = if write { "taken out" } else { "would be changed" };
-                (VerifiedEdit::new(path, &before, plan, why)?, done)
+                (VerifiedEdit::new(path, &before, plan, explanation)?, done)
             }
             None => {
                 let done = if write { "deleted" } else { "would be deleted" };
-                (VerifiedEdit::restore(path, Some(before), After::Removed, why), done)
+                (VerifiedEdit::restore(path, Some(before), After::Removed, explanation), done)
             }
         };
         let options = CallOptions { dry_run: !write, ..CallOptions::default() };
@@ -124,17 +129,19 @@ async fn take_out(common: &Common, part: &Part<'_>, write: bool) -> Result<Outco
         let diff = reports.first().map(|report| report.diff.clone()).unwrap_or_default();
         Ok(Outcome { done, diff })
     };
-    done.await.map_err(|refusal: Refusal| refusal.text())
+    outcome.await.map_err(|refusal: Refusal| refusal.text())
 }
 
-/// What the history says of the file, back to where it last did not exist.
+/// What the file held before the oldest change in restitch's history since the file last did not exist.
+/// `init` made that change, or came after it.
 async fn origin(engine: &Engine, path: &WorkPath) -> Origin {
     let Ok(log) = engine.log().await else { return Origin::Unknown };
     let changes = log.iter().flat_map(|revision| &revision.files);
     let changes = changes.filter(|file| file.path == path.as_str());
-    let since = changes.take_while(|file| file.after_sha256.is_some());
-    let Some(first) = since.last() else { return Origin::Unknown };
-    let Some(hash) = first.before_sha256 else { return Origin::Created };
+    // The history begins with the newest change.
+    let since_missing = changes.take_while(|file| file.after_sha256.is_some());
+    let Some(oldest) = since_missing.last() else { return Origin::Unknown };
+    let Some(hash) = oldest.before_sha256 else { return Origin::Created };
     let versions = engine.versions_on_record(path, &hash.to_string()).await;
     match versions.into_iter().next().map(Snapshot::decode) {
         Some(Ok(snapshot)) => Origin::Text(snapshot.text().to_owned()),
@@ -143,17 +150,17 @@ async fn origin(engine: &Engine, path: &WorkPath) -> Origin {
 }
 
 impl Part<'_> {
-    /// The text without what `init` wrote; `None` if `init` made the file and nothing else is in
-    /// it.
+    /// The text without what `init` wrote; `None` if nothing else is in the file and restitch made it,
+    /// so that it can be deleted.
     fn without(&self, text: &str, origin: &Origin) -> Result<Option<String>, Refusal> {
         if let Origin::Text(before) = origin
-            && self.versions(Some(before)).iter().any(|written| written == text)
+            && self.written_versions(Some(before)).iter().any(|written| written == text)
         {
             return Ok(Some(before.clone()));
         }
-        let is_fresh = || self.versions(None).iter().any(|written| written == text);
-        let is_created =
-            matches!(origin, Origin::Created) || matches!(origin, Origin::Unknown) && is_fresh();
+        let is_as_written = || self.written_versions(None).iter().any(|written| written == text);
+        let is_created = matches!(origin, Origin::Created)
+            || matches!(origin, Origin::Unknown) && is_as_written();
         let before = match origin {
             Origin::Text(before) => Some(before.as_str()),
             _ => is_created.then_some(""),
@@ -171,8 +178,9 @@ impl Part<'_> {
         }
     }
 
-    /// What `init` makes of this text, or of no file: with and without permissions and npx.
-    fn versions(&self, before: Option<&str>) -> Vec<String> {
+    /// Each text that `init` may write where the file was `before`, or where there was no file: with and
+    /// without permissions and npx.
+    fn written_versions(&self, before: Option<&str>) -> Vec<String> {
         let mut versions = Vec::new();
         for npx in [false, true] {
             let mut text = before.map(str::to_owned);
@@ -200,8 +208,8 @@ impl Content {
         match self {
             Self::Json(ours) => {
                 let had = before.map(|text| serde_json::from_str::<Value>(text).ok());
-                json_remove::remove(text, ours, state(had.as_ref())).ok_or_else(|| {
-                    by_hand("it is not plain JSON, and restitch would lose comments and trailing commas")
+                json_remove::remove(text, ours, earlier_value(had.as_ref())).ok_or_else(|| {
+                    only_by_hand("it is not plain JSON, and restitch would lose comments and trailing commas")
                 })
             }
             Self::Toml(tables) => toml_without(text, tables, before),
@@ -211,7 +219,8 @@ impl Content {
     }
 }
 
-fn state(had: Option<&Option<Value>>) -> Before<'_> {
+/// The earlier value of a JSON file: `None` if it is not known, `Some(None)` if there was none.
+fn earlier_value(had: Option<&Option<Value>>) -> Before<'_> {
     match had {
         None => Before::Unknown,
         Some(None) => Before::Nothing,
@@ -219,7 +228,8 @@ fn state(had: Option<&Option<Value>>) -> Before<'_> {
     }
 }
 
-fn by_hand(why: &str) -> Refusal {
+/// The refusal of a file that the user has to change by hand.
+fn only_by_hand(why: &str) -> Refusal {
     Refusal::new(EditCode::InvalidArguments, why)
         .hint("Take out by hand what names restitch; `restitch init` without flags prints what it writes.")
 }
@@ -231,25 +241,27 @@ struct Section<'a> {
     end: usize,
 }
 
+/// The tables of a TOML file.
 fn sections(text: &str) -> Vec<Section<'_>> {
     let mut sections: Vec<Section<'_>> = Vec::new();
-    let mut at = 0;
+    let mut line_end = 0;
     for line in text.split_inclusive('\n') {
-        let start = at;
-        at += line.len();
+        let start = line_end;
+        line_end += line.len();
         let trimmed = line.trim();
         if line.starts_with('[') {
-            sections.push(Section { header: trimmed, start, end: at });
+            sections.push(Section { header: trimmed, start, end: line_end });
         } else if let Some(last) = sections.last_mut()
             && !trimmed.is_empty()
             && !trimmed.starts_with('#')
         {
-            last.end = at;
+            last.end = line_end;
         }
     }
     sections
 }
 
+/// The TOML without the tables that `init` wrote. `before` is as in [`Content::removed_from`].
 fn toml_without(
     text: &str,
     tables: &[(String, String)],
@@ -257,30 +269,30 @@ fn toml_without(
 ) -> Result<String, Refusal> {
     let parse = |text: &str| toml::from_str::<toml::Table>(text).ok();
     if parse(text).is_none() {
-        return Err(by_hand("the TOML does not parse"));
+        return Err(only_by_hand("the TOML does not parse"));
     }
-    let had = before.map(|before| sections(before).iter().map(|s| s.header.to_owned()).collect());
-    let had: Option<Vec<String>> = had;
+    let headers_before: Option<Vec<String>> = before
+        .map(|before| sections(before).iter().map(|section| section.header.to_owned()).collect());
     let mut out = text.to_owned();
     for (header, body) in tables {
         let name = header.trim_matches(['[', ']']).rsplit('.').next();
         let is_ours = name == Some("restitch") || body.contains("name = \"restitch\"");
         if is_ours {
-            while let Some(cut) = server_section(&out, header) {
+            while let Some(cut) = next_server_section(&out, header) {
                 out.replace_range(cut, "");
             }
-        } else if let (Some(had), Some(before)) = (&had, before) {
-            take_lines(&mut out, header, body, before, had.contains(header));
+        } else if let (Some(headers), Some(before)) = (&headers_before, before) {
+            remove_lines(&mut out, header, body, before, headers.contains(header));
         }
     }
     match parse(&out) {
         Some(_) => Ok(out),
-        None => Err(by_hand("the tables cannot be told apart")),
+        None => Err(only_by_hand("the tables cannot be told apart")),
     }
 }
 
-/// The next table of the server, or one inside it, with the blank line above.
-fn server_section(text: &str, header: &str) -> Option<std::ops::Range<usize>> {
+/// Where the next table of the server is, with the tables inside it and the blank line that sets it off.
+fn next_server_section(text: &str, header: &str) -> Option<std::ops::Range<usize>> {
     let sections = sections(text);
     let is_list = header.starts_with("[[");
     let name = header.trim_matches(['[', ']']);
@@ -294,15 +306,18 @@ fn server_section(text: &str, header: &str) -> Option<std::ops::Range<usize>> {
             false => section.header == header || section.header.starts_with(&inner),
         }
     })?;
-    let inside = sections[first + 1..].iter().take_while(|s| s.header.starts_with(&inner)).count();
+    let inside = sections[first + 1..]
+        .iter()
+        .take_while(|section| section.header.starts_with(&inner))
+        .count();
     Some(with_gap(text, sections[first].start..sections[first + inside].end))
 }
 
-/// A range of lines with the blank line that sets it off: above it, or below at the start.
+/// The range of lines, extended by the blank line above it, or at the start of the text by the one
+/// below.
 fn with_gap(text: &str, range: std::ops::Range<usize>) -> std::ops::Range<usize> {
-    let line_end = |text: &str| {
-        [("\r\n", 2), ("\n", 1)].iter().find(|(end, _)| text.ends_with(end)).map(|(_, len)| *len)
-    };
+    let line_end =
+        |text: &str| ["\r\n", "\n"].into_iter().find(|end| text.ends_with(end)).map(str::len);
     let above = &text[..range.start];
     if let Some(len) = line_end(above)
         && line_end(&above[..above.len() - len]).is_some()
@@ -314,8 +329,9 @@ fn with_gap(text: &str, range: std::ops::Range<usize>) -> std::ops::Range<usize>
     if above.is_empty() { range.start..range.end + blank } else { range }
 }
 
-/// Takes the lines of a table that were not there before, and the table if `init` added it.
-fn take_lines(out: &mut String, header: &str, body: &str, before: &str, was_there: bool) {
+/// Removes from the table with this header the lines of `body` whose keys were not in it `before`, and
+/// the whole table if that leaves nothing and the table was not there before.
+fn remove_lines(out: &mut String, header: &str, body: &str, before: &str, table_was_there: bool) {
     let lines_of = |text: &str| -> Vec<String> {
         let sections = sections(text);
         let table = sections.iter().find(|section| section.header == header);
@@ -323,25 +339,26 @@ fn take_lines(out: &mut String, header: &str, body: &str, before: &str, was_ther
         body.split_inclusive('\n').skip(1).map(str::to_owned).collect()
     };
     let key = |line: &str| line.split_once('=').map(|(key, _)| key.trim().to_owned());
-    let old: Vec<_> = lines_of(before).iter().filter_map(|line| key(line)).collect();
-    let ours = |line: &&String| {
-        body.lines().any(|own| own == line.trim_end())
-            && key(line).is_some_and(|key| !old.contains(&key))
+    let keys_before: Vec<_> = lines_of(before).iter().filter_map(|line| key(line)).collect();
+    let is_ours = |line: &&String| {
+        body.lines().any(|our_line| our_line == line.trim_end())
+            && key(line).is_some_and(|key| !keys_before.contains(&key))
     };
     let lines = lines_of(out);
-    let kept: String = lines.iter().filter(|line| !ours(line)).map(String::as_str).collect();
+    let kept: String = lines.iter().filter(|line| !is_ours(line)).map(String::as_str).collect();
     let found = sections(out).into_iter().find(|section| section.header == header);
     let Some((start, end)) = found.map(|section| (section.start, section.end)) else { return };
-    if kept.trim().is_empty() && !was_there && lines.iter().any(|line| ours(&line)) {
+    if kept.trim().is_empty() && !table_was_there && lines.iter().any(|line| is_ours(&line)) {
         let cut = with_gap(out, start..end);
         out.replace_range(cut, "");
     } else {
-        let body = out[start..].find('\n').map_or(end, |at| start + at + 1);
-        out.replace_range(body..end, &kept);
+        let body_start = out[start..].find('\n').map_or(end, |offset| start + offset + 1);
+        out.replace_range(body_start..end, &kept);
     }
 }
 
-/// YAML is not parsed: the lines go if they are as `init` writes them.
+/// The YAML without what `init` wrote. YAML is not parsed: only lines exactly as in one of the texts
+/// `written`, which `init` may write, are removed.
 fn yaml_without(text: &str, written: &[String]) -> Result<String, Refusal> {
     if written.iter().any(|ours| ours == text) {
         return Ok(String::new());
@@ -353,7 +370,7 @@ fn yaml_without(text: &str, written: &[String]) -> Result<String, Refusal> {
     let mut parts = entries.filter_map(|entry| text.split_once(entry));
     match parts.find(|(above, _)| above.ends_with('\n')) {
         Some((above, below)) => Ok(format!("{above}{below}")),
-        None => Err(by_hand("restitch's part of the YAML is not as `init` writes it")),
+        None => Err(only_by_hand("restitch's part of the YAML is not as `init` writes it")),
     }
 }
 
@@ -386,7 +403,7 @@ mod tests {
             for part in parts(&client) {
                 let path = part.file.path;
                 // A file that `init` made goes, whether or not there is a record of it.
-                for made in part.versions(None) {
+                for made in part.written_versions(None) {
                     for origin in [Origin::Created, Origin::Unknown] {
                         let left = part.without(&made, &origin).expect("removed");
                         assert_eq!(left, None, "{name} {path}: {made}");
@@ -398,7 +415,7 @@ mod tests {
                     _ => continue,
                 };
                 for text in texts {
-                    for merged in part.versions(Some(text)) {
+                    for merged in part.written_versions(Some(text)) {
                         let origin = Origin::Text((*text).to_owned());
                         let left = part.without(&merged, &origin).expect("removed");
                         assert_eq!(left.as_deref(), Some(*text), "{name} {path}: {merged}");
