@@ -24,7 +24,7 @@ const LEASE: Duration = Duration::from_secs(120);
 /// How often a process looks for open commits of dead processes.
 const RECOVERY_INTERVAL: Duration = Duration::from_secs(60);
 
-/// A commit of several files: its revision, its edits, and warnings.
+/// A commit of several files as it was made: its revision, its edits, and warnings.
 type BatchCommit = (u64, Vec<VerifiedEdit>, Vec<String>);
 
 /// Why an attempt to commit failed.
@@ -33,6 +33,14 @@ enum AttemptError {
     /// returned.
     Retry(Vec<VerifiedEdit>),
     Refused(Box<Refusal>),
+}
+
+/// Why the files of a commit that was attempted must be restored.
+enum FailureCause<'a> {
+    /// Another program has interfered, so the commit can be tried again.
+    Interference,
+    /// The storage failed to write the file of this edit.
+    Storage(&'a RebasedEdit, StorageError),
 }
 
 impl From<Refusal> for AttemptError {
@@ -72,7 +80,7 @@ impl Bucket {
         }
     }
 
-    /// Tries the commit once. Restores the files already written if one of them fails.
+    /// Tries the commit once. If a file cannot be written, restores those already written.
     async fn attempt(
         &self,
         batch: Vec<VerifiedEdit>,
@@ -94,63 +102,63 @@ impl Bucket {
         let record =
             history::encode(revision, millis(), CommitState::Open, context.undoes, &changes);
         let mark = history::mark_key(revision);
-        let first = jobs[0].edit.path().clone();
+        let first_path = jobs[0].edit.path().clone();
         // The mark is written first, because no process would find an open record without one.
         self.objects.overwrite(&mark, key.clone().into_bytes()).await.map_err(|error| {
-            not_written(&first, &StorageError { may_have_applied: false, ..error })
+            not_written(&first_path, &StorageError { may_have_applied: false, ..error })
         })?;
-        let recorded = self.record_commit(&first, &key, record.clone(), context).await;
-        let recorded = match recorded {
+        let recorded = self.record_commit(&first_path, &key, record.clone(), context).await;
+        let record_version = match recorded {
             Ok(version) => version,
             Err(refusal) => {
-                self.remove_record(Some(mark)).await;
+                self.remove_leftover(Some(mark)).await;
                 return Err(refusal.into());
             }
         };
         let mut written: Vec<(&RebasedEdit, ObjectVersion)> = Vec::new();
-        // `Some(None)` means that another program has interfered, so the commit can be tried again.
         let mut failure = None;
         for job in &jobs {
             match self.write_file(job, revision, deadline).await {
                 Ok(WriteOutcome::Written(version)) => written.push((job, version)),
                 Ok(WriteOutcome::Superseded(_)) => {
                     self.seen().remove(job.edit.path().as_str());
-                    failure = Some(None);
+                    failure = Some(FailureCause::Interference);
                     break;
                 }
                 Err(error) => {
                     self.seen().remove(job.edit.path().as_str());
-                    failure = Some(Some((job, error)));
+                    failure = Some(FailureCause::Storage(job, error));
                     break;
                 }
             }
         }
-        if failure.is_none() && !self.confirm(&key, &record, recorded).await? {
+        if failure.is_none() && !self.confirm(&key, &record, &record_version).await? {
             // Another process took this one for dead and rolled the commit back.
-            failure = Some(None);
+            failure = Some(FailureCause::Interference);
         }
         let Some(cause) = failure else {
             let mut warnings = Vec::new();
             for (job, version) in written {
                 warnings.extend(self.after_write(job, version).await);
             }
-            self.remove_record(Some(mark)).await;
+            self.remove_leftover(Some(mark)).await;
             return Ok((revision, jobs.into_iter().map(|job| job.edit).collect(), warnings));
         };
         let unrestored = self.roll_back(&written).await;
-        let may_have_written = matches!(&cause, Some((_, error)) if error.may_have_applied);
+        let may_have_written =
+            matches!(&cause, FailureCause::Storage(_, error) if error.may_have_applied);
         // If a file may not be restored, the record stays, so that a later process tries again.
         if unrestored.is_empty() && !may_have_written {
-            self.remove_record(Some(key)).await;
-            self.remove_record(Some(mark)).await;
+            self.remove_leftover(Some(key)).await;
+            self.remove_leftover(Some(mark)).await;
         }
         let refusal = match cause {
-            None if unrestored.is_empty() => {
+            FailureCause::Interference if unrestored.is_empty() => {
                 let edits = jobs.into_iter().map(|job| job.edit).collect();
                 return Err(AttemptError::Retry(edits));
             }
-            None => too_contended(&first),
-            Some((job, error)) => not_written(job.edit.path(), &error),
+            FailureCause::Interference => too_contended(&first_path),
+            FailureCause::Storage(job, error) => not_written(job.edit.path(), &error),
         };
         Err(refusal.with_unrestored(&unrestored).into())
     }
@@ -160,12 +168,12 @@ impl Bucket {
         &self,
         key: &str,
         record: &[u8],
-        recorded: Option<ObjectVersion>,
+        record_version: &ObjectVersion,
     ) -> Result<bool, Refusal> {
         let done = history::with_state(record, CommitState::Done).unwrap_or_default();
         let mut last_error = None;
         for _ in 0..4 {
-            match self.objects.put_if(key, done.clone(), recorded.as_ref(), None).await {
+            match self.objects.put_if(key, done.clone(), Some(record_version), None).await {
                 Ok(PutOutcome::Done(_)) => return Ok(true),
                 Ok(PutOutcome::Mismatch) => {}
                 Err(error) => last_error = Some(error),
@@ -204,8 +212,8 @@ impl Bucket {
         unrestored
     }
 
-    /// Writes the old content back, but only over the version that the commit wrote; returns
-    /// whether it did.
+    /// Restores the content from before a commit, but only over `version`, which the commit wrote;
+    /// returns whether the content is restored.
     async fn restore(
         &self,
         path: &WorkPath,
@@ -213,19 +221,19 @@ impl Bucket {
         before: Option<Vec<u8>>,
         after: Option<&[u8]>,
     ) -> bool {
-        let snapshot = after.map(|bytes| Snapshot::decode_lossy(bytes.to_vec()));
+        let committed = after.map(|bytes| Snapshot::decode_lossy(bytes.to_vec()));
         let restored = match before {
             Some(bytes) => After::Content(bytes.into()),
             None => After::Removed,
         };
         let explanation = Explanation::plain(Rung::Undo);
-        let edit = VerifiedEdit::restore(path.clone(), snapshot, restored, explanation);
+        let edit = VerifiedEdit::restore(path.clone(), committed, restored, explanation);
         let rebased = RebasedEdit { edit, version: Some(version.clone()) };
         let revision = self.next_revision(version.revision);
         let deadline = Instant::now() + Duration::from_secs(10);
         match self.write_file(&rebased, revision, deadline).await {
-            Ok(WriteOutcome::Written(version)) => {
-                for warning in self.after_write(&rebased, version).await {
+            Ok(WriteOutcome::Written(restored_version)) => {
+                for warning in self.after_write(&rebased, restored_version).await {
                     tracing::warn!("{warning}");
                 }
                 true
@@ -234,7 +242,7 @@ impl Bucket {
         }
     }
 
-    /// Looks for commits that were interrupted, at most once a minute.
+    /// Rolls back commits that were interrupted. Looks for them at most once a minute.
     pub(super) async fn recover_if_due(&self) {
         {
             let mut last_recovery =
@@ -265,7 +273,8 @@ impl Bucket {
         Ok(())
     }
 
-    /// Rolls back one commit if it is still open; returns whether its mark can be removed.
+    /// Rolls back one commit unless all its files were written; returns whether its mark can be
+    /// removed.
     async fn recover_commit(&self, key: &str) -> Result<bool, StorageError> {
         let Some(found) = self.objects.get(key, u64::MAX).await? else { return Ok(true) };
         let Some((record, files)) = history::decode(&found.bytes) else { return Ok(true) };
@@ -273,10 +282,11 @@ impl Bucket {
             CommitState::Single | CommitState::Done => return Ok(true),
             CommitState::TakenBack => {}
             CommitState::Open => {
-                let Some(claim) = history::with_state(&found.bytes, CommitState::TakenBack) else {
+                let Some(taken_back) = history::with_state(&found.bytes, CommitState::TakenBack)
+                else {
                     return Ok(true);
                 };
-                match self.objects.put_if(key, claim, Some(&found.version), None).await? {
+                match self.objects.put_if(key, taken_back, Some(&found.version), None).await? {
                     PutOutcome::Done(_) => {}
                     // Its process is alive, or another process is rolling it back.
                     PutOutcome::Mismatch => return Ok(false),
@@ -303,8 +313,8 @@ impl Bucket {
         Ok(true)
     }
 
-    /// Restores one file of an open commit if its current version is the one that the commit wrote.
-    /// `false` if it is neither that version nor the one before the commit.
+    /// Restores one file of an open commit if the commit wrote its current version. `false` if the
+    /// file was changed after the commit and therefore stays as it is.
     async fn restore_file(
         &self,
         record: &CommitRecord,
@@ -322,12 +332,12 @@ impl Bucket {
             }
             return Ok(true);
         };
-        let is_of_commit = if self.objects.supports_metadata() {
+        let is_from_commit = if self.objects.supports_metadata() {
             current.version.revision == Some(record.revision)
         } else {
             versions.after.as_ref() == Some(&current.bytes)
         };
-        if !is_of_commit {
+        if !is_from_commit {
             return Ok(versions.before.as_ref() == Some(&current.bytes));
         }
         let after = versions.after.as_deref();

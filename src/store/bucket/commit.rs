@@ -136,7 +136,7 @@ impl Bucket {
             let rebased = match rebased {
                 Ok(rebased) => rebased,
                 Err(refusal) => {
-                    self.remove_record(stale_record).await;
+                    self.remove_leftover(stale_record).await;
                     return Err(refusal);
                 }
             };
@@ -152,7 +152,7 @@ impl Bucket {
             let recorded = self.record_commit(&path, &key, record, context);
             // Both at the same time, to save a round trip.
             let (recorded, ()) =
-                futures_util::join!(recorded, self.remove_record(stale_record.take()));
+                futures_util::join!(recorded, self.remove_leftover(stale_record.take()));
             recorded?;
             match self.write_file(&rebased, revision, deadline).await {
                 Ok(WriteOutcome::Written(version)) => {
@@ -165,14 +165,14 @@ impl Bucket {
                     self.seen().remove(path.as_str());
                     prepared = Err(rebased.edit);
                     if !backoff.wait().await {
-                        self.remove_record(stale_record).await;
+                        self.remove_leftover(stale_record).await;
                         return Err(too_contended(&path));
                     }
                 }
                 Err(error) => {
                     // Keep the record while it is not known whether the file was written.
                     if !error.may_have_applied {
-                        self.remove_record(Some(key)).await;
+                        self.remove_leftover(Some(key)).await;
                     }
                     self.seen().remove(path.as_str());
                     return Err(not_written(&path, &error));
@@ -181,14 +181,15 @@ impl Bucket {
         }
     }
 
-    /// Writes the record of a commit, and first its key under the request id.
+    /// Writes the record of a commit. Before that, stores the key of the record under the request
+    /// id, if there is one.
     pub(super) async fn record_commit(
         &self,
         path: &WorkPath,
         key: &str,
         record: Vec<u8>,
         context: CommitContext<'_>,
-    ) -> Result<Option<ObjectVersion>, Refusal> {
+    ) -> Result<ObjectVersion, Refusal> {
         let failed = |error: StorageError| {
             Refusal::new(
                 EditCode::WriteError,
@@ -203,13 +204,13 @@ impl Bucket {
         let mut tries = 0;
         loop {
             match self.objects.put_if(key, record.clone(), None, None).await {
-                Ok(PutOutcome::Done(version)) => return Ok(Some(version)),
+                Ok(PutOutcome::Done(version)) => return Ok(version),
                 // Either an earlier try of this loop wrote it and the response was lost, or another
                 // process chose the same revision. Equal bytes mean the former.
                 Ok(PutOutcome::Mismatch) => {
                     let existing = self.objects.get(key, u64::MAX).await.map_err(failed)?;
                     return match existing {
-                        Some(existing) if existing.bytes == record => Ok(Some(existing.version)),
+                        Some(existing) if existing.bytes == record => Ok(existing.version),
                         _ => Err(too_contended(path)),
                     };
                 }
@@ -219,17 +220,17 @@ impl Bucket {
         }
     }
 
-    /// Removes the record of a failed attempt. If that fails, the log shows the attempt as
-    /// interrupted.
-    pub(super) async fn remove_record(&self, key: Option<String>) {
+    /// Removes a record or a mark that is no longer needed, if there is one. If the removal of a
+    /// record fails, the log shows its attempt as interrupted.
+    pub(super) async fn remove_leftover(&self, key: Option<String>) {
         let Some(key) = key else { return };
         if let Err(error) = self.objects.remove(&key).await {
-            tracing::debug!(%error, key, "cannot remove the record of a failed attempt");
+            tracing::debug!(%error, key, "cannot remove a record or mark that is no longer needed");
         }
     }
 
-    /// The edit with the version that was last seen of its file, without reading the file again.
-    /// The error is the edit itself, if it was not made for that version.
+    /// Pairs the edit with the version of its file that was last seen, without reading the file
+    /// again. If the edit was made for another version, the error is the edit itself.
     pub(super) fn on_seen_version(&self, edit: VerifiedEdit) -> Result<RebasedEdit, VerifiedEdit> {
         let seen = self.seen().get(edit.path().as_str()).cloned();
         match (edit.base(), seen) {
@@ -242,7 +243,7 @@ impl Bucket {
         }
     }
 
-    /// Matches the edit again on the current file: `known` if it is given, else read from the
+    /// Matches the edit again on the current file: that is `known`, or else it is read from the
     /// bucket. Waits while the file is being removed.
     pub(super) async fn rebase(
         &self,
@@ -380,25 +381,26 @@ impl CurrentFile {
 #[derive(Debug)]
 pub(super) struct Backoff {
     deadline: Instant,
-    next: Duration,
+    /// The next pause is at most this long.
+    longest_pause: Duration,
 }
 
 impl Backoff {
     /// A backoff that ends at the deadline.
     pub(super) fn until(deadline: Instant) -> Self {
-        Self { deadline, next: Duration::from_millis(10) }
+        Self { deadline, longest_pause: Duration::from_millis(10) }
     }
 
     /// Waits and returns `true`; returns `false` at once if the pause would pass the deadline.
     pub(super) async fn wait(&mut self) -> bool {
         let mut random = [0_u8; 1];
         let _ = getrandom::fill(&mut random);
-        let pause = self.next.mul_f64(f64::from(random[0]) / 255.0);
+        let pause = self.longest_pause.mul_f64(f64::from(random[0]) / 255.0);
         if Instant::now() + pause >= self.deadline {
             return false;
         }
         tokio::time::sleep(pause).await;
-        self.next = (self.next * 2).min(MAX_PAUSE);
+        self.longest_pause = (self.longest_pause * 2).min(MAX_PAUSE);
         true
     }
 }

@@ -59,7 +59,7 @@ pub(super) struct FileRecord {
     /// How many bytes at the end both versions share.
     #[serde(rename = "same_back")]
     same_suffix: usize,
-    /// The length of the new version without the shared bytes; in the body, it follows the old one.
+    /// How many bytes of the new version are not shared; in the body, they follow the old version.
     new_bytes: usize,
 }
 
@@ -128,22 +128,22 @@ pub(super) fn with_state(bytes: &[u8], state: CommitState) -> Option<Vec<u8>> {
     Some(encode_record(&CommitRecord { state, ..record }, body))
 }
 
-/// Where the body of a record begins: behind the length and the head.
-///
-/// `start` needs to hold the length only.
-pub(super) fn head_length(start: &[u8]) -> Option<usize> {
-    let digits = std::str::from_utf8(start.get(..DIGITS)?).ok()?;
-    digits.parse::<usize>().ok().map(|length| length + DIGITS + 1)
+/// The offset at which the body of a record begins: after the digits, a newline and the head. The
+/// digits at the start of the record are enough to know it.
+pub(super) fn body_start(first_bytes: &[u8]) -> Option<usize> {
+    let digits = std::str::from_utf8(first_bytes.get(..DIGITS)?).ok()?;
+    digits.parse::<usize>().ok().map(|head_length| DIGITS + 1 + head_length)
 }
 
 /// Reads the head of a record from its first bytes.
-pub(super) fn decode_head(start: &[u8]) -> Option<CommitRecord> {
-    serde_json::from_slice(start.get(DIGITS + 1..head_length(start)?)?).ok()
+pub(super) fn decode_head(first_bytes: &[u8]) -> Option<CommitRecord> {
+    let head = first_bytes.get(DIGITS + 1..body_start(first_bytes)?)?;
+    serde_json::from_slice(head).ok()
 }
 
 /// The head and the body of a record.
 fn split(bytes: &[u8]) -> Option<(CommitRecord, &[u8])> {
-    Some((decode_head(bytes)?, bytes.get(head_length(bytes)?..)?))
+    Some((decode_head(bytes)?, bytes.get(body_start(bytes)?..)?))
 }
 
 /// The head of a record, and the versions of each of its files.
@@ -151,17 +151,17 @@ pub(super) fn decode(bytes: &[u8]) -> Option<(CommitRecord, Vec<FileVersions>)> 
     let (record, mut body) = split(bytes)?;
     let mut all_versions = Vec::new();
     for file in &record.files {
-        let (before, behind_before) = body.split_at_checked(file.before_bytes)?;
-        let (new, behind_new) = behind_before.split_at_checked(file.new_bytes)?;
-        body = behind_new;
+        let (before, rest) = body.split_at_checked(file.before_bytes)?;
+        let (new, rest) = rest.split_at_checked(file.new_bytes)?;
+        body = rest;
         let mut after = before.get(..file.same_prefix)?.to_vec();
         after.extend_from_slice(new);
         after.extend_from_slice(before.get(before.len().checked_sub(file.same_suffix)?..)?);
-        let has_hash = |bytes: &[u8], hash: Option<ContentHash>| {
+        let matches_hash = |bytes: &[u8], hash: Option<ContentHash>| {
             hash.is_none_or(|hash| ContentHash::of(bytes) == hash)
         };
         // A damaged record, or one that another program changed, does not count.
-        if !has_hash(before, file.before) || !has_hash(&after, file.after) {
+        if !matches_hash(before, file.before) || !matches_hash(&after, file.after) {
             return None;
         }
         all_versions.push(FileVersions {

@@ -1,8 +1,9 @@
 //! A store over objects: in S3 and compatible servers, Google Cloud Storage, Azure Blob Storage, a
 //! folder, or memory.
 //!
-//! No locks are used. Every write of a file names the version that the edit was matched on, and
-//! the server accepts it only while that version is current. Otherwise the file is read again, and
+//! Every write of a file names the version that the edit was matched on, and the server accepts it
+//! only while that version is current, so no locks are needed; only a folder, which cannot check
+//! versions, is locked. If the version is no longer current, the file is read again, and
 //! the edit is matched again and written or refused. A commit is recorded before its files are
 //! written, so that it can be undone from any machine. Files and history are in one bucket: the
 //! history is below `.restitch/`, which no edit can touch.
@@ -57,7 +58,7 @@ pub struct BucketOptions {
     pub max_bytes: u64,
     /// How long an edit is retried while other programs write to the same file.
     pub retry_timeout: Duration,
-    /// The folder in which it is recorded, for a day, that a server supports conditional writes.
+    /// The state folder, where a server that supports conditional writes is remembered for a day.
     pub state: Option<PathBuf>,
 }
 
@@ -132,6 +133,7 @@ impl BucketStore {
 }
 
 impl Bucket {
+    /// The versions of files as they were last seen.
     fn seen(&self) -> MutexGuard<'_, HashMap<String, (ContentHash, ObjectVersion)>> {
         // A panic in another thread cannot break the map: every change is one call.
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
@@ -171,7 +173,7 @@ impl Bucket {
 
     /// Loads the bytes of a file and remembers its version.
     async fn load(&self, path: &WorkPath) -> Result<Vec<u8>, Refusal> {
-        self.admit_reserved(path)?;
+        self.refuse_reserved(path)?;
         let current = self.current_file(path).await?;
         let (Some(bytes), Some(version)) = (current.bytes, current.version) else {
             return Err(not_found(path));
@@ -181,7 +183,7 @@ impl Bucket {
     }
 
     /// Refuses a path in the folder of restitch's own objects.
-    fn admit_reserved(&self, path: &WorkPath) -> Result<(), Refusal> {
+    fn refuse_reserved(&self, path: &WorkPath) -> Result<(), Refusal> {
         let first = path.as_str().split('/').next().unwrap_or_default();
         if !first.eq_ignore_ascii_case(RESERVED_FOLDER) {
             return Ok(());
@@ -194,16 +196,16 @@ impl Bucket {
         .hint("Choose another path. Use `restitch log` and `restitch undo` for the history."))
     }
 
-    /// Refuses a path that is protected.
+    /// Refuses a path that is protected, unless the options allow it.
     fn admit(&self, path: &WorkPath) -> Result<(), Refusal> {
-        self.admit_reserved(path)?;
+        self.refuse_reserved(path)?;
         let text = path.as_str();
-        let is_allowed = |path: &String| {
-            let path = path.trim_start_matches("./").trim_end_matches('/');
-            text == path || text.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'))
+        let is_allowed_by = |allowed: &String| {
+            let allowed = allowed.trim_start_matches("./").trim_end_matches('/');
+            text == allowed || text.strip_prefix(allowed).is_some_and(|rest| rest.starts_with('/'))
         };
         match protect::protected_reason(text, &[]) {
-            Some(why) if !self.options.allow_protected.iter().any(is_allowed) => Err(Refusal::new(
+            Some(why) if !self.options.allow_protected.iter().any(is_allowed_by) => Err(Refusal::new(
                 EditCode::Blocked,
                 format!("`{path}` is protected: {why}"),
             )
@@ -356,7 +358,7 @@ impl FileStore for BucketStore {
     }
 }
 
-/// Runs a commit to its end, even if the caller stops waiting for it.
+/// Runs a commit or an undo to its end, even if the caller stops waiting for it.
 async fn run_to_completion<T: Send + 'static>(
     work: impl Future<Output = Result<T, Refusal>> + Send + 'static,
 ) -> Result<T, Refusal> {

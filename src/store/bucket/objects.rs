@@ -184,7 +184,8 @@ impl Objects {
         self.folder.is_none()
     }
 
-    /// The full path of an object. Refuses links in a folder.
+    /// The full path of an object. If the objects are files of this machine, refuses a key that
+    /// leads through a symbolic link.
     fn object_path(&self, key: &str) -> Result<Path, StorageError> {
         let full = match self.prefix.as_str() {
             "" => key.to_owned(),
@@ -211,14 +212,14 @@ impl Objects {
         self.read(key, GetOptions::default(), max_bytes).await
     }
 
-    /// Reads the first bytes of an object.
-    pub(super) async fn get_prefix(
+    /// Reads at most the first `count` bytes of an object.
+    pub(super) async fn get_first_bytes(
         &self,
         key: &str,
-        bytes: u64,
+        count: u64,
     ) -> Result<Option<Object>, StorageError> {
         let options =
-            GetOptions { range: Some(GetRange::Bounded(0..bytes)), ..GetOptions::default() };
+            GetOptions { range: Some(GetRange::Bounded(0..count)), ..GetOptions::default() };
         self.read(key, options, u64::MAX).await
     }
 
@@ -262,7 +263,7 @@ impl Objects {
         expected: Option<&ObjectVersion>,
         revision: Option<u64>,
     ) -> Result<PutOutcome, StorageError> {
-        let attributes = self.attributes_for(expected, revision, None);
+        let attributes = self.attributes_for(expected, revision, false);
         let mode = match expected {
             None => PutMode::Create,
             Some(version) => PutMode::Update(version.update.clone()),
@@ -275,12 +276,13 @@ impl Objects {
         self.put(key, bytes, PutMode::Overwrite, Attributes::new()).await.map(drop)
     }
 
-    /// The metadata of a new version: that of the version before, and the revision that writes it.
+    /// The metadata of a new version: that of the previous one, but with the revision that writes
+    /// the new one, and with the mark "removed" only if the new one `is_removed`.
     fn attributes_for(
         &self,
         previous: Option<&ObjectVersion>,
         revision: Option<u64>,
-        removed: Option<&'static str>,
+        is_removed: bool,
     ) -> Attributes {
         if !self.supports_metadata() {
             return Attributes::new();
@@ -291,8 +293,8 @@ impl Objects {
         if let Some(revision) = revision {
             attributes.insert(Attribute::Metadata(REVISION.into()), revision.to_string().into());
         }
-        if let Some(removed) = removed {
-            attributes.insert(Attribute::Metadata(REMOVED.into()), removed.into());
+        if is_removed {
+            attributes.insert(Attribute::Metadata(REMOVED.into()), "1".into());
         }
         attributes
     }
@@ -356,7 +358,7 @@ impl Objects {
                 }
             };
         }
-        let attributes = self.attributes_for(Some(expected), Some(revision), Some("1"));
+        let attributes = self.attributes_for(Some(expected), Some(revision), true);
         let mode = PutMode::Update(expected.update.clone());
         self.put(key, Vec::new(), mode, attributes).await
     }

@@ -9,6 +9,7 @@ use super::{BucketOptions, RESERVED_FOLDER};
 use crate::store::versioned::millis;
 use crate::text::ContentHash;
 
+/// A day in milliseconds.
 const DAY: u64 = 24 * 3600 * 1000;
 
 /// Refuses a server that writes although the condition does not hold.

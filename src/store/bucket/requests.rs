@@ -11,7 +11,7 @@ use crate::port::{Committed, RequestId, RequestStatus};
 use crate::store::versioned::into_committed;
 use crate::text::{ContentHash, Snapshot};
 
-/// A stored answer of more bytes is not read.
+/// A stored answer with more bytes than this is not read.
 const MAX_BYTES: u64 = 16 << 20;
 
 /// What the bucket stores about a request.
@@ -51,7 +51,7 @@ impl Bucket {
         self.objects.overwrite(&request_key(request), bytes).await
     }
 
-    /// Stores the key of the record of the commit that a request is about to make.
+    /// Stores, under the id of a request, the key of the commit record that is about to be written.
     pub(super) async fn record_request(
         &self,
         request: &RequestId,
@@ -77,7 +77,7 @@ impl Bucket {
         let Some(stored) = stored else { return Ok(None) };
         let Some((record, files)) = self.applied_commit(&stored).await else { return Ok(None) };
         let is_same = match (stored.request_digest, request.digest()) {
-            (Some(stored), Some(digest)) => stored == digest,
+            (Some(stored_digest), Some(digest)) => stored_digest == digest,
             // Without digests, the files of the commit are compared with the edits.
             _ => {
                 record.files.len() == batch.len()
@@ -112,7 +112,7 @@ impl Bucket {
 
     /// The result of an earlier commit, as if it had just been made.
     fn recorded_result(&self, record: &CommitRecord, files: Vec<FileVersions>) -> Vec<Committed> {
-        let restored = record.files.iter().zip(files).filter_map(|(file, versions)| {
+        let edits = record.files.iter().zip(files).filter_map(|(file, versions)| {
             let path = WorkPath::parse(&file.path, &self.root).ok()?;
             let after = match versions.after {
                 Some(bytes) => After::Content(bytes.into()),
@@ -122,7 +122,7 @@ impl Bucket {
             let explanation = Explanation::plain(Rung::Repeated);
             Some(VerifiedEdit::restore(path, before, after, explanation))
         });
-        restored
+        edits
             .map(|edit| Committed {
                 warnings: vec![format!(
                     "the same change was already committed as revision {}; nothing was written again",

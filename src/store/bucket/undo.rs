@@ -34,8 +34,8 @@ pub(super) struct LoggedCommit {
 }
 
 impl Bucket {
-    /// The keys of the records, newest first: those from the revision `since` on, or else the
-    /// newest page.
+    /// The keys of the records, newest first: those of the revision `since` and of later ones.
+    /// Without `since`, only the newest page.
     async fn list_keys(&self, since: Option<u64>) -> Result<Vec<String>, StorageError> {
         let folder = format!("{RESERVED_FOLDER}/history");
         let mut keys: Vec<String> = Vec::new();
@@ -63,14 +63,14 @@ impl Bucket {
         keys: Vec<String>,
     ) -> Result<Vec<(String, CommitRecord)>, StorageError> {
         let heads = stream::iter(keys).map(|key| async move {
-            let Some(start) = self.objects.get_prefix(&key, HEAD_BYTES).await? else {
+            let Some(start) = self.objects.get_first_bytes(&key, HEAD_BYTES).await? else {
                 return Ok(None);
             };
-            let length = history::head_length(&start.bytes).unwrap_or(0);
-            let bytes = if length <= start.bytes.len() {
+            let head_end = history::body_start(&start.bytes).unwrap_or(0);
+            let bytes = if head_end <= start.bytes.len() {
                 start.bytes
             } else {
-                match self.objects.get_prefix(&key, length as u64).await? {
+                match self.objects.get_first_bytes(&key, head_end as u64).await? {
                     Some(head) => head.bytes,
                     None => return Ok(None),
                 }
@@ -86,10 +86,11 @@ impl Bucket {
         &self,
         heads: Vec<(String, CommitRecord)>,
     ) -> Result<Vec<LoggedCommit>, StorageError> {
-        let mut files: HashMap<String, Vec<(u64, FileRecord)>> = HashMap::new();
+        let mut commits_by_path: HashMap<String, Vec<(u64, FileRecord)>> = HashMap::new();
         for (_, record) in &heads {
             for file in &record.files {
-                files.entry(file.path.clone()).or_default().push((record.revision, file.clone()));
+                let commits = commits_by_path.entry(file.path.clone()).or_default();
+                commits.push((record.revision, file.clone()));
             }
         }
         let single = heads.iter().filter(|(_, record)| record.state == CommitState::Single);
@@ -111,7 +112,7 @@ impl Bucket {
         let lineages: HashMap<&String, Lineage> = current_files
             .iter()
             .map(|(path, current)| {
-                let commits = files.get(path).map_or(&[][..], Vec::as_slice);
+                let commits = commits_by_path.get(path).map_or(&[][..], Vec::as_slice);
                 (path, Lineage::of(current, commits))
             })
             .collect();
@@ -222,7 +223,7 @@ impl Bucket {
         }
     }
 
-    /// The commit to undo, and with it the later commits of its files, newest first.
+    /// The commit to undo. The list has the commits of its files from that commit on, newest first.
     async fn find_commit(
         &self,
         wanted: Option<u64>,
@@ -289,6 +290,7 @@ impl Bucket {
         if let (Some(bytes), Some(version)) = (&current.bytes, &current.version) {
             self.note_version(&path, ContentHash::of(bytes), version.clone());
         }
+        // The later commits of this file, oldest first.
         let later: Vec<&LoggedCommit> = since
             .iter()
             .rev()
@@ -299,16 +301,16 @@ impl Bucket {
             Some(commit) => VersionSource::Revision(commit.record.revision),
             None => VersionSource::External,
         };
-        let restored = |before: Option<Vec<u8>>, after: Option<Vec<u8>>| {
-            let after = match after {
+        let undo_edit = |current: Option<Vec<u8>>, undone: Option<Vec<u8>>| {
+            let undone = match undone {
                 Some(bytes) => After::Content(bytes.into()),
                 None => After::Removed,
             };
-            let before = before.map(Snapshot::decode_lossy);
-            VerifiedEdit::restore(path.clone(), before, after, Explanation::plain(Rung::Undo))
+            let current = current.map(Snapshot::decode_lossy);
+            VerifiedEdit::restore(path.clone(), current, undone, Explanation::plain(Rung::Undo))
         };
         if current.bytes == recorded.after {
-            return Ok(restored(current.bytes, recorded.before));
+            return Ok(undo_edit(current.bytes, recorded.before));
         }
         let (Some(before), Some(after), Some(bytes)) =
             (recorded.before, recorded.after, current.bytes)
@@ -319,10 +321,11 @@ impl Bucket {
         let versions = versions.ok_or_else(|| first_later.conflict(record.revision, &path))?;
         let reverted = revert_change(&before, &after, &versions)
             .map_err(|source| source.conflict(record.revision, &path))?;
-        Ok(restored(Some(bytes), Some(reverted)))
+        Ok(undo_edit(Some(bytes), Some(reverted)))
     }
 
-    /// Every version after `from`, oldest first, with what wrote it; `None` if one is not recorded.
+    /// Every version of a file after the version `from`, oldest first, with what wrote it; `None` if
+    /// one of them is not recorded.
     async fn versions_since(
         &self,
         path: &str,
@@ -406,7 +409,7 @@ struct Lineage {
 }
 
 impl Lineage {
-    /// `commits` are the revisions and records of the commits of the file, newest first.
+    /// The lineage of the current version. `commits` are the commits of the file, newest first.
     fn of(current: &CurrentFile, commits: &[(u64, FileRecord)]) -> Self {
         let mut revisions = HashSet::new();
         let mut oldest = None;
@@ -422,7 +425,7 @@ impl Lineage {
         Self { revisions, oldest, hash: current.bytes.as_deref().map(ContentHash::of) }
     }
 
-    /// Whether a commit was written to the file; `true` if the records do not tell.
+    /// Whether a commit was written to the file; `true` if that cannot be known.
     fn contains(&self, revision: u64, file: &FileRecord) -> bool {
         if self.revisions.contains(&revision) {
             return true;
@@ -430,7 +433,10 @@ impl Lineage {
         if self.oldest.is_some_and(|oldest| oldest < revision) {
             return false;
         }
-        self.hash == file.after || self.hash != file.before
+        // The records do not reach back to this commit. It was not written if the file still is as
+        // it was before the commit.
+        let is_as_before = self.hash == file.before && self.hash != file.after;
+        !is_as_before
     }
 }
 
