@@ -404,7 +404,7 @@ impl ServerHandler for McpServer {
             // Requests without a session share one record, so nobody knows which client has seen
             // which answer.
             None if self.tools.is_shared(&context) => SeenAnswers::Unknown,
-            None => SeenAnswers::UpTo(toolbox.engine().ledger().now()),
+            None => SeenAnswers::UpTo(toolbox.engine().ledger().answer_count()),
         };
         let ledger = toolbox.engine().ledger().clone();
         let files_before = ledger.files().len();

@@ -165,7 +165,7 @@ impl<C: Chat> Agent<C> {
                 continue;
             }
             // The line numbers in these calls refer to the answers that the model had before this turn.
-            let seen_answers = SeenAnswers::UpTo(self.toolbox.engine().ledger().now());
+            let seen_answers = SeenAnswers::UpTo(self.toolbox.engine().ledger().answer_count());
             for call in &turn.calls {
                 let reply = {
                     let mut work = pin!(self.execute(&mut run, call, seen_answers));

@@ -34,12 +34,12 @@ pub(crate) async fn run(common: &Common, args: BatchArgs) -> Exit {
         let (id, reply) = match line {
             Ok(line) if line.trim_ascii().is_empty() => continue,
             Ok(line) => {
-                let seen_answers = answer_tracker.seen_at(start);
+                let seen_answers = answer_tracker.advance_to(start);
                 let (id, reply, pending) =
                     handle_line(&toolbox, &line, args.dry_run, seen_answers).await;
                 if let Some(pending) = pending {
                     // Requests that have arrived by now were sent without this answer.
-                    answer_tracker.answer_sent(counter.received(), pending.deliver());
+                    answer_tracker.record_answer_sent(counter.received(), pending.deliver());
                 }
                 (id, reply)
             }

@@ -45,7 +45,7 @@ impl Engine {
             let Ok(scope) = Scope::new(self.root(), None, None, &overlay) else {
                 return Vec::new();
             };
-            let names = blocking(move || search::names(&scope, &overlay, MAX_NAMES)).await;
+            let names = blocking(move || search::first_paths(&scope, &overlay, MAX_NAMES)).await;
             return names.unwrap_or_default();
         }
         if !self.can_list() {

@@ -40,19 +40,18 @@ impl LineMap {
         if old == new {
             return Self::identity(old.lines().total());
         }
-        let (a, b) = (bodies(old), bodies(new));
-        let (old_total, new_total) = (a.len(), b.len());
-        Self::from_targets(&align(&a, &b), old_total, new_total)
+        let (old_lines, new_lines) = (bodies(old), bodies(new));
+        Self::from_targets(&align(&old_lines, &new_lines), old_lines.len(), new_lines.len())
     }
 
     /// The map across an edit of this session with these spans.
     pub fn from_edit(before: &Snapshot, after: &Snapshot, spans: &[Span]) -> Self {
-        let (a, b) = (bodies(before), bodies(after));
-        let (old_total, new_total) = (a.len(), b.len());
+        let (old_lines, new_lines) = (bodies(before), bodies(after));
+        let (old_total, new_total) = (old_lines.len(), new_lines.len());
         let mut targets = vec![0; old_total];
         let (mut old_at, mut new_at) = (0, 0);
         for span in spans {
-            let (old, new) = (lines(span.lines_before()), lines(span.lines_after()));
+            let (old, new) = (line_indices(span.lines_before()), line_indices(span.lines_after()));
             if old.end > old_total
                 || new.end > new_total
                 || old.start < old_at
@@ -64,7 +63,9 @@ impl LineMap {
                 *target = new_at + k + 1;
             }
             // The edit may have kept lines inside the span.
-            for (k, target) in align(&a[old.clone()], &b[new.clone()]).into_iter().enumerate() {
+            for (k, target) in
+                align(&old_lines[old.clone()], &new_lines[new.clone()]).into_iter().enumerate()
+            {
                 if target > 0 {
                     targets[old.start + k] = new.start + target;
                 }
@@ -148,7 +149,7 @@ impl LineMap {
 }
 
 /// The indices of the lines of a span, from 0.
-fn lines(span: LineSpan) -> Range<usize> {
+fn line_indices(span: LineSpan) -> Range<usize> {
     span.start - 1..span.end.max(span.start - 1)
 }
 
@@ -162,27 +163,27 @@ fn bodies(snapshot: &Snapshot) -> Vec<&str> {
 /// recognised anywhere in the file: about two short lines.
 const MIN_EVIDENCE: usize = 12;
 
-/// For each line of `a` the number of the same line in `b`, from 1, or 0 if there is none.
-fn align(a: &[&str], b: &[&str]) -> Vec<usize> {
-    let mut targets = vec![0_usize; a.len()];
-    let mut evidence = vec![0_usize; a.len()];
-    let (mut i, mut j) = (0, 0);
-    let ends = std::iter::once((a.len(), b.len()));
-    for (next_i, next_j) in landmarks(a, b).into_iter().chain(ends) {
-        if a[i..next_i] == b[j..next_j] {
-            for (k, target) in targets[i..next_i].iter_mut().enumerate() {
-                *target = j + k + 1;
+/// For each old line the number of the same line in `new`, from 1, or 0 if there is none.
+fn align(old: &[&str], new: &[&str]) -> Vec<usize> {
+    let mut targets = vec![0_usize; old.len()];
+    let mut evidence = vec![0_usize; old.len()];
+    let (mut old_at, mut new_at) = (0, 0);
+    let ends = std::iter::once((old.len(), new.len()));
+    for (old_landmark, new_landmark) in landmarks(old, new).into_iter().chain(ends) {
+        if old[old_at..old_landmark] == new[new_at..new_landmark] {
+            for (offset, target) in targets[old_at..old_landmark].iter_mut().enumerate() {
+                *target = new_at + offset + 1;
             }
         }
-        if let Some(line) = a.get(next_i) {
-            targets[next_i] = next_j + 1;
-            evidence[next_i] =
+        if let Some(line) = old.get(old_landmark) {
+            targets[old_landmark] = new_landmark + 1;
+            evidence[old_landmark] =
                 line.chars().filter(|c| c.is_alphanumeric()).take(MIN_EVIDENCE).count();
         }
-        (i, j) = (next_i + 1, next_j + 1);
+        (old_at, new_at) = (old_landmark + 1, new_landmark + 1);
     }
-    drop_weak_runs(&mut targets, &evidence, b.len());
-    drop_coincidences(a, b, &targets)
+    drop_weak_runs(&mut targets, &evidence, new.len());
+    drop_coincidences(old, new, &targets)
 }
 
 /// Unmaps runs that are too short to be recognised, since a line such as `end` may occur once in both
@@ -206,45 +207,55 @@ fn drop_weak_runs(targets: &mut [usize], evidence: &[usize], total: usize) {
 
 /// Unmaps each line whose two neighbours both differ between the versions, since it may be the same
 /// only by chance.
-fn drop_coincidences(a: &[&str], b: &[&str], targets: &[usize]) -> Vec<usize> {
+fn drop_coincidences(old: &[&str], new: &[&str], targets: &[usize]) -> Vec<usize> {
     (0..targets.len())
-        .map(|i| {
-            let target = targets[i];
-            let above = match (i, target) {
+        .map(|at| {
+            let target = targets[at];
+            // The start and the end of both files count as equal neighbours.
+            let is_same_above = match (at, target) {
                 (_, 0) => return 0,
                 (0, 1) => true,
                 (0, _) | (_, 1) => false,
-                _ => a[i - 1] == b[target - 2],
+                _ => old[at - 1] == new[target - 2],
             };
-            let below = match (i + 1 == a.len(), target == b.len()) {
+            let is_same_below = match (at + 1 == old.len(), target == new.len()) {
                 (true, true) => true,
-                (false, false) => a[i + 1] == b[target],
+                (false, false) => old[at + 1] == new[target],
                 _ => false,
             };
-            if above || below { target } else { 0 }
+            if is_same_above || is_same_below { target } else { 0 }
         })
         .collect()
 }
 
+/// How often a line occurs in each version, and the index of one occurrence in each.
+#[derive(Default)]
+struct Occurrences {
+    old_count: usize,
+    old_at: usize,
+    new_count: usize,
+    new_at: usize,
+}
+
 /// The lines that occur once in both versions, as pairs of indices: the longest sequence that has the
 /// same order in both.
-fn landmarks(a: &[&str], b: &[&str]) -> Vec<(usize, usize)> {
-    let mut seen: HashMap<&str, (usize, usize, usize)> = HashMap::with_capacity(a.len());
-    for (i, line) in a.iter().enumerate() {
-        let entry = seen.entry(line).or_insert((0, i, 0));
-        entry.0 += 1;
+fn landmarks(old: &[&str], new: &[&str]) -> Vec<(usize, usize)> {
+    let mut by_line: HashMap<&str, Occurrences> = HashMap::with_capacity(old.len());
+    for (at, line) in old.iter().enumerate() {
+        let occurrences = by_line.entry(line).or_default();
+        occurrences.old_count += 1;
+        occurrences.old_at = at;
     }
-    let mut at: HashMap<&str, usize> = HashMap::new();
-    for (j, line) in b.iter().enumerate() {
-        if let Some(entry) = seen.get_mut(line) {
-            entry.2 += 1;
-            at.insert(line, j);
+    for (at, line) in new.iter().enumerate() {
+        if let Some(occurrences) = by_line.get_mut(line) {
+            occurrences.new_count += 1;
+            occurrences.new_at = at;
         }
     }
-    let mut pairs: Vec<(usize, usize)> = seen
-        .iter()
-        .filter(|(_, (old, _, new))| *old == 1 && *new == 1)
-        .map(|(line, (_, i, _))| (*i, at[line]))
+    let mut pairs: Vec<(usize, usize)> = by_line
+        .values()
+        .filter(|occurrences| occurrences.old_count == 1 && occurrences.new_count == 1)
+        .map(|occurrences| (occurrences.old_at, occurrences.new_at))
         .collect();
     pairs.sort_unstable();
     longest_increasing(&pairs)
@@ -252,22 +263,23 @@ fn landmarks(a: &[&str], b: &[&str]) -> Vec<(usize, usize)> {
 
 /// The longest subsequence of the pairs whose second members increase.
 fn longest_increasing(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
+    // For each length, the pair with the smallest second member that ends a subsequence of it.
     let mut tails: Vec<usize> = Vec::new();
-    let mut back: Vec<Option<usize>> = vec![None; pairs.len()];
-    for (k, &(_, j)) in pairs.iter().enumerate() {
-        let slot = tails.partition_point(|&t| pairs[t].1 < j);
-        back[k] = slot.checked_sub(1).map(|p| tails[p]);
+    let mut predecessors: Vec<Option<usize>> = vec![None; pairs.len()];
+    for (at, &(_, second)) in pairs.iter().enumerate() {
+        let slot = tails.partition_point(|&tail| pairs[tail].1 < second);
+        predecessors[at] = slot.checked_sub(1).map(|shorter| tails[shorter]);
         if slot == tails.len() {
-            tails.push(k);
+            tails.push(at);
         } else {
-            tails[slot] = k;
+            tails[slot] = at;
         }
     }
     let mut out = Vec::with_capacity(tails.len());
     let mut next = tails.last().copied();
-    while let Some(k) = next {
-        out.push(pairs[k]);
-        next = back[k];
+    while let Some(at) = next {
+        out.push(pairs[at]);
+        next = predecessors[at];
     }
     out.reverse();
     out

@@ -117,6 +117,8 @@ fn locate_one(
     let located =
         |span: LineSpan, order: u8| LocatedEdit { number, span, lines: edit.lines.clone(), order };
     let gap = |after: usize| LineSpan { start: after + 1, end: after };
+    // The order (0 to 3) of edits at the same gap: lines at the start of the file, lines after an
+    // anchor, lines before an anchor, lines at the end of the file.
     let (Some(first), Some(last)) = (first, last) else {
         return match edit.op {
             Op::Replace => refuse(

@@ -30,7 +30,8 @@ pub struct SeenVersion {
     pub(crate) reported_in: Option<u64>,
     /// The running calls whose answers will show this version to the caller.
     pub(crate) pending: Vec<u64>,
-    /// If versions before this one were dropped, the first answer that reported one of them.
+    /// `None` if no version just before this one was dropped; otherwise the first answer that reported
+    /// a dropped one, if any did.
     pub(crate) dropped: Option<Option<u64>>,
 }
 
@@ -206,7 +207,7 @@ impl<'a> Resolver<'a> {
             VersionRef::Current => None,
         });
         let latest = latest.max().filter(|_| has_unreported_edit);
-        let direct = mismatches(self.current, first, last);
+        let mismatches_now = mismatches(self.current, first, last);
         let mut places = Vec::new();
         let mut lost = None;
         for at in 0..=latest.unwrap_or(self.versions.len().saturating_sub(1)) {
@@ -224,7 +225,7 @@ impl<'a> Resolver<'a> {
                 Err(stale) => lost = Some(stale),
             }
         }
-        if direct.is_empty() && !has_unreported_edit {
+        if mismatches_now.is_empty() && !has_unreported_edit {
             places.push(named);
         }
         let agree = places.windows(2).all(|pair| pair[0] == pair[1]);
@@ -250,10 +251,10 @@ impl<'a> Resolver<'a> {
                 Err(distinct)
             }
             (None, Some(stale)) => Err(stale),
-            (None, None) if direct.is_empty() => {
+            (None, None) if mismatches_now.is_empty() => {
                 Err(self.stale_both(first, last, StaleCause::Changed))
             }
-            (None, None) => Err(self.relocated(direct)),
+            (None, None) => Err(self.relocated(mismatches_now)),
         }
     }
 
@@ -394,7 +395,8 @@ impl<'a> Resolver<'a> {
         map
     }
 
-    /// The present line nearest to line `line` of a version.
+    /// The line of the current file that is nearest to line `line` of a version; the same number if
+    /// the map to the current file was not needed yet.
     fn near(&self, at: usize, line: usize) -> usize {
         match &self.maps[at] {
             Some(map) => nearest(map, line, self.current),
@@ -402,8 +404,9 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Sets where the lines of anchors that match no version of the session probably are now: by a
-    /// version that another process recorded, or by the only nearby line with the same id.
+    /// The same stale anchors, which match no version of the session, each with the line where it
+    /// probably is now: by a version that another process recorded, or by the only nearby line with
+    /// the same id.
     fn relocated(&self, stale: Vec<StaleAnchor>) -> Vec<StaleAnchor> {
         let relocate = |stale: StaleAnchor| {
             if let Some(near) = self.locate_by_record(&stale.anchor) {

@@ -96,13 +96,13 @@ pub(crate) fn splices_within_file(
 /// after a line that opens a block, that of the lines in the block. The lines `removed` are ignored.
 pub(crate) fn indent_at(file: &Snapshot, gap: usize, side: Side, removed: LineSpan) -> String {
     let total = file.lines().total();
-    let counts = |number: &usize| {
+    let is_considered = |number: &usize| {
         !(removed.start..=removed.end).contains(number)
             && file.line(*number).is_some_and(|line| !line.trim().is_empty())
     };
     let indent = |number: usize| file.line(number).map(indent_of).unwrap_or_default();
-    let above = (1..=gap.min(total)).rev().find(counts).map(indent);
-    let below = (gap + 1..=total).find(counts).map(indent);
+    let above = (1..=gap.min(total)).rev().find(is_considered).map(indent);
+    let below = (gap + 1..=total).find(is_considered).map(indent);
     let chosen = match (side, above, below) {
         (Side::After, Some(above), Some(below))
             if below.len() > above.len() && below.starts_with(above) =>
@@ -126,7 +126,7 @@ pub(crate) fn reindent(
 ) -> Option<Vec<String>> {
     let mut lines = bodies(from, span);
     let lexed = language.filter(|language| language.is_lexed()).map(|l| l.lex(from.text()));
-    let is_code = |at: usize| {
+    let begins_outside_literal = |at: usize| {
         let start = from.lines().start(span.start + at);
         lexed.as_ref().is_none_or(|lexed| {
             start == 0
@@ -134,7 +134,7 @@ pub(crate) fn reindent(
                 || lexed.kind_at(start - 1) != TokenKind::Literal
         })
     };
-    let code: Vec<usize> = (0..lines.len()).filter(|at| is_code(*at)).collect();
+    let code: Vec<usize> = (0..lines.len()).filter(|at| begins_outside_literal(*at)).collect();
     let old_indent = code
         .iter()
         .map(|at| lines[*at].as_str())

@@ -58,7 +58,7 @@ fn parse_line_marker(line: &str) -> Option<(&str, Option<usize>)> {
 struct Half<'a> {
     start_line: Option<usize>,
     /// Whether the half began with line numbers and no line of dashes has ended them yet.
-    has_line_numbers: bool,
+    awaits_dashes: bool,
     lines: Vec<&'a str>,
 }
 
@@ -67,13 +67,13 @@ impl<'a> Half<'a> {
     fn push(&mut self, line: &'a str) {
         match parse_line_marker(line).filter(|_| self.lines.is_empty()) {
             Some((edge, number)) => {
-                self.has_line_numbers = true;
+                self.awaits_dashes = true;
                 if edge == "start" {
                     self.start_line = number;
                 }
             }
-            None if self.has_line_numbers && self.lines.is_empty() && is_dash_line(line) => {
-                self.has_line_numbers = false;
+            None if self.awaits_dashes && self.lines.is_empty() && is_dash_line(line) => {
+                self.awaits_dashes = false;
             }
             None => self.lines.push(unescape(line)),
         }

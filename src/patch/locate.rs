@@ -26,7 +26,8 @@ pub(crate) fn locate_hunks(snapshot: &Snapshot, hunks: &[Hunk]) -> Result<Explai
     Ok(Explained { splices, explanation })
 }
 
-/// The edit of a hunk and the line after it. `from` is the line after the previous hunk.
+/// Locates a hunk; returns its edit and the number of the line after it. `from` is the line after the
+/// previous hunk.
 fn locate_hunk(
     snapshot: &Snapshot,
     hunk: &Hunk,
@@ -82,16 +83,14 @@ fn locate_hunk(
         return Err(refusal);
     }
     let explained = match_by_ladder(snapshot, hunk, &old)?;
-    let lines = |splice: &Splice| {
-        let number = |at: usize| snapshot.lines().number_at(at);
-        (number(splice.range.start), number(splice.range.end))
-    };
-    if let Some(first) = explained.splices.iter().map(|splice| lines(splice).0).min()
+    let first_line = |splice: &Splice| snapshot.lines().number_at(splice.range.start);
+    let end_line = |splice: &Splice| snapshot.lines().number_at(splice.range.end);
+    if let Some(first) = explained.splices.iter().map(first_line).min()
         && !headers::is_within(&bounds, span(first))
     {
         return Err(headers::outside_header(hunk, &bounds, &[first]));
     }
-    let end = explained.splices.iter().map(|splice| lines(splice).1).max();
+    let end = explained.splices.iter().map(end_line).max();
     Ok((explained, end.unwrap_or(from).max(from)))
 }
 
@@ -198,6 +197,7 @@ fn match_by_ladder(snapshot: &Snapshot, hunk: &Hunk, old: &[&str]) -> Result<Exp
     if explained.explanation.rung != Rung::Exact {
         return Ok(explained);
     }
+    // An exact match may begin inside a line; with a line break in front it cannot.
     let explained = explain(&request("\n"), snapshot).map_err(|mut refusal| {
         refusal.message.push_str(" on lines of its own");
         refusal

@@ -32,9 +32,8 @@ pub(super) fn parse(text: &str, path: Option<&str>) -> Result<Vec<FilePatch>, Re
         }
         let hunks = v4a::parse_hunks(&lines[start..at]);
         let (from, to) = (old_name.clone().unwrap_or_default(), name.clone().unwrap_or_default());
-        let content = |old: bool| -> String {
-            let lines =
-                hunks.iter().flat_map(|hunk| if old { hunk.old_lines() } else { hunk.new_lines() });
+        let new_content = || -> String {
+            let lines = hunks.iter().flat_map(|hunk| hunk.new_lines());
             lines.map(|line| format!("{line}\n")).collect()
         };
         let (path, change) = match (from.as_str(), to.as_str()) {
@@ -42,7 +41,7 @@ pub(super) fn parse(text: &str, path: Option<&str>) -> Result<Vec<FilePatch>, Re
                 return Err(super::malformed("the diff names no file")
                     .hint("Begin it with --- a/PATH and +++ b/PATH."));
             }
-            ("/dev/null", to) => (to, Change::Add(content(false))),
+            ("/dev/null", to) => (to, Change::Add(new_content())),
             (from, "/dev/null") => (from, Change::Delete),
             (from, to) if from.is_empty() || from == to => {
                 (to, Change::Update { move_to: None, hunks: hunks.clone() })

@@ -31,7 +31,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<FilePatch>, Refusal> {
         line.trim_end() == END
             || line.trim() == END && last.is_some_and(|last| std::ptr::eq(last, line))
     };
-    let is_section = |line: &str| {
+    let ends_section = |line: &str| {
         [ADD, DELETE, UPDATE].iter().any(|mark| line.starts_with(mark)) || is_end(line)
     };
     loop {
@@ -48,7 +48,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<FilePatch>, Refusal> {
         let line = line.trim_start();
         if let Some(path) = line.strip_prefix(ADD) {
             let mut content = String::new();
-            while let Some(line) = lines.next_if(|line| !is_section(line)) {
+            while let Some(line) = lines.next_if(|line| !ends_section(line)) {
                 content.push_str(line.strip_prefix('+').unwrap_or(line));
                 content.push('\n');
             }
@@ -61,7 +61,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<FilePatch>, Refusal> {
                 .next_if(|line| line.starts_with(MOVE))
                 .map(|line| line[MOVE.len()..].trim().to_owned());
             let mut body = Vec::new();
-            while let Some(line) = lines.next_if(|line| !is_section(line)) {
+            while let Some(line) = lines.next_if(|line| !ends_section(line)) {
                 body.push(line);
             }
             let hunks = parse_hunks(&body);
@@ -147,7 +147,7 @@ fn range_header(rest: &str) -> (Option<usize>, &str) {
 pub(crate) fn render(path: &str, before: &Snapshot, after: &str) -> String {
     let mut out = format!("{UPDATE}{path}\n");
     for context in [3, 8, 24, usize::MAX] {
-        let body = body(before.text(), after, context);
+        let body = render_hunks(before.text(), after, context);
         if context == usize::MAX || applies_first_match(&body, before.text(), after) {
             out.push_str(&body);
             break;
@@ -157,7 +157,7 @@ pub(crate) fn render(path: &str, before: &Snapshot, after: &str) -> String {
 }
 
 /// The hunks that turn `before` into `after`, with this number of context lines.
-fn body(before: &str, after: &str, context: usize) -> String {
+fn render_hunks(before: &str, after: &str, context: usize) -> String {
     let diff = TextDiff::from_lines(before, after);
     let mut out = String::new();
     for group in diff.grouped_ops(context.min(before.len() + after.len())) {

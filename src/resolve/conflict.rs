@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use crate::matching::ConflictHunk;
 
-/// Splits an answer into the parts that resolve each conflict. `skeleton` holds the lines of the
-/// merge, with `None` for each conflict; the answer is the text of the whole merge.
+/// Splits an answer into its parts, one for each conflict. `skeleton` holds the lines of the merge, with
+/// `None` for each conflict; the answer is the text of the whole merge.
 pub(super) fn split_answer(
     skeleton: &[Option<String>],
     answer: &str,
@@ -117,12 +117,15 @@ impl<'a> Sides<'a> {
         for (old, new) in &file_diff.replaced {
             let is_kept_by_caller = old.clone().all(|at| caller_diff.kept[at]);
             if old.len() == new.len() && is_kept_by_caller {
-                let pairs = old.clone().zip(new.clone()).map(|(a, b)| (base[a], file[b]));
+                let pairs = old
+                    .clone()
+                    .zip(new.clone())
+                    .map(|(old_at, new_at)| (base[old_at], file[new_at]));
                 stale.extend(pairs.filter(|(word, _)| is_word(word) && !file.contains(word)));
             }
         }
-        // Whether the caller kept the words of the base that words of the file replace, or, if these
-        // replace none, the two words beside them.
+        // Whether the caller kept the words `start..end` of the base; if the range is empty, whether it
+        // kept the words on both sides of it.
         let is_untouched = |start: usize, end: usize| {
             let beside = [start.checked_sub(1), Some(end).filter(|at| *at < base.len())];
             (start..end).all(|at| caller_diff.kept[at])
@@ -167,48 +170,49 @@ impl<'a> Sides<'a> {
             }
             _ => false,
         };
-        // Cell (i, j) says whether i words of the file and j words of the caller can account for the
-        // words of the answer so far; `next` says so with one more word of the answer.
+        // Each cell says whether the first `file_at` words of the file and the first `caller_at` words
+        // of the caller can account for the words of the answer so far; `next` says so with one more
+        // word of the answer.
         let mut reachable = vec![false; rows * columns];
         reachable[0] = true;
-        for k in 0..=answer.len() {
+        for answer_at in 0..=answer.len() {
             let mut next = vec![false; rows * columns];
-            for i in 0..rows {
-                for j in 0..columns {
-                    if !reachable[i * columns + j] {
+            for file_at in 0..rows {
+                for caller_at in 0..columns {
+                    if !reachable[file_at * columns + caller_at] {
                         continue;
                     }
-                    let (file, caller) = (self.file.get(i), self.caller.get(j));
+                    let (file, caller) = (self.file.get(file_at), self.caller.get(caller_at));
                     // Skip a word that may be dropped.
                     if matches!(file, Some((_, WordStatus::Removed | WordStatus::Optional(_)))) {
-                        reachable[(i + 1) * columns + j] = true;
+                        reachable[(file_at + 1) * columns + caller_at] = true;
                     }
                     if matches!(caller, Some((_, WordStatus::Removed))) {
-                        reachable[i * columns + j + 1] = true;
+                        reachable[file_at * columns + caller_at + 1] = true;
                     }
-                    let Some(answered) = answer.get(k) else { continue };
+                    let Some(answered) = answer.get(answer_at) else { continue };
                     if let (Some((word, WordStatus::Common(a))), Some((_, WordStatus::Common(b)))) =
                         (file, caller)
                         && a == b
                         && word == answered
                     {
-                        next[(i + 1) * columns + j + 1] = true;
+                        next[(file_at + 1) * columns + caller_at + 1] = true;
                     }
                     if let Some((word, WordStatus::Added(_) | WordStatus::Optional(_))) = file
                         && word == answered
-                        && !continues_run(&self.caller, j)
+                        && !continues_run(&self.caller, caller_at)
                     {
-                        next[(i + 1) * columns + j] = true;
+                        next[(file_at + 1) * columns + caller_at] = true;
                     }
                     if let Some((word, WordStatus::Added(_))) = caller
                         && self.stale.get(word).unwrap_or(word) == answered
-                        && !continues_run(&self.file, i)
+                        && !continues_run(&self.file, file_at)
                     {
-                        next[i * columns + j + 1] = true;
+                        next[file_at * columns + caller_at + 1] = true;
                     }
                 }
             }
-            if k == answer.len() {
+            if answer_at == answer.len() {
                 return reachable[rows * columns - 1];
             }
             reachable = next;
@@ -339,8 +343,8 @@ pub(super) fn reindent(hunk: &ConflictHunk, text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Merges a conflict of one line without asking the model, if the caller and the file changed words
-/// that are apart and the file only fixed typos; otherwise `None`.
+/// Merges a conflict of one line without asking the model, if the caller and the file changed
+/// words that are not next to each other and the file only fixed typos; otherwise `None`.
 pub(super) fn merge_words(hunk: &ConflictHunk) -> Option<String> {
     let is_one_line = |text: &String| !text.trim().is_empty() && !text.contains('\n');
     if ![&hunk.believed, &hunk.found, &hunk.wanted].into_iter().all(is_one_line) {

@@ -12,7 +12,7 @@ use crate::text::Snapshot;
 
 /// How much of `old_str` and the text in the file must agree, as [`shared_weight`] measures it.
 const MIN_SHARED: f64 = 0.5;
-/// By how much the place must be more similar to `old_str` than any other region.
+/// By how much the region of the answer must be more similar to `old_str` than any other region.
 const MIN_LEAD: f64 = 0.02;
 
 /// A correction that passed the checks.
@@ -64,7 +64,7 @@ pub(super) fn check_correction(
         return reject(format!("the answer is {} bytes long, far more than old_str", text.len()));
     }
     let file = snapshot.text();
-    let line = |range: &Range<usize>| snapshot.lines().number_at(range.start);
+    let line_number = |range: &Range<usize>| snapshot.lines().number_at(range.start);
     // An answer may name line numbers in place of the text.
     let named_lines = place.and_then(|place| {
         let window = survey.shown.get(place.window.checked_sub(1)?)?;
@@ -95,7 +95,7 @@ pub(super) fn check_correction(
     }
     match request.expected {
         Expected::Exactly(count) if found.len() > count.get() => {
-            return Err(Rejection::TooOften(found.iter().map(line).collect()));
+            return Err(Rejection::TooOften(found.iter().map(line_number).collect()));
         }
         Expected::Exactly(count) if found.len() < count.get() => {
             return reject(format!("the answer occurs {} times, expected {count}", found.len()));
@@ -110,11 +110,11 @@ pub(super) fn check_correction(
             .map(|window| window.start.max(range.start)..window.end.min(range.end));
         match shown_parts.filter(|part| part.start < part.end).max_by_key(Range::len) {
             Some(part) => *range = part,
-            None => return reject(format!("line {} was not shown", line(range))),
+            None => return reject(format!("line {} was not shown", line_number(range))),
         }
     }
     if let Some(range) = found.iter().find(|range| splits_word(file, range)) {
-        return reject(format!("the answer cuts a word in two at line {}", line(range)));
+        return reject(format!("the answer cuts a word in two at line {}", line_number(range)));
     }
     let overlaps_answer = |region: &Range<usize>| {
         found.iter().any(|range| region.start < range.end && range.start < region.end)
@@ -123,7 +123,10 @@ pub(super) fn check_correction(
         survey.regions.iter().partition(|region| overlaps_answer(&region.range));
     let score = answered.iter().map(|region| region.score).fold(0.0, f64::max);
     if let Some(rival) = others.iter().find(|rival| rival.score > score - MIN_LEAD) {
-        return reject(format!("line {} is at least as similar to old_str", line(&rival.range)));
+        return reject(format!(
+            "line {} is at least as similar to old_str",
+            line_number(&rival.range)
+        ));
     }
     let found = widen_to_region(found, survey, file);
     for range in &found {
@@ -151,9 +154,9 @@ fn widen_to_region(found: Vec<Range<usize>>, survey: &Survey, text: &str) -> Vec
     std::iter::once(widened).collect()
 }
 
-/// How much two texts agree, from 0 to 1: the share of one text's words, weighted by their rarity in
-/// the file, that the other has, in the better direction; or the similarity of their letters, if that
-/// is higher.
+/// How much two texts agree, from 0 to 1: the highest of the share of the words of `a` that `b` has,
+/// the share of the words of `b` that `a` has, and the similarity of their letters. Words that are
+/// rare in the file weigh more.
 fn shared_weight(a: &str, b: &str, file: &str) -> f64 {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     for word in words(file) {
@@ -179,14 +182,15 @@ fn shared_weight(a: &str, b: &str, file: &str) -> f64 {
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !is_word(c)).filter(|word| !word.is_empty())
+    text.split(|c: char| !is_word_char(c)).filter(|word| !word.is_empty())
 }
 
-fn is_word(c: char) -> bool {
+fn is_word_char(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// The bytes of whole lines, without the last line's ending.
+/// The byte range of the lines from `start` to `end`, without the last line's ending; `None` if the
+/// file does not have these lines.
 fn line_range(snapshot: &Snapshot, start: usize, end: usize) -> Option<Range<usize>> {
     let index = snapshot.lines();
     if start == 0 || end < start {
@@ -199,8 +203,8 @@ fn line_range(snapshot: &Snapshot, start: usize, end: usize) -> Option<Range<usi
 
 /// Whether a range starts or ends inside a word.
 fn splits_word(file: &str, range: &Range<usize>) -> bool {
-    let is_word = |c: Option<char>| c.is_some_and(is_word);
+    let is_in_word = |c: Option<char>| c.is_some_and(is_word_char);
     let (before, inside, after) = (&file[..range.start], &file[range.clone()], &file[range.end..]);
-    is_word(before.chars().next_back()) && is_word(inside.chars().next())
-        || is_word(inside.chars().next_back()) && is_word(after.chars().next())
+    is_in_word(before.chars().next_back()) && is_in_word(inside.chars().next())
+        || is_in_word(inside.chars().next_back()) && is_in_word(after.chars().next())
 }

@@ -176,8 +176,8 @@ struct ConflictedRegion {
 }
 
 impl Resolution {
-    /// Tries the ladder, and asks the model about a call that it does not explain. `read` are the
-    /// lines of the file that the caller has read.
+    /// Tries the ladder, and asks the model about a call that the ladder does not explain. `read` are
+    /// the lines of the file that the caller has read.
     pub fn start(
         path: &str,
         request: &EditRequest,
@@ -188,7 +188,8 @@ impl Resolution {
         Self::start_with_filter(path, request, snapshot, model, read, &|matched| matched)
     }
 
-    /// The same, but `filter` may remove outcomes from the ladder's verdict first.
+    /// Does the same as [`Self::start`], but first `filter` may remove outcomes from the ladder's
+    /// verdict.
     pub fn start_with_filter(
         path: &str,
         request: &EditRequest,
@@ -233,6 +234,7 @@ impl Resolution {
     pub fn reply(self, answer: Result<Reply, CorrectorError>) -> (Step, AnswerVerdict) {
         let Self { call, mut attempts, state, ask } = self;
         let kind = ask.kind();
+        // Records the attempt, and returns the verdict for its outcome.
         let mut note = |outcome: &'static str, detail: String| {
             attempts.push(Attempt { ask: kind, outcome, detail });
             match outcome {
@@ -397,7 +399,7 @@ fn describe_conflict(conflict: &Conflict) -> String {
     )
 }
 
-/// Describes the first of several resolved conflicts.
+/// Describes the resolved conflicts in one line, by the first of them.
 fn describe_conflicts(conflicts: &[Conflict]) -> String {
     match conflicts {
         [] => "new_str adjusted".into(),
@@ -420,7 +422,7 @@ fn refused(mut refusal: Refusal, attempts: Vec<Attempt>) -> Step {
     Step::Refused(Box::new(refusal))
 }
 
-/// The edit that replaces these ranges of the file by `new_str`.
+/// The edit that replaces these ranges of the file with `new_str`.
 fn exact(request: &EditRequest, found: &[Range<usize>], mut explanation: Explanation) -> Explained {
     explanation.replacements = found.len();
     let splice = |range: &Range<usize>| Splice { range: range.clone(), text: request.new.clone() };

@@ -1,5 +1,5 @@
-//! A call that no reading explains: the questions to ask a model about it, and the edit that an
-//! answer leads to.
+//! A call that a model may be asked about: the questions to ask, and the edit that an answer leads
+//! to.
 
 use std::ops::Range;
 
@@ -158,8 +158,8 @@ impl PendingCall {
         })
     }
 
-    /// Resolves the conflicts with what is known or with `offered_new`, or asks the model for an
-    /// adjusted `new_str`.
+    /// Resolves the conflicts with the known resolutions or with `offered_new`, or asks the model for
+    /// an adjusted `new_str`.
     fn adjust_new(
         self,
         mut attempts: Vec<Attempt>,
@@ -169,7 +169,7 @@ impl PendingCall {
     ) -> Step {
         if conflict.known.iter().all(Option::is_some) {
             let answers = conflict.known.iter().flatten().cloned().collect::<Vec<_>>();
-            return match self.write_resolved(&conflict, &answers) {
+            return match self.resolved_edit(&conflict, &answers) {
                 Ok(explained) => {
                     let resolved = self.by_model(explained);
                     self.finish(attempts, resolved)
@@ -222,7 +222,7 @@ impl PendingCall {
             };
             answers.push(text);
         }
-        self.write_resolved(conflict, &answers)
+        self.resolved_edit(conflict, &answers)
     }
 
     /// The answer without first and last lines that only repeat the file above and below the place.
@@ -249,8 +249,9 @@ impl PendingCall {
         lines.join("\n")
     }
 
-    /// The edit with each conflict replaced by its answer.
-    fn write_resolved(
+    /// The edit in which each conflict is replaced by its answer; an error if it breaks the syntax or
+    /// changes nothing.
+    fn resolved_edit(
         &self,
         conflict: &ConflictedRegion,
         answers: &[String],

@@ -50,7 +50,7 @@ impl IgnoreRules {
         Self { root: root.to_owned(), folders: RwLock::default(), texts: None }
     }
 
-    /// Rules with these ignore files, by full path, which need not be on this machine.
+    /// Rules from the texts of these ignore files, by full path. The files need not be on this machine.
     pub(crate) fn from_texts(root: &Path, files: HashMap<PathBuf, String>) -> Self {
         Self { texts: Some(files), ..Self::for_root(root) }
     }
@@ -128,8 +128,9 @@ impl FolderRules {
         }
     }
 
-    /// Whether the rules of this folder and of those above it ignore the path. `.ignore` comes
-    /// before `.gitignore`, that before `.git/info/exclude`, and a folder before its parent.
+    /// Whether the rules of this folder and of those above it ignore the path. `.ignore` takes
+    /// precedence over `.gitignore`, `.gitignore` over `.git/info/exclude`, and each folder over its
+    /// parent.
     fn is_ignored(&self, path: &Path, kind: PathKind) -> bool {
         let verdict = |rules: &Option<Gitignore>| match rules {
             Some(rules) => match rules.matched(path, kind == PathKind::Folder) {
@@ -142,7 +143,8 @@ impl FolderRules {
         let mut ignore = None;
         let mut gitignore = None;
         let mut info_exclude = None;
-        // Git's own rules end at the folder that is the repository; `.ignore` files do not.
+        // Git's own rules apply up to the folder that is the repository; those of `.ignore` files apply
+        // beyond it.
         let mut git_rules_apply = true;
         let mut next_folder = Some(self);
         while let Some(folder) = next_folder {
@@ -172,8 +174,8 @@ fn read_rules(folder: &Path, file: &Path) -> Option<Gitignore> {
     parse_rules(folder, file, &text)
 }
 
-/// Returns those of the paths that an ignore file with this text, in the folder that the paths
-/// are relative to, ignores.
+/// Returns the paths that `rules`, the text of an ignore file, ignores. The paths are relative to the
+/// folder of that file.
 pub(crate) fn ignored_paths<'a>(rules: &str, paths: &[&'a str]) -> Vec<&'a str> {
     let folder = Path::new("/");
     let Some(rules) = parse_rules(folder, &folder.join(".gitignore"), rules) else {

@@ -28,7 +28,7 @@ pub(crate) use query::{Case, Query};
 pub(crate) use rank::rank;
 pub(crate) use scan::{Scanned, scan};
 pub(crate) use walk::Scope;
-pub(crate) use walk::{list, names};
+pub(crate) use walk::{first_paths, list};
 
 /// The most files with hits that an answer shows.
 pub(crate) const MAX_FILES: usize = 50;

@@ -1,4 +1,4 @@
-//! Which files a path that does not exist may mean.
+//! Finds the files that may be meant by a path that does not exist.
 
 use std::cmp::Reverse;
 
@@ -7,18 +7,30 @@ use rapidfuzz::distance::{levenshtein, osa};
 /// How a file is like the path, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Likeness {
-    /// The same but for upper and lower case.
+    /// The whole path is the same but for upper and lower case.
     OtherCase,
-    /// A file of that name in another folder.
+    /// The file has that name, in another folder.
     SameName,
-    /// The same in other letter case.
+    /// The file has that name but for upper and lower case, in another folder.
     SameNameOtherCase,
-    /// A file nearby with almost that name.
+    /// The file is nearby and has almost that name.
     SimilarName,
 }
 
-/// The files that `wanted` may mean, best first. A path that is not below the root must have more
-/// in common with a file than its name.
+/// How near a file is to the path; the smallest is the nearest.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Nearness {
+    likeness: Likeness,
+    /// The number of parts that both paths end with.
+    shared_parts: Reverse<usize>,
+    /// The edit distance of the file names.
+    name_distance: usize,
+    /// The edit distance of the folders.
+    folder_distance: usize,
+}
+
+/// The files that `wanted` may mean, best first. If `is_outside`, `wanted` is not below the root; then
+/// a file must share more with it than its name.
 pub(crate) fn near_paths<'a>(
     wanted: &str,
     is_outside: bool,
@@ -26,22 +38,18 @@ pub(crate) fn near_paths<'a>(
 ) -> Vec<&'a str> {
     let wanted: Vec<&str> =
         wanted.split(['/', '\\']).filter(|part| !matches!(*part, "" | "." | "..")).collect();
-    let ranked = files.filter_map(|file| Some((rank(&wanted, is_outside, file)?, file)));
+    let ranked = files.filter_map(|file| Some((nearness(&wanted, is_outside, file)?, file)));
     let mut ranked: Vec<_> = ranked.collect();
     ranked.sort_unstable();
     // A folder in common tells more than a name, which `mod.rs` has in every folder.
-    let most = ranked.iter().map(|(rank, _)| rank.1.0).max().unwrap_or(0);
-    ranked.retain(|(rank, _)| most < 2 || rank.1.0 == most);
+    let shared = |nearness: &Nearness| nearness.shared_parts.0;
+    let most_shared = ranked.iter().map(|(nearness, _)| shared(nearness)).max().unwrap_or(0);
+    ranked.retain(|(nearness, _)| most_shared < 2 || shared(nearness) == most_shared);
     ranked.into_iter().map(|(_, file)| file).collect()
 }
 
-/// How near a file is: the likeness, the number of parts that both paths end with, the distances
-/// of the names and of the folders.
-fn rank(
-    wanted: &[&str],
-    is_outside: bool,
-    file: &str,
-) -> Option<(Likeness, Reverse<usize>, usize, usize)> {
+/// How near a file is to the wanted path; `None` if the path cannot mean the file.
+fn nearness(wanted: &[&str], is_outside: bool, file: &str) -> Option<Nearness> {
     let parts: Vec<&str> = file.split('/').collect();
     let ((name, folder), (file_name, file_folder)) = (wanted.split_last()?, parts.split_last()?);
     if wanted == parts {
@@ -63,13 +71,16 @@ fn rank(
     } else {
         return None;
     };
-    let between = osa::distance(name.chars(), file_name.chars());
-    let folders = (folder.join("/"), file_folder.join("/"));
-    let far = levenshtein::distance(folders.0.chars(), folders.1.chars());
-    Some((likeness, Reverse(shared), between, far))
+    let (folder, file_folder) = (folder.join("/"), file_folder.join("/"));
+    Some(Nearness {
+        likeness,
+        shared_parts: Reverse(shared),
+        name_distance: osa::distance(name.chars(), file_name.chars()),
+        folder_distance: levenshtein::distance(folder.chars(), file_folder.chars()),
+    })
 }
 
-/// The same folder, one beside it, the one above or one in it.
+/// Whether `other` is the same folder, one beside it, the one above it or one in it.
 fn is_nearby(folder: &[&str], other: &[&str]) -> bool {
     let above = |path: &[&str]| path.split_last().map(|(_, above)| above.len());
     let is_in = |inner: &[&str], outer: &[&str]| {
@@ -82,7 +93,8 @@ fn is_nearby(folder: &[&str], other: &[&str]) -> bool {
             && above(folder).is_some_and(|len| folder[..len] == other[..len])
 }
 
-/// Whether the names differ in a few letters: at most one in three of the stem, and three.
+/// Whether the names differ in a few letters: at most one for every three letters of the stem, and
+/// never more than three.
 fn is_similar(name: &str, other: &str) -> bool {
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
     let most = (stem.chars().count() / 3).min(3);

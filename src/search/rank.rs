@@ -26,8 +26,8 @@ fn all_terms(file: &ScannedFile) -> u64 {
     file.lines.iter().fold(0, |terms, (_, mask)| terms | mask)
 }
 
-/// Returns how many lines apart the first and the last line are of the shortest stretch of the
-/// file that has all of `terms`. `lines` are line numbers with the terms on each line.
+/// Finds the shortest stretch of the file that has all of `terms`, and returns how many lines its
+/// last line is below its first line. `lines` are line numbers with the terms on each line.
 fn proximity(lines: &[(u64, u64)], terms: u64) -> u64 {
     // A window moves over the lines: it grows at its end until it has all terms, then it shrinks
     // at its start as long as it still has them.
@@ -42,9 +42,9 @@ fn proximity(lines: &[(u64, u64)], terms: u64) -> u64 {
             missing -= u32::from(counts[bit] == 1);
         }
         while missing == 0 {
-            let (first_line, mask) = lines[window_start];
+            let (first_line, first_mask) = lines[window_start];
             shortest = shortest.min(last_line - first_line);
-            for bit in bits(mask) {
+            for bit in bits(first_mask) {
                 counts[bit] -= 1;
                 missing += u32::from(counts[bit] == 0);
             }

@@ -68,19 +68,19 @@ pub(crate) fn scan(scope: &Scope, query: &Query, overlay: &Overlay) -> Scanned {
                 Content::File(file) => searcher.search_path(query.lines(), file, &mut sink),
                 Content::Bytes(bytes) => searcher.search_slice(query.lines(), bytes, &mut sink),
             };
-            let mut scanned = lock();
-            scanned.searched += 1;
+            let mut results = lock();
+            results.searched += 1;
             if query.find(path.as_str().as_bytes()).is_some() {
-                scanned.paths.push(path.as_str().to_owned());
+                results.paths.push(path.as_str().to_owned());
             }
             match result {
-                Err(_) => scanned.skipped.unreadable += 1,
+                Err(_) => results.skipped.unreadable += 1,
                 Ok(()) if sink.is_binary => {
                     binary.fetch_add(1, Ordering::Relaxed);
                 }
                 Ok(()) if sink.count > 0 => {
                     let (count, lines) = (sink.count, sink.lines);
-                    scanned.found.push(ScannedFile { path: path.clone(), count, lines });
+                    results.found.push(ScannedFile { path: path.clone(), count, lines });
                 }
                 Ok(()) => {}
             }

@@ -26,7 +26,7 @@ pub(crate) struct Scope {
 
 impl Scope {
     /// Returns the scope of everything at or below `path`, or of the whole root without a `path`.
-    /// Refuses a path that does not exist, neither on the disk nor in the overlay, or that leads
+    /// Refuses a path that exists neither on the disk nor in the overlay, and a path that leads
     /// outside the root.
     pub(crate) fn new(
         root: &Path,
@@ -242,13 +242,13 @@ pub(crate) fn list(scope: &Scope, overlay: &Overlay) -> ListReport {
     ListReport { truncated: total > files.len(), files, total, skipped }
 }
 
-/// The names of files in a scope, of at most `max` files and folders that are looked at.
-pub(crate) fn names(scope: &Scope, overlay: &Overlay, max: usize) -> Vec<WorkPath> {
+/// The paths of files in a scope. Of those on the disk, the walk stops after `max` files and folders.
+pub(crate) fn first_paths(scope: &Scope, overlay: &Overlay, max: usize) -> Vec<WorkPath> {
     let walk = scope.walk().build().take(max).flatten();
     let files = walk.filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
     let on_disk = files.filter_map(|entry| scope.work_path(entry.path()));
-    let mut names: Vec<WorkPath> = on_disk.filter(|path| !overlay.contains_key(path)).collect();
+    let mut paths: Vec<WorkPath> = on_disk.filter(|path| !overlay.contains_key(path)).collect();
     let staged = overlay.iter().filter(|(path, bytes)| bytes.is_some() && scope.contains(path));
-    names.extend(staged.map(|(path, _)| path.clone()));
-    names
+    paths.extend(staged.map(|(path, _)| path.clone()));
+    paths
 }

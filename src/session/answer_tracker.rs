@@ -32,7 +32,7 @@ pub(crate) struct AnswerTracker {
 
 impl AnswerTracker {
     /// Records that an answer goes out now.
-    pub(crate) fn answer_sent(&mut self, received: Received, answer: AnswerCount) {
+    pub(crate) fn record_answer_sent(&mut self, received: Received, answer: AnswerCount) {
         #[cfg(not(unix))]
         if received == Received::Unsupported {
             self.is_unsupported = true;
@@ -48,15 +48,16 @@ impl AnswerTracker {
     }
 
     /// Records that the client has stopped writing after this many bytes.
-    pub(crate) fn client_paused(&mut self, bytes: u64) {
+    pub(crate) fn record_client_pause(&mut self, bytes: u64) {
         for (from, _) in self.pending.iter_mut().filter(|(from, _)| from.is_none()) {
             *from = Some(bytes);
         }
     }
 
-    /// The answers that the client had received when it began to send the message at `offset`. Each
-    /// offset must be at least the previous one.
-    pub(crate) fn seen_at(&mut self, offset: u64) -> SeenAnswers {
+    /// Advances to the message that begins at `offset` of the client's stream, and returns the answers
+    /// that the client had received when it began to send it. An offset must not be less than that of
+    /// the call before.
+    pub(crate) fn advance_to(&mut self, offset: u64) -> SeenAnswers {
         #[cfg(not(unix))]
         if self.is_unsupported {
             return SeenAnswers::Unknown;
@@ -94,19 +95,19 @@ mod tests {
     #[test]
     fn what_was_there_before_an_answer_does_not_know_it() {
         let ledger = Ledger::default();
-        let none = ledger.now();
+        let none = ledger.answer_count();
         let answer = || ledger.record_answer(ledger.begin_call());
         let (one, two, three) = (answer(), answer(), answer());
         let mut answer_tracker = AnswerTracker::default();
-        assert_eq!(answer_tracker.seen_at(0), SeenAnswers::UpTo(none));
-        answer_tracker.answer_sent(Received::Bytes(100), one);
-        assert_eq!(answer_tracker.seen_at(99), SeenAnswers::UpTo(none));
-        assert_eq!(answer_tracker.seen_at(100), SeenAnswers::UpTo(one));
+        assert_eq!(answer_tracker.advance_to(0), SeenAnswers::UpTo(none));
+        answer_tracker.record_answer_sent(Received::Bytes(100), one);
+        assert_eq!(answer_tracker.advance_to(99), SeenAnswers::UpTo(none));
+        assert_eq!(answer_tracker.advance_to(100), SeenAnswers::UpTo(one));
         // A client that goes on writing has not received it yet.
-        answer_tracker.answer_sent(Received::StillWriting, two);
-        assert_eq!(answer_tracker.seen_at(5_000), SeenAnswers::UpTo(one));
-        answer_tracker.answer_sent(Received::Bytes(9_000), three);
-        assert_eq!(answer_tracker.seen_at(8_999), SeenAnswers::UpTo(one));
-        assert_eq!(answer_tracker.seen_at(9_000), SeenAnswers::UpTo(three));
+        answer_tracker.record_answer_sent(Received::StillWriting, two);
+        assert_eq!(answer_tracker.advance_to(5_000), SeenAnswers::UpTo(one));
+        answer_tracker.record_answer_sent(Received::Bytes(9_000), three);
+        assert_eq!(answer_tracker.advance_to(8_999), SeenAnswers::UpTo(one));
+        assert_eq!(answer_tracker.advance_to(9_000), SeenAnswers::UpTo(three));
     }
 }

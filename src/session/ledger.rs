@@ -25,7 +25,7 @@ use crate::text::{LineSpan, Snapshot};
 const MAX_VERSIONS: usize = 12;
 const MAX_BYTES: usize = 64 << 20;
 
-/// A number of answers that a session has given, as a point in its course.
+/// How many answers a session has given, as a point in time of the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct AnswerCount(u64);
 
@@ -120,11 +120,11 @@ impl Ledger {
     }
 
     /// The number of answers that were sent so far.
-    pub fn now(&self) -> AnswerCount {
+    pub fn answer_count(&self) -> AnswerCount {
         AnswerCount(self.state().answers)
     }
 
-    /// Begins a call; the caller learns what the call shows and writes from its answer.
+    /// Begins a call. The caller learns what the call shows and writes only from its answer.
     pub(crate) fn begin_call(&self) -> CallId {
         let mut state = self.state();
         state.calls += 1;
@@ -135,14 +135,14 @@ impl Ledger {
     pub(crate) fn record_answer(&self, call: CallId) -> AnswerCount {
         let mut state = self.state();
         state.answers += 1;
-        let reported = state.answers;
+        let answer = state.answers;
         for version in state.files.values_mut().flat_map(|file| &mut file.versions) {
             if version.pending.contains(&call.0) {
                 version.pending.retain(|id| *id != call.0);
-                version.reported_in.get_or_insert(reported);
+                version.reported_in.get_or_insert(answer);
             }
         }
-        AnswerCount(reported)
+        AnswerCount(answer)
     }
 
     /// Records that this session made the commit of that number.
@@ -185,7 +185,7 @@ impl Ledger {
             file.versions.push(SeenVersion::new(snapshot.clone(), merge_ranges(known)));
             state.bytes += memory_size(snapshot);
         }
-        let reported = state.reported_by(call);
+        let report = state.begin_report(call);
         if let Some(last) = state.touch(path).versions.last_mut()
             && !lines.is_empty()
         {
@@ -193,7 +193,7 @@ impl Ledger {
             last.shown = merge_ranges(std::mem::take(&mut last.shown));
             last.numbered.extend_from_slice(lines);
             last.numbered = merge_ranges(std::mem::take(&mut last.numbered));
-            reported.mark(last);
+            report.mark(last);
         }
         state.evict();
     }
@@ -218,7 +218,7 @@ impl Ledger {
         // If another program has changed the file before this edit, record that version too.
         self.record_shown(path, before, &[], call);
         let mut state = self.state();
-        let reported = state.reported_by(call);
+        let report = state.begin_report(call);
         let file = state.touch(path);
         let mut shown =
             file.versions.last().map_or_else(Vec::new, |last| map.map_spans(&last.shown));
@@ -237,7 +237,7 @@ impl Ledger {
         let mut version = SeenVersion::new(after.clone(), merge_ranges(shown));
         version.numbered = fresh;
         version.line_map = Some(map);
-        reported.mark(&mut version);
+        report.mark(&mut version);
         file.versions.push(version);
         state.bytes += memory_size(after);
         state.evict();
@@ -255,14 +255,14 @@ impl Ledger {
         call: Option<CallId>,
     ) -> bool {
         let mut state = self.state();
-        let reported = state.reported_by(call);
+        let report = state.begin_report(call);
         let file = state.touch(path);
         let step = file.versions.windows(2).rposition(|pair| {
             pair[1].line_map.is_none() && pair[0].snapshot == *before && pair[1].snapshot == *after
         });
         let Some(at) = step else { return false };
         file.versions[at + 1].line_map = Some(map.clone());
-        reported.mark(&mut file.versions[at + 1]);
+        report.mark(&mut file.versions[at + 1]);
         true
     }
 
@@ -287,8 +287,8 @@ impl Ledger {
         same.map(|version| version.shown.clone()).unwrap_or_default()
     }
 
-    /// Whether anything of the file is on record.
-    pub fn has_read(&self, path: &WorkPath) -> bool {
+    /// Whether a version of the file is on record.
+    pub fn has_record(&self, path: &WorkPath) -> bool {
         self.state().files.get(path).is_some_and(|file| !file.versions.is_empty())
     }
 
@@ -444,8 +444,9 @@ impl LedgerState {
         file
     }
 
-    /// How a version is reported: with the answer of `call`, or at once without a call.
-    fn reported_by(&mut self, call: Option<CallId>) -> ReportedBy {
+    /// How a version that is recorded now is reported: with the answer of `call`; without a call at
+    /// once, which counts as an answer of its own.
+    fn begin_report(&mut self, call: Option<CallId>) -> ReportedBy {
         match call {
             Some(call) => ReportedBy::Call(call.0),
             None => {
@@ -508,7 +509,7 @@ mod tests {
             NumberingBasis::Versions(vec![VersionRef::Current])
         );
         ledger.record_read(&file, &old, &[span(1, 10)], None);
-        let read = ledger.now();
+        let read = ledger.answer_count();
         let call = ledger.begin_call();
         ledger.record_edit(&file, Some(&old), &now, &[], Some(call));
         // Not answered yet: numbers in a call now refer to the read.
@@ -544,7 +545,7 @@ mod tests {
     #[test]
     fn a_call_of_a_version_that_is_gone_is_lost_and_one_of_the_first_is_not() {
         let (ledger, file) = (Ledger::default(), path("a"));
-        let mut moments = vec![ledger.now()];
+        let mut moments = vec![ledger.answer_count()];
         let text = |n: usize| Snapshot::from_text("x\n".repeat(n) + lines(9).text());
         for n in 0..30 {
             let call = ledger.begin_call();
@@ -588,8 +589,8 @@ mod tests {
         for (k, c) in ["x", "y", "z", "w"].iter().enumerate() {
             ledger.record_read(&path(&format!("big{k}")), &big(c), &[], None);
         }
-        assert!(!ledger.has_read(&path("big0")));
-        assert!(ledger.has_read(&path("big3")));
+        assert!(!ledger.has_record(&path("big0")));
+        assert!(ledger.has_record(&path("big3")));
         assert!(ledger.state().bytes <= MAX_BYTES);
     }
 }

@@ -357,8 +357,8 @@ fn coerce(at: &ArgumentPath<'_>, schema: &Value, value: Value) -> Result<Value, 
     .hint("Correct the argument and send the call again."))
 }
 
-/// Converts an item of a list. The path may stand beside the list, so an item may lack it here;
-/// the tool refuses the call later if the path is in neither place.
+/// Converts an item of a list. A model may send the path once, beside the list, so an item may lack it
+/// here; the tool refuses the call later if the path is in neither place.
 fn coerce_item(at: &ArgumentPath<'_>, schema: &Value, value: Value) -> Result<Value, Refusal> {
     let value = match value {
         Value::String(text) if !accepts(schema, "string") => {
@@ -415,7 +415,9 @@ fn unknown_argument(at: &ArgumentPath<'_>, schema: &Value, name: &str) -> Refusa
 
 /// The known name that is nearest to `name`.
 pub(super) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
-    let distance = |k: &&&str| rapidfuzz::distance::levenshtein::distance(name.chars(), k.chars());
+    let distance = |known_name: &&&str| {
+        rapidfuzz::distance::levenshtein::distance(name.chars(), known_name.chars())
+    };
     known.iter().min_by_key(distance).copied()
 }
 

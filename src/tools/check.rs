@@ -152,7 +152,7 @@ fn message(report: &CheckReport) -> String {
         pluralize(report.errors, "syntax error"),
         pluralize(report.checked, "checked file")
     );
-    let mut errors = 0;
+    let mut error_count = 0;
     for file in &report.files {
         let path = quote_name(&file.path);
         if let Some(why) = file.why_not {
@@ -162,14 +162,14 @@ fn message(report: &CheckReport) -> String {
             let _ = write!(out, "\n{path} was not checked: {reason}.");
         }
         for error in &file.errors {
-            errors += 1;
-            if errors <= MAX_SHOWN {
+            error_count += 1;
+            if error_count <= MAX_SHOWN {
                 let _ = write!(out, "\n{path}:{}: {}\n  {}", error.line, error.what, error.text);
             }
         }
     }
-    if errors > MAX_SHOWN {
-        let _ = write!(out, "\n… {} more", errors - MAX_SHOWN);
+    if error_count > MAX_SHOWN {
+        let _ = write!(out, "\n… {} more", error_count - MAX_SHOWN);
     }
     if report.truncated {
         out.push_str("\nThe folders hold more files than were checked; give a smaller folder.");

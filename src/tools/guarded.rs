@@ -99,8 +99,8 @@ impl GuardedCalls {
                 let mut guard = self.guard();
                 guard.record_refusal(&guarded_call);
                 match rule {
-                    "unresolved_edit" => guard.unresolved_reported(),
-                    "nothing_changed" => guard.unchanged_reported(),
+                    "unresolved_edit" => guard.record_unresolved_reported(),
+                    "nothing_changed" => guard.record_unchanged_reported(),
                     _ => {}
                 }
                 return blocked(tool.name, code, error, hint);
@@ -131,7 +131,7 @@ impl GuardedCalls {
     fn complete(&self, arguments: &Map<String, Value>, warnings: &[String]) -> ToolReply {
         match parse::<TaskCompleteArguments>(TASK_COMPLETE.name, arguments) {
             Ok(given) => {
-                let report = self.guard().completion(&given.summary, warnings);
+                let report = self.guard().completion_report(&given.summary, warnings);
                 let changed: Vec<&str> = report["files_changed"]
                     .as_array()
                     .into_iter()

@@ -113,7 +113,7 @@ fn edit_many(given: Value, gate: &SyntaxGate) -> Result<ToolReply, Refusal> {
     decide(path.as_deref(), &Snapshot::from_text(text), &calls, gate).map(|(_, reply)| reply)
 }
 
-/// Applies the calls to a text; the edit, and the reply with the edited text in its report.
+/// Applies the calls to a text; returns the edit, and the reply with the edited text in its report.
 fn decide(
     path: Option<&str>,
     before: &Snapshot,
@@ -131,7 +131,7 @@ fn decide(
     Ok((edit, ToolReply::answered(report.text_as_edited(), Report { edit: report, text })))
 }
 
-/// Applies a call to the bytes of a file; the bytes afterwards, and the reply.
+/// Applies a call to the bytes of a file; returns the new bytes, and the reply.
 #[cfg(feature = "cli")]
 pub(crate) fn edit_bytes(
     bytes: Vec<u8>,

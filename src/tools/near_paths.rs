@@ -3,16 +3,18 @@
 use super::{ToolReply, Toolbox};
 use crate::edit::EditCode;
 
-/// What the refusals of the stores advise, which the names of files make needless.
+/// The general advice with which hints of the stores begin. A hint that suggests files leaves it out.
 const CHECK: [&str; 2] = ["Check the path: search for a part of it. ", "Check the path. "];
 
 impl Toolbox {
-    /// The refusal of a path with the files that it may mean in its hint. Only the path of the
-    /// next call can name one of them; nothing else is read or written here.
+    /// Adds to the hint of a refused path the files that the path may mean; returns any other reply
+    /// unchanged. The files are only suggested: no file is read or written here.
     pub(crate) async fn suggest_paths(&self, mut reply: ToolReply) -> ToolReply {
-        let is_path = matches!(reply.code, Some(EditCode::FileNotFound | EditCode::InvalidPath));
-        let said = |name: &str| reply.report.get(name)?.as_str().map(str::to_owned);
-        let (true, Some(wanted), Some(hint)) = (is_path, said("path"), said("hint")) else {
+        let is_path_refused =
+            matches!(reply.code, Some(EditCode::FileNotFound | EditCode::InvalidPath));
+        let field = |name: &str| reply.report.get(name)?.as_str().map(str::to_owned);
+        let (true, Some(wanted), Some(hint)) = (is_path_refused, field("path"), field("hint"))
+        else {
             return reply;
         };
         // A path that can be followed is invalid for another reason.

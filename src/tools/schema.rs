@@ -96,7 +96,8 @@ fn split_types(object: &mut Map<String, Value>) {
     object.insert("anyOf".into(), branches.collect());
 }
 
-/// Removes `null` from optional values, and keywords that some model interfaces reject.
+/// Reduces an input schema to what every model interface accepts: without `null` for optional values
+/// and without keywords that some interfaces reject; unknown properties are forbidden.
 fn simplify_input(schema: &mut Schema) {
     let Some(object) = schema.as_object_mut() else { return };
     for keyword in ["title", "format", "default", "minimum"] {

@@ -95,9 +95,9 @@ impl Traffic {
     fn record_call(&self, id: &str, offset: u64) {
         let mut answer_tracker = self.answer_tracker.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(Received::Bytes(bytes)) = self.stdin.as_ref().map(|stdin| stdin.received()) {
-            answer_tracker.client_paused(bytes);
+            answer_tracker.record_client_pause(bytes);
         }
-        let seen_answers = answer_tracker.seen_at(offset);
+        let seen_answers = answer_tracker.advance_to(offset);
         self.seen_answers
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -111,7 +111,7 @@ impl Traffic {
         let Some(pending) = pending else { return };
         let mut answer_tracker = self.answer_tracker.lock().unwrap_or_else(PoisonError::into_inner);
         let received = self.stdin.as_ref().map_or(Received::StillWriting, |stdin| stdin.received());
-        answer_tracker.answer_sent(received, pending.deliver());
+        answer_tracker.record_answer_sent(received, pending.deliver());
     }
 
     /// Whether no call is running or waiting.

@@ -1,5 +1,5 @@
-//! Finds and removes new lines that repeat the lines around the edit. Those stay in the file, so that
-//! it would have them twice.
+//! Finds and removes new lines that repeat the lines around the edit. The lines around it stay, so the
+//! file would have them twice.
 
 use crate::edit::Rewrite;
 use crate::text::Snapshot;
@@ -63,10 +63,10 @@ pub(super) fn echo_at_tail(edits: &[LocatedEdit], at: usize, file: &Snapshot) ->
     let edit = &edits[at];
     (1..=max_echo(edit))
         .rev()
-        .find(|&k| {
-            let tail = &edit.lines[edit.lines.len() - k..];
-            tail.iter().enumerate().all(|(i, line)| {
-                let number = edit.span.end + 1 + i;
+        .find(|&count| {
+            let tail = &edit.lines[edit.lines.len() - count..];
+            tail.iter().enumerate().all(|(offset, line)| {
+                let number = edit.span.end + 1 + offset;
                 is_kept(edits, number) && same(file.line(number), line)
             })
         })
@@ -78,9 +78,9 @@ pub(super) fn echo_at_head(edits: &[LocatedEdit], at: usize, file: &Snapshot) ->
     let edit = &edits[at];
     (1..=max_echo(edit).min(edit.span.start - 1))
         .rev()
-        .find(|&k| {
-            edit.lines[..k].iter().enumerate().all(|(i, line)| {
-                let number = edit.span.start - k + i;
+        .find(|&count| {
+            edit.lines[..count].iter().enumerate().all(|(offset, line)| {
+                let number = edit.span.start - count + offset;
                 is_kept(edits, number) && same(file.line(number), line)
             })
         })
@@ -90,7 +90,7 @@ pub(super) fn echo_at_head(edits: &[LocatedEdit], at: usize, file: &Snapshot) ->
 /// The longest copy of the surrounding lines that is searched for.
 const MAX_ECHO: usize = 20;
 
-/// How many lines of an edit may be copies: of an insertion, at least one line is not.
+/// How many lines of an edit may count as copies: all of them, but of an insertion all except one.
 fn max_echo(edit: &LocatedEdit) -> usize {
     let is_insertion = edit.span.end < edit.span.start;
     edit.lines.len().saturating_sub(usize::from(is_insertion)).min(MAX_ECHO)

@@ -38,8 +38,8 @@ pub(super) fn restore_copied_indentation(
     let [lines] = outcomes.as_slice() else { return };
     let old_indents = old_lines.iter().filter(|line| !is_blank(line)).map(|line| indent_of(line));
     let outermost = old_indents.min_by_key(|indent| indent.len());
-    let is_inside = outermost.is_some_and(|indent| is_inside(edits, at, file, indent));
-    if !is_inside || structure.is_well_formed_with(edits, at, lines) == Some(false) {
+    let fits = outermost.is_some_and(|indent| indent_fits(edits, at, file, indent));
+    if !fits || structure.is_well_formed_with(edits, at, lines) == Some(false) {
         return;
     }
     let number = edit.number;
@@ -50,9 +50,10 @@ pub(super) fn restore_copied_indentation(
     );
 }
 
-/// Whether lines with the indentation `indent` fit at an edit: the lines around it are indented at
-/// least as far, or open and close a block there.
-fn is_inside(edits: &[LocatedEdit], at: usize, file: &Snapshot, indent: &str) -> bool {
+/// Whether lines with the indentation `indent` fit at an edit: the nearest line above begins with
+/// `indent` or opens a block, and the nearest line below begins with it, closes a block or has a
+/// shorter indentation.
+fn indent_fits(edits: &[LocatedEdit], at: usize, file: &Snapshot, indent: &str) -> bool {
     let span = edits[at].span;
     let above = nearest_surviving_line(edits, file, span.start, Direction::Up);
     let below = nearest_surviving_line(edits, file, span.end.max(span.start - 1), Direction::Down);
@@ -104,7 +105,7 @@ pub(super) fn restore_free_indentation(
         || !old_lines.iter().all(|line| indent_of(line).starts_with(&lost_indent))
         || !movable_lines(&edit.lines, Some(language)).iter().all(|is_movable| *is_movable)
         || structure.starts_inside_token(edit.span.start)
-        || !is_inside(edits, at, file, &lost_indent)
+        || !indent_fits(edits, at, file, &lost_indent)
     {
         return;
     }

@@ -22,10 +22,11 @@ pub(super) fn strip_carriage_returns(edit: &mut LocatedEdit, log: &mut RepairLog
     }
 }
 
-/// The number that a view of the file prints before a line.
+/// A line with the line number or anchor that a view of the file prints before it.
 struct Prefix<'a> {
     style: NumberStyle,
-    line: usize,
+    /// The number in the prefix.
+    number: usize,
     /// The line without its prefix.
     text: &'a str,
 }
@@ -35,7 +36,7 @@ impl<'a> Prefix<'a> {
     fn of(line: &'a str) -> Option<Self> {
         let trimmed = line.trim_start();
         let trimmed = trimmed.strip_prefix(">>>").map_or(trimmed, str::trim_start);
-        let (style, line, text) = parse_line_number(trimmed)?;
+        let (style, number, text) = parse_line_number(trimmed)?;
         if style == NumberStyle::Anchor {
             let id = trimmed.split('#').nth(1)?.split(['|', ':']).next()?;
             let is_id = tag::Width::from_letters(id.len()).is_some()
@@ -44,7 +45,7 @@ impl<'a> Prefix<'a> {
                 return None;
             }
         }
-        Some(Self { style, line, text })
+        Some(Self { style, number, text })
     }
 
     /// The line without its prefix and without `padding` after it.
@@ -74,9 +75,9 @@ pub(super) fn strip_line_prefixes(edit: &mut LocatedEdit, file: &Snapshot, log: 
     if (span.start.saturating_sub(1)..=span.end.max(span.start)).any(has_prefix) {
         return;
     }
-    let are_consecutive = prefixes.windows(2).all(|pair| pair[1].line == pair[0].line + 1);
+    let are_consecutive = prefixes.windows(2).all(|pair| pair[1].number == pair[0].number + 1);
     let around = span.start.saturating_sub(1)..=span.end.max(span.start) + 1;
-    let starts_here = around.contains(&prefixes[0].line);
+    let starts_here = around.contains(&prefixes[0].number);
     let number_this_place = starts_here && are_consecutive;
     let have_same_style = prefixes.windows(2).all(|pair| pair[0].style == pair[1].style);
     let are_on_all_lines = marked == nonblank_count && have_same_style;
@@ -84,7 +85,7 @@ pub(super) fn strip_line_prefixes(edit: &mut LocatedEdit, file: &Snapshot, log: 
     // Whether the line that a prefix names in the file is the line without its prefix.
     let matches_file = |prefix: &Prefix<'_>, padding: &str| {
         let text = prefix.text_without(padding);
-        file.line(prefix.line)
+        file.line(prefix.number)
             .is_some_and(|line| line.trim_end() == text.trim_end() && !line.trim().is_empty())
     };
     let any_matches = |padding: &str| prefixes.iter().any(|prefix| matches_file(prefix, padding));
@@ -137,12 +138,14 @@ pub(super) fn strip_diff_markers(
     let all_have_plus = plus_count == new_lines.len();
     // The lines are a diff if its old side is exactly the replaced lines.
     let is_hunk = !all_have_plus && side('-', '+').is_some_and(|lines| lines == old_lines);
-    // If every line has a `+`: one of them is a replaced line once its marker is removed,
+    // If every line has a `+`, either of two things proves that it is a marker. One is that a line
+    // without its `+` is a replaced line.
     let is_replaced_line = |line: &&String| {
         let text = without_marker(line);
         text.trim().len() >= 4 && old_lines.contains(&text.as_str())
     };
-    // or, in code, the first one then has the indentation of the first replaced line.
+    // The other, in code: without its `+`, the first line has the indentation of the first replaced
+    // line.
     let first_old = old_lines.iter().find(|line| !line.trim().is_empty());
     let has_old_indent = language.is_some_and(Language::is_code)
         && first_old.zip(new_lines.first()).is_some_and(|(old, new)| {

@@ -51,7 +51,8 @@ pub(super) fn unescape_lines(
     }
 }
 
-/// Splits one line at literal `\n` into as many lines as it replaces.
+/// Splits one line at literal `\n` into as many lines as it replaces. Warns if a line has several
+/// statements in place of several lines.
 pub(super) fn split_merged_lines(
     edit: &mut LocatedEdit,
     file: &Snapshot,

@@ -48,7 +48,8 @@ impl<'a> Structure<'a> {
         })
     }
 
-    /// Whether the file is well formed after these edits; `None` if that is not known.
+    /// Whether the file is well formed after these edits; `None` if that is not known or the call has
+    /// no trials left. Each check uses up one trial.
     fn is_well_formed(&mut self, edits: &[LocatedEdit]) -> Option<bool> {
         let language = self.language?;
         self.trials_left = self.trials_left.checked_sub(1)?;
@@ -57,7 +58,7 @@ impl<'a> Structure<'a> {
         Some(language.is_well_formed(&plan.text_after()))
     }
 
-    /// The same, with other lines for one edit.
+    /// Checks the same, but with `lines` as the new lines of edit `at`.
     pub(super) fn is_well_formed_with(
         &mut self,
         edits: &[LocatedEdit],

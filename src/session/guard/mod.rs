@@ -81,6 +81,7 @@ pub struct Edited {
 /// A call that was refused.
 #[derive(Debug, Clone)]
 struct Failure {
+    /// How often the call was refused; a first refusal that shows the lines in question does not count.
     times: u32,
     code: EditCode,
     cause: String,
@@ -88,11 +89,11 @@ struct Failure {
     near: Option<(u64, u64)>,
 }
 
-/// An edit of a file that was refused and not replaced by another one yet.
+/// The refused edit of a file to which nothing has been written since.
 #[derive(Debug, Clone)]
 struct Unresolved {
     cause: String,
-    /// Whether the model was told of it when it wanted to complete the task.
+    /// Whether the model was told of this edit when it wanted to complete the task.
     was_reported: bool,
 }
 
@@ -107,7 +108,7 @@ pub struct Guard {
     /// How many calls looked at the project.
     explorations: usize,
     /// How many calls wrote files.
-    writes: usize,
+    write_count: usize,
     /// The calls that failed, by their fingerprints.
     failures: BTreeMap<String, Failure>,
     /// The files whose last edit was refused.
@@ -216,7 +217,7 @@ impl Guard {
         let mut code = EditCode::Blocked;
         match rule.id {
             "repeat_failed" => {
-                if let Some(failure) = self.failures.get(&fingerprint(call, self.writes)) {
+                if let Some(failure) = self.failures.get(&fingerprint(call, self.write_count)) {
                     code = failure.code;
                     let _ = write!(error, " Cause: {}", failure.cause);
                     hint.push(' ');
@@ -238,7 +239,7 @@ impl Guard {
 
     /// How often this call has failed on the same content of its files.
     fn failure_count(&self, call: &GuardedCall<'_>) -> u32 {
-        self.failures.get(&fingerprint(call, self.writes)).map_or(0, |failure| failure.times)
+        self.failures.get(&fingerprint(call, self.write_count)).map_or(0, |failure| failure.times)
     }
 
     /// The files that no longer have the content that the session wrote.
@@ -249,11 +250,12 @@ impl Guard {
         vanished.map(|(path, _)| path.clone()).collect()
     }
 
-    /// Counts a refusal by [`Guard::check`], so that the next one suggests another way.
+    /// Counts a refusal by [`Guard::check`], so that the next refusal of this call suggests something
+    /// else.
     pub fn record_refusal(&mut self, call: &GuardedCall<'_>) {
         self.calls += 1;
-        let writes = self.writes;
-        if let Some(failure) = self.failures.get_mut(&fingerprint(call, writes)) {
+        let key = fingerprint(call, self.write_count);
+        if let Some(failure) = self.failures.get_mut(&key) {
             failure.times += 1;
         }
     }
@@ -286,7 +288,7 @@ impl Guard {
         let near = nearest.and_then(|lines| {
             Some((lines.get("start_line")?.as_u64()?, lines.get("end_line")?.as_u64()?))
         });
-        let key = fingerprint(call, self.writes);
+        let key = fingerprint(call, self.write_count);
         // After an answer that shows the lines in question, the same call is allowed once more.
         let times = u32::from(!shows_lines(code, outcome.report));
         self.failures.entry(key).and_modify(|failure| failure.times += 1).or_insert(Failure {
@@ -318,12 +320,12 @@ impl Guard {
             let after_sha256 = hash(after);
             self.edited.insert(path, Edited { revision, before_sha256, after_sha256 });
         }
-        self.writes += 1;
+        self.write_count += 1;
     }
 
     /// Records that the model was told about its unresolved edits. If it reads the file now and then
     /// completes, it has decided that the edit is not needed.
-    pub fn unresolved_reported(&mut self) {
+    pub fn record_unresolved_reported(&mut self) {
         for unresolved in self.unresolved.values_mut() {
             unresolved.was_reported = true;
         }
@@ -331,12 +333,12 @@ impl Guard {
 
     /// Records that the model was told that it has changed nothing. If it completes the task again,
     /// that is accepted.
-    pub fn unchanged_reported(&mut self) {
+    pub fn record_unchanged_reported(&mut self) {
         self.unchanged_was_reported = true;
     }
 
     /// The report of `task_complete`.
-    pub fn completion(&self, summary: &str, warnings: &[String]) -> Value {
+    pub fn completion_report(&self, summary: &str, warnings: &[String]) -> Value {
         let files: Vec<Value> = self
             .changed()
             .map(|(path, edited)| {
@@ -354,7 +356,7 @@ impl Guard {
 
 /// A hash that is the same for calls of the same tool with the same arguments on files with the same
 /// content. Calls that name no file have the same fingerprint until the session writes a file.
-fn fingerprint(call: &GuardedCall<'_>, writes: usize) -> String {
+fn fingerprint(call: &GuardedCall<'_>, write_count: usize) -> String {
     let arguments = Value::Object(call.arguments.clone());
     let mut out = format!("{} {arguments}", call.tool);
     let mut names_file = false;
@@ -368,7 +370,7 @@ fn fingerprint(call: &GuardedCall<'_>, writes: usize) -> String {
         }
     }
     if !names_file {
-        let _ = write!(out, " {writes}");
+        let _ = write!(out, " {write_count}");
     }
     ContentHash::of(out.as_bytes()).to_string()
 }
@@ -558,12 +560,12 @@ mod tests {
             GuardVerdict::Refuse { rule, .. } => rule,
         };
         assert_eq!(complete(&guard, &files), "unresolved_edit");
-        guard.unresolved_reported();
+        guard.record_unresolved_reported();
         let here = BTreeMap::from([("a".to_owned(), None)]);
         let mut looked = guard.clone();
         looked.record(&asked("read_file", &none, &here), &DONE);
         assert_eq!(complete(&looked, &files), "nothing_changed");
-        looked.unchanged_reported();
+        looked.record_unchanged_reported();
         assert_eq!(complete(&looked, &files), "pass");
         let hash = ContentHash::of(b"new");
         let wrote =
@@ -573,7 +575,7 @@ mod tests {
         assert_eq!(complete(&guard, &files), "pass");
         files.insert("a".into(), Some(ContentHash::of(b"another program")));
         assert_eq!(complete(&guard, &files), "vanished_edit");
-        assert_eq!(guard.completion("done", &[])["files_changed"][0]["revision"], 3);
+        assert_eq!(guard.completion_report("done", &[])["files_changed"][0]["revision"], 3);
     }
 
     #[test]
