@@ -23,7 +23,7 @@ const MAX_GROWTH: u64 = 4;
 const MAX_EXTRA_BYTES: u64 = 1 << 20;
 /// How many bytes of a formatter's stderr are read.
 const MAX_STDERR_BYTES: u64 = 64 << 10;
-/// How many characters of it are reported.
+/// How many characters of stderr are reported.
 const MAX_ERROR_CHARS: usize = 200;
 
 /// The command that formats one language.
@@ -61,11 +61,11 @@ impl Formatter for CommandFormatter {
             let formatter = self.by_language.get(language.name)?;
             let by = formatter.command.first().cloned().unwrap_or_default();
             let run = run(self, formatter, path, text);
-            let text = match tokio::time::timeout(formatter.time, run).await {
+            let formatted = match tokio::time::timeout(formatter.time, run).await {
                 Ok(result) => result,
                 Err(_) => Err(format!("it did not end within {} s", formatter.time.as_secs_f64())),
             };
-            Some(Formatted { by, text })
+            Some(Formatted { by, text: formatted })
         })
     }
 }
@@ -145,7 +145,7 @@ async fn run(
     Ok(out)
 }
 
-/// The processes that one formatter has started; dropping this kills them.
+/// The process group of a formatter; dropping this kills the formatter and what it has started.
 struct ProcessGroup {
     #[cfg(unix)]
     leader: Option<rustix::process::Pid>,

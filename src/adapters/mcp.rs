@@ -127,7 +127,8 @@ struct CallCounter {
 }
 
 impl CallCounter {
-    /// The refusal of a call that exceeds the limit; `None` if the call may go on.
+    /// Counts a call against the limit. Returns the refusal if the call exceeds it, or `None` if the
+    /// call may go on.
     fn refuse_over_limit(&self) -> Option<ToolReply> {
         let wait = self.limiter.as_ref()?.take().err()?;
         let seconds = wait.as_secs() + 1;
@@ -186,7 +187,7 @@ impl McpServer {
     }
 
     /// The same server, which counts its calls in `metrics` under the name `access` and refuses
-    /// those that exceed `limiter`.
+    /// calls beyond the limit of `limiter`.
     fn with_metrics(
         self,
         metrics: Arc<Metrics>,
@@ -214,7 +215,8 @@ impl McpServer {
         Self { tools: Arc::new(self.tools.with_opener(opener)), ..self }
     }
 
-    /// The server for a new session, which shares no record with other sessions.
+    /// The server for a new session: the same tools and settings, but its own subscriptions and its
+    /// own record of the lines that the client was shown.
     fn for_session(&self) -> Self {
         Self {
             tools: Arc::new(self.tools.for_new_session()),
@@ -232,7 +234,7 @@ impl McpServer {
         tokio::spawn(async move {
             loop {
                 let uris = match changes.recv().await {
-                    Ok(change) => vec![uri(&engine, &change.path)],
+                    Ok(change) => vec![file_uri(&engine, &change.path)],
                     // Some were missed: every watched file may have changed.
                     Err(RecvError::Lagged(_)) => server.watched_uris(),
                     Err(RecvError::Closed) => return,
@@ -283,7 +285,7 @@ impl ServerHandler for McpServer {
         let engine = toolbox.engine();
         let files = engine.ledger().files();
         let resources = files.iter().map(|(path, snapshot)| {
-            let mut resource = Resource::new(uri(engine, path.as_str()), path.as_str());
+            let mut resource = Resource::new(file_uri(engine, path.as_str()), path.as_str());
             resource.size = Some(snapshot.bytes().len() as u64);
             resource
         });
@@ -372,7 +374,7 @@ impl ServerHandler for McpServer {
         loop {
             let uris = tokio::select! {
                 change = changes.recv() => match change {
-                    Ok(change) => vec![uri(engine, &change.path)],
+                    Ok(change) => vec![file_uri(engine, &change.path)],
                     Err(RecvError::Lagged(_)) => wanted.clone(),
                     Err(RecvError::Closed) => return Ok(()),
                 },
@@ -407,7 +409,7 @@ impl ServerHandler for McpServer {
             None => SeenAnswers::UpTo(toolbox.engine().ledger().answer_count()),
         };
         let ledger = toolbox.engine().ledger().clone();
-        let files_before = ledger.files().len();
+        let file_count_before = ledger.files().len();
         let toolbox = match context.peer.peer_info() {
             Some(peer) => toolbox.for_client(&peer.client_info.name),
             None => toolbox,
@@ -415,7 +417,8 @@ impl ServerHandler for McpServer {
         let name = request.name.into_owned();
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         let tool = name.clone();
-        let options = CallOptions { trace: trace_context(&context), ..options(seen_answers) };
+        let options =
+            CallOptions { trace: trace_context(&context), ..session_options(seen_answers) };
         // Dropping `work` stops a call to the model and a commit that has not begun. If the tool
         // panics, the client gets an answer that says so.
         let work = self.workers.run(move || async move {
@@ -443,12 +446,13 @@ impl ServerHandler for McpServer {
             let _ = tokio::time::timeout(PROGRESS_GRACE, progress).await;
         }
         self.tools.append_notice(&mut reply);
-        if self.lists_resources.load(Ordering::Acquire) && ledger.files().len() != files_before {
+        if self.lists_resources.load(Ordering::Acquire) && ledger.files().len() != file_count_before
+        {
             // This fails only if the client has disconnected.
             let _ = context.peer.notify_resource_list_changed().await;
         }
         match (pending, &self.traffic) {
-            (Some(pending), Some(traffic)) => traffic.answer_ready(id, pending),
+            (Some(pending), Some(traffic)) => traffic.store_pending_answer(id, pending),
             (Some(pending), None) => drop(pending.deliver()),
             (None, _) => {}
         }
@@ -468,16 +472,17 @@ fn trace_context(context: &RequestContext<RoleServer>) -> Option<TraceContext> {
 
 /// The options of a call over MCP, where `undo` without a revision takes back the session's last
 /// edit.
-fn options(seen_answers: SeenAnswers) -> CallOptions {
+fn session_options(seen_answers: SeenAnswers) -> CallOptions {
     CallOptions { undo_scope: UndoScope::Session, seen_answers, ..CallOptions::default() }
 }
 
 /// The `file://` URI of a file whose path is relative to the root.
-fn uri(engine: &Engine, path: &str) -> String {
+fn file_uri(engine: &Engine, path: &str) -> String {
     format!("file://{}", uri_encode(&format!("{}/{path}", engine.root().display())))
 }
 
-/// Returns once the client no longer waits for any answer; never without a receiver or sender.
+/// Returns once the client no longer waits for any answer. Without a receiver, or if the sender is
+/// dropped first, it never returns.
 async fn wait_until_closed(client_closed: Option<watch::Receiver<bool>>) {
     let Some(mut client_closed) = client_closed else { return std::future::pending().await };
     if client_closed.wait_for(|is_closed| *is_closed).await.is_err() {
@@ -523,7 +528,8 @@ fn answer(reply: ToolReply, format: AnswerFormat) -> CallToolResult {
 
 /// The declaration of a tool as MCP lists it.
 fn describe(spec: &ToolSpec, format: AnswerFormat) -> Tool {
-    // Annotations that equal the protocol's defaults are left out, because each byte costs tokens.
+    // The other annotations are left out, and `destructive` for a tool that only reads, because each
+    // byte costs tokens.
     let annotations = ToolAnnotations::new().read_only(!spec.writes).open_world(false);
     let annotations = if spec.writes { annotations.destructive(true) } else { annotations };
     let tool = Tool::new(spec.name, spec.about, Arc::new(object((spec.input)())))

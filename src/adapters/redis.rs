@@ -13,7 +13,7 @@ use tokio::sync::Mutex;
 
 use crate::port::{BoxFuture, SharedError, SharedValues, TokenBucket};
 
-/// How many bytes of a value are read; restitch stores no longer ones.
+/// How many bytes of a value are read; restitch stores no longer values.
 const MAX_VALUE_BYTES: isize = 2 << 20;
 
 /// A Lua script: if the value equals `ARGV[1]`, it sets the value to `ARGV[2]` for `ARGV[3]`
@@ -158,7 +158,8 @@ impl RedisValues {
         result
     }
 
-    /// Asks the server for its version, its memory limits and its reads.
+    /// Asks the server for its version, its memory limit and its counts of reads, and measures how
+    /// long the answer takes.
     pub async fn server_info(&self) -> Result<ServerInfo, SharedError> {
         let _: Value = self.send(&redis::cmd("PING")).await.map_err(shared_error)?;
         let start = Instant::now();
@@ -184,7 +185,7 @@ impl RedisValues {
     }
 }
 
-/// Sorts an error into those of a full server and all others.
+/// Converts an error: `Full` if the server accepts no writes, otherwise `Unavailable`.
 fn shared_error(error: RedisError) -> SharedError {
     match error.code() {
         // Out of memory, out of disk space, or a replica that accepts no writes.
@@ -204,6 +205,7 @@ impl SharedValues for RedisValues {
             let mut command = redis::cmd("GETRANGE");
             command.arg(name).arg(0).arg(MAX_VALUE_BYTES);
             match self.send::<Vec<u8>>(&command).await {
+                // For a name without a value, the server answers with no bytes.
                 Ok(bytes) => Ok(Some(bytes).filter(|bytes| !bytes.is_empty())),
                 // restitch stores only strings, so a value of another type is deleted.
                 Err(error) if error.code() == Some("WRONGTYPE") => {

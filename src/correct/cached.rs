@@ -47,12 +47,13 @@ impl<C> Cached<C> {
         let memory = Cache::builder()
             .max_capacity(limits.bytes)
             .weigher(|_: &Key, reply: &Reply| {
-                let text = match reply {
+                let text_bytes = match reply {
                     Reply::Text(text) | Reply::Located { text, .. } => text.len(),
                     Reply::WithNew { text, new, .. } => text.len() + new.len(),
                     _ => 0,
                 };
-                u32::try_from(text + 128).unwrap_or(u32::MAX)
+                // About 128 bytes for the key and the rest of the entry.
+                u32::try_from(text_bytes + 128).unwrap_or(u32::MAX)
             })
             .time_to_live(limits.age)
             .build();

@@ -62,7 +62,7 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// How many questions the recording had an answer to.
+    /// How many questions the recording has answered so far.
     #[cfg(feature = "cli")]
     pub(crate) fn answered(&self) -> u64 {
         self.answered.load(Ordering::Relaxed)
@@ -143,7 +143,7 @@ pub struct Record<C> {
 }
 
 impl<C> Record<C> {
-    /// Appends to `path`, which only this user can read.
+    /// Appends the answers of `inner` to the file at `path`. A new file can be read only by this user.
     pub fn to(inner: C, path: &Path) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.create(true).append(true);
@@ -206,39 +206,39 @@ fn key_of(ask: &Ask) -> String {
 /// questions never hash the same bytes.
 pub(super) fn ask_digest(ask: &Ask) -> [u8; 32] {
     let mut hash = Sha256::new();
-    let mut part = |bytes: &[u8]| {
+    let mut add_part = |bytes: &[u8]| {
         hash.update(u64::try_from(bytes.len()).unwrap_or(u64::MAX).to_le_bytes());
         hash.update(bytes);
     };
-    part(ask.kind().as_bytes());
+    add_part(ask.kind().as_bytes());
     let (path, file, old, new) = match ask {
         Ask::CorrectOld { path, file, old, new, .. }
         | Ask::AdjustNew { path, file, old, new, .. }
         | Ask::RepairEscapes { path, file, old, new, .. }
         | Ask::Choose { path, file, old, new, .. } => (path, file, old, new),
     };
-    part(path.as_bytes());
-    part(file.as_bytes());
-    part(old.as_bytes());
-    part(new.as_bytes());
+    add_part(path.as_bytes());
+    add_part(file.as_bytes());
+    add_part(old.as_bytes());
+    add_part(new.as_bytes());
     let mut add_windows = |windows: &[crate::port::Window]| {
-        part(&windows.len().to_le_bytes());
+        add_part(&windows.len().to_le_bytes());
         for window in windows {
-            part(&window.start_line.to_le_bytes());
-            part(&window.end_line.to_le_bytes());
-            part(window.text.as_bytes());
+            add_part(&window.start_line.to_le_bytes());
+            add_part(&window.end_line.to_le_bytes());
+            add_part(window.text.as_bytes());
         }
     };
     match ask {
         Ask::CorrectOld { expected, windows, .. } => {
             add_windows(windows);
-            part(format!("{expected:?}").as_bytes());
+            add_part(format!("{expected:?}").as_bytes());
         }
-        Ask::AdjustNew { corrected_old, .. } => part(corrected_old.as_bytes()),
+        Ask::AdjustNew { corrected_old, .. } => add_part(corrected_old.as_bytes()),
         Ask::RepairEscapes { .. } => {}
         Ask::Choose { outcomes, .. } => {
-            part(&outcomes.len().to_le_bytes());
-            outcomes.iter().for_each(|outcome| part(outcome.as_bytes()));
+            add_part(&outcomes.len().to_le_bytes());
+            outcomes.iter().for_each(|outcome| add_part(outcome.as_bytes()));
         }
     }
     let mut out = [0; 32];

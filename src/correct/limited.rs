@@ -44,27 +44,28 @@ pub struct Limited<C> {
 struct Circuit {
     /// Failures in a row.
     failures: u32,
-    /// While the circuit is open, no question is sent.
+    /// Until then, no question is sent.
     open_until: Option<Instant>,
     /// Timeouts in a row.
     timeouts: u32,
-    /// The size of the smallest question that timed out since one of that size was answered.
+    /// The size of the smallest question that timed out; `None` again once a question of about that
+    /// size or more is answered, or any question while `slow_until` is not set.
     slow_bytes: Option<usize>,
-    /// Until then, questions of about that size are skipped.
+    /// Until then, questions of about that size or more are skipped.
     slow_until: Option<Instant>,
     /// The size of the smallest question that did not fit the server's context, and until when
-    /// questions of that size are skipped.
+    /// questions of that size or more are skipped.
     too_long: Option<(usize, Instant)>,
 }
 
 impl Circuit {
-    /// Whether a question is about as large as one that timed out.
+    /// Whether a question is about as large as one that timed out, or larger.
     fn is_slow(&self, bytes: usize) -> bool {
         self.slow_bytes.is_some_and(|slow| bytes > slow / 2)
     }
 
     /// Records that a question of this size was answered.
-    fn answered(&mut self, bytes: usize) {
+    fn record_answer(&mut self, bytes: usize) {
         (self.failures, self.open_until) = (0, None);
         if self.is_slow(bytes) || self.slow_until.is_none() {
             (self.timeouts, self.slow_bytes, self.slow_until) = (0, None, None);
@@ -130,25 +131,25 @@ impl<C> Limited<C> {
     /// Records the outcome of a question of this size, which may start or end a pause.
     fn record_outcome(&self, bytes: usize, answer: &Result<Reply, CorrectorError>) {
         let mut circuit = self.circuit();
-        let pause = Instant::now() + self.limits.pause;
+        let pause_end = Instant::now() + self.limits.pause;
         match answer {
-            Ok(_) => circuit.answered(bytes),
+            Ok(_) => circuit.record_answer(bytes),
             Err(CorrectorError::Failed(_)) => {
                 circuit.failures = circuit.failures.saturating_add(1);
                 if circuit.failures >= self.limits.failures {
-                    circuit.open_until = Some(pause);
+                    circuit.open_until = Some(pause_end);
                 }
             }
             Err(CorrectorError::Timeout) => {
                 circuit.timeouts = circuit.timeouts.saturating_add(1);
                 circuit.slow_bytes = Some(circuit.slow_bytes.map_or(bytes, |b| b.min(bytes)));
                 if circuit.timeouts >= self.limits.failures {
-                    circuit.slow_until = Some(pause);
+                    circuit.slow_until = Some(pause_end);
                 }
             }
             Err(CorrectorError::ContextTooLong(_)) => {
                 let smallest = circuit.too_long.map_or(bytes, |(long, _)| long.min(bytes));
-                circuit.too_long = Some((smallest, pause));
+                circuit.too_long = Some((smallest, pause_end));
             }
             // No request was sent, so nothing was learnt.
             Err(_) => {}

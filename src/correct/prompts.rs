@@ -105,7 +105,7 @@ impl PromptBook {
             let text = replaced.as_deref().unwrap_or(spec.text);
             digest.update(u64::try_from(text.len()).unwrap_or(u64::MAX).to_le_bytes());
             digest.update(text.as_bytes());
-            templates.insert(spec.ask, template(spec, text)?);
+            templates.insert(spec.ask, parse_template(spec, text)?);
         }
         let mut out = [0; 32];
         out.copy_from_slice(&digest.finalize());
@@ -162,7 +162,7 @@ impl PromptBook {
 }
 
 /// Parses the text of a prompt and checks its slots.
-fn template(spec: &PromptSpec, text: &str) -> Result<Template, PromptError> {
+fn parse_template(spec: &PromptSpec, text: &str) -> Result<Template, PromptError> {
     let bad = |why: String| PromptError { file: spec.file.to_owned(), why };
     let text = text.replace("\r\n", "\n");
     let body = text
@@ -234,12 +234,12 @@ fn frame(mark: &str, name: &str, text: &str) -> String {
 /// The excerpts of the file, framed and with line numbers.
 fn excerpts(mark: &str, windows: &[Window]) -> String {
     let mut out = String::new();
-    for (n, window) in (1..).zip(windows) {
+    for (excerpt_number, window) in (1..).zip(windows) {
         let mut numbered = String::with_capacity(window.text.len() * 5 / 4);
-        for (number, line) in (window.start_line..).zip(window.text.split_inclusive('\n')) {
-            let _ = write!(numbered, "{number}|{line}");
+        for (line_number, line) in (window.start_line..).zip(window.text.split_inclusive('\n')) {
+            let _ = write!(numbered, "{line_number}|{line}");
         }
-        out.push_str(&frame(mark, &format!("excerpt {n}"), &numbered));
+        out.push_str(&frame(mark, &format!("excerpt {excerpt_number}"), &numbered));
     }
     out
 }
@@ -250,12 +250,13 @@ pub fn parse_excerpts(rendered: &RenderedPrompt) -> Option<Vec<(usize, String)>>
     let mark = rendered.system.split("the mark ").nth(1)?.split(' ').next()?;
     let mut out = Vec::new();
     let mut rest = rendered.user.as_str();
-    for n in 1.. {
-        let open = format!("BEGIN excerpt {n} {mark}");
+    for excerpt_number in 1.. {
+        let open = format!("BEGIN excerpt {excerpt_number} {mark}");
         let Some((_, after)) = rest.split_once(&open) else { break };
-        let (head, after) = after.split_once('\n')?;
-        let (body, after) = after.split_once(&format!("END excerpt {n} {mark}\n"))?;
-        let body = if head.is_empty() { body } else { body.strip_suffix('\n')? };
+        let (note, after) = after.split_once('\n')?;
+        let (body, after) = after.split_once(&format!("END excerpt {excerpt_number} {mark}\n"))?;
+        // The note says that the line break before the END line is not part of the text.
+        let body = if note.is_empty() { body } else { body.strip_suffix('\n')? };
         let mut text = String::new();
         let mut first = None;
         for line in body.split_inclusive('\n') {

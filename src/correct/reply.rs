@@ -142,7 +142,8 @@ pub fn parse_reply(kind: ReplyKind, content: &str) -> Option<Reply> {
 
 /// Parses one JSON object as an answer of this kind.
 fn parse_object(kind: ReplyKind, json: &str) -> Option<Reply> {
-    let text = |text: String| if text.is_empty() { Reply::Declined } else { Reply::Text(text) };
+    let text_or_declined =
+        |text: String| if text.is_empty() { Reply::Declined } else { Reply::Text(text) };
     Some(match kind {
         ReplyKind::CorrectedOld => {
             let answer: CorrectedOld = serde_json::from_str(json).ok()?;
@@ -164,9 +165,9 @@ fn parse_object(kind: ReplyKind, json: &str) -> Option<Reply> {
         ReplyKind::AdjustedNew => {
             Reply::Text(serde_json::from_str::<AdjustedNew>(json).ok()?.corrected_new_string)
         }
-        ReplyKind::RepairedEscapes => {
-            text(serde_json::from_str::<RepairedEscapes>(json).ok()?.corrected_string_escaping)
-        }
+        ReplyKind::RepairedEscapes => text_or_declined(
+            serde_json::from_str::<RepairedEscapes>(json).ok()?.corrected_string_escaping,
+        ),
         ReplyKind::ChosenPlace => match serde_json::from_str::<ChosenPlace>(json).ok()?.candidate {
             None | Some(0) => Reply::Declined,
             Some(n) => Reply::Window(usize::try_from(n).ok()?),

@@ -71,14 +71,14 @@ pub(super) fn with_bounds(mut schema: Value, ask: &Ask) -> Value {
         [("candidate", 0, candidates), ("start_line", first, last), ("end_line", first, last)]
     {
         let Some(Value::Object(property)) = properties.get_mut(name) else { continue };
-        bound(property, min, max);
+        limit_number(property, min, max);
     }
     schema
 }
 
-/// Limits a number of the schema. If the number may be null, the limits go into a branch of `anyOf`:
+/// Adds the limits to a number in the schema. If the number may be null, the limits go into a branch of `anyOf`:
 /// beside a list of types, some servers apply them to null as well.
-fn bound(property: &mut Map<String, Value>, min: usize, max: usize) {
+fn limit_number(property: &mut Map<String, Value>, min: usize, max: usize) {
     let number = json!({ "type": "integer", "minimum": min, "maximum": max });
     match property.remove("type") {
         Some(Value::Array(_)) => {

@@ -38,9 +38,10 @@ impl AccessPolicy {
         }
         let is_listed = |origin: &str| {
             let mut listed = self.origins.iter();
-            listed.any(|listed| is_same_name(origin, listed) || is_same_origin(origin, listed))
+            listed.any(|listed| is_same_text(origin, listed) || is_same_origin(origin, listed))
         };
-        if !text(header::ORIGIN).is_none_or(is_listed) {
+        let is_origin_allowed = text(header::ORIGIN).is_none_or(is_listed);
+        if !is_origin_allowed {
             return Err(Denied::Origin);
         }
         let credentials = text(header::AUTHORIZATION).and_then(|value| value.split_once(' '));
@@ -58,7 +59,8 @@ struct Authority<'a> {
 }
 
 impl<'a> Authority<'a> {
-    /// Parses `host` or `host:port`; `None` if the text is anything else.
+    /// Parses `host` or `host:port`, where `*` stands for any port; `None` if the text is anything
+    /// else.
     fn parse(text: &'a str) -> Option<Self> {
         let (host, after_host) = match text.strip_prefix('[') {
             Some(ipv6) => ipv6.split_once(']')?,
@@ -76,22 +78,22 @@ impl<'a> Authority<'a> {
         (is_host && port.is_none_or(is_port)).then_some(Self { host, port })
     }
 
-    /// Whether the entry `listed` of a list names this host, and this port if it names a port.
+    /// Whether `listed`, an entry of a list, names this host, and this port if the entry has a port.
     fn matches_entry(&self, listed: &str) -> bool {
         let is_bare_ipv6 = listed.matches(':').count() > 1 && !listed.starts_with('[');
-        let listed = match is_bare_ipv6 {
+        let entry = match is_bare_ipv6 {
             true => Some(Authority { host: listed, port: None }),
             false => Authority::parse(listed),
         };
-        listed.is_some_and(|listed| {
-            listed.host.eq_ignore_ascii_case(self.host)
-                && listed.port.is_none_or(|port| port == "*" || Some(port) == self.port)
+        entry.is_some_and(|entry| {
+            entry.host.eq_ignore_ascii_case(self.host)
+                && entry.port.is_none_or(|port| port == "*" || Some(port) == self.port)
         })
     }
 }
 
 /// Whether an origin equals a listed one as text; this admits `null`, which has no host.
-fn is_same_name(origin: &str, listed: &str) -> bool {
+fn is_same_text(origin: &str, listed: &str) -> bool {
     !listed.contains('*') && listed.eq_ignore_ascii_case(origin)
 }
 

@@ -85,8 +85,8 @@ impl Traffic {
         seen_answers.remove(id).unwrap_or_default()
     }
 
-    /// Stores the answer to the call of this id, which counts as delivered once it is sent.
-    pub(super) fn answer_ready(&self, id: String, pending: PendingAnswer) {
+    /// Stores the answer to the call of this id until [`Self::record_answer`] marks it as delivered.
+    pub(super) fn store_pending_answer(&self, id: String, pending: PendingAnswer) {
         self.pending_answers.lock().unwrap_or_else(PoisonError::into_inner).insert(id, pending);
     }
 
@@ -127,7 +127,8 @@ impl Traffic {
         self.answered.notify_waiters();
     }
 
-    /// Waits until every call is answered, or until no answer comes for [`LAST_ANSWER`].
+    /// Waits until every call is answered, or until no answer comes for [`LAST_ANSWER`]. Then sets
+    /// `closed`.
     async fn drain(&self) {
         loop {
             let mut answered = pin!(self.answered.notified());
@@ -287,6 +288,7 @@ pub(super) async fn forward_answers(
                 continue;
             }
         }
+        // A line with a method is a message of the server, not an answer.
         let head = String::from_utf8_lossy(&line[..line.len().min(EDGE_BYTES)]);
         let id = find_id(&head).filter(|_| !head.contains("\"method\""));
         if let Some(id) = id {
@@ -431,19 +433,19 @@ impl<R: AsyncRead + Unpin> BoundedLines<R> {
     /// stream.
     pub(crate) async fn next(&mut self) -> Option<Result<Vec<u8>, Vec<u8>>> {
         let mut line: Vec<u8> = Vec::new();
-        let mut too_long = false;
+        let mut is_too_long = false;
         loop {
             let piece = self.from.fill_buf().await.unwrap_or_default();
             let end = memchr::memchr(b'\n', piece);
-            let taken = end.map_or(piece.len(), |at| at + 1);
-            line.extend_from_slice(&piece[..taken]);
-            self.from.consume(taken);
-            self.taken += taken as u64;
+            let count = end.map_or(piece.len(), |newline| newline + 1);
+            line.extend_from_slice(&piece[..count]);
+            self.from.consume(count);
+            self.taken += count as u64;
             if line.len() > self.limit {
-                too_long = true;
+                is_too_long = true;
                 line.drain(EDGE_BYTES..line.len() - EDGE_BYTES);
             }
-            if taken == 0 || end.is_some() {
+            if count == 0 || end.is_some() {
                 if line.is_empty() {
                     return None;
                 }
@@ -451,7 +453,7 @@ impl<R: AsyncRead + Unpin> BoundedLines<R> {
                 if end.is_none() {
                     line.push(b'\n');
                 }
-                return Some(if too_long { Err(line) } else { Ok(line) });
+                return Some(if is_too_long { Err(line) } else { Ok(line) });
             }
         }
     }
@@ -490,7 +492,7 @@ fn find_id(text: &str) -> Option<&str> {
     last_nested_id.filter(|_| text.len() >= 2 * EDGE_BYTES)
 }
 
-/// The offset after the closing quote of the string that opens at `at`.
+/// The offset after the closing quote of the string that opens at `at`; `None` if it is not closed.
 fn end_of_string(bytes: &[u8], at: usize) -> Option<usize> {
     let mut end = at + 1;
     loop {
@@ -508,6 +510,7 @@ fn value_of_id(after_key: &str) -> Option<&str> {
     let len = match value.strip_prefix('"') {
         Some(inside) => {
             let end = inside.find(['"', '\\']).filter(|end| inside.as_bytes()[*end] == b'"')?;
+            // The two quotes are part of the value.
             end + 2
         }
         None => value.find(|c: char| !c.is_ascii_digit() && c != '-').unwrap_or(value.len()),

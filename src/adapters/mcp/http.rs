@@ -126,11 +126,11 @@ pub async fn serve_http(
     let address = listener.local_addr().map_err(|error| error.to_string())?;
     let hosts = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
     let origins = ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"].map(str::to_owned);
-    let token = |access: &Access| ContentHash::of(access.token.trim().as_bytes());
+    let token_digest = |access: &Access| ContentHash::of(access.token.trim().as_bytes());
     let policy = AccessPolicy {
         hosts: hosts.into_iter().chain(options.hosts).collect(),
         origins: origins.into_iter().chain(options.origins).collect(),
-        tokens: accesses.iter().map(token).collect(),
+        tokens: accesses.iter().map(token_digest).collect(),
     };
     // rmcp checks hosts and origins again after our policy.
     let config = StreamableHttpServerConfig::default()
@@ -194,8 +194,8 @@ impl HttpServer {
         let is_closing = self.closing.load(Ordering::Acquire);
         // Health probes need no token, since their answers hold nothing else.
         let is_probe = matches!(path.as_str(), "/healthz" | "/readyz");
-        let access = match checked {
-            Ok(access) => Some(access),
+        let token_index = match checked {
+            Ok(index) => Some(index),
             Err(Denied::Token) if is_probe => None,
             Err(why) => return self.deny(why),
         };
@@ -207,7 +207,7 @@ impl HttpServer {
             "/readyz" => return "ok\n".into_response(),
             _ => {}
         }
-        let Some(access) = access else { return self.deny(Denied::Token) };
+        let Some(token_index) = token_index else { return self.deny(Denied::Token) };
         if let Some(authenticated) = request.extensions().get::<Authenticated>() {
             authenticated.set();
         }
@@ -215,7 +215,7 @@ impl HttpServer {
             let content_type = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
             return (content_type, self.metrics.text()).into_response();
         }
-        let Some(target) = self.target(access, &path) else {
+        let Some(target) = self.target(token_index, &path) else {
             return (StatusCode::NOT_FOUND, "this token has no root at this path\n")
                 .into_response();
         };
@@ -227,9 +227,9 @@ impl HttpServer {
         forward(target, request).await
     }
 
-    /// The root of the token that a path names.
-    fn target(&self, access: usize, path: &str) -> Option<&RootService> {
-        let targets = self.targets.get(access)?;
+    /// The root that a path names, among the roots of one token.
+    fn target(&self, token_index: usize, path: &str) -> Option<&RootService> {
+        let targets = self.targets.get(token_index)?;
         match path.strip_prefix("/mcp")?.trim_end_matches('/') {
             "" => targets.first(),
             name => targets.iter().find(|target| name.strip_prefix('/') == Some(&target.name)),
@@ -240,17 +240,17 @@ impl HttpServer {
     fn deny(&self, why: Denied) -> Response {
         match why {
             Denied::Host => {
-                self.metrics.denied("host");
+                self.metrics.record_denied("host");
                 (StatusCode::FORBIDDEN, "the Host is not allowed; see --allow-host\n")
                     .into_response()
             }
             Denied::Origin => {
-                self.metrics.denied("origin");
+                self.metrics.record_denied("origin");
                 (StatusCode::FORBIDDEN, "the Origin is not allowed; see --allow-origin\n")
                     .into_response()
             }
             Denied::Token => {
-                self.metrics.denied("token");
+                self.metrics.record_denied("token");
                 let challenge = [(header::WWW_AUTHENTICATE, "Bearer")];
                 let text = "send the token of this server as Authorization: Bearer TOKEN\n";
                 (StatusCode::UNAUTHORIZED, challenge, text).into_response()

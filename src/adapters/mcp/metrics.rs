@@ -1,5 +1,5 @@
-//! Counts what a server does, in the text format that Prometheus reads. It holds only names and
-//! numbers: no path, no text, nothing that a client chose.
+//! Counts what a server does, in the text format that Prometheus reads. The counters hold only names
+//! and numbers: no path, no text, nothing that a client chose.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -114,7 +114,7 @@ impl Metrics {
     }
 
     /// Counts a request that was denied.
-    pub(super) fn denied(&self, why: &'static str) {
+    pub(super) fn record_denied(&self, why: &'static str) {
         *self.lock().denied.entry(format!("why=\"{why}\"")).or_default() += 1;
     }
 

@@ -47,10 +47,12 @@ impl SessionTools {
         }
     }
 
+    /// The same tools, with a line that is appended to the first answer of each session.
     pub(super) fn with_opening(&self, opening: String) -> Self {
         Self { opening, ..self.for_new_session() }
     }
 
+    /// The same tools; in a session whose client names a folder, those that `opener` makes for it.
     pub(super) fn with_opener(&self, opener: Opener) -> Self {
         Self { opener: Some(Arc::new(opener)), ..self.for_new_session() }
     }
@@ -81,14 +83,14 @@ impl SessionTools {
             return self.toolbox.clone();
         }
         let session = self.session.get_or_init(|| async {
-            let mut session = (self.toolbox.session(), self.opening.clone());
+            let mut tools_and_opening = (self.toolbox.session(), self.opening.clone());
             if let Some(opener) = &self.opener
                 && let Some(root) = client_root(&context.peer).await
                 && let Some(opened) = opener(&root)
             {
-                session = opened;
+                tools_and_opening = opened;
             }
-            let (toolbox, opening) = session;
+            let (toolbox, opening) = tools_and_opening;
             *self.pending_notice.lock().unwrap_or_else(PoisonError::into_inner) = Some(opening);
             toolbox
         });

@@ -1,9 +1,9 @@
 //! A client for servers with OpenAI's chat completions API, built on async-openai. No other module
 //! uses that library.
 //!
-//! Its own retries and error types lose what is needed here: the status of an error whose body has
-//! another format, deadlines and sizes. So every request goes through our tower service, which
-//! answers with the body of a success or with a [`WireError`].
+//! The library's own retries and error types lose what is needed here: the status of an error whose
+//! body has another format, deadlines and sizes. So every request goes through our tower service,
+//! which answers with the body of a success or with a [`WireError`].
 
 mod profile;
 mod wire;
@@ -144,7 +144,7 @@ impl OpenAi {
         stored.unwrap_or_else(|| ServerProfile::initial(&self.endpoint.base_url))
     }
 
-    /// Stores a profile that the server has accepted.
+    /// Stores a profile for further requests, unless it is stored already.
     fn remember(&self, profile: ServerProfile) {
         if self.profiles.load(&self.name()) != Some(profile) {
             tracing::debug!(?profile, "further requests are formed like this");
@@ -224,6 +224,7 @@ impl OpenAi {
             AnswerMode::JsonObject => Some(json!({"type": "json_object"})),
             AnswerMode::Text => None,
         };
+        // The two simplest modes send no schema, so the prompt contains it.
         if profile.mode >= AnswerMode::JsonObject {
             system.push_str(&format!(
                 "\nAnswer with one JSON object and nothing else. Its JSON schema: {schema}"
@@ -298,7 +299,8 @@ impl OpenAi {
         // If the reason for a rejection is a guess, the simpler form is remembered only once the
         // server accepts it.
         let mut guessed = false;
-        // After an answer that was cut off, nothing more is remembered: its form may not be at fault.
+        // After an answer that was cut off, nothing more is remembered: the form of the request may
+        // not be at fault.
         let mut was_cut_off = false;
         let mut unusable_answers = 0;
         loop {
@@ -308,7 +310,7 @@ impl OpenAi {
                 Err(Failure::Final(error)) => return Err(error),
                 // The server works but does not know this form.
                 Err(Failure::Unsupported(limitation, why)) => {
-                    let Some(simpler) = profile.without(limitation) else {
+                    let Some(simpler) = profile.avoiding(limitation) else {
                         return Err(ChatError::Failed(why));
                     };
                     tracing::debug!(?limitation, "the server lacks this; asking without");
@@ -336,7 +338,7 @@ impl OpenAi {
                     }
                     return Ok(ChatReply { content });
                 }
-                Ok(_) => (profile.without(Limitation::AnswerFormat), UNREADABLE.to_owned()),
+                Ok(_) => (profile.avoiding(Limitation::AnswerFormat), UNREADABLE.to_owned()),
                 Err(UnusableAnswer::CutOff { thinking: true }) if !profile.thinks => {
                     let thinking = ServerProfile { thinks: true, ..profile };
                     self.remember(thinking);
@@ -344,9 +346,11 @@ impl OpenAi {
                 }
                 Err(UnusableAnswer::CutOff { .. }) => {
                     was_cut_off = true;
-                    (profile.without(Limitation::AnswerFormat), CUT_OFF.to_owned())
+                    (profile.avoiding(Limitation::AnswerFormat), CUT_OFF.to_owned())
                 }
-                Err(UnusableAnswer::Other(why)) => (profile.without(Limitation::AnswerFormat), why),
+                Err(UnusableAnswer::Other(why)) => {
+                    (profile.avoiding(Limitation::AnswerFormat), why)
+                }
             };
             unusable_answers += 1;
             let may_retry = unusable_answers < self.limits.attempts && budget.has_requests();
@@ -370,7 +374,7 @@ enum Failure {
 }
 
 impl Failure {
-    /// Whether another form of the request may avoid this error.
+    /// Sorts an error by whether another form of the request may avoid it.
     fn from_wire(error: &WireError) -> Self {
         match (error, error.limitation()) {
             (WireError::Timeout(_), _) => Self::Final(ChatError::Timeout(error.to_string())),
@@ -435,7 +439,8 @@ enum UnusableAnswer {
     Other(String),
 }
 
-/// The text of the first choice, whether the server sends it as a string or in parts.
+/// The text of the first choice, whether the server sends it as a string or in parts; or the reason
+/// why it cannot be used.
 fn answer_text(answer: &Value) -> Result<String, UnusableAnswer> {
     let unusable = |why: &str| Err(UnusableAnswer::Other(why.to_owned()));
     let choice = &answer["choices"][0];

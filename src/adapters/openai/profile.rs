@@ -78,9 +78,10 @@ impl ServerProfile {
         Self { cap, ..Self::default() }
     }
 
-    /// The profile for a server with this limitation; `None` if no simpler form is left.
-    pub(super) fn without(self, limitation: Limitation) -> Option<Self> {
-        let simpler = |mode: AnswerMode| Self { mode, ..self };
+    /// The profile for requests that avoid this limitation of the server; `None` if no simpler form
+    /// is left.
+    pub(super) fn avoiding(self, limitation: Limitation) -> Option<Self> {
+        let with_mode = |mode: AnswerMode| Self { mode, ..self };
         match limitation {
             Limitation::PromptLength => None,
             Limitation::LengthField => match self.cap {
@@ -96,12 +97,12 @@ impl ServerProfile {
                 Some(Self { unbounded_numbers: true, ..self })
             }
             Limitation::JsonSchema if self.mode < AnswerMode::JsonObject => {
-                Some(simpler(AnswerMode::JsonObject))
+                Some(with_mode(AnswerMode::JsonObject))
             }
             Limitation::NumberBounds
             | Limitation::JsonSchema
             | Limitation::AnswerFormat
-            | Limitation::Unknown => self.mode.next_simpler().map(simpler),
+            | Limitation::Unknown => self.mode.next_simpler().map(with_mode),
         }
     }
 }
@@ -127,7 +128,7 @@ pub enum Limitation {
 }
 
 impl Limitation {
-    /// Reads the limitation from an error. The words of the error come before its status, since
+    /// Reads the limitation from an error. The words of the error count more than its status, since
     /// servers and proxies use the same status for different errors.
     pub(super) fn from_error(status: u16, body: &str) -> Option<Self> {
         // Errors of access, payment and rate say nothing about the form.
@@ -256,7 +257,7 @@ mod tests {
         ] {
             let mut profile = ServerProfile::initial("http://127.0.0.1/v1");
             let mut steps = 0;
-            while let Some(next) = profile.without(limitation) {
+            while let Some(next) = profile.avoiding(limitation) {
                 assert_ne!(next, profile, "{limitation:?}");
                 profile = next;
                 steps += 1;

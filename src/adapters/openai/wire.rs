@@ -115,7 +115,8 @@ pub(super) fn clip(text: &str) -> String {
     }
 }
 
-/// An error and its causes as one text. Those of a failed connection name hosts, never headers.
+/// The beginning of an error and its causes, as one text. The text of a failed connection names
+/// hosts, never headers.
 pub(super) fn error_chain(error: &dyn std::error::Error) -> String {
     let mut out = error.to_string();
     let mut source = error.source();
@@ -159,6 +160,7 @@ impl tower::Service<HttpRequestFactory> for HttpService {
 }
 
 impl HttpService {
+    /// Sends a request once and returns its answer, whose body is read and is JSON.
     async fn send_once(&self, request: reqwest::Request) -> Result<reqwest::Response, WireError> {
         let answer = self.http.execute(request);
         let answer = match self.limits.first_byte {
@@ -220,7 +222,7 @@ impl HttpService {
 /// The wait that the headers ask for, in seconds or milliseconds; a date is ignored.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let number = |value: &HeaderValue| value.to_str().ok()?.trim().parse::<f64>().ok();
-    let millis = headers.get("retry-after-ms").and_then(number).map(|ms| ms / 1000.0);
-    let seconds = millis.or_else(|| headers.get(RETRY_AFTER).and_then(number))?;
+    let from_millis = headers.get("retry-after-ms").and_then(number).map(|ms| ms / 1000.0);
+    let seconds = from_millis.or_else(|| headers.get(RETRY_AFTER).and_then(number))?;
     Duration::try_from_secs_f64(seconds.clamp(0.0, 3600.0)).ok()
 }

@@ -39,10 +39,12 @@ pub(super) fn new_errors(
 
 /// The errors of a text that is not compared with an earlier version.
 pub(super) fn all_errors(parsed: &ParsedText<'_>) -> Vec<SyntaxError> {
-    collect_errors(parsed, &(0..0))
+    let unchanged = 0..0;
+    collect_errors(parsed, &unchanged)
 }
 
-/// The errors of a tree, at most one for each line.
+/// The errors of a tree, at most one for each line. `changed` is the part of the text that an edit
+/// has changed; it is empty if there was no edit.
 fn collect_errors(parsed: &ParsedText<'_>, changed: &Range<usize>) -> Vec<SyntaxError> {
     let mut found: Vec<SyntaxError> = Vec::new();
     for node in error_nodes(parsed.tree.root_node()) {
@@ -99,7 +101,8 @@ fn describe(text: &str, node: Node<'_>, changed: &Range<usize>) -> SyntaxError {
         true => changed.start,
         false => range.start,
     };
-    let (first, last) = (line_of(text, range.start), line_of(text, range.end.max(1) - 1));
+    let last_byte = range.end.max(1) - 1;
+    let (first, last) = (line_of(text, range.start), line_of(text, last_byte));
     let what = match last > first {
         true => format!("lines {first}-{last} do not parse"),
         false => {
@@ -159,8 +162,8 @@ struct UnpairedBracket {
     at: usize,
 }
 
-/// The first bracket that closes nothing, or else the last that is not closed. Brackets in literals
-/// and comments are ignored.
+/// The first bracket that is found to have no partner; if only opening brackets are left at the end
+/// of the text, the last of them. Brackets in literals and comments are ignored.
 fn find_unpaired_bracket(root: Node<'_>) -> Option<UnpairedBracket> {
     let mut open: Vec<UnpairedBracket> = Vec::new();
     let mut cursor = root.walk();
@@ -169,6 +172,7 @@ fn find_unpaired_bracket(root: Node<'_>) -> Option<UnpairedBracket> {
             continue;
         }
         let node = cursor.node();
+        // Some tokens hold a bracket beside other characters, such as `${`.
         if !node.is_named() && !node.is_missing() && node.kind().len() <= 3 {
             for bracket in node.kind().chars() {
                 let opening = match bracket {
@@ -199,7 +203,7 @@ fn find_unpaired_bracket(root: Node<'_>) -> Option<UnpairedBracket> {
     }
 }
 
-/// The bytes of `after` between the start and the end that it has in common with `before`.
+/// The range of `after` between the prefix and the suffix that it shares with `before`.
 fn changed_range(before: &str, after: &str) -> Range<usize> {
     let (a, b) = (before.as_bytes(), after.as_bytes());
     let prefix = a.iter().zip(b).take_while(|(a, b)| a == b).count();

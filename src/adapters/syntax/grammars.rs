@@ -74,13 +74,13 @@ const fn row(
 pub(super) fn for_path(path: &str) -> &'static [Grammar] {
     let Some(language) = Language::from_path(path) else { return &[] };
     let extension = path.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
-    let has_extension = |row: &GrammarRow| {
+    let covers_extension = |row: &GrammarRow| {
         let extension = extension.as_deref();
         row.extensions.is_empty()
             || extension.is_some_and(|extension| row.extensions.contains(&extension))
     };
     let mut rows = ROWS.iter().filter(|row| row.language == language.name);
-    rows.find(|row| has_extension(row)).map_or(&[], |row| row.grammars)
+    rows.find(|row| covers_extension(row)).map_or(&[], |row| row.grammars)
 }
 
 /// Every grammar, each once.

@@ -68,7 +68,7 @@ impl TreeSitter {
             return Ok(tree);
         }
         let tree = parse(grammar, text, None)?;
-        self.cache(grammar, text_hash, text.len(), &tree);
+        self.add_to_cache(grammar, text_hash, text.len(), &tree);
         Ok(tree)
     }
 
@@ -81,8 +81,8 @@ impl TreeSitter {
     }
 
     /// Puts the tree of a text into the cache, unless the text is large.
-    fn cache(&self, grammar: &Grammar, text_hash: u128, bytes: usize, tree: &Tree) {
-        if bytes > MAX_CACHED_BYTES {
+    fn add_to_cache(&self, grammar: &Grammar, text_hash: u128, text_len: usize, tree: &Tree) {
+        if text_len > MAX_CACHED_BYTES {
             return;
         }
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
@@ -136,7 +136,7 @@ impl TreeSitter {
                 }
             }
         };
-        self.cache(grammar, hash_after, after.len(), &tree_after);
+        self.add_to_cache(grammar, hash_after, after.len(), &tree_after);
         if is_error_free(&tree_after, after) {
             return Ok(Vec::new());
         }
@@ -239,5 +239,6 @@ fn apply_splices(tree: &mut Tree, before: &str, splices: &[Splice]) {
 fn point(text: &str, at: usize) -> Point {
     let head = &text.as_bytes()[..at];
     let row = memchr::memchr_iter(b'\n', head).count();
-    Point::new(row, at - memchr::memrchr(b'\n', head).map_or(0, |at| at + 1))
+    let line_start = memchr::memrchr(b'\n', head).map_or(0, |newline| newline + 1);
+    Point::new(row, at - line_start)
 }

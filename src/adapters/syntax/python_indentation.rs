@@ -24,8 +24,9 @@ pub(super) fn misindented(tree: &Tree, text: &str) -> Vec<MisindentedStatement> 
         match node.kind() {
             "module" => check_siblings(&children, Some(""), text, &mut found),
             "block" => {
-                let head = node.parent().and_then(|head| indentation_of(text, head.start_byte()));
-                check_block(node, &children, head, text, &mut found);
+                let opener_indentation =
+                    node.parent().and_then(|opener| indentation_of(text, opener.start_byte()));
+                check_block(node, &children, opener_indentation, text, &mut found);
             }
             _ => {
                 // Clauses such as `else` are indented like their statement; `case` is not.
@@ -51,9 +52,9 @@ pub(super) fn misindented(tree: &Tree, text: &str) -> Vec<MisindentedStatement> 
 
 /// The whitespace before an offset, if there is nothing else before it on its line.
 fn indentation_of(text: &str, at: usize) -> Option<&str> {
-    let line = text[..at].rfind(['\n', '\r', '\u{c}']).map_or(0, |at| at + 1);
-    let margin = &text[line..at];
-    let margin = if line == 0 { margin.trim_start_matches('\u{feff}') } else { margin };
+    let line_start = text[..at].rfind(['\n', '\r', '\u{c}']).map_or(0, |newline| newline + 1);
+    let margin = &text[line_start..at];
+    let margin = if line_start == 0 { margin.trim_start_matches('\u{feff}') } else { margin };
     margin.bytes().all(|byte| matches!(byte, b' ' | b'\t')).then_some(margin)
 }
 
@@ -78,11 +79,12 @@ fn check_siblings(
     }
 }
 
-/// Adds to `found` what is wrong with a block whose head has the indentation `head`.
+/// Adds to `found` what is wrong with the indentation of a block. `opener_indentation` is that of the
+/// statement that opens the block, such as `if`.
 fn check_block(
     block: Node<'_>,
     statements: &[Node<'_>],
-    head: Option<&str>,
+    opener_indentation: Option<&str>,
     text: &str,
     found: &mut Vec<MisindentedStatement>,
 ) {
@@ -95,8 +97,9 @@ fn check_block(
         });
         return;
     };
-    if let (Some(indentation), Some(head)) = (indentation_of(text, first.start_byte()), head)
-        && columns(indentation) <= columns(head)
+    let indentation = indentation_of(text, first.start_byte());
+    if let (Some(indentation), Some(opener_indentation)) = (indentation, opener_indentation)
+        && columns(indentation) <= columns(opener_indentation)
     {
         let at = first.start_byte();
         found.push(MisindentedStatement {

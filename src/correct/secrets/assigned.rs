@@ -70,7 +70,7 @@ pub(super) fn gives_secret(line: &str, file_kind: FileKind) -> bool {
 /// Whether a line assigns a secret to a name.
 fn assigns_secret(line: &str, file_kind: FileKind) -> bool {
     separators(line).take(12).any(|(at, length)| {
-        if let Some((value, origin)) = attribute(line, at) {
+        if let Some((value, origin)) = attribute_value(line, at) {
             return is_secret(value, origin, Form::Literal);
         }
         let words = words_before(&line[..at]);
@@ -84,6 +84,7 @@ fn assigns_secret(line: &str, file_kind: FileKind) -> bool {
         let is_shell = line.as_bytes().get(at) == Some(&b'=')
             && line[..at].ends_with(|c: char| c.is_ascii_uppercase() || c.is_ascii_digit())
             && !line[at + 1..].starts_with([' ', '=']);
+        // Several semicolons suggest a connection string.
         let in_string = line.matches(';').count() >= 2 || is_quoted_at(line, at);
         let unquoted_form = match file_kind == FileKind::Settings || is_shell || in_string {
             true => Form::Literal,
@@ -211,7 +212,7 @@ fn value_origin(words: &[String]) -> Option<ValueOrigin> {
         "hmac",
         "salt",
     ];
-    // Words before `key` with which it is a secret.
+    // `key` is a secret if one of these words precedes it, as in `api_key`.
     const KEYS: &[&str] = &[
         "api",
         "access",
@@ -321,13 +322,15 @@ fn is_secret(value: &str, origin: ValueOrigin, form: Form) -> bool {
         return false;
     }
     match origin {
-        ValueOrigin::Person if form == Form::Literal => value.len() >= 4 && !is_plain_name(value),
+        ValueOrigin::Person if form == Form::Literal => {
+            value.len() >= 4 && !is_identifier_or_text(value)
+        }
         ValueOrigin::Person => is_random(value) || is_phrase(value),
         ValueOrigin::Machine => value.len() >= 6 && is_random(value),
     }
 }
 
-/// Whether a value is a name, a type or a boolean rather than a password.
+/// Whether a value is a name, a type, a boolean or a path rather than a password.
 fn is_word_of_code(value: &str) -> bool {
     let lower = value.trim_matches(['"', '\'']).to_ascii_lowercase();
     [
@@ -343,8 +346,8 @@ fn is_word_of_code(value: &str) -> bool {
         || lower.starts_with('/') && lower.matches('/').count() > 1
 }
 
-/// Whether a value is a label, or an identifier of several words.
-fn is_plain_name(value: &str) -> bool {
+/// Whether a value is an identifier of several words, or text such as a label or a sentence.
+fn is_identifier_or_text(value: &str) -> bool {
     let has_separator = value.contains(['_', '.', ' ']);
     let is_lower_case =
         value.bytes().all(|b| b.is_ascii_lowercase() || matches!(b, b'_' | b'.' | b' '));
@@ -356,16 +359,16 @@ fn is_plain_name(value: &str) -> bool {
 /// Whether a value is several words joined by hyphens, as in a passphrase, and not a label.
 fn is_phrase(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
-    let words = lower.split('-').filter(|word| !word.is_empty()).count();
+    let word_count = lower.split('-').filter(|word| !word.is_empty()).count();
     let is_label = ["pass", "secret", "word", "field", "input", "label"]
         .iter()
         .any(|label| lower.contains(label));
-    words >= 2 && !is_label && value.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+    word_count >= 2 && !is_label && value.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
 }
 
 /// The value of an element whose name is in another attribute, as in `name="password" value="…"`;
 /// `at` is the offset of the `=` after `name`.
-fn attribute(line: &str, at: usize) -> Option<(&str, ValueOrigin)> {
+fn attribute_value(line: &str, at: usize) -> Option<(&str, ValueOrigin)> {
     let name = line[at..].strip_prefix('=')?.strip_prefix(['"', '\''])?;
     if !line[..at].ends_with("name") && !line[..at].ends_with("key") {
         return None;

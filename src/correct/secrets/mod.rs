@@ -23,7 +23,7 @@ use crate::port::{Ask, Window};
 pub struct Secrets {
     /// Values that are never sent.
     literals: Vec<String>,
-    /// Patterns of file names that are never sent.
+    /// Patterns of the names of files that are never sent.
     names: Vec<String>,
 }
 
@@ -39,7 +39,8 @@ impl Secrets {
         Self::default()
     }
 
-    /// Adds a value that is never sent, such as the key of the model's server.
+    /// Adds a value that is never sent, such as the key of the model's server. A value of fewer than
+    /// eight bytes is ignored.
     #[must_use]
     pub fn with_literal(mut self, secret: &str) -> Self {
         if secret.len() >= 8 {
@@ -48,7 +49,7 @@ impl Secrets {
         self
     }
 
-    /// Adds a pattern of file names that are never sent; `*` stands for any characters.
+    /// Adds a pattern of the names of files that are never sent; `*` stands for any characters.
     #[must_use]
     pub fn with_name(mut self, pattern: &str) -> Self {
         self.names.push(pattern.to_lowercase());
@@ -58,7 +59,7 @@ impl Secrets {
     /// The ask with those lines of the file redacted that look like secrets. The error says why
     /// nothing of the ask may be sent; it does not repeat the secret.
     pub fn redact_ask<'a>(&self, ask: &'a Ask) -> Result<Cow<'a, Ask>, String> {
-        let none: &[Window] = &[];
+        let no_windows: &[Window] = &[];
         let (path, texts, windows) = match ask {
             Ask::CorrectOld { path, old, new, windows, .. } => {
                 (path, vec![("old_str", old), ("new_str", new)], &windows[..])
@@ -68,16 +69,16 @@ impl Secrets {
                 (
                     path,
                     [("old_str", old), ("new_str", new)].into_iter().chain(shown).collect(),
-                    none,
+                    no_windows,
                 )
             }
             Ask::AdjustNew { path, old, corrected_old, new, .. } => (
                 path,
                 vec![("old_str", old), ("the matched text", corrected_old), ("new_str", new)],
-                none,
+                no_windows,
             ),
             Ask::RepairEscapes { path, old, new, .. } => {
-                (path, vec![("old_str", old), ("new_str", new)], none)
+                (path, vec![("old_str", old), ("new_str", new)], no_windows)
             }
         };
         if self.is_secret_file(path) {
@@ -134,8 +135,8 @@ impl Secrets {
         self.find_in("", text)
     }
 
-    /// The same for the text of a file. In a settings file, an unquoted value may be a secret; in
-    /// code, it is more likely a name.
+    /// The number of the first line in the text of a file that looks like a secret, and what it looks
+    /// like. In a settings file, an unquoted value may be a secret; in code, it is more likely a name.
     pub fn find_in(&self, path: &str, text: &str) -> Option<(usize, &'static str)> {
         let file_kind = FileKind::of(path);
         (1..)

@@ -310,7 +310,7 @@ fn looks_random(word: &str) -> bool {
         && changes * 100 >= pairs * 40
 }
 
-/// Whether upper case follows lower case more often than in any word.
+/// Whether upper case follows lower case more often than in words and identifiers.
 fn is_mixed(value: &str) -> bool {
     let changes = value
         .as_bytes()
@@ -342,26 +342,26 @@ fn has_url_password(line: &str) -> bool {
     let ends_authority = |c: char| c.is_whitespace() || matches!(c, '/' | '"' | '\'' | '`' | '>');
     line.match_indices("://").any(|(at, _)| {
         let authority = leading(&line[at + 3..], |c| !ends_authority(c));
-        let Some((user, _)) = authority.rsplit_once('@') else { return false };
-        let Some((_, password)) = user.split_once(':') else { return false };
+        let Some((credentials, _)) = authority.rsplit_once('@') else { return false };
+        let Some((_, password)) = credentials.split_once(':') else { return false };
         password.len() >= 3 && !is_placeholder(password) && password != "password"
     }) || has_dsn_password(line)
 }
 
 /// Whether a line contains a data source name such as `user:password@tcp(host)`.
 fn has_dsn_password(line: &str) -> bool {
-    let ends_user = |c: char| c.is_whitespace() || "\"'`=(,".contains(c);
+    let ends_credentials = |c: char| c.is_whitespace() || "\"'`=(,".contains(c);
     ["@tcp(", "@unix(", "@udp(", "@//"].iter().any(|mark| {
         line.match_indices(mark).any(|(at, _)| {
-            let user = line[..at].rsplit(ends_user).next().unwrap_or_default();
-            let password = user.split_once([':', '/']).map(|(_, password)| password);
+            let credentials = line[..at].rsplit(ends_credentials).next().unwrap_or_default();
+            let password = credentials.split_once([':', '/']).map(|(_, password)| password);
             password.is_some_and(|password| password.len() >= 3 && !is_placeholder(password))
         })
     })
 }
 
-/// Whether a line contains a header with a secret: `Authorization: Scheme value`, or a header that
-/// is named as a key.
+/// Whether a line contains a header with a secret: `Authorization: Scheme value`, or a header such as
+/// `X-Api-Key: value`.
 fn has_authorization(line: &str) -> bool {
     let lower = line.to_ascii_lowercase();
     let headers = [

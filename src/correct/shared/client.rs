@@ -1,5 +1,6 @@
 //! The client of a shared server. Every request is bounded in time, and after a failure no request
-//! is sent for a while. A failure is logged once until the server works again; it never fails a call.
+//! is sent for a while. A failure is logged once until the server works again, and no call fails
+//! because of it.
 
 use std::fmt;
 use std::sync::atomic::Ordering;
@@ -49,9 +50,9 @@ struct Outage {
 }
 
 impl Outage {
-    /// Whether the outage goes on. When a pause is over, this returns `false` once, so that one
-    /// request tries the server, and the next pause begins.
-    fn is_ongoing(&mut self, pause: Duration) -> bool {
+    /// Returns whether the next request must be skipped. When a pause is over, one request may try
+    /// the server, and the next pause begins.
+    fn skip_or_try(&mut self, pause: Duration) -> bool {
         let now = Instant::now();
         match self.until {
             Some(until) if now < until => true,
@@ -102,7 +103,7 @@ impl SharedClient {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs a request with a time limit; `None` if it fails, or without a try during an outage.
+    /// Runs a request with a time limit; `None` if it fails, or if it is skipped during an outage.
     async fn run<T>(
         &self,
         access: Access,
@@ -111,8 +112,8 @@ impl SharedClient {
         let pause = self.options.pause;
         {
             let mut state = self.state();
-            if state.unavailable.is_ongoing(pause)
-                || (access == Access::Write && state.full.is_ongoing(pause))
+            if state.unavailable.skip_or_try(pause)
+                || (access == Access::Write && state.full.skip_or_try(pause))
             {
                 return None;
             }
@@ -178,7 +179,8 @@ impl SharedClient {
         self.run(Access::Write, self.values.replace(name, old, new)).await
     }
 
-    /// Takes a token from each bucket, or returns how long to wait for one.
+    /// Takes a token from each bucket and returns `Some(None)`, or takes none and returns how long to
+    /// wait.
     pub(super) async fn take(&self, buckets: &[TokenBucket]) -> Option<Option<Duration>> {
         self.run(Access::Write, self.values.take(buckets)).await
     }

@@ -135,7 +135,7 @@ impl Lease {
             sleep(RENEWAL_INTERVAL).await;
             self.renewals += 1;
             let value = SharedValue::Lease { flight: self.flight.clone(), renewals: self.renewals };
-            let Some(renewed) = sealed(&self.seal, &self.name, &value) else { return };
+            let Some(renewed) = seal_value(&self.seal, &self.name, &value) else { return };
             match self.client.replace(&self.name, &self.sealed, Some((&renewed, LEASE))).await {
                 Some(true) => self.sealed = renewed,
                 Some(false) => self.is_held = false,
@@ -154,7 +154,7 @@ impl Lease {
 }
 
 /// A value as JSON, sealed for its name.
-fn sealed(seal: &Seal, name: &str, value: &SharedValue) -> Option<Vec<u8>> {
+fn seal_value(seal: &Seal, name: &str, value: &SharedValue) -> Option<Vec<u8>> {
     seal.seal(name, &serde_json::to_vec(value).ok()?)
 }
 
@@ -169,7 +169,7 @@ impl Watch {
     /// Records a lease that was read, and returns whether its process still renews it. Only a higher
     /// number of renewals counts, and only [`MAX_FLIGHTS`] flights: a program that can write to the
     /// server could restore old leases.
-    fn is_alive(watches: &mut Vec<Self>, flight: &str, renewals: u32) -> bool {
+    fn record_and_check(watches: &mut Vec<Self>, flight: &str, renewals: u32) -> bool {
         let now = Instant::now();
         let is_full = watches.len() >= MAX_FLIGHTS;
         match watches.iter_mut().find(|watch| watch.flight == flight) {
@@ -218,8 +218,10 @@ impl<C> Shared<C> {
     /// this process may ask.
     async fn find_or_lease(&self, name: &str, deadline: Instant) -> Lookup {
         let Some(flight) = self.seal.random_id() else { return Lookup::Unavailable };
-        let first = SharedValue::Lease { flight: flight.clone(), renewals: 0 };
-        let Some(lease) = sealed(&self.seal, name, &first) else { return Lookup::Unavailable };
+        let lease = SharedValue::Lease { flight: flight.clone(), renewals: 0 };
+        let Some(sealed_lease) = seal_value(&self.seal, name, &lease) else {
+            return Lookup::Unavailable;
+        };
         let leased = || {
             Lookup::Leased(Lease {
                 client: self.client.clone(),
@@ -227,7 +229,7 @@ impl<C> Shared<C> {
                 name: name.to_owned(),
                 flight: flight.clone(),
                 renewals: 0,
-                sealed: lease.clone(),
+                sealed: sealed_lease.clone(),
                 is_held: true,
             })
         };
@@ -236,17 +238,17 @@ impl<C> Shared<C> {
         loop {
             let Some(stored) = self.client.get(name).await else { return Lookup::Unavailable };
             let taken = match stored.as_deref() {
-                None => self.client.put_new(name, &lease, LEASE).await,
+                None => self.client.put_new(name, &sealed_lease, LEASE).await,
                 Some(bytes) => match self.open(name, bytes) {
                     Some(SharedValue::Answer(reply)) => return Lookup::Answer(reply),
                     // A rejection concerns only processes that waited for that flight.
-                    Some(SharedValue::Rejected { flight })
-                        if watches.iter().any(|watch: &Watch| watch.flight == flight) =>
+                    Some(SharedValue::Rejected { flight: other_flight })
+                        if watches.iter().any(|watch: &Watch| watch.flight == other_flight) =>
                     {
                         return Lookup::Rejected;
                     }
-                    Some(SharedValue::Lease { flight, renewals })
-                        if Watch::is_alive(&mut watches, &flight, renewals) =>
+                    Some(SharedValue::Lease { flight: other_flight, renewals })
+                        if Watch::record_and_check(&mut watches, &other_flight, renewals) =>
                     {
                         if pause == MIN_POLL_INTERVAL {
                             counts.waits.fetch_add(1, Ordering::Relaxed);
@@ -261,7 +263,7 @@ impl<C> Shared<C> {
                     }
                     // The other flight has ended, or its process is dead.
                     Some(SharedValue::Rejected { .. } | SharedValue::Lease { .. }) => {
-                        self.client.replace(name, bytes, Some((&lease, LEASE))).await
+                        self.client.replace(name, bytes, Some((&sealed_lease, LEASE))).await
                     }
                     // The value was written without our secret.
                     None => {
@@ -270,7 +272,7 @@ impl<C> Shared<C> {
                                 "the shared cache has a value that was not sealed with the secret; it is not used. Find out who else writes to that server"
                             );
                         }
-                        self.client.replace(name, bytes, Some((&lease, LEASE))).await
+                        self.client.replace(name, bytes, Some((&sealed_lease, LEASE))).await
                     }
                 },
             };
@@ -279,7 +281,7 @@ impl<C> Shared<C> {
                 Some(true) => return leased(),
                 Some(false) if attempts < MAX_TAKE_ATTEMPTS => attempts += 1,
                 Some(false) => {
-                    return match self.client.put(name, &lease, LEASE).await {
+                    return match self.client.put(name, &sealed_lease, LEASE).await {
                         Some(()) => leased(),
                         None => Lookup::Unavailable,
                     };
@@ -297,8 +299,9 @@ impl<C> Shared<C> {
 }
 
 impl<C: Corrector> Shared<C> {
-    /// Asks the inner corrector, and renews the lease while it answers.
-    async fn ask(
+    /// Asks the inner corrector, renews the lease while it answers, and keeps the answer until it is
+    /// checked.
+    async fn ask_inner(
         &self,
         name: String,
         lease: Option<Lease>,
@@ -349,8 +352,8 @@ impl<C: Corrector> Corrector for Shared<C> {
                     "another process asked the same question a moment ago, and the answer did not pass the checks".into(),
                 )),
                 Lookup::TooLate => Err(CorrectorError::Timeout),
-                Lookup::Leased(lease) => self.ask(name, Some(lease), ask, budget).await,
-                Lookup::Unavailable => self.ask(name, None, ask, budget).await,
+                Lookup::Leased(lease) => self.ask_inner(name, Some(lease), ask, budget).await,
+                Lookup::Unavailable => self.ask_inner(name, None, ask, budget).await,
             }
         })
     }
@@ -359,7 +362,8 @@ impl<C: Corrector> Corrector for Shared<C> {
         Box::pin(async move {
             let name = self.name(ask);
             let Some(checked) = self.unchecked().remove(&name) else { return };
-            if let Some(value) = sealed(&self.seal, &name, &SharedValue::Answer(checked.reply)) {
+            if let Some(value) = seal_value(&self.seal, &name, &SharedValue::Answer(checked.reply))
+            {
                 self.client.put(&name, &value, self.ttl).await;
             }
         })
@@ -372,7 +376,7 @@ impl<C: Corrector> Corrector for Shared<C> {
             match unchecked {
                 Some(Unchecked { lease: Some((flight, lease)), .. }) => {
                     if let Some(value) =
-                        sealed(&self.seal, &name, &SharedValue::Rejected { flight })
+                        seal_value(&self.seal, &name, &SharedValue::Rejected { flight })
                     {
                         self.client.replace(&name, &lease, Some((&value, REJECTED_TTL))).await;
                     }

@@ -78,22 +78,22 @@ impl Seal {
     pub fn seal(&self, name: &str, plain: &[u8]) -> Option<Vec<u8>> {
         let mut nonce_bytes = [0; aead::NONCE_LEN];
         self.random.fill(&mut nonce_bytes).ok()?;
-        let mut text = plain.to_vec();
+        let mut data = plain.to_vec();
         let nonce = aead::Nonce::assume_unique_for_key(nonce_bytes);
         let bound_name = aead::Aad::from(name.as_bytes());
-        self.key(name)?.seal_in_place_append_tag(nonce, bound_name, &mut text).ok()?;
-        Some([nonce_bytes.as_slice(), &text].concat())
+        self.key(name)?.seal_in_place_append_tag(nonce, bound_name, &mut data).ok()?;
+        Some([nonce_bytes.as_slice(), &data].concat())
     }
 
     /// Decrypts a value that was sealed for that name; `None` if it was not.
     pub fn open(&self, name: &str, sealed: &[u8]) -> Option<Vec<u8>> {
-        let (nonce, text) = sealed.split_at_checked(aead::NONCE_LEN)?;
+        let (nonce, encrypted) = sealed.split_at_checked(aead::NONCE_LEN)?;
         let nonce = aead::Nonce::try_assume_unique_for_key(nonce).ok()?;
-        let mut text = text.to_vec();
+        let mut data = encrypted.to_vec();
         let bound_name = aead::Aad::from(name.as_bytes());
-        let plain_len = self.key(name)?.open_in_place(nonce, bound_name, &mut text).ok()?.len();
-        text.truncate(plain_len);
-        Some(text)
+        let plain_len = self.key(name)?.open_in_place(nonce, bound_name, &mut data).ok()?.len();
+        data.truncate(plain_len);
+        Some(data)
     }
 }
 
