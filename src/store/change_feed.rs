@@ -11,7 +11,7 @@ use crate::port::Change;
 /// A listener that falls more changes behind than this misses some; its receiver reports how many.
 const CAPACITY: usize = 1024;
 
-/// The sending side.
+/// The sending side of the feed.
 #[derive(Debug)]
 pub(super) struct ChangeFeed {
     pub(super) sender: Sender<Change>,

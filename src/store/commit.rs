@@ -33,7 +33,7 @@ use crate::edit::{After, EditCode, Refusal, VerifiedEdit};
 use crate::port::{Committed, RequestId};
 use crate::text::Content;
 
-/// An edit to commit, with what only an undo sets.
+/// An edit to commit. Only an undo sets the fields after `edit`.
 #[derive(Debug)]
 pub(super) struct CommitEdit {
     pub(super) edit: VerifiedEdit,
@@ -62,11 +62,12 @@ pub(super) struct CommitContext<'a> {
 
 /// One file of a running commit.
 pub(super) struct Job<'a> {
-    /// The place of the edit in the caller's list.
+    /// The index of the edit in the caller's list.
     pub(super) index: usize,
     /// The edit as the caller gave it.
     pub(super) planned: &'a CommitEdit,
-    /// The metadata that a new file takes over from the file that it replaces.
+    /// The metadata that a new file gets: that of the file which this commit moves there, or of the
+    /// file which an undo creates again.
     pub(super) inherited_metadata: Option<Metadata>,
     /// The edit to write; differs from `planned` if the file changed and it was matched again.
     pub(super) edit: VerifiedEdit,
@@ -79,7 +80,7 @@ pub(super) struct Job<'a> {
 impl Job<'_> {
     /// The path in the history and the change feed: with its links resolved, or as the caller wrote
     /// it if the resolved path is not UTF-8.
-    pub(super) fn name(&self) -> String {
+    pub(super) fn logged_path(&self) -> String {
         match self.target.real.to_str() {
             Some(real) => real.to_owned(),
             None => self.planned.edit.path().as_str().to_owned(),
@@ -174,9 +175,9 @@ impl Disk {
         refuse_duplicate_files(&jobs)?;
         inherit_metadata_on_move(&mut jobs);
         for job in &mut jobs {
-            if let Some(entry) = self.revalidate(job)? {
+            if let Some(earlier_commit) = self.revalidate(job)? {
                 if edits.len() == 1 {
-                    return self.recorded_result(&entry).map(Some);
+                    return self.recorded_result(&earlier_commit).map(Some);
                 }
                 return Err(refusals::conflict(job.edit.path(), "already has exactly this change"));
             }
@@ -271,8 +272,9 @@ impl Disk {
         })
     }
 
-    /// Locks and reads the file of an edit. `false` means to try again from the start. Waits for
-    /// another writer only if there is a `backoff`.
+    /// Locks and reads the file of an edit; for an edit that creates a file, only checks that the
+    /// name is free. `false` means to try again from the start. Waits for another writer only if
+    /// there is a `backoff`.
     fn lock_file(
         &self,
         job: &mut Job<'_>,
@@ -296,9 +298,9 @@ impl Disk {
             Err(OpenError::Moved) => return Ok(false),
             Err(why) => return Err(refusals::not_a_file(path, why)),
         };
-        let fault = |error: io::Error| refusals::not_read(path, &error);
+        let not_read = |error: io::Error| refusals::not_read(path, &error);
         loop {
-            match lock::try_lock(&file).map_err(fault)? {
+            match lock::try_lock(&file).map_err(not_read)? {
                 LockOutcome::Acquired => break,
                 LockOutcome::Unsupported => {
                     job.warnings.push(
@@ -308,26 +310,26 @@ impl Disk {
                 }
                 LockOutcome::Busy => {
                     let Some(backoff) = backoff.as_deref_mut() else { return Ok(false) };
-                    if !job.target.is_same_file(&file).map_err(fault)? || !backoff.wait() {
+                    if !job.target.is_same_file(&file).map_err(not_read)? || !backoff.wait() {
                         return Ok(false);
                     }
                 }
             }
         }
-        if !job.target.is_same_file(&file).map_err(fault)? {
+        if !job.target.is_same_file(&file).map_err(not_read)? {
             return Ok(false);
         }
         let bytes = match read_reusing(&file, job.edit.before(), self.options.max_bytes) {
             Err(error) if refusals::has_errno(&error, &[Errno::FBIG]) => {
-                let size = file.metadata().map_err(fault)?.len();
+                let size = file.metadata().map_err(not_read)?.len();
                 return Err(refusals::too_large(path, size, self.options.max_bytes));
             }
-            other => other.map_err(fault)?,
+            other => other.map_err(not_read)?,
         };
-        let metadata = Metadata::of(&file).map_err(fault)?;
-        let link_count = file.metadata().map_err(fault)?.nlink();
+        let metadata = Metadata::of(&file).map_err(not_read)?;
+        let link_count = file.metadata().map_err(not_read)?.nlink();
         if link_count > 1 {
-            self.admit_identity(path, &job.target, &file)?;
+            self.admit_hard_link(path, &job.target, &file)?;
         }
         let access = rustix::fs::accessat(
             &*job.target.folder,
@@ -353,6 +355,7 @@ impl Disk {
     fn revalidate(&self, job: &mut Job<'_>) -> Result<Option<LogEntry>, Refusal> {
         let path = job.edit.path().clone();
         let (Some(held), Some(before)) = (&job.held, job.edit.before()) else {
+            // The edit creates a file.
             return Ok(self.already_created(job));
         };
         if *held.bytes == *before.bytes() {
@@ -360,7 +363,7 @@ impl Disk {
         }
         if let After::Content(after) = job.edit.after()
             && *after == held.bytes
-            && let Some(entry) = self.last_commit(&job.name())
+            && let Some(entry) = self.last_commit(&job.logged_path())
             && entry.files.len() == 1
             && entry.files[0].after == Some(after.hash())
             && entry.files[0].before.as_ref().map(|version| version.sha256) == job.edit.base()
@@ -370,8 +373,7 @@ impl Disk {
         let conflict = |why: &str| refusals::conflict(&path, why);
         let current = before
             .decode_alike(held.bytes.to_vec())
-            .ok()
-            .ok_or_else(|| conflict("was changed by another program and is not text any more"))?;
+            .map_err(|_| conflict("was changed by another program and is not text any more"))?;
         match job.edit.rebase(&current) {
             None => Err(conflict("was changed by another program after it was read")),
             Some(Ok(edit)) => {
@@ -403,15 +405,15 @@ impl Disk {
         if job.held.is_some() || !has_content(&existing, after).ok()? {
             return None;
         }
-        let entry = self.last_commit(&job.name())?;
+        let entry = self.last_commit(&job.logged_path())?;
         let is_same_creation = entry.files.len() == 1
             && entry.files[0].before.is_none()
             && entry.files[0].after == Some(after.hash());
         is_same_creation.then_some(entry)
     }
 
-    /// Records in the history what the commit is about to do; returns its revision. An error there
-    /// is a warning, not a refusal.
+    /// Records in the history what the commit is about to do; returns its revision. If the history
+    /// cannot be written, adds a warning, and the commit goes on.
     fn record_intent(
         &self,
         jobs: &mut [Job<'_>],
@@ -428,7 +430,7 @@ impl Disk {
             .iter()
             .zip(prepared)
             .map(|(job, write)| Intent {
-                path: job.name(),
+                path: job.logged_path(),
                 before: job.held.as_ref().map(|held| (&held.bytes, held.metadata.clone())),
                 after: match job.edit.after() {
                     After::Content(bytes) => Some(bytes),
@@ -440,7 +442,7 @@ impl Disk {
                     .iter()
                     .map(|folder| folder.real.clone())
                     .collect(),
-                is_displaced: matches!(write, PreparedWrite::Replace(_)),
+                adopts_old_file: matches!(write, PreparedWrite::Replace(_)),
             })
             .collect();
         // The rollback of several files after a crash depends on the history.
@@ -500,8 +502,8 @@ fn refuse_duplicate_files(jobs: &[Job<'_>]) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// If a commit removes one file and creates one, it moves a file: the new file gets the metadata of
-/// the old one.
+/// Treats a commit that removes one file and creates one as a move: the new file gets the metadata
+/// of the removed one.
 fn inherit_metadata_on_move(jobs: &mut [Job<'_>]) {
     let removed: Vec<&Job<'_>> =
         jobs.iter().filter(|job| matches!(job.edit.after(), After::Removed)).collect();

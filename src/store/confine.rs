@@ -71,7 +71,7 @@ impl Folder {
         self.id
     }
 
-    /// The status of `name`; of a link, not of its target.
+    /// The status of the file `name`. If it is a link: of the link itself, not of its target.
     pub(super) fn stat(&self, name: &OsStr) -> io::Result<Stat> {
         Ok(rustix::fs::statat(self, name, AtFlags::SYMLINK_NOFOLLOW)?)
     }
@@ -241,7 +241,7 @@ impl Root {
         {
             return Ok(target);
         }
-        self.walk(path, OnMissing::Fail)
+        self.resolve_by_walk(path, OnMissing::Fail)
     }
 
     /// Resolves `path` and creates missing folders. Before the first is created, `allow` gets the
@@ -254,7 +254,7 @@ impl Root {
     ) -> io::Result<Target> {
         match self.resolve(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                self.walk(path, OnMissing::Create { created, allow })
+                self.resolve_by_walk(path, OnMissing::Create { created, allow })
             }
             other => other,
         }
@@ -278,34 +278,35 @@ impl Root {
         }
     }
 
-    /// Resolves a path folder by folder.
-    fn walk(&self, path: &Path, mut on_missing: OnMissing<'_>) -> io::Result<Target> {
+    /// Resolves a path by the checked walk, folder by folder.
+    fn resolve_by_walk(&self, path: &Path, mut on_missing: OnMissing<'_>) -> io::Result<Target> {
         let root = self.folder();
         let mut pending: VecDeque<OsString> = parts(path);
         // The folders from the root down to the current one, with their names.
         let mut entered: Vec<(Arc<Folder>, OsString)> = Vec::new();
-        let mut links = 0;
+        let mut link_count = 0;
         while let Some(part) = pending.pop_front() {
             if part == ".." {
                 entered.pop().ok_or(Errno::XDEV)?;
                 continue;
             }
             let current = entered.last().map_or(&root, |(folder, _)| folder).clone();
-            if let Some(target) = current.read_link(&part)? {
-                links += 1;
-                if links > MAX_LINKS {
+            if let Some(link_text) = current.read_link(&part)? {
+                link_count += 1;
+                if link_count > MAX_LINKS {
                     return Err(Errno::LOOP.into());
                 }
-                let target = Path::new(&target);
-                let target = if target.is_absolute() {
+                let link_target = Path::new(&link_text);
+                let remaining_path = if link_target.is_absolute() {
+                    // The walk goes on from the root. Comparing only the text of the link is safe,
+                    // because the walk opens each folder itself.
                     entered.clear();
-                    // The text of the link only names folders; the walk opens each of them itself.
-                    target.strip_prefix(&self.path).map_err(|_| Errno::XDEV)?
+                    link_target.strip_prefix(&self.path).map_err(|_| Errno::XDEV)?
                 } else {
-                    target
+                    link_target
                 };
-                for part in parts(target).into_iter().rev() {
-                    pending.push_front(part);
+                for link_part in parts(remaining_path).into_iter().rev() {
+                    pending.push_front(link_part);
                 }
                 continue;
             }
@@ -398,7 +399,7 @@ impl Target {
     /// pipe can have effects or block.
     pub(super) fn open(&self, flags: OFlags) -> Result<File, OpenError> {
         let seen = self.folder.stat(&self.name)?;
-        if let Some(kind) = describe_kind(FileType::from_raw_mode(seen.st_mode)) {
+        if let Some(kind) = uneditable_kind(FileType::from_raw_mode(seen.st_mode)) {
             return Err(OpenError::Kind(kind));
         }
         if FileType::from_raw_mode(seen.st_mode) == FileType::Symlink {
@@ -433,8 +434,9 @@ impl Target {
     }
 }
 
-/// The kind of a file that cannot be edited; `None` for a regular file and for a link.
-fn describe_kind(file_type: FileType) -> Option<&'static str> {
+/// The kind of a file, if files of this kind cannot be edited; `None` for a regular file and for a
+/// link.
+fn uneditable_kind(file_type: FileType) -> Option<&'static str> {
     match file_type {
         FileType::RegularFile | FileType::Symlink => None,
         FileType::Directory => Some("a folder"),
@@ -469,7 +471,8 @@ fn is_pseudo_file(file: &File) -> io::Result<bool> {
 #[cfg(any(target_os = "linux", target_os = "android"))]
 #[allow(clippy::unnecessary_cast, reason = "the width of the field differs by system")]
 fn is_overlay(folder: &Folder) -> bool {
-    rustix::fs::fstatfs(folder).is_ok_and(|system| system.f_type as u32 == 0x794c_7630)
+    const OVERLAYFS_MAGIC: u32 = 0x794c_7630;
+    rustix::fs::fstatfs(folder).is_ok_and(|system| system.f_type as u32 == OVERLAYFS_MAGIC)
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]

@@ -38,7 +38,8 @@ use crate::port::{
 /// Every running commit of this process holds this lock for reading.
 pub(super) static RUNNING_COMMITS: RwLock<()> = RwLock::new(());
 
-/// Waits for running commits and prevents new ones. For a process that a signal ends.
+/// Waits for running commits and prevents new ones. Called when a signal is about to end the
+/// process.
 pub fn quiesce() {
     std::mem::forget(RUNNING_COMMITS.write().unwrap_or_else(PoisonError::into_inner));
 }
@@ -138,7 +139,8 @@ impl Disk {
         self.revision.fetch_max(revision, Ordering::Relaxed);
     }
 
-    /// Repairs the files of writers that died during a write.
+    /// Repairs the files that a process was writing when it died, and rolls back its unfinished
+    /// commits.
     pub(super) fn recover(&self) {
         if let Some(journals) = self.journals.as_ref().filter(|journals| journals.has_open()) {
             journals.recover(&self.root);
@@ -191,7 +193,7 @@ impl Disk {
 
     /// Refuses a path that is protected as the caller wrote it.
     pub(super) fn admit_lexical(&self, path: &WorkPath) -> Result<(), Refusal> {
-        self.admit_text(path, path.as_str())
+        self.refuse_if_protected(path, path.as_str())
     }
 
     /// Refuses a path that is protected once its links are resolved; `real` is that path.
@@ -206,19 +208,20 @@ impl Disk {
             .at(path.as_str())
             .hint("Use `restitch undo` and `restitch log` instead."));
         }
-        self.admit_text(path, &real.to_string_lossy())
+        self.refuse_if_protected(path, &real.to_string_lossy())
     }
 
-    /// Refuses `path` if `text`, one of the names of its file, is protected.
-    fn admit_text(&self, path: &WorkPath, text: &str) -> Result<(), Refusal> {
-        let is_allowed = |path: &String| {
-            let path = path.trim_start_matches("./").trim_end_matches('/');
-            text == path || text.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'))
+    /// Refuses `path` if `same_file_path`, a path that leads to the same file, is protected.
+    fn refuse_if_protected(&self, path: &WorkPath, same_file_path: &str) -> Result<(), Refusal> {
+        let is_allowed = |allowed: &String| {
+            let allowed = allowed.trim_start_matches("./").trim_end_matches('/');
+            let below = same_file_path.strip_prefix(allowed);
+            below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
         };
         let extra_folders = self.extra_folders.read().unwrap_or_else(PoisonError::into_inner);
-        match protect::protected_reason(text, &extra_folders) {
+        match protect::protected_reason(same_file_path, &extra_folders) {
             Some(why) if !self.options.allow_protected.iter().any(is_allowed) => {
-                Err(refusals::blocked(path, text, why))
+                Err(refusals::blocked(path, same_file_path, why))
             }
             _ => Ok(()),
         }
@@ -233,7 +236,7 @@ impl Disk {
             Ok(target) => {
                 self.admit_real(path, &target.real)?;
                 match target.open(OFlags::RDONLY) {
-                    Ok(file) => self.admit_identity(path, &target, &file),
+                    Ok(file) => self.admit_hard_link(path, &target, &file),
                     Err(_) => Ok(()),
                 }
             }
@@ -243,8 +246,8 @@ impl Disk {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 // A folder is missing. Learn the real path, but create nothing.
                 let real = RefCell::new(None);
-                let note_and_deny = |path: &Path| {
-                    real.replace(Some(path.to_owned()));
+                let note_and_deny = |real_path: &Path| {
+                    real.replace(Some(real_path.to_owned()));
                     false
                 };
                 let _ = self.root.resolve_creating(path.as_path(), &mut Vec::new(), &note_and_deny);
@@ -254,9 +257,9 @@ impl Disk {
         }
     }
 
-    /// Refuses a hard link to a protected file: its own name is harmless, so the inodes are
-    /// compared.
-    pub(super) fn admit_identity(
+    /// Refuses a file that is a hard link to a protected file. Its path does not show that, so the
+    /// inodes are compared.
+    pub(super) fn admit_hard_link(
         &self,
         path: &WorkPath,
         target: &Target,
@@ -269,7 +272,9 @@ impl Disk {
         }
         let Ok(id) = FileId::of(file) else { return Ok(()) };
         match self.protected_hard_link(id) {
-            Some(other) if other != target.real => self.admit_text(path, &other.to_string_lossy()),
+            Some(other) if other != target.real => {
+                self.refuse_if_protected(path, &other.to_string_lossy())
+            }
             _ => Ok(()),
         }
     }
@@ -286,13 +291,14 @@ impl Disk {
             // A folder that cannot be read must not hide the others.
             for name in folder.names().unwrap_or_default() {
                 let path = folder_path.join(&name);
-                // Git objects need no check: git verifies them by their hash.
                 let is_protected =
                     protect::protected_reason(&path.to_string_lossy(), &extra_folders).is_some();
                 // Not protected themselves, but they have protected subfolders.
                 let has_protected_folders =
                     path == Path::new(".github") || path == Path::new(".config");
-                if (!is_protected && !has_protected_folders) || path == Path::new(".git/objects") {
+                // These need no check: git verifies them by their hash.
+                let is_git_objects = path == Path::new(".git/objects");
+                if (!is_protected && !has_protected_folders) || is_git_objects {
                     continue;
                 }
                 visited += 1;
@@ -344,15 +350,15 @@ fn configured_hook_folders(root: &Root) -> Vec<String> {
         .filter_map(|line| {
             let (name, value) = line.split_once('=')?;
             let value = value.trim().trim_matches('"');
-            let below = Path::new(value).strip_prefix(root).unwrap_or(Path::new(value));
-            (name.trim().eq_ignore_ascii_case("hookspath") && !below.is_absolute())
-                .then(|| protect::normalized_folder(&below.to_string_lossy()))
+            let folder = Path::new(value).strip_prefix(root).unwrap_or(Path::new(value));
+            (name.trim().eq_ignore_ascii_case("hookspath") && !folder.is_absolute())
+                .then(|| protect::normalized_folder(&folder.to_string_lossy()))
         })
         .filter(|folder| !folder.is_empty())
         .collect()
 }
 
-/// Runs blocking work on a thread that may block. `path` is named if the work panics.
+/// Runs blocking work on a thread that may block. If the work panics, the refusal names `path`.
 async fn spawn_blocking<T: Send + 'static>(
     path: Option<WorkPath>,
     work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
@@ -400,6 +406,7 @@ impl FileStore for DiskStore {
     ) -> BoxFuture<'a, Result<Vec<Committed>, Refusal>> {
         let disk = self.0.clone();
         Box::pin(async move {
+            // Dropped with this future when the caller stops waiting.
             let abandon = AbandonOnDrop(Arc::default());
             let abandoned = abandon.0.clone();
             let first = batch.first().map(|edit| edit.path().clone());
@@ -419,6 +426,7 @@ impl FileStore for DiskStore {
     ) -> BoxFuture<'_, Result<Undone, Refusal>> {
         let disk = self.0.clone();
         Box::pin(async move {
+            // Dropped with this future when the caller stops waiting.
             let abandon = AbandonOnDrop(Arc::default());
             let abandoned = abandon.0.clone();
             spawn_blocking(None, move || disk.undo(revision, mode, &abandoned)).await

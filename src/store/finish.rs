@@ -54,7 +54,7 @@ impl Disk {
                 After::Content(content) => Some(content.hash()),
                 After::Removed => None,
             };
-            self.changes.announce(Change { revision, path: job.name(), sha256 });
+            self.changes.announce(Change { revision, path: job.logged_path(), sha256 });
             let Job { index, edit, warnings, .. } = job;
             committed.push((index, Committed { edit, revision, durability, method, warnings }));
         }
@@ -117,10 +117,10 @@ impl Disk {
                 // it after the exchange.
                 let has_no_writers = displaced.has_no_writers();
                 let expected = job.held.as_ref().map(|held| &held.bytes);
-                let final_content = expected.filter(|bytes| {
+                let unchanged_content = expected.filter(|bytes| {
                     has_no_writers && displaced.has_content(bytes).unwrap_or(false)
                 });
-                match (final_content, &self.history) {
+                match (unchanged_content, &self.history) {
                     (Some(bytes), Some(history)) => {
                         if let Err(error) = history.adopt(displaced, bytes) {
                             job.warnings.push(cannot_undo_warning(&error));
@@ -177,7 +177,9 @@ impl Disk {
         if has_no_writers
             && let (Ok(bytes), Some(history), Some(held)) =
                 (&displaced_bytes, &self.history, &job.held)
-            && history.record_displaced(revision, &job.name(), bytes, held.metadata.clone()).is_ok()
+            && history
+                .record_displaced(revision, &job.logged_path(), bytes, held.metadata.clone())
+                .is_ok()
         {
             let _ = displaced.discard();
             job.warnings.push(format!(

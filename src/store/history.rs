@@ -39,8 +39,8 @@ pub(super) struct Intent<'a> {
     pub(super) before: Option<(&'a Content, Metadata)>,
     pub(super) after: Option<&'a Content>,
     pub(super) created_folders: Vec<PathBuf>,
-    /// Whether the displaced file will be given to [`History::adopt`].
-    pub(super) is_displaced: bool,
+    /// Whether the old file will become a blob through [`History::adopt`].
+    pub(super) adopts_old_file: bool,
 }
 
 /// Whether the history itself must survive a power cut.
@@ -98,17 +98,15 @@ impl History {
 
     /// Appends a record to the log.
     fn append(&self, writer: &mut LogWriter, record: &LogRecord) -> io::Result<()> {
-        let text = encode_line(record)?;
-        self.added.fetch_add(text.len() as u64, Ordering::Relaxed);
-        writer.append(text)
+        let line = encode_line(record)?;
+        self.added.fetch_add(line.len() as u64, Ordering::Relaxed);
+        writer.append(line)
     }
 
-    /// Deletes old commits if the total size exceeds the limit. Called at the end of each commit,
-    /// when its blobs are all in place.
-    fn enforce_limits(&self, _writer: &LogWriter, revision: u64) -> io::Result<()> {
+    /// Deletes the commits beyond the limits, if the total size is too large or `is_due` is set.
+    /// Called when the blobs of a commit are all in place; `_writer` holds the lock of the log.
+    fn enforce_limits(&self, _writer: &LogWriter, is_due: bool) -> io::Result<()> {
         let added = self.added.swap(0, Ordering::Relaxed);
-        // Also every 64 commits: for the age limit, and for files that a crash left uncounted.
-        let is_due = revision.is_multiple_of(64);
         if prune::add_to_total(&self.folder, added)? > self.limits.bytes || is_due {
             prune::prune(&self.folder, self.limits)?;
         }
@@ -129,13 +127,14 @@ impl History {
         for intent in intents {
             let patch = match (&intent.before, intent.after) {
                 (Some((before, _)), Some(after))
-                    if intent.is_displaced && sync == HistorySync::Lazy =>
+                    if intent.adopts_old_file && sync == HistorySync::Lazy =>
                 {
                     Patch::between(before, after)
                 }
                 _ => None,
             };
-            let store = |bytes: &[u8], hash: ContentHash| {
+            // With a patch, the only blob is the old file, which `adopt` moves later.
+            let store_unless_patched = |bytes: &[u8], hash: ContentHash| {
                 if patch.is_none() {
                     self.store_blob(bytes, hash, sync)?;
                 }
@@ -143,13 +142,14 @@ impl History {
             };
             let before = match &intent.before {
                 Some((bytes, metadata)) => {
-                    let sha256 = store(bytes, bytes.hash())?;
+                    let sha256 = store_unless_patched(bytes, bytes.hash())?;
                     Some(StoredVersion { sha256, metadata: metadata.clone() })
                 }
                 None => None,
             };
-            // The next edit will replace this version, so its blob will be needed then.
-            let after = intent.after.map(|bytes| store(bytes, bytes.hash())).transpose()?;
+            // Without a patch, the new version needs a blob, too: the next edit replaces it.
+            let after =
+                intent.after.map(|bytes| store_unless_patched(bytes, bytes.hash())).transpose()?;
             let (path, created_folders) = (intent.path.clone(), intent.created_folders.clone());
             files.push(LoggedFile { path, before, after, created_folders, patch });
         }
@@ -176,7 +176,9 @@ impl History {
     pub(super) fn record_done(&self, revision: u64) -> io::Result<()> {
         let mut writer = self.lock_log()?;
         self.append(&mut writer, &LogRecord::Done(revision))?;
-        self.enforce_limits(&writer, revision)
+        // Every 64 commits: for the age limit, and for files that a crash left uncounted.
+        let is_due = revision.is_multiple_of(64);
+        self.enforce_limits(&writer, is_due)
     }
 
     /// Records that a commit has failed.
@@ -205,7 +207,8 @@ impl History {
         self.store_blob(content, content.hash(), HistorySync::Lazy)
     }
 
-    /// Moves a displaced file, whose bytes are `content`, to the blobs.
+    /// Moves a displaced file, whose bytes are `content`, to the blobs, or stores a copy if it cannot
+    /// be moved.
     pub(super) fn adopt(&self, displaced: Displaced, content: &Content) -> io::Result<()> {
         match displaced.move_to(&self.blobs.join(content.hash().to_string())) {
             Ok(()) => {
@@ -268,7 +271,7 @@ impl History {
     fn rebuild(&self, hash: ContentHash, current: Option<&[u8]>) -> io::Result<Option<Vec<u8>>> {
         let current = current.map(|bytes| (ContentHash::of(bytes), bytes));
         let neighbor = |wanted: ContentHash| match current {
-            Some((hash, bytes)) if hash == wanted => Some(bytes.to_vec()),
+            Some((current_hash, bytes)) if current_hash == wanted => Some(bytes.to_vec()),
             _ => self.read_blob(wanted).ok(),
         };
         let entries = self.entries()?;
@@ -320,7 +323,7 @@ impl History {
         }
     }
 
-    /// The revision and the path of each mark, whether its process is alive or dead.
+    /// The revision and the path of each mark, including those of running commits.
     pub(super) fn open_commits(&self) -> Vec<(u64, PathBuf)> {
         let Ok(marks) = fs::read_dir(self.folder.join("open")) else { return Vec::new() };
         marks
@@ -359,7 +362,7 @@ impl History {
         written?;
         self.added.fetch_add(text.len() as u64, Ordering::Relaxed);
         let writer = self.lock_log()?;
-        self.enforce_limits(&writer, 1)
+        self.enforce_limits(&writer, false)
     }
 
     /// The path of the file with the answer to a request.
@@ -369,18 +372,18 @@ impl History {
 }
 
 impl LogWriter {
-    /// Appends one line; removes what was written of it if the write fails.
-    fn append(&mut self, mut text: Vec<u8>) -> io::Result<()> {
+    /// Appends one line. If the write fails, cuts off the part that was written.
+    fn append(&mut self, mut line: Vec<u8>) -> io::Result<()> {
         // A line that a crash cut off must not run into this one.
         if self.log.seek(SeekFrom::End(-1)).is_ok() {
-            let mut last = [0];
-            self.log.read_exact(&mut last)?;
-            if last != *b"\n" {
-                text.insert(0, b'\n');
+            let mut last_byte = [0];
+            self.log.read_exact(&mut last_byte)?;
+            if last_byte != *b"\n" {
+                line.insert(0, b'\n');
             }
         }
         let end = self.log.seek(SeekFrom::End(0))?;
-        let written = self.log.write_all(&text);
+        let written = self.log.write_all(&line);
         if written.is_err() {
             let _ = self.log.set_len(end);
         }

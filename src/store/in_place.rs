@@ -33,7 +33,7 @@ pub(super) fn overwrite(file: &File, current_len: usize, after: &[u8]) -> io::Re
     file.sync_all()
 }
 
-/// Reserves disk space behind the end of a file.
+/// Reserves disk space after the end of a file.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn reserve(file: &File, from: u64, length: u64) -> io::Result<()> {
     use rustix::fs::FallocateFlags;
@@ -66,7 +66,7 @@ struct Header {
 }
 
 impl Header {
-    /// Splits the bytes behind the header into the old and the new version of the file.
+    /// Splits the bytes after the header into the old and the new version of the file.
     fn split<'a>(&self, versions: &'a [u8]) -> io::Result<(&'a [u8], &'a [u8])> {
         if self.before.checked_add(self.after) != Some(versions.len()) {
             return Err(damaged());
@@ -96,9 +96,9 @@ impl Journals {
         let path = self.folder.join(format!("{name}.journal"));
         let write = || {
             let mut file = locked_draft(&draft)?;
-            let mut head = serde_json::to_vec(&header)?;
-            head.push(b'\n');
-            file.write_all(&head)?;
+            let mut header_line = serde_json::to_vec(&header)?;
+            header_line.push(b'\n');
+            file.write_all(&header_line)?;
             file.write_all(before)?;
             file.write_all(after)?;
             file.sync_all()?;
@@ -123,7 +123,7 @@ impl Journals {
         File::open(&self.folder)?.sync_all()
     }
 
-    /// Whether there is a journal or a draft of one, whether its writer is alive or dead.
+    /// Whether there is a journal or a draft of one, be it of a dead or a live writer.
     pub(super) fn has_open(&self) -> bool {
         let is_open = |path: PathBuf| path.extension().is_some_and(|ending| ending != "kept");
         fs::read_dir(&self.folder)
@@ -183,7 +183,7 @@ fn locked_draft(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Whether the open file still has a name. A process removes a draft only while it holds its lock.
+/// Whether the open file still has a name. It has none once another process has removed it.
 fn is_linked(file: &File) -> io::Result<bool> {
     Ok(file.metadata()?.nlink() > 0)
 }
@@ -205,7 +205,7 @@ fn damaged() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "the journal is damaged")
 }
 
-/// Repairs the file of one journal if its writer is dead. Returns the path of a file whose old
+/// Repairs the file of one journal if its writer is dead. Returns the path of the file if its old
 /// version was restored.
 fn recover_journal(path: &Path, root: &Root) -> io::Result<Option<PathBuf>> {
     let mut journal = match File::open(path) {
@@ -274,7 +274,7 @@ fn is_mixed(current: &[u8], before: &[u8], after: &[u8]) -> bool {
         let block = &current[start..end];
         let is_from = |version: &[u8]| {
             let version_block = version.get(start..end.min(version.len()));
-            version_block.is_some_and(|version_block| is_or_is_zero_filled(block, version_block))
+            version_block.is_some_and(|version_block| is_start_or_zero_padded(block, version_block))
         };
         is_from(before)
             || is_from(after)
@@ -290,7 +290,7 @@ fn is_all_zero(bytes: &[u8]) -> bool {
 }
 
 /// Whether `block` is the start of `version_block`, or all of it and then zeros.
-fn is_or_is_zero_filled(block: &[u8], version_block: &[u8]) -> bool {
+fn is_start_or_zero_padded(block: &[u8], version_block: &[u8]) -> bool {
     version_block.starts_with(block) || block.strip_prefix(version_block).is_some_and(is_all_zero)
 }
 
@@ -299,9 +299,9 @@ fn is_or_is_zero_filled(block: &[u8], version_block: &[u8]) -> bool {
 fn is_torn(block: &[u8], before: &[u8], after: &[u8], start: usize) -> bool {
     let new = after.get(start..).unwrap_or_default();
     let old = before.get(start..).unwrap_or_default();
-    let new_bytes = block.iter().zip(new).take_while(|(byte, new)| byte == new).count();
-    (0..=new_bytes).any(|cut| {
-        let old_end = old.get(cut..block.len().max(cut));
+    let new_count = block.iter().zip(new).take_while(|(byte, new_byte)| byte == new_byte).count();
+    (0..=new_count).any(|cut| {
+        let old_end = old.get(cut..block.len());
         old_end.is_some_and(|old_end| old_end == &block[cut..])
     })
 }

@@ -103,13 +103,13 @@ pub(super) fn try_lock(file: &File) -> io::Result<LockOutcome> {
 #[derive(Debug)]
 pub(super) struct Backoff {
     deadline: Instant,
-    micros: u64,
+    pause_micros: u64,
 }
 
 impl Backoff {
     /// A backoff that ends at the deadline.
     pub(super) fn until(deadline: Instant) -> Self {
-        Self { deadline, micros: 50 }
+        Self { deadline, pause_micros: 50 }
     }
 
     /// Sleeps and returns `true`; returns `false` at once if the deadline has passed.
@@ -117,9 +117,9 @@ impl Backoff {
         if Instant::now() >= self.deadline {
             return false;
         }
-        let jitter = random() % self.micros;
-        std::thread::sleep(Duration::from_micros(self.micros / 2 + jitter));
-        self.micros = (self.micros * 2).min(2_000);
+        let jitter = random() % self.pause_micros;
+        std::thread::sleep(Duration::from_micros(self.pause_micros / 2 + jitter));
+        self.pause_micros = (self.pause_micros * 2).min(2_000);
         true
     }
 }

@@ -15,7 +15,7 @@ use crate::edit::After;
 use crate::port::RequestId;
 use crate::text::ContentHash;
 
-/// A version of a file that was replaced.
+/// The version of a file before a commit. Its bytes are in the blobs, or rebuilt from a patch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct StoredVersion {
     pub(super) sha256: ContentHash,
@@ -70,12 +70,12 @@ impl Patch {
         while suffix > 0 && is_inside_char(before.get(before.len() - suffix)) {
             suffix -= 1;
         }
-        let middle = |bytes: &[u8]| {
-            let middle = &bytes[prefix..bytes.len() - suffix];
-            if middle.len() > MAX_PATCH_BYTES {
+        let middle = |version: &[u8]| {
+            let bytes = &version[prefix..version.len() - suffix];
+            if bytes.len() > MAX_PATCH_BYTES {
                 return None;
             }
-            String::from_utf8(middle.to_vec()).ok()
+            String::from_utf8(bytes.to_vec()).ok()
         };
         Some(Self { offset: prefix, old: middle(before)?, new: middle(after)? })
     }
@@ -127,6 +127,7 @@ impl LogEntry {
                 After::Content(after) => file.after == Some(after.hash()),
                 After::Removed => file.after.is_none(),
             };
+            // The log has the path with its links resolved, which may differ from that of the edit.
             let path = planned.edit.path().as_str();
             self.files.iter().any(|file| file.path == path || has_content_after(file))
         };

@@ -29,8 +29,8 @@ fn is_zero(flags: &u32) -> bool {
     *flags == 0
 }
 
-/// Attributes that would be wrong on a copy: signatures of the content, and marks of an overlay
-/// file system.
+/// Name prefixes of the attributes that would be wrong on a copy: signatures of the content, and
+/// marks of an overlay file system.
 const NOT_COPIED: &[&str] = &["security.ima", "security.evm", "trusted.overlay."];
 const ACCESS_LIST: &str = "system.posix_acl_access";
 
@@ -51,7 +51,7 @@ impl Metadata {
     /// the set-user-ID and set-group-ID bits. The error names what is lost.
     pub(super) fn restore(&self, written: &File) -> Result<(), String> {
         match Self::of(written) {
-            Ok(now) if now == *self => Ok(()),
+            Ok(current) if current == *self => Ok(()),
             _ => self.apply(written),
         }
     }
@@ -109,18 +109,18 @@ fn attributes(file: &File) -> io::Result<Vec<(String, String)>> {
     let mut attributes = Vec::new();
     for name in names[..length].split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
         let name = name_of(name);
-        if NOT_COPIED.iter().any(|skip| name.starts_with(skip)) {
+        if NOT_COPIED.iter().any(|prefix| name.starts_with(prefix)) {
             continue;
         }
         let raw = raw_name(&name);
         let size = rustix::fs::fgetxattr_query(file, raw.as_slice())?;
         let mut value = vec![0_u8; size];
-        let length = if size == 0 {
+        let value_length = if size == 0 {
             0
         } else {
             rustix::fs::fgetxattr(file, raw.as_slice(), value.as_mut_slice())?
         };
-        attributes.push((name, hex(&value[..length])));
+        attributes.push((name, hex(&value[..value_length])));
     }
     attributes.sort();
     Ok(attributes)
@@ -146,19 +146,21 @@ mod flags {
             | IFlags::UNRM
     }
 
+    /// The preserved flags of a file; 0 if the file system has none.
     pub(super) fn of(file: &File) -> u32 {
         ioctl_getflags(file).map_or(0, |flags| (flags & preserved()).bits())
     }
 
+    /// Sets the preserved flags of `copy` to `wanted` and leaves its other flags as they are.
     pub(super) fn set(copy: &File, wanted: u32) -> Result<(), String> {
         let Ok(current) = ioctl_getflags(copy) else {
             return if wanted == 0 { Ok(()) } else { Err("its flags (chattr)".into()) };
         };
-        let wanted = (current - preserved()) | IFlags::from_bits_retain(wanted);
-        if wanted == current {
+        let new_flags = (current - preserved()) | IFlags::from_bits_retain(wanted);
+        if new_flags == current {
             return Ok(());
         }
-        ioctl_setflags(copy, wanted).map_err(|error| format!("its flags (chattr: {error})"))
+        ioctl_setflags(copy, new_flags).map_err(|error| format!("its flags (chattr: {error})"))
     }
 }
 

@@ -163,11 +163,12 @@ impl FolderFiles {
         Ok(missing_parts.into_iter().rev().fold(real, |path, part| path.join(part)))
     }
 
-    /// Refuses names that Windows does not read as a file: a device, which can hang, and a stream,
-    /// which is part of another file.
+    /// Refuses names that some system cannot store, and names that Windows does not read as a file:
+    /// a device, which can hang, and a stream, which is part of another file.
     fn check_name(&self, path: &WorkPath) -> Result<(), Refusal> {
-        let stream = cfg!(windows) && path.as_str().contains(':');
-        let reason = stream.then_some("has a colon, which Windows reads as the name of a stream");
+        let is_stream = cfg!(windows) && path.as_str().contains(':');
+        let reason =
+            is_stream.then_some("has a colon, which Windows reads as the name of a stream");
         match reason.or_else(|| protect::unportable_reason(path.as_str())) {
             None => Ok(()),
             Some(reason) => {
@@ -184,12 +185,13 @@ impl FolderFiles {
         let real = self.resolve(path.as_str()).unwrap_or_else(|_| self.root.join(path.as_str()));
         let resolved = real.strip_prefix(&self.root).unwrap_or(&real).to_string_lossy();
         let resolved = resolved.replace('\\', "/");
-        for text in [path.as_str(), &resolved] {
-            let is_allowed = |path: &String| {
-                let path = path.trim_start_matches("./").trim_end_matches('/');
-                text == path || text.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'))
+        for same_file_path in [path.as_str(), &resolved] {
+            let is_allowed = |allowed: &String| {
+                let allowed = allowed.trim_start_matches("./").trim_end_matches('/');
+                let below = same_file_path.strip_prefix(allowed);
+                below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
             };
-            if let Some(why) = protect::protected_reason(text, &[])
+            if let Some(why) = protect::protected_reason(same_file_path, &[])
                 && !self.options.allow_protected.iter().any(is_allowed)
             {
                 return Err(Refusal::new(
@@ -228,11 +230,11 @@ impl FolderFiles {
         let name = ContentHash::of(real.to_string_lossy().to_lowercase().as_bytes()).to_string();
         let lock =
             File::options().create(true).truncate(false).write(true).open(folder.join(name))?;
-        let end = Instant::now() + self.options.lock_wait;
+        let deadline = Instant::now() + self.options.lock_wait;
         loop {
             match lock.try_lock() {
                 Ok(()) => return Ok(lock),
-                Err(fs::TryLockError::WouldBlock) if Instant::now() < end => {
+                Err(fs::TryLockError::WouldBlock) if Instant::now() < deadline => {
                     std::thread::sleep(Duration::from_millis(10));
                 }
                 Err(fs::TryLockError::WouldBlock) => {
@@ -246,7 +248,8 @@ impl FolderFiles {
         }
     }
 
-    /// Writes or removes a file if its content still has the hash `version`.
+    /// Writes a file, or removes it if `bytes` is `None`, provided that its content still has the
+    /// hash `version`; `None` means that there must be no file yet.
     fn write(
         &self,
         path: &str,
@@ -314,11 +317,11 @@ fn is_held(error: &io::Error) -> bool {
 
 /// Repeats `work` while another program holds the file open, until [`HELD_TIMEOUT`].
 fn retry_while_held<T>(mut work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
-    let end = Instant::now() + HELD_TIMEOUT;
+    let deadline = Instant::now() + HELD_TIMEOUT;
     let mut pause = Duration::from_millis(2);
     loop {
         match work() {
-            Err(error) if is_held(&error) && Instant::now() < end => {
+            Err(error) if is_held(&error) && Instant::now() < deadline => {
                 std::thread::sleep(pause);
                 pause = (pause * 2).min(Duration::from_millis(100));
             }

@@ -155,6 +155,7 @@ fn is_dotenv(name: &str) -> bool {
             !TEMPLATE_ENDINGS.contains(&last_part)
         }
         Some(suffix) => suffix.is_empty(),
+        // The NTFS short name of `.env`.
         None => name == "env~1",
     }
 }
@@ -163,7 +164,7 @@ fn is_dotenv(name: &str) -> bool {
 #[cfg(any(unix, test))]
 pub(super) fn normalized_folder(path: &str) -> String {
     let parts: Vec<String> = path.split(['/', '\\']).map(normalized).collect();
-    parts.into_iter().filter(|p| !p.is_empty() && p != ".").collect::<Vec<_>>().join("/")
+    parts.into_iter().filter(|part| !part.is_empty() && part != ".").collect::<Vec<_>>().join("/")
 }
 
 /// The reason that a table gives for a name.
@@ -187,6 +188,7 @@ fn is_same_name(part: &str, name: &str) -> bool {
 
 /// A part of a path as the most lenient file system would read it.
 fn normalized(part: &str) -> String {
+    // In both directions, so that characters with a common upper case become equal.
     let visible = part.chars().filter(|c| !is_ignorable(*c));
     let folded: String =
         visible.flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect();
@@ -209,9 +211,9 @@ pub(super) fn unportable_reason(path: &str) -> Option<&'static str> {
     const DEVICES: &[&str] = &["con", "prn", "aux", "nul", "conin$", "conout$"];
     path.split('/').find_map(|part| {
         let stem = part.split(['.', ':']).next().unwrap_or_default().trim_end().to_lowercase();
-        let numbered = ["com", "lpt"].iter().any(|port| {
-            stem.strip_prefix(port).is_some_and(|n| {
-                let mut digits = n.chars();
+        let is_numbered_port = ["com", "lpt"].iter().any(|port| {
+            stem.strip_prefix(port).is_some_and(|number| {
+                let mut digits = number.chars();
                 matches!(digits.next(), Some('0'..='9' | '¹' | '²' | '³'))
                     && digits.next().is_none()
             })
@@ -226,7 +228,7 @@ pub(super) fn unportable_reason(path: &str) -> Option<&'static str> {
             Some("has a part that ends in a dot or a space, which Windows drops")
         } else if part.contains("::") || part.contains(":$") {
             Some("names an NTFS stream")
-        } else if DEVICES.contains(&stem.as_str()) || numbered {
+        } else if DEVICES.contains(&stem.as_str()) || is_numbered_port {
             Some("is the name of a device on Windows")
         } else {
             None

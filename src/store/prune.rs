@@ -34,18 +34,18 @@ const DAY_MILLIS: u64 = 24 * 3600 * 1000;
 /// If it is missing, or `added` is `u64::MAX`, all files are measured again.
 pub(super) fn add_to_total(folder: &Path, added: u64) -> io::Result<u64> {
     let Some(histories_folder) = folder.parent() else { return Ok(0) };
-    let file = open_count(histories_folder)?;
-    let recorded = read_count(&file)?.filter(|_| added != u64::MAX);
+    let file = open_total(histories_folder)?;
+    let recorded = read_total(&file)?.filter(|_| added != u64::MAX);
     let total = match recorded {
         Some(recorded) => recorded.saturating_add(added),
         None => measure(histories_folder),
     };
-    write_count(&file, total)?;
+    write_total(&file, total)?;
     Ok(total)
 }
 
 /// Opens and locks the file with the total size.
-fn open_count(histories_folder: &Path) -> io::Result<File> {
+fn open_total(histories_folder: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt as _;
     let mut options = fs::OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(0o600);
@@ -55,14 +55,14 @@ fn open_count(histories_folder: &Path) -> io::Result<File> {
 }
 
 /// The total size; `None` if the file does not hold one.
-fn read_count(mut file: &File) -> io::Result<Option<u64>> {
+fn read_total(mut file: &File) -> io::Result<Option<u64>> {
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;
     Ok(<[u8; 8]>::try_from(bytes).ok().map(u64::from_le_bytes))
 }
 
 /// Writes the total size.
-fn write_count(file: &File, total: u64) -> io::Result<()> {
+fn write_total(file: &File, total: u64) -> io::Result<()> {
     file.write_all_at(&total.to_le_bytes(), 0)?;
     file.set_len(8)
 }
@@ -90,6 +90,7 @@ struct LockedHistory {
     files: HashMap<PathBuf, u64>,
     /// The index of the first entry that is kept.
     first_kept: usize,
+    /// `None` for the history of the caller, which holds its lock.
     _lock: Option<File>,
 }
 
@@ -117,14 +118,14 @@ pub(super) fn prune(ours: &Path, limits: HistoryLimits) -> io::Result<()> {
     let mut order: Vec<KeepOrder> = Vec::new();
     for (index, history) in histories.iter().enumerate() {
         let mut latest = 0;
-        for (number, entry) in history.entries.iter().enumerate() {
+        for (entry_index, entry) in history.entries.iter().enumerate() {
             // A later commit counts as at least as new, even if the clock was set back.
             latest = latest.max(entry.unix_millis);
             order.push(KeepOrder {
                 is_root_gone: history.is_root_gone,
                 newest_first: Reverse(latest),
                 history: index,
-                from_newest: history.entries.len() - number,
+                from_newest: history.entries.len() - entry_index,
             });
         }
     }
@@ -133,46 +134,46 @@ pub(super) fn prune(ours: &Path, limits: HistoryLimits) -> io::Result<()> {
     let max_bytes = limits.bytes - limits.bytes / 8;
     let mut kept_bytes = 0_u64;
     let mut kept_files: Vec<HashSet<PathBuf>> = vec![HashSet::new(); histories.len()];
-    // Of each history, whether the remaining commits are all deleted.
-    let mut is_full = vec![false; histories.len()];
-    // Of each history, today and the days of the commits that were looked at.
+    // Of each history, whether the remaining, older commits are all deleted.
+    let mut deletes_rest = vec![false; histories.len()];
+    // Of each history, today and the days of the commits looked at so far.
     let mut days: Vec<HashSet<u64>> =
         vec![HashSet::from([now_millis() / DAY_MILLIS]); histories.len()];
     for KeepOrder { history: index, from_newest, .. } in order {
-        if is_full[index] {
+        if deletes_rest[index] {
             continue;
         }
         let history = &mut histories[index];
-        let number = history.entries.len() - from_newest;
+        let entry_index = history.entries.len() - from_newest;
         let is_newest = from_newest == 1;
-        let files = history.files_of(&history.entries[number]);
+        let files = history.files_of(&history.entries[entry_index]);
         let new_files: Vec<PathBuf> =
             files.into_iter().filter(|file| !kept_files[index].contains(file)).collect();
         let new_bytes: u64 = new_files.iter().filter_map(|file| history.files.get(file)).sum();
         let exceeds_limits = kept_bytes.saturating_add(new_bytes) > max_bytes
             || from_newest > MAX_COMMITS
-            || is_too_old(history.entries[number].unix_millis, &mut days[index], limits.age);
+            || is_too_old(history.entries[entry_index].unix_millis, &mut days[index], limits.age);
         if exceeds_limits && !(is_newest && history.is_ours) {
-            is_full[index] = true;
+            deletes_rest[index] = true;
             // The newest commit of an existing root stays in the log, because the next revision
             // number follows from it.
             let keeps_entry = is_newest && !history.is_root_gone;
-            history.first_kept = if keeps_entry { number } else { number + 1 };
+            history.first_kept = if keeps_entry { entry_index } else { entry_index + 1 };
             continue;
         }
         kept_bytes += new_bytes;
         kept_files[index].extend(new_files);
-        history.first_kept = number;
+        history.first_kept = entry_index;
     }
     for (history, kept_files) in histories.iter().zip(&kept_files) {
         history.remove_unkept(kept_files)?;
     }
     drop(histories);
-    write_count(&open_count(histories_folder)?, measure(histories_folder))
+    write_total(&open_total(histories_folder)?, measure(histories_folder))
 }
 
 /// Whether a commit is older than `max_age`, both by the clock and by the number of days with later
-/// commits. `days` has these days; the day of this commit is added.
+/// commits. `days` has today and those days; the function adds the day of this commit.
 fn is_too_old(commit_millis: u64, days: &mut HashSet<u64>, max_age: Duration) -> bool {
     let max_age = millis_of(max_age);
     let day = commit_millis / DAY_MILLIS;
@@ -218,7 +219,8 @@ impl LockedHistory {
         files
     }
 
-    /// Removes the entries before `first_kept` from the log, and the files that are not kept.
+    /// Removes the entries before `first_kept` from the log, and the files that are not kept. If the
+    /// root is gone and no entry is kept, removes the whole history.
     fn remove_unkept(&self, kept_files: &HashSet<PathBuf>) -> io::Result<()> {
         if self.is_root_gone && self.first_kept >= self.entries.len() {
             return fs::remove_dir_all(&self.folder);

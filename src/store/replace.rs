@@ -84,6 +84,7 @@ impl TempFile {
     pub(super) fn create_at(mut self, target: &Target) -> Result<File, (Self, io::Error)> {
         let moved = match rename_no_replace(&self.folder, &self.name, &target.name) {
             Err(error) if refusals::has_errno(&error, UNSUPPORTED_RENAME) => {
+                // Dropping `self` then removes the temp name.
                 link(&self.folder, &self.name, &target.name)
             }
             other => other.map(|()| self.is_kept = true),
@@ -125,7 +126,7 @@ impl TempFile {
 /// The errors of a system or file system that cannot exchange names or rename without replacing.
 pub(super) const UNSUPPORTED_RENAME: &[Errno] = &[Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP];
 
-/// The old file after an exchange of names. It keeps its temp name until
+/// The old file after an exchange of names. It is under the temp name until
 /// [`Displaced::discard`], so that the exchange can still be rolled back.
 #[derive(Debug)]
 pub(super) struct Displaced {
@@ -186,11 +187,12 @@ impl Displaced {
         Ok(visible_name)
     }
 
-    /// Exchanges the names again. If the new file no longer has the bytes `written`, another
-    /// program has saved it meanwhile: the file is then kept beside the target, and the error names
-    /// it.
+    /// Exchanges the names again and removes the new file. If the new file no longer has
+    /// the bytes `written`, another program has saved it meanwhile: it is then kept beside the
+    /// target, and the error names it.
     pub(super) fn roll_back(self, written: &[u8]) -> io::Result<()> {
         exchange(&self.new.folder, &self.name, &self.target.name)?;
+        // Now the new file is under the temp name, to which these methods refer.
         if self.has_content(written)? {
             return self.new.folder.unlink(&self.name);
         }

@@ -103,11 +103,11 @@ fn shifted(lines: &Range<usize>, changes: &[(Range<usize>, Range<usize>)]) -> Op
     for (old, new) in changes {
         // Two insertions at the same line: their order is not known.
         let is_same_gap = old.is_empty() && lines.is_empty() && old.start == lines.start;
-        let is_above = old.end <= lines.start && !is_same_gap;
-        let is_below = old.start >= lines.end && old.start != lines.start;
-        if is_above {
+        let change_is_above = old.end <= lines.start && !is_same_gap;
+        let change_is_below = old.start >= lines.end && old.start != lines.start;
+        if change_is_above {
             shift += new.len().cast_signed() - old.len().cast_signed();
-        } else if !is_below {
+        } else if !change_is_below {
             return None;
         }
     }

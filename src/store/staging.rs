@@ -128,21 +128,23 @@ impl StagingStore {
     /// Stages the edits; stages none of them if one is refused.
     async fn stage(&self, batch: Vec<VerifiedEdit>) -> Result<Vec<Committed>, Refusal> {
         let mut staged = self.staged.lock().await;
-        let mut files = BTreeMap::new();
+        let mut current_files = BTreeMap::new();
         for edit in &batch {
             match self.read(&staged, edit.path()).await {
                 Ok(bytes) => {
-                    files.insert(edit.path().clone(), bytes);
+                    current_files.insert(edit.path().clone(), bytes);
                 }
                 Err(refusal) if refusal.code == EditCode::FileNotFound => {}
                 Err(refusal) => return Err(refusal),
             }
         }
-        let batch: Vec<VerifiedEdit> =
-            batch.into_iter().map(|edit| rebase_edit(edit, &files)).collect::<Result<_, _>>()?;
+        let batch: Vec<VerifiedEdit> = batch
+            .into_iter()
+            .map(|edit| rebase_edit(edit, &current_files))
+            .collect::<Result<_, _>>()?;
         let mut committed = Vec::new();
         for edit in batch {
-            let base = files.get(edit.path()).cloned();
+            let base = current_files.get(edit.path()).cloned();
             let file = staged
                 .files
                 .entry(edit.path().clone())

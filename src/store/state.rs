@@ -19,7 +19,9 @@ pub(super) struct StateFolder {
 }
 
 impl StateFolder {
-    /// Opens the folder, or creates it. A folder that other users can access is refused.
+    /// Opens the folder, or creates it. A folder is refused if it belongs to another user, if other
+    /// users can write to it, or if they can read it and
+    /// it has other files and no history yet.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let refused = |why: &str| Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
         create_private(path)?;

@@ -51,7 +51,7 @@ pub(super) fn reclaim_all(folder: &Folder) -> usize {
     names.into_iter().filter(|name| reclaim(folder, name)).count()
 }
 
-/// Removes one temp file if its process is dead; returns whether it did.
+/// Removes one temp file if all the conditions of this module hold; returns whether it was removed.
 fn reclaim(folder: &Folder, name: &OsStr) -> bool {
     if !process_of(name).is_some_and(is_dead) {
         return false;

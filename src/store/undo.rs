@@ -53,7 +53,7 @@ impl Disk {
                 .collect::<Result<Vec<_>, _>>()?;
             let undone = |committed| Undone { revision: entry.revision, committed };
             if mode == UndoMode::DryRun {
-                return Ok(undone(edits.into_iter().map(dry_run).collect()));
+                return Ok(undone(edits.into_iter().map(dry_run_result).collect()));
             }
             let context = CommitContext { request: None, undoes: Some(entry.revision), abandoned };
             attempts += 1;
@@ -103,7 +103,7 @@ impl Disk {
         })
     }
 
-    /// The commit to undo.
+    /// The commit to undo: `revision`, or else the newest commit that is neither undone nor an undo.
     fn find_commit<'a>(
         &self,
         entries: &'a [LogEntry],
@@ -139,7 +139,8 @@ impl Disk {
         }
     }
 
-    /// Whether the current content of the file is the one that this log entry would have left.
+    /// Whether the file is now as this commit was to leave it: with the same content, or missing if
+    /// the commit was to remove it.
     fn is_in_effect(&self, file: &LoggedFile) -> bool {
         let current = WorkPath::parse(&file.path, self.root.path())
             .and_then(|path| self.current_bytes(&path));
@@ -172,7 +173,7 @@ impl Disk {
         file: &LoggedFile,
     ) -> Result<CommitEdit, Refusal> {
         let path = WorkPath::parse(&file.path, self.root.path())?;
-        let lost = |error: io::Error| {
+        let not_restorable = |error: io::Error| {
             Refusal::new(
                 EditCode::ReadError,
                 format!("revision {} cannot be undone: the stored bytes of `{path}` cannot be read ({error})", entry.revision),
@@ -183,16 +184,18 @@ impl Disk {
         let current = self.current_bytes(&path)?;
         let later: Vec<(&LogEntry, &LoggedFile)> = entries
             .iter()
-            .filter(|later| later.revision > entry.revision)
-            .flat_map(|later| later.files.iter().map(move |file| (later, file)))
-            .filter(|(later, other)| {
-                other.path == file.path && (later.done || self.is_in_effect(other))
+            .filter(|later_entry| later_entry.revision > entry.revision)
+            .flat_map(|later_entry| {
+                later_entry.files.iter().map(move |later_file| (later_entry, later_file))
+            })
+            .filter(|(later_entry, later_file)| {
+                later_file.path == file.path && (later_entry.done || self.is_in_effect(later_file))
             })
             .collect();
         let explanation = Explanation::plain(Rung::Undo);
         let conflict = || {
             let source = match later.first() {
-                Some((entry, _)) => VersionSource::Revision(entry.revision),
+                Some((later_entry, _)) => VersionSource::Revision(later_entry.revision),
                 None => VersionSource::External,
             };
             source.conflict(entry.revision, &path)
@@ -202,12 +205,14 @@ impl Disk {
         };
         let is_unchanged = current.as_deref().map(ContentHash::of) == file.after;
         match (&file.before, current) {
+            // The commit created the file.
             (None, Some(current)) if is_unchanged => {
                 let edit = restored(Some(Snapshot::decode_lossy(current)), After::Removed);
                 Ok(CommitEdit { edit, metadata: None, folders: file.created_folders.clone() })
             }
+            // The commit removed the file.
             (Some(before), None) if is_unchanged => {
-                let bytes = history.bytes(before.sha256, None).map_err(lost)?;
+                let bytes = history.bytes(before.sha256, None).map_err(not_restorable)?;
                 let edit = restored(None, After::Content(bytes.into()));
                 Ok(CommitEdit {
                     edit,
@@ -215,17 +220,19 @@ impl Disk {
                     folders: Vec::new(),
                 })
             }
+            // The commit changed the file.
             (Some(before), Some(current)) if is_unchanged => {
-                let bytes = history.bytes(before.sha256, Some(&current)).map_err(lost)?;
+                let bytes = history.bytes(before.sha256, Some(&current)).map_err(not_restorable)?;
                 Ok(restored(Some(Snapshot::decode_lossy(current)), After::Content(bytes.into()))
                     .into())
             }
+            // The file has changed since the commit.
             (Some(before), Some(current)) => {
                 let Some(after) = file.after else {
                     return Err(conflict());
                 };
-                let old = history.bytes(before.sha256, Some(&current)).map_err(lost)?;
-                let new = history.bytes(after, Some(&current)).map_err(lost)?;
+                let old = history.bytes(before.sha256, Some(&current)).map_err(not_restorable)?;
+                let new = history.bytes(after, Some(&current)).map_err(not_restorable)?;
                 let versions =
                     self.versions_since(history, after, &later, &current).ok_or_else(conflict)?;
                 let bytes = revert_change(&old, &new, &versions)
@@ -319,9 +326,10 @@ impl Disk {
         };
         let real = self.root.resolve(path.as_path()).ok();
         let real = real.and_then(|target| target.real.to_str().map(str::to_owned));
-        let name = real.unwrap_or_else(|| path.as_str().to_owned());
+        let logged_path = real.unwrap_or_else(|| path.as_str().to_owned());
         let entries = history.entries().unwrap_or_default();
-        let files = entries.iter().flat_map(|entry| &entry.files).filter(|file| file.path == name);
+        let files =
+            entries.iter().flat_map(|entry| &entry.files).filter(|file| file.path == logged_path);
         let mut versions: Vec<ContentHash> = Vec::new();
         for file in files {
             let before = file.before.as_ref().map(|version| version.sha256);
@@ -331,7 +339,7 @@ impl Disk {
                 }
             }
         }
-        let first = match from.map(|id| id.trim().to_ascii_lowercase()) {
+        let first_index = match from.map(|id| id.trim().to_ascii_lowercase()) {
             Some(id) if id.len() < 8 => return Vec::new(),
             Some(id) => match versions.iter().rposition(|hash| hash.to_string().starts_with(&id)) {
                 Some(index) => index,
@@ -339,10 +347,10 @@ impl Disk {
             },
             None => versions.len().saturating_sub(MAX_VERSIONS),
         };
-        // The first version was asked for; of the versions after it, the last ones are most useful.
-        let last_few = versions.len().saturating_sub(MAX_VERSIONS).max(first + 1);
-        let first_version = versions.get(first).into_iter();
-        let wanted = first_version.chain(versions.get(last_few..).unwrap_or_default());
+        // Of the versions after the first, the last ones are the most useful.
+        let rest_start = versions.len().saturating_sub(MAX_VERSIONS).max(first_index + 1);
+        let first_version = versions.get(first_index).into_iter();
+        let wanted = first_version.chain(versions.get(rest_start..).unwrap_or_default());
         wanted.filter_map(|hash| history.bytes(*hash, Some(&current)).ok()).collect()
     }
 
@@ -394,9 +402,10 @@ impl Disk {
             .collect()
     }
 
-    /// Marks a commit of several files as unfinished, so that it is rolled back after a crash.
-    pub(super) fn mark_open(&self, files: usize, revision: u64) -> Option<OpenMark> {
-        let history = self.history.as_ref().filter(|_| files > 1)?;
+    /// Marks a commit of several files as unfinished, so that it is rolled back after a crash. A
+    /// commit of one file needs no mark.
+    pub(super) fn mark_open(&self, file_count: usize, revision: u64) -> Option<OpenMark> {
+        let history = self.history.as_ref().filter(|_| file_count > 1)?;
         match history.mark_open(revision) {
             Ok(file) => Some(OpenMark { revision, file }),
             Err(error) => {
@@ -456,8 +465,8 @@ impl Disk {
     }
 }
 
-/// The result of an undo that was only tried.
-fn dry_run(planned: CommitEdit) -> Committed {
+/// What a dry run of an undo reports for one edit.
+fn dry_run_result(planned: CommitEdit) -> Committed {
     let method = match (planned.edit.base(), planned.edit.after()) {
         (_, After::Removed) => WriteMethod::Removed,
         (None, _) => WriteMethod::Created,

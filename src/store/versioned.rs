@@ -87,7 +87,7 @@ impl<F: VersionedFiles> VersionedStore<F> {
         })
     }
 
-    /// Writes or removes a file that must still have this version.
+    /// Writes a file, or removes it if `bytes` is `None`. The file must still have this version.
     async fn put(
         &self,
         path: &WorkPath,
@@ -139,7 +139,8 @@ impl<F: VersionedFiles> VersionedStore<F> {
         refusal.with_unrestored(&failed)
     }
 
-    /// Writes the old content back unless the file has changed since; returns whether it did.
+    /// Writes the old content back unless the file has changed since; returns whether the old content
+    /// is back.
     async fn restore(&self, change: &FileChange) -> bool {
         let Ok(current) = self.load_file(&change.path).await else { return false };
         if current.as_ref().map(|file| &file.bytes) != change.after.as_ref() {
@@ -171,7 +172,8 @@ impl<F: VersionedFiles> VersionedStore<F> {
         Ok(written)
     }
 
-    /// Adds a commit to the history and returns its number.
+    /// Adds a commit to the history, drops the oldest commits if it is now too large, and returns the
+    /// new revision.
     fn record_commit(&self, files: Vec<FileChange>, undoes: Option<u64>) -> u64 {
         let mut history = self.history();
         history.revision += 1;

@@ -29,9 +29,9 @@ impl Disk {
                         disk.changes.has_watcher.store(false, Ordering::Release);
                         return;
                     }
-                    let now = disk.log_stamp();
-                    if now != stamp {
-                        stamp = now;
+                    let current_stamp = disk.log_stamp();
+                    if current_stamp != stamp {
+                        stamp = current_stamp;
                         disk.scan_log(NewCommits::Announce);
                     }
                 }

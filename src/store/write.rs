@@ -46,57 +46,67 @@ impl Disk {
         let After::Content(after) = job.edit.after().clone() else {
             return Ok(PreparedWrite::Remove);
         };
-        let fault = |doing: &str, error: io::Error| refusals::not_written(&path, doing, &error);
+        let not_written =
+            |doing: &str, error: io::Error| refusals::not_written(&path, doing, &error);
         if let Some(limit) = rustix::process::getrlimit(rustix::process::Resource::Fsize).current
             && after.len() as u64 > limit
         {
             // Writing past the limit would kill the process.
-            return Err(fault("the new content does not fit", Errno::FBIG.into()));
+            return Err(not_written("the new content does not fit", Errno::FBIG.into()));
         }
-        if job.edit.base().is_none() || job.held.is_none() {
-            self.sweep_folder(&job.target);
-            let temp = TempFile::write(&job.target, &after, job.inherited_metadata.as_ref());
-            let temp = match temp {
-                Ok(temp) => temp,
-                Err(TempFileError::Io(error)) => {
-                    return Err(fault("cannot write the new file", error));
-                }
-                Err(TempFileError::MetadataLost(what)) => {
-                    job.warnings.push(format!("could not restore {what}"));
-                    TempFile::write(&job.target, &after, None).map_err(|why| match why {
-                        TempFileError::Io(error) => fault("cannot write the new file", error),
-                        TempFileError::MetadataLost(what) => {
-                            fault("cannot write the new file", io::Error::other(what))
-                        }
-                    })?
-                }
-            };
-            self.sync_temp(&temp).map_err(|error| fault("cannot sync the new file", error))?;
-            return Ok(PreparedWrite::Create(temp));
-        }
-        let Some(held) = &job.held else { return Ok(PreparedWrite::Remove) };
+        let held = match &job.held {
+            Some(held) if job.edit.base().is_some() => held,
+            _ => return self.prepare_creation(job, &after),
+        };
         if held.link_count > 1 {
             let why = format!(
                 "it has {} names (hard links), and all of them show the change",
                 held.link_count
             );
-            return in_place(job, why);
+            return open_in_place(job, why);
         }
         self.sweep_folder(&job.target);
         match TempFile::write(&job.target, &after, Some(&held.metadata)) {
             Ok(temp) => {
                 self.sync_temp(&temp)
-                    .map_err(|error| fault("cannot sync the new content", error))?;
+                    .map_err(|error| not_written("cannot sync the new content", error))?;
                 Ok(PreparedWrite::Replace(temp))
             }
             Err(TempFileError::MetadataLost(what)) => {
-                in_place(job, format!("a new file could not have {what}"))
+                open_in_place(job, format!("a new file could not have {what}"))
             }
             Err(TempFileError::Io(error)) if in_place::needs_in_place(&error) => {
-                in_place(job, format!("its folder cannot be written ({error})"))
+                open_in_place(job, format!("its folder cannot be written ({error})"))
             }
-            Err(TempFileError::Io(error)) => Err(fault("cannot write the new content", error)),
+            Err(TempFileError::Io(error)) => {
+                Err(not_written("cannot write the new content", error))
+            }
         }
+    }
+
+    /// Writes the temp file of a new file. Metadata that cannot be restored is only a warning.
+    fn prepare_creation(&self, job: &mut Job<'_>, after: &[u8]) -> Result<PreparedWrite, Refusal> {
+        let path = job.edit.path().clone();
+        let not_written =
+            |doing: &str, error: io::Error| refusals::not_written(&path, doing, &error);
+        self.sweep_folder(&job.target);
+        let temp = match TempFile::write(&job.target, after, job.inherited_metadata.as_ref()) {
+            Ok(temp) => temp,
+            Err(TempFileError::Io(error)) => {
+                return Err(not_written("cannot write the new file", error));
+            }
+            Err(TempFileError::MetadataLost(what)) => {
+                job.warnings.push(format!("could not restore {what}"));
+                TempFile::write(&job.target, after, None).map_err(|why| match why {
+                    TempFileError::Io(error) => not_written("cannot write the new file", error),
+                    TempFileError::MetadataLost(what) => {
+                        not_written("cannot write the new file", io::Error::other(what))
+                    }
+                })?
+            }
+        };
+        self.sync_temp(&temp).map_err(|error| not_written("cannot sync the new file", error))?;
+        Ok(PreparedWrite::Create(temp))
     }
 
     /// Makes a temp file durable, if the options ask for that.
@@ -138,14 +148,15 @@ impl Disk {
         prepared: PreparedWrite,
     ) -> Result<AppliedWrite, Refusal> {
         let path = job.edit.path().clone();
-        let fault = |error: &io::Error| refusals::not_written(&path, "the rename failed", error);
+        let not_written =
+            |error: &io::Error| refusals::not_written(&path, "the rename failed", error);
         match prepared {
             PreparedWrite::Create(temp) => match temp.create_at(&job.target) {
                 Ok(file) => Ok(AppliedWrite::Created(file)),
                 Err((_, error)) if error.kind() == io::ErrorKind::AlreadyExists => {
                     Err(refusals::already_exists(&path))
                 }
-                Err((_, error)) => Err(fault(&error)),
+                Err((_, error)) => Err(not_written(&error)),
             },
             PreparedWrite::Replace(temp) => match temp.exchange_with(&job.target) {
                 Ok(displaced) => Ok(AppliedWrite::Exchanged(displaced)),
@@ -153,17 +164,17 @@ impl Disk {
                     self.replace_without_exchange(job, temp)
                 }
                 Err((_, error)) if in_place::needs_in_place(&error) => {
-                    let prepared = in_place(job, format!("it cannot be replaced ({error})"))?;
+                    let prepared = open_in_place(job, format!("it cannot be replaced ({error})"))?;
                     self.apply_write(job, prepared)
                 }
                 Err((_, error)) if error.kind() == io::ErrorKind::NotFound => {
                     Err(refusals::conflict(&path, "was removed by another program at this moment"))
                 }
-                Err((_, error)) => Err(fault(&error)),
+                Err((_, error)) => Err(not_written(&error)),
             },
             PreparedWrite::InPlace { target, why } => self.overwrite(job, target, &why),
             PreparedWrite::Remove => {
-                let aside = move_aside(&job.target).map_err(|error| fault(&error))?;
+                let aside = move_aside(&job.target).map_err(|error| not_written(&error))?;
                 let expected = job.held.as_ref().map(|held| &held.bytes);
                 if !expected.is_some_and(|bytes| aside.has_content(bytes).unwrap_or(false)) {
                     let rolled_back = aside.roll_back();
@@ -187,14 +198,16 @@ impl Disk {
         temp: TempFile,
     ) -> Result<AppliedWrite, Refusal> {
         let path = job.edit.path();
-        let fault =
+        let not_written =
             |error: io::Error| refusals::not_written(path, "the replacement failed", &error);
         let Some(held) = &job.held else { return Err(refusals::not_found(path)) };
-        let same = has_content(&held.file, &held.bytes).map_err(fault)?;
-        if !same || !job.target.is_same_file(&held.file).map_err(fault)? {
+        let is_same_content = has_content(&held.file, &held.bytes).map_err(not_written)?;
+        if !is_same_content || !job.target.is_same_file(&held.file).map_err(not_written)? {
             return Err(refusals::conflict(path, "was changed by another program at this moment"));
         }
-        temp.replace_at(&job.target).map(AppliedWrite::Replaced).map_err(|(_, error)| fault(error))
+        temp.replace_at(&job.target)
+            .map(AppliedWrite::Replaced)
+            .map_err(|(_, error)| not_written(error))
     }
 
     /// Overwrites the file in place. A journal, if there is a state folder, allows a repair after a
@@ -210,13 +223,17 @@ impl Disk {
             return Err(refusals::not_found(&path));
         };
         let Some(held) = &job.held else { return Err(refusals::not_found(&path)) };
-        let fault = |doing: &str, error: &io::Error| refusals::not_written(&path, doing, error);
+        let not_written =
+            |doing: &str, error: &io::Error| refusals::not_written(&path, doing, error);
         let absolute = self.root.path().join(&job.target.real);
         let begin = |journals: &Journals| journals.begin(&absolute, &held.bytes, &after);
         let journal = match self.journals.as_ref().map(begin) {
             Some(Ok(journal)) => Some(journal),
             Some(Err(error)) => {
-                return Err(fault("the journal of an in-place write cannot be written", &error));
+                return Err(not_written(
+                    "the journal of an in-place write cannot be written",
+                    &error,
+                ));
             }
             None => {
                 job.warnings.push("written in place without a journal, because there is no state folder: a crash during such a write can damage the file".into());
@@ -232,10 +249,10 @@ impl Disk {
             return match in_place::overwrite(&target, after.len(), &held.bytes) {
                 Ok(()) => {
                     self.end_journal(journal);
-                    Err(fault("the write failed and was taken back", &error))
+                    Err(not_written("the write failed and was taken back", &error))
                 }
                 Err(restore_error) => {
-                    let mut refusal = fault("the write failed", &error);
+                    let mut refusal = not_written("the write failed", &error);
                     refusal.message = format!(
                         "cannot write `{path}`: {error}, and the old content could not be restored ({restore_error}); the file may be a mix of both versions"
                     );
@@ -287,20 +304,21 @@ impl Disk {
                 Ok(())
             }
             (AppliedWrite::Removed(aside), _) => aside.roll_back(),
+            // Does not happen: these writes have an old file, which the job holds.
             (AppliedWrite::Replaced(_) | AppliedWrite::InPlace { .. }, None) => Ok(()),
         }
     }
 }
 
-/// Opens the file to write it in place, and checks that it is still the locked file. `why` is the
-/// reason that a warning gives.
-fn in_place(job: &Job<'_>, why: String) -> Result<PreparedWrite, Refusal> {
+/// Opens the file for a write in place, and checks that it is still the locked file. `why` is the
+/// reason for the warning that the file is not replaced.
+fn open_in_place(job: &Job<'_>, why: String) -> Result<PreparedWrite, Refusal> {
     let path = job.edit.path();
     match job.target.open(OFlags::RDWR) {
         Ok(target) => {
-            let held = job.held.as_ref().map(|held| FileId::of(&held.file));
-            match (held, FileId::of(&target)) {
-                (Some(Ok(held)), Ok(id)) if held == id => {
+            let held_id = job.held.as_ref().map(|held| FileId::of(&held.file));
+            match (held_id, FileId::of(&target)) {
+                (Some(Ok(held_id)), Ok(target_id)) if held_id == target_id => {
                     Ok(PreparedWrite::InPlace { target, why })
                 }
                 _ => {
@@ -311,6 +329,6 @@ fn in_place(job: &Job<'_>, why: String) -> Result<PreparedWrite, Refusal> {
         Err(OpenError::Io(error)) => {
             Err(refusals::not_written(path, "cannot open it for writing", &error))
         }
-        Err(why) => Err(refusals::not_a_file(path, why)),
+        Err(error) => Err(refusals::not_a_file(path, error)),
     }
 }
