@@ -21,6 +21,7 @@ pub(crate) fn unified_diff(
     let mut out = format!("--- a/{path}\n+++ b/{path}\n");
     let mut spans = spans.iter().peekable();
     while let Some(first) = spans.next() {
+        // Spans whose context lines would meet share a hunk.
         let mut last = first;
         while let Some(next) =
             spans.next_if(|next| next.before.start_line <= last.before.end_line + 2 * CONTEXT)
@@ -47,8 +48,8 @@ pub(crate) fn short_diff(before: &Snapshot, splices: &[super::Splice], after: &S
 /// The most characters of a short diff.
 const MAX_CHARACTERS: usize = 1_500;
 
-/// Adds the hunk for lines `old` of the version before and lines `new` of the version after, each as
-/// (first, last).
+/// Adds the hunk that replaces lines `old` of `before` by lines `new` of `after`. Both are pairs of
+/// (first line, last line).
 fn push_hunk(
     out: &mut String,
     before: &Snapshot,
@@ -57,16 +58,17 @@ fn push_hunk(
     new: (usize, usize),
 ) {
     let above = CONTEXT.min(old.0 - 1).min(new.0 - 1);
-    let lines_after = |s: &Snapshot, line: usize| s.lines().total().saturating_sub(line);
-    let below = CONTEXT.min(lines_after(before, old.1)).min(lines_after(after, new.1));
-    let with_context = |s: &Snapshot, (start, end): (usize, usize)| {
-        let index = s.lines();
-        s.text()[index.start(start - above)..index.start(end + below + 1)].to_owned()
+    let lines_below = |file: &Snapshot, line: usize| file.lines().total().saturating_sub(line);
+    let below = CONTEXT.min(lines_below(before, old.1)).min(lines_below(after, new.1));
+    let with_context = |file: &Snapshot, (start, end): (usize, usize)| {
+        let index = file.lines();
+        file.text()[index.start(start - above)..index.start(end + below + 1)].to_owned()
     };
     let (old_text, new_text) = (with_context(before, old), with_context(after, new));
     let diff = TextDiff::from_lines(old_text.as_str(), new_text.as_str());
     let hunk_range = |start: usize, text: &str| {
         let count = crate::text::LineIndex::new(text).total();
+        // By convention, a side without lines gets the number of the line above it.
         let start = if count == 0 { (start - above).saturating_sub(1) } else { start - above };
         format!("{start},{count}")
     };

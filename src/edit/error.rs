@@ -288,7 +288,7 @@ impl Refusal {
         self
     }
 
-    /// Says how the caller can name the language, if the call would fit in a known one.
+    /// Adds to the hint how the caller can name the language, if the call would fit in a known one.
     #[must_use]
     pub(crate) fn hint_at_language(mut self, arguments: &str) -> Self {
         if let Some(hint) = self.hint.as_mut().filter(|_| self.unknown_language) {
@@ -352,12 +352,13 @@ impl Refusal {
     pub fn text(&self) -> String {
         let mut out = format!("{}: {}", self.code, self.message);
         for (number, near) in self.nearest.iter().take(self.equally_near.max(1)).enumerate() {
-            let Some(d) = &near.first_difference else { continue };
+            let Some(difference) = &near.first_difference else { continue };
             let span = LineSpan { start: near.start_line, end: near.end_line };
-            let similar = near.score * 100.0;
+            let percent = near.score * 100.0;
             // Models copy what they are shown, so the marks are explained.
-            let shown = |mark| d.expected.contains(mark) || d.found.contains(mark);
-            let marks = match (shown('→'), shown('·')) {
+            let has_mark =
+                |mark| difference.expected.contains(mark) || difference.found.contains(mark);
+            let explained_marks = match (has_mark('→'), has_mark('·')) {
                 (true, true) => " (→ is a tab, · a space)",
                 (true, false) => " (→ is a tab)",
                 (false, true) => " (· is a space)",
@@ -365,8 +366,8 @@ impl Refusal {
             };
             let title = if number == 0 { "Nearest" } else { "As near" };
             out.push_str(&format!(
-                "\n{title}: {span} ({similar:.0} % similar). First difference at line {}{marks}:\n  old_str: {}\n  file:    {}",
-                d.line, d.expected, d.found
+                "\n{title}: {span} ({percent:.0} % similar). First difference at line {}{explained_marks}:\n  old_str: {}\n  file:    {}",
+                difference.line, difference.expected, difference.found
             ));
         }
         for (number, outcome) in self.outcomes.iter().enumerate().take(MAX_OUTCOMES_SHOWN) {

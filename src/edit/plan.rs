@@ -68,12 +68,12 @@ impl EditPlan {
     pub fn whole_file(snapshot: &Snapshot, after: &str) -> Self {
         let before = snapshot.text();
         let line_floor = |at: usize| before[..at].rfind('\n').map_or(0, |feed| feed + 1);
-        let head = line_floor(common_chars(before.chars(), after.chars()));
-        let tail = common_chars(before[head..].chars().rev(), after[head..].chars().rev());
+        let head = line_floor(common_len(before.chars(), after.chars()));
+        let common_tail = common_len(before[head..].chars().rev(), after[head..].chars().rev());
+        let change_end = before.len() - common_tail;
+        let is_unchanged = change_end == head && after.len() - common_tail == head;
         // The changed part is extended to whole lines, because reports are about lines.
-        let end = before.len() - tail;
-        let end =
-            if end == head && after.len() - tail == head { end } else { line_ceil(before, end) };
+        let end = if is_unchanged { change_end } else { line_ceil(before, change_end) };
         let tail = before.len() - end;
         let splices = if before == after {
             Vec::new()
@@ -127,9 +127,9 @@ impl EditPlan {
     }
 }
 
-/// The bytes of a splice's text. An invalid byte of the file is U+FFFD in the text. Those in the
-/// common head and tail of the replaced and the new text are copied; another U+FFFD in the new text is
-/// refused, because it would be written in place of an invalid byte.
+/// The bytes of a splice's text. The text has U+FFFD for each invalid byte of the file. Where the
+/// replaced and the new text begin or end alike, the file's bytes are copied, invalid ones included.
+/// Another U+FFFD in the new text is refused, because it would be written in place of an invalid byte.
 fn encode_keeping_invalid(snapshot: &Snapshot, splice: &Splice) -> Result<Vec<u8>, Refusal> {
     let unencodable = |message: String| {
         Refusal::new(EditCode::Unencodable, message)
@@ -139,8 +139,8 @@ fn encode_keeping_invalid(snapshot: &Snapshot, splice: &Splice) -> Result<Vec<u8
         return snapshot.encode(&splice.text).map_err(|e| unencodable(e.to_string()));
     }
     let old = &snapshot.text()[splice.range.clone()];
-    let head = common_chars(old.chars(), splice.text.chars());
-    let tail = common_chars(old[head..].chars().rev(), splice.text[head..].chars().rev());
+    let head = common_len(old.chars(), splice.text.chars());
+    let tail = common_len(old[head..].chars().rev(), splice.text[head..].chars().rev());
     let middle = &splice.text[head..splice.text.len() - tail];
     if middle.contains(char::REPLACEMENT_CHARACTER) && old.contains(char::REPLACEMENT_CHARACTER) {
         return Err(unencodable(
@@ -163,7 +163,7 @@ fn line_ceil(text: &str, at: usize) -> usize {
 }
 
 /// The length in bytes of the characters with which both sequences begin.
-fn common_chars(a: impl Iterator<Item = char>, b: impl Iterator<Item = char>) -> usize {
+fn common_len(a: impl Iterator<Item = char>, b: impl Iterator<Item = char>) -> usize {
     a.zip(b).take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum()
 }
 

@@ -112,7 +112,7 @@ pub struct ModelUse {
 }
 
 impl ModelUse {
-    /// Whether the model cost nothing, so that it was not asked.
+    /// Whether everything is zero, which means that no model was asked.
     pub fn is_zero(&self) -> bool {
         *self == Self::default()
     }
@@ -236,7 +236,7 @@ impl EditReport {
     /// The report on a verified edit. The caller adds the results of the commit (revision, durability,
     /// further warnings).
     pub fn new(edit: &VerifiedEdit) -> Self {
-        let (before, shown, spans) = before_and_after(edit);
+        let (before, after, spans) = before_and_after(edit);
         let after_sha256 = match edit.after() {
             After::Content(content) => Some(content.hash()),
             After::Removed => None,
@@ -246,24 +246,24 @@ impl EditReport {
             explanation: edit.explanation().clone(),
             before_sha256: edit.base(),
             after_sha256,
-            verification: verification(&before, &shown, &spans),
+            verification: verification(&before, &after, &spans),
             verifications: spans
                 .iter()
                 .take(MAX_VERIFICATIONS)
                 .map(|span| {
-                    let whole = verification(&before, &shown, std::slice::from_ref(span));
-                    let clipped = |line: String| clip(&line, MAX_LINE_CHARS);
+                    let whole = verification(&before, &after, std::slice::from_ref(span));
+                    let clip_line = |line: String| clip(&line, MAX_LINE_CHARS);
                     Verification {
                         line_delta: line_delta(span),
-                        before_context: whole.before_context.map(clipped),
-                        edited_preview: whole.edited_preview.into_iter().map(clipped).collect(),
-                        after_context: whole.after_context.map(clipped),
+                        before_context: whole.before_context.map(clip_line),
+                        edited_preview: whole.edited_preview.into_iter().map(clip_line).collect(),
+                        after_context: whole.after_context.map(clip_line),
                         ..whole
                     }
                 })
                 .collect(),
-            diff: unified_diff(edit.path().as_str(), &before, &shown, &spans),
-            anchors: anchors(&shown, &spans),
+            diff: unified_diff(edit.path().as_str(), &before, &after, &spans),
+            anchors: anchors(&after, &spans),
             line_shifts: line_shifts(&spans),
             spans,
             revision: None,
@@ -320,15 +320,16 @@ impl EditReport {
                 pluralize(v.total_lines, "line")
             ),
         };
-        let e = &self.explanation;
-        if e.replacements > 1 {
-            out.push_str(&format!(" {} places.", e.replacements));
+        let explanation = &self.explanation;
+        if explanation.replacements > 1 {
+            out.push_str(&format!(" {} places.", explanation.replacements));
         }
-        if e.rung != Rung::Exact && !e.rewrites.is_empty() {
-            let rewrites = e.rewrite_list();
-            match rewrites == e.rung.as_str() {
-                true => out.push_str(&format!(" Matched by `{}`.", e.rung)),
-                false => out.push_str(&format!(" Matched by `{}` ({rewrites}).", e.rung)),
+        let rung = explanation.rung;
+        if rung != Rung::Exact && !explanation.rewrites.is_empty() {
+            let rewrites = explanation.rewrite_list();
+            match rewrites == rung.as_str() {
+                true => out.push_str(&format!(" Matched by `{rung}`.")),
+                false => out.push_str(&format!(" Matched by `{rung}` ({rewrites}).")),
             }
         }
         self.push_edits(&mut out, originals);
@@ -353,11 +354,11 @@ impl EditReport {
             ),
             _ => return self.text(),
         };
-        for v in &self.verifications {
+        for edit in &self.verifications {
             if out.len() > MAX_EDITS_TEXT / 2 {
                 break;
             }
-            push_originals(&mut out, v);
+            push_originals(&mut out, edit);
         }
         push_lines(&mut out, self.anchors.iter().take(MAX_ANCHORS_SHOWN), 100);
         if self.anchors.len() > MAX_ANCHORS_SHOWN {
@@ -367,7 +368,8 @@ impl EditReport {
         self.with_version(&out)
     }
 
-    /// The text with the id of the snapshot that its line numbers are of, which the next call may name.
+    /// The text, cut to the limit, and the id of the snapshot to which its line numbers refer. The next
+    /// call may name that id. After a dry run there is none.
     fn with_version(&self, text: &str) -> String {
         let written = self.after_sha256.filter(|_| self.durability != Durability::DryRun);
         let Some(after) = written else { return clip(text, MAX_MODEL_TEXT) };
@@ -476,13 +478,13 @@ fn number_of(line: &str) -> Option<usize> {
 
 /// Adds numbered lines, each on a line of its own, with `…` where lines between them are left out.
 fn push_lines<'a>(out: &mut String, lines: impl Iterator<Item = &'a String>, max: usize) {
-    let mut next = None;
+    let mut expected_number = None;
     for line in lines {
         let number = number_of(line);
-        if next.is_some() && number != next {
+        if expected_number.is_some() && number != expected_number {
             out.push_str("\n…");
         }
-        next = number.map(|number| number + 1);
+        expected_number = number.map(|number| number + 1);
         out.push('\n');
         out.push_str(&clip(line, max));
     }

@@ -79,15 +79,15 @@ pub(crate) fn spans_and_diff(edit: &VerifiedEdit) -> (Vec<Span>, String) {
 
 /// The changed span of each splice of a plan.
 pub(super) fn spans(before: &Snapshot, after: &Snapshot, plan: &EditPlan) -> Vec<Span> {
-    let mut shift = 0_isize;
+    let mut text_shift = 0_isize;
     let mut byte_shift = 0_isize;
     plan.splices()
         .iter()
         .map(|splice| {
             let old = splice.range.clone();
-            let start = old.start.saturating_add_signed(shift);
+            let start = old.start.saturating_add_signed(text_shift);
             let new = start..start + splice.text.len();
-            shift += splice.text.len().cast_signed() - old.len().cast_signed();
+            text_shift += splice.text.len().cast_signed() - old.len().cast_signed();
             let bytes = before.byte_range(old.clone());
             let inserted = before.encoding().encoded_len(&splice.text);
             let after_start = bytes.start.saturating_add_signed(byte_shift);
@@ -98,7 +98,7 @@ pub(super) fn spans(before: &Snapshot, after: &Snapshot, plan: &EditPlan) -> Vec
                 before: extent(before, old.clone(), bytes, whole_lines),
                 after: extent(after, new.clone(), after_start..after_start + inserted, whole_lines),
             };
-            if only_changes_break_of_last_line(before, &old, &splice.text) {
+            if only_adds_or_removes_lines_at_end(before, &old, &splice.text) {
                 // Lines are added or removed after a last line without a line break. That line
                 // only gains or loses a line break and does not count as changed.
                 span.before.start_line = before.lines().number_at(old.start) + 1;
@@ -111,19 +111,21 @@ pub(super) fn spans(before: &Snapshot, after: &Snapshot, plan: &EditPlan) -> Vec
         .collect()
 }
 
-/// Whether a splice begins at the end of the last line, and adds or removes only whole lines after it.
-fn only_changes_break_of_last_line(
+/// Whether a splice begins at the end of the file's last line, which has no line break, and adds or
+/// removes only whole lines after it.
+fn only_adds_or_removes_lines_at_end(
     before: &Snapshot,
     old: &std::ops::Range<usize>,
     new: &str,
 ) -> bool {
     let text = before.text();
-    let breaks = |part: &str| part.is_empty() || part.starts_with('\n') || part.starts_with("\r\n");
+    let is_empty_or_begins_with_break =
+        |part: &str| part.is_empty() || part.starts_with('\n') || part.starts_with("\r\n");
     old.end == text.len()
         && !text.ends_with('\n')
         && !is_line_start(before, old.start)
-        && breaks(&text[old.clone()])
-        && breaks(new)
+        && is_empty_or_begins_with_break(&text[old.clone()])
+        && is_empty_or_begins_with_break(new)
 }
 
 /// Whether a line begins at an offset.
@@ -131,23 +133,23 @@ fn is_line_start(snapshot: &Snapshot, offset: usize) -> bool {
     offset == 0 || snapshot.text().as_bytes().get(offset - 1) == Some(&b'\n')
 }
 
-/// The lines and bytes of a range of text.
+/// The lines and bytes of a range of the text; `bytes` is the same range in bytes of the file.
 fn extent(
     snapshot: &Snapshot,
-    text: std::ops::Range<usize>,
+    range: std::ops::Range<usize>,
     bytes: std::ops::Range<usize>,
     whole_lines: bool,
 ) -> Extent {
-    let start_line = snapshot.lines().number_at(text.start);
-    let end_line = if text.is_empty() && whole_lines {
+    let start_line = snapshot.lines().number_at(range.start);
+    let end_line = if range.is_empty() && whole_lines {
         start_line - 1
-    } else if text.is_empty() {
+    } else if range.is_empty() {
         start_line
-    } else if whole_lines || text.end == snapshot.text().len() {
-        snapshot.lines().number_at(text.end - 1)
+    } else if whole_lines || range.end == snapshot.text().len() {
+        snapshot.lines().number_at(range.end - 1)
     } else {
         // The rest of the last line stays, so the line itself is touched.
-        snapshot.lines().number_at(text.end)
+        snapshot.lines().number_at(range.end)
     };
     Extent { start_line, end_line, start_byte: bytes.start, end_byte: bytes.end }
 }

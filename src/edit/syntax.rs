@@ -123,7 +123,7 @@ impl SyntaxCheck {
         Self { checked: true, why_not: None, new_errors }
     }
 
-    /// The check with its new errors, or with the reason why there was none.
+    /// The check with the errors that it found, or with the reason why the syntax was not checked.
     pub fn of(found: Result<Vec<SyntaxError>, Unchecked>) -> Self {
         match found {
             Ok(errors) => Self::found(errors),

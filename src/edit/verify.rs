@@ -195,9 +195,9 @@ impl fmt::Debug for VerifiedEdit {
 /// The refusal of new characters for which the possible encodings of the file have different bytes.
 fn uncertain_encoding(encodings: &[&str], written: &str, before: &Snapshot) -> Refusal {
     let is_new = |c: &char| !c.is_ascii() && !before.text().contains(*c);
-    let mut new: Vec<char> = written.chars().filter(is_new).collect();
-    new.dedup();
-    let new: String = new.into_iter().take(8).collect();
+    let mut new_chars: Vec<char> = written.chars().filter(is_new).collect();
+    new_chars.dedup();
+    let new: String = new_chars.into_iter().take(8).collect();
     let names = encodings.iter().take(12).copied().collect::<Vec<_>>().join(", ");
     let message = match encodings.len() {
         0 | 1 => format!(

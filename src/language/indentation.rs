@@ -18,10 +18,10 @@ pub(super) fn is_well_formed(lexed: &Lexed, text: &str) -> bool {
         let indent = &line[..line.len() - body.len()];
         let first = start + indent.len();
         let inside_literal = {
-            let token = lexed.tokens.partition_point(|token| token.range.end <= start);
+            let next = lexed.tokens.partition_point(|token| token.range.end <= start);
             lexed
                 .tokens
-                .get(token)
+                .get(next)
                 .is_some_and(|token| token.kind == TokenKind::Literal && token.range.start < start)
         };
         let is_blank = body.trim().is_empty();

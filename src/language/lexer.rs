@@ -86,7 +86,7 @@ struct Lexer<'a> {
     balanced: bool,
     /// For each open `${` of a template literal, how many brackets were open before it.
     interpolations: Vec<usize>,
-    /// The words that end here-documents begun on this line.
+    /// For each here-document begun on this line, the word that ends it.
     heredocs: Vec<String>,
 }
 
@@ -117,7 +117,7 @@ impl Lexer<'_> {
         Lexed { tokens: self.tokens, closed: self.closed, balanced, unmatched: self.brackets }
     }
 
-    /// Ends the code before `to`, if there is any.
+    /// Adds a token for the code that ends at `to`, if there is any.
     fn push_code(&mut self, to: usize) {
         if self.code_start < to {
             self.tokens.push(Token { kind: TokenKind::Code, range: self.code_start..to });
@@ -241,7 +241,8 @@ impl Lexer<'_> {
         true
     }
 
-    /// Reads a raw literal; one that is not closed extends to the end of the text. `false` for `None`.
+    /// Reads a raw literal; one that is not closed extends to the end of the text. `false` if
+    /// `raw` is `None`.
     fn push_raw(&mut self, raw: Option<RawLiteral>) -> bool {
         let Some(raw) = raw else { return false };
         let len = match raw {
@@ -453,8 +454,7 @@ fn regex_len(rest: &str) -> Option<usize> {
     None
 }
 
-/// The word that ends the here-document that `rest` begins with an operator for; `None` for other
-/// text.
+/// The word that ends a here-document, if `rest` begins with its operator, as in `<<EOF`.
 fn heredoc_word(rest: &str) -> Option<String> {
     let rest = rest.strip_prefix("<<")?;
     if rest.starts_with('<') {

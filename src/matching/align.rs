@@ -111,8 +111,8 @@ fn differs_in_comment(
         return language.is_comment(line);
     };
     if language.is_comment(line) || language.is_comment(found) {
-        let only_words = |line: &str| language.is_comment(line) && !is_directive(line);
-        return only_words(line) && only_words(found);
+        let is_plain_comment = |line: &str| language.is_comment(line) && !is_directive(line);
+        return is_plain_comment(line) && is_plain_comment(found);
     }
     language.strip_trailing_comment(line).trim() == language.strip_trailing_comment(found).trim()
 }
@@ -138,27 +138,29 @@ pub(super) fn laxest_tolerance(file: &SourceFile<'_>) -> Tolerance {
 pub(super) fn to_candidate(file: &SourceFile<'_>, old: &[&str], region: &Region) -> Candidate {
     let tolerance = laxest_tolerance(file);
     let mut chunks: Vec<Chunk> = Vec::new();
-    let mut next = region.lines.start;
+    let mut next_line = region.lines.start;
     for (at, line) in old.iter().enumerate() {
-        let blank = line.trim().is_empty();
+        let is_blank = line.trim().is_empty();
         let pair = match region.pairs[at] {
             Some(pair) => Some(pair),
             // A blank line pairs with the blank line that comes next.
-            None if blank => (next < region.lines.end && file.is_blank(next)).then_some(next),
+            None if is_blank => {
+                (next_line < region.lines.end && file.is_blank(next_line)).then_some(next_line)
+            }
             None => None,
         };
-        let Some(pair) = pair.filter(|pair| *pair >= next) else {
-            let kind = if blank { ChunkKind::Same } else { ChunkKind::Differs };
-            chunks.push(Chunk::new(at..at + 1, next..next, file, kind));
+        let Some(pair) = pair.filter(|pair| *pair >= next_line) else {
+            let kind = if is_blank { ChunkKind::Same } else { ChunkKind::Differs };
+            chunks.push(Chunk::new(at..at + 1, next_line..next_line, file, kind));
             continue;
         };
-        chunks.extend(
-            (next..pair).map(|own| Chunk::new(at..at, own..own + 1, file, ChunkKind::Differs)),
-        );
-        let same = tolerance.matches(line, file.body(pair));
-        let kind = if same { ChunkKind::Same } else { ChunkKind::Differs };
+        chunks.extend((next_line..pair).map(|file_line| {
+            Chunk::new(at..at, file_line..file_line + 1, file, ChunkKind::Differs)
+        }));
+        let is_same = tolerance.matches(line, file.body(pair));
+        let kind = if is_same { ChunkKind::Same } else { ChunkKind::Differs };
         chunks.push(Chunk::new(at..at + 1, pair..pair + 1, file, kind));
-        next = pair + 1;
+        next_line = pair + 1;
     }
     Candidate { chunks, tolerance }
 }

@@ -12,7 +12,7 @@ use super::source_file::{SourceFile, Tolerance, split_lines};
 const MAX_RUNS: usize = 8;
 
 /// The line (from 1) at which the edit was already made. `tolerance` is the strictest one at which
-/// the file has `old`.
+/// the file has `old`, or, if the file does not have `old`, the laxest one to search with.
 pub(super) fn find_applied_edit(
     file: &SourceFile<'_>,
     reading: &Reading,
@@ -31,18 +31,19 @@ fn find_new_lines(
     let lines = new_lines(old, new);
     let old = split_lines(old);
     let line_ops = line_ops(&old, &lines);
-    let adds = line_ops.iter().any(|op| matches!(op, LineOp::Insert(_) | LineOp::Change(..)));
-    let keeps = line_ops.iter().any(|op| match op {
+    let adds_lines = line_ops.iter().any(|op| matches!(op, LineOp::Insert(_) | LineOp::Change(..)));
+    let keeps_lines = line_ops.iter().any(|op| match op {
         LineOp::Keep(o, n) | LineOp::Change(o, n) => {
             old[*o].contains(is_word_char) && old[*o].trim() == lines[*n].trim()
         }
         _ => false,
     });
     if !contains(&old, &lines, tolerance) {
-        // If kept lines tie it to the place, the new text may match as loosely as the old text;
+        // If kept lines tie the new text to the place, it may match as loosely as the old text;
         // otherwise it must match more strictly.
-        let tolerances =
-            Tolerance::ALL.into_iter().take_while(|t| *t < tolerance || keeps && *t == tolerance);
+        let tolerances = Tolerance::ALL
+            .into_iter()
+            .take_while(|t| *t < tolerance || keeps_lines && *t == tolerance);
         for new_tolerance in tolerances {
             if is_distinctive(&lines)
                 && let Some(candidate) = find_whole_lines(file, &lines, new_tolerance).first()
@@ -52,7 +53,7 @@ fn find_new_lines(
             }
         }
     }
-    if !adds {
+    if !adds_lines {
         return None;
     }
     find_inserted_runs(&line_ops, &old, &lines, file, tolerance)
@@ -104,7 +105,9 @@ fn find_inserted_runs(
         if above.is_none() && below.is_none() {
             return None;
         }
-        let text = &new[above.map_or(first, |(n, _)| n)..below.map_or(last, |(n, _)| n) + 1];
+        let start = above.map_or(first, |(kept_line, _)| kept_line);
+        let end = below.map_or(last, |(kept_line, _)| kept_line) + 1;
+        let text = &new[start..end];
         if contains(old, text, tolerance) {
             return None;
         }
@@ -154,13 +157,13 @@ fn contains(all: &[&str], lines: &[&str], tolerance: Tolerance) -> bool {
 /// Whether lines say enough to prove that an edit was made. A single short line occurs in many
 /// files.
 fn is_distinctive(lines: &[&str]) -> bool {
-    let nonblank = lines.iter().filter(|line| line.contains(is_word_char)).count();
-    let letters: usize =
+    let word_lines = lines.iter().filter(|line| line.contains(is_word_char)).count();
+    let word_chars: usize =
         lines.iter().map(|line| line.chars().filter(|c| is_word_char(*c)).count()).sum();
-    nonblank > 1 || letters >= 8
+    word_lines > 1 || word_chars >= 8
 }
 
-/// The candidates of whole lines for some lines without the blank ones around them.
+/// The candidates of whole lines for `lines`, leaving out the blank lines at their start and end.
 fn find_whole_lines(file: &SourceFile<'_>, lines: &[&str], tolerance: Tolerance) -> Vec<Candidate> {
     let mut lines = lines;
     while let [first, rest @ ..] = lines

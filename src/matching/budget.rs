@@ -69,7 +69,7 @@ impl WorkBudget {
             return Ok(work());
         }
         STEPS_LEFT.set(Some(self.0));
-        // Whatever the work held is dropped with it.
+        // This is unwind safe: whatever an aborted work has half changed is dropped with it.
         let done = catch_unwind(AssertUnwindSafe(work));
         self.0 = STEPS_LEFT.take().unwrap_or_default();
         done.or_else(|panic| match panic.downcast::<Aborted>() {
@@ -96,7 +96,7 @@ fn is_cancelled() -> bool {
     CANCELLED.with_borrow(|flag| flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)))
 }
 
-/// Runs the work, whose budget aborts it once the flag is set.
+/// Runs the work. Once the flag is set, the next check in [`spend`] aborts it.
 #[cfg(feature = "mcp")]
 pub(crate) fn run_until_cancelled<T>(cancelled: Arc<AtomicBool>, work: impl FnOnce() -> T) -> T {
     /// Restores the previous flag, also when the work panics.

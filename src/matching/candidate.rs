@@ -77,7 +77,8 @@ impl Candidate {
         start..end
     }
 
-    /// Whether the matched bytes begin inside a line, and whether they end inside one.
+    /// Whether the first line has text before the matched bytes, and whether the last line has text
+    /// after them. White space is not text here.
     pub(super) fn partial_edges(&self, file: &SourceFile<'_>) -> (bool, bool) {
         let (range, lines) = (self.range(), self.lines());
         let Some((first, last)) = file.lines().get(lines.start).zip(lines.end.checked_sub(1))
@@ -169,7 +170,7 @@ pub(super) fn find_candidates(
     if has_no_words && tolerance > Tolerance::TrailingBlanks {
         return Candidates::default();
     }
-    let whole = if tolerance.skips_blank_lines() {
+    let on_whole_lines = if tolerance.skips_blank_lines() {
         find_ignoring_blank_lines(file, lines, &nonblank, tolerance)
     } else {
         let keys: Vec<u64> = lines.iter().map(|line| tolerance.key(line)).collect();
@@ -180,14 +181,16 @@ pub(super) fn find_candidates(
         };
         Candidates::from_starts(&starts, lines.len(), candidate)
     };
-    if whole_lines || ends_with_newline && lines.len() == 1 || !whole.is_complete() {
-        return whole;
+    if whole_lines || ends_with_newline && lines.len() == 1 || !on_whole_lines.is_complete() {
+        return on_whole_lines;
     }
     match lines {
-        [line] if whole.list.is_empty() => Candidates::of(find_inside_lines(file, line, tolerance)),
-        [_] => whole,
+        [line] if on_whole_lines.list.is_empty() => {
+            Candidates::of(find_inside_lines(file, line, tolerance))
+        }
+        [_] => on_whole_lines,
         _ => {
-            let mut all = whole.list;
+            let mut all = on_whole_lines.list;
             all.extend(find_with_partial_edges(file, lines, ends_with_newline, tolerance));
             all.sort_by_key(|candidate| candidate.range().start);
             Candidates::of(all)
@@ -208,12 +211,12 @@ fn find_ignoring_blank_lines(
     let candidate = |start: usize| {
         let matched = &file.nonblank_lines()[start..start + nonblank.len()];
         let mut chunks = Vec::new();
-        for (n, (&old, &line)) in nonblank.iter().zip(matched).enumerate() {
-            if let Some(before) = n.checked_sub(1) {
+        for (at, (&old, &line)) in nonblank.iter().zip(matched).enumerate() {
+            if let Some(previous) = at.checked_sub(1) {
                 push_blank_lines(
                     file,
-                    nonblank[before] + 1..old,
-                    matched[before] + 1..line,
+                    nonblank[previous] + 1..old,
+                    matched[previous] + 1..line,
                     &mut chunks,
                 );
             }
@@ -236,6 +239,7 @@ fn find_ignoring_blank_lines(
     };
     let starts = find_key_sequence(&needle_keys, &file_keys);
     let mut out = Candidates::from_starts(&starts, lines.len(), candidate);
+    // `starts` counts only the lines that are not blank.
     out.lines = starts.iter().map(|start| file.nonblank_lines()[*start] + 1).collect();
     out
 }
@@ -248,9 +252,9 @@ fn push_blank_lines(
     lines: Range<usize>,
     out: &mut Vec<Chunk>,
 ) {
-    let both = old.len().min(lines.len());
-    out.extend((0..both).map(|at| Chunk::same(old.start + at, lines.start + at, file)));
-    let (old, lines) = (old.start + both..old.end, lines.start + both..lines.end);
+    let pair_count = old.len().min(lines.len());
+    out.extend((0..pair_count).map(|at| Chunk::same(old.start + at, lines.start + at, file)));
+    let (old, lines) = (old.start + pair_count..old.end, lines.start + pair_count..lines.end);
     if !old.is_empty() {
         out.push(Chunk::new(old, lines.start..lines.start, file, ChunkKind::Same));
     } else if !lines.is_empty() {
@@ -300,9 +304,9 @@ fn find_with_partial_edges(
         let end = start + count - 1;
         let first_is_whole = keys[0] == file_keys[start];
         let last_is_whole = keys[count - 1] == file_keys[end];
-        let must_be_whole =
+        let has_forbidden_part =
             !first_is_whole && has_indentation || !last_is_whole && ends_with_newline;
-        if first_is_whole && last_is_whole || must_be_whole {
+        if first_is_whole && last_is_whole || has_forbidden_part {
             continue;
         }
         let first_part = match first_is_whole {
@@ -340,8 +344,8 @@ enum LineEdge {
     End,
 }
 
-/// The bytes of a line that a text matches at the line's start, after its indentation, or at its
-/// end.
+/// The bytes of `line` that `old` matches at one edge of it. At the start, the text must follow the
+/// indentation, which the bytes then include.
 fn match_line_edge(old: &str, line: &str, fold: Fold, edge: LineEdge) -> Option<Range<usize>> {
     let needle = fold::canonical(old.trim(), fold);
     let haystack = fold::canonical(line.trim_end(), fold);

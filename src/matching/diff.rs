@@ -41,23 +41,24 @@ fn pair_between(a: &[u64], b: &[u64], mut x: Range<usize>, mut y: Range<usize>, 
         tail.push((x.end, y.end));
     }
     if !x.is_empty() && !y.is_empty() {
-        let anchors = unique_pairs(a, b, &x, &y);
-        if anchors.is_empty() {
+        let unique = unique_pairs(a, b, &x, &y);
+        if unique.is_empty() {
             longest_common_subsequence(a, b, &x, &y, out);
         } else {
-            let (mut i, mut j) = (x.start, y.start);
-            for (p, q) in anchors {
-                pair_between(a, b, i..p, j..q, out);
-                out.found.push((p, q));
-                (i, j) = (p + 1, q + 1);
+            let (mut a_from, mut b_from) = (x.start, y.start);
+            for (in_a, in_b) in unique {
+                pair_between(a, b, a_from..in_a, b_from..in_b, out);
+                out.found.push((in_a, in_b));
+                (a_from, b_from) = (in_a + 1, in_b + 1);
             }
-            pair_between(a, b, i..x.end, j..y.end, out);
+            pair_between(a, b, a_from..x.end, b_from..y.end, out);
         }
     }
     out.found.extend(tail.into_iter().rev());
 }
 
-/// The pairs of lines that occur once on each side: the longest sequence in the same order on both.
+/// Pairs of lines that occur once on each side: the longest sequence of them that has the same order
+/// on both sides.
 fn unique_pairs(a: &[u64], b: &[u64], x: &Range<usize>, y: &Range<usize>) -> Vec<(usize, usize)> {
     /// How often a line occurs on each side, and where it does so last.
     #[derive(Default)]
@@ -152,9 +153,9 @@ pub(super) enum LineOp {
     Keep(usize, usize),
     /// Changes a line into another, perhaps only in its indentation.
     Change(usize, usize),
-    /// Deletes a line.
+    /// Deletes a line of `old`.
     Delete(usize),
-    /// Inserts a line.
+    /// Inserts a line of `new`.
     Insert(usize),
 }
 
@@ -170,23 +171,24 @@ pub(super) fn line_ops(old: &[&str], new: &[&str]) -> Vec<LineOp> {
     };
     let (old_keys, new_keys) = (keys(old), keys(new));
     let mut reindented = Pairs { found: Vec::new(), cells_left: MAX_TOTAL_CELLS };
-    let ends = [(old.len(), new.len())];
-    let (mut i, mut j) = (0, 0);
-    for &(p, q) in pairs.iter().chain(&ends) {
-        pair_between(&old_keys, &new_keys, i..p, j..q, &mut reindented);
-        (i, j) = (p + 1, q + 1);
+    // One more pair, behind the last lines, so that the loops also see the lines after the last pair.
+    let end_pair = [(old.len(), new.len())];
+    let (mut old_from, mut new_from) = (0, 0);
+    for &(in_old, in_new) in pairs.iter().chain(&end_pair) {
+        pair_between(&old_keys, &new_keys, old_from..in_old, new_from..in_new, &mut reindented);
+        (old_from, new_from) = (in_old + 1, in_new + 1);
     }
     pairs.extend(reindented.found);
     pairs.sort_unstable();
     let mut out = Vec::new();
-    let (mut i, mut j) = (0, 0);
-    for (p, q) in pairs.into_iter().chain(ends) {
-        pair_changed(old, new, i..p, j..q, &mut out);
-        if p < old.len() || q < new.len() {
-            let same = old[p] == new[q];
-            out.push(if same { LineOp::Keep(p, q) } else { LineOp::Change(p, q) });
+    let (mut old_from, mut new_from) = (0, 0);
+    for (in_old, in_new) in pairs.into_iter().chain(end_pair) {
+        pair_changed(old, new, old_from..in_old, new_from..in_new, &mut out);
+        if in_old < old.len() || in_new < new.len() {
+            let op = if old[in_old] == new[in_new] { LineOp::Keep } else { LineOp::Change };
+            out.push(op(in_old, in_new));
         }
-        (i, j) = (p + 1, q + 1);
+        (old_from, new_from) = (in_old + 1, in_new + 1);
     }
     out
 }
@@ -201,18 +203,20 @@ fn pair_changed(
     out: &mut Vec<LineOp>,
 ) {
     let (rows, columns) = (x.len(), y.len());
-    if rows == 0 || columns == 0 || rows.saturating_mul(columns) > MAX_CELLS / 25 {
+    // A cell compares the words of two lines, which takes longer than to compare two keys.
+    let max_cells = MAX_CELLS / 25;
+    if rows == 0 || columns == 0 || rows.saturating_mul(columns) > max_cells {
         out.extend(x.map(LineOp::Delete));
         out.extend(y.map(LineOp::Insert));
         return;
     }
     let mut similarity = vec![0.0_f64; rows * columns];
-    for (r, a) in x.clone().enumerate() {
-        for (c, b) in y.clone().enumerate() {
-            let (a, b) = (old[a].trim(), new[b].trim());
-            similarity[r * columns + c] = match (a.is_empty(), b.is_empty()) {
+    for (r, in_old) in x.clone().enumerate() {
+        for (c, in_new) in y.clone().enumerate() {
+            let (old_line, new_line) = (old[in_old].trim(), new[in_new].trim());
+            similarity[r * columns + c] = match (old_line.is_empty(), new_line.is_empty()) {
                 (true, true) => 0.5,
-                (false, false) => tokens::similarity(a, b),
+                (false, false) => tokens::similarity(old_line, new_line),
                 _ => 0.0,
             };
         }

@@ -39,7 +39,7 @@ pub(super) fn find_candidates(
     chains(file, old, &parts, &found)
         .into_iter()
         .map(|chain| {
-            let candidates = chain.iter().zip(&found).map(|(&at, found)| &found[at]);
+            let candidates = chain.iter().zip(&found).map(|(&at, of_part)| &of_part[at]);
             let chunks = join(file, old.len(), parts.iter().zip(candidates));
             Candidate { chunks, tolerance }
         })
@@ -83,14 +83,15 @@ fn chains(
     let Some(first) = found.first() else { return Vec::new() };
     let mut chains: Vec<Vec<usize>> = (0..first.len()).map(|at| vec![at]).collect();
     for part in 1..found.len() {
-        let placeholder = indent_of(old[parts[part].start - 1]);
-        let line_above = indent_of(old[parts[part - 1].end - 1]);
+        let placeholder_indent = indent_of(old[parts[part].start - 1]);
+        let line_above_indent = indent_of(old[parts[part - 1].end - 1]);
         let mut longer = Vec::new();
         for chain in &chains {
             let end = found[part - 1][chain[part - 1]].lines().end;
             let after = (0..found[part].len()).filter(|&at| {
                 let start = found[part][at].lines().start;
-                start >= end && stays_in_block(file, end - 1..start, line_above, placeholder)
+                start >= end
+                    && stays_in_block(file, end - 1..start, line_above_indent, placeholder_indent)
             });
             longer.extend(after.take(MAX_CHAINS).map(|at| [chain.as_slice(), &[at]].concat()));
             if longer.len() > MAX_CHAINS {
@@ -134,21 +135,21 @@ fn join<'c>(
     chunks
 }
 
-/// Whether all elided lines are in the block that the line above them opens; always, if the call
-/// does not indent the placeholder further than that line. The first of `lines` is the line above,
-/// and `line_above` and `placeholder` are the indentation of the two in the call.
+/// Whether all elided lines are in the block that the line above them opens. This is asked only if
+/// the call indents the placeholder further than the line above; otherwise the answer is true. `lines`
+/// are the line above and the elided lines in the file; the two indentations are those in the call.
 fn stays_in_block(
     file: &SourceFile<'_>,
     lines: Range<usize>,
-    line_above: &str,
-    placeholder: &str,
+    line_above_indent: &str,
+    placeholder_indent: &str,
 ) -> bool {
     let columns = |indent: &str| indent::columns(indent, 4);
     let width = |line: usize| columns(indent_of(file.body(line)));
     let outer = width(lines.start);
     let is_opening_brace = |line: usize| file.body(line).trim() == "{";
     let mut nonblank = lines.skip(1).filter(|&line| !file.body(line).trim().is_empty());
-    columns(placeholder) <= columns(line_above)
+    columns(placeholder_indent) <= columns(line_above_indent)
         || nonblank.all(|line| width(line) > outer || is_opening_brace(line))
 }
 

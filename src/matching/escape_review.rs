@@ -53,20 +53,21 @@ pub(super) fn review_escapes(
     let Some(language) = strict.filter(|_| has_escape(new)) else { return EscapeReview::Fine };
     let whole_file = |new: &str| [&file.text[..place.start], new, &file.text[place.end..]].concat();
     let range_of = |new: &str| place.start..place.start + new.len();
-    let sent = language.lex(&whole_file(new));
-    if !escapes_in_code(&sent, &whole_file(new), range_of(new)) {
+    let lexed_as_sent = language.lex(&whole_file(new));
+    if !escapes_in_code(&lexed_as_sent, &whole_file(new), range_of(new)) {
         return EscapeReview::Fine;
     }
     // The file already has such text, so here it is no mistake.
-    let before = file.lexed();
+    let lexed_file = file.lexed();
     if has_escape(old)
-        && before.is_some_and(|lexed| escapes_in_code(lexed, file.text, place.clone()))
+        && lexed_file.is_some_and(|lexed| escapes_in_code(lexed, file.text, place.clone()))
     {
         return EscapeReview::Fine;
     }
-    let proven = before.is_some_and(Lexed::is_well_formed) && !may_be_markup(language, new);
+    let may_be_proven =
+        lexed_file.is_some_and(Lexed::is_well_formed) && !may_be_markup(language, new);
     match unescaped_if_valid(language, new, whole_file, range_of) {
-        Some(text) if proven => EscapeReview::Proven(text),
+        Some(text) if may_be_proven => EscapeReview::Proven(text),
         _ => EscapeReview::Suspicious,
     }
 }
@@ -136,9 +137,9 @@ fn may_be_markup(language: &Language, text: &str) -> bool {
 }
 
 /// Whether a range of a lexed text has an escape outside of literals and comments.
-fn escapes_in_code(lexed: &Lexed, text: &str, inside: Range<usize>) -> bool {
-    let escaped = memchr::memchr_iter(b'\\', &text.as_bytes()[inside.clone()]);
-    escaped.map(|at| inside.start + at).any(|at| {
+fn escapes_in_code(lexed: &Lexed, text: &str, range: Range<usize>) -> bool {
+    let backslashes = memchr::memchr_iter(b'\\', &text.as_bytes()[range.clone()]);
+    backslashes.map(|at| range.start + at).any(|at| {
         let next = text.as_bytes().get(at + 1).copied().unwrap_or(b' ');
         matches!(next, b'n' | b't' | b'"' | b'\'' | b'`') && lexed.kind_at(at) == TokenKind::Code
     })

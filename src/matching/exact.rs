@@ -1,5 +1,5 @@
 //! The exact rung. Where `old_str` occurs in the file as often as expected, `new_str`
-//! replaces it, byte for byte; what looks odd is a warning.
+//! replaces it, byte for byte; anything that looks odd only causes a warning.
 //!
 //! There are three exceptions, each proven by the bytes: line breaks of `new_str` take the line
 //! ending that the file has there; an edit that was already made is not made twice; and escapes are
@@ -118,8 +118,8 @@ pub(super) fn nearest_to_line(request: &EditRequest, lines: &[usize]) -> Option<
 /// The most overlapping occurrences that are compared.
 const MAX_OVERLAPS: usize = 16;
 
-/// Whether the one range in `ranges` and each occurrence that overlaps it give the same text when
-/// they are replaced.
+/// Whether it makes no difference to the resulting text if the only range in `ranges` is replaced or
+/// an occurrence that overlaps it. False if there are several ranges.
 fn gives_same_text(text: &str, old: &str, new: &str, ranges: &[Range<usize>]) -> bool {
     let [range] = ranges else { return false };
     let from = range.start + 1;
@@ -153,8 +153,8 @@ fn replace(
     {
         return Verdict::Refused(refuse::already_applied(line));
     }
-    if let Some(line) = introduced_placeholder(request, file) {
-        return Verdict::Refused(refuse::omission(line));
+    if let Some(placeholder) = introduced_placeholder(request, file) {
+        return Verdict::Refused(refuse::omission(placeholder));
     }
     let mut explanation = Explanation::plain(Rung::Exact);
     explanation.replacements = ranges.len();
@@ -279,10 +279,10 @@ fn warnings_for(
 }
 
 /// The warning that a line break at the end of `new` adds a blank line, because `old` has none and
-/// the line break after the place stays.
+/// the line break after the replaced text stays.
 pub(super) fn added_blank_line_warning(old: &str, new: &str) -> Option<String> {
-    let more = new.len() > 1 && new.ends_with('\n') && !old.ends_with('\n');
-    more.then(|| {
+    let adds_blank_line = new.len() > 1 && new.ends_with('\n') && !old.ends_with('\n');
+    adds_blank_line.then(|| {
         "new_str ends with a line break and old_str does not, so a blank line was added after it"
             .to_owned()
     })
@@ -331,11 +331,11 @@ fn edge_indentation_warning(
 ) -> Option<String> {
     let text = file.text;
     let blanks_at_end = |text: &str| text.len() - text.trim_end_matches([' ', '\t']).len();
-    let (in_old, in_new) = (blanks_at_end(old), blanks_at_end(new));
+    let (old_blanks, new_blanks) = (blanks_at_end(old), blanks_at_end(new));
     let text_follows = text[range.end..].chars().next().is_some_and(|c| !c.is_whitespace());
-    let both_are_indentation =
-        old[..old.len() - in_old].ends_with('\n') && new[..new.len() - in_new].ends_with('\n');
-    if both_are_indentation && text_follows && in_old != in_new {
+    let both_are_indentation = old[..old.len() - old_blanks].ends_with('\n')
+        && new[..new.len() - new_blanks].ends_with('\n');
+    if both_are_indentation && text_follows && old_blanks != new_blanks {
         return Some("old_str and new_str end with different parts of the next line's indentation, so the indentation of that line has changed".to_owned());
     }
     let line_start = text[..range.start].rfind('\n').map_or(0, |feed| feed + 1);
@@ -408,9 +408,9 @@ fn repeated_neighbour(
     };
     let above = text[..start].lines().next_back().unwrap_or_default();
     let below = text[end..].lines().next().unwrap_or_default();
-    let is_repeated = |line: &str, own: &str| {
-        let is_in_old = || old.lines().any(|old| old.trim() == own.trim());
-        line.trim() == own.trim() && is_distinctive(own) && !is_in_old()
+    let is_repeated = |neighbour: &str, new_line: &str| {
+        let is_in_old = || old.lines().any(|old_line| old_line.trim() == new_line.trim());
+        neighbour.trim() == new_line.trim() && is_distinctive(new_line) && !is_in_old()
     };
     let at = if is_repeated(above, first) {
         start.checked_sub(1)?

@@ -37,7 +37,7 @@ impl Canonical {
 
 /// The canonical form of `line` (one line, or part of one, without its ending).
 pub(super) fn canonical(line: &str, fold: Fold) -> Vec<Canonical> {
-    let mut chars = look_alikes(line);
+    let mut chars = fold_look_alikes(line);
     if fold >= Fold::Spacing {
         let literals = literals(&chars);
         if fold >= Fold::Punctuation {
@@ -74,7 +74,7 @@ fn mix(hash: u64, c: u32) -> u64 {
     (hash.rotate_left(5) ^ u64::from(c)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
-/// Whether two lines are equal under a fold, without whitespace at their ends.
+/// Whether two lines are equal under a fold; whitespace at their ends does not count.
 pub(super) fn is_equal(a: &str, b: &str, fold: Fold) -> bool {
     let (a, b) = (canonical(a.trim(), fold), canonical(b.trim(), fold));
     a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| a.c == b.c)
@@ -85,7 +85,7 @@ pub(super) fn is_equal(a: &str, b: &str, fold: Fold) -> bool {
 const MAX_MARKS: usize = 30;
 
 /// The characters of a line, with a plain character for each look-alike.
-fn look_alikes(line: &str) -> Vec<Canonical> {
+fn fold_look_alikes(line: &str) -> Vec<Canonical> {
     if line.is_ascii() {
         let chars = line.bytes().enumerate();
         let chars =
@@ -160,7 +160,9 @@ fn literals(chars: &[Canonical]) -> Vec<Range<usize>> {
             && match quote {
                 '"' | '`' => true,
                 // An apostrophe inside a word, or a lifetime, opens nothing.
-                '\'' => at == 0 || !is_word_char(chars[at - 1].c) || is_string_prefix(&chars[..at]),
+                '\'' => {
+                    at == 0 || !is_word_char(chars[at - 1].c) || ends_in_string_prefix(&chars[..at])
+                }
                 _ => false,
             };
         if opens && let Some(end) = find_closing_quote(chars, at) {
@@ -176,8 +178,8 @@ fn literals(chars: &[Canonical]) -> Vec<Range<usize>> {
     out
 }
 
-/// Whether a text ends in the prefix of a literal: `f'…'`, `b'…'`, `rb'…'`.
-fn is_string_prefix(before: &[Canonical]) -> bool {
+/// Whether the word at the end of a text is the prefix of a literal: `f'…'`, `b'…'`, `rb'…'`.
+fn ends_in_string_prefix(before: &[Canonical]) -> bool {
     let word = before.iter().rev().take(3).take_while(|canonical| is_word_char(canonical.c));
     let word: Vec<char> = word.map(|canonical| canonical.c.to_ascii_lowercase()).collect();
     word.len() <= 2 && word.iter().all(|c| matches!(c, 'b' | 'f' | 'r' | 'u'))

@@ -18,7 +18,7 @@ pub(super) fn columns(indent: &str, tab: usize) -> usize {
 }
 
 /// The width of a level in spaces: the most common increase from one line to the next. `None` if
-/// there is none, or if lines that are indented by tabs are as common.
+/// there is none, or if at least as many lines are indented by tabs.
 pub(super) fn unit<'a>(lines: impl Iterator<Item = &'a str>) -> Option<usize> {
     unit_seen_at_least(lines, 1)
 }
@@ -209,26 +209,27 @@ impl IndentMap {
         levels: LevelWidths,
         levels_after_first: LevelWidths,
     ) -> Self {
-        let mut rules = rules(&pairs, levels);
+        let mut rules = fit_rules(&pairs, levels);
         // A step of old_str may be several levels, so other widths are tried, too.
-        let common = pairs.iter().map(|(from, _)| from.len()).filter(|&w| w > 0).reduce(gcd);
-        let whole_steps =
-            common.filter(|&all| !levels.tentative.is_some_and(|part| divides(part, all)));
-        for call in [levels.tentative, whole_steps] {
+        let common_width = pairs.iter().map(|(from, _)| from.len()).filter(|&w| w > 0).reduce(gcd);
+        let common_if_better =
+            common_width.filter(|&all| !levels.tentative.is_some_and(|part| divides(part, all)));
+        for call in [levels.tentative, common_if_better] {
             if rules.is_empty() && call.is_some() {
-                rules = self::rules(&pairs, LevelWidths { call, ..levels });
+                rules = fit_rules(&pairs, LevelWidths { call, ..levels });
             }
         }
         // The first line has lost its indentation, or a part of it, while other lines kept theirs. If
         // no line is indented, all of them have lost it.
-        let deeper = pairs.iter().skip(1).any(|(from, _)| !from.is_empty());
-        let has_lost_indent =
-            |(from, to): &(String, String)| deeper && columns(from, 4) <= columns(to, 4);
+        let others_are_indented = pairs.iter().skip(1).any(|(from, _)| !from.is_empty());
+        let has_lost_indent = |(from, to): &(String, String)| {
+            others_are_indented && columns(from, 4) <= columns(to, 4)
+        };
         // If the first line is as deep as in the file and the levels of old_str explain the others,
         // nothing was lost: new_str only has levels of another width.
         let is_scaled = |first: &(String, String)| {
-            let levels = LevelWidths { call: common, ..levels };
-            first.0 == first.1 && common.is_some() && !self::rules(&pairs, levels).is_empty()
+            let levels = LevelWidths { call: common_width, ..levels };
+            first.0 == first.1 && common_width.is_some() && !fit_rules(&pairs, levels).is_empty()
         };
         let first_line_excluded = rules.is_empty()
             && pairs.len() > 1
@@ -236,12 +237,12 @@ impl IndentMap {
         if first_line_excluded {
             let file_has_tabs = pairs.iter().any(|(_, to)| to.contains('\t'));
             let call = levels_after_first.call.or(levels.call.filter(|_| file_has_tabs));
-            rules = self::rules(&pairs[1..], LevelWidths { call, ..levels_after_first });
+            rules = fit_rules(&pairs[1..], LevelWidths { call, ..levels_after_first });
         }
         let first_line_excluded = first_line_excluded && !rules.is_empty();
         // If nothing else shows a width, a new line that is less deep than the first one does.
         if let (None, None, Some(width)) = (levels.call, levels.tentative, levels.below_first) {
-            let new_rules = self::rules(&pairs, LevelWidths { call: Some(width), ..levels });
+            let new_rules = fit_rules(&pairs, LevelWidths { call: Some(width), ..levels });
             let new_rules: Vec<IndentRule> =
                 new_rules.into_iter().filter(|rule| !rules.contains(rule)).collect();
             rules.extend(new_rules);
@@ -303,7 +304,7 @@ pub(super) enum ObservedIndent<'a> {
 
 /// The rules that explain all pairs, likeliest first. A rule that does not map whole levels to whole
 /// levels counts only if there is no other.
-fn rules(pairs: &[(String, String)], levels: LevelWidths) -> Vec<IndentRule> {
+fn fit_rules(pairs: &[(String, String)], levels: LevelWidths) -> Vec<IndentRule> {
     let mut out: Vec<IndentRule> = Vec::new();
     for unit in unit_changes(pairs, levels) {
         let unshifted = IndentRule { unit, shift: Shift::None };

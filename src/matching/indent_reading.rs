@@ -73,8 +73,8 @@ impl IndentReading {
     }
 }
 
-/// The indentation of the file's first line, if line `n` is the first of `new_str` and the first lines
-/// of both strings have lost the same indentation.
+/// The file's indentation of the first line of `old_str`, if line `n` is the first of `new_str` and the
+/// first lines of both strings have lost the same indentation.
 fn first_line_indent(call: &MergeInput<'_, '_>, n: usize) -> Option<String> {
     let first = *call.paired.first().filter(|_| call.map.first_line_excluded)?;
     let is_first = call.new[..n].iter().all(|line| line.trim().is_empty());
@@ -82,8 +82,8 @@ fn first_line_indent(call: &MergeInput<'_, '_>, n: usize) -> Option<String> {
     (is_first && same).then(|| call.file_indent(first).map(str::to_owned))?
 }
 
-/// The indentation of the file's first line, plus what line `n` of `new_str` has beyond the first
-/// line of `new_str`.
+/// The file's indentation of the first line of `old_str`, plus what line `n` of `new_str` is indented
+/// more than the first line of `new_str`.
 fn relative_to_first(call: &MergeInput<'_, '_>, n: usize) -> Option<String> {
     let first = call.file_indent(*call.paired.first()?)?;
     let first_new = call.new.iter().find(|line| !line.trim().is_empty())?;
@@ -218,10 +218,10 @@ fn shared_lines(call: &MergeInput<'_, '_>) -> SharedLines {
             continue;
         }
         let Some(file) = call.file_indent(o) else { continue };
-        let (was, is) = (indent_of(call.old[o]), indent_of(call.new[n]));
-        mistaken |= was != file && was == is;
-        right |= was != file && is == file;
-        let here = [was, is, file].map(|indent| indent::columns(indent, 4));
+        let (old_indent, new_indent) = (indent_of(call.old[o]), indent_of(call.new[n]));
+        mistaken |= old_indent != file && old_indent == new_indent;
+        right |= old_indent != file && new_indent == file;
+        let here = [old_indent, new_indent, file].map(|indent| indent::columns(indent, 4));
         if let Some(before) = before {
             let step = |at: usize| here[at].cast_signed() - before[at].cast_signed();
             mistaken_step |= step(0) != step(2) && step(0) == step(1);
@@ -287,8 +287,8 @@ fn starts_at_file_indent(call: &MergeInput<'_, '_>, mapped: &[IndentReading]) ->
         && mapped.iter().any(|reading| reading.apply(call, first).as_deref() != file)
 }
 
-/// Whether each new line is indented more than, less than or as much as its neighbours in the result
-/// if it is so in `new_str`. If not, the reading does not suit these lines.
+/// Whether each new line compares to its neighbours in the result as it does in `new_str`: deeper, less
+/// deep, or as deep. If not, the reading does not suit these lines.
 fn keeps_order(call: &MergeInput<'_, '_>, indent_reading: IndentReading) -> bool {
     let width = |line: &str| indent::columns(line, TAB_WIDTH);
     let mut above: Option<LineWidths> = None;
@@ -354,17 +354,18 @@ fn is_right_as_sent(call: &MergeInput<'_, '_>) -> bool {
         LineOp::Keep(o, n) | LineOp::Change(o, n) => Some((o, n)),
         LineOp::Delete(_) | LineOp::Insert(_) => None,
     };
-    let depth = |n: usize| indent_of(call.new[n]);
+    let new_indent = |n: usize| indent_of(call.new[n]);
     // A line that is new or has a new indentation, with the indentation of the line that it
     // replaces, if any.
     let new_or_moved = |op: &LineOp| match *op {
         LineOp::Insert(n) => Some((n, None)),
         LineOp::Change(o, n) => {
-            let was = indent_of(call.old[o]);
-            let gets_file_indent = depth(n) != was && call.file_indent(o) == Some(depth(n));
+            let old_indent = indent_of(call.old[o]);
+            let gets_file_indent =
+                new_indent(n) != old_indent && call.file_indent(o) == Some(new_indent(n));
             // If only the indentation changes, the call means to move the line.
             let only_moved = call.old[o].trim() == call.new[n].trim();
-            (gets_file_indent && !only_moved).then_some((n, Some(was)))
+            (gets_file_indent && !only_moved).then_some((n, Some(old_indent)))
         }
         LineOp::Keep(..) | LineOp::Delete(_) => None,
     };
@@ -377,16 +378,16 @@ fn is_right_as_sent(call: &MergeInput<'_, '_>) -> bool {
         let before = at.checked_sub(1).and_then(|at| kept(line_ops[at]));
         let after = line_ops.get(at + run.len()).and_then(|op| kept(op));
         let nonblank = run.iter().filter(|(n, _)| !call.new[*n].trim().is_empty());
-        let least = nonblank.map(|(n, _)| depth(*n)).min_by_key(|indent| indent.len());
+        let least = nonblank.map(|(n, _)| new_indent(*n)).min_by_key(|indent| indent.len());
         if let Some(least) = least {
             let neighbours: Vec<(usize, usize)> = before.into_iter().chain(after).collect();
             let is_as_in_file = neighbours.iter().any(|(o, _)| call.file_indent(*o) == Some(least));
-            let is_deeper = neighbours.iter().all(|(_, n)| depth(*n).len() < least.len());
+            let is_deeper = neighbours.iter().all(|(_, n)| new_indent(*n).len() < least.len());
             let opens_block =
                 before.is_some_and(|(_, n)| call.new[n].trim_end().ends_with(['{', '(', '[', ':']));
-            let mut replaced_indents = run.iter().filter_map(|(_, was)| *was);
-            let replaced_were_level =
-                replaced_indents.all(|was| neighbours.iter().all(|(_, n)| depth(*n) == was));
+            let mut replaced_indents = run.iter().filter_map(|(_, old_indent)| *old_indent);
+            let replaced_were_level = replaced_indents
+                .all(|old_indent| neighbours.iter().all(|(_, n)| new_indent(*n) == old_indent));
             if is_deeper && is_as_in_file && !opens_block && replaced_were_level {
                 return true;
             }

@@ -228,7 +228,8 @@ impl LadderCall<'_, '_> {
     fn write(self, reading: &Reading, candidates: &[&Candidate], rung: Rung) -> Verdict {
         let mut edits: Vec<PossibleEdit> = Vec::new();
         for (at, candidate) in candidates.iter().enumerate() {
-            let here = match outcome::outcomes(self.file, candidate, &reading.old, &reading.new) {
+            let outcomes = match outcome::outcomes(self.file, candidate, &reading.old, &reading.new)
+            {
                 Ok(outcomes) => outcomes,
                 Err(draft) => {
                     let (ranking, place) = (self.rank(), candidate.lines());
@@ -238,15 +239,16 @@ impl LadderCall<'_, '_> {
                 }
             };
             if at == 0 {
-                edits = here.into_iter().map(PossibleEdit::of).collect();
+                edits = outcomes.into_iter().map(PossibleEdit::of).collect();
                 continue;
             }
-            // An edit reads the call in the same way at every candidate.
-            if here.len() != edits.len() {
+            // An edit must read the call in the same way at every candidate. If the numbers of
+            // outcomes differ, no edit does.
+            if outcomes.len() != edits.len() {
                 edits.clear();
                 break;
             }
-            for (edit, outcome) in edits.iter_mut().zip(here) {
+            for (edit, outcome) in edits.iter_mut().zip(outcomes) {
                 edit.splices.push(outcome.splice);
             }
         }
@@ -286,7 +288,7 @@ impl LadderCall<'_, '_> {
     }
 
     /// The verdict on some possible edits. Those that break intact brackets or literals are dropped; if
-    /// one is left, it is made.
+    /// only one is left, it is applied.
     fn decide(
         self,
         reading: &Reading,
@@ -365,7 +367,7 @@ impl LadderCall<'_, '_> {
         found.next().map(str::to_owned)
     }
 
-    /// The rewrites that make the call's text the candidate's.
+    /// The rewrites that turn the call's text into the text of the candidate.
     fn rewrites(self, candidate: &Candidate, old: &[&str], rung: Rung) -> Vec<Rewrite> {
         let mut out = Vec::new();
         match rung {
@@ -417,7 +419,7 @@ impl LadderCall<'_, '_> {
         })
     }
 
-    /// The verdict of the first reading with placeholders that stand for lines of the file.
+    /// The candidates that have the words of a reading with other line breaks.
     fn find_reflowed(self, reading: &Reading) -> Candidates {
         let found = reflow::find_candidates(self.file, &split_lines(&reading.old));
         self.drop_partial_lines(reading, Candidates::of(found))
@@ -440,6 +442,7 @@ impl LadderCall<'_, '_> {
         })
     }
 
+    /// The verdict of the first reading with placeholders that stand for lines of the file.
     pub(super) fn match_elided(self, readings: &[Reading]) -> Option<Verdict> {
         Tolerance::ALL.into_iter().filter(|t| self.allows(*t)).find_map(|tolerance| {
             readings.iter().find_map(|reading| {
@@ -503,6 +506,8 @@ impl LadderCall<'_, '_> {
         }
     }
 
+    /// The verdict at the most similar region if a reading may be applied there, otherwise the
+    /// refusal that shows the conflicts or the similar regions.
     fn align(self, readings: &[Reading]) -> Result<Verdict, Refusal> {
         let mut stale = None;
         for reading in readings {
@@ -541,7 +546,7 @@ fn is_same_result(text: &str, a: &[Splice], b: &[Splice]) -> bool {
 }
 
 /// The rung to report. The search for look-alikes also finds a part of a line that differs only in
-/// the white space at its ends, so what was forgiven is told by the differences.
+/// the white space at its ends, so the rung of the actual differences is reported.
 fn rung_of_differences(rung: Rung, rewrites: &[Rewrite]) -> Rung {
     if !matches!(rung, Rung::LookAlikes | Rung::LookAlikesAndIndentation) {
         return rung;
@@ -557,28 +562,30 @@ fn rung_of_differences(rung: Rung, rewrites: &[Rewrite]) -> Rung {
     }
 }
 
-/// Adds a rewrite for each difference between a line of the call and a line of the file.
-fn push_rewrites(old: &str, file: &str, from_start: bool, out: &mut Vec<Rewrite>) {
+/// Adds a rewrite for each difference between a line of the call and a line of the file. `from_start`
+/// says whether the match begins where the line of the file begins.
+fn push_rewrites(call_line: &str, file_line: &str, from_start: bool, out: &mut Vec<Rewrite>) {
     let trailing_blanks = |line: &str| line[line.trim_end().len()..].to_owned();
-    if indent_of(old) != indent_of(file) && !file.trim().is_empty() {
+    if indent_of(call_line) != indent_of(file_line) && !file_line.trim().is_empty() {
         // White space before a part of a line is inside the line.
         out.push(if from_start { Rewrite::Indentation } else { Rewrite::Spacing });
     }
-    if trailing_blanks(old) != trailing_blanks(file) {
+    if trailing_blanks(call_line) != trailing_blanks(file_line) {
         out.push(Rewrite::TrailingBlanks);
     }
-    let (a, b) = (old.trim(), file.trim());
-    if a == b {
+    let (call_text, file_text) = (call_line.trim(), file_line.trim());
+    if call_text == file_text {
         return;
     }
-    let is_equal = |fold| fold::is_equal(a, b, fold);
-    // Besides other differences, look-alikes differ only if characters beyond ASCII do.
-    let beyond_ascii = |line: &'_ str| line.chars().filter(|c| !c.is_ascii()).collect::<String>();
+    let is_equal = |fold| fold::is_equal(call_text, file_text, fold);
     if is_equal(fold::Fold::LookAlike) {
         out.push(Rewrite::LookAlikes);
         return;
     }
-    if beyond_ascii(a) != beyond_ascii(b) {
+    // The lines differ in more than look-alikes. Look-alikes are among the differences only if the
+    // characters beyond ASCII differ.
+    let beyond_ascii = |text: &str| text.chars().filter(|c| !c.is_ascii()).collect::<String>();
+    if beyond_ascii(call_text) != beyond_ascii(file_text) {
         out.push(Rewrite::LookAlikes);
     }
     out.push(if is_equal(fold::Fold::Spacing) { Rewrite::Spacing } else { Rewrite::Punctuation });

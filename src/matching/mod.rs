@@ -95,7 +95,7 @@ pub(crate) fn reindent(
     if map.is_same() || map.first_line_excluded {
         return None;
     }
-    let mut outcomes: Vec<Vec<String>> = Vec::new();
+    let mut variants: Vec<Vec<String>> = Vec::new();
     for rule in &map.rules {
         let reindent_line = |line: &String| {
             if line.trim().is_empty() {
@@ -104,12 +104,12 @@ pub(crate) fn reindent(
             let indent = indent_of(line);
             Some(format!("{}{}", rule.apply(indent)?, &line[indent.len()..]))
         };
-        let lines = lines.iter().map(reindent_line).collect::<Option<Vec<_>>>()?;
-        if !outcomes.contains(&lines) {
-            outcomes.push(lines);
+        let reindented = lines.iter().map(reindent_line).collect::<Option<Vec<_>>>()?;
+        if !variants.contains(&reindented) {
+            variants.push(reindented);
         }
     }
-    Some(outcomes)
+    Some(variants)
 }
 
 /// An explained call: where it applies and what it writes there.
@@ -122,7 +122,8 @@ pub struct Explained {
 }
 
 impl Explained {
-    /// The edit of some splices. The explanation gets their number and the corrected strings.
+    /// The edit that makes these splices. Adds their number to the explanation, and the corrected
+    /// strings if the first splice differs from what was sent.
     fn new(
         request: &EditRequest,
         file: &SourceFile<'_>,
@@ -151,8 +152,8 @@ pub enum Verdict {
     Ambiguous {
         /// The possible results.
         outcomes: Vec<Explained>,
-        /// Whether the call supports none of them. Then not even the last one that a veto leaves is
-        /// applied.
+        /// Whether they are guesses that nothing in the call confirms. Then none is applied, even
+        /// if vetoes leave only one.
         are_guesses: bool,
         /// The refusal that shows a diff of each.
         refusal: Refusal,
@@ -234,8 +235,8 @@ fn decide_unbounded(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
         .unwrap_or_else(|| call.match_aligned(&readings))
 }
 
-/// The text without the spaces and tabs after its last line break, which are the indentation of a
-/// line that it does not have.
+/// The text without the spaces and tabs after its last line break. They are the indentation of the
+/// next line, which is not part of the text.
 fn strip_next_indent(text: &str) -> &str {
     let trimmed = text.trim_end_matches([' ', '\t']);
     if trimmed.ends_with('\n') { trimmed } else { text }

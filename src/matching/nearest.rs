@@ -40,7 +40,7 @@ const MIN_PAIR_SIMILARITY: f64 = 0.45;
 /// A region less similar than this is dropped.
 const MIN_SCORE: f64 = 0.15;
 
-/// The lines of the file (from 0) that have a word or a whole line, by its key.
+/// For the key of each line and of each word: the lines of the file (from 0) that have it.
 #[derive(Debug)]
 pub(super) struct Index {
     lines: HashMap<u64, Vec<u32>>,
@@ -71,12 +71,12 @@ impl Index {
         Self { lines, words: word_positions }
     }
 
-    /// The lines (from 0) that are equal to one, by its key; of a common line only the first ones.
+    /// The lines (from 0) that have this key; of a common line only the first ones.
     pub(super) fn equal_lines(&self, key: u64) -> &[u32] {
         self.lines.get(&key).map_or(&[], Vec::as_slice)
     }
 
-    /// The lines (from 0) that have a word, by its key; of a common word only the first ones.
+    /// The lines (from 0) that have the word with this key; of a common word only the first ones.
     pub(super) fn lines_with_word(&self, key: u64) -> &[u32] {
         self.words.get(&key).map_or(&[], Vec::as_slice)
     }
@@ -225,7 +225,7 @@ fn region_at(
     compare(file, text, nonblank, from..to, start, pairs_left)
 }
 
-/// The region that the text has among some lines of the file, where it probably begins at line
+/// The region that is most like the text among `lines` of the file. The text probably begins at line
 /// `start`.
 fn compare(
     file: &SourceFile<'_>,
@@ -257,12 +257,12 @@ fn compare(
     }
     pair_similar_lines(file, text, nonblank, &window, &mut paired, start, pairs_left);
     let mut pairs = vec![None; text.len()];
-    let (mut sum, mut weight, mut equal) = (0.0, 0.0, 0);
+    let (mut weighted_similarity, mut total_weight, mut equal) = (0.0, 0.0, 0);
     for (at, &line) in nonblank.iter().enumerate() {
         let text_line = text[line].trim();
         #[expect(clippy::cast_precision_loss, reason = "lengths of lines")]
         let line_weight = text_line.len().min(MAX_LINE_CHARS) as f64 + 2.0;
-        weight += line_weight;
+        total_weight += line_weight;
         if let Some(place) = paired[at].map(|b| window[b]) {
             pairs[line] = Some(place);
             let similarity = match text.len() {
@@ -270,7 +270,7 @@ fn compare(
                 _ => line_similarity(file, text_line, file.body(place).trim()),
             };
             equal += usize::from(file_keys[place] == Tolerance::Indentation.key(text[line]));
-            sum += line_weight * similarity;
+            weighted_similarity += line_weight * similarity;
         }
     }
     let first = pairs.iter().flatten().min().copied()?;
@@ -280,7 +280,7 @@ fn compare(
     let extra = region_len.saturating_sub(nonblank.len());
     #[expect(clippy::cast_precision_loss, reason = "counts of lines")]
     let penalty = (extra as f64) / (region_len.max(1) as f64) * 0.1;
-    let score = (sum / weight - penalty).max(0.0);
+    let score = (weighted_similarity / total_weight - penalty).max(0.0);
     Some(Region { lines: first..last + 1, pairs, score, equal })
 }
 
@@ -319,9 +319,11 @@ fn pair_similar_lines(
         let mut next_free = low;
         for n in at..end {
             let line = text[nonblank[n]].trim();
-            let search_end =
-                (next_free + 6 + (high.saturating_sub(next_free)).saturating_sub(end - n))
-                    .min(high);
+            // A line may skip as many free lines as there are more of them than lines to pair, and
+            // a few more.
+            let lines_to_pair = end - n;
+            let surplus = high.saturating_sub(next_free).saturating_sub(lines_to_pair);
+            let search_end = (next_free + surplus + 6).min(high);
             match pairs_left.checked_sub(search_end.saturating_sub(next_free)) {
                 Some(remaining) => *pairs_left = remaining,
                 None => return,
@@ -420,14 +422,16 @@ pub(super) fn to_near(file: &SourceFile<'_>, text: &[&str], region: &Region) -> 
     let other_words = |at: &usize| {
         region.pairs[*at].is_none_or(|place| file.body(place).trim() != text[*at].trim())
     };
-    let nonblank: Vec<usize> = nonblank.filter(differs).collect();
-    let first = nonblank.iter().copied().find(other_words).or(nonblank.first().copied());
+    let differing: Vec<usize> = nonblank.filter(differs).collect();
+    let first = differing.iter().copied().find(other_words).or(differing.first().copied());
     let first_difference = first.map(|at| {
-        let after = || {
-            let before = region.pairs[..at].iter().rev().flatten().next();
-            before.map_or(region.lines.start, |line| line + 1)
+        // Where a line without a partner would be: after the partner of the nearest line above.
+        let expected_place = || {
+            let above = region.pairs[..at].iter().rev().flatten().next();
+            above.map_or(region.lines.start, |line| line + 1)
         };
-        let place = region.pairs[at].unwrap_or_else(|| after().min(file.lines().len() - 1));
+        let place =
+            region.pairs[at].unwrap_or_else(|| expected_place().min(file.lines().len() - 1));
         let (expected, found) = excerpts(text[at], file.body(place));
         Difference { line: place + 1, old_line: at + 1, expected, found }
     });
@@ -451,8 +455,9 @@ fn excerpts(expected: &str, found: &str) -> (String, String) {
     let show = |text: &str| {
         let marked = mark_whitespace(text);
         let cut: String = marked.chars().skip(from).take(MAX_EXCERPT).collect();
-        let (head, tail) = (from > 0, marked.chars().count() > from + MAX_EXCERPT);
-        format!("{}{cut}{}", if head { "…" } else { "" }, if tail { "…" } else { "" })
+        let ellipsis = |is_cut: bool| if is_cut { "…" } else { "" };
+        let cut_after = marked.chars().count() > from + MAX_EXCERPT;
+        format!("{}{cut}{}", ellipsis(from > 0), ellipsis(cut_after))
     };
     (show(expected), show(found))
 }

@@ -95,11 +95,12 @@ pub(super) fn introduced<'a>(old: &str, new: &'a str, file: &str) -> Option<&'a 
         is_placeholder(line)
             && !is_bare(line)
             && !file.contains(line)
-            && !old
-                .lines()
-                .any(|old| old.trim() == line || is_placeholder(old) && !file.contains(old.trim()))
+            && !old.lines().map(str::trim).any(|old_line| {
+                old_line == line || is_placeholder(old_line) && !file.contains(old_line)
+            })
     };
-    // A placeholder beyond as many as `old` has stands for other lines than those of `old`.
+    // If `new` has more placeholders than `old`, the additional one stands for lines that `old`
+    // does not leave out.
     let is_unknown =
         |line: &&str| is_placeholder(line) && !is_bare(line) && !file.contains(line.trim());
     let one_more = new.lines().filter(is_unknown).nth(old.lines().filter(is_unknown).count());

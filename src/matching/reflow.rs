@@ -48,7 +48,7 @@ impl Compacted {
         self.to.resize(self.text.len(), byte(to));
     }
 
-    /// How many bytes of `text` come from before an offset of the source.
+    /// How many bytes of `text` belong to characters that end at or before an offset of the source.
     fn len_before(&self, offset: usize) -> usize {
         self.to.partition_point(|to| (*to as usize) <= offset)
     }
@@ -61,16 +61,19 @@ pub(super) fn find_candidates(file: &SourceFile<'_>, old: &[&str]) -> Vec<Candid
         return Vec::new();
     }
     let mut starts = Vec::with_capacity(old.len());
-    let mut total = 0;
+    let mut next_start = 0;
     for line in old {
-        starts.push(total);
-        total += line.len() + 1;
+        starts.push(next_start);
+        next_start += line.len() + 1;
     }
     let needle = Compacted::of(starts.iter().copied().zip(old.iter().copied()));
     let all = (0..file.lines().len()).map(|at| (file.lines()[at].start, file.body(at)));
-    let compacted = Compacted::of(all);
-    let found = memchr::memmem::find_iter(compacted.text.as_bytes(), &needle.text);
-    found.take(64).filter_map(|at| candidate(file, old, &starts, &needle, &compacted, at)).collect()
+    let compacted_file = Compacted::of(all);
+    let found = memchr::memmem::find_iter(compacted_file.text.as_bytes(), &needle.text);
+    found
+        .take(64)
+        .filter_map(|at| candidate(file, old, &starts, &needle, &compacted_file, at))
+        .collect()
 }
 
 /// The candidate for a match at byte `at` of the compacted file: pairs of lines where the line breaks
@@ -80,11 +83,11 @@ fn candidate(
     old: &[&str],
     starts: &[usize],
     needle: &Compacted,
-    all: &Compacted,
+    compacted_file: &Compacted,
     at: usize,
 ) -> Option<Candidate> {
     let end = at + needle.text.len();
-    let (from, to) = (all.from[at] as usize, all.to[end - 1] as usize);
+    let (from, to) = (compacted_file.from[at] as usize, compacted_file.to[end - 1] as usize);
     let (first, last) = (file.line_at(from), file.line_at(to - 1));
     if splits_name(file.text, from) || splits_name(file.text, to) {
         return None;
@@ -93,49 +96,49 @@ fn candidate(
     // Where the lines of call and file end, in compacted bytes from the start of the match.
     let call_ends: Vec<usize> =
         (0..old.len()).map(|n| needle.len_before(starts[n] + old[n].len())).collect();
-    let file_ends: Vec<usize> =
-        (first..=last).map(|line| all.len_before(file.lines()[line].end.min(to)) - at).collect();
+    let file_ends: Vec<usize> = (first..=last)
+        .map(|line| compacted_file.len_before(file.lines()[line].end.min(to)) - at)
+        .collect();
     let mut chunks = Vec::new();
-    let (mut o, mut f) = (0, 0);
-    while o < call_ends.len() || f < file_ends.len() {
-        let (o_start, f_start) = (o, f);
+    let (mut call_at, mut file_at) = (0, 0);
+    while call_at < call_ends.len() || file_at < file_ends.len() {
+        let (call_from, file_from) = (call_at, file_at);
         loop {
-            let (a, b) = (call_ends.get(o).copied(), file_ends.get(f).copied());
-            match (a, b) {
-                (Some(a), Some(b))
-                    if skip_space(&needle.text, a) == skip_space(&needle.text, b) =>
+            match (call_ends.get(call_at).copied(), file_ends.get(file_at).copied()) {
+                (Some(call_end), Some(file_end))
+                    if skip_space(&needle.text, call_end) == skip_space(&needle.text, file_end) =>
                 {
-                    (o, f) = (o + 1, f + 1);
+                    (call_at, file_at) = (call_at + 1, file_at + 1);
                     break;
                 }
-                (Some(a), Some(b)) if a < b => o += 1,
-                (Some(_), Some(_)) => f += 1,
-                (Some(_), None) => o += 1,
-                (None, Some(_)) => f += 1,
+                (Some(call_end), Some(file_end)) if call_end < file_end => call_at += 1,
+                (Some(_), Some(_)) => file_at += 1,
+                (Some(_), None) => call_at += 1,
+                (None, Some(_)) => file_at += 1,
                 (None, None) => break,
             }
         }
-        if (o, f) == (o_start, f_start) {
+        if (call_at, file_at) == (call_from, file_from) {
             break;
         }
-        let lines = first + f_start..first + f;
-        let mut chunk = Chunk::new(o_start..o, lines, file, ChunkKind::Same);
-        if f_start == 0 && f > 0 && !starts_line {
+        let lines = first + file_from..first + file_at;
+        let mut chunk = Chunk::new(call_from..call_at, lines, file, ChunkKind::Same);
+        if file_from == 0 && file_at > 0 && !starts_line {
             chunk.bytes.start = from;
             chunk.from_start = false;
         }
-        if f == file_ends.len() && f > f_start {
+        if file_at == file_ends.len() && file_at > file_from {
             chunk.bytes.end = to;
         }
         chunks.push(chunk);
     }
     // A comment that ends where its line ends cannot be broken elsewhere.
-    let broken = chunks.iter().filter(|c| c.old.len() != 1 || c.lines.len() != 1);
+    let blocks = chunks.iter().filter(|c| c.old.len() != 1 || c.lines.len() != 1);
     let has_comment = |line: &str| {
         file.language.is_some_and(|l| l.strip_trailing_comment(line) != line.trim_end())
     };
     let breaks_comment =
-        broken.flat_map(|c| c.lines.clone()).any(|line| has_comment(file.body(line)));
+        blocks.flat_map(|c| c.lines.clone()).any(|line| has_comment(file.body(line)));
     (!breaks_comment).then_some(Candidate { chunks, tolerance: Tolerance::Spacing })
 }
 

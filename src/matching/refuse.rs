@@ -259,8 +259,8 @@ fn ignored_by(rung: Rung) -> &'static str {
     }
 }
 
-/// Adds to a refusal that the call fits but for a difference that counts, since the language is
-/// unknown.
+/// Adds to the hint of a refusal that the call would fit if the language were known: only then may
+/// the difference that `rung` forgives be ignored.
 pub(super) fn blame_unknown_language(refusal: &mut Refusal, rung: Rung) {
     let hint = refusal.hint.take().unwrap_or_default();
     let difference = ignored_by(rung);
@@ -281,8 +281,8 @@ pub(super) fn leaves_unclosed(line: usize, rung: Rung) -> Refusal {
     ))
 }
 
-/// The most bytes that a hint asks a model to copy; of a longer region it shall quote only the part
-/// that changes.
+/// The most bytes that a hint asks a model to copy; of a longer region, the hint asks only for
+/// the part that changes.
 const MAX_QUOTED_BYTES: usize = 2_000;
 
 /// The refusal of a call whose place is known, but where the file has different text in lines that

@@ -21,9 +21,9 @@ struct Token<'a> {
     start: usize,
 }
 
-/// Whether the end of the line shows that the statement continues, by an opening bracket or an
-/// operator.
-fn continues(line: &str) -> bool {
+/// Whether a statement can go on after the line: it ends with an opening bracket or an operator, or is
+/// empty.
+fn statement_continues(line: &str) -> bool {
     let line = line.trim_end();
     line.is_empty()
         || line.ends_with("=>")
@@ -158,7 +158,7 @@ pub(super) fn merge(
         out.push_str(new_tail);
     } else if has_tail_already {
         // The call has added the same text.
-    } else if !file_tail.trim().is_empty() && continues(new) {
+    } else if !file_tail.trim().is_empty() && statement_continues(new) {
         // A closing mark ends a statement. The new line opens or continues one, so the file's mark
         // may no longer be meant.
         let sent = out.clone() + new_tail;
@@ -297,29 +297,33 @@ fn positions(
 ) -> Option<Vec<Range<usize>>> {
     let Some(fold) = fold else {
         // Without a fold, all tokens must be equal.
-        let (f, _) = self::tokens(file);
-        let same = f.len() == tokens.len() && f.iter().zip(tokens).all(|(a, b)| a.text == b.text);
-        return same.then(|| f.iter().map(|t| t.start..t.start + t.text.len()).collect());
+        let (file_tokens, _) = self::tokens(file);
+        let is_same = file_tokens.len() == tokens.len()
+            && file_tokens.iter().zip(tokens).all(|(a, b)| a.text == b.text);
+        let range = |token: &Token<'_>| token.start..token.start + token.text.len();
+        return is_same.then(|| file_tokens.iter().map(range).collect());
     };
-    let (a, b) = (canonical(old, fold), canonical(file, fold));
-    if a.len() != b.len() || a.iter().zip(&b).any(|(a, b)| a.c != b.c) {
+    let (old_chars, file_chars) = (canonical(old, fold), canonical(file, fold));
+    if old_chars.len() != file_chars.len()
+        || old_chars.iter().zip(&file_chars).any(|(a, b)| a.c != b.c)
+    {
         return None;
     }
     // Both have the same number of canonical characters, which correspond one to one.
-    let count = a.len();
+    let count = old_chars.len();
     let mut out = Vec::with_capacity(tokens.len());
     let (mut at, mut end) = (0, 0);
     for token in tokens {
         let stop = token.start + token.text.len();
-        while at < count && a[at].end <= token.start {
+        while at < count && old_chars[at].end <= token.start {
             at += 1;
         }
         let from = at;
-        while at < count && a[at].start < stop {
+        while at < count && old_chars[at].start < stop {
             at += 1;
         }
         let range = match at > from {
-            true => b[from].start.max(end)..b[at - 1].end.max(end),
+            true => file_chars[from].start.max(end)..file_chars[at - 1].end.max(end),
             // The fold has dropped the token: in the file it follows the token before, or is missing.
             false => {
                 let rest = &file[end..];

@@ -26,7 +26,7 @@ pub(super) fn breaks_structure(
     old.closed == new.closed && old.unmatched == new.unmatched
 }
 
-/// The text after sorted, disjoint splices.
+/// The text with the splices applied. They may be in any order, but must not overlap.
 pub(super) fn apply_splices(text: &str, splices: &[Splice]) -> String {
     let mut sorted: Vec<&Splice> = splices.iter().collect();
     sorted.sort_by_key(|splice| splice.range.start);

@@ -28,9 +28,10 @@ pub(super) fn ambiguous_encodings(
     new: &str,
 ) -> Vec<&'static str> {
     let known: HashSet<char> = text.chars().filter(|c| !c.is_ascii()).collect();
-    let new: BTreeSet<char> = new.chars().filter(|c| !c.is_ascii() && !known.contains(c)).collect();
-    let new: String = new.into_iter().collect();
-    if new.is_empty() {
+    let is_unknown = |c: &char| !c.is_ascii() && !known.contains(c);
+    let unknown: BTreeSet<char> = new.chars().filter(is_unknown).collect();
+    let unknown: String = unknown.into_iter().collect();
+    if unknown.is_empty() {
         return Vec::new();
     }
     if let Some(name) = stateful_encoding(bytes) {
@@ -39,7 +40,7 @@ pub(super) fn ambiguous_encodings(
     let mut encoded_forms: Vec<Vec<u8>> = Vec::new();
     let mut names = Vec::new();
     for encoding in plausible_encodings(bytes, chosen) {
-        let Ok(encoded) = encoding.encode(&new) else { continue };
+        let Ok(encoded) = encoding.encode(&unknown) else { continue };
         names.push(encoding.name());
         if !encoded_forms.contains(&encoded) {
             encoded_forms.push(encoded);
@@ -207,8 +208,8 @@ fn count_anomalies(text: &str) -> usize {
     anomalies
 }
 
-/// How many ideographs of a text are rare in real text of this encoding; 0 if they are too few to
-/// prove anything.
+/// About how many ideographs of a text are rare in real text of this encoding; 0 if they are too few
+/// to prove anything.
 fn count_rare_ideographs(encoding: Encoding, text: &str) -> usize {
     let Encoding::Legacy(legacy) = encoding else { return 0 };
     let count = |wanted: Script| text.chars().filter(|c| script(*c) == Some(wanted)).count();
@@ -221,6 +222,7 @@ fn count_rare_ideographs(encoding: Encoding, text: &str) -> usize {
         // Japanese is not written without kana.
         return if ideographs > 4 * count(Script::Kana) { ideographs / 2 } else { 0 };
     }
+    // The lead bytes of common ideographs.
     let (first, last) = if legacy == encoding_rs::GBK || legacy == encoding_rs::GB18030 {
         (0xb0, 0xd7)
     } else if legacy == encoding_rs::BIG5 {

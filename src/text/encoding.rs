@@ -50,7 +50,8 @@ impl Encoding {
                 None => {
                     let by_label = |label: &str| encoding_rs::Encoding::for_label(label.as_bytes());
                     let legacy = by_label(&plain).or_else(|| by_label(standard_label(&plain)?))?;
-                    // The standard can only decode some encodings; those are not written.
+                    // Some encodings of the standard can be decoded but not encoded. A file in one of
+                    // them could not be written.
                     let can_encode = legacy.output_encoding() == legacy;
                     can_encode.then_some(Self::Legacy(legacy))?
                 }
@@ -79,7 +80,7 @@ impl Encoding {
         }
     }
 
-    /// The bytes of text in a file of this encoding.
+    /// The bytes of text in a file of this encoding, without a byte order mark.
     pub fn encode(self, text: &str) -> Result<Vec<u8>, Unencodable> {
         match self {
             Self::Utf8 { .. } => Ok(text.as_bytes().to_vec()),
@@ -208,9 +209,9 @@ pub(crate) enum Decoded {
 
 /// Decodes bytes in the encoding that is detected.
 pub(crate) fn decode(bytes: Vec<u8>) -> Result<Decoded, NotText> {
-    let utf16 = |bytes: Vec<u8>, skip: usize, big: bool| {
-        let units = bytes[skip..].chunks(2).map(|pair| match *pair {
-            [a, b] if big => Some(u16::from_be_bytes([a, b])),
+    let utf16 = |bytes: Vec<u8>, bom_len: usize, is_big_endian: bool| {
+        let units = bytes[bom_len..].chunks(2).map(|pair| match *pair {
+            [a, b] if is_big_endian => Some(u16::from_be_bytes([a, b])),
             [a, b] => Some(u16::from_le_bytes([a, b])),
             _ => None,
         });
@@ -220,8 +221,9 @@ pub(crate) fn decode(bytes: Vec<u8>) -> Result<Decoded, NotText> {
         if let Some(offset) = memchr::memchr(0, text.as_bytes()) {
             return Err(NotText::Nul { offset });
         }
-        let bom = skip > 0;
-        let encoding = if big { Encoding::Utf16Be { bom } } else { Encoding::Utf16Le { bom } };
+        let bom = bom_len > 0;
+        let encoding =
+            if is_big_endian { Encoding::Utf16Be { bom } } else { Encoding::Utf16Le { bom } };
         Ok(Decoded::Converted { bytes, text, encoding })
     };
     if bytes.starts_with(&[0xFF, 0xFE]) {
@@ -232,7 +234,9 @@ pub(crate) fn decode(bytes: Vec<u8>) -> Result<Decoded, NotText> {
     }
     if let Some(offset) = memchr::memchr(0, &bytes) {
         return match utf16_endianness(&bytes) {
-            Some(big) => utf16(bytes, 0, big).map_err(|_| NotText::Nul { offset }),
+            Some(is_big_endian) => {
+                utf16(bytes, 0, is_big_endian).map_err(|_| NotText::Nul { offset })
+            }
             None => Err(NotText::Nul { offset }),
         };
     }
@@ -281,8 +285,8 @@ pub(crate) fn decode_lossy(bytes: Vec<u8>) -> Decoded {
     }
 }
 
-/// Whether bytes are big-endian UTF-16 (`Some(true)`), little-endian UTF-16 (`Some(false)`) or neither,
-/// without a byte order mark. In UTF-16, zero bytes are on one side of the pairs only.
+/// Guesses whether bytes without a byte order mark are big-endian UTF-16 (`Some(true)`), little-endian
+/// UTF-16 (`Some(false)`) or neither (`None`). In UTF-16, zero bytes are on one side of the pairs only.
 fn utf16_endianness(bytes: &[u8]) -> Option<bool> {
     if !bytes.len().is_multiple_of(2) {
         return None;
@@ -315,7 +319,7 @@ fn decode_legacy(bytes: Vec<u8>) -> Decoded {
     decode_damaged(bytes, false)
 }
 
-/// Whether bytes are UTF-8 with a few invalid ones, and not a legacy encoding.
+/// Whether bytes are more likely UTF-8 with a few invalid bytes than a legacy encoding.
 fn is_mostly_utf8(bytes: &[u8]) -> bool {
     let (mut good, mut bad) = (0_usize, 0_usize);
     for chunk in bytes.utf8_chunks() {

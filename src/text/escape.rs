@@ -33,8 +33,8 @@ pub fn escape_for_terminal(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// A path or another name for a text that people and models read: as it is, or in quotes and escaped
-/// if it has characters that could be taken for something else.
+/// A path or another name, in the form in which it is shown to people and models: as it is, or in
+/// quotes and escaped if it has characters that could be taken for something else.
 pub fn quote_name(name: &str) -> Cow<'_, str> {
     let must_escape = |c: char| c == '\n' || c == '\t' || needs_escape(c);
     match name.contains(must_escape) {

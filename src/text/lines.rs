@@ -127,7 +127,7 @@ impl LineIndex {
     }
 }
 
-/// The line in the range `full`, whose ending is told apart from its content.
+/// The line in the range `full`, split into content and ending.
 fn split_ending(text: &str, full: Range<usize>) -> Line {
     let bytes = &text.as_bytes()[full.clone()];
     let ending = match bytes {

@@ -14,7 +14,7 @@ const MIN_SECRET_LEN: usize = 6;
 
 const REDACTED: &str = "[redacted]";
 
-/// Registers a secret, which is redacted from now on.
+/// Registers a secret, which is redacted from now on. One that is shorter than 6 bytes is ignored.
 pub fn register_secret(secret: &str) {
     let secret = secret.trim();
     let mut secrets = SECRETS.write().unwrap_or_else(PoisonError::into_inner);
@@ -42,7 +42,7 @@ fn user_info(url: &str) -> Option<&str> {
     authority.rsplit_once('@').map(|(user, _)| user)
 }
 
-/// The text without the registered secrets.
+/// The text with `[redacted]` in place of each registered secret.
 pub fn redact(text: &str) -> Cow<'_, str> {
     let secrets = SECRETS.read().unwrap_or_else(PoisonError::into_inner);
     let mut out = Cow::Borrowed(text);

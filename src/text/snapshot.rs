@@ -141,7 +141,7 @@ impl Snapshot {
         !self.0.jumps.is_empty()
     }
 
-    /// `lf`, `crlf`, `mixed`, or `none` for a text without line breaks.
+    /// The kind of the line endings: `lf`, `crlf`, `mixed`, or `none` for a text without line breaks.
     pub fn line_ending(&self) -> &'static str {
         let (mut lf, mut crlf) = (0_usize, 0_usize);
         for line in lines::lines(self.text()) {
@@ -181,30 +181,32 @@ impl Snapshot {
     /// The byte offset of an offset in the text.
     fn byte_at(&self, offset: usize) -> usize {
         let inner = &*self.0;
-        let bom = inner.encoding.bom_len();
+        let bom_len = inner.encoding.bom_len();
         if inner.bytes.is_none() {
             return offset;
         }
         if let Encoding::Utf8 { .. } = inner.encoding {
             let before = inner.jumps.partition_point(|&(text, _)| text <= offset);
-            let (text, byte) = before.checked_sub(1).map_or((0, bom), |last| inner.jumps[last]);
-            return byte + (offset - text);
+            let (text_start, byte_start) =
+                before.checked_sub(1).map_or((0, bom_len), |last| inner.jumps[last]);
+            return byte_start + (offset - text_start);
         }
         let index = self.lines();
         let starts = inner.line_bytes.get_or_init(|| {
-            let mut at = bom;
+            let mut next = bom_len;
             (1..=index.total())
                 .map(|number| {
-                    let here = at;
+                    let start = next;
                     let line = &inner.text[index.start(number)..index.start(number + 1)];
-                    at += inner.encoding.encoded_len(line);
-                    here
+                    next += inner.encoding.encoded_len(line);
+                    start
                 })
                 .collect()
         });
         let number = index.number_at(offset).clamp(1, index.total().max(1));
-        let (text, byte) = (index.start(number), starts.get(number - 1).copied().unwrap_or(bom));
-        byte + inner.encoding.encoded_len(&inner.text[text..offset])
+        let text_start = index.start(number);
+        let byte_start = starts.get(number - 1).copied().unwrap_or(bom_len);
+        byte_start + inner.encoding.encoded_len(&inner.text[text_start..offset])
     }
 
     /// The encodings that the file may be in, if they encode `new` differently; empty if the encoding

@@ -90,7 +90,8 @@ fn learn_characters(line_pairs: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 /// The trailing whitespace that the call has and the file does not. Empty if a line of the file has
-/// trailing whitespace, or if lines that are also in `new_str` show that it does not have the call's.
+/// trailing whitespace, or if the lines that `old_str` and `new_str` share show that `new_str` does not
+/// have it.
 fn learn_trailing(
     line_pairs: &[(&str, &str)],
     old_lines: &[&str],
@@ -117,26 +118,27 @@ fn learn_trailing(
     call_tails.filter(|tail| !tail.is_empty()).map(str::to_owned).collect()
 }
 
-/// The texts of two lines that look alike, as pairs of (text in the call, text in the file).
+/// The characters of two lines as pairs of (text in the call, text in the file). Empty if the lines
+/// differ in length once look-alikes are the same.
 pub(super) fn look_alikes<'a>(call: &'a str, file: &'a str) -> Vec<(&'a str, &'a str)> {
     let (call, file) = (call.trim(), file.trim());
-    let [x, y] = [call, file].map(|line| fold::canonical(line, Fold::LookAlike));
-    if x.len() != y.len() {
+    let [call_chars, file_chars] = [call, file].map(|line| fold::canonical(line, Fold::LookAlike));
+    if call_chars.len() != file_chars.len() {
         return Vec::new();
     }
     // One character may stand for several, as an ellipsis does for three dots.
     let mut pairs: Vec<(Range<usize>, Range<usize>)> = Vec::new();
-    for (x, y) in x.iter().zip(&y) {
+    for (in_call, in_file) in call_chars.iter().zip(&file_chars) {
         match pairs.last_mut() {
-            Some((a, b)) if *a == x.range() => b.end = y.end,
-            Some((a, b)) if *b == y.range() => a.end = x.end,
-            _ => pairs.push((x.range(), y.range())),
+            Some((last, other)) if *last == in_call.range() => other.end = in_file.end,
+            Some((other, last)) if *last == in_file.range() => other.end = in_call.end,
+            _ => pairs.push((in_call.range(), in_file.range())),
         }
     }
     pairs.into_iter().map(|(a, b)| (&call[a], &file[b])).collect()
 }
 
-/// The whitespace at the end of a line that is not blank.
+/// The whitespace at the end of a line; empty for a blank line.
 fn tail(line: &str) -> &str {
     let words = line.trim_end().len();
     if words == 0 { "" } else { &line[words..] }

@@ -57,8 +57,8 @@ pub(super) fn new_lines<'a>(old: &str, new: &'a str) -> Vec<&'a str> {
     lines
 }
 
-/// Every different result that the call can have at a candidate. If all readings have conflicts,
-/// the first merge with its conflicts.
+/// Every different result that the call can have at a candidate. If no reading gives one, the error
+/// is the first merge with conflicts.
 pub(super) fn outcomes(
     file: &SourceFile<'_>,
     candidate: &Candidate,
@@ -103,8 +103,8 @@ fn outcomes_with(
             let (old, text) = (characters.apply(old), characters.apply(text));
             let call = MergeInput::new(file, candidate, &old, &text);
             for indent_reading in indent_readings(&call) {
-                for blank in [BlankLinePlacement::Above, BlankLinePlacement::Below] {
-                    let draft = match Writer::new(&call, indent_reading, blank).run() {
+                for placement in [BlankLinePlacement::Above, BlankLinePlacement::Below] {
+                    let draft = match Writer::new(&call, indent_reading, placement).run() {
                         Some(draft) if draft.hunks.is_empty() => draft,
                         Some(draft) => {
                             conflict.get_or_insert(draft);
@@ -113,7 +113,7 @@ fn outcomes_with(
                         None => continue,
                     };
                     let descriptions =
-                        [text_description, indent_reading.description(), blank.description()];
+                        [text_description, indent_reading.description(), placement.description()];
                     push_outcomes(&call, &draft, descriptions, &mut out);
                 }
             }

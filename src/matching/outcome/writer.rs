@@ -42,19 +42,20 @@ impl DeletedLine<'_> {
     /// The new `line`, with the file's quotes or punctuation where this line of the file differs from
     /// the call's. `None` if they do not differ in a character of the new line.
     fn with_marks_of_file(&self, line: &str, tolerance: Tolerance) -> Option<String> {
-        let end = |line: &str| line.trim_end().chars().next_back();
+        let last_char = |line: &str| line.trim_end().chars().next_back();
         let is_mark = |c: &char| matches!(c, ',' | ';');
         match tolerance {
             Tolerance::Punctuation => {
-                let mark = end(self.file).filter(is_mark)?;
-                let lost = end(self.old).filter(is_mark).is_none();
-                let bare = end(line).is_some_and(|c| !is_mark(&c));
-                (lost && bare).then(|| format!("{}{mark}", line.trim_end()))
+                let mark = last_char(self.file).filter(is_mark)?;
+                let call_lacks_mark = last_char(self.old).filter(is_mark).is_none();
+                let new_line_lacks_mark = last_char(line).is_some_and(|c| !is_mark(&c));
+                (call_lacks_mark && new_line_lacks_mark)
+                    .then(|| format!("{}{mark}", line.trim_end()))
             }
             Tolerance::LookAlikes | Tolerance::LookAlikesAndIndentation => {
                 let pairs = look_alikes(self.old, self.file);
-                let is_mark = |text: &str| text.is_ascii() && !text.trim().is_empty();
-                let differ = |pair: &&(&str, &str)| pair.0 != pair.1 && is_mark(pair.0);
+                let is_visible_ascii = |text: &str| text.is_ascii() && !text.trim().is_empty();
+                let differ = |pair: &&(&str, &str)| pair.0 != pair.1 && is_visible_ascii(pair.0);
                 let (from, first) = *pairs.iter().find(differ)?;
                 let written: Vec<&str> =
                     pairs.iter().filter(|(a, _)| *a == from).map(|(_, b)| *b).collect();
@@ -114,36 +115,37 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
         let mut at = 0;
         while at < call.line_ops.len() {
             let op = call.line_ops[at];
-            let (o, status) = match op {
+            let (old_line, status) = match op {
                 LineOp::Insert(n) => {
                     self.inserts.push(n);
                     at += 1;
                     continue;
                 }
-                LineOp::Keep(o, _) => (o, LineStatus::Kept),
-                LineOp::Change(o, _) => (o, LineStatus::Changed),
-                LineOp::Delete(o) => (o, LineStatus::Deleted),
+                LineOp::Keep(old_line, _) => (old_line, LineStatus::Kept),
+                LineOp::Change(old_line, _) => (old_line, LineStatus::Changed),
+                LineOp::Delete(old_line) => (old_line, LineStatus::Deleted),
             };
             // The chunks before this line that only the file has.
             let mut gap = Vec::new();
-            while let Some(chunk) = chunks.get(next_chunk).filter(|chunk| chunk.old.end <= o) {
+            while let Some(chunk) = chunks.get(next_chunk).filter(|chunk| chunk.old.end <= old_line)
+            {
                 if chunk.old.is_empty() {
                     gap.push(chunk);
                 }
                 next_chunk += 1;
             }
-            let here = chunks.get(next_chunk)?;
-            let is_block = here.old.len() != 1 || here.lines.len() != 1;
-            if is_block && here.kind != ChunkKind::Elided && !here.lines.is_empty() {
-                let end = self.end_of_block(at, here);
+            let chunk = chunks.get(next_chunk)?;
+            let is_block = chunk.old.len() != 1 || chunk.lines.len() != 1;
+            if is_block && chunk.kind != ChunkKind::Elided && !chunk.lines.is_empty() {
+                let end = self.end_of_block(at, chunk);
                 self.push_boundary(&gap, LineStatus::of_block(status, self.is_kept(at, end)))?;
-                self.push_block(here, at, end)?;
+                self.push_block(chunk, at, end)?;
                 at = end;
                 continue;
             }
             self.push_boundary(&gap, status)?;
-            self.push_line(here, o, at)?;
-            if !here.lines.is_empty() || status == LineStatus::Deleted {
+            self.push_line(chunk, old_line, at)?;
+            if !chunk.lines.is_empty() || status == LineStatus::Deleted {
                 self.above = status;
             }
             at += 1;
@@ -231,12 +233,12 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
                     if call.old[o].trim().is_empty() {
                         self.inserts.push(n);
                     } else {
-                        let at = self.next_line();
-                        self.push_conflict(at..at, call.old[o], "", call.new[n]);
+                        let next_line = self.next_line();
+                        self.push_conflict(next_line..next_line, call.old[o], "", call.new[n]);
                     }
                 } else if let (LineOp::Delete(o), false) = (op, call.old[o].trim().is_empty()) {
-                    let at = self.next_line();
-                    self.push_conflict(at..at, call.old[o], "", "");
+                    let next_line = self.next_line();
+                    self.push_conflict(next_line..next_line, call.old[o], "", "");
                 }
             }
             LineOp::Keep(_, n) => {
@@ -334,44 +336,45 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
         let call = self.call;
         // A line that only the file has is safe next to one changed line. New lines could go on
         // either side of it, and it may belong to a block that is deleted or changed.
-        let deleted = self.above == LineStatus::Deleted || below == LineStatus::Deleted;
+        let next_to_deleted = self.above == LineStatus::Deleted || below == LineStatus::Deleted;
         let inside_change = self.above != LineStatus::Kept && below != LineStatus::Kept;
-        let touched = !self.inserts.is_empty() || deleted || inside_change;
+        let gap_conflicts = !self.inserts.is_empty() || next_to_deleted || inside_change;
         for chunk in gap {
             let text = call.candidate.text(chunk, call.file);
-            if touched && !text.trim().is_empty() {
+            if gap_conflicts && !text.trim().is_empty() {
                 let wanted: Vec<&str> = self.inserts.drain(..).map(|n| call.new[n]).collect();
                 self.push_conflict(chunk.lines.clone(), "", text, &wanted.join("\n"));
                 return Some(());
             }
         }
-        let stays = self.above != LineStatus::Deleted || below != LineStatus::Deleted;
-        let gap: Vec<usize> = gap.iter().filter(|_| stays).flat_map(|c| c.lines.clone()).collect();
+        let gap_stays = self.above != LineStatus::Deleted || below != LineStatus::Deleted;
+        let gap_lines: Vec<usize> =
+            gap.iter().filter(|_| gap_stays).flat_map(|c| c.lines.clone()).collect();
         // New lines wait until the lines that they replace are deleted.
-        if !self.inserts.is_empty() && below == LineStatus::Deleted && gap.is_empty() {
+        if !self.inserts.is_empty() && below == LineStatus::Deleted && gap_lines.is_empty() {
             return Some(());
         }
         if below != LineStatus::Deleted && self.inserts.is_empty() {
             self.deleted.clear();
         }
-        self.uses_blank_lines |= !gap.is_empty() && !self.inserts.is_empty();
+        self.uses_blank_lines |= !gap_lines.is_empty() && !self.inserts.is_empty();
         let file_line = |at: &usize| OutputLine::Text {
             text: call.file.body(*at).to_owned(),
             sent: None,
             ending: Some(call.file.lines()[*at].ending),
         };
         if self.blank_lines == BlankLinePlacement::Above {
-            self.out.extend(gap.iter().map(file_line));
+            self.out.extend(gap_lines.iter().map(file_line));
         }
         // If as many lines are added as removed, each old line shows how the file writes characters
         // that the call writes differently. It is unclear whether the new line should have them.
         let line_for_line = self.inserts.len() == self.deleted.len();
         for n in std::mem::take(&mut self.inserts) {
             let text = self.inserted_line(n)?;
-            let deleted = self.deleted.pop_front();
-            let ending = deleted.as_ref().map(|deleted| deleted.ending);
-            let with_file_marks = deleted.filter(|_| line_for_line);
-            let with_file_marks = with_file_marks
+            let replaced = self.deleted.pop_front();
+            let ending = replaced.as_ref().map(|deleted| deleted.ending);
+            let with_file_marks = replaced
+                .filter(|_| line_for_line)
                 .and_then(|deleted| deleted.with_marks_of_file(&text, call.candidate.tolerance));
             self.out.push(match with_file_marks {
                 Some(with_file_marks) => {
@@ -381,7 +384,7 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
             });
         }
         if self.blank_lines == BlankLinePlacement::Below {
-            self.out.extend(gap.iter().map(file_line));
+            self.out.extend(gap_lines.iter().map(file_line));
         }
         Some(())
     }
@@ -409,10 +412,10 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
         if new.trim().is_empty() {
             return Some(Merged::Certain(new.to_owned()));
         }
-        let (was, is) = (indent_of(old), indent_of(new));
+        let (old_indent, new_indent) = (indent_of(old), indent_of(new));
         let head = if !chunk.from_start {
-            is.strip_prefix(was).unwrap_or_default().to_owned()
-        } else if was == is && self.indent_reading != IndentReading::AllAsSent {
+            new_indent.strip_prefix(old_indent).unwrap_or_default().to_owned()
+        } else if old_indent == new_indent && self.indent_reading != IndentReading::AllAsSent {
             indent_of(file).to_owned()
         } else {
             self.indent_reading.apply(call, n)?
@@ -433,7 +436,8 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
 }
 
 impl LineStatus {
-    /// The status of a block whose first line has the status `first`.
+    /// The status of a block whose first line has the status `first`. `is_kept` says whether the call
+    /// keeps all lines of the block.
     fn of_block(first: Self, is_kept: bool) -> Self {
         match (is_kept, first) {
             (true, _) => Self::Kept,

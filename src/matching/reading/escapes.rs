@@ -134,35 +134,37 @@ impl Escapes {
         }
     }
 
-    /// Undoes each kind of escape in `new`, unless `new` shows that it is meant: by a raw line
-    /// break, a raw tab, a bare quote or a lone backslash that `old` does not have.
+    /// Undoes each kind of escape in `new`, unless `new` shows that its escapes are meant: by a raw
+    /// line break, a raw tab, a bare quote or a lone backslash, if `old` has none.
     fn undo_new(self, new: &str, old: &EscapeEvidence) -> NewText {
         let new_evidence = EscapeEvidence::of(new);
-        let quotes: Vec<char> = QUOTES
+        let quotes_to_unescape: Vec<char> = QUOTES
             .iter()
             .copied()
             .filter(|quote| {
                 !new_evidence.bare_quotes.contains(quote) || old.bare_quotes.contains(quote)
             })
             .collect();
-        let backslashes = !new_evidence.lone_backslash || old.lone_backslash;
-        // An escaped text has no lone backslash: then `\n` may be the start of a word, as in a path.
-        let is_escaped = backslashes || old.escaped_break;
-        let breaks = is_escaped && (!new_evidence.raw_break || old.raw_break);
-        let tabs = is_escaped && (!new_evidence.raw_tab || old.raw_tab);
+        let undoes_backslashes = !new_evidence.lone_backslash || old.lone_backslash;
+        // A lone backslash shows that a text is not escaped. There, `\n` may be a backslash and the
+        // start of a word, as in a path.
+        let is_escaped = undoes_backslashes || old.escaped_break;
+        let undoes_breaks = is_escaped && (!new_evidence.raw_break || old.raw_break);
+        let undoes_tabs = is_escaped && (!new_evidence.raw_tab || old.raw_tab);
         let wanted = |c: char| match c {
-            'n' | 'r' => breaks,
-            't' => tabs,
-            '\\' => backslashes,
+            'n' | 'r' => undoes_breaks,
+            't' => undoes_tabs,
+            '\\' => undoes_backslashes,
             '$' => true,
-            c => quotes.contains(&c),
+            c => quotes_to_unescape.contains(&c),
         };
-        let unquoted = unescape_chars(new, &|c| quotes.contains(&c));
-        let outside_literals = if breaks { unescape_breaks(&unquoted) } else { unquoted.clone() };
+        let unquoted = unescape_chars(new, &|c| quotes_to_unescape.contains(&c));
+        let outside_literals =
+            if undoes_breaks { unescape_breaks(&unquoted) } else { unquoted.clone() };
         let text = match self {
             Self::All => unescape_chars(new, &wanted),
             Self::Quotes => unquoted,
-            Self::Breaks if !breaks => new.to_owned(),
+            Self::Breaks if !undoes_breaks => new.to_owned(),
             Self::Breaks => unescape_breaks(new),
             Self::QuotesAndBreaks => outside_literals.clone(),
         };
@@ -170,16 +172,17 @@ impl Escapes {
         // has, show that new_str was not escaped, unless something else shows that it was.
         let occurs_escaped_in_old =
             |quotes: &[char]| quotes.iter().any(|quote| old.escaped_quotes.contains(quote));
-        let fewer = old.shortest_run < usize::MAX && new_evidence.shortest_run < old.shortest_run;
-        let seems_unescaped =
-            occurs_escaped_in_old(&new_evidence.bare_quotes) || self == Self::All && fewer;
+        let has_fewer_backslashes =
+            old.shortest_run < usize::MAX && new_evidence.shortest_run < old.shortest_run;
+        let seems_unescaped = occurs_escaped_in_old(&new_evidence.bare_quotes)
+            || self == Self::All && has_fewer_backslashes;
         if seems_unescaped
             && !old.escaped_break
             && !occurs_escaped_in_old(&new_evidence.escaped_quotes)
         {
             return NewText::Known(new.to_owned());
         }
-        if self == Self::All && fewer {
+        if self == Self::All && has_fewer_backslashes {
             return NewText::Known(outside_literals);
         }
         // An escaped line break inside a literal of new_str may belong to the literal.

@@ -33,6 +33,7 @@ impl Mistake for LineNumbers {
         };
         let numbered: Vec<(NumberStyle, usize, &str)> =
             body.split('\n').enumerate().map(parse).collect::<Option<_>>()?;
+        // Only a blank line between two numbers may have none, so the last line must have one.
         parse_line_number(body.split('\n').next_back()?)?;
         let is_consecutive = |(at, line): (usize, &(NumberStyle, usize, &str))| {
             let (line_style, number, _) = line;
