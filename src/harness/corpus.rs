@@ -26,7 +26,11 @@ pub(crate) enum Half {
 }
 
 /// Returns the files that are in both versions of a package and differ.
-pub(crate) fn versions(package: &str, from: &Path, to: &Path) -> io::Result<Vec<FileChange>> {
+pub(crate) fn changes_between(
+    package: &str,
+    from: &Path,
+    to: &Path,
+) -> io::Result<Vec<FileChange>> {
     let old = read_texts(from)?;
     let mut new = read_texts(to)?;
     Ok(old
@@ -40,7 +44,7 @@ pub(crate) fn versions(package: &str, from: &Path, to: &Path) -> io::Result<Vec<
 
 /// Returns the changed files of all packages in a folder, each of which has one version in `a`
 /// and another in `b`.
-pub(crate) fn packages(dir: &Path, half: Half) -> io::Result<Vec<FileChange>> {
+pub(crate) fn changes_in_packages(dir: &Path, half: Half) -> io::Result<Vec<FileChange>> {
     let mut packages: Vec<PathBuf> =
         std::fs::read_dir(dir)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
     packages.retain(|path| path.join("a").is_dir() && path.join("b").is_dir());
@@ -54,13 +58,13 @@ pub(crate) fn packages(dir: &Path, half: Half) -> io::Result<Vec<FileChange>> {
     for (_, package) in packages.iter().enumerate().filter(|(index, _)| is_in_half(*index)) {
         let name =
             package.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-        changes.extend(versions(&name, &package.join("a"), &package.join("b"))?);
+        changes.extend(changes_between(&name, &package.join("a"), &package.join("b"))?);
     }
     Ok(changes)
 }
 
-/// Returns the files that each of the last commits of a repository modified.
-pub(crate) fn git_history(repository: &Path) -> io::Result<Vec<FileChange>> {
+/// Returns the files that the last commits of a repository modified, once for each commit.
+pub(crate) fn changes_in_history(repository: &Path) -> io::Result<Vec<FileChange>> {
     let git = |args: &[&str]| -> io::Result<Vec<u8>> {
         let output = Command::new("git").arg("-C").arg(repository).args(args).output()?;
         if output.status.success() {

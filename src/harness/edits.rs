@@ -97,24 +97,24 @@ pub(crate) fn edits_in(change: &FileChange, seed: u64) -> Vec<RealEdit> {
             let equal_below = equal_lines(ops.get(index + 1));
             let context_above = equal_above.min(1 + rng.below(4));
             let context_below = equal_below.min(1 + rng.below(4));
-            let first = removed.start - context_above;
-            let end = removed.end + context_below;
-            if context_above == 0 && context_below == 0 || end == first {
+            let first_line = removed.start - context_above;
+            let end_line = removed.end + context_below;
+            if context_above == 0 && context_below == 0 || end_line == first_line {
                 return None;
             }
             let owned = |line: &&str| (*line).to_owned();
             let mut lines: Vec<DiffLine> = Vec::new();
-            lines.extend(old[first..removed.start].iter().map(owned).map(DiffLine::Context));
+            lines.extend(old[first_line..removed.start].iter().map(owned).map(DiffLine::Context));
             lines.extend(old[removed.clone()].iter().map(owned).map(DiffLine::Removed));
             lines.extend(new[added].iter().map(owned).map(DiffLine::Added));
-            lines.extend(old[removed.end..end].iter().map(owned).map(DiffLine::Context));
+            lines.extend(old[removed.end..end_line].iter().map(owned).map(DiffLine::Context));
             let edit = RealEdit {
-                id: format!("{}/{}:{}", change.package, change.path, first + 1),
+                id: format!("{}/{}:{}", change.package, change.path, first_line + 1),
                 path: change.path.clone(),
                 language,
                 file: Arc::clone(&file),
-                start: line_starts[first],
-                end: line_starts[end] - 1,
+                start: line_starts[first_line],
+                end: line_starts[end_line] - 1,
                 lines,
             };
             edit.is_usable(&folded_file).then_some(edit)

@@ -72,6 +72,7 @@ pub(crate) fn write<'c>(
     let mut sources: BTreeMap<String, SourceLine> = BTreeMap::new();
     let mut lines = Vec::new();
     for (case, known_failure) in entries {
+        // The id of a generated case is `MUTATION@EDIT`; the cases of an edit share a source.
         let source_id =
             case.id.split_once('@').map_or(case.id.as_str(), |(_, edit)| edit).to_owned();
         let before = String::from_utf8_lossy(&case.before).into_owned();

@@ -208,8 +208,8 @@ fn with_model(case: &FailedEdit, truth: &str) -> ReplayRun {
     }
 }
 
-/// Returns the lines of `after` that correspond, in a diff, to the lines of `before` with
-/// `region`.
+/// Returns the lines of `after` that correspond, in a diff, to the lines of `before` in which
+/// `region` is.
 fn region_after(before: &str, after: &str, region: &str) -> Option<String> {
     let start = before.find(region)?;
     let line_of = |offset: usize| before[..offset].matches('\n').count();

@@ -120,12 +120,12 @@ impl CorpusArgs {
             HalfArg::All => Half::Both,
         };
         let read = match (&self.corpus, &self.from, &self.to) {
-            (Some(dir), ..) => corpus::packages(dir, half),
+            (Some(dir), ..) => corpus::changes_in_packages(dir, half),
             (None, Some(from), Some(to)) => {
                 let name = to.file_name().map(|name| name.to_string_lossy().into_owned());
-                corpus::versions(name.as_deref().unwrap_or("package"), from, to)
+                corpus::changes_between(name.as_deref().unwrap_or("package"), from, to)
             }
-            (None, Some(from), None) => corpus::git_history(from),
+            (None, Some(from), None) => corpus::changes_in_history(from),
             (None, None, _) => {
                 return Err(Exit::usage("give --from A --to B, --from REPOSITORY or --corpus DIR"));
             }

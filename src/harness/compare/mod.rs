@@ -58,7 +58,7 @@ enum Driver {
     Restitch,
 }
 
-/// Every tool; this one is first.
+/// Every tool; this program is first.
 pub(crate) const RIVALS: &[Rival] = &[
     Rival { id: "restitch", source: PackageSource::BuiltIn, driver: Driver::Restitch },
     Rival { id: "exact", source: PackageSource::BuiltIn, driver: Driver::Exact },
@@ -215,7 +215,7 @@ pub(crate) fn merge(run: &CompareRun, parts: Vec<PartComparison>) -> PartCompari
             total.must_refuse.merge(&result.must_refuse);
             for (family, counts) in result.families {
                 match total.families.iter_mut().find(|(name, _)| *name == family) {
-                    Some((_, total)) => total.merge(&counts),
+                    Some((_, family_total)) => family_total.merge(&counts),
                     None => total.families.push((family, counts)),
                 }
             }
@@ -271,6 +271,7 @@ pub(crate) fn run_tool(rival: &Rival, cases: &[Case], scratch: &Path) -> io::Res
         let verdict = match results.get(&index).and_then(Option::as_ref) {
             Some(after) if case.accepts(after) => CaseVerdict::Right,
             Some(_) => CaseVerdict::Wrong,
+            // Every refusal counts the same, so the code does not matter.
             None => CaseVerdict::Refused(EditCode::NoOccurrence),
         };
         let counts = match case.truth {
@@ -384,7 +385,7 @@ fn install(rival: &Rival, scratch: &Path) -> io::Result<()> {
     fs::write(dir.join("installed"), wanted)
 }
 
-/// Returns the version of a tool that is installed.
+/// Returns the installed version of a tool.
 fn version(rival: &Rival, scratch: &Path) -> String {
     let dir = tool_dir(rival, scratch);
     let found = match rival.source {

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::{Client, EditAttempt, FileAction, Replacement, Transcript};
 
-/// The name of aider's history file, which is also the end of such names.
+/// The usual name of aider's history file. A file whose name only ends with it is read, too.
 pub const NAME: &str = ".aider.chat.history.md";
 /// The start of the first line of a session; its time follows.
 pub const START: &str = "# aider chat started at ";
@@ -48,13 +48,13 @@ struct Block {
     new: Vec<String>,
 }
 
-/// A block that failed, as aider quotes it in the error, with the lines of the file that it shows.
+/// A block that failed, as aider quotes it in the error.
 #[derive(Debug, Default)]
 struct FailedBlock {
     path: String,
     old: Vec<String>,
     new: Vec<String>,
-    /// The similar lines of the file that aider shows.
+    /// The similar lines of the file that the error shows.
     shown: Vec<String>,
 }
 
@@ -75,10 +75,10 @@ enum BlockPart {
 struct Reader {
     out: Transcript,
     turn: usize,
-    /// Whether the line is in the model's answer.
+    /// Whether the current line is in the model's answer.
     in_answer: bool,
-    /// Whether the line is in a notice of aider. A notice may have `> ` on its first line only, and
-    /// ends at an empty line.
+    /// Whether the current line is in a notice of aider. A notice may have `> ` on its first line
+    /// only, and ends at an empty line.
     in_notice: bool,
     part: BlockPart,
     /// The lines of the answer since the last block, which may name the file of the next one.
@@ -150,8 +150,9 @@ impl Reader {
             }
             _ if is_mark(text, '<', " SEARCH") => {
                 let last_path = self.blocks.last().map(|block| block.path.clone());
-                let named = self.lines_above.iter().rev().take(3).find_map(|line| file_name(line));
-                let path = named.or(last_path).unwrap_or_default();
+                let named_path =
+                    self.lines_above.iter().rev().take(3).find_map(|line| file_name(line));
+                let path = named_path.or(last_path).unwrap_or_default();
                 self.lines_above.clear();
                 self.blocks.push(Block { path, old: Vec::new(), new: Vec::new() });
                 self.part = BlockPart::Old;
@@ -198,7 +199,8 @@ impl Reader {
         }
     }
 
-    /// Reads a line of a failed block, which aider quotes in the error.
+    /// Reads a line of an error, in which aider quotes the failed block and shows similar lines of
+    /// the file.
     fn read_quote(&mut self, body: &str) {
         let Some(failed) = self.failed.last_mut() else { return };
         let text = body.trim_end();

@@ -11,7 +11,8 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::{
-    Client, EditAttempt, FileAction, Transcript, replacements, string, strip_line_numbers, text_of,
+    Client, EditAttempt, FileAction, Transcript, replacements, string_field, strip_line_numbers,
+    text_of,
 };
 
 /// The rough length of a token in prose, code and JSON.
@@ -80,6 +81,7 @@ pub fn read(text: &str, session: &str) -> Transcript {
 struct Message {
     /// The highest count of tokens in a record.
     tokens: u64,
+    /// The number of bytes of the message's parts.
     bytes: u64,
     /// Whether the last record does not have the final count.
     is_unfinished: bool,
@@ -116,7 +118,7 @@ fn record_call(
     result: &Value,
     detail: &Value,
 ) {
-    let Some(path) = string(input, &["file_path", "path", "filePath"]) else { return };
+    let Some(path) = string_field(input, &["file_path", "path", "filePath"]) else { return };
     let failed = result["is_error"].as_bool().unwrap_or(false);
     let output = text_of(&result["content"]);
     let is_edit = name == "Edit"

@@ -42,7 +42,7 @@ pub fn read(text: &str, session: &str) -> Transcript {
                 turn += 1;
                 let arguments = payload["arguments"].as_str().unwrap_or_default();
                 let arguments: Value = serde_json::from_str(arguments).unwrap_or(Value::Null);
-                if let Some(command) = command(&arguments) {
+                if let Some(command) = shell_command(&arguments) {
                     let call = if command.contains("*** Begin Patch") {
                         PendingCall::Patch(command, turn)
                     } else {
@@ -52,7 +52,7 @@ pub fn read(text: &str, session: &str) -> Transcript {
                 }
             }
             "custom_tool_call_output" | "function_call_output" => {
-                let output = output(&payload["output"]);
+                let output = output_text(&payload["output"]);
                 match pending.remove(&id) {
                     Some(PendingCall::Patch(patch, turn)) => {
                         record_patch(&mut out, &id, &patch, turn, &output)
@@ -83,7 +83,7 @@ pub fn read(text: &str, session: &str) -> Transcript {
 
 /// Returns the command of a shell call. In a list such as `["bash", "-lc", "cat a"]` it is the last
 /// word.
-fn command(arguments: &Value) -> Option<String> {
+fn shell_command(arguments: &Value) -> Option<String> {
     let value = ["command", "cmd", "input"].iter().find_map(|name| arguments.get(name))?;
     match value {
         Value::String(text) => Some(text.clone()),
@@ -93,7 +93,7 @@ fn command(arguments: &Value) -> Option<String> {
 }
 
 /// Returns the output of a call, which is text or JSON with the text in it.
-fn output(value: &Value) -> String {
+fn output_text(value: &Value) -> String {
     let text = super::text_of(value);
     match serde_json::from_str::<Value>(&text) {
         Ok(Value::Object(map)) => {
@@ -106,7 +106,8 @@ fn output(value: &Value) -> String {
 /// Records the files that a patch changed, or failed to change.
 fn record_patch(out: &mut Transcript, id: &str, text: &str, turn: usize, output: &str) {
     let start = text.find("*** Begin Patch").unwrap_or(0);
-    let end = text.rfind("*** End Patch").map_or(text.len(), |at| at + "*** End Patch".len());
+    let end =
+        text.rfind("*** End Patch").map_or(text.len(), |offset| offset + "*** End Patch".len());
     let Ok(patch) = Patch::parse(&text[start..end.max(start)], None) else {
         out.skipped += 1;
         return;

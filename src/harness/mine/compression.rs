@@ -30,8 +30,8 @@ pub struct Decompressed {
     pub broken: Option<String>,
 }
 
-/// Reads `source`, and decompresses it if it is compressed. One that decompresses to more than
-/// `limit` bytes is left out.
+/// Reads `source`, and decompresses it if it is compressed. A compressed one is left out if its
+/// content has more than `limit` bytes.
 pub fn decompress(source: impl Read, limit: u64) -> io::Result<Decompressed> {
     let mut source = BufReader::new(source);
     let start = source.fill_buf()?;

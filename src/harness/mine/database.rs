@@ -19,7 +19,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Row};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{Client, Findings, Transcript, opencode, string};
+use super::{Client, Findings, Transcript, opencode, string_field};
 
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 /// The position in the header of the byte that is 2 if changes go to a log beside the file.
@@ -30,7 +30,7 @@ const FILE_SUFFIXES: &[&str] = &["", "-wal", "-journal"];
 const MAX_VALUE_BYTES: usize = 64 << 20;
 /// How long to wait for a lock.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
-/// How often to read a database that changes while it is read.
+/// How often at most to read a database that changes while it is read.
 const ATTEMPTS: usize = 3;
 
 /// Whether a file is a database, by its first bytes.
@@ -228,15 +228,15 @@ impl Tables {
         if columns(database, "part")?.is_empty() {
             return Err(DatabaseError::Foreign);
         }
-        self.each(database, "session", &["id", "directory"], |tables, row| {
-            if let (Some(id), Some(folder)) = (text(row, 0), text(row, 1)) {
+        self.each_row(database, "session", &["id", "directory"], |tables, row| {
+            if let (Some(id), Some(folder)) = (text_at(row, 0), text_at(row, 1)) {
                 tables.folders.insert(id, folder.into());
             }
         })?;
-        self.each(database, "message", &["id", "session_id", "data"], |tables, row| {
-            let json = json(row, 2);
-            let session = text(row, 1).or_else(|| string(json.as_ref()?, &["sessionID"]));
-            let id = text(row, 0).or_else(|| string(json.as_ref()?, &["id"]));
+        self.each_row(database, "message", &["id", "session_id", "data"], |tables, row| {
+            let json = json_at(row, 2);
+            let session = text_at(row, 1).or_else(|| string_field(json.as_ref()?, &["sessionID"]));
+            let id = text_at(row, 0).or_else(|| string_field(json.as_ref()?, &["id"]));
             match (session, id, json) {
                 (Some(session), Some(id), Some(info)) => {
                     let session = tables.sessions.entry(session).or_default();
@@ -246,25 +246,32 @@ impl Tables {
             }
         })?;
         let mut row_number = 0;
-        self.each(database, "part", &["id", "message_id", "session_id", "data"], |tables, row| {
-            row_number += 1;
-            let json = json(row, 3);
-            let field =
-                |column, name: &str| text(row, column).or_else(|| string(json.as_ref()?, &[name]));
-            let (id, message, session) =
-                (field(0, "id"), field(1, "messageID"), field(2, "sessionID"));
-            match (session, message, json) {
-                (Some(session), Some(message), Some(part)) => {
-                    // Most parts are text; only calls of tools can be actions on files.
-                    if part["type"] == "tool" {
-                        let messages = &mut tables.sessions.entry(session).or_default().messages;
-                        let parts = &mut messages.entry(message).or_default().parts;
-                        parts.insert((id.unwrap_or_default(), row_number), part);
+        self.each_row(
+            database,
+            "part",
+            &["id", "message_id", "session_id", "data"],
+            |tables, row| {
+                row_number += 1;
+                let json = json_at(row, 3);
+                let field = |column, name: &str| {
+                    text_at(row, column).or_else(|| string_field(json.as_ref()?, &[name]))
+                };
+                let (id, message, session) =
+                    (field(0, "id"), field(1, "messageID"), field(2, "sessionID"));
+                match (session, message, json) {
+                    (Some(session), Some(message), Some(part)) => {
+                        // Most parts are text; only calls of tools can be actions on files.
+                        if part["type"] == "tool" {
+                            let messages =
+                                &mut tables.sessions.entry(session).or_default().messages;
+                            let parts = &mut messages.entry(message).or_default().parts;
+                            parts.insert((id.unwrap_or_default(), row_number), part);
+                        }
                     }
+                    (session, ..) => tables.skip(session),
                 }
-                (session, ..) => tables.skip(session),
-            }
-        })?;
+            },
+        )?;
         Ok(())
     }
 
@@ -278,21 +285,22 @@ impl Tables {
 
     /// Calls `take` with every row of a table. A column that the table does not have is NULL; a
     /// missing table has no rows.
-    fn each(
+    fn each_row(
         &mut self,
         database: &Connection,
-        name: &str,
+        table: &str,
         wanted: &[&str],
         mut take: impl FnMut(&mut Self, &Row<'_>),
     ) -> rusqlite::Result<()> {
-        let existing = columns(database, name)?;
+        let existing = columns(database, table)?;
         if existing.is_empty() {
             return Ok(());
         }
-        let exists = |wanted: &str| existing.iter().any(|column| column == wanted);
+        let exists = |name: &str| existing.iter().any(|column| column == name);
         let selected: Vec<&str> =
             wanted.iter().map(|column| if exists(column) { *column } else { "NULL" }).collect();
-        let mut query = database.prepare(&format!("SELECT {} FROM {name}", selected.join(", ")))?;
+        let mut query =
+            database.prepare(&format!("SELECT {} FROM {table}", selected.join(", ")))?;
         let mut rows = query.query([])?;
         while let Some(row) = rows.next()? {
             take(self, row);
@@ -300,8 +308,8 @@ impl Tables {
         Ok(())
     }
 
-    /// Returns the sessions as transcripts. `file` names one for rows without a session, if no
-    /// session can be read.
+    /// Returns the sessions as transcripts. Unreadable rows without a known session are counted in
+    /// the last transcript or, if there is none, in an empty one with the name `file`.
     fn transcripts(self, file: &str) -> Vec<Transcript> {
         let mut all: Vec<Transcript> = Vec::new();
         for (id, session) in self.sessions {
@@ -309,8 +317,8 @@ impl Tables {
             out.folder = self.folders.get(&id).cloned();
             out.skipped = session.skipped;
             for (turn, message) in session.messages.values().enumerate() {
-                opencode::message(&mut out, turn, &message.info);
-                message.parts.values().for_each(|part| opencode::step(&mut out, turn, part));
+                opencode::record_message(&mut out, turn, &message.info);
+                message.parts.values().for_each(|part| opencode::record_part(&mut out, turn, part));
             }
             all.push(out);
         }
@@ -337,7 +345,7 @@ fn columns(database: &Connection, name: &str) -> rusqlite::Result<Vec<String>> {
 }
 
 /// Returns the bytes of a value, unless it is too large or not a text or blob.
-fn bytes<'a>(row: &'a Row<'_>, column: usize) -> Option<&'a [u8]> {
+fn bytes_at<'a>(row: &'a Row<'_>, column: usize) -> Option<&'a [u8]> {
     match row.get_ref(column) {
         Ok(ValueRef::Text(bytes) | ValueRef::Blob(bytes)) if bytes.len() <= MAX_VALUE_BYTES => {
             Some(bytes)
@@ -347,14 +355,14 @@ fn bytes<'a>(row: &'a Row<'_>, column: usize) -> Option<&'a [u8]> {
 }
 
 /// Returns a value that is a text and not empty.
-fn text(row: &Row<'_>, column: usize) -> Option<String> {
-    let text = std::str::from_utf8(bytes(row, column)?).ok()?;
+fn text_at(row: &Row<'_>, column: usize) -> Option<String> {
+    let text = std::str::from_utf8(bytes_at(row, column)?).ok()?;
     (!text.is_empty()).then(|| text.to_owned())
 }
 
 /// Returns a value that is a JSON object.
-fn json(row: &Row<'_>, column: usize) -> Option<Value> {
-    serde_json::from_slice(bytes(row, column)?).ok().filter(Value::is_object)
+fn json_at(row: &Row<'_>, column: usize) -> Option<Value> {
+    serde_json::from_slice(bytes_at(row, column)?).ok().filter(Value::is_object)
 }
 
 #[cfg(test)]

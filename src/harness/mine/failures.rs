@@ -107,8 +107,9 @@ pub fn failures(transcript: &Transcript) -> Vec<Failure> {
         .filter_map(|(index, step)| {
             let FileAction::Edited(attempt) = &step.action else { return None };
             let error = attempt.error.as_ref()?;
-            let retry = find_retry(transcript, index);
-            let last_turn = retry.map_or(step.turn, |(index, _)| transcript.steps[index].turn);
+            let next_change = find_retry(transcript, index);
+            let last_turn = next_change
+                .map_or(step.turn, |(change_index, _)| transcript.steps[change_index].turn);
             let turns: Vec<usize> =
                 (step.turn + 1..=last_turn).filter(|turn| counted_turns.insert(*turn)).collect();
             let shown_lines = || Some((attempt.shown.clone()?, Provenance::ErrorExcerpt));
@@ -117,7 +118,7 @@ pub fn failures(transcript: &Transcript) -> Vec<Failure> {
                 .cloned()
                 .or_else(|| git::committed_version(transcript, index))
                 .or_else(shown_lines);
-            let after_retry = retry.and_then(|(_, retry)| {
+            let after_retry = next_change.and_then(|(_, retry)| {
                 let (retry, before) = (retry?, &before.as_ref()?.0);
                 // The results can be compared only if the retry started from the same version.
                 if retry.before.as_ref().is_some_and(|recorded| recorded != before) {
@@ -144,7 +145,7 @@ pub fn failures(transcript: &Transcript) -> Vec<Failure> {
                 outcome,
                 retry: after_retry,
                 model: step.model.clone(),
-                changed_later: retry.is_some(),
+                changed_later: next_change.is_some(),
                 turns: turns.len(),
                 tokens: turns.iter().filter_map(|turn| transcript.tokens.get(*turn)).sum(),
                 tokens_estimated: turns.iter().any(|turn| transcript.estimated.contains(turn)),
@@ -153,7 +154,7 @@ pub fn failures(transcript: &Transcript) -> Vec<Failure> {
         .collect()
 }
 
-/// Returns the file after the agent's next edit, if that edit has the same intention.
+/// Returns the file after the agent's next edit, if that has the same intention as the failed one.
 fn file_after_retry(before: &str, edit: &Replacement, next: &Replacement) -> Option<String> {
     replay::file_after_retry(&replay::FailedEdit {
         id: String::new(),

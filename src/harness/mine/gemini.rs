@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::{Client, EditAttempt, FileAction, Transcript, replacements, string, text_of};
+use super::{Client, EditAttempt, FileAction, Transcript, replacements, string_field, text_of};
 
 /// Reads one session file.
 pub fn read(text: &str, session: &str) -> Transcript {
@@ -52,7 +52,7 @@ pub fn read(text: &str, session: &str) -> Transcript {
 /// Records a call and its result, if the call read or changed a file.
 fn record_call(out: &mut Transcript, turn: usize, call: &Value) {
     let input = &call["args"];
-    let Some(path) = string(input, &["file_path", "absolute_path", "path"]) else { return };
+    let Some(path) = string_field(input, &["file_path", "absolute_path", "path"]) else { return };
     let failed = call["status"] == "error";
     let response_text = || {
         let response = &call["result"][0]["functionResponse"]["response"];

@@ -43,7 +43,7 @@ fn reconcile(
         match &step.action {
             FileAction::Viewed { from, text, .. } => views.push((*from, text)),
             FileAction::Written(text) => {
-                // Something else has changed the file since, or the transcript would have it.
+                // Something else has changed the file since, or the transcript would have the file.
                 views = vec![(1, text)];
             }
             FileAction::Edited(attempt) if attempt.error.is_none() => {
@@ -62,7 +62,7 @@ fn reconcile(
         }
     }
     for (from, text) in views {
-        confirmed |= matches_view(&file, from, text)?;
+        confirmed |= confirmed_by_view(&file, from, text)?;
     }
     if let FileAction::Edited(EditAttempt { shown: Some(shown), .. }) =
         &transcript.steps[failure].action
@@ -82,9 +82,10 @@ fn reconcile(
     Some((file, Provenance::Committed { confirmed }))
 }
 
-/// Whether a view of the lines from `from` on has a line with text, all lines of it being those of
-/// the file. `None` if a line differs; the last line of a view may be cut.
-fn matches_view(file: &str, from: usize, view: &str) -> Option<bool> {
+/// Compares a view of the lines from `from` on with the file. Returns `None` if they differ (the
+/// last line of a view may be cut), and otherwise whether the view confirms the file: one that has
+/// only blank lines does not.
+fn confirmed_by_view(file: &str, from: usize, view: &str) -> Option<bool> {
     let mut file_lines = file.lines().skip(from.saturating_sub(1));
     let mut view_lines = view.lines().peekable();
     let mut has_text = false;
@@ -134,8 +135,8 @@ impl Repository {
         (!below_root.is_empty()).then_some(below_root)
     }
 
-    /// Returns the newest content of a path that was committed before a time, in seconds since
-    /// 1970.
+    /// Returns the newest content of a path that was committed before `time`, which is in seconds
+    /// since 1970.
     fn version_at(&self, path: &str, time: i64) -> Option<String> {
         let before = format!("--before=@{time} +0000");
         let commit = self.git(&[

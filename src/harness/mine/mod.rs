@@ -259,14 +259,15 @@ impl Transcript {
     }
 }
 
-/// Reads a transcript, or all transcripts below a folder. Without a `client`, each file shows
-/// whose it is. With a shard, only every Nth file is read, and every Nth session of a database.
+/// Reads a transcript, or all transcripts below a folder. Without a `client`, the content of each
+/// file shows which client wrote it. With a shard, only every Nth file is read, and every Nth
+/// session of a database.
 pub fn read(path: &Path, client: Option<Client>, shard: Option<Shard>) -> io::Result<Findings> {
     let mut found = Findings::default();
     let in_shard = |index: usize| shard.is_none_or(|shard| shard.contains(index));
     let mut files = Vec::new();
     if path.is_dir() {
-        collect(path, &mut files)?;
+        collect_files(path, &mut files)?;
     } else {
         fs::metadata(path)?;
         files.push(path.to_owned());
@@ -280,6 +281,7 @@ pub fn read(path: &Path, client: Option<Client>, shard: Option<Shard>) -> io::Re
     let (databases, files): (Vec<_>, Vec<_>) =
         files.into_iter().partition(|file| is_database_file(file));
     for file in &databases {
+        // All parts read the file, but only the first reports an error.
         if let Err(why) = read_file(file, client, &mut found)
             && in_shard(0)
         {
@@ -288,15 +290,15 @@ pub fn read(path: &Path, client: Option<Client>, shard: Option<Shard>) -> io::Re
     }
     if path.is_dir() && client.is_none_or(|client| client == Client::Opencode) {
         // opencode fills its database from the tree, so a session in both is read once.
-        let in_databases: HashSet<String> =
+        let database_sessions: HashSet<String> =
             found.transcripts.iter().map(|transcript| transcript.session.clone()).collect();
-        let mut tree = opencode::read_storage(path)?;
-        for transcript in &tree {
+        let mut tree_transcripts = opencode::read_storage(path)?;
+        for transcript in &tree_transcripts {
             let steps = u64::try_from(transcript.steps.len()).unwrap_or(u64::MAX);
             found.material.push((PathBuf::from(&transcript.session), steps));
         }
-        tree.retain(|transcript| !in_databases.contains(&transcript.session));
-        found.transcripts.extend(tree);
+        tree_transcripts.retain(|transcript| !database_sessions.contains(&transcript.session));
+        found.transcripts.extend(tree_transcripts);
     }
     let mut indexes = 0..;
     found.transcripts.retain(|_| indexes.next().is_some_and(in_shard));
@@ -355,14 +357,14 @@ fn stem(name: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
-/// Adds all files below a folder that may be transcripts.
-fn collect(path: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
-    for entry in fs::read_dir(path)? {
+/// Adds all files below a folder that may be transcripts to `files`.
+fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         if path.is_dir() {
             // `opencode::read_storage` reads opencode's tree of single records.
             if !path.join("message").is_dir() && !path.join("part").is_dir() {
-                collect(&path, files)?;
+                collect_files(&path, files)?;
             }
             continue;
         }
@@ -431,16 +433,16 @@ fn text_of(value: &Value) -> String {
 }
 
 /// Returns the first of the named fields that is a string.
-fn string(value: &Value, names: &[&str]) -> Option<String> {
+fn string_field(value: &Value, names: &[&str]) -> Option<String> {
     names.iter().find_map(|name| value.get(name)?.as_str().map(str::to_owned))
 }
 
 /// Returns the replacements of an edit call, whatever names the client has for its fields.
 fn replacements(input: &Value) -> Vec<Replacement> {
     let replacement = |value: &Value| {
-        let old = string(value, &["old_string", "oldString", "old_str", "oldText"])?;
-        let new =
-            string(value, &["new_string", "newString", "new_str", "newText"]).unwrap_or_default();
+        let old = string_field(value, &["old_string", "oldString", "old_str", "oldText"])?;
+        let new = string_field(value, &["new_string", "newString", "new_str", "newText"])
+            .unwrap_or_default();
         let flag = |name: &str| value.get(name).and_then(Value::as_bool).unwrap_or(false);
         let several = value
             .get("expected_replacements")
@@ -459,21 +461,21 @@ fn replacements(input: &Value) -> Vec<Replacement> {
 /// the first number and the text; `None` if no line has a number.
 fn strip_line_numbers(text: &str) -> Option<(usize, String)> {
     let mut first = None;
-    let mut next = 0;
+    let mut next_number = 0;
     let mut out = String::new();
     for line in text.lines() {
         let body = line.trim_start();
-        let digits = body.len() - body.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-        let number: Option<usize> = body[..digits].parse().ok();
-        let rest = body[digits..]
+        let digit_count = body.len() - body.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let number: Option<usize> = body[..digit_count].parse().ok();
+        let rest = body[digit_count..]
             .strip_prefix('→')
-            .or_else(|| body[digits..].strip_prefix('\t'))
-            .or_else(|| body[digits..].strip_prefix("| "))
-            .or_else(|| body[digits..].strip_prefix('|'));
+            .or_else(|| body[digit_count..].strip_prefix('\t'))
+            .or_else(|| body[digit_count..].strip_prefix("| "))
+            .or_else(|| body[digit_count..].strip_prefix('|'));
         match (number, rest) {
-            (Some(number), Some(rest)) if first.is_none() || number == next => {
+            (Some(number), Some(rest)) if first.is_none() || number == next_number => {
                 first.get_or_insert(number);
-                next = number + 1;
+                next_number = number + 1;
                 out.push_str(rest);
                 out.push('\n');
             }
@@ -505,7 +507,9 @@ fn unix_seconds(time: &Value) -> Option<i64> {
     };
     // The year is counted from March, so that a leap day is its last day.
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day - 1;
+    let leap_days = year / 4 - year / 100 + year / 400;
+    let days_before_month = (month * 153 + 2) / 5;
+    let days = year * 365 + leap_days + days_before_month + day - 1;
     const DAYS_TO_1970: i64 = 719_468;
     Some((days - DAYS_TO_1970) * 86_400 + hour * 3600 + minute * 60 + second - utc_offset)
 }

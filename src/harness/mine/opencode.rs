@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::{
-    Client, EditAttempt, FileAction, Transcript, replacements, string, strip_line_numbers, text_of,
+    Client, EditAttempt, FileAction, Transcript, replacements, string_field, strip_line_numbers,
+    text_of,
 };
 
 /// Reads the output of `opencode export`; `None` if the text is something else.
@@ -20,9 +21,9 @@ pub fn read_export(text: &str, session: &str) -> Option<Transcript> {
     let mut out = Transcript::new(Client::Opencode, session);
     out.set_folder(&whole["info"]["directory"]);
     for (turn, message) in messages.iter().enumerate() {
-        self::message(&mut out, turn, &message["info"]);
+        record_message(&mut out, turn, &message["info"]);
         for part in message["parts"].as_array().into_iter().flatten() {
-            step(&mut out, turn, part);
+            record_part(&mut out, turn, part);
         }
     }
     Some(out)
@@ -55,7 +56,7 @@ fn folders(dir: &Path) -> io::Result<Vec<PathBuf>> {
 
 /// Reads the JSON files of a folder, sorted by name, and counts those that are not JSON in
 /// `skipped`. A folder that does not exist has none.
-fn records(dir: &Path, skipped: &mut usize) -> io::Result<Vec<Value>> {
+fn read_records(dir: &Path, skipped: &mut usize) -> io::Result<Vec<Value>> {
     let mut files: Vec<PathBuf> = match fs::read_dir(dir) {
         Ok(entries) => entries.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
@@ -74,15 +75,16 @@ fn records(dir: &Path, skipped: &mut usize) -> io::Result<Vec<Value>> {
 }
 
 /// Reads a session from the folder of its messages and the folder of all parts.
-fn read_session(messages: &Path, parts: &Path) -> io::Result<Transcript> {
-    let name = messages.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+fn read_session(messages_dir: &Path, parts_dir: &Path) -> io::Result<Transcript> {
+    let name =
+        messages_dir.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     let mut out = Transcript::new(Client::Opencode, &name);
     let mut skipped = 0;
-    for (turn, record) in records(messages, &mut skipped)?.iter().enumerate() {
-        message(&mut out, turn, record);
+    for (turn, record) in read_records(messages_dir, &mut skipped)?.iter().enumerate() {
+        record_message(&mut out, turn, record);
         let Some(id) = record["id"].as_str() else { continue };
-        for part in records(&parts.join(id), &mut skipped)? {
-            step(&mut out, turn, &part);
+        for part in read_records(&parts_dir.join(id), &mut skipped)? {
+            record_part(&mut out, turn, &part);
         }
     }
     out.skipped += skipped;
@@ -90,7 +92,7 @@ fn read_session(messages: &Path, parts: &Path) -> io::Result<Transcript> {
 }
 
 /// Records the tokens, the time, the folder and the model of a message.
-pub(super) fn message(out: &mut Transcript, turn: usize, info: &Value) {
+pub(super) fn record_message(out: &mut Transcript, turn: usize, info: &Value) {
     out.add_tokens(turn, info["tokens"]["output"].as_u64().unwrap_or(0));
     out.set_time(&info["time"]["created"]);
     out.set_folder(&info["path"]["cwd"]);
@@ -98,14 +100,14 @@ pub(super) fn message(out: &mut Transcript, turn: usize, info: &Value) {
 }
 
 /// Records a part of a message, if it is a call that read or changed a file.
-pub(super) fn step(out: &mut Transcript, turn: usize, part: &Value) {
+pub(super) fn record_part(out: &mut Transcript, turn: usize, part: &Value) {
     if part["type"] != "tool" {
         return;
     }
     let state = &part["state"];
     out.set_time(&state["time"]["start"]);
     let input = &state["input"];
-    let Some(path) = string(input, &["filePath", "file_path", "path"]) else { return };
+    let Some(path) = string_field(input, &["filePath", "file_path", "path"]) else { return };
     let failed = state["status"] == "error";
     match part["tool"].as_str().unwrap_or_default() {
         "read" if !failed => {

@@ -36,16 +36,16 @@ impl Redactor {
             if in_private_key {
                 self.add(line.trim());
             } else if self.secrets.find(line).is_some() {
-                tokens(line).for_each(|token| self.add(token));
+                possible_secrets(line).for_each(|part| self.add(part));
             }
         }
     }
 
-    /// Gives a part of a secret the name that replaces it.
-    fn add(&mut self, token: &str) {
-        if !token.is_empty() && !self.replacements.contains_key(token) {
+    /// Gives a part of a secret the name that replaces it, unless it has one.
+    fn add(&mut self, part: &str) {
+        if !part.is_empty() && !self.replacements.contains_key(part) {
             let name = format!("<redacted-{}>", self.replacements.len() + 1);
-            self.replacements.insert(token.to_owned(), name);
+            self.replacements.insert(part.to_owned(), name);
         }
     }
 
@@ -54,10 +54,10 @@ impl Redactor {
     pub fn clean(&self, text: &str) -> Option<String> {
         // A secret may contain another one, so the longest is replaced first.
         let mut replacements: Vec<(&String, &String)> = self.replacements.iter().collect();
-        replacements.sort_by_key(|(token, _)| std::cmp::Reverse(token.len()));
+        replacements.sort_by_key(|(part, _)| std::cmp::Reverse(part.len()));
         let mut out = text.to_owned();
-        for (token, name) in replacements {
-            out = out.replace(token.as_str(), name);
+        for (part, name) in replacements {
+            out = out.replace(part.as_str(), name);
         }
         for marker in ["-----BEGIN ", "-----END "] {
             out = out.replace(marker, "-----REDACTED ");
@@ -69,7 +69,7 @@ impl Redactor {
 
 /// Returns the parts of a line, between separators, that may be a secret: long ones, and short ones
 /// with a digit or a special character.
-fn tokens(line: &str) -> impl Iterator<Item = &str> {
+fn possible_secrets(line: &str) -> impl Iterator<Item = &str> {
     line.split(|c: char| c.is_whitespace() || "\"'`,;()[]{}<>=".contains(c))
         .flat_map(|part| part.split("://").flat_map(|part| part.split(['@', ':'])))
         .filter(|part| {

@@ -52,7 +52,9 @@ pub(crate) struct FailureRecord {
     pub(crate) client: String,
     pub(crate) id: String,
     pub(crate) path: String,
+    /// The kind of error that the agent was shown.
     pub(crate) why: String,
+    /// The rung that applies the edit, or the code of the refusal.
     pub(crate) cause: String,
     pub(crate) recovered: bool,
     /// The words of the [`ReplayOutcome`]; `None` if the file before is not known.

@@ -175,12 +175,13 @@ pub(super) fn crlf_in_file(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     Some(())
 }
 
-/// Gives the file CRLF line breaks from two lines above the edit to two lines below it.
+/// Gives the file CRLF line breaks from two lines above the edit to two or three lines below it.
 pub(super) fn crlf_around(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     call.old.contains('\n').then_some(())?;
     let breaks_above: Vec<usize> =
         call.head.match_indices('\n').map(|(offset, _)| offset).collect();
-    let start = breaks_above.iter().rev().nth(2).map_or(0, |offset| offset + 1);
+    let third_break_above = breaks_above.iter().rev().nth(2);
+    let start = third_break_above.map_or(0, |offset| offset + 1);
     let third_break_below = call.tail.match_indices('\n').nth(2);
     let end = third_break_below.map_or(call.tail.len(), |(offset, _)| offset + 1);
     call.head = format!("{}{}", &call.head[..start], call.head[start..].replace('\n', "\r\n"));

@@ -42,14 +42,15 @@ pub(super) fn indent_unit(text: &str) -> usize {
     [4, 2].into_iter().find(fits_most_lines).unwrap_or(0)
 }
 
-/// Removes one tab from every line of the call, which is the most frequent mistake of today's models.
+/// Removes one tab from every line of the call. Too few tabs are the most frequent mistake of
+/// today's models.
 pub(super) fn one_tab_too_few(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     change_both(call, |line| line.strip_prefix('\t').map(str::to_owned))
 }
 
-/// Removes one tab from every line of the call but the added ones. The right result is certain only if the added
-/// lines have the indentation of both kept neighbours and the line above opens no block: then they
-/// cannot be meant to be one level deeper.
+/// Removes one tab from every line of the call but the added ones. The right result is certain only
+/// if the added lines have the indentation of both kept neighbours and the line above opens no
+/// block: then they cannot be meant to be one level deeper.
 pub(super) fn one_tab_too_few_but_in_added(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<()> {
     let first = draft.lines.iter().position(|draft_line| draft_line.role != LineRole::Context)?;
     let last = draft.lines.iter().rposition(|draft_line| draft_line.role != LineRole::Context)?;

@@ -245,9 +245,9 @@ fn elide(draft: &mut EditDraft<'_>, from: usize, to: usize, rng: &mut Rng) -> Op
     }
     let is_context = draft.lines[from].role == LineRole::Context;
     let new = if is_context { placeholder.clone() } else { None };
-    let draft_line =
+    let placeholder_line =
         DraftLine { file: None, old: placeholder, new, after: None, ..DraftLine::context("") };
-    draft.lines.insert(from, draft_line);
+    draft.lines.insert(from, placeholder_line);
     Some(())
 }
 

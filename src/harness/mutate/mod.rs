@@ -414,6 +414,7 @@ impl Mutation {
             Expectation::Right
                 if call.expected != Expected::default() || call.near_line.is_some() =>
             {
+                // The count or the line decides, so the text may occur several times.
                 call.region != call.after
             }
             Expectation::Right => {

@@ -371,15 +371,15 @@ pub(super) fn twins_equally_near(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Op
                 .is_some_and(|line| !names(language.strip_comments(line), 4).is_empty())
         })
         .collect();
-    let changed = *rng.pick(&candidates)?;
-    let line = draft.lines[changed].file.clone()?;
+    let changed_index = *rng.pick(&candidates)?;
+    let line = draft.lines[changed_index].file.clone()?;
     let &span = rng.pick(&names(language.strip_comments(&line), 4))?;
     let name = line[span.0..span.1].to_owned();
-    draft.lines[changed].change_in_file(|_| replace_span(&line, span, &format!("{name}One")));
+    draft.lines[changed_index].change_in_file(|_| replace_span(&line, span, &format!("{name}One")));
     let mut twin = String::new();
     for (index, draft_line) in draft.lines.iter().enumerate() {
         let Some(file_line) = &draft_line.file else { continue };
-        if index == changed {
+        if index == changed_index {
             twin.push_str(&replace_span(&line, span, &format!("{name}Two")));
         } else {
             twin.push_str(file_line);

@@ -107,6 +107,7 @@ pub(super) fn typographic_change(draft: &mut EditDraft<'_>, _: &mut Rng) -> Opti
     let with_typography = |text: &str| {
         // An opening quote depends on the text before it, so the whole line is changed at once.
         let line = replace_all(text, quotes);
+        // `head` and `tail` count the characters of this line only if each stands for one byte.
         (line.chars().count() == text.len()).then_some(line)
     };
     let (file, after) = (with_typography(&old)?, with_typography(&new)?);
@@ -202,8 +203,8 @@ pub(super) fn invisible_in_call(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Opt
     Some(())
 }
 
-/// Replaces the first two letters `e` of each context line by `in_file` in the file and by `in_call` in the
-/// call.
+/// Replaces the first two letters `e` of each context line by `in_file` in the file and by
+/// `in_call` in the call.
 fn accent(draft: &mut EditDraft<'_>, in_file: &'static str, in_call: &'static str) -> Option<()> {
     require_ascii(draft)?;
     applies_to(draft, &[("e", "")], DraftLine::is_context_text).then_some(())?;

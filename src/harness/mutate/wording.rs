@@ -92,8 +92,8 @@ pub(super) fn quotes_swapped(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<(
     Some(())
 }
 
-/// Removes the semicolons at the end of all lines of the call. The edit must replace one line that ends
-/// with a semicolon by another such line.
+/// Removes the semicolons at the end of all lines of the call. The edit must replace one line that
+/// ends with a semicolon by another such line.
 pub(super) fn semicolons_lost(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<()> {
     ["javascript", "typescript"].contains(&draft.edit.language.name).then_some(())?;
     let semicolons = |role| -> Vec<bool> {
