@@ -48,7 +48,7 @@ pub fn apply(text: &str, call: &EditRequest) -> Result<Applied, Refusal> {
     apply_many(text, std::slice::from_ref(call))
 }
 
-/// Applies several calls to a text, all or none. Each is matched against the text as it is given.
+/// Applies several calls to a text, all or none. Each is matched against the original text.
 pub fn apply_many(text: &str, calls: &[EditRequest]) -> Result<Applied, Refusal> {
     apply_text(None, text, calls)
 }
@@ -108,7 +108,7 @@ impl Applier {
         calls: &[EditRequest],
     ) -> Result<Applied, Refusal> {
         let snapshot = Snapshot::from_text(text);
-        let edit = decide_edits(path, &snapshot, calls, &self.gate).map_err(name_language)?;
+        let edit = decide_edits(path, &snapshot, calls, &self.gate).map_err(with_language_hint)?;
         let after = edit.plan().map(|plan| plan.text_after()).unwrap_or_default();
         Ok(Applied::of(&edit, after))
     }
@@ -121,7 +121,7 @@ impl Applier {
         calls: &[EditRequest],
     ) -> Result<Applied<Vec<u8>>, Refusal> {
         let snapshot = Snapshot::decode(bytes.to_vec()).map_err(not_text)?;
-        let edit = decide_edits(path, &snapshot, calls, &self.gate).map_err(name_language)?;
+        let edit = decide_edits(path, &snapshot, calls, &self.gate).map_err(with_language_hint)?;
         let after = match edit.after() {
             After::Content(content) => content.to_vec(),
             After::Removed => Vec::new(),
@@ -130,8 +130,8 @@ impl Applier {
     }
 }
 
-/// A refusal that says how to name the language.
-fn name_language(refusal: Refusal) -> Refusal {
+/// The refusal, which also says how to name the language if that may help.
+fn with_language_hint(refusal: Refusal) -> Refusal {
     refusal.hint_at_language("`path`")
 }
 
@@ -142,7 +142,7 @@ pub(crate) fn not_text(why: NotText) -> Refusal {
 }
 
 impl<T> Applied<T> {
-    /// The result of an edit that gives `text`.
+    /// The result of `edit`, after which the text is `text`.
     fn of(edit: &VerifiedEdit, text: T) -> Self {
         let (spans, diff) = spans_and_diff(edit);
         let Explanation { rung, rewrites, replacements, warnings, corrected, .. } =
@@ -169,11 +169,11 @@ pub(crate) fn decide_edits(
     }
     let mut splices = Vec::new();
     let mut explanation: Option<Explanation> = None;
-    for (at, call) in calls.iter().enumerate() {
+    for (index, call) in calls.iter().enumerate() {
         let explained = gate.view(&path, call, snapshot).and_then(|view| {
-            let matched = matching::decide(&call.clone().for_path(name), &view.snapshot);
+            let verdict = matching::decide(&call.clone().for_path(name), &view.snapshot);
             let explained = gate
-                .without_broken_outcomes(&path, snapshot, matched)
+                .without_broken_outcomes(&path, snapshot, verdict)
                 .into_result()
                 .map_err(|refusal| view.explain(snapshot, &call.old, refusal))?;
             view.admit(&explained)?;
@@ -182,8 +182,8 @@ pub(crate) fn decide_edits(
         });
         let explained = explained.map_err(|refusal| {
             refusal
-                .hint_at_sibling_edit(at, &call.old, calls.iter().enumerate())
-                .with_edit_number(at, calls.len())
+                .hint_at_sibling_edit(index, &call.old, calls.iter().enumerate())
+                .with_edit_number(index, calls.len())
         })?;
         splices.extend(explained.splices);
         match &mut explanation {

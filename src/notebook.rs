@@ -29,7 +29,7 @@ pub(crate) struct Notebook<'a> {
 /// One cell.
 #[derive(Debug)]
 pub(crate) struct Cell<'a> {
-    /// Its id; without one `#3`, for the third cell.
+    /// Its id. A cell without one gets its number, such as `#3` for the third cell.
     pub(crate) id: String,
     /// `code`, `markdown` or `raw`.
     pub(crate) kind: String,
@@ -148,7 +148,7 @@ impl<'a> Notebook<'a> {
         format!("cell.{extension}")
     }
 
-    /// The text of all cells, or of `only` one, each below a line with its id.
+    /// The text of all cells, or only of the cell `only`, each below a line with its id.
     pub(crate) fn view(&self, only: Option<&Cell<'_>>) -> String {
         let mut view = String::new();
         for cell in &self.cells {
@@ -172,14 +172,14 @@ impl<'a> Notebook<'a> {
         view
     }
 
-    /// The bytes of the notebook's text of which `part` is a slice.
+    /// Where `part`, a slice of the notebook's text, is in that text, in bytes.
     fn range(&self, part: &str) -> Range<usize> {
         range_in(self.text, part)
     }
 
     /// The splices that replace a cell's source. Only the JSON between the first and the last
     /// difference changes.
-    pub(crate) fn replace_source(&self, cell: &Cell<'_>, source: &str) -> Vec<Splice> {
+    pub(crate) fn source_splices(&self, cell: &Cell<'_>, source: &str) -> Vec<Splice> {
         let new = match cell.raw.starts_with('[') {
             true => self.to_json_lines(cell, source),
             false => self.to_json_string(source),
@@ -194,7 +194,7 @@ impl<'a> Notebook<'a> {
     }
 
     /// The splices that remove a cell's outputs and its execution count.
-    pub(crate) fn clear_outputs(&self, cell: &Cell<'_>) -> Vec<Splice> {
+    pub(crate) fn output_removal_splices(&self, cell: &Cell<'_>) -> Vec<Splice> {
         let mut splices = Vec::new();
         for (json, empty) in [(cell.outputs, "[]"), (cell.execution_count, "null")] {
             if let Some(json) = json
@@ -277,7 +277,7 @@ impl<'a> Notebook<'a> {
             };
             return ListLayout { after_open, after_comma, before_close };
         }
-        // An empty list has no layout, so it follows from the indentation of the file.
+        // An empty list shows no layout, so the layout follows from the indentation of the file.
         let list_start = self.range(cell.raw).start;
         let line_start = self.text[..list_start].rfind('\n').map_or(0, |newline| newline + 1);
         let line = &self.text[line_start..list_start];
@@ -308,13 +308,13 @@ struct ListLayout {
     before_close: String,
 }
 
-/// The bytes of `text` of which `part` is a slice.
+/// Where `part`, a slice of `text`, is in `text`, in bytes.
 fn range_in(text: &str, part: &str) -> Range<usize> {
     let start = part.as_ptr().addr() - text.as_ptr().addr();
     start..start + part.len()
 }
 
-/// How many bytes of characters two texts share from their start.
+/// The length in bytes of the common start of two texts, in whole characters.
 fn common_len(left: impl Iterator<Item = char>, right: impl Iterator<Item = char>) -> usize {
     let common = left.zip(right).take_while(|(left, right)| left == right);
     common.map(|(c, _)| c.len_utf8()).sum()
@@ -336,9 +336,9 @@ mod tests {
     fn written(text: &str, id: &str, source: &str, clear: bool) -> String {
         let notebook = Notebook::parse(text).expect("a notebook");
         let cell = notebook.cell(id).expect("a cell");
-        let mut splices = notebook.replace_source(cell, source);
+        let mut splices = notebook.source_splices(cell, source);
         if clear {
-            splices.extend(notebook.clear_outputs(cell));
+            splices.extend(notebook.output_removal_splices(cell));
         }
         let snapshot = Snapshot::from_text(text);
         EditPlan::new(&snapshot, splices).expect("disjoint").text_after()

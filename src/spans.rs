@@ -31,31 +31,31 @@ impl TraceContext {
 }
 
 /// The span of a call of a tool.
-pub(crate) fn call(tool: &'static str, from: Option<&TraceContext>) -> Span {
+pub(crate) fn call(tool: &'static str, caller: Option<&TraceContext>) -> Span {
     let span = tracing::info_span!(
         target: TARGET, "call", otel.name = tool, otel.kind = "server", restitch.tool = tool,
         restitch.outcome = Empty, restitch.code = Empty, restitch.rung = Empty,
         restitch.model.requests = Empty, restitch.model.cached = Empty, restitch.model.tokens = Empty,
     );
     #[cfg(feature = "otel")]
-    if let Some(from) = from {
-        link_parent(&span, from);
+    if let Some(caller) = caller {
+        link_parent(&span, caller);
     }
     #[cfg(not(feature = "otel"))]
-    let _ = from;
+    let _ = caller;
     span
 }
 
 /// Makes the span a part of the caller's trace.
 #[cfg(feature = "otel")]
-fn link_parent(span: &Span, from: &TraceContext) {
+fn link_parent(span: &Span, caller: &TraceContext) {
     use std::collections::HashMap;
 
     use opentelemetry::propagation::TextMapPropagator as _;
     use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
-    let mut fields = HashMap::from([("traceparent".to_owned(), from.parent.clone())]);
-    if let Some(state) = &from.state {
+    let mut fields = HashMap::from([("traceparent".to_owned(), caller.parent.clone())]);
+    if let Some(state) = &caller.state {
         fields.insert("tracestate".to_owned(), state.clone());
     }
     let context = opentelemetry_sdk::propagation::TraceContextPropagator::new().extract(&fields);

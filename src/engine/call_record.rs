@@ -60,8 +60,8 @@ impl CallRecord {
         let rewrites = report["rewrites"].as_array().into_iter().flatten();
         self.rewrites.extend(rewrites.filter_map(text));
         for attempt in report["attempts"].as_array().into_iter().flatten() {
-            let outcome = text(&attempt["ask"]).zip(text(&attempt["outcome"]));
-            self.asks.extend(outcome);
+            let ask_and_outcome = text(&attempt["ask"]).zip(text(&attempt["outcome"]));
+            self.asks.extend(ask_and_outcome);
         }
         let count = |name: &str| report["model"][name].as_u64().unwrap_or(0);
         self.requests += count("calls");

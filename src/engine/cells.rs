@@ -129,18 +129,18 @@ impl Engine {
         explained.explanation.model = spent;
         let plan = EditPlan::new(&source, explained.splices).map_err(with_path)?;
         let text = plan.text_after();
-        let edit = VerifiedEdit::new(cell_path, &source, plan, explained.explanation)
+        let cell_edit = VerifiedEdit::new(cell_path, &source, plan, explained.explanation)
             .map_err(with_path)?;
-        let edit = self.syntax.with_syntax_check(edit);
-        let mut cell_report = EditReport::new(&edit);
+        let cell_edit = self.syntax.with_syntax_check(cell_edit);
+        let mut cell_report = EditReport::new(&cell_edit);
         cell_report.path = format!("{path}, cell {}", cell.id);
-        let mut splices = notebook.replace_source(cell, &text);
+        let mut splices = notebook.source_splices(cell, &text);
         if outputs == Outputs::Cleared {
-            splices.extend(notebook.clear_outputs(cell));
+            splices.extend(notebook.output_removal_splices(cell));
         }
         let plan = EditPlan::new(&snapshot, splices).map_err(with_path)?;
         let file_edit =
-            VerifiedEdit::new(path.clone(), &snapshot, plan, edit.explanation().clone())?;
+            VerifiedEdit::new(path.clone(), &snapshot, plan, cell_edit.explanation().clone())?;
         let report = self.commit(vec![file_edit], options).await?.remove(0);
         cell_report.durability = report.durability;
         cell_report.revision = report.revision;

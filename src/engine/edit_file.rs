@@ -43,15 +43,15 @@ impl Engine {
         match self.snapshot(path).await {
             Ok(snapshot) => self.decide(path, request, &snapshot).await,
             Err(refusal) if refusal.code == EditCode::FileNotFound && request.old.is_empty() => {
-                self.create(path, request).await
+                self.prepare_creation(path, request).await
             }
             Err(refusal) => Err(refusal),
         }
     }
 
-    /// The creation of a file. Its content is checked for wrong escapes, like `new_str` of any
-    /// edit.
-    async fn create(
+    /// The checked edit that creates the file. Its content is checked for wrong escapes, like
+    /// `new_str` of any edit.
+    async fn prepare_creation(
         &self,
         path: &WorkPath,
         request: &EditRequest,
@@ -76,11 +76,12 @@ impl Engine {
     ) -> Result<VerifiedEdit, Refusal> {
         let (resolved, spent) =
             self.resolve(path, request, snapshot, &mut WorkBudget::default()).await?;
-        let gate = (&self.syntax, request);
-        verified_edit(path, snapshot, resolved, &spent, gate).map_err(|mut refusal| {
-            refusal.model.add(&spent);
-            refusal
-        })
+        verified_edit(path, snapshot, resolved, &spent, &self.syntax, request).map_err(
+            |mut refusal| {
+                refusal.model.add(&spent);
+                refusal
+            },
+        )
     }
 
     /// Finds out what a call means, within a work budget. Also returns what was spent on the model.
@@ -92,7 +93,8 @@ impl Engine {
         work: &mut WorkBudget,
     ) -> Result<(Resolved, ModelUse), Refusal> {
         refuse_too_many_occurrences(request, snapshot)?;
-        // `near_line`, too, is the number of a line as the caller was shown it.
+        // The caller takes `near_line` from the version that it was shown, so it is mapped to the
+        // current file.
         let near_line = request.near_line.map(|line| self.current_line_hint(path, snapshot, line));
         let request = &EditRequest { near_line, ..request.clone() };
         let model = match self.corrector.is_available() {
@@ -150,14 +152,15 @@ impl Engine {
     }
 }
 
-/// The checked edit of a resolved call. If the file changes before the commit, the edit resolves
-/// the call again on the newer version.
+/// The checked edit of a resolved call. If the file changes before the commit, the call is resolved
+/// again on the newer version.
 fn verified_edit(
     path: &WorkPath,
     snapshot: &Snapshot,
     resolved: Resolved,
     spent: &ModelUse,
-    (gate, request): (&SyntaxGate, &EditRequest),
+    gate: &SyntaxGate,
+    request: &EditRequest,
 ) -> Result<VerifiedEdit, Refusal> {
     gate.veto(path, request).check(snapshot, &resolved.explained)?;
     let Resolved { explained: Explained { splices, mut explanation }, reapply } = resolved;
@@ -170,6 +173,6 @@ fn verified_edit(
         let view = gate.view(&path, &request, current)?;
         let resolved = reapply.resolve_on(&view.snapshot)?;
         view.admit(&resolved.explained)?;
-        verified_edit(&path, current, resolved, &spent, (&gate, &request))
+        verified_edit(&path, current, resolved, &spent, &gate, &request)
     })))
 }

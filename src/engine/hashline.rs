@@ -72,14 +72,14 @@ impl Engine {
             return Ok(None);
         }
         refuse_too_many_edits("edits", request.edits.len())?;
-        let named = request.snapshot.as_deref();
-        let versions = self.versions(path, current, named).await;
+        let snapshot_id = request.snapshot.as_deref();
+        let versions = self.versions(path, current, snapshot_id).await;
         let basis = numbering_basis(&versions, current, self.seen_answers);
-        let resolver = || Resolver::new(current, &versions, named, basis.clone());
+        let resolver = || Resolver::new(current, &versions, snapshot_id, basis.clone());
         let located = match ops::locate(&request.edits, current, resolver()) {
             // Another process may have moved the lines. The history of the store shows where they
             // are.
-            Err(stale) if stale.code == EditCode::StaleAnchor && named.is_none() => {
+            Err(refusal) if refusal.code == EditCode::StaleAnchor && snapshot_id.is_none() => {
                 let recorded = self.recorded_versions(path, None).await;
                 ops::locate(&request.edits, current, resolver().with_recorded_versions(&recorded))
             }
@@ -90,7 +90,7 @@ impl Engine {
         let mut explanation =
             Explanation::plain(if located.has_moved { Rung::Carried } else { Rung::Exact });
         explanation.warnings = located.warnings;
-        let known = match named {
+        let known = match snapshot_id {
             Some(_) => KnownLines::All,
             None => KnownLines::Lines(
                 located.edits.iter().flat_map(|edit| [edit.span.start, edit.span.end]).collect(),
@@ -173,19 +173,19 @@ fn no_edits() -> Refusal {
         .hint("Give at least one {op, pos, end, lines}, or delete or rename.")
 }
 
-/// The creation of a file by appends and prepends without anchors. Any other call gets the refusal
-/// `missing`.
+/// The checked edit that creates a file by appends and prepends without anchors. Any other call is
+/// refused with `missing`, the refusal that the file does not exist.
 fn create_from(
     path: &WorkPath,
     request: &HashlineRequest,
     missing: Refusal,
 ) -> Result<VerifiedEdit, Refusal> {
-    let has_no_anchor = |edit: &HashlineEdit| {
+    let adds_without_anchor = |edit: &HashlineEdit| {
         edit.op != Op::Replace && edit.pos.is_none() && edit.end.is_none() && !edit.lines.is_empty()
     };
     if request.edits.is_empty()
         || request.rename.is_some()
-        || !request.edits.iter().all(has_no_anchor)
+        || !request.edits.iter().all(adds_without_anchor)
     {
         return Err(missing.hint(
             "Check the path. To create the file use append without pos and without rename.",

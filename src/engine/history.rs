@@ -9,9 +9,9 @@ use crate::port::{Change, Committed, RequestId, RequestStatus, Revision, UndoMod
 use crate::spans;
 
 impl Engine {
-    /// Undoes a commit: `revision`, or else the last one that was not undone, of the root or of
-    /// this session as the options say. Returns the revision that was undone and a report of each
-    /// file.
+    /// Undoes the commit `revision`. Without it, undoes the last commit that is not undone yet, in
+    /// the root or by this session as the options say. Returns the revision that was undone and a
+    /// report of each file.
     pub async fn undo(
         &self,
         revision: Option<u64>,
@@ -31,9 +31,9 @@ impl Engine {
         Ok((undone.revision, reports))
     }
 
-    /// The newest commit of this session that was not undone.
+    /// The newest revision of this session that is neither undone nor an undo.
     async fn last_session_revision(&self) -> Result<u64, Refusal> {
-        let nothing = || {
+        let nothing_to_undo = || {
             Refusal::new(
                 EditCode::NoChange,
                 "there is nothing to undo: this session made no edits, or all of them were undone",
@@ -42,7 +42,7 @@ impl Engine {
         };
         let session_revisions = self.ledger.revisions();
         if session_revisions.is_empty() {
-            return Err(nothing());
+            return Err(nothing_to_undo());
         }
         let can_be_undone = |entry: &&Revision| {
             session_revisions.contains(&entry.revision)
@@ -50,7 +50,7 @@ impl Engine {
                 && entry.undone_by.is_none()
         };
         let log = self.store.log().await?;
-        log.iter().find(can_be_undone).map(|entry| entry.revision).ok_or_else(nothing)
+        log.iter().find(can_be_undone).map(|entry| entry.revision).ok_or_else(nothing_to_undo)
     }
 
     /// The commits in the history, newest first.

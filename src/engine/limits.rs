@@ -10,7 +10,7 @@ const MAX_EDITS: usize = 1_000;
 /// At most this many replacements by one edit.
 pub(super) const MAX_OCCURRENCES: usize = 100_000;
 
-/// The limit of the number of edits of one file in one call times the bytes of the file, because
+/// In one call, the number of edits of a file times the number of its bytes is at most this, because
 /// each edit is searched for in the whole file.
 pub(super) const MAX_EDIT_WORK: usize = 4 << 30;
 

@@ -21,6 +21,12 @@ use crate::text::{LineSpan, Snapshot};
 /// A refusal shows at most this many unseen lines.
 const MAX_REVEALED: usize = 40;
 
+/// The message of a refusal names at most this many ranges of unseen lines.
+const MAX_NAMED_RANGES: usize = 8;
+
+/// At most this many warnings about lines that have moved.
+const MAX_MOVE_WARNINGS: usize = 4;
+
 impl Engine {
     /// Edits lines by number. The numbers are those of the version that the caller was shown, or of
     /// the version with the id `snapshot`.
@@ -69,7 +75,7 @@ impl Engine {
         let mut resolver = Resolver::new(&current, &versions, snapshot, basis.clone());
         let mut explanation = Explanation::plain(Rung::Exact);
         let mut located = Vec::with_capacity(changes.len());
-        let mut stale: Vec<StaleAnchor> = Vec::new();
+        let mut stale_anchors: Vec<StaleAnchor> = Vec::new();
         for (index, change) in changes.into_iter().enumerate() {
             let span = match resolver.resolve_numbers(change.span) {
                 Ok(span) => span,
@@ -78,7 +84,7 @@ impl Engine {
                     continue;
                 }
                 Err(NumberError::Stale(anchors)) => {
-                    stale.extend(anchors);
+                    stale_anchors.extend(anchors);
                     continue;
                 }
             };
@@ -91,13 +97,13 @@ impl Engine {
             }
             located.push(LocatedEdit { number: index + 1, span, lines: change.lines, order: 0 });
         }
-        if !stale.is_empty() {
-            let mut refusal = stale::refusal(&stale, &current);
-            self.name_read_version(&mut refusal, &stale, &versions, &basis);
+        if !stale_anchors.is_empty() {
+            let mut refusal = stale::refusal(&stale_anchors, &current);
+            self.name_read_version(&mut refusal, &stale_anchors, &versions, &basis);
             self.record_fresh_anchors(path, &current, &refusal);
             return Err(refusal);
         }
-        explanation.warnings.truncate(4);
+        explanation.warnings.truncate(MAX_MOVE_WARNINGS);
         if snapshot.is_none() {
             explanation.warnings.extend(renumbering_warning(
                 &located,
@@ -187,15 +193,16 @@ impl Engine {
         match resolver.resolve_numbers(span) {
             Ok(span) => Ok(span.end),
             Err(NumberError::OutOfRange(_)) => Ok(line),
-            Err(NumberError::Stale(stale)) => {
-                let refusal = stale::refusal(&stale, current);
+            Err(NumberError::Stale(stale_anchors)) => {
+                let refusal = stale::refusal(&stale_anchors, current);
                 self.record_fresh_anchors(path, current, &refusal);
                 Err(refusal)
             }
         }
     }
 
-    /// The current number of the line nearest to the one that the caller names as a hint.
+    /// The current number of a line that the caller names only as a hint. If that line is gone, the
+    /// number of the nearest one.
     pub(super) fn current_line_hint(
         &self,
         path: &WorkPath,
@@ -214,12 +221,12 @@ impl Engine {
     fn name_read_version(
         &self,
         refusal: &mut Refusal,
-        stale: &[StaleAnchor],
+        stale_anchors: &[StaleAnchor],
         versions: &[SeenVersion],
         basis: &NumberingBasis,
     ) {
         let NumberingBasis::Versions(candidates) = basis else { return };
-        if !stale.iter().any(|anchor| anchor.cause == StaleCause::Ambiguous) {
+        if !stale_anchors.iter().any(|anchor| anchor.cause == StaleCause::Ambiguous) {
             return;
         }
         let read_version = candidates.iter().find_map(|version| match version {
@@ -252,15 +259,18 @@ impl Engine {
             unseen.extend(self.ledger.unseen_lines(path, current, span).unwrap_or_default());
         }
         // A matching anchor proves that the caller knows its line.
-        unseen.retain(|gap| (gap.start..=gap.end).any(|number| !anchored.contains(&number)));
+        unseen.retain(|span| (span.start..=span.end).any(|number| !anchored.contains(&number)));
         if unseen.is_empty() {
             return Ok(());
         }
         let unseen = stale::merge_ranges(unseen);
-        let lines = unseen.iter().flat_map(|gap| gap.start..=gap.end);
+        let lines = unseen.iter().flat_map(|span| span.start..=span.end);
         let shown: Vec<usize> = lines.take(MAX_REVEALED).collect();
-        let ranges: Vec<String> =
-            unseen.iter().take(8).map(|gap| format!("{}-{}", gap.start, gap.end)).collect();
+        let ranges: Vec<String> = unseen
+            .iter()
+            .take(MAX_NAMED_RANGES)
+            .map(|span| format!("{}-{}", span.start, span.end))
+            .collect();
         let mut refusal = Refusal::new(
             EditCode::Blocked,
             format!("the edit overwrites lines you have not seen: {}", ranges.join(", ")),
@@ -270,7 +280,7 @@ impl Engine {
             .filter_map(|&number| Some(stale::render_clipped(number, current.line(number)?)))
             .collect();
         refusal.affected_ranges = unseen.clone();
-        let unseen_count: usize = unseen.iter().map(|gap| gap.end + 1 - gap.start).sum();
+        let unseen_count: usize = unseen.iter().map(|span| span.end + 1 - span.start).sum();
         refusal.hint = Some(if unseen_count <= MAX_REVEALED {
             let spans: Vec<LineSpan> =
                 shown.iter().map(|&number| LineSpan { start: number, end: number }).collect();
@@ -305,7 +315,7 @@ impl Engine {
     }
 }
 
-/// The lines of which a call proves that the caller has seen them.
+/// The lines that the caller must have seen, as its call shows.
 pub(super) enum KnownLines {
     /// Every line.
     All,
@@ -314,7 +324,8 @@ pub(super) enum KnownLines {
 }
 
 impl KnownLines {
-    /// The lines that the ends of a range prove to be known.
+    /// What the call of a range shows: with a snapshot id, the caller knows every line; with anchors,
+    /// the first and the last line of the range; with plain numbers, none.
     pub(super) fn of(first: &Anchor, last: &Anchor, snapshot: Option<&str>) -> Self {
         match snapshot {
             Some(_) => Self::All,
@@ -338,19 +349,19 @@ pub(super) async fn find_span(
     let basis = numbering_basis(&versions, current, engine.seen_answers);
     let mut resolver = Resolver::new(current, &versions, snapshot, basis.clone());
     let named = LineSpan { start: first.line, end: last.line };
-    let stale = if first.id.is_empty() {
+    let stale_anchors = if first.id.is_empty() {
         match resolver.resolve_numbers(named) {
             Ok(span) => return Ok(ResolvedSpan { span, named }),
             Err(NumberError::OutOfRange(total)) => {
                 line_edit::check_span(named, total)?;
                 Vec::new()
             }
-            Err(NumberError::Stale(stale)) => stale,
+            Err(NumberError::Stale(anchors)) => anchors,
         }
     } else {
         match resolver.resolve(first, last) {
             Ok(found) => return Ok(found),
-            Err(stale) if snapshot.is_some() => stale,
+            Err(anchors) if snapshot.is_some() => anchors,
             Err(_) => {
                 // Another process may have moved the lines. The history of the store shows where
                 // they are.
@@ -358,13 +369,13 @@ pub(super) async fn find_span(
                 let resolver = Resolver::new(current, &versions, snapshot, basis.clone());
                 match resolver.with_recorded_versions(&recorded).resolve(first, last) {
                     Ok(found) => return Ok(found),
-                    Err(stale) => stale,
+                    Err(anchors) => anchors,
                 }
             }
         }
     };
-    let mut refusal = stale::refusal(&stale, current);
-    engine.name_read_version(&mut refusal, &stale, &versions, &basis);
+    let mut refusal = stale::refusal(&stale_anchors, current);
+    engine.name_read_version(&mut refusal, &stale_anchors, &versions, &basis);
     engine.record_fresh_anchors(path, current, &refusal);
     Err(refusal)
 }
@@ -434,7 +445,7 @@ pub(super) fn verified_edit(
     Ok(edit.with_rebase(rebase))
 }
 
-/// The creation of a file from its lines.
+/// The checked edit that creates a file with these lines.
 pub(super) fn create(
     path: &WorkPath,
     lines: impl Iterator<Item = String>,

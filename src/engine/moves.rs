@@ -95,7 +95,7 @@ impl Engine {
         };
         let target = match target {
             Ok(target) => target,
-            Err(refusal) if refusal.code == EditCode::FileNotFound && is_top(request) => {
+            Err(refusal) if refusal.code == EditCode::FileNotFound && goes_to_top(request) => {
                 return self.move_to_new_file(request, &source, span, explanation, options).await;
             }
             Err(refusal) => return Err(at_target(refusal)),
@@ -129,12 +129,12 @@ impl Engine {
             let changes = std::slice::from_ref(&removed);
             self.refuse_unseen(&request.from, changes, &source, &known).map_err(at_source)?;
         }
-        let count = span.end + 1 - span.start;
+        let line_count = span.end + 1 - span.start;
         let moves_down =
             is_same_file && request.transfer == Transfer::Move && line_above > span.end;
-        // Lines that move down first leave their old place, so all lines below it move up.
-        let start = if moves_down { line_above + 1 - count } else { line_above + 1 };
-        let to = LineSpan { start, end: start + count - 1 };
+        // If lines move down, their removal shifts up all lines below their old place.
+        let start = if moves_down { line_above + 1 - line_count } else { line_above + 1 };
+        let to = LineSpan { start, end: start + line_count - 1 };
         let edit = |path: &WorkPath, snapshot: &Snapshot, splices| {
             let plan = EditPlan::new(snapshot, splices)?;
             VerifiedEdit::new(path.clone(), snapshot, plan, explanation.clone())
@@ -214,7 +214,8 @@ impl Engine {
         Ok((found.span, explanation))
     }
 
-    /// The number of the target line that the moved lines come directly after; 0 for the top.
+    /// The number of the line in the target file directly after which the moved lines are put; 0 for
+    /// the top.
     async fn line_above_target(
         &self,
         request: &MoveRequest,
@@ -223,13 +224,14 @@ impl Engine {
         let (beside, snapshot) = (&request.beside, &request.to_snapshot);
         let total = target.lines().total();
         let is_number = beside.id.is_empty();
-        let is_empty_top = total == 0 && is_top(request);
-        if is_number && (beside.line == 0 || is_empty_top) {
+        let is_top_of_empty_file = total == 0 && goes_to_top(request);
+        if is_number && (beside.line == 0 || is_top_of_empty_file) {
             return Ok((0, Explanation::plain(Rung::Exact)));
         }
         let found = self.find_lines(&request.to, target, beside, beside, snapshot).await;
         let (span, explanation) = match found {
-            // There is no line after the last one, but lines can be put before its number.
+            // The number after that of the last line has no line yet, but "before" it is a place: the
+            // end of the file.
             Err(refusal)
                 if refusal.code == EditCode::InvalidArguments
                     && request.side == Side::Before
@@ -248,7 +250,7 @@ impl Engine {
 }
 
 impl Explanation {
-    /// Adds the rung and the warnings of the target line to those of the moved lines.
+    /// Takes over the warnings of the target line, and its rung unless that is exact.
     fn absorb_target(&mut self, target: Self) {
         if target.rung != Rung::Exact {
             self.rung = target.rung;
@@ -261,15 +263,16 @@ impl Explanation {
     }
 }
 
-/// Whether the lines go to the top of a file. Such a file may be missing and is then created.
-fn is_top(request: &MoveRequest) -> bool {
+/// Whether the lines go to the top of the target file. Only then may the file be missing: it is
+/// created.
+fn goes_to_top(request: &MoveRequest) -> bool {
     match request.side {
         Side::After => request.beside.line == 0,
         Side::Before => request.beside.line <= 1 && request.beside.id.is_empty(),
     }
 }
 
-/// The refusal, with the argument that it is about in front of its message.
+/// The refusal with a message that begins with the name of an argument.
 fn prefixed(argument: &str, mut refusal: Refusal) -> Refusal {
     refusal.message = format!("{argument}: {}", refusal.message);
     refusal

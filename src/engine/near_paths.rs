@@ -1,4 +1,4 @@
-//! The files that a path may mean where there is none.
+//! Suggests files that a caller may mean by a path at which there is no file.
 
 use std::path::Path;
 
@@ -7,22 +7,25 @@ use super::search::blocking;
 use crate::edit::WorkPath;
 use crate::search::{self, Scope};
 
-/// Names that are looked at for one path.
+/// At most this many names are compared with the path.
 const MAX_NAMES: usize = 20_000;
 /// The same in object storage, where each thousand is a request.
 const MAX_NAMES_IN_STORAGE: usize = 5_000;
-/// Files that are named.
+/// At most this many files are suggested.
 const MAX_NAMED: usize = 3;
-/// Files that are asked about: protected ones are not named.
+/// The store is asked about at most this many files, because protected ones are not suggested.
 const MAX_ASKED: usize = 20;
 
 impl Engine {
-    /// The files that this path may mean, best first. Nothing where files cannot be listed.
+    /// The files that this path may mean, best first; none if files cannot be listed.
     pub(crate) async fn near_paths(&self, wanted: &str) -> Vec<WorkPath> {
-        let is_outside = self.path(wanted).is_err();
-        if is_outside && !Path::new(wanted).has_root() && !wanted.contains("..") {
+        let is_refused = self.path(wanted).is_err();
+        let may_be_outside = Path::new(wanted).has_root() || wanted.contains("..");
+        // A path that is refused for another reason is not like that of any file.
+        if is_refused && !may_be_outside {
             return Vec::new();
         }
+        let is_outside = is_refused;
         let names = self.some_names().await;
         let near = search::near_paths(wanted, is_outside, names.iter().map(WorkPath::as_str));
         let mut found = Vec::new();
@@ -38,7 +41,7 @@ impl Engine {
         found
     }
 
-    /// Files of the root that no rule excludes.
+    /// Files of the root that no ignore rule excludes, up to a limit.
     async fn some_names(&self) -> Vec<WorkPath> {
         if self.has_folder() {
             let overlay = self.store.overlay().await;

@@ -53,6 +53,7 @@ impl Engine {
             .take(MAX_LISTED)
             .map(|(path, bytes)| ListedFile { path: path.as_str().to_owned(), bytes })
             .collect();
+        // It is not known how many files were not listed; they count as one.
         let skipped = search::Skipped { unfetched: usize::from(has_more), ..Default::default() };
         Ok(ListReport { truncated: has_more || total > files.len(), files, total, skipped })
     }
@@ -67,6 +68,7 @@ impl Engine {
         let scope = Scope::of_listing(self.root(), path, glob)?;
         let ScopeFiles { files, has_more, overlay } = self.files_in(&scope, MAX_NAMES).await?;
         let mut scanned = Scanned::default();
+        // It is not known how many files were not listed; they count as one.
         scanned.skipped.unfetched += usize::from(has_more);
         let mut wanted = Vec::new();
         let mut bytes_left = MAX_TOTAL_BYTES;
@@ -83,8 +85,9 @@ impl Engine {
             }
         }
         let total = wanted.len();
-        for (number, chunk) in wanted.chunks(CHUNK).enumerate() {
-            self.report_stage(Stage::Read, &format!("{} of {total} files", number * CHUNK));
+        for (index, chunk) in wanted.chunks(CHUNK).enumerate() {
+            let searched = index * CHUNK;
+            self.report_stage(Stage::Read, &format!("{searched} of {total} files"));
             let (fetched, failed) = self.fetch(chunk).await;
             scanned.skipped.unreadable += failed;
             let (scope, query) = (scope.clone(), query.clone());
@@ -95,8 +98,8 @@ impl Engine {
         Ok(scanned)
     }
 
-    /// The files of a scope, without those that ignore files exclude. Looks at no more than
-    /// `max_names` names and the rest of their page.
+    /// The files of a scope, without those that ignore files exclude. The listing ends with the page
+    /// on which it reaches `max_names` names.
     pub(super) async fn files_in(
         &self,
         scope: &Scope,

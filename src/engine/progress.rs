@@ -1,4 +1,4 @@
-//! Reports to the caller which stage a call has reached.
+//! Tells an observer which stage a call has reached.
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ impl Stage {
     /// How many stages there are.
     pub const COUNT: u32 = 4;
 
-    /// The place of the stage in that order, from 1.
+    /// The place of the stage in the pipeline, counted from 1.
     pub fn number(self) -> u32 {
         match self {
             Self::Read => 1,

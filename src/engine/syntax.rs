@@ -137,8 +137,8 @@ impl SyntaxGate {
         Veto { syntax, path: path.clone(), new: request.new.as_str().into() }
     }
 
-    /// Removes the outcomes with new syntax errors from an ambiguous verdict, unless all have some or
-    /// they are guesses.
+    /// Removes from an ambiguous verdict the outcomes with new syntax errors. Keeps all if every
+    /// outcome has new errors, if they are guesses, or in other modes than [`SyntaxMode::Veto`].
     pub(crate) fn without_broken_outcomes(
         &self,
         path: &WorkPath,

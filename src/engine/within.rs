@@ -76,7 +76,7 @@ impl SyntaxGate {
     }
 }
 
-/// Spaces of the same number of bytes and lines as a text.
+/// The text with spaces in place of all characters but line breaks; it keeps its length in bytes.
 fn spaces_for(text: &str) -> String {
     let space = |c: char| match c {
         '\n' | '\r' => c.to_string(),
@@ -101,8 +101,8 @@ impl ScopedView {
         .hint("Leave `within` out, or quote only lines in it."))
     }
 
-    /// Adds to a refusal where `old` occurs outside the definition, or that only the definition was
-    /// searched.
+    /// Makes a refusal say at which line outside the definition `old` occurs, or that only the
+    /// definition was searched.
     pub(crate) fn explain(&self, file: &Snapshot, old: &str, mut refusal: Refusal) -> Refusal {
         let Some((within, bound)) = &self.bound else { return refusal };
         if refusal.code != EditCode::NoOccurrence || old.is_empty() {
@@ -183,7 +183,7 @@ fn steps(within: &str) -> Vec<Step> {
     steps
 }
 
-/// The parts of a name: two for each of `Pool::open`, `Pool.open` and `Pool:open`.
+/// The parts of a name: `Pool` and `open` for `Pool::open`, and so for `Pool.open` and `Pool:open`.
 fn components(name: &str) -> Vec<&str> {
     let plain = name.split(['<', '(', '[']).next().unwrap_or(name);
     plain.split(['.', ':', '\\']).map(str::trim).filter(|part| !part.is_empty()).collect()
@@ -194,7 +194,7 @@ fn group_of(word: &str) -> Option<usize> {
     GROUPS.iter().position(|group| group.contains(&word))
 }
 
-/// The group of the first word of a kind that is in one.
+/// The group of a kind: that of its first word that is in any group.
 fn group_of_kind(kind: &str) -> Option<usize> {
     kind.split(' ').find_map(group_of)
 }
@@ -227,21 +227,21 @@ impl Step {
 /// Each definition with the names that lead to it. `definitions` are in the order of the file.
 fn name_chains(definitions: &[Definition]) -> Vec<NamedDefinition<'_>> {
     // The definitions around the current one, outermost first.
-    let mut open: Vec<&Definition> = Vec::new();
+    let mut enclosing: Vec<&Definition> = Vec::new();
     let mut named = Vec::with_capacity(definitions.len());
     for definition in definitions {
-        while open.last().is_some_and(|outer| outer.range.end < definition.range.end) {
-            open.pop();
+        while enclosing.last().is_some_and(|outer| outer.range.end < definition.range.end) {
+            enclosing.pop();
         }
         let mut chain = Vec::new();
-        for link in open.iter().copied().chain([definition]) {
+        for link in enclosing.iter().copied().chain([definition]) {
             let mut names = components(&link.name);
             let last = names.pop();
             chain.extend(names.into_iter().map(|name| ("", name)));
             chain.extend(last.map(|name| (link.kind.as_str(), name)));
         }
         named.push(NamedDefinition { definition, chain });
-        open.push(definition);
+        enclosing.push(definition);
     }
     named
 }

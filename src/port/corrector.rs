@@ -116,8 +116,8 @@ pub enum Reply {
         /// Its place.
         place: Location,
     },
-    /// A text with its place, and the text that is to replace it. So the model answers a later
-    /// `AdjustNew` in advance, if lines that the caller changes differ in the file.
+    /// A text with its place, and the text that is to replace it. If lines that the caller changes
+    /// differ in the file, this also answers the `AdjustNew` that would be asked next.
     #[serde(rename = "settled")]
     WithNew {
         /// The text.

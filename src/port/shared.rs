@@ -35,8 +35,12 @@ impl TokenBucket {
     /// A bucket that allows at most `limit` requests in any minute, a tenth of them at once.
     pub fn per_minute(limit: std::num::NonZeroU32, name: String) -> Self {
         let limit = limit.get();
+        // A tenth, rounded up.
         let capacity = 1 + (limit - 1) / 10;
-        Self { name, capacity, refill_per_minute: f64::from(limit - capacity + 1) }
+        // A minute that begins with a full bucket allows `capacity` requests and one for each token
+        // added, except the token that is added when the minute is over.
+        let refill = limit - capacity + 1;
+        Self { name, capacity, refill_per_minute: f64::from(refill) }
     }
 
     /// How long an empty bucket takes to become full.
@@ -77,8 +81,8 @@ pub trait SharedValues: Send + Sync {
         new: Option<(&'a [u8], Duration)>,
     ) -> BoxFuture<'a, Result<bool, SharedError>>;
 
-    /// Takes one token out of each bucket. If a bucket is empty, takes none and returns the time
-    /// until each bucket has one.
+    /// Takes one token out of each bucket and returns `None`. If a bucket is empty, takes no token at
+    /// all and returns the time until each bucket has one.
     fn take<'a>(
         &'a self,
         buckets: &'a [TokenBucket],

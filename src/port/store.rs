@@ -93,7 +93,7 @@ pub struct Committed {
     /// The edit as it was written. If the file had changed, this is the edit that was matched again
     /// on the newer version.
     pub edit: VerifiedEdit,
-    /// Its number in the store's history.
+    /// The number of the commit in the store's history.
     pub revision: u64,
     /// How safely it is on the disk.
     pub durability: Durability,
