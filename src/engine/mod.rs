@@ -301,6 +301,7 @@ impl Engine {
     pub async fn snapshot(&self, path: &WorkPath) -> Result<Snapshot, Refusal> {
         self.report_stage(Stage::Read, path.as_str());
         let bytes = {
+            // So the session has recorded each of its commits that the loaded file contains.
             let _writing = self.ledger.lock_writes().await;
             self.store.load(path).await?
         };

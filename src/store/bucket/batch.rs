@@ -314,7 +314,7 @@ impl Bucket {
     }
 
     /// Restores one file of an open commit if the commit wrote its current version. `false` if the
-    /// file was changed after the commit and therefore stays as it is.
+    /// file stays in a version other than the one before the commit.
     async fn restore_file(
         &self,
         record: &CommitRecord,
