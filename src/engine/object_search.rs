@@ -105,7 +105,7 @@ impl Engine {
         scope: &Scope,
         max_names: usize,
     ) -> Result<ScopeFiles, Refusal> {
-        let start = scope.start().to_str().unwrap_or_default().to_owned();
+        let start = scope.relative_start().to_str().unwrap_or_default().to_owned();
         let mut listed: Vec<ListedObject> = Vec::new();
         let mut after: Option<String> = None;
         loop {
@@ -134,7 +134,7 @@ impl Engine {
                 None => files.remove(path),
             };
         }
-        let rules = self.ignore_rules(&files, scope.start()).await;
+        let rules = self.ignore_rules(&files, scope.relative_start()).await;
         files.retain(|path, _| scope.contains(path) && !scope.is_ignored(&rules, path));
         Ok(ScopeFiles { files, has_more, overlay })
     }

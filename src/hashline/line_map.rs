@@ -59,15 +59,15 @@ impl LineMap {
             {
                 return Self::diff(before, after);
             }
-            for (k, target) in targets[old_at..old.start].iter_mut().enumerate() {
-                *target = new_at + k + 1;
+            for (offset, target) in targets[old_at..old.start].iter_mut().enumerate() {
+                *target = new_at + offset + 1;
             }
             // The edit may have kept lines inside the span.
-            for (k, target) in
+            for (offset, target) in
                 align(&old_lines[old.clone()], &new_lines[new.clone()]).into_iter().enumerate()
             {
                 if target > 0 {
-                    targets[old.start + k] = new.start + target;
+                    targets[old.start + offset] = new.start + target;
                 }
             }
             (old_at, new_at) = (old.end, new.end);
@@ -75,8 +75,8 @@ impl LineMap {
         if old_total - old_at != new_total - new_at {
             return Self::diff(before, after);
         }
-        for (k, target) in targets[old_at..].iter_mut().enumerate() {
-            *target = new_at + k + 1;
+        for (offset, target) in targets[old_at..].iter_mut().enumerate() {
+            *target = new_at + offset + 1;
         }
         Self::from_targets(&targets, old_total, new_total)
     }

@@ -64,25 +64,26 @@ pub(super) fn is_within(bounds: &[Bounds], lines: LineSpan) -> bool {
     bounds.is_empty() || bounds.iter().any(allows)
 }
 
-/// The block of the line at `header`: the more deeply indented lines below it, their closing line and
-/// the line after that. For a line that opens no block, all lines below it.
+/// The block of the line at `header`: the more deeply indented lines below it, and in a block with
+/// brackets also its closing line, the line below that and the blank lines that follow. For a line
+/// that opens no block, all lines below it.
 fn block_of(snapshot: &Snapshot, header: usize) -> Bounds {
     let total = snapshot.lines().total();
     let text = |line: usize| snapshot.line(line).unwrap_or_default();
-    let depth = |line: usize| text(line).len() - text(line).trim_start().len();
+    let indent_width = |line: usize| text(line).len() - text(line).trim_start().len();
     let is_blank = |line: usize| text(line).trim().is_empty();
-    let header_depth = depth(header);
+    let header_indent = indent_width(header);
     let opens_bracket = |line: usize| text(line).trim_end().ends_with(['{', '(', '[']);
     let closes_bracket = |line: usize| text(line).trim_start().starts_with(['}', ')', ']']);
     let mut below = (header + 1..=total).filter(|&line| !is_blank(line)).peekable();
     // A bracket on a line of its own belongs to the header.
     let lone_bracket = below.next_if(|&line| matches!(text(line).trim(), "{" | "(" | "["));
     let has_brackets = lone_bracket.is_some() || opens_bracket(header);
-    if !has_brackets && below.peek().is_none_or(|&line| depth(line) <= header_depth) {
+    if !has_brackets && below.peek().is_none_or(|&line| indent_width(line) <= header_indent) {
         return Bounds { header, last: total };
     }
     for line in below {
-        if depth(line) > header_depth {
+        if indent_width(line) > header_indent {
             continue;
         }
         let closes = closes_bracket(line);

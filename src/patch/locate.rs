@@ -123,9 +123,9 @@ fn splices(snapshot: &Snapshot, hunk: &Hunk, start: usize) -> Vec<Splice> {
     let mut out: Vec<Splice> = Vec::new();
     let mut line = start;
     let mut run: Option<Splice> = None;
-    for part in &hunk.lines {
+    for hunk_line in &hunk.lines {
         let at = index.start(line);
-        match part {
+        match hunk_line {
             HunkLine::Keep(_) => {
                 out.extend(run.take());
                 line += 1;
@@ -166,7 +166,7 @@ fn keep_final_ending(snapshot: &Snapshot, splice: &mut Splice) {
         return;
     }
     let body = splice.text.trim_end_matches(['\r', '\n']).len();
-    let last_ending = splice.text[body..].len().min(2);
+    let has_final_ending = body < splice.text.len();
     if splice.range.start == text.len() {
         // Lines are added after the last one: the line ending goes before them.
         let ending = ending(snapshot, text.len());
@@ -176,7 +176,7 @@ fn keep_final_ending(snapshot: &Snapshot, splice: &mut Splice) {
         let before = &text[..splice.range.start];
         let cut = if before.ends_with("\r\n") { 2 } else { usize::from(before.ends_with('\n')) };
         splice.range.start -= cut;
-    } else if last_ending > 0 {
+    } else if has_final_ending {
         let cut = if splice.text.ends_with("\r\n") { 2 } else { 1 };
         splice.text.truncate(splice.text.len() - cut);
     }

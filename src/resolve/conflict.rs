@@ -97,7 +97,8 @@ enum WordStatus {
     Common(usize),
     /// One side added it before this word of the base.
     Added(usize),
-    /// The same, but the other side rewrote that part, so that the word may be dropped.
+    /// One side added it before this word of the base, but the other side rewrote that part, so the
+    /// word may be dropped.
     Optional(usize),
     /// The other side removed it.
     Removed,
@@ -278,6 +279,7 @@ fn leading_whitespace(text: &str) -> &str {
 /// the file, or else that of the call. If neither has the two words side by side, the answer's own
 /// whitespace is used, reduced to one space unless it contains a line break.
 pub(super) fn normalize_whitespace(hunk: &ConflictHunk, text: &str) -> String {
+    /// Adds the whitespace between each two neighbouring words of `text`, unless `out` has it already.
     fn collect_whitespace<'a>(text: &'a str, out: &mut HashMap<(&'a str, &'a str), &'a str>) {
         let mut previous: Option<&str> = None;
         let mut whitespace = "";
@@ -325,6 +327,7 @@ pub(super) fn normalize_whitespace(hunk: &ConflictHunk, text: &str) -> String {
 
 /// If an answer has the indentation that the caller assumed, changes it to that of the file.
 pub(super) fn reindent(hunk: &ConflictHunk, text: &str) -> String {
+    /// The indentation of the first line that is not blank.
     fn indent(text: &str) -> Option<&str> {
         text.lines().find(|line| !line.trim().is_empty()).map(leading_whitespace)
     }

@@ -90,7 +90,7 @@ impl Scope {
 
     /// Returns the path, relative to the root, at which the scope starts; empty for the whole
     /// root.
-    pub(crate) fn start(&self) -> &Path {
+    pub(crate) fn relative_start(&self) -> &Path {
         self.start.strip_prefix(&self.root).unwrap_or(Path::new(""))
     }
 

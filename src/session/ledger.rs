@@ -131,7 +131,8 @@ impl Ledger {
         CallId(state.calls)
     }
 
-    /// Records that the answer of a call is sent to the caller.
+    /// Records that the answer of a call is sent to the caller, and returns how many answers have been
+    /// sent.
     pub(crate) fn record_answer(&self, call: CallId) -> AnswerCount {
         let mut state = self.state();
         state.answers += 1;

@@ -345,15 +345,15 @@ impl Toolbox {
                 return self.dialect.reword(tool, &Map::new(), refused);
             }
         };
-        let request = options.request_id.clone().filter(|_| tool.writes && !options.dry_run);
-        let request =
-            request.map(|id| id.with_digest(arguments::digest(tool.name, &arguments, encoding)));
-        if let Some(request) = &request
-            && let Some(reply) = self.reply_to_repeated(request, tool, &arguments).await
+        let request_id = options.request_id.clone().filter(|_| tool.writes && !options.dry_run);
+        let request_id =
+            request_id.map(|id| id.with_digest(arguments::digest(tool.name, &arguments, encoding)));
+        if let Some(request_id) = &request_id
+            && let Some(reply) = self.reply_to_repeated(request_id, tool, &arguments).await
         {
             return reply;
         }
-        let options = &CallOptions { request_id: request.clone(), ..options.clone() };
+        let options = &CallOptions { request_id: request_id.clone(), ..options.clone() };
         let with_encoding = encoding.map(|encoding| self.engine.with_encoding(encoding));
         let engine = with_encoding.as_ref().unwrap_or(&self.engine);
         let call = ToolCall { engine, arguments: &arguments, options };
@@ -375,10 +375,10 @@ impl Toolbox {
             redact_json(&mut reply.report);
         }
         // A refusal is not remembered: the same request may succeed once its cause is gone.
-        if let (Some(request), true) = (&request, reply.ok)
+        if let (Some(request_id), true) = (&request_id, reply.ok)
             && let Ok(answer) = serde_json::to_string(&reply)
         {
-            self.engine.remember(request, answer).await;
+            self.engine.remember(request_id, answer).await;
         }
         reply
     }
