@@ -67,23 +67,23 @@ pub async fn serve_stdio(server: McpServer) -> Result<(), String> {
     let (_, stdout) = rmcp::transport::stdio();
     let (stdin, counter) =
         stdin::open().map_err(|error| format!("stdin cannot be read: {error}"))?;
-    let (to_server, requests) = tokio::io::duplex(1 << 16);
-    let (answers, from_server) = tokio::io::duplex(1 << 16);
-    let (rejections_in, rejections_out) = mpsc::channel(16);
+    let (request_writer, request_reader) = tokio::io::duplex(1 << 16);
+    let (answer_writer, answer_reader) = tokio::io::duplex(1 << 16);
+    let (send_rejection, rejections) = mpsc::channel(16);
     let traffic = frames::Traffic::new(Some(counter));
     let client_closed = traffic.closed();
     tokio::spawn(frames::forward_requests(
         stdin,
-        to_server,
-        rejections_in,
+        request_writer,
+        send_rejection,
         traffic.clone(),
         MAX_FRAME,
     ));
     let forward_answers =
-        frames::forward_answers(from_server, stdout, rejections_out, traffic.clone());
+        frames::forward_answers(answer_reader, stdout, rejections, traffic.clone());
     let forwarding = tokio::spawn(forward_answers);
     let server = McpServer { client_closed: Some(client_closed), traffic: Some(traffic), ..server };
-    let transport = AsyncRwTransport::new_server(requests, answers);
+    let transport = AsyncRwTransport::new_server(request_reader, answer_writer);
     let service = match server.serve(transport).await {
         Ok(service) => service,
         // A client that disconnects before its first message is not an error.
@@ -162,7 +162,7 @@ impl Drop for RunningCall {
     }
 }
 
-/// Whether an answer holds structured content beside its text.
+/// Whether an answer holds structured content in addition to its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AnswerFormat {
     Text,

@@ -141,6 +141,7 @@ impl RedisValues {
         let config =
             AsyncConnectionConfig::new().set_connection_timeout(None).set_response_timeout(None);
         let fresh = self.client.get_multiplexed_async_connection_with_config(&config).await?;
+        // Its number is new: a connection that fails raises `oldest_usable` above its own number.
         *current = Some((oldest_usable, fresh.clone()));
         Ok((oldest_usable, fresh))
     }

@@ -41,8 +41,8 @@ pub struct Cached<C> {
 }
 
 impl<C> Cached<C> {
-    /// Puts a cache before `inner`. `identity` names what the answers of `inner` depend on beside the
-    /// ask: server, model, prompts.
+    /// Puts a cache before `inner`. `identity` names what the answers of `inner` depend on besides
+    /// the question: server, model, prompts.
     pub fn new(inner: C, identity: Vec<u8>, limits: CacheLimits) -> Self {
         let memory = Cache::builder()
             .max_capacity(limits.bytes)
@@ -99,15 +99,15 @@ impl<C: Corrector> Corrector for Cached<C> {
     ) -> BoxFuture<'a, Result<Reply, CorrectorError>> {
         Box::pin(async move {
             let key = self.key(ask);
-            let mut was_asked = false;
+            let mut was_inner_asked = false;
             let answer = {
-                let was_asked = &mut was_asked;
+                let was_inner_asked = &mut was_inner_asked;
                 self.memory
                     .try_get_with(key, async move {
                         if let Some(reply) = self.disk.as_ref().and_then(|disk| disk.get(&key)) {
                             return Ok(reply);
                         }
-                        *was_asked = true;
+                        *was_inner_asked = true;
                         let reply = self.inner.correct(ask, budget).await?;
                         if let Some(disk) = &self.disk {
                             disk.put(&key, &reply);
@@ -116,7 +116,7 @@ impl<C: Corrector> Corrector for Cached<C> {
                     })
                     .await
             };
-            if answer.is_ok() && !was_asked {
+            if answer.is_ok() && !was_inner_asked {
                 budget.record(|spent| spent.cached += 1);
             }
             answer.map_err(|error: Arc<CorrectorError>| (*error).clone())

@@ -21,7 +21,8 @@ pub struct DiskCache {
 }
 
 impl DiskCache {
-    /// Opens the folder, which is created if it does not exist. Fails if other users can enter it.
+    /// Opens the folder, which is created if it does not exist. Fails if it belongs to another user or
+    /// if other users can enter it.
     pub fn open(folder: &Path) -> io::Result<Self> {
         let mut builder = fs::DirBuilder::new();
         builder.recursive(true);
@@ -75,6 +76,7 @@ impl DiskCache {
             return None;
         }
         let bytes = fs::read(path).ok()?;
+        // The file begins with the hash of the rest, as 64 hexadecimal digits.
         let (hash, body) = bytes.split_at_checked(64)?;
         let hash = ContentHash::parse(std::str::from_utf8(hash).ok()?)?;
         (ContentHash::of(body) == hash).then(|| serde_json::from_slice(body).ok())?

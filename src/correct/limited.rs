@@ -1,5 +1,5 @@
-//! Limits around a corrector: the call's deadline, how many asks run at once, and a circuit breaker,
-//! so that a dead server costs its timeout once and not for each edit.
+//! Limits around a corrector: the call's deadline, how many questions run at once, and a circuit
+//! breaker, so that a dead server costs its timeout once and not for each edit.
 //!
 //! A slow server is not a dead one: for a while, questions as large as those that timed out are
 //! skipped, and smaller ones are still asked.
@@ -16,7 +16,7 @@ use crate::port::{Ask, BoxFuture, Budget, Corrector, CorrectorError, Reply};
 /// The limits of a corrector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// How many asks run at once.
+    /// How many questions are asked at once.
     pub concurrency: usize,
     /// How many failures in a row start a pause.
     pub failures: u32,

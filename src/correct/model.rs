@@ -12,7 +12,7 @@ use crate::port::{
 use crate::text::ContentHash;
 
 /// A corrector that asks a chat model. It logs sizes, hashes and times; at trace level also the
-/// texts, with lines redacted that look like secrets.
+/// texts, in which lines that look like secrets are redacted.
 #[derive(Debug)]
 pub struct ModelCorrector<M> {
     chat: M,

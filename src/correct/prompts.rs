@@ -15,7 +15,7 @@ use crate::port::{Ask, Window};
 /// A prompt as it is compiled in.
 #[derive(Debug, Clone, Copy)]
 pub struct PromptSpec {
-    /// The name of the ask that the prompt is for.
+    /// The name of the kind of question that the prompt is for.
     pub ask: &'static str,
     /// The name of the file that may replace the prompt.
     pub file: &'static str,
@@ -117,7 +117,7 @@ impl PromptBook {
         &self.digest
     }
 
-    /// Fills the slots of the prompt for an ask.
+    /// Fills the slots of the prompt for a question.
     pub fn render(&self, ask: &Ask) -> Option<RenderedPrompt> {
         let template = self.templates.get(ask.kind())?;
         let mark = random_mark(ask);
@@ -198,7 +198,7 @@ fn parse_template(spec: &PromptSpec, text: &str) -> Result<Template, PromptError
     }
 }
 
-/// A random mark that occurs in no text of the ask.
+/// A random mark that occurs in no text of the question.
 fn random_mark(ask: &Ask) -> String {
     let texts: Vec<&str> = match ask {
         Ask::Choose { old, new, outcomes, .. } => {

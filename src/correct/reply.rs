@@ -68,7 +68,7 @@ fn lenient_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u
     })
 }
 
-/// The kind of answer to each kind of ask.
+/// The kinds of answer, one for each kind of question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ReplyKind {
     /// The answer to `correct_old`.
@@ -82,7 +82,7 @@ pub enum ReplyKind {
 }
 
 impl ReplyKind {
-    /// The kind of answer that an ask expects.
+    /// The kind of answer that a question expects.
     pub fn of(ask: &Ask) -> Self {
         match ask {
             Ask::CorrectOld { .. } => Self::CorrectedOld,

@@ -12,7 +12,7 @@ const BYTES_A_TOKEN: usize = 2;
 /// The limit of every answer.
 const MAX_TOKENS: usize = 32 << 10;
 
-/// The windows of the file that an ask shows.
+/// The windows of the file that a question shows.
 fn windows(ask: &Ask) -> &[Window] {
     match ask {
         Ask::CorrectOld { windows, .. } => windows,
@@ -24,7 +24,7 @@ fn window_bytes(ask: &Ask) -> usize {
     windows(ask).iter().map(|window| window.text.len()).sum()
 }
 
-/// The bytes of all texts that are sent for an ask.
+/// The number of bytes in all texts that are sent with a question.
 pub(super) fn prompt_bytes(ask: &Ask) -> usize {
     let texts = match ask {
         Ask::CorrectOld { old, new, .. } | Ask::RepairEscapes { old, new, .. } => {
@@ -57,7 +57,7 @@ pub(super) fn answer_tokens(ask: &Ask) -> u32 {
     u32::try_from(tokens).unwrap_or(u32::MAX)
 }
 
-/// The schema with its numbers limited to the candidates and the lines that the ask shows.
+/// The schema with its numbers limited to the candidates and the lines that the question shows.
 pub(super) fn with_bounds(mut schema: Value, ask: &Ask) -> Value {
     let windows = windows(ask);
     let candidates = match ask {
@@ -76,8 +76,8 @@ pub(super) fn with_bounds(mut schema: Value, ask: &Ask) -> Value {
     schema
 }
 
-/// Adds the limits to a number in the schema. If the number may be null, the limits go into a branch of `anyOf`:
-/// beside a list of types, some servers apply them to null as well.
+/// Adds the limits to a number in the schema. If the number may be null, the limits go into a branch
+/// of `anyOf`: next to a list of types, some servers apply them to null as well.
 fn limit_number(property: &mut Map<String, Value>, min: usize, max: usize) {
     let number = json!({ "type": "integer", "minimum": min, "maximum": max });
     match property.remove("type") {

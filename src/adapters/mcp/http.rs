@@ -46,9 +46,9 @@ const FLUSH_TIME: Duration = Duration::from_millis(300);
 pub struct HttpOptions {
     /// A loopback address; port 0 takes a free one.
     pub address: SocketAddr,
-    /// Hosts that are admitted beside the loopback names.
+    /// Hosts that are admitted besides the loopback names.
     pub hosts: Vec<String>,
-    /// Origins that are admitted beside those of loopback.
+    /// Origins that are admitted besides those of loopback.
     pub origins: Vec<String>,
     /// How long the server waits for running calls when it is asked to stop.
     pub drain: Duration,

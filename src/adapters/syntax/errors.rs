@@ -172,7 +172,7 @@ fn find_unpaired_bracket(root: Node<'_>) -> Option<UnpairedBracket> {
             continue;
         }
         let node = cursor.node();
-        // Some tokens hold a bracket beside other characters, such as `${`.
+        // Some tokens hold a bracket and other characters, such as `${`.
         if !node.is_named() && !node.is_missing() && node.kind().len() <= 3 {
             for bracket in node.kind().chars() {
                 let opening = match bracket {

@@ -90,7 +90,8 @@ impl TreeSitter {
         cache.truncate(MAX_CACHED_TREES);
     }
 
-    /// The first grammar that parses the text without an error, and the tree.
+    /// The first grammar that parses the text without an error, and the tree; `BrokenBefore` if no
+    /// grammar does.
     fn parse_without_errors(
         &self,
         grammars: &'static [Grammar],
@@ -161,6 +162,7 @@ impl Syntax for TreeSitter {
         }
         match self.parse_without_errors(grammars, text) {
             Ok(_) => Ok(Vec::new()),
+            // Every grammar finds errors: report those of the first one.
             Err(Unchecked::BrokenBefore) => {
                 let tree = self.tree(&grammars[0], text)?;
                 Ok(errors::all_errors(&errors::ParsedText { text, tree: &tree }))

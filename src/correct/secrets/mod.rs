@@ -56,8 +56,8 @@ impl Secrets {
         self
     }
 
-    /// The ask with those lines of the file redacted that look like secrets. The error says why
-    /// nothing of the ask may be sent; it does not repeat the secret.
+    /// The question, with each line of the file redacted that looks like a secret. The error says why
+    /// nothing of the question may be sent; it does not repeat the secret.
     pub fn redact_ask<'a>(&self, ask: &'a Ask) -> Result<Cow<'a, Ask>, String> {
         let no_windows: &[Window] = &[];
         let (path, texts, windows) = match ask {

@@ -82,6 +82,7 @@ struct Unchecked {
     /// The id of the flight and the sealed lease; `None` if this process holds no lease.
     lease: Option<(String, Vec<u8>)>,
     reply: Reply,
+    /// When the model gave the answer.
     since: Instant,
 }
 
@@ -162,6 +163,7 @@ fn seal_value(seal: &Seal, name: &str, value: &SharedValue) -> Option<Vec<u8>> {
 struct Watch {
     flight: String,
     renewals: u32,
+    /// When this number of renewals was first seen.
     since: Instant,
 }
 
@@ -189,7 +191,7 @@ impl Watch {
 
 impl<C> Shared<C> {
     /// Shares the answers of `inner`, each for the time `ttl`. `identity` names what the answers
-    /// depend on beside the ask: server, model, prompts.
+    /// depend on besides the question: server, model, prompts.
     pub fn new(
         inner: C,
         identity: Vec<u8>,
