@@ -49,7 +49,7 @@ impl From<VerifiedEdit> for CommitEdit {
     }
 }
 
-/// Why a commit is made, and for whom.
+/// What a commit is made for: a request or an undo.
 #[derive(Debug)]
 pub(super) struct CommitContext<'a> {
     /// The id that the caller gave the request.
@@ -389,11 +389,11 @@ impl Disk {
                 Err(refusal)
             }
             Some(Err(refusal)) => {
-                let mut conflict = conflict("was changed where the edit goes, after it was read");
-                conflict.message = format!("{} ({})", conflict.message, refusal.message);
-                conflict.nearest = refusal.nearest;
-                conflict.occurrences = refusal.occurrences;
-                Err(conflict)
+                let mut combined = conflict("was changed where the edit goes, after it was read");
+                combined.message = format!("{} ({})", combined.message, refusal.message);
+                combined.nearest = refusal.nearest;
+                combined.occurrences = refusal.occurrences;
+                Err(combined)
             }
         }
     }

@@ -27,9 +27,9 @@ impl Disk {
     ) -> Vec<Committed> {
         let sync_error = self.sync_folders(&jobs, &applied);
         let mut committed: Vec<(usize, Committed)> = Vec::new();
-        for (mut job, applied) in jobs.into_iter().zip(applied) {
+        for (mut job, applied_write) in jobs.into_iter().zip(applied) {
             job.created_folders.keep = true;
-            let (method, file) = self.finish_write(&mut job, applied, revision);
+            let (method, file) = self.finish_write(&mut job, applied_write, revision);
             let mut durability = match self.options.sync_mode {
                 SyncMode::Durable => Durability::Durable,
                 SyncMode::Rename => Durability::Unknown,
@@ -74,8 +74,8 @@ impl Disk {
         }
         let mut synced: BTreeSet<FileId> = BTreeSet::new();
         let mut last_error = None;
-        for (job, applied) in jobs.iter().zip(applied) {
-            let name_changed = !matches!(applied, AppliedWrite::InPlace { .. });
+        for (job, applied_write) in jobs.iter().zip(applied) {
+            let name_changed = !matches!(applied_write, AppliedWrite::InPlace { .. });
             let parents = job.created_folders.folders.iter().map(|folder| &folder.parent);
             for folder in parents.chain(name_changed.then_some(&job.target.folder)) {
                 if synced.insert(folder.id())

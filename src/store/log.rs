@@ -225,8 +225,8 @@ pub(super) fn last_revision(log: &mut File) -> io::Result<u64> {
     let size = log.seek(SeekFrom::End(0))?;
     let mut tail_bytes = 4 << 10;
     loop {
-        let from = size.saturating_sub(tail_bytes);
-        log.seek(SeekFrom::Start(from))?;
+        let tail_start = size.saturating_sub(tail_bytes);
+        log.seek(SeekFrom::Start(tail_start))?;
         let mut tail = Vec::new();
         log.read_to_end(&mut tail)?;
         // Commits begin in the order of their revisions, so the last one has the highest.
@@ -237,7 +237,7 @@ pub(super) fn last_revision(log: &mut File) -> io::Result<u64> {
         let newest = tail.rsplit(|byte| *byte == b'\n').find_map(begun_revision);
         match newest {
             Some(revision) => return Ok(revision),
-            None if from == 0 => return Ok(0),
+            None if tail_start == 0 => return Ok(0),
             None => tail_bytes *= 16,
         }
     }

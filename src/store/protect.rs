@@ -119,7 +119,7 @@ pub(super) fn protected_reason(path: &str, extra_folders: &[String]) -> Option<&
     }
     for pair in parts.windows(2) {
         let is_pair = |(outer, inner, _): &&(&str, &str, &str)| {
-            is_same_name(&pair[0], outer) && is_same_name(&pair[1], inner)
+            is_name_or_short_name(&pair[0], outer) && is_name_or_short_name(&pair[1], inner)
         };
         if let Some((_, _, reason)) = FOLDERS_IN.iter().find(is_pair) {
             return Some(reason);
@@ -169,11 +169,11 @@ pub(super) fn normalized_folder(path: &str) -> String {
 
 /// The reason that a table gives for a name.
 fn find_reason(part: &str, table: &[(&str, &'static str)]) -> Option<&'static str> {
-    table.iter().find(|(name, _)| is_same_name(part, name)).map(|(_, why)| *why)
+    table.iter().find(|(name, _)| is_name_or_short_name(part, name)).map(|(_, why)| *why)
 }
 
 /// Whether a normalized part is `name` or its NTFS short name, such as `git~1`.
-fn is_same_name(part: &str, name: &str) -> bool {
+fn is_name_or_short_name(part: &str, name: &str) -> bool {
     if part == name {
         return true;
     }
@@ -182,6 +182,7 @@ fn is_same_name(part: &str, name: &str) -> bool {
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return false;
     }
+    // A short name begins with the first six letters of the name, dots left out.
     let letters: String = name.trim_start_matches('.').chars().filter(|c| *c != '.').collect();
     !stem.is_empty() && stem == letters.chars().take(6).collect::<String>()
 }

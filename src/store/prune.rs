@@ -206,7 +206,7 @@ impl LockedHistory {
         Some(Self { folder, is_root_gone, is_ours, entries, files, first_kept, _lock: lock_file })
     }
 
-    /// The files with the versions and the answer of a commit.
+    /// The files with the versions and the answer of a commit, as far as they exist.
     fn files_of(&self, entry: &LogEntry) -> Vec<PathBuf> {
         let before = entry.files.iter().filter_map(|file| file.before.as_ref());
         let after = entry.files.iter().filter_map(|file| file.after);

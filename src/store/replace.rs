@@ -273,7 +273,7 @@ fn exchange(_folder: &Folder, _first: &OsStr, _second: &OsStr) -> io::Result<()>
     Err(Errno::NOSYS.into())
 }
 
-/// All bytes of an open file, from its start, refusing more than `max_bytes`.
+/// All bytes of an open file, from its start; an error if there are more than `max_bytes`.
 pub(super) fn read_all(mut file: &File, max_bytes: u64) -> io::Result<Vec<u8>> {
     file.rewind()?;
     let size = file.metadata()?.len();

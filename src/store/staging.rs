@@ -61,7 +61,7 @@ impl StagingStore {
         Self { inner, staged: Mutex::default() }
     }
 
-    /// The files that are staged and differ from the inner store.
+    /// The staged files, without those whose content is again the one that the inner store had.
     pub async fn staged(&self) -> Vec<StagedFile> {
         let staged = self.staged.lock().await;
         let changed = staged.files.iter().filter(|(_, file)| file.base != file.content);

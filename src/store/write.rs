@@ -124,8 +124,8 @@ impl Disk {
         prepared: Vec<PreparedWrite>,
     ) -> Result<Vec<AppliedWrite>, Refusal> {
         let mut applied: Vec<AppliedWrite> = Vec::new();
-        for (index, prepared) in prepared.into_iter().enumerate() {
-            match self.apply_write(&mut jobs[index], prepared) {
+        for (index, prepared_write) in prepared.into_iter().enumerate() {
+            match self.apply_write(&mut jobs[index], prepared_write) {
                 Ok(write) => applied.push(write),
                 Err(refusal) => {
                     let mut unrestored = Vec::new();
@@ -164,8 +164,9 @@ impl Disk {
                     self.replace_without_exchange(job, temp)
                 }
                 Err((_, error)) if in_place::needs_in_place(&error) => {
-                    let prepared = open_in_place(job, format!("it cannot be replaced ({error})"))?;
-                    self.apply_write(job, prepared)
+                    let in_place_write =
+                        open_in_place(job, format!("it cannot be replaced ({error})"))?;
+                    self.apply_write(job, in_place_write)
                 }
                 Err((_, error)) if error.kind() == io::ErrorKind::NotFound => {
                     Err(refusals::conflict(&path, "was removed by another program at this moment"))
