@@ -131,7 +131,7 @@ fn merge(mut changes: Vec<LineChange>, join_adjacent: bool) -> Result<Vec<LineCh
     Ok(merged)
 }
 
-/// The splice of one change; `None` if it changes nothing.
+/// The splice of one change; `None` for an insertion of no lines.
 fn splice(snapshot: &Snapshot, change: &LineChange) -> Option<Splice> {
     let index = snapshot.lines();
     let total = index.total();
