@@ -264,7 +264,7 @@ impl World {
             self.publish();
             self.read().await;
         }
-        let seen_answers = SeenAnswers::UpTo(self.tools.engine().ledger().now());
+        let seen_answers = SeenAnswers::UpTo(self.tools.engine().ledger().answer_count());
         if self.random.chance(50) {
             // Several calls before any of them is answered: all speak of the same view.
             for _ in 0..2 + self.random.below(3) {
