@@ -52,7 +52,7 @@ struct Outage {
 impl Outage {
     /// Returns whether the next request must be skipped. When a pause is over, one request may try
     /// the server, and the next pause begins.
-    fn skip_or_try(&mut self, pause: Duration) -> bool {
+    fn skips_next_request(&mut self, pause: Duration) -> bool {
         let now = Instant::now();
         match self.until {
             Some(until) if now < until => true,
@@ -112,8 +112,8 @@ impl SharedClient {
         let pause = self.options.pause;
         {
             let mut state = self.state();
-            if state.unavailable.skip_or_try(pause)
-                || (access == Access::Write && state.full.skip_or_try(pause))
+            if state.unavailable.skips_next_request(pause)
+                || (access == Access::Write && state.full.skips_next_request(pause))
             {
                 return None;
             }

@@ -171,7 +171,7 @@ impl Watch {
     /// Records a lease that was read, and returns whether its process still renews it. Only a higher
     /// number of renewals counts, and only [`MAX_FLIGHTS`] flights: a program that can write to the
     /// server could restore old leases.
-    fn record_and_check(watches: &mut Vec<Self>, flight: &str, renewals: u32) -> bool {
+    fn record_and_check_alive(watches: &mut Vec<Self>, flight: &str, renewals: u32) -> bool {
         let now = Instant::now();
         let is_full = watches.len() >= MAX_FLIGHTS;
         match watches.iter_mut().find(|watch| watch.flight == flight) {
@@ -250,7 +250,7 @@ impl<C> Shared<C> {
                         return Lookup::Rejected;
                     }
                     Some(SharedValue::Lease { flight: other_flight, renewals })
-                        if Watch::record_and_check(&mut watches, &other_flight, renewals) =>
+                        if Watch::record_and_check_alive(&mut watches, &other_flight, renewals) =>
                     {
                         if pause == MIN_POLL_INTERVAL {
                             counts.waits.fetch_add(1, Ordering::Relaxed);
