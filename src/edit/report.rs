@@ -300,11 +300,11 @@ impl EditReport {
     /// The text for a model, which begins with `verb` for an edit of an existing file.
     fn text_with(&self, originals: OriginalLines, verb: &str) -> String {
         let is_dry_run = self.durability == Durability::DryRun;
-        let v = &self.verification;
+        let verification = &self.verification;
         let mut out = match (self.before_sha256, self.after_sha256) {
             (None, _) => {
                 let verb = if is_dry_run { "Would create" } else { "Created" };
-                let lines = pluralize(v.total_lines, "line");
+                let lines = pluralize(verification.total_lines, "line");
                 format!("{verb} {} ({lines}).", quote_name(&self.path))
             }
             (_, None) => {
@@ -314,10 +314,10 @@ impl EditReport {
             _ => format!(
                 "{verb} {} at {}: {} replaced by {}, file now has {}.",
                 quote_name(&self.path),
-                LineSpan { start: v.start_line, end: v.end_line },
-                pluralize(v.lines_replaced, "line"),
-                v.lines_inserted,
-                pluralize(v.total_lines, "line")
+                LineSpan { start: verification.start_line, end: verification.end_line },
+                pluralize(verification.lines_replaced, "line"),
+                verification.lines_inserted,
+                pluralize(verification.total_lines, "line")
             ),
         };
         let explanation = &self.explanation;
@@ -342,15 +342,15 @@ impl EditReport {
 
     /// The text for a model that works by anchors: what changed, with fresh anchors.
     pub fn anchored_text(&self) -> String {
-        let v = &self.verification;
+        let verification = &self.verification;
         let mut out = match (self.before_sha256, self.after_sha256) {
             (Some(_), Some(_)) => format!(
                 "{} {}: {} replaced by {}, file now has {}.",
                 self.verb(),
                 quote_name(&self.path),
-                pluralize(v.lines_replaced, "line"),
-                v.lines_inserted,
-                pluralize(v.total_lines, "line")
+                pluralize(verification.lines_replaced, "line"),
+                verification.lines_inserted,
+                pluralize(verification.total_lines, "line")
             ),
             _ => return self.text(),
         };
@@ -381,18 +381,18 @@ impl EditReport {
     /// below.
     fn push_edits(&self, out: &mut String, originals: OriginalLines) {
         let mut last_number = 0;
-        for (at, v) in self.verifications.iter().enumerate() {
+        for (at, edit) in self.verifications.iter().enumerate() {
             if at > 0 && out.len() > MAX_EDITS_TEXT {
                 return self.push_unshown(out, at);
             }
             if originals == OriginalLines::Shown {
-                push_originals(out, v);
+                push_originals(out, edit);
             }
-            let shown: Vec<&String> = v
+            let shown: Vec<&String> = edit
                 .before_context
                 .iter()
-                .chain(&v.edited_preview)
-                .chain(&v.after_context)
+                .chain(&edit.edited_preview)
+                .chain(&edit.after_context)
                 .filter(|line| number_of(line).is_none_or(|number| number > last_number))
                 .collect();
             let first = shown.first().and_then(|line| number_of(line));
@@ -429,10 +429,11 @@ impl EditReport {
         ));
     }
 
-    /// Adds how lines moved, and the warnings.
+    /// Adds by how much lines below the changes moved, and the warnings.
     fn push_tail(&self, out: &mut String) {
-        let v = &self.verification;
-        let total_before = (v.total_lines + v.lines_replaced).saturating_sub(v.lines_inserted);
+        let verification = &self.verification;
+        let total_before = (verification.total_lines + verification.lines_replaced)
+            .saturating_sub(verification.lines_inserted);
         let shifts_within_file =
             self.line_shifts.iter().filter(|shift| shift.from_line <= total_before);
         let shifts: Vec<String> = shifts_within_file
@@ -458,14 +459,14 @@ enum OriginalLines {
 }
 
 /// Adds the first few lines that an edit replaced.
-fn push_originals(out: &mut String, v: &Verification) {
+fn push_originals(out: &mut String, edit: &Verification) {
     const MAX_LINES: usize = 3;
-    for line in v.original_lines.iter().take(MAX_LINES) {
+    for line in edit.original_lines.iter().take(MAX_LINES) {
         out.push_str("\nwas ");
         out.push_str(&clip(line, 100));
     }
-    if v.lines_replaced > MAX_LINES {
-        out.push_str(&format!("\nwas … {} more", v.lines_replaced - MAX_LINES));
+    if edit.lines_replaced > MAX_LINES {
+        out.push_str(&format!("\nwas … {} more", edit.lines_replaced - MAX_LINES));
     }
 }
 
@@ -500,7 +501,7 @@ fn clip(text: &str, max: usize) -> String {
 
 /// What changed from the first to the last of some spans.
 fn verification(before: &Snapshot, after: &Snapshot, spans: &[Span]) -> Verification {
-    let numbered = |n: usize| after.line(n).map(|text| format!("<<{n}>>{text}"));
+    let numbered = |number: usize| after.line(number).map(|text| format!("<<{number}>>{text}"));
     let total_lines = after.lines().total();
     let line_delta = total_lines.cast_signed() - before.lines().total().cast_signed();
     let (Some(first), Some(last)) = (spans.first(), spans.last()) else {
@@ -520,8 +521,9 @@ fn verification(before: &Snapshot, after: &Snapshot, spans: &[Span]) -> Verifica
     let new_lines = first.after.start_line..=first.after.end_line;
     let replaced_lines =
         spans.iter().flat_map(|span| span.before.start_line..=span.before.end_line);
-    let original =
-        |n: usize| before.line(n).map(|text| clip(&format!("<<{n}>>{text}"), MAX_LINE_CHARS));
+    let original = |number: usize| {
+        before.line(number).map(|text| clip(&format!("<<{number}>>{text}"), MAX_LINE_CHARS))
+    };
     Verification {
         start_line: first.before.start_line,
         end_line: last.before.end_line,

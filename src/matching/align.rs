@@ -80,8 +80,8 @@ pub(super) fn align(file: &SourceFile<'_>, old: &str, new: &str) -> Alignment {
 fn changed_lines(old: &[&str], new: &[&str]) -> Vec<bool> {
     let mut out = vec![false; old.len()];
     for op in line_ops(old, new) {
-        if let LineOp::Change(o, _) | LineOp::Delete(o) = op {
-            out[o] = true;
+        if let LineOp::Change(old_at, _) | LineOp::Delete(old_at) = op {
+            out[old_at] = true;
         }
     }
     out

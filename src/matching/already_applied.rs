@@ -33,8 +33,8 @@ fn find_new_lines(
     let line_ops = line_ops(&old, &lines);
     let adds_lines = line_ops.iter().any(|op| matches!(op, LineOp::Insert(_) | LineOp::Change(..)));
     let keeps_lines = line_ops.iter().any(|op| match op {
-        LineOp::Keep(o, n) | LineOp::Change(o, n) => {
-            old[*o].contains(is_word_char) && old[*o].trim() == lines[*n].trim()
+        LineOp::Keep(old_at, new_at) | LineOp::Change(old_at, new_at) => {
+            old[*old_at].contains(is_word_char) && old[*old_at].trim() == lines[*new_at].trim()
         }
         _ => false,
     });
@@ -83,12 +83,14 @@ fn find_inserted_runs(
         let (above_run, below_run) = (&line_ops[..at], &line_ops[at + run_len..]);
         at += run_len;
         let new_line = |op: &LineOp| match *op {
-            LineOp::Insert(n) | LineOp::Change(_, n) | LineOp::Keep(_, n) => Some(n),
+            LineOp::Insert(new_at) | LineOp::Change(_, new_at) | LineOp::Keep(_, new_at) => {
+                Some(new_at)
+            }
             LineOp::Delete(_) => None,
         };
         let run_lines: Vec<usize> = run.iter().filter_map(new_line).collect();
         let (Some(&first), Some(&last)) = (run_lines.first(), run_lines.last()) else { continue };
-        if !run_lines.iter().any(|&n| new[n].contains(is_word_char)) {
+        if !run_lines.iter().any(|&new_at| new[new_at].contains(is_word_char)) {
             continue;
         }
         run_count += 1;
@@ -97,7 +99,7 @@ fn find_inserted_runs(
         }
         // The nearest line with words above and below, if only kept lines are in between.
         let kept = |op: &LineOp| match op {
-            LineOp::Keep(o, n) => Some((*n, old[*o].contains(is_word_char))),
+            LineOp::Keep(old_at, new_at) => Some((*new_at, old[*old_at].contains(is_word_char))),
             _ => None,
         };
         let above = above_run.iter().rev().map_while(kept).find(|(_, has_words)| *has_words);
@@ -131,7 +133,7 @@ fn still_has_removed(
 ) -> bool {
     let key = |line: &str| Tolerance::Indentation.key(line);
     let removed = line_ops.iter().filter_map(|op| match *op {
-        LineOp::Delete(o) if old[o].contains(is_word_char) => Some(key(old[o])),
+        LineOp::Delete(old_at) if old[old_at].contains(is_word_char) => Some(key(old[old_at])),
         _ => None,
     });
     let removed: Vec<u64> = removed.collect();

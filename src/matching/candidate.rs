@@ -349,17 +349,17 @@ enum LineEdge {
 fn match_line_edge(old: &str, line: &str, fold: Fold, edge: LineEdge) -> Option<Range<usize>> {
     let needle = fold::canonical(old.trim(), fold);
     let haystack = fold::canonical(line.trim_end(), fold);
-    if needle.len() >= haystack.len() || !needle.iter().any(|c| is_word_char(c.c)) {
+    if needle.len() >= haystack.len() || !needle.iter().any(|c| is_word_char(c.char)) {
         return None;
     }
     let found = match edge {
         LineEdge::Start => {
-            let indent = haystack.iter().take_while(|c| c.c.is_whitespace()).count();
+            let indent = haystack.iter().take_while(|c| c.char.is_whitespace()).count();
             indent..indent + needle.len()
         }
         LineEdge::End => haystack.len() - needle.len()..haystack.len(),
     };
-    let equal = haystack.get(found.clone())?.iter().zip(&needle).all(|(a, b)| a.c == b.c);
+    let equal = haystack.get(found.clone())?.iter().zip(&needle).all(|(a, b)| a.char == b.char);
     if !equal || splits_word(&haystack, &found) {
         return None;
     }
@@ -377,7 +377,7 @@ fn match_line_edge(old: &str, line: &str, fold: Fold, edge: LineEdge) -> Option<
 fn splits_word(chars: &[fold::Canonical], range: &Range<usize>) -> bool {
     let splits_at = |at: usize| {
         let (before, after) = chars.split_at(at.min(chars.len()));
-        let char_of = |c: &fold::Canonical| c.c;
+        let char_of = |c: &fold::Canonical| c.char;
         is_same_name(before.iter().rev().map(char_of), after.iter().map(char_of))
     };
     splits_at(range.start) || splits_at(range.end)
@@ -410,7 +410,7 @@ fn find_inside_lines(file: &SourceFile<'_>, old: &str, tolerance: Tolerance) -> 
         _ => None,
     };
     let Some(fold) = fold else { return Vec::new() };
-    let to_text = |chars: &[fold::Canonical]| chars.iter().map(|c| c.c).collect::<String>();
+    let to_text = |chars: &[fold::Canonical]| chars.iter().map(|c| c.char).collect::<String>();
     let needle = to_text(&fold::canonical(old.trim(), fold));
     let count = needle.chars().count();
     let finder = memchr::memmem::Finder::new(&needle);
@@ -423,7 +423,7 @@ fn find_inside_lines(file: &SourceFile<'_>, old: &str, tolerance: Tolerance) -> 
         for found in finder.find_iter(folded.as_bytes()) {
             // Moves `at`, an index of characters, and `offset`, an index of bytes, to the match.
             while offset < found {
-                offset += chars[at].c.len_utf8();
+                offset += chars[at].char.len_utf8();
                 at += 1;
             }
             let range = at..at + count;

@@ -23,7 +23,7 @@ pub(super) enum Fold {
 /// One character of the canonical form, and the bytes of the line that it comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Canonical {
-    pub(super) c: char,
+    pub(super) char: char,
     pub(super) start: usize,
     pub(super) end: usize,
 }
@@ -42,12 +42,13 @@ pub(super) fn canonical(line: &str, fold: Fold) -> Vec<Canonical> {
         let literals = literals(&chars);
         if fold >= Fold::Punctuation {
             for literal in &literals {
-                chars[literal.start].c = '"';
-                chars[literal.end - 1].c = '"';
+                chars[literal.start].char = '"';
+                chars[literal.end - 1].char = '"';
             }
         }
         chars = drop_spacing(&chars, &literals);
-        if fold >= Fold::Punctuation && chars.last().is_some_and(|last| matches!(last.c, ',' | ';'))
+        if fold >= Fold::Punctuation
+            && chars.last().is_some_and(|last| matches!(last.char, ',' | ';'))
         {
             chars.pop();
         }
@@ -59,7 +60,7 @@ pub(super) fn canonical(line: &str, fold: Fold) -> Vec<Canonical> {
 pub(super) fn key(line: &str, fold: Fold) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for canonical in canonical(line.trim(), fold) {
-        hash = mix(hash, u32::from(canonical.c));
+        hash = mix(hash, u32::from(canonical.char));
     }
     hash
 }
@@ -77,7 +78,7 @@ fn mix(hash: u64, c: u32) -> u64 {
 /// Whether two lines are equal under a fold; whitespace at their ends does not count.
 pub(super) fn is_equal(a: &str, b: &str, fold: Fold) -> bool {
     let (a, b) = (canonical(a.trim(), fold), canonical(b.trim(), fold));
-    a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| a.c == b.c)
+    a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| a.char == b.char)
 }
 
 /// The most combining marks that are composed with one letter: sorting them takes quadratic time.
@@ -88,8 +89,9 @@ const MAX_MARKS: usize = 30;
 fn fold_look_alikes(line: &str) -> Vec<Canonical> {
     if line.is_ascii() {
         let chars = line.bytes().enumerate();
-        let chars =
-            chars.map(|(at, b)| Canonical { c: char::from(b), start: at, end: at + 1 }).collect();
+        let chars = chars
+            .map(|(at, b)| Canonical { char: char::from(b), start: at, end: at + 1 })
+            .collect();
         return if line.contains("--") { fold_double_hyphens(chars) } else { chars };
     }
     let mut out = Vec::with_capacity(line.len());
@@ -107,7 +109,7 @@ fn fold_look_alikes(line: &str) -> Vec<Canonical> {
             chars.next();
         }
         for composed in line[start..end].nfc() {
-            fold_char(composed, |c| out.push(Canonical { c, start, end }));
+            fold_char(composed, |c| out.push(Canonical { char: c, start, end }));
         }
     }
     fold_double_hyphens(out)
@@ -115,8 +117,8 @@ fn fold_look_alikes(line: &str) -> Vec<Canonical> {
 
 /// Replaces ` -- ` by ` - `: two hyphens with whitespace around them stand for a dash.
 fn fold_double_hyphens(chars: Vec<Canonical>) -> Vec<Canonical> {
-    let is_gap = |c: Option<&Canonical>| c.is_none_or(|c| c.c.is_whitespace());
-    let is_hyphen = |at: usize| chars.get(at).is_some_and(|c| c.c == '-');
+    let is_gap = |c: Option<&Canonical>| c.is_none_or(|c| c.char.is_whitespace());
+    let is_hyphen = |at: usize| chars.get(at).is_some_and(|c| c.char == '-');
     let mut out: Vec<Canonical> = Vec::with_capacity(chars.len());
     let mut at = 0;
     while at < chars.len() {
@@ -155,13 +157,15 @@ fn literals(chars: &[Canonical]) -> Vec<Range<usize>> {
     let mut unclosed: Vec<char> = Vec::new();
     let mut at = 0;
     while at < chars.len() {
-        let quote = chars[at].c;
+        let quote = chars[at].char;
         let opens = !unclosed.contains(&quote)
             && match quote {
                 '"' | '`' => true,
                 // An apostrophe inside a word, or a lifetime, opens nothing.
                 '\'' => {
-                    at == 0 || !is_word_char(chars[at - 1].c) || ends_in_string_prefix(&chars[..at])
+                    at == 0
+                        || !is_word_char(chars[at - 1].char)
+                        || ends_in_string_prefix(&chars[..at])
                 }
                 _ => false,
             };
@@ -180,8 +184,8 @@ fn literals(chars: &[Canonical]) -> Vec<Range<usize>> {
 
 /// Whether the word at the end of a text is the prefix of a literal: `f'…'`, `b'…'`, `rb'…'`.
 fn ends_in_string_prefix(before: &[Canonical]) -> bool {
-    let word = before.iter().rev().take(3).take_while(|canonical| is_word_char(canonical.c));
-    let word: Vec<char> = word.map(|canonical| canonical.c.to_ascii_lowercase()).collect();
+    let word = before.iter().rev().take(3).take_while(|canonical| is_word_char(canonical.char));
+    let word: Vec<char> = word.map(|canonical| canonical.char.to_ascii_lowercase()).collect();
     word.len() <= 2 && word.iter().all(|c| matches!(c, 'b' | 'f' | 'r' | 'u'))
 }
 
@@ -189,9 +193,9 @@ fn ends_in_string_prefix(before: &[Canonical]) -> bool {
 fn find_closing_quote(chars: &[Canonical], open: usize) -> Option<usize> {
     let mut at = open + 1;
     while at < chars.len() {
-        match chars[at].c {
+        match chars[at].char {
             '\\' => at += 2,
-            c if c == chars[open].c => return Some(at),
+            c if c == chars[open].char => return Some(at),
             _ => at += 1,
         }
     }
@@ -209,18 +213,18 @@ fn drop_spacing(chars: &[Canonical], literals: &[Range<usize>]) -> Vec<Canonical
             at = literal.end;
             continue;
         }
-        if !chars[at].c.is_whitespace() {
+        if !chars[at].char.is_whitespace() {
             out.push(chars[at]);
             at += 1;
             continue;
         }
-        let run = chars[at..].iter().take_while(|canonical| canonical.c.is_whitespace()).count();
+        let run = chars[at..].iter().take_while(|canonical| canonical.char.is_whitespace()).count();
         let (before, after) =
-            (out.last().map(|last| last.c), chars.get(at + run).map(|next| next.c));
+            (out.last().map(|last| last.char), chars.get(at + run).map(|next| next.char));
         if let (Some(before), Some(after)) = (before, after)
             && is_significant_space(before, after)
         {
-            out.push(Canonical { c: ' ', start: chars[at].start, end: chars[at + run - 1].end });
+            out.push(Canonical { char: ' ', start: chars[at].start, end: chars[at + run - 1].end });
         }
         at += run;
     }
@@ -243,7 +247,7 @@ mod tests {
     use super::*;
 
     fn text(line: &str, fold: Fold) -> String {
-        canonical(line, fold).into_iter().map(|canonical| canonical.c).collect()
+        canonical(line, fold).into_iter().map(|canonical| canonical.char).collect()
     }
 
     #[test]

@@ -43,19 +43,20 @@ impl IndentReading {
         }
     }
 
-    /// The indentation that line `n` of `new_str` gets; `None` if this reading does not determine it.
-    pub(super) fn apply(self, call: &MergeInput<'_, '_>, n: usize) -> Option<String> {
-        let sent = indent_of(call.new[n]);
+    /// The indentation that line `new_at` of `new_str` gets; `None` if this reading does not determine
+    /// it.
+    pub(super) fn apply(self, call: &MergeInput<'_, '_>, new_at: usize) -> Option<String> {
+        let sent = indent_of(call.new[new_at]);
         if matches!(self, Self::AsSent | Self::AllAsSent) {
             return Some(sent.to_owned());
         }
         if self == Self::LikeNearestOrSent {
-            return Self::LikeNearest.apply(call, n).or_else(|| Some(sent.to_owned()));
+            return Self::LikeNearest.apply(call, new_at).or_else(|| Some(sent.to_owned()));
         }
         if self == Self::RelativeToFirst {
-            return relative_to_first(call, n);
+            return relative_to_first(call, new_at);
         }
-        if let Some(first) = first_line_indent(call, n) {
+        if let Some(first) = first_line_indent(call, new_at) {
             return Some(first);
         }
         if let Self::ByRule(rule) = self
@@ -63,7 +64,7 @@ impl IndentReading {
         {
             return Some(mapped);
         }
-        let near = nearest_pair(call, n)?;
+        let near = nearest_pair(call, new_at)?;
         let at = call.paired.binary_search(&near).ok()?;
         match call.map.lookup(sent, at) {
             ObservedIndent::As(seen) => Some(seen.to_owned()),
@@ -73,21 +74,21 @@ impl IndentReading {
     }
 }
 
-/// The file's indentation of the first line of `old_str`, if line `n` is the first of `new_str` and the
-/// first lines of both strings have lost the same indentation.
-fn first_line_indent(call: &MergeInput<'_, '_>, n: usize) -> Option<String> {
+/// The file's indentation of the first line of `old_str`, if line `new_at` is the first of `new_str`
+/// and the first lines of both strings have lost the same indentation.
+fn first_line_indent(call: &MergeInput<'_, '_>, new_at: usize) -> Option<String> {
     let first = *call.paired.first().filter(|_| call.map.first_line_excluded)?;
-    let is_first = call.new[..n].iter().all(|line| line.trim().is_empty());
-    let same = indent_of(call.new[n]) == indent_of(call.old[first]);
+    let is_first = call.new[..new_at].iter().all(|line| line.trim().is_empty());
+    let same = indent_of(call.new[new_at]) == indent_of(call.old[first]);
     (is_first && same).then(|| call.file_indent(first).map(str::to_owned))?
 }
 
-/// The file's indentation of the first line of `old_str`, plus what line `n` of `new_str` is indented
+/// The file's indentation of the first line of `old_str`, plus what line `new_at` of `new_str` is indented
 /// more than the first line of `new_str`.
-fn relative_to_first(call: &MergeInput<'_, '_>, n: usize) -> Option<String> {
+fn relative_to_first(call: &MergeInput<'_, '_>, new_at: usize) -> Option<String> {
     let first = call.file_indent(*call.paired.first()?)?;
     let first_new = call.new.iter().find(|line| !line.trim().is_empty())?;
-    let deeper = indent_of(call.new[n]).strip_prefix(indent_of(first_new))?;
+    let deeper = indent_of(call.new[new_at]).strip_prefix(indent_of(first_new))?;
     Some(format!("{first}{deeper}"))
 }
 
@@ -104,12 +105,12 @@ fn is_separate_block(call: &MergeInput<'_, '_>) -> bool {
     }
     let mut agreeing = 0;
     for op in &call.line_ops {
-        let (LineOp::Keep(o, n) | LineOp::Change(o, n)) = *op else { continue };
-        if o == first || n == head || call.new[n].trim().is_empty() {
+        let (LineOp::Keep(old_at, new_at) | LineOp::Change(old_at, new_at)) = *op else { continue };
+        if old_at == first || new_at == head || call.new[new_at].trim().is_empty() {
             continue;
         }
-        let Some(file) = call.file_indent(o) else { continue };
-        if relative_to_first(call, n).as_deref() != Some(file) {
+        let Some(file) = call.file_indent(old_at) else { continue };
+        if relative_to_first(call, new_at).as_deref() != Some(file) {
             return false;
         }
         agreeing += 1;
@@ -118,18 +119,19 @@ fn is_separate_block(call: &MergeInput<'_, '_>) -> bool {
         return true;
     }
     // If no line is shared, the outermost lines after the first are compared.
-    let nonblank = (head + 1..call.new.len()).filter(|&n| !call.new[n].trim().is_empty());
-    let new = nonblank.map(|n| relative_to_first(call, n).map(|indent| indent.len())).min();
-    let file = call.paired[1..].iter().map(|&o| call.file_indent(o).map(str::len)).min();
+    let nonblank = (head + 1..call.new.len()).filter(|&new_at| !call.new[new_at].trim().is_empty());
+    let new =
+        nonblank.map(|new_at| relative_to_first(call, new_at).map(|indent| indent.len())).min();
+    let file = call.paired[1..].iter().map(|&old_at| call.file_indent(old_at).map(str::len)).min();
     new.is_some() && new == file
 }
 
-/// The line of `old_str` that is nearest to line `n` of `new_str`, of those that are paired with a line
-/// of the file: the same line if both strings have it, else the nearest one above. Only a line that
+/// The line of `old_str` that is nearest to line `new_at` of `new_str`, of those that are paired with a
+/// line of the file: the same line if both strings have it, else the nearest one above. Only a line that
 /// `old_str` lacks may take the nearest one below instead.
-fn nearest_pair(call: &MergeInput<'_, '_>, n: usize) -> Option<usize> {
+fn nearest_pair(call: &MergeInput<'_, '_>, new_at: usize) -> Option<usize> {
     let mut nearest = None;
-    let mut passed = false;
+    let mut is_below_new = false;
     for op in &call.line_ops {
         budget::spend(1);
         let (old_line, new_line) = match *op {
@@ -137,12 +139,12 @@ fn nearest_pair(call: &MergeInput<'_, '_>, n: usize) -> Option<usize> {
             LineOp::Delete(old) => (Some(old), None),
             LineOp::Insert(new) => (None, Some(new)),
         };
-        let paired = old_line.filter(|o| call.paired.binary_search(o).is_ok());
-        if new_line == Some(n) && old_line.is_some() {
+        let paired = old_line.filter(|old_at| call.paired.binary_search(old_at).is_ok());
+        if new_line == Some(new_at) && old_line.is_some() {
             return paired.or(nearest);
         }
-        passed |= new_line == Some(n);
-        if passed && nearest.is_some() {
+        is_below_new |= new_line == Some(new_at);
+        if is_below_new && nearest.is_some() {
             return nearest;
         }
         nearest = paired.or(nearest);
@@ -213,12 +215,12 @@ fn shared_lines(call: &MergeInput<'_, '_>) -> SharedLines {
     let (mut mistaken_step, mut right_step) = (false, false);
     let mut before: Option<[usize; 3]> = None;
     for op in &call.line_ops {
-        let (LineOp::Keep(o, n) | LineOp::Change(o, n)) = *op else { continue };
-        if call.old[o].trim().is_empty() || call.new[n].trim().is_empty() {
+        let (LineOp::Keep(old_at, new_at) | LineOp::Change(old_at, new_at)) = *op else { continue };
+        if call.old[old_at].trim().is_empty() || call.new[new_at].trim().is_empty() {
             continue;
         }
-        let Some(file) = call.file_indent(o) else { continue };
-        let (old_indent, new_indent) = (indent_of(call.old[o]), indent_of(call.new[n]));
+        let Some(file) = call.file_indent(old_at) else { continue };
+        let (old_indent, new_indent) = (indent_of(call.old[old_at]), indent_of(call.new[new_at]));
         mistaken |= old_indent != file && old_indent == new_indent;
         right |= old_indent != file && new_indent == file;
         let here = [old_indent, new_indent, file].map(|indent| indent::columns(indent, 4));
@@ -228,7 +230,7 @@ fn shared_lines(call: &MergeInput<'_, '_>) -> SharedLines {
             right_step |= step(0) != step(2) && step(2) == step(1);
         }
         // A first line that has lost its indentation says nothing about the steps to others.
-        let lost = call.map.first_line_excluded && call.paired.first() == Some(&o);
+        let lost = call.map.first_line_excluded && call.paired.first() == Some(&old_at);
         before = Some(here).filter(|_| !lost);
     }
     // A line has the file's indentation by chance if the steps show the mistake.
@@ -241,8 +243,8 @@ fn shared_lines(call: &MergeInput<'_, '_>) -> SharedLines {
     }
     let nonblank = call.new.iter().filter(|line| !line.trim().is_empty());
     let new = outermost(nonblank.map(|line| indent_of(line)));
-    let old = outermost(call.paired.iter().map(|&o| indent_of(call.old[o])));
-    let file = outermost(call.paired.iter().filter_map(|&o| call.file_indent(o)));
+    let old = outermost(call.paired.iter().map(|&old_at| indent_of(call.old[old_at])));
+    let file = outermost(call.paired.iter().filter_map(|&old_at| call.file_indent(old_at)));
     // If the outermost lines of both strings and the file are equally deep, the width of a level
     // decides.
     let widths = || {
@@ -294,18 +296,20 @@ fn keeps_order(call: &MergeInput<'_, '_>, indent_reading: IndentReading) -> bool
     let mut above: Option<LineWidths> = None;
     let mut is_first = true;
     for op in &call.line_ops {
-        let (n, kept_line) = match *op {
-            LineOp::Keep(o, n) => (n, Some(o)),
-            LineOp::Change(o, n) => (n, Some(o).filter(|&o| has_same_indent(call, o, n))),
-            LineOp::Insert(n) => (n, None),
+        let (new_at, kept_line) = match *op {
+            LineOp::Keep(old_at, new_at) => (new_at, Some(old_at)),
+            LineOp::Change(old_at, new_at) => {
+                (new_at, Some(old_at).filter(|&old_at| has_same_indent(call, old_at, new_at)))
+            }
+            LineOp::Insert(new_at) => (new_at, None),
             LineOp::Delete(_) => continue,
         };
-        if call.new[n].trim().is_empty() {
+        if call.new[new_at].trim().is_empty() {
             continue;
         }
         let result = match kept_line {
-            Some(o) => call.file_indent(o).map(str::to_owned),
-            None => indent_reading.apply(call, n),
+            Some(old_at) => call.file_indent(old_at).map(str::to_owned),
+            None => indent_reading.apply(call, new_at),
         };
         // A first line that has lost its indentation says nothing about the steps to others.
         let lost = std::mem::take(&mut is_first) && call.map.first_line_excluded;
@@ -314,7 +318,7 @@ fn keeps_order(call: &MergeInput<'_, '_>, indent_reading: IndentReading) -> bool
             continue;
         };
         let here = LineWidths {
-            sent: width(indent_of(call.new[n])),
+            sent: width(indent_of(call.new[new_at])),
             result: width(&result),
             is_kept: kept_line.is_some(),
         };
@@ -337,9 +341,9 @@ struct LineWidths {
     is_kept: bool,
 }
 
-/// Whether line `o` of `old_str` and line `n` of `new_str` have the same indentation.
-fn has_same_indent(call: &MergeInput<'_, '_>, o: usize, n: usize) -> bool {
-    indent_of(call.old[o]) == indent_of(call.new[n])
+/// Whether line `old_at` of `old_str` and line `new_at` of `new_str` have the same indentation.
+fn has_same_indent(call: &MergeInput<'_, '_>, old_at: usize, new_at: usize) -> bool {
+    indent_of(call.old[old_at]) == indent_of(call.new[new_at])
 }
 
 /// The width of a tab when indentation is compared.
@@ -351,21 +355,21 @@ const TAB_WIDTH: usize = 4;
 /// be right as sent, and the lines around them wrong.
 fn is_right_as_sent(call: &MergeInput<'_, '_>) -> bool {
     let kept = |op: &LineOp| match *op {
-        LineOp::Keep(o, n) | LineOp::Change(o, n) => Some((o, n)),
+        LineOp::Keep(old_at, new_at) | LineOp::Change(old_at, new_at) => Some((old_at, new_at)),
         LineOp::Delete(_) | LineOp::Insert(_) => None,
     };
-    let new_indent = |n: usize| indent_of(call.new[n]);
+    let new_indent = |new_at: usize| indent_of(call.new[new_at]);
     // A line that is new or has a new indentation, with the indentation of the line that it
     // replaces, if any.
     let new_or_moved = |op: &LineOp| match *op {
-        LineOp::Insert(n) => Some((n, None)),
-        LineOp::Change(o, n) => {
-            let old_indent = indent_of(call.old[o]);
-            let gets_file_indent =
-                new_indent(n) != old_indent && call.file_indent(o) == Some(new_indent(n));
+        LineOp::Insert(new_at) => Some((new_at, None)),
+        LineOp::Change(old_at, new_at) => {
+            let old_indent = indent_of(call.old[old_at]);
+            let gets_file_indent = new_indent(new_at) != old_indent
+                && call.file_indent(old_at) == Some(new_indent(new_at));
             // If only the indentation changes, the call means to move the line.
-            let only_moved = call.old[o].trim() == call.new[n].trim();
-            (gets_file_indent && !only_moved).then_some((n, Some(old_indent)))
+            let only_moved = call.old[old_at].trim() == call.new[new_at].trim();
+            (gets_file_indent && !only_moved).then_some((new_at, Some(old_indent)))
         }
         LineOp::Keep(..) | LineOp::Delete(_) => None,
     };
@@ -377,17 +381,22 @@ fn is_right_as_sent(call: &MergeInput<'_, '_>) -> bool {
         let run: Vec<_> = line_ops[at..].iter().map_while(|op| new_or_moved(op)).collect();
         let before = at.checked_sub(1).and_then(|at| kept(line_ops[at]));
         let after = line_ops.get(at + run.len()).and_then(|op| kept(op));
-        let nonblank = run.iter().filter(|(n, _)| !call.new[*n].trim().is_empty());
-        let least = nonblank.map(|(n, _)| new_indent(*n)).min_by_key(|indent| indent.len());
+        let nonblank = run.iter().filter(|(new_at, _)| !call.new[*new_at].trim().is_empty());
+        let least =
+            nonblank.map(|(new_at, _)| new_indent(*new_at)).min_by_key(|indent| indent.len());
         if let Some(least) = least {
             let neighbours: Vec<(usize, usize)> = before.into_iter().chain(after).collect();
-            let is_as_in_file = neighbours.iter().any(|(o, _)| call.file_indent(*o) == Some(least));
-            let is_deeper = neighbours.iter().all(|(_, n)| new_indent(*n).len() < least.len());
-            let opens_block =
-                before.is_some_and(|(_, n)| call.new[n].trim_end().ends_with(['{', '(', '[', ':']));
+            let is_as_in_file =
+                neighbours.iter().any(|(old_at, _)| call.file_indent(*old_at) == Some(least));
+            let is_deeper =
+                neighbours.iter().all(|(_, new_at)| new_indent(*new_at).len() < least.len());
+            let opens_block = before.is_some_and(|(_, new_at)| {
+                call.new[new_at].trim_end().ends_with(['{', '(', '[', ':'])
+            });
             let mut replaced_indents = run.iter().filter_map(|(_, old_indent)| *old_indent);
-            let replaced_were_level = replaced_indents
-                .all(|old_indent| neighbours.iter().all(|(_, n)| new_indent(*n) == old_indent));
+            let replaced_were_level = replaced_indents.all(|old_indent| {
+                neighbours.iter().all(|(_, new_at)| new_indent(*new_at) == old_indent)
+            });
             if is_deeper && is_as_in_file && !opens_block && replaced_were_level {
                 return true;
             }

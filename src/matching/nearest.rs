@@ -303,8 +303,8 @@ fn pair_similar_lines(
         }
         let end = (at..paired.len()).find(|&next| paired[next].is_some()).unwrap_or(paired.len());
         // The index in the window at which a line would be if the text began at `start`.
-        let expected = |n: usize| {
-            let line = usize::try_from(start + nonblank[n].cast_signed()).unwrap_or(0);
+        let expected = |index: usize| {
+            let line = usize::try_from(start + nonblank[index].cast_signed()).unwrap_or(0);
             window.partition_point(|&place| place < line)
         };
         // The free lines of the window among which the lines `at..end` can have partners.
@@ -317,11 +317,11 @@ fn pair_similar_lines(
             None => (low.max(expected(end - 1) + 1) + (end - at) + 2).min(window.len()),
         };
         let mut next_free = low;
-        for n in at..end {
-            let line = text[nonblank[n]].trim();
+        for index in at..end {
+            let line = text[nonblank[index]].trim();
             // A line may skip as many free lines as there are more of them than lines to pair, and
             // a few more.
-            let lines_to_pair = end - n;
+            let lines_to_pair = end - index;
             let surplus = high.saturating_sub(next_free).saturating_sub(lines_to_pair);
             let search_end = (next_free + surplus + 6).min(high);
             match pairs_left.checked_sub(search_end.saturating_sub(next_free)) {
@@ -334,7 +334,7 @@ fn pair_similar_lines(
             if let Some((score, b)) = most_similar
                 && (score >= MIN_PAIR_SIMILARITY || nonblank.len() == 1)
             {
-                paired[n] = Some(b);
+                paired[index] = Some(b);
                 next_free = b + 1;
             }
         }

@@ -27,14 +27,14 @@ impl Compacted {
         for (start, line) in lines {
             let chars = fold::canonical(line.trim_end(), Fold::Spacing);
             let before = out.text.chars().next_back();
-            if let (Some(before), Some(first)) = (before, chars.iter().find(|c| c.c != ' '))
+            if let (Some(before), Some(first)) = (before, chars.iter().find(|c| c.char != ' '))
                 && is_word_char(before)
-                && is_word_char(first.c)
+                && is_word_char(first.char)
             {
                 out.push(' ', start + first.start, start + first.start);
             }
-            for c in chars.iter().skip_while(|c| c.c == ' ') {
-                out.push(c.c, start + c.start, start + c.end);
+            for c in chars.iter().skip_while(|c| c.char == ' ') {
+                out.push(c.char, start + c.start, start + c.end);
             }
         }
         out

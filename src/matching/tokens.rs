@@ -116,8 +116,10 @@ pub(super) fn merge(
     let mut stands_for: Vec<Option<usize>> = vec![None; new_tokens.len()];
     for pair in pairs(&old_tokens, &new_tokens) {
         match pair {
-            Pair::Same(o, n) => (partner[n], stands_for[n]) = (Some(o), Some(o)),
-            Pair::Replaced(o, n) => stands_for[n] = Some(o),
+            Pair::Same(old_at, new_at) => {
+                (partner[new_at], stands_for[new_at]) = (Some(old_at), Some(old_at))
+            }
+            Pair::Replaced(old_at, new_at) => stands_for[new_at] = Some(old_at),
         }
     }
     let mut out = String::with_capacity(file.len() + new.len());
@@ -125,24 +127,24 @@ pub(super) fn merge(
     for (at, token) in new_tokens.iter().enumerate() {
         // If the call changes neither the token before nor the whitespace, the whitespace is the
         // file's.
-        let follows_previous = |o: &usize| match previous {
-            Some(previous) => *o == previous + 1,
-            None => at == 0 && *o == 0,
+        let follows_previous = |old_at: &usize| match previous {
+            Some(previous) => *old_at == previous + 1,
+            None => at == 0 && *old_at == 0,
         };
         match stands_for[at].filter(follows_previous) {
             // A token that the fold drops may not be in the file.
-            Some(o)
-                if old_tokens[o].gap == token.gap
-                    && !spans[o].is_empty()
-                    && o.checked_sub(1).is_none_or(|before| !spans[before].is_empty()) =>
+            Some(old_at)
+                if old_tokens[old_at].gap == token.gap
+                    && !spans[old_at].is_empty()
+                    && old_at.checked_sub(1).is_none_or(|before| !spans[before].is_empty()) =>
             {
-                let from = o.checked_sub(1).map_or(0, |before| spans[before].end);
-                out.push_str(&file[from..spans[o].start]);
+                let from = old_at.checked_sub(1).map_or(0, |before| spans[before].end);
+                out.push_str(&file[from..spans[old_at].start]);
             }
             _ => out.push_str(token.gap),
         }
-        match partner[at].filter(|&o| is_same_run(&old_tokens, o, &new_tokens, at)) {
-            Some(o) => out.push_str(&file[spans[o].clone()]),
+        match partner[at].filter(|&old_at| is_same_run(&old_tokens, old_at, &new_tokens, at)) {
+            Some(old_at) => out.push_str(&file[spans[old_at].clone()]),
             None => out.push_str(token.text),
         }
         previous = stands_for[at];
@@ -214,11 +216,12 @@ fn changes_quoted_text(
     interchangeable: bool,
 ) -> bool {
     let is_other_quote = |at: &usize| {
-        partner[*at].is_some_and(|o| {
-            let (call, file) = (old_tokens[o].text, &file[spans[o].clone()]);
+        partner[*at].is_some_and(|old_at| {
+            let (call_quote, file_quote) = (old_tokens[old_at].text, &file[spans[old_at].clone()]);
             let is_quote = |text: &str| matches!(text, "\"" | "'" | "`");
-            let means_same = interchangeable && call != "`" && file != "`";
-            is_quote(call) && is_quote(file) && call != file && !means_same
+            let means_same = interchangeable && call_quote != "`" && file_quote != "`";
+            let both_are_quotes = is_quote(call_quote) && is_quote(file_quote);
+            both_are_quotes && call_quote != file_quote && !means_same
         })
     };
     let quotes: Vec<usize> = (0..new_tokens.len()).filter(is_other_quote).collect();
@@ -228,8 +231,9 @@ fn changes_quoted_text(
             return true;
         };
         let same_len = close - open == old_close - old_open;
-        let same_tokens =
-            (open..close).zip(old_open..old_close).all(|(n, o)| partner[n] == Some(o));
+        let same_tokens = (open..close)
+            .zip(old_open..old_close)
+            .all(|(new_at, old_at)| partner[new_at] == Some(old_at));
         !same_len || !same_tokens
     })
 }
@@ -278,9 +282,11 @@ fn pairs(old_tokens: &[Token<'_>], new_tokens: &[Token<'_>]) -> Vec<Pair> {
     for op in capture_diff_slices(Algorithm::Myers, &texts(old_tokens), &texts(new_tokens)) {
         let (x, y) = (op.old_range(), op.new_range());
         match op {
-            DiffOp::Equal { .. } => out.extend(x.zip(y).map(|(o, n)| Pair::Same(o, n))),
+            DiffOp::Equal { .. } => {
+                out.extend(x.zip(y).map(|(old_at, new_at)| Pair::Same(old_at, new_at)))
+            }
             DiffOp::Replace { .. } if x.len() == y.len() => {
-                out.extend(x.zip(y).map(|(o, n)| Pair::Replaced(o, n)));
+                out.extend(x.zip(y).map(|(old_at, new_at)| Pair::Replaced(old_at, new_at)));
             }
             _ => {}
         }
@@ -305,7 +311,7 @@ fn positions(
     };
     let (old_chars, file_chars) = (canonical(old, fold), canonical(file, fold));
     if old_chars.len() != file_chars.len()
-        || old_chars.iter().zip(&file_chars).any(|(a, b)| a.c != b.c)
+        || old_chars.iter().zip(&file_chars).any(|(a, b)| a.char != b.char)
     {
         return None;
     }

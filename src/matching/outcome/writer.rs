@@ -115,20 +115,19 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
         let mut at = 0;
         while at < call.line_ops.len() {
             let op = call.line_ops[at];
-            let (old_line, status) = match op {
-                LineOp::Insert(n) => {
-                    self.inserts.push(n);
+            let (old_at, status) = match op {
+                LineOp::Insert(new_at) => {
+                    self.inserts.push(new_at);
                     at += 1;
                     continue;
                 }
-                LineOp::Keep(old_line, _) => (old_line, LineStatus::Kept),
-                LineOp::Change(old_line, _) => (old_line, LineStatus::Changed),
-                LineOp::Delete(old_line) => (old_line, LineStatus::Deleted),
+                LineOp::Keep(old_at, _) => (old_at, LineStatus::Kept),
+                LineOp::Change(old_at, _) => (old_at, LineStatus::Changed),
+                LineOp::Delete(old_at) => (old_at, LineStatus::Deleted),
             };
             // The chunks before this line that only the file has.
             let mut gap = Vec::new();
-            while let Some(chunk) = chunks.get(next_chunk).filter(|chunk| chunk.old.end <= old_line)
-            {
+            while let Some(chunk) = chunks.get(next_chunk).filter(|chunk| chunk.old.end <= old_at) {
                 if chunk.old.is_empty() {
                     gap.push(chunk);
                 }
@@ -144,7 +143,7 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
                 continue;
             }
             self.push_boundary(&gap, status)?;
-            self.push_line(chunk, old_line, at)?;
+            self.push_line(chunk, old_at, at)?;
             if !chunk.lines.is_empty() || status == LineStatus::Deleted {
                 self.above = status;
             }
@@ -167,7 +166,9 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
     /// Where the line operations of a chunk of several lines end; they begin at `at`.
     fn end_of_block(&self, at: usize, chunk: &Chunk) -> usize {
         let within = |op: &LineOp| match *op {
-            LineOp::Keep(o, _) | LineOp::Change(o, _) | LineOp::Delete(o) => chunk.old.contains(&o),
+            LineOp::Keep(old_at, _) | LineOp::Change(old_at, _) | LineOp::Delete(old_at) => {
+                chunk.old.contains(&old_at)
+            }
             LineOp::Insert(_) => true,
         };
         let mut end = at + self.call.line_ops[at..].iter().take_while(|op| within(op)).count();
@@ -199,7 +200,9 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
         let new: Vec<&str> = line_ops
             .iter()
             .filter_map(|op| match *op {
-                LineOp::Keep(_, n) | LineOp::Change(_, n) | LineOp::Insert(n) => Some(call.new[n]),
+                LineOp::Keep(_, new_at) | LineOp::Change(_, new_at) | LineOp::Insert(new_at) => {
+                    Some(call.new[new_at])
+                }
                 LineOp::Delete(_) => None,
             })
             .collect();
@@ -218,9 +221,9 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
         Some(())
     }
 
-    /// Writes line `o` of the call, which `chunk` pairs with a line of the file or with none. `at` is
+    /// Writes line `old_at` of the call, which `chunk` pairs with a line of the file or with none. `at` is
     /// the index of its line operation.
-    fn push_line(&mut self, chunk: &Chunk, o: usize, at: usize) -> Option<()> {
+    fn push_line(&mut self, chunk: &Chunk, old_at: usize, at: usize) -> Option<()> {
         let call = self.call;
         let op = call.line_ops[at];
         let text = call.candidate.text(chunk, call.file);
@@ -229,44 +232,53 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
         match op {
             _ if chunk.lines.is_empty() => {
                 // If only the call has a blank line, a change of that line is a new line.
-                if let LineOp::Change(o, n) = op {
-                    if call.old[o].trim().is_empty() {
-                        self.inserts.push(n);
+                if let LineOp::Change(old_at, new_at) = op {
+                    if call.old[old_at].trim().is_empty() {
+                        self.inserts.push(new_at);
                     } else {
                         let next_line = self.next_line();
-                        self.push_conflict(next_line..next_line, call.old[o], "", call.new[n]);
+                        self.push_conflict(
+                            next_line..next_line,
+                            call.old[old_at],
+                            "",
+                            call.new[new_at],
+                        );
                     }
-                } else if let (LineOp::Delete(o), false) = (op, call.old[o].trim().is_empty()) {
+                } else if let (LineOp::Delete(old_at), false) =
+                    (op, call.old[old_at].trim().is_empty())
+                {
                     let next_line = self.next_line();
-                    self.push_conflict(next_line..next_line, call.old[o], "", "");
+                    self.push_conflict(next_line..next_line, call.old[old_at], "", "");
                 }
             }
-            LineOp::Keep(_, n) => {
-                let sent = self.with_closing_mark_of_call(at, text, call.new[n]);
+            LineOp::Keep(_, new_at) => {
+                let sent = self.with_closing_mark_of_call(at, text, call.new[new_at]);
                 let text = match self.indent_reading == IndentReading::AllAsSent && chunk.from_start
                 {
-                    true => format!("{}{}", indent_of(call.new[n]), text.trim_start()),
+                    true => format!("{}{}", indent_of(call.new[new_at]), text.trim_start()),
                     false => text.to_owned(),
                 };
                 self.out.push(OutputLine::Text { text, sent, ending });
             }
             LineOp::Delete(_) if is_same || chunk.kind == ChunkKind::Elided => {
-                let old = call.old[o];
+                let old = call.old[old_at];
                 self.deleted.extend(ending.map(|ending| DeletedLine { old, file: text, ending }));
             }
-            LineOp::Delete(_) => self.push_conflict(chunk.lines.clone(), call.old[o], text, ""),
-            LineOp::Change(_, n) if is_same => {
-                let (text, sent) = match self.changed_line(o, chunk, n)? {
+            LineOp::Delete(_) => {
+                self.push_conflict(chunk.lines.clone(), call.old[old_at], text, "")
+            }
+            LineOp::Change(_, new_at) if is_same => {
+                let (text, sent) = match self.changed_line(old_at, chunk, new_at)? {
                     Merged::Certain(text) => {
-                        let sent = self.with_closing_mark_of_call(at, &text, call.new[n]);
+                        let sent = self.with_closing_mark_of_call(at, &text, call.new[new_at]);
                         (text, sent)
                     }
                     Merged::Ambiguous(text, sent) => (text, Some(sent)),
                 };
                 self.out.push(OutputLine::Text { text, sent, ending });
             }
-            LineOp::Change(_, n) => {
-                self.push_conflict(chunk.lines.clone(), call.old[o], text, call.new[n])
+            LineOp::Change(_, new_at) => {
+                self.push_conflict(chunk.lines.clone(), call.old[old_at], text, call.new[new_at])
             }
             LineOp::Insert(_) => {}
         }
@@ -342,7 +354,8 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
         for chunk in gap {
             let text = call.candidate.text(chunk, call.file);
             if gap_conflicts && !text.trim().is_empty() {
-                let wanted: Vec<&str> = self.inserts.drain(..).map(|n| call.new[n]).collect();
+                let wanted: Vec<&str> =
+                    self.inserts.drain(..).map(|new_at| call.new[new_at]).collect();
                 self.push_conflict(chunk.lines.clone(), "", text, &wanted.join("\n"));
                 return Some(());
             }
@@ -369,8 +382,8 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
         // If as many lines are added as removed, each old line shows how the file writes characters
         // that the call writes differently. It is unclear whether the new line should have them.
         let line_for_line = self.inserts.len() == self.deleted.len();
-        for n in std::mem::take(&mut self.inserts) {
-            let text = self.inserted_line(n)?;
+        for new_at in std::mem::take(&mut self.inserts) {
+            let text = self.inserted_line(new_at)?;
             let replaced = self.deleted.pop_front();
             let ending = replaced.as_ref().map(|deleted| deleted.ending);
             let with_file_marks = replaced
@@ -390,9 +403,9 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
     }
 
     /// A new line: as sent, except for its indentation.
-    fn inserted_line(&self, n: usize) -> Option<String> {
+    fn inserted_line(&self, new_at: usize) -> Option<String> {
         let call = self.call;
-        let line = call.new[n];
+        let line = call.new[new_at];
         if line.trim().is_empty() {
             return Some(line.to_owned());
         }
@@ -400,15 +413,16 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
             self.out.is_empty() && call.candidate.chunks.first().is_some_and(|c| !c.from_start);
         let head = match inside_line {
             true => indent_of(line).to_owned(),
-            false => self.indent_reading.apply(call, n)?,
+            false => self.indent_reading.apply(call, new_at)?,
         };
         Some(format!("{head}{}", &line[indent_of(line).len()..]))
     }
 
-    /// Line `o` of `old` changed to line `n` of `new`, merged into the line of the file.
-    fn changed_line(&self, o: usize, chunk: &Chunk, n: usize) -> Option<Merged> {
+    /// Line `old_at` of `old` changed to line `new_at` of `new`, merged into the line of the file.
+    fn changed_line(&self, old_at: usize, chunk: &Chunk, new_at: usize) -> Option<Merged> {
         let call = self.call;
-        let (old, new, file) = (call.old[o], call.new[n], call.candidate.text(chunk, call.file));
+        let (old, new, file) =
+            (call.old[old_at], call.new[new_at], call.candidate.text(chunk, call.file));
         if new.trim().is_empty() {
             return Some(Merged::Certain(new.to_owned()));
         }
@@ -418,7 +432,7 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
         } else if old_indent == new_indent && self.indent_reading != IndentReading::AllAsSent {
             indent_of(file).to_owned()
         } else {
-            self.indent_reading.apply(call, n)?
+            self.indent_reading.apply(call, new_at)?
         };
         let body = |line: &'_ str| line[indent_of(line).len()..].to_owned();
         let fold = call.candidate.tolerance.fold();
