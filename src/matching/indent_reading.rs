@@ -83,8 +83,8 @@ fn first_line_indent(call: &MergeInput<'_, '_>, new_at: usize) -> Option<String>
     (is_first && same).then(|| call.file_indent(first).map(str::to_owned))?
 }
 
-/// The file's indentation of the first line of `old_str`, plus what line `new_at` of `new_str` is indented
-/// more than the first line of `new_str`.
+/// The file's indentation of the first line of `old_str`, plus what line `new_at` of `new_str` is
+/// indented more than the first line of `new_str`.
 fn relative_to_first(call: &MergeInput<'_, '_>, new_at: usize) -> Option<String> {
     let first = call.file_indent(*call.paired.first()?)?;
     let first_new = call.new.iter().find(|line| !line.trim().is_empty())?;
@@ -127,8 +127,8 @@ fn is_separate_block(call: &MergeInput<'_, '_>) -> bool {
 }
 
 /// The line of `old_str` that is nearest to line `new_at` of `new_str`, of those that are paired with a
-/// line of the file: the same line if both strings have it, else the nearest one above. Only a line that
-/// `old_str` lacks may take the nearest one below instead.
+/// line of the file: the same line if both strings have it, else the nearest one above. Only a line
+/// that `old_str` lacks may take the nearest one below instead.
 fn nearest_pair(call: &MergeInput<'_, '_>, new_at: usize) -> Option<usize> {
     let mut nearest = None;
     let mut is_below_new = false;

@@ -221,8 +221,8 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
         Some(())
     }
 
-    /// Writes line `old_at` of the call, which `chunk` pairs with a line of the file or with none. `at` is
-    /// the index of its line operation.
+    /// Writes line `old_at` of the call, which `chunk` pairs with a line of the file or with none. `at`
+    /// is the index of its line operation.
     fn push_line(&mut self, chunk: &Chunk, old_at: usize, at: usize) -> Option<()> {
         let call = self.call;
         let op = call.line_ops[at];
