@@ -243,7 +243,7 @@ pub(crate) struct McpArgs {
     #[arg(long)]
     pub(crate) structured: bool,
     #[command(flatten)]
-    pub(crate) found: RootSearchArgs,
+    pub(crate) root_search: RootSearchArgs,
 }
 
 /// How a server or a hook finds its folder when none is named.
@@ -332,7 +332,7 @@ pub(crate) struct HookArgs {
     /// The event; taken from the input when left out.
     pub(crate) event: Option<String>,
     #[command(flatten)]
-    pub(crate) found: RootSearchArgs,
+    pub(crate) root_search: RootSearchArgs,
 }
 
 #[derive(Debug, Args)]

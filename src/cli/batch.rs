@@ -29,12 +29,12 @@ pub(crate) async fn run(common: &Common, args: BatchArgs) -> Exit {
     let mut lines = BoundedLines::new(stdin, MAX_LINE);
     let mut answer_tracker = AnswerTracker::default();
     loop {
-        let start = lines.taken;
+        let line_start = lines.taken;
         let Some(line) = lines.next().await else { return Exit::Done };
         let (id, reply) = match line {
             Ok(line) if line.trim_ascii().is_empty() => continue,
             Ok(line) => {
-                let seen_answers = answer_tracker.advance_to(start);
+                let seen_answers = answer_tracker.advance_to(line_start);
                 let (id, reply, pending) =
                     handle_line(&toolbox, &line, args.dry_run, seen_answers).await;
                 if let Some(pending) = pending {
@@ -44,7 +44,7 @@ pub(crate) async fn run(common: &Common, args: BatchArgs) -> Exit {
                 (id, reply)
             }
             Err(_) => {
-                let length = lines.taken - start;
+                let length = lines.taken - line_start;
                 let mebibytes = MAX_LINE >> 20;
                 let reason =
                     format!("the line has {length} bytes; at most {mebibytes} MiB are read");

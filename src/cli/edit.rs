@@ -74,7 +74,7 @@ pub(crate) async fn run(common: &Common, args: EditArgs) -> Exit {
     }
 }
 
-/// Prints the message without its numbered lines, and the diff in git's colours.
+/// Prints the message, in which the diff replaces the numbered lines of the file, in git's colours.
 fn print_for_terminal(reply: &ToolReply, message: &str) -> io::Result<()> {
     let mut out = anstream::stdout().lock();
     for line in message.lines().filter(|line| !line.starts_with("<<")) {
@@ -111,12 +111,12 @@ fn edit_stdin(common: &Common, args: &EditArgs, old: String, new: String) -> Exi
         Err(exit) => return exit,
     };
     let (near_line, within) = (args.near, args.within.clone());
-    let call = EditRequest { old, new, expected, near_line, within, language };
+    let request = EditRequest { old, new, expected, near_line, within, language };
     let mut bytes = Vec::new();
     if let Err(error) = io::stdin().read_to_end(&mut bytes) {
         return Exit::fault(format!("cannot read stdin: {error}"));
     }
-    let (after, reply) = tools::edit_bytes(bytes, &call, &gate)
+    let (after, reply) = tools::edit_bytes(bytes, &request, &gate)
         .unwrap_or_else(|refusal| (Vec::new(), ToolReply::refused(refusal)));
     let exit = Exit::from_reply(&reply);
     let written = if common.json {

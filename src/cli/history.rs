@@ -51,7 +51,8 @@ fn print(common: &Common, reply: &ToolReply) -> Exit {
     }
 }
 
-/// One line about a revision: its number, its time, its files, and whether it was undone.
+/// One line about a revision: its number, its time, its files, and whether it undoes another one or
+/// was undone itself.
 fn describe(revision: &Revision) -> String {
     let mut line = format!("{:>6}  {}", revision.revision, format_utc(revision.unix_millis));
     for file in &revision.files {
@@ -62,11 +63,11 @@ fn describe(revision: &Revision) -> String {
         };
         let _ = write!(line, "  {verb} {}", quote_name(&file.path));
     }
-    if let Some(undone) = revision.undoes {
-        let _ = write!(line, "  (undoes {undone})");
+    if let Some(undone_revision) = revision.undoes {
+        let _ = write!(line, "  (undoes {undone_revision})");
     }
-    if let Some(undo) = revision.undone_by {
-        let _ = write!(line, "  (undone by {undo})");
+    if let Some(later_revision) = revision.undone_by {
+        let _ = write!(line, "  (undone by {later_revision})");
     }
     if revision.interrupted {
         line.push_str("  (interrupted: it may not have happened)");
@@ -77,10 +78,14 @@ fn describe(revision: &Revision) -> String {
 /// The time as text, such as `2026-11-21 08:40:00Z`.
 pub(super) fn format_utc(unix_millis: u64) -> String {
     let seconds = unix_millis / 1000;
-    let (days, time) = (seconds / 86_400, seconds % 86_400);
-    // The years here start in March, so that a leap day is the last day of its year.
-    let shifted = days + 719_468;
-    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
+    let (days, second_of_day) = (seconds / 86_400, seconds % 86_400);
+    // The years here start in March, so that a leap day is the last day of its year. An era is 400
+    // years, after which the leap years repeat.
+    const DAYS_BEFORE_1970: u64 = 719_468; // since the first of March of the year 0
+    const DAYS_PER_ERA: u64 = 146_097;
+    let days_since_year_0 = days + DAYS_BEFORE_1970;
+    let (era, day_of_era) = (days_since_year_0 / DAYS_PER_ERA, days_since_year_0 % DAYS_PER_ERA);
+    // The divisors count the days up to a leap day in 4, 100 and 400 years.
     let year_of_era =
         (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
@@ -90,9 +95,9 @@ pub(super) fn format_utc(unix_millis: u64) -> String {
     let year = year_of_era + era * 400 + u64::from(month <= 2);
     format!(
         "{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02}Z",
-        time / 3600,
-        time / 60 % 60,
-        time % 60
+        second_of_day / 3600,
+        second_of_day / 60 % 60,
+        second_of_day % 60
     )
 }
 

@@ -36,9 +36,12 @@ pub(crate) async fn run(common: &Common, args: HookArgs) -> Result<(), String> {
     let event = args.event.or_else(|| event_name.and_then(Value::as_str).map(str::to_owned));
     let event = event.ok_or("the hook's input names no event; give it on the command line")?;
     let mut common = common.clone();
-    let current = workspace(&input).unwrap_or(".");
-    let root =
-        Root::find(common.root.as_deref(), args.found.root_of.as_deref(), Path::new(current));
+    let client_folder = workspace(&input).unwrap_or(".");
+    let root = Root::find(
+        common.root.as_deref(),
+        args.root_search.root_of.as_deref(),
+        Path::new(client_folder),
+    );
     common.root = Some(root.folder);
     if let Some(url) = common.root_url() {
         return Err(format!(
@@ -46,9 +49,9 @@ pub(crate) async fn run(common: &Common, args: HookArgs) -> Result<(), String> {
         ));
     }
     let toolbox = settings::toolbox(&common).map_err(|exit| exit.message().to_owned())?;
-    // A separate task: a panic in it becomes an error here and does not change the exit code.
     let notes = Notes::in_folder(usable_state_folder().ok().map(|state| state.join("hooks")));
     let engine = toolbox.engine().for_client(&format!("hook {}", client.as_str()));
+    // A separate task: a panic in it becomes an error here and does not change the exit code.
     let work = tokio::spawn(async move { respond(client, &event, &input, &engine, &notes).await });
     let answer = match tokio::time::timeout(LIMIT, work).await {
         Ok(Ok(answer)) => answer,

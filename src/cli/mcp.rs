@@ -29,7 +29,8 @@ pub(crate) async fn run(common: &Common, args: McpArgs) -> Exit {
             Err(exit) => exit,
         };
     }
-    let root = Root::find(common.root.as_deref(), args.found.root_of.as_deref(), Path::new("."));
+    let root =
+        Root::find(common.root.as_deref(), args.root_search.root_of.as_deref(), Path::new("."));
     let toolbox = match toolbox(common, &args, &root) {
         Ok(toolbox) => toolbox,
         Err(exit) => return exit,
@@ -59,7 +60,7 @@ async fn http(common: &Common, args: &McpArgs) -> Result<(), Exit> {
         sections
             if common.root.is_none()
                 && args.token_file.is_none()
-                && args.found.root_of.is_none() =>
+                && args.root_search.root_of.is_none() =>
         {
             let accesses = sections.iter().map(|section| access(common, args, section));
             (accesses.collect::<Result<Vec<_>, _>>()?, None)
@@ -89,7 +90,8 @@ async fn http(common: &Common, args: &McpArgs) -> Result<(), Exit> {
 
 /// The access that the flags describe, and its token if it has to be printed.
 fn access_from_flags(common: &Common, args: &McpArgs) -> Result<(Access, Option<String>), Exit> {
-    let root = Root::find(common.root.as_deref(), args.found.root_of.as_deref(), Path::new("."));
+    let root =
+        Root::find(common.root.as_deref(), args.root_search.root_of.as_deref(), Path::new("."));
     let server = server(args, toolbox(common, args, &root)?, &root);
     let token = match &args.token_file {
         Some(file) => read_or_create_token(file),
@@ -101,7 +103,8 @@ fn access_from_flags(common: &Common, args: &McpArgs) -> Result<(Access, Option<
     Ok((Access { name: String::new(), token, roots, calls: None }, token_to_print))
 }
 
-/// The access of one token in the configuration, with its roots, tools and rate limits.
+/// The access that a section of the configuration gives to its token, with its roots, tools and rate
+/// limits.
 fn access(common: &Common, args: &McpArgs, section: &AccessSection) -> Result<Access, Exit> {
     let name = &section.name;
     let refuse = |reason: String| Exit::usage(format!("[[server.access]] `{name}`: {reason}"));
@@ -121,10 +124,10 @@ fn access(common: &Common, args: &McpArgs, section: &AccessSection) -> Result<Ac
     if !section.tools.is_empty() {
         args.tools.clone_from(&section.tools);
     }
-    let limiter = |limit: NonZeroU32, seconds| {
+    let new_limiter = |limit: NonZeroU32, seconds| {
         Arc::new(RateLimiter::new(limit.get(), Duration::from_secs(seconds)))
     };
-    let asks = section.asks_per_hour.map(|limit| limiter(limit, 3600));
+    let question_limiter = section.asks_per_hour.map(|limit| new_limiter(limit, 3600));
     let mut roots = Vec::new();
     for (name, folder) in &section.roots {
         let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
@@ -135,15 +138,15 @@ fn access(common: &Common, args: &McpArgs, section: &AccessSection) -> Result<Ac
         }
         let root = Root::find(Some(folder), None, Path::new("."));
         let mut toolbox = toolbox(common, &args, &root)?;
-        if let Some(asks) = &asks {
-            let engine = toolbox
-                .engine()
-                .wrap_corrector(|inner| Arc::new(RateLimitedCorrector::new(inner, asks.clone())));
+        if let Some(limiter) = &question_limiter {
+            let engine = toolbox.engine().wrap_corrector(|inner| {
+                Arc::new(RateLimitedCorrector::new(inner, limiter.clone()))
+            });
             toolbox = toolbox.with_engine(engine);
         }
         roots.push((name.clone(), server(&args, toolbox, &root)));
     }
-    let calls = section.calls_per_minute.map(|limit| limiter(limit, 60));
+    let calls = section.calls_per_minute.map(|limit| new_limiter(limit, 60));
     Ok(Access { name: name.clone(), token, roots, calls })
 }
 
@@ -159,7 +162,7 @@ fn toolbox(common: &Common, args: &McpArgs, root: &Root) -> Result<Toolbox, Exit
     })
 }
 
-/// Opens the tools for the folder that a client names.
+/// Returns a function that opens the tools for the folder that a client names.
 fn opener(common: &Common, args: &McpArgs, root: Root) -> Opener {
     let (common, args) = (common.clone(), args.clone());
     Box::new(move |client_folder| {
@@ -194,7 +197,8 @@ fn new_token() -> io::Result<String> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Refuses a token file that other users of the machine can read or change.
+/// Refuses a token file that users outside its group can access, or that its group can change. The
+/// group may read it.
 #[cfg(unix)]
 fn require_private(file: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
@@ -227,8 +231,8 @@ fn read_or_create_token(file: &Path) -> io::Result<String> {
             options.write(true).create_new(true);
             #[cfg(unix)]
             std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-            let mut out = options.open(file).map_err(with_path)?;
-            writeln!(out, "{token}").map_err(with_path)?;
+            let mut new_file = options.open(file).map_err(with_path)?;
+            writeln!(new_file, "{token}").map_err(with_path)?;
             Ok(token)
         }
         Err(error) => Err(with_path(error)),

@@ -93,7 +93,8 @@ fn has_control_characters_in_arguments() -> bool {
         .any(|argument| matches!(crate::text::escape_for_terminal(&argument), Cow::Owned(_)))
 }
 
-/// Whether this process was started as a hook.
+/// Whether this process may have been started as a hook: any argument is `hook`. This also works for
+/// arguments that cannot be parsed.
 fn is_hook() -> bool {
     std::env::args_os().skip(1).any(|argument| argument == "hook")
 }

@@ -176,9 +176,9 @@ pub(crate) struct ModelSettings {
 pub(crate) fn settings(common: &Common) -> Result<ModelSettings, Exit> {
     let var = |name: &str| env::var(name).ok().filter(|value| !value.trim().is_empty());
     let mut sources = Vec::new();
-    let (ConfigFile { model: section, syntax, format, object_store, server, shared }, file) =
+    let (ConfigFile { model: section, syntax, format, object_store, server, shared }, path) =
         config(common)?;
-    let config = file.display().to_string();
+    let config_path = path.display().to_string();
     let mut first_of = |setting: &'static str, candidates: [(Option<String>, &str); 3]| {
         let (value, source) =
             candidates.into_iter().find_map(|(value, source)| Some((value?, source)))?;
@@ -190,7 +190,7 @@ pub(crate) fn settings(common: &Common) -> Result<ModelSettings, Exit> {
         [
             (common.base_url.clone(), "--base-url"),
             (var("OPENAI_BASE_URL"), "OPENAI_BASE_URL"),
-            (section.base_url.clone(), &config),
+            (section.base_url.clone(), &config_path),
         ],
     );
     let name = first_of(
@@ -198,7 +198,7 @@ pub(crate) fn settings(common: &Common) -> Result<ModelSettings, Exit> {
         [
             (common.model.clone(), "--model"),
             (var("RESTITCH_MODEL"), "RESTITCH_MODEL"),
-            (section.name.clone(), &config),
+            (section.name.clone(), &config_path),
         ],
     );
     let key_from_named_variable = section.api_key_env.as_deref().and_then(var);
@@ -206,8 +206,8 @@ pub(crate) fn settings(common: &Common) -> Result<ModelSettings, Exit> {
         "api_key",
         [
             (var("OPENAI_API_KEY"), "OPENAI_API_KEY"),
-            (key_from_named_variable, &config),
-            (section.api_key.clone(), &config),
+            (key_from_named_variable, &config_path),
+            (section.api_key.clone(), &config_path),
         ],
     );
     if let Some(key) = &key {
@@ -422,6 +422,7 @@ impl ModelSettings {
             let shared = cache.share(limited, identity.clone());
             return self.with_layers(Cached::new(shared, identity, CacheLimits::default()));
         }
+        // A build that cannot share never has a cache.
         #[cfg(not(feature = "redis"))]
         let None = cache;
         self.with_layers(Cached::new(limited, identity, CacheLimits::default()))
@@ -451,7 +452,7 @@ impl ModelSettings {
     }
 }
 
-/// Whether a client uses the stored profile of its server.
+/// Whether the model's client uses the stored profile of its server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ProfileUse {
     /// It does.
@@ -461,9 +462,12 @@ enum ProfileUse {
 }
 
 /// The profiles of servers and models: which features they support. A small file in the state folder
-/// keeps them for the next process; without it, that process sends one more request.
+/// keeps them for the next process; without the file, the next process needs one more request to find
+/// them out.
 struct ProfileFile {
+    /// The profiles that this process has used so far.
     process: InMemoryProfiles,
+    /// `None` without a state folder.
     file: Option<PathBuf>,
     profile_use: ProfileUse,
 }

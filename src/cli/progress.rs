@@ -23,7 +23,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Progress of work on `total` items, called `what` in the line of progress.
+    /// Progress of work on `total` items. The line of progress calls them `what`, such as "cases".
     pub(crate) fn new(what: &'static str, total: usize) -> Self {
         let began = Instant::now();
         let last_shown = io::stderr().is_terminal().then(|| Mutex::new(began));
@@ -34,12 +34,14 @@ impl Progress {
     pub(crate) fn advance(&self) {
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
         // While another thread writes a line, this one need not.
-        let Some(Ok(mut shown)) = self.last_shown.as_ref().map(Mutex::try_lock) else { return };
+        let Some(Ok(mut last_shown)) = self.last_shown.as_ref().map(Mutex::try_lock) else {
+            return;
+        };
         let now = Instant::now();
-        if now - self.began < SHOW_AFTER || now - *shown < REDRAW_INTERVAL {
+        if now - self.began < SHOW_AFTER || now - *last_shown < REDRAW_INTERVAL {
             return;
         }
-        *shown = now;
+        *last_shown = now;
         let line = progress_line(self.what, done, self.total, now - self.began);
         // A lost line of progress does no harm.
         let _ = write!(io::stderr().lock(), "\r\x1b[K{line}");

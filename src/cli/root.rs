@@ -69,11 +69,12 @@ impl Root {
         }
     }
 
-    /// The folder `client` that the client names, unless it is outside `--root`. It is also ignored
-    /// if it is the folder that this process was started in, below the folder of the client's
-    /// configuration: then the client has not named a project.
-    pub(crate) fn with_client_root(self, client: &Path, current: &Path) -> Self {
-        let Ok(folder) = client.canonicalize() else { return self };
+    /// The root after the client has named a folder: that folder, or this root as it is if the named
+    /// folder does not count. It does not count if it is outside `--root`. If this root was found by the
+    /// client's configuration file, a folder below it that equals `current`, where this process was
+    /// started, does not count either: the client then did not choose it as a project.
+    pub(crate) fn with_client_root(self, named_folder: &Path, current: &Path) -> Self {
+        let Ok(folder) = named_folder.canonicalize() else { return self };
         let is_outside = self.source == RootSource::Flag && !folder.starts_with(&self.folder);
         let is_start_folder = matches!(self.source, RootSource::Configuration(_))
             && folder.starts_with(&self.folder)

@@ -56,13 +56,13 @@ pub(crate) fn toolbox_for_one_edit(common: &Common) -> Result<Toolbox, Exit> {
     toolbox(common)
 }
 
-/// The store of the root: a folder, or object storage.
+/// Opens the store of the root: a folder, or object storage.
 pub(crate) fn store(
     common: &Common,
     settings: &BTreeMap<String, String>,
 ) -> Result<Arc<dyn FileStore>, Exit> {
     if let Some(url) = common.root_url() {
-        return bucket(common, url, settings);
+        return open_bucket(common, url, settings);
     }
     match DiskStore::open_with(common.root(), disk_options(common)) {
         Ok(store) => Ok(Arc::new(store)),
@@ -72,9 +72,9 @@ pub(crate) fn store(
     }
 }
 
-/// The store of a root in object storage.
+/// Opens the store of a root in object storage.
 #[cfg(feature = "object-store")]
-fn bucket(
+fn open_bucket(
     common: &Common,
     url: &str,
     settings: &BTreeMap<String, String>,
@@ -97,7 +97,11 @@ fn bucket(
 }
 
 #[cfg(not(feature = "object-store"))]
-fn bucket(_: &Common, url: &str, _: &BTreeMap<String, String>) -> Result<Arc<dyn FileStore>, Exit> {
+fn open_bucket(
+    _: &Common,
+    url: &str,
+    _: &BTreeMap<String, String>,
+) -> Result<Arc<dyn FileStore>, Exit> {
     Err(Exit::usage(format!(
         "the root {url} is in object storage, which this build of restitch does not support; build it with --features object-store"
     )))

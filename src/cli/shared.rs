@@ -127,7 +127,8 @@ mod backend {
     }
 
     impl SharedSection {
-        /// The client, or `None` if no server is configured. Nothing is sent yet.
+        /// This process's client, created at the first call; `None` if no server is configured. Nothing
+        /// is sent yet.
         pub(crate) fn cache(&self) -> Result<Option<SharedCache>, Exit> {
             let Some(url) = self.url() else { return Ok(None) };
             if let Some(cache) = SHARED_CACHE.get() {

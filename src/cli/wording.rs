@@ -52,15 +52,16 @@ pub(super) fn message<'a>(common: &Common, reply: &'a ToolReply, words: Words) -
     Cow::Owned(in_flags(&reply.message, reply.ok, words))
 }
 
-/// The message with its sentences reworded, and its other lines as they are.
+/// The message with its sentences reworded, and its other lines as they are. `ok` is false for a
+/// refusal, whose first line is a sentence.
 fn in_flags(message: &str, ok: bool, words: Words) -> String {
     let mut out = Vec::new();
     let mut follows_nearest = false;
-    for (number, line) in message.split('\n').enumerate() {
-        let is_refusal = number == 0 && !ok;
+    for (index, line) in message.split('\n').enumerate() {
+        let is_refusal = index == 0 && !ok;
         // The title of a possible result, such as `1. new_str as it was sent:`.
-        let is_outcome_title = line.split_once(". ").is_some_and(|(count, title)| {
-            count.bytes().all(|byte| byte.is_ascii_digit()) && title.ends_with(':')
+        let is_outcome_title = line.split_once(". ").is_some_and(|(number, title)| {
+            number.bytes().all(|byte| byte.is_ascii_digit()) && title.ends_with(':')
         });
         let is_labelled_sentence =
             ["Next: ", "Note: ", "Tried "].iter().any(|start| line.starts_with(start));

@@ -38,7 +38,8 @@ pub(crate) async fn run(common: &Common) -> Exit {
     }
 }
 
-/// Makes the calls of all scenes; their text, or a line of JSON for each with `--json`.
+/// Makes the calls of all scenes. Returns the text to print, or with `--json` a line of JSON for each
+/// scene.
 async fn play_all(common: &Common) -> io::Result<String> {
     let folder = tempfile::tempdir()?;
     let root = folder.path().join("work");
@@ -97,7 +98,8 @@ fn render(out: &mut String, number: usize, scene: &Scene, reply: &ToolReply) {
             text_of("rewrites")
         );
         let diff = reply.report["diff"].as_str().unwrap_or_default();
-        for line in diff.lines().skip(2) {
+        let without_header = diff.lines().skip(2);
+        for line in without_header {
             let style = match line.chars().next() {
                 Some('+') => ADDED,
                 Some('-') => REMOVED,

@@ -152,13 +152,15 @@ fn configured_args(common: &Common, client: &Client) -> Option<Vec<String>> {
     })
 }
 
-/// The first list of arguments in `value` that begins with `mcp`, or has it after the program.
+/// The arguments from `mcp` on, of the first list in `value` that has `mcp` at the start or after the
+/// program.
 fn server_arguments(value: &Value) -> Option<Vec<String>> {
     match value {
         Value::Array(items) => {
             let words: Option<Vec<String>> =
                 items.iter().map(|item| item.as_str().map(str::to_owned)).collect();
             let words = words.unwrap_or_default();
+            // Before `mcp` come at most the words that start the program, such as `npx -y restitch`.
             let start = words.iter().position(|word| word == "mcp").filter(|&index| index < 4);
             start
                 .map(|index| words[index..].to_vec())

@@ -168,7 +168,8 @@ fn check_state() -> Finding {
     }
 }
 
-/// Checks that a model is configured, corrects an example and takes long prompts.
+/// Checks the model, if one is configured: whether it corrects an example, and whether its server takes
+/// long prompts.
 async fn check_model(settings: &ModelSettings, findings: &mut Vec<Finding>) {
     let Some(endpoint) = &settings.endpoint else {
         findings.push(Finding::ok(
@@ -292,7 +293,7 @@ async fn check_context(client: &OpenAi, settings: &ModelSettings) -> Finding {
             return truncated_prompt(tokens, SHORT_PROMPT);
         }
         ProbeResult::Fits(_) => {}
-        ProbeResult::ContextTooLong(reason) | ProbeResult::Failed(reason) => {
+        ProbeResult::QuestionTooLong(reason) | ProbeResult::Failed(reason) => {
             return warning(
                 format!("a question of {SHORT_PROMPT} bytes gets no answer: {reason}"),
                 RAISE_CONTEXT,
@@ -300,8 +301,8 @@ async fn check_context(client: &OpenAi, settings: &ModelSettings) -> Finding {
         }
         ProbeResult::TimedOut => return warning(timed_out(SHORT_PROMPT, time_limit), SLOW),
     }
-    let expected = start.elapsed() * 4; // as LONG_PROMPT is four times as long
-    if expected > time_limit {
+    let expected_for_long = start.elapsed() * 4; // LONG_PROMPT is four times as long
+    if expected_for_long > time_limit {
         let detail = format!(
             "a question of {SHORT_PROMPT} bytes takes {:.0} s, so a long one ({LONG_PROMPT} bytes) would take longer than the {} s of model.timeout",
             start.elapsed().as_secs_f64(),
@@ -322,12 +323,14 @@ async fn check_context(client: &OpenAi, settings: &ModelSettings) -> Finding {
                 tokens => format!("a long question fits ({LONG_PROMPT} bytes, {tokens} tokens)"),
             },
         ),
-        ProbeResult::ContextTooLong(reason) => {
+        ProbeResult::QuestionTooLong(reason) => {
             let half_fits =
                 matches!(probe(client, LONG_PROMPT / 2, time_limit).await, ProbeResult::Fits(_));
-            let fitting = if half_fits { LONG_PROMPT / 2 } else { SHORT_PROMPT };
+            let fitting_bytes = if half_fits { LONG_PROMPT / 2 } else { SHORT_PROMPT };
             warning(
-                format!("questions of {fitting} bytes fit, {LONG_PROMPT} bytes do not: {reason}"),
+                format!(
+                    "questions of {fitting_bytes} bytes fit, {LONG_PROMPT} bytes do not: {reason}"
+                ),
                 RAISE_CONTEXT,
             )
         }
@@ -343,7 +346,7 @@ enum ProbeResult {
     /// It answered; with the number of tokens that it read, or 0 if it does not say.
     Fits(u64),
     /// It rejected the question as too long, in these words.
-    ContextTooLong(String),
+    QuestionTooLong(String),
     /// It gave no answer, for this reason.
     Failed(String),
     /// It gave no answer in time.
@@ -355,15 +358,15 @@ async fn probe(client: &OpenAi, bytes: usize, time_limit: Duration) -> ProbeResu
     match timeout(time_limit, client.probe_prompt(bytes)).await {
         Ok(Ok(tokens)) => ProbeResult::Fits(tokens),
         Ok(Err(error)) if error.limitation() == Some(Limitation::PromptLength) => {
-            ProbeResult::ContextTooLong(error.to_string())
+            ProbeResult::QuestionTooLong(error.to_string())
         }
         Ok(Err(WireError::Timeout(_))) | Err(_) => ProbeResult::TimedOut,
         Ok(Err(error)) => ProbeResult::Failed(error.to_string()),
     }
 }
 
-/// Whether the server read only a part of the question. No tokenizer needs as many as eight bytes
-/// of such a text for a token.
+/// Whether the server read only a part of the question: it reports so few tokens that each would be
+/// more than eight bytes of text, which is more than with any tokenizer.
 fn is_truncated(tokens: u64, bytes: usize) -> bool {
     tokens > 0 && u64::try_from(bytes).is_ok_and(|bytes| tokens * 8 < bytes)
 }

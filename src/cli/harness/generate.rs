@@ -90,7 +90,8 @@ pub(crate) fn run(common: &Common, args: &GenerateArgs) -> Exit {
     }
 }
 
-/// Writes the cases into one file, if `out` is the name of a pack, or a folder for each case.
+/// Writes the cases: all into one file if `out` is the name of a pack, otherwise each into a folder of
+/// its own below `out`.
 fn write(cases: &[Case], out: &std::path::Path) -> io::Result<()> {
     if out.to_string_lossy().ends_with(pack::SUFFIX) {
         if let Some(parent) = out.parent() {

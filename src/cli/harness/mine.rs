@@ -276,8 +276,8 @@ fn as_text(summary: &MineSummary) -> String {
     let _ = writeln!(out, "\nwhy they failed, and what restitch does with them:");
     let mut groups: BTreeMap<(&str, String), usize> = BTreeMap::new();
     for failure in failures {
-        let verb = if failure.recovered { "recovered by " } else { "" };
-        *groups.entry((&failure.why, format!("{verb}{}", failure.cause))).or_default() += 1;
+        let prefix = if failure.recovered { "recovered by " } else { "" };
+        *groups.entry((&failure.why, format!("{prefix}{}", failure.cause))).or_default() += 1;
     }
     for ((why, cause), count) in &groups {
         let _ = writeln!(out, "  {count:>5}  {why:<20} {cause}");
@@ -289,25 +289,26 @@ fn as_text(summary: &MineSummary) -> String {
         let is_from_there = |source: &String| source == provenance.as_str();
         count(&|failure| failure.file_from.as_ref().is_some_and(is_from_there))
     };
-    let known = count(&|failure| failure.file_known);
+    let file_known = count(&|failure| failure.file_known);
     let recovered = count(&|failure| failure.recovered);
     let recorded = count_from(Provenance::Recorded);
     let reconstructed = count_from(Provenance::Reconstructed);
     let from_error = count_from(Provenance::ErrorExcerpt);
     let _ = writeln!(
         out,
-        "\n{} failed; the file as it was before the edit is known for {known} ({recorded} recorded, {reconstructed} reconstructed, {} from git, {from_error} in part from the error)",
+        "\n{} failed; the file as it was before the edit is known for {file_known} ({recorded} recorded, {reconstructed} reconstructed, {} from git, {from_error} in part from the error)",
         failures.len(),
-        known - recorded - reconstructed - from_error
+        file_known - recorded - reconstructed - from_error
     );
     let _ = writeln!(
         out,
         "{recovered} recovered without a model ({} of the known)",
-        percent(recovered, known)
+        percent(recovered, file_known)
     );
     match by_model {
-        Some(more) => {
-            let _ = writeln!(out, "{} recovered with the model", recovered + more);
+        Some(recovered_by_model) => {
+            let recovered_in_all = recovered + recovered_by_model;
+            let _ = writeln!(out, "{recovered_in_all} recovered with the model");
         }
         None => {
             let _ = writeln!(out, "with a model: not asked (--ask-model asks the configured one)");
@@ -357,7 +358,7 @@ fn as_json(summary: &MineSummary, saved: Option<&Saved>) -> String {
 struct Saved {
     new: usize,
     #[serde(rename = "there_already")]
-    known: usize,
+    existing: usize,
     #[serde(rename = "held_back")]
     withheld: usize,
     #[serde(rename = "without_a_file")]
@@ -369,7 +370,7 @@ impl std::fmt::Display for Saved {
         write!(
             f,
             "{} new cases saved, {} were there already, {} held back because a secret could not be removed, {} without a file",
-            self.new, self.known, self.withheld, self.without_file
+            self.new, self.existing, self.withheld, self.without_file
         )
     }
 }
@@ -391,7 +392,7 @@ fn save(failures: &[Failure], dir: &Path) -> io::Result<Saved> {
             continue;
         };
         if fixture.dir.exists() {
-            saved.known += 1;
+            saved.existing += 1;
             continue;
         }
         let (judged, files) = fixture.judge();
@@ -410,8 +411,8 @@ fn save(failures: &[Failure], dir: &Path) -> io::Result<Saved> {
     Ok(saved)
 }
 
-/// The case of a failed edit, without its secrets and without an expected result; `None` if a secret
-/// cannot be removed.
+/// The case of a failed edit, with its secrets removed; `None` if one cannot be removed. The caller
+/// adds the expected result.
 fn fixture(failure: &Failure, before: &str, provenance: Provenance, dir: &Path) -> Option<Fixture> {
     let mut redactor = Redactor::new();
     redactor.learn(before);

@@ -112,7 +112,7 @@ enum HalfArg {
 }
 
 impl CorpusArgs {
-    /// The files that differ between two versions, as the flags name them.
+    /// Reads the files that differ between the versions that the flags name.
     fn changes(&self) -> Result<Vec<FileChange>, Exit> {
         let half = match self.half {
             HalfArg::Dev => Half::Development,

@@ -117,8 +117,8 @@ pub(crate) fn run(common: &Common, args: RunArgs) -> Exit {
     }
     let mut current = Baseline::default();
     runs.iter().for_each(|case| current.record(&case.entry.id, &case.judged.verdict));
-    let file = args.baseline.clone().unwrap_or_else(|| dir.join("baseline.json"));
-    let previous = match read_baseline(&file, args.baseline.is_some()) {
+    let baseline_file = args.baseline.clone().unwrap_or_else(|| dir.join("baseline.json"));
+    let previous = match read_baseline(&baseline_file, args.baseline.is_some()) {
         Ok(previous) => previous,
         Err(exit) => return exit,
     };
@@ -128,8 +128,8 @@ pub(crate) fn run(common: &Common, args: RunArgs) -> Exit {
         let mut updated = previous.unwrap_or_default();
         updated.update(current, scope);
         let written = serde_json::to_string_pretty(&updated).map_err(io::Error::other);
-        if let Err(error) = written.and_then(|text| std::fs::write(&file, text + "\n")) {
-            return Exit::fault(format!("cannot write {}: {error}", file.display()));
+        if let Err(error) = written.and_then(|text| std::fs::write(&baseline_file, text + "\n")) {
+            return Exit::fault(format!("cannot write {}: {error}", baseline_file.display()));
         }
     }
     if let Err(exit) = write_rows(common, &args.rows, &runs) {
@@ -232,10 +232,10 @@ fn read_baseline(file: &Path, is_named: bool) -> Result<Option<Baseline>, Exit> 
     }
 }
 
-/// Changes the expectation of every case with another result to that result. A packed case keeps its
-/// expectation, which its generator knows, and is marked as a known failure or not.
+/// Makes the result of each unexpected case the expected one. A packed case keeps the expectation of its
+/// generator; it is marked as a known failure if it fails, and unmarked if it passes.
 fn bless_all(runs: &mut [CaseRun]) -> io::Result<()> {
-    let mut packs: Vec<PathBuf> = Vec::new();
+    let mut changed_packs: Vec<PathBuf> = Vec::new();
     for case in runs.iter_mut() {
         if matches!(case.outcome, RunOutcome::Expected | RunOutcome::KnownFailure) {
             continue;
@@ -251,7 +251,7 @@ fn bless_all(runs: &mut [CaseRun]) -> io::Result<()> {
                 case.outcome = case.entry.outcome(&case.judged.verdict);
             }
             CaseSource::Packed(_, file) => {
-                packs.push(file.clone());
+                changed_packs.push(file.clone());
                 let fails = !case.judged.verdict.is_good();
                 case.entry.status = if fails { Status::KnownFailure } else { Status::Pass };
                 case.outcome = if fails { RunOutcome::KnownFailure } else { RunOutcome::Expected };
@@ -259,9 +259,9 @@ fn bless_all(runs: &mut [CaseRun]) -> io::Result<()> {
             CaseSource::Folder(_) | CaseSource::Unreadable(_) => {}
         }
     }
-    packs.sort();
-    packs.dedup();
-    for file in packs {
+    changed_packs.sort();
+    changed_packs.dedup();
+    for file in changed_packs {
         let mut packed = pack::read(&std::fs::read_to_string(&file)?)
             .map_err(|reason| io::Error::new(io::ErrorKind::InvalidData, reason))?;
         for (case, known_failure) in &mut packed {
@@ -335,8 +335,8 @@ fn as_text(
     if !changes.is_empty() && !changes.iter().any(Difference::is_regression) && !args.bless {
         let _ = writeln!(out, "nothing got worse; `restitch harness bless` records the changes");
     }
-    let promote = runs.iter().filter(|case| case.outcome == RunOutcome::FixedFailure).count();
-    let mut last_line = score.last_line_with(promote);
+    let to_promote = runs.iter().filter(|case| case.outcome == RunOutcome::FixedFailure).count();
+    let mut last_line = score.last_line_with(to_promote);
     if known_failures > 0 {
         let _ = write!(last_line, ", {known_failures} known failures");
     }

@@ -63,8 +63,8 @@ fn json_in(path: &'static str, value: Value) -> ConfigFile {
     project(path, Content::Json(value))
 }
 
-/// The arguments that start the server: its dialect, its tools, and the configuration file whose
-/// folder is the root.
+/// The arguments that start the server: its dialect, its tools, and the configuration file by which it
+/// finds the root.
 fn start(dialect: Option<&str>, tools: &str, configuration: &str) -> Vec<String> {
     let mut args = vec!["mcp".to_owned()];
     if let Some(dialect) = dialect {
@@ -74,12 +74,12 @@ fn start(dialect: Option<&str>, tools: &str, configuration: &str) -> Vec<String>
     args
 }
 
-/// The tools for a client whose models know `edit` as the edit tool.
+/// The value of `--tools` for a client whose models call their edit tool `edit`.
 fn tools(edit: &str) -> String {
     format!("{edit},multi_edit,read_file,search,undo")
 }
 
-/// A hook's command as one string: some clients drop separate arguments.
+/// A hook that runs restitch. Its command is one string, because some clients drop separate arguments.
 fn hook(client: &str, event: &str, configuration: &str, timeout: u32) -> Value {
     json!({
         "type": "command",

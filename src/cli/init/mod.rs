@@ -172,7 +172,8 @@ impl ConfigFile {
         }
     }
 
-    /// Whether the file on the disk contains all settings, with restitch installed or started by npx.
+    /// Whether the file on the disk contains all settings, whether it starts an installed restitch or
+    /// npx.
     pub(super) fn is_installed(&self, common: &Common) -> bool {
         let is_in =
             |text: String| self.content.is_in(&text) || self.content.with_npx().is_in(&text);

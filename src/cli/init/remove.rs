@@ -366,6 +366,7 @@ fn yaml_without(text: &str, written: &[String]) -> Result<String, Refusal> {
     if !text.contains("restitch") {
         return Ok(text.to_owned());
     }
+    // The first line is the key of the list, which may have entries of the user's.
     let entries = written.iter().filter_map(|ours| Some(ours.split_once('\n')?.1));
     let mut parts = entries.filter_map(|entry| text.split_once(entry));
     match parts.find(|(above, _)| above.ends_with('\n')) {
