@@ -10,7 +10,7 @@ use crate::tools::ToolReply;
 pub(crate) enum Exit {
     /// 0: done.
     Done,
-    /// 1: refused, nothing was written.
+    /// 1: a call was refused, or a check found something wrong, as `check` and `harness run` do.
     Refused,
     /// 1, with a message: the failure of a hook, which must not use any other code.
     Failed(String),

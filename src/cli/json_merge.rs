@@ -102,8 +102,8 @@ impl Merger<'_> {
                     let is_part_of_start = matches!(key.as_str(), "command" | "cmd" | "args");
                     match fields.iter().find(|(their_key, _)| their_key == key) {
                         Some((_, field)) if replaces_start && is_part_of_start => {
-                            let value = self.pretty(value, depth + 1);
-                            changes.push((field.start..field.end, value));
+                            let new_text = self.pretty(value, depth + 1);
+                            changes.push((field.start..field.end, new_text));
                         }
                         Some((_, field)) => {
                             let key_path = format!("{key_path}.{key}");

@@ -145,7 +145,7 @@ impl Cuts {
     }
 }
 
-/// Whether the value is a hook that runs restitch.
+/// Whether the value is a hook that runs restitch. It must have passed through [`without_npx`].
 fn is_restitch_hook(value: &Value) -> bool {
     let command = value.get("command").and_then(Value::as_str);
     command.is_some_and(|command| command.starts_with("restitch hook "))

@@ -88,7 +88,7 @@ pub(crate) struct AccessSection {
 impl ServerSection {
     /// How long to wait for running calls before the server ends: by default 30 s for a server with
     /// several users, 3 s for one with a single user.
-    pub(crate) fn drain(&self) -> Result<Duration, Exit> {
+    pub(crate) fn drain_time(&self) -> Result<Duration, Exit> {
         let default = Duration::from_secs(if self.access.is_empty() { 3 } else { 30 });
         self.drain.map_or(Ok(default), |time| seconds("server.drain", time))
     }

@@ -132,8 +132,8 @@ async fn take_out(common: &Common, part: &Part<'_>, write: bool) -> Result<Outco
     outcome.await.map_err(|refusal: Refusal| refusal.text())
 }
 
-/// What the file held before the oldest change in restitch's history since the file last did not exist.
-/// `init` made that change, or came after it.
+/// What the file held before restitch first changed it, according to the history. Changes up to the
+/// last time that the file was removed do not count.
 async fn origin(engine: &Engine, path: &WorkPath) -> Origin {
     let Ok(log) = engine.log().await else { return Origin::Unknown };
     let changes = log.iter().flat_map(|revision| &revision.files);
@@ -199,8 +199,8 @@ impl Part<'_> {
 }
 
 impl Content {
-    /// The text without this content. `before` is the file before `init` first wrote it: empty if
-    /// there was none, `None` if that is not known.
+    /// The text without this content. `before` is the text of the file before `init` first wrote it:
+    /// empty if there was no file, `None` if there is no record.
     fn removed_from(&self, text: &str, before: Option<&str>) -> Result<String, Refusal> {
         if text.trim().is_empty() {
             return Ok(text.to_owned());
@@ -261,7 +261,8 @@ fn sections(text: &str) -> Vec<Section<'_>> {
     sections
 }
 
-/// The TOML without the tables that `init` wrote. `before` is as in [`Content::removed_from`].
+/// The TOML without restitch's server, and, if `before` is known, without the other lines that `init`
+/// added. `before` is as in [`Content::removed_from`].
 fn toml_without(
     text: &str,
     tables: &[(String, String)],
