@@ -103,7 +103,7 @@ fn reword_sentence(text: &str, words: Words) -> String {
 fn end_of_code(text: &str) -> usize {
     let is_closing = |index: &usize| {
         let next = text[index + 1..].chars().next();
-        next.is_none_or(|c| c.is_whitespace() || ",;:.()".contains(c))
+        next.is_none_or(|c| c.is_whitespace() || ",;:.?!()".contains(c))
     };
     let closing = text.match_indices('`').map(|(index, _)| index).skip(1).find(is_closing);
     closing.map_or(text.len(), |index| index + 1)
@@ -155,6 +155,10 @@ mod tests {
             (
                 "X: line 1 has `a `old_str` b`, and `new_str` (see old_str/new_str.rs): old_str.",
                 "X: line 1 has `a `old_str` b`, and `new_str` (see old_str/new_str.rs): --old.",
+            ),
+            (
+                "X: no file\nNext: Did you mean `a/old_str.py`? Or edit it with an empty old_str.",
+                "X: no file\nNext: Did you mean `a/old_str.py`? Or edit it with an empty --old.",
             ),
             (
                 "EDIT_INVALID_ARGUMENTS: `within` is not found: the file has no `within`\nNext: Use one of these names, or leave `within` out.",
