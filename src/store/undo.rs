@@ -429,6 +429,7 @@ impl Disk {
         let Some(history) = &self.history else { return };
         for (revision, path) in history.open_commits() {
             let Ok(mark) = File::open(&path) else { continue };
+            // A live process holds the lock on its mark, and removes the mark when the commit ends.
             if !matches!(lock::try_lock(&mark), Ok(LockOutcome::Acquired)) || !path.exists() {
                 continue;
             }

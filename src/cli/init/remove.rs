@@ -178,8 +178,8 @@ impl Part<'_> {
         }
     }
 
-    /// Each text that `init` may write where the file was `before`, or where there was no file: with and
-    /// without permissions and npx.
+    /// Each text that `init` may have written: into a file with the text `before`, or into a new file;
+    /// with or without npx; with or without permissions.
     fn written_versions(&self, before: Option<&str>) -> Vec<String> {
         let mut versions = Vec::new();
         for npx in [false, true] {
@@ -191,6 +191,7 @@ impl Part<'_> {
                     Some(text) => content.merged_into(text).ok(),
                 };
                 let Some(text) = &text else { break };
+                // Also a version without the contents that follow: permissions come last.
                 versions.push(text.clone());
             }
         }

@@ -118,8 +118,10 @@ impl Repository {
         Some(Self { root: root.canonicalize().ok()? })
     }
 
-    /// Returns a file's path below the root; `None` if it is outside the repository.
+    /// Returns a file's path below the top folder of the repository; `None` if it is outside. A
+    /// relative path is one below `folder`.
     fn path_of(&self, folder: &Path, path: &str) -> Option<String> {
+        // `self.root` is canonical, so the part of an absolute path that is `folder` must be too.
         let below_folder = Path::new(path).strip_prefix(folder).unwrap_or(Path::new(path));
         let mut full_path = PathBuf::new();
         for component in folder.canonicalize().ok()?.join(below_folder).components() {
