@@ -70,7 +70,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<FilePatch>, Refusal> {
                     "invalid patch: the update of `{path}` has no lines"
                 ))
                 .at(path)
-                .hint("Add the lines to remove (-) and to add (+), with context."));
+                .hint("Write the lines to remove with - and the lines to add with +, and lines of context around them."));
             }
             files.push(FilePatch { path, change: Change::Update { move_to, hunks } });
         } else if !line.trim().is_empty() {

@@ -133,7 +133,7 @@ pub(super) fn check_correction(
         let shared = shared_weight(&request.old, &file[range.clone()], file);
         if shared < MIN_SHARED {
             return reject(format!(
-                "the text there and old_str agree only to {:.0} %, counted by their rarer words and letters",
+                "old_str and the text there share only {:.0} % of their content, in which rare words count more",
                 shared * 100.0
             ));
         }

@@ -47,13 +47,13 @@ pub(super) fn drop_echoes(
     if tail > 0 {
         log.record(
             Rewrite::BoundaryEcho,
-            format!("edit {number}: dropped its last {tail} line(s), which repeat the file from line {after} on"),
+            format!("edit {number}: dropped its last {tail} line(s), which repeat the {tail} line(s) of the file from line {after} on"),
         );
     }
     if head > 0 {
         log.record(
             Rewrite::BoundaryEcho,
-            format!("edit {number}: dropped its first {head} line(s), which repeat the file up to line {before}"),
+            format!("edit {number}: dropped its first {head} line(s), which repeat the {head} line(s) of the file that end at line {before}"),
         );
     }
 }

@@ -495,7 +495,7 @@ async fn p3_slips_in_the_new_lines_are_repaired_and_said() {
             2,
             "def f():\n    a = 2",
             "def f():\n    a = 2\n    return a\n",
-            "repeat the file",
+            "which repeat",
         ),
         ("6.js", JS, 2, 3, "  a(); b();", "function f() {\n  a(); b();\n}\n", "what were 2 lines"),
     ];
