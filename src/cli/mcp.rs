@@ -207,7 +207,7 @@ fn require_private(file: &Path) -> io::Result<()> {
     }
     Err(io::Error::new(
         io::ErrorKind::PermissionDenied,
-        "other users can read or change this file; run `chmod 600` on it, and make a new token if somebody may have seen this one",
+        "other users can read or change this file. Run `chmod 600` on it. If another user may have read the token, make a new one",
     ))
 }
 
