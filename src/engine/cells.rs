@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{CallOptions, Engine};
 use crate::edit::{EditCode, EditPlan, EditReport, EditRequest, Refusal, VerifiedEdit, WorkPath};
-use crate::matching::budget::WorkBudget;
+use crate::matching::budget::Budget;
 use crate::notebook::{Cell, Notebook, is_notebook};
 use crate::reading::{self, FileView, ReadRequest};
 use crate::text::{LineSpan, Snapshot};
@@ -118,7 +118,7 @@ impl Engine {
         let source = Snapshot::from_text(cell.source.clone());
         let cell_path = WorkPath::parse(&notebook.file_name(cell), self.store.root())?;
         let (resolved, spent) = self
-            .resolve(&cell_path, request, &source, &mut WorkBudget::default())
+            .resolve(&cell_path, request, &source, &mut Budget::default())
             .await
             .map_err(with_path)?;
         self.syntax

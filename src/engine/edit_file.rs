@@ -13,7 +13,7 @@ use crate::edit::{
     EditCode, EditPlan, EditReport, EditRequest, ModelUse, Refusal, Rung, VerifiedEdit, WorkPath,
 };
 use crate::matching::Explained;
-use crate::matching::budget::{Aborted, WorkBudget};
+use crate::matching::budget::{self, Exhausted};
 use crate::port::{Budget, CorrectorError};
 use crate::resolve::{AnswerVerdict, Model, Resolution, Resolved, Step};
 use crate::spans;
@@ -57,7 +57,7 @@ impl Engine {
         request: &EditRequest,
     ) -> Result<VerifiedEdit, Refusal> {
         let (resolved, spent) = self
-            .resolve(path, request, &Snapshot::from_text(""), &mut WorkBudget::default())
+            .resolve(path, request, &Snapshot::from_text(""), &mut budget::Budget::default())
             .await?;
         let Explained { splices, mut explanation } = resolved.explained;
         explanation.rung = Rung::Create;
@@ -75,7 +75,7 @@ impl Engine {
         snapshot: &Snapshot,
     ) -> Result<VerifiedEdit, Refusal> {
         let (resolved, spent) =
-            self.resolve(path, request, snapshot, &mut WorkBudget::default()).await?;
+            self.resolve(path, request, snapshot, &mut budget::Budget::default()).await?;
         verified_edit(path, snapshot, resolved, &spent, &self.syntax, request).map_err(
             |mut refusal| {
                 refusal.model.add(&spent);
@@ -90,7 +90,7 @@ impl Engine {
         path: &WorkPath,
         request: &EditRequest,
         snapshot: &Snapshot,
-        work: &mut WorkBudget,
+        work: &mut budget::Budget,
     ) -> Result<(Resolved, ModelUse), Refusal> {
         refuse_too_many_occurrences(request, snapshot)?;
         // The caller takes `near_line` from the version that it was shown, so it is mapped to the
@@ -115,7 +115,7 @@ impl Engine {
                 &filter,
             )
         });
-        let mut step = started.map_err(Aborted::refusal)?;
+        let mut step = started.map_err(Exhausted::refusal)?;
         loop {
             step = match step {
                 Step::Done(resolved) => {
@@ -137,7 +137,7 @@ impl Engine {
                     let answer = answer.unwrap_or(Err(CorrectorError::Timeout));
                     let is_answered = answer.is_ok();
                     let replied = work.run(|| resolution.reply(answer));
-                    let (next, verdict) = replied.map_err(Aborted::refusal)?;
+                    let (next, verdict) = replied.map_err(Exhausted::refusal)?;
                     tracing::info!(path = %path, ask = ask.kind(), ?verdict, "correction");
                     spans::record_verdict(&span, verdict);
                     match verdict {

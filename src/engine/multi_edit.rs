@@ -11,7 +11,7 @@ use crate::edit::{
     EditCode, EditPlan, EditReport, EditRequest, Explanation, ModelUse, Refusal, Rung,
     VerifiedEdit, WorkPath,
 };
-use crate::matching::budget::WorkBudget;
+use crate::matching::budget::Budget;
 use crate::resolve::Resolved;
 use crate::text::Snapshot;
 
@@ -32,7 +32,7 @@ impl Engine {
         let files: Vec<&WorkPath> =
             edits.iter().map(|(path, _)| path).filter(|path| seen.insert(*path)).collect();
         let mut batch: Vec<VerifiedEdit> = Vec::new();
-        let mut work = WorkBudget::default();
+        let mut work = Budget::default();
         for path in files {
             let edit = self.prepare_file(path, edits, &mut work).await.map_err(|mut refusal| {
                 for edit in &batch {
@@ -50,7 +50,7 @@ impl Engine {
         &self,
         path: &WorkPath,
         edits: &[(WorkPath, EditRequest)],
-        work: &mut WorkBudget,
+        work: &mut Budget,
     ) -> Result<VerifiedEdit, Refusal> {
         self.admit(path).await?;
         let numbered =

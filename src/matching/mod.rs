@@ -44,7 +44,7 @@ use crate::edit::{
 };
 use crate::text::{Snapshot, pluralize};
 
-use budget::WorkBudget;
+use budget::Budget;
 use ladder::LadderCall;
 use source_file::SourceFile;
 
@@ -198,7 +198,7 @@ pub fn explain(request: &EditRequest, snapshot: &Snapshot) -> Result<Explained, 
 
 /// Decides what a call does to a file, within a work budget.
 pub fn decide(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
-    let decided = WorkBudget::default().run(|| decide_unbounded(request, snapshot));
+    let decided = Budget::default().run(|| decide_unbounded(request, snapshot));
     decided.unwrap_or_else(|aborted| Verdict::Refused(aborted.refusal()))
 }
 

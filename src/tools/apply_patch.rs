@@ -11,7 +11,7 @@ use crate::edit::{
     After, EditCode, EditPlan, EditReport, Explanation, Refusal, Rung, VerifiedEdit, WorkPath,
 };
 use crate::engine::{Engine, refuse_too_many_edits};
-use crate::matching::budget::{Aborted, WorkBudget};
+use crate::matching::budget::{Budget, Exhausted};
 use crate::patch::{Change, Hunk, Patch, locate_hunks};
 use crate::text::Snapshot;
 
@@ -134,8 +134,8 @@ async fn require_absent(engine: &Engine, path: &WorkPath) -> Result<(), Refusal>
 
 /// The update of one file. If the file changes before the write, the hunks are located again.
 fn update(path: &WorkPath, hunks: &[Hunk], snapshot: &Snapshot) -> Result<VerifiedEdit, Refusal> {
-    let explained = WorkBudget::default().run(|| locate_hunks(snapshot, hunks));
-    let explained = explained.map_err(Aborted::refusal)??;
+    let explained = Budget::default().run(|| locate_hunks(snapshot, hunks));
+    let explained = explained.map_err(Exhausted::refusal)??;
     let plan = EditPlan::new(snapshot, explained.splices)?;
     let edit = VerifiedEdit::new(path.clone(), snapshot, plan, explained.explanation)?;
     let (path, hunks) = (path.clone(), hunks.to_vec());

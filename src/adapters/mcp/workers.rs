@@ -115,7 +115,7 @@ mod tests {
         let workers = Workers::new();
         let (tell, told) = std::sync::mpsc::channel();
         let work = workers.run(move || async move {
-            let done = budget::WorkBudget::default().run(|| {
+            let done = budget::Budget::default().run(|| {
                 for _ in 0..5_000 {
                     budget::spend(1 << 16);
                     sleep(Duration::from_millis(1));
@@ -124,7 +124,7 @@ mod tests {
             tell.send(done).expect("told");
         });
         assert!(tokio::time::timeout(Duration::from_millis(20), work).await.is_err());
-        assert_eq!(told.recv(), Ok(Err(budget::Aborted::Cancelled)));
+        assert_eq!(told.recv(), Ok(Err(budget::Exhausted::Cancelled)));
     }
 
     #[tokio::test]
