@@ -4,7 +4,6 @@
 //! A page has generated parts between `<!-- generated: NAME -->` and `<!-- /generated -->`.
 //! `RESTITCH_BLESS=1 cargo test --test it docs::` writes them anew.
 
-mod claims;
 mod codes;
 mod compose;
 mod evidence;
