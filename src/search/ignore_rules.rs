@@ -13,6 +13,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
+use super::walk::is_too_nested;
+
 /// The most bytes of an ignore file; a larger one is not read.
 pub(crate) const MAX_RULES_BYTES: u64 = 1 << 20;
 
@@ -188,7 +190,8 @@ pub(crate) fn ignored_paths<'a>(rules: &str, paths: &[&'a str]) -> Vec<&'a str> 
 /// Parses the text of an ignore file in `folder`; `None` if it has no rules.
 fn parse_rules(folder: &Path, file: &Path, text: &str) -> Option<Gitignore> {
     let mut builder = GitignoreBuilder::new(folder);
-    for line in text.lines().filter(|line| line.len() <= MAX_RULE_LENGTH) {
+    let is_bounded = |line: &&str| line.len() <= MAX_RULE_LENGTH && !is_too_nested(line);
+    for line in text.lines().filter(is_bounded) {
         // A malformed rule ignores nothing, as in git.
         let _ = builder.add_line(Some(file.to_owned()), line);
     }

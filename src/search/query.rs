@@ -1,7 +1,6 @@
-//! Queries: one keyword, or several terms. ripgrep's matcher finds the lines that can match; one
-//! pass of an Aho-Corasick automaton then finds which of the terms such a line has.
+//! Queries: one keyword, or several terms. ripgrep's matcher finds the lines that can match; a
+//! matcher for each term then finds which of the terms such a line has.
 
-use aho_corasick::{AhoCorasick, AhoCorasickBuilder};
 use grep_matcher::Matcher as _;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 
@@ -20,10 +19,10 @@ pub enum Case {
 /// A compiled query.
 #[derive(Debug, Clone)]
 pub struct Query {
-    /// Finds the keyword, or a piece of each term: every line that can have a hit.
+    /// Finds the keyword, or the longest piece of each term: every line that can have a hit.
     lines: RegexMatcher,
-    /// Finds which terms a line has; `None` for a keyword, for which `lines` suffices.
-    terms: Option<Terms>,
+    /// One matcher for each term; `None` for a keyword, for which `lines` suffices.
+    terms: Option<Vec<RegexMatcher>>,
 }
 
 /// Where a line has a hit.
@@ -37,37 +36,10 @@ pub(crate) struct Hit {
     pub(crate) end: usize,
 }
 
-/// The automaton over the pieces of all terms: a term `get*name` has two.
-#[derive(Debug, Clone)]
-struct Terms {
-    automaton: AhoCorasick,
-    /// For each pattern of the automaton, the piece that it finds.
-    pattern_pieces: Vec<TermPiece>,
-    /// How many pieces each term has.
-    piece_counts: Vec<usize>,
-}
-
-/// A piece of a term, by its position among the term's pieces.
-#[derive(Debug, Clone, Copy)]
-struct TermPiece {
-    term: usize,
-    position: usize,
-}
-
-/// How much of a term has been found so far in a line.
-#[derive(Debug, Clone, Copy, Default)]
-struct TermProgress {
-    pieces_found: usize,
-    /// Where the first piece starts, once it is found.
-    start: usize,
-    /// Where the last piece ends.
-    end: usize,
-}
-
 const MAX_TERMS: usize = 64;
 
 /// The most bytes of a keyword or term; longer ones are refused. No search needs so much of a
-/// line, and an automaton of many long terms takes long to build.
+/// line, and many long terms take long to compile.
 const MAX_TERM_BYTES: usize = 1_000;
 
 fn invalid(message: impl Into<String>) -> Refusal {
@@ -111,9 +83,8 @@ impl Query {
                 terms.len()
             )));
         }
-        let (mut patterns, mut pattern_pieces) = (Vec::new(), Vec::new());
-        let mut piece_counts = Vec::new();
-        let mut longest_pieces: Vec<String> = Vec::new();
+        let mut longest_pieces: Vec<&str> = Vec::new();
+        let mut matchers = Vec::new();
         for (term_index, term) in terms.iter().enumerate() {
             let number = term_index + 1;
             if term.len() > MAX_TERM_BYTES {
@@ -129,27 +100,17 @@ impl Query {
             let Some(longest) = pieces.iter().max_by_key(|piece| piece.len()) else {
                 return Err(invalid(format!("term {number} has no text apart from `*`")));
             };
-            for (position, piece) in pieces.iter().enumerate() {
-                for form in case_forms(piece, case) {
-                    patterns.push(form);
-                    pattern_pieces.push(TermPiece { term: term_index, position });
-                }
-            }
             // The matcher looks for the longest piece, because that is on the fewest lines.
-            longest_pieces.extend(case_forms(longest, case));
-            piece_counts.push(pieces.len());
+            longest_pieces.push(*longest);
+            matchers.push(term_matcher(&pieces, case)?);
         }
-        let automaton = AhoCorasickBuilder::new()
-            .ascii_case_insensitive(case == Case::Insensitive)
-            .build(&patterns)
-            .map_err(|error| invalid(format!("the terms cannot be searched: {error}")))?;
         let lines = literal_matcher(&longest_pieces, case)?;
-        Ok(Self { lines, terms: Some(Terms { automaton, pattern_pieces, piece_counts }) })
+        Ok(Self { lines, terms: Some(matchers) })
     }
 
     /// Returns the number of terms; a keyword counts as one.
     pub fn count(&self) -> usize {
-        self.terms.as_ref().map_or(1, |terms| terms.piece_counts.len())
+        self.terms.as_ref().map_or(1, Vec::len)
     }
 
     /// Returns the matcher that finds every line that can have a hit.
@@ -161,7 +122,7 @@ impl Query {
     /// [`Self::lines`] finds.
     pub(super) fn term_mask(&self, line: &[u8]) -> u64 {
         match &self.terms {
-            Some(terms) => terms.find(line).map_or(0, |hit| hit.mask),
+            Some(terms) => find_terms(terms, line).map_or(0, |hit| hit.mask),
             None => 1,
         }
     }
@@ -170,7 +131,7 @@ impl Query {
     pub(crate) fn find(&self, line: &[u8]) -> Option<Hit> {
         let found = self.lines.find(line).ok().flatten()?;
         match &self.terms {
-            Some(terms) => terms.find(line),
+            Some(terms) => find_terms(terms, line),
             None => Some(Hit { mask: 1, start: found.start(), end: found.end() }),
         }
     }
@@ -186,50 +147,41 @@ fn literal_matcher(texts: &[impl AsRef<str>], case: Case) -> Result<RegexMatcher
         .map_err(|error| invalid(format!("this cannot be searched: {error}")))
 }
 
-/// Returns the spellings of a piece to search for. The automaton ignores case in ASCII only, so a
-/// piece with other letters is also searched in lower case, in upper case and capitalized.
-fn case_forms(piece: &str, case: Case) -> Vec<String> {
-    let mut forms = vec![piece.to_owned()];
-    if case == Case::Insensitive && !piece.is_ascii() {
-        forms.push(piece.to_lowercase());
-        forms.push(piece.to_uppercase());
-        let mut chars = piece.chars();
-        if let Some(first) = chars.next() {
-            forms.push(first.to_uppercase().chain(chars.as_str().to_lowercase().chars()).collect());
-        }
-        forms.sort();
-        forms.dedup();
-    }
-    forms
+/// Returns a matcher that finds these pieces in order, with any text in between. Its time grows with
+/// the line alone, however many pieces there are.
+fn term_matcher(pieces: &[&str], case: Case) -> Result<RegexMatcher, Refusal> {
+    let escaped: Vec<String> = pieces.iter().map(|piece| escape(piece)).collect();
+    RegexMatcherBuilder::new()
+        .case_insensitive(case == Case::Insensitive)
+        .line_terminator(Some(b'\n'))
+        .build(&escaped.join("(?-u:.)*?"))
+        .map_err(|error| invalid(format!("this cannot be searched: {error}")))
 }
 
-impl Terms {
-    /// Returns the terms of which the line has all pieces in order, and where the first such term
-    /// is.
-    fn find(&self, line: &[u8]) -> Option<Hit> {
-        let mut progress = vec![TermProgress::default(); self.piece_counts.len()];
-        let mut first: Option<(usize, usize)> = None;
-        let mut mask = 0_u64;
-        for found in self.automaton.find_overlapping_iter(line) {
-            let TermPiece { term, position } = self.pattern_pieces[found.pattern().as_usize()];
-            let progress = &mut progress[term];
-            if position != progress.pieces_found || found.start() < progress.end {
-                continue;
-            }
-            if progress.pieces_found == 0 {
-                progress.start = found.start();
-            }
-            progress.pieces_found += 1;
-            progress.end = found.end();
-            if progress.pieces_found == self.piece_counts[term] {
-                mask |= 1 << term;
-                if first.is_none_or(|(start, _)| progress.start < start) {
-                    first = Some((progress.start, progress.end));
-                }
-            }
+/// Writes a text as a regular expression that finds it.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for char in text.chars() {
+        if char.is_ascii_punctuation() {
+            escaped.push('\\');
         }
-        first.map(|(start, end)| Hit { mask, start, end })
+        escaped.push(char);
     }
+    escaped
+}
+
+/// Returns the terms that a line has, and where the first of them is.
+fn find_terms(terms: &[RegexMatcher], line: &[u8]) -> Option<Hit> {
+    let mut first: Option<(usize, usize)> = None;
+    let mut mask = 0_u64;
+    for (index, term) in terms.iter().enumerate() {
+        let Some(found) = term.find(line).ok().flatten() else { continue };
+        mask |= 1 << index;
+        if first.is_none_or(|(start, _)| found.start() < start) {
+            first = Some((found.start(), found.end()));
+        }
+    }
+    first.map(|(start, end)| Hit { mask, start, end })
 }
 
 #[cfg(test)]
@@ -250,8 +202,9 @@ mod tests {
         assert_eq!(mask(&["foo", "bar"], "a bar"), 0b10);
         assert_eq!(mask(&["get*name"], "getUserName()"), 1);
         assert_eq!(mask(&["get*name"], "name then get"), 0);
-        assert_eq!(mask(&["straße", "ÉCOLE"], "STRASSE école"), 0b11);
+        assert_eq!(mask(&["straße", "ÉCOLE"], "STRAßE école"), 0b11);
         assert_eq!(mask(&["ab", "abc"], "xabcx"), 0b11);
+        assert_eq!(mask(&["a.b*[c]{2}", "-#& ~"], "A.Bx[C]{2}-#& ~"), 0b11);
     }
 
     #[test]

@@ -147,9 +147,42 @@ impl Scope {
     }
 }
 
+/// The most bytes of a glob. Longer ones can be too large to compile, which the library does not
+/// report but panics at.
+const MAX_GLOB_BYTES: usize = 1_000;
+/// How deep braces may be nested in a glob or a rule of an ignore file, which are compiled by
+/// recursion.
+const MAX_GLOB_BRACES: usize = 8;
+
+/// Whether braces are nested deeper in this glob than [`MAX_GLOB_BRACES`]. Escaped ones and those in
+/// a class count, too, so the count is an upper bound.
+pub(super) fn is_too_nested(glob: &str) -> bool {
+    let mut depth = 0_usize;
+    glob.bytes().any(|byte| {
+        match byte {
+            b'{' => depth += 1,
+            b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth > MAX_GLOB_BRACES
+    })
+}
+
 /// Compiles a glob; one without a `/` applies to file names in any folder.
 fn glob_matcher(glob: Option<&str>) -> Result<Option<GlobMatcher>, Refusal> {
     let glob = glob.map(|glob| {
+        let over_limit = if glob.len() > MAX_GLOB_BYTES {
+            let bytes = glob.len();
+            Some(format!("the glob has {bytes} bytes; at most {MAX_GLOB_BYTES} are allowed"))
+        } else if is_too_nested(glob) {
+            Some(format!("the glob has more than {MAX_GLOB_BRACES} braces inside each other"))
+        } else {
+            None
+        };
+        if let Some(message) = over_limit {
+            return Err(Refusal::new(EditCode::TooLarge, message)
+                .hint("Give a shorter pattern, such as *.rs or src/**/*.ts."));
+        }
         let pattern = if glob.contains('/') { glob.to_owned() } else { format!("**/{glob}") };
         GlobBuilder::new(pattern.trim_start_matches("./"))
             .literal_separator(true)

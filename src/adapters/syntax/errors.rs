@@ -215,7 +215,13 @@ fn changed_range(before: &str, after: &str) -> Range<usize> {
 
 /// An error at a byte offset, with the number and the text of its line.
 fn error_at(text: &str, at: usize, what: impl Into<String>) -> SyntaxError {
-    let number = line_of(text, at);
+    error_on_line(text, line_of(text, at), what)
+}
+
+/// An error on a line, from 1, with the text of that line. The end of a text that ends with a
+/// newline counts as its last line.
+pub(super) fn error_on_line(text: &str, number: usize, what: impl Into<String>) -> SyntaxError {
+    let number = number.clamp(1, text.lines().count().max(1));
     let line = text.lines().nth(number - 1).unwrap_or_default();
     SyntaxError::new(number, clip(line.trim(), MAX_SHOWN), what)
 }

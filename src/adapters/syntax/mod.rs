@@ -1,4 +1,7 @@
-//! Syntax checks with tree-sitter, which no other module uses.
+//! Syntax checks with tree-sitter, which no other module uses; YAML has a parser of its own.
+//!
+//! A grammar's scanner in C ends the process if its state outgrows the parser's buffer, so a text
+//! that could bring it there is not given to it (`scanners`).
 //!
 //! The work is bounded by the size of a text, by the parser's own count of its steps, and as a last
 //! resort by a clock. A file beyond any of these bounds is reported as not checked.
@@ -7,6 +10,8 @@ mod definitions;
 mod errors;
 mod grammars;
 mod python_indentation;
+mod scanners;
+mod yaml;
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -114,6 +119,12 @@ impl TreeSitter {
         after: &str,
         splices: &[Splice],
     ) -> Result<Vec<SyntaxError>, Unchecked> {
+        if yaml::covers(path) {
+            return match yaml::error(before)? {
+                Some(_) => Err(Unchecked::BrokenBefore),
+                None => Ok(yaml::error(after)?.into_iter().collect()),
+            };
+        }
         let grammars = grammars_for(path)?;
         if before.len().max(after.len()) > MAX_BYTES {
             return Err(Unchecked::TooLarge);
@@ -156,6 +167,9 @@ fn is_error_free(tree: &Tree, text: &str) -> bool {
 
 impl Syntax for TreeSitter {
     fn errors(&self, path: &str, text: &str) -> Result<Vec<SyntaxError>, Unchecked> {
+        if yaml::covers(path) {
+            return Ok(yaml::error(text)?.into_iter().collect());
+        }
         let grammars = grammars_for(path)?;
         if text.len() > MAX_BYTES {
             return Err(Unchecked::TooLarge);
@@ -196,6 +210,9 @@ fn grammars_for(path: &str) -> Result<&'static [Grammar], Unchecked> {
 /// Parses a text within the limits of reports and time. `old` is the tree of an earlier version, of
 /// which unchanged parts are reused.
 fn parse(grammar: &Grammar, text: &str, old: Option<&Tree>) -> Result<Tree, Unchecked> {
+    if scanners::would_abort(grammar.name, text) {
+        return Err(Unchecked::TooMuchWork);
+    }
     let mut parser = Parser::new();
     if parser.set_language(&grammar.language.into()).is_err() {
         return Err(Unchecked::UnknownLanguage);

@@ -25,6 +25,7 @@ mod p14_state;
 mod p15_init;
 #[cfg(unix)]
 mod p16_bounds;
+mod p17_abort;
 #[cfg(unix)]
 mod storm;
 

@@ -10,9 +10,9 @@ use restitch::port::Syntax as _;
 use super::replaced;
 
 /// A sound file and two edits of it.
-pub(super) struct Sample {
-    pub(super) path: &'static str,
-    pub(super) file: &'static str,
+pub(crate) struct Sample {
+    pub(crate) path: &'static str,
+    pub(crate) file: &'static str,
     /// Keeps it sound.
     kept: (&'static str, &'static str),
     /// Breaks it.
@@ -33,7 +33,7 @@ const fn sample(
     Sample { path, file, kept, broken, line, what }
 }
 
-pub(super) const SAMPLES: &[Sample] = &[
+pub(crate) const SAMPLES: &[Sample] = &[
     sample(
         "a.rs",
         "/// Adds.\nfn add<'a>(a: &'a str, b: u8) -> String {\n    let c = '{';\n    format!(\"{a} {{ {b} {c}\")\n}\n\nfn main() {\n    add(\"(\", 1);\n}\n",
@@ -199,7 +199,7 @@ pub(super) const SAMPLES: &[Sample] = &[
         "a:\n  - b: 1\n    c: [x, y]\n  - d\ne: \"f: g\"\n",
         ("c: [x, y]", "c: [x, y, z]"),
         ("c: [x, y]", "c: [x, y"),
-        3,
+        5,
         "",
     ),
 ];

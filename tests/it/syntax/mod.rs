@@ -2,7 +2,7 @@
 //! not looked at.
 
 mod fuzz;
-mod languages;
+pub(crate) mod languages;
 mod tools;
 mod veto;
 mod within;
