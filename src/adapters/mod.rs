@@ -7,7 +7,5 @@ pub mod formatter;
 pub mod mcp;
 #[cfg(feature = "llm")]
 pub mod openai;
-#[cfg(feature = "redis")]
-pub mod redis;
 #[cfg(feature = "syntax")]
 pub mod syntax;

@@ -13,7 +13,7 @@ use super::args::{Common, McpArgs};
 use super::exit::Exit;
 use super::model::{self, AccessSection};
 use super::root::Root;
-use super::{settings, shared, signals};
+use super::{settings, signals};
 use crate::adapters::mcp::{
     self, Access, HttpOptions, McpServer, Opener, RateLimitedCorrector, RateLimiter,
 };
@@ -71,7 +71,6 @@ async fn http(common: &Common, args: &McpArgs) -> Result<(), Exit> {
             ));
         }
     };
-    options.shared = shared::counts();
     // After the first signal the server takes no new calls; the second one ends the process.
     let signal = signals::catch_first_signal();
     let stop = async {
@@ -187,7 +186,7 @@ fn http_options(args: &McpArgs, drain: Duration) -> Result<HttpOptions, String> 
         ));
     }
     let (hosts, origins) = (args.allow_host.clone(), args.allow_origin.clone());
-    Ok(HttpOptions { address, hosts, origins, drain, shared: None })
+    Ok(HttpOptions { address, hosts, origins, drain })
 }
 
 /// A random token of 64 hexadecimal digits.

@@ -31,7 +31,6 @@ mod root;
 mod schema;
 mod search;
 mod settings;
-mod shared;
 mod signals;
 #[cfg(feature = "otel")]
 mod traces;

@@ -14,7 +14,6 @@ use serde::Deserialize;
 
 use super::args::Common;
 use super::exit::Exit;
-use super::shared::SharedSection;
 use crate::adapters::formatter::{DEFAULT_TIME, FormatCommand};
 use crate::adapters::openai::{
     DEFAULT_BASE_URL, DEFAULT_MODEL, Endpoint, InMemoryProfiles, OpenAi, ProfileStore,
@@ -48,9 +47,6 @@ struct ConfigFile {
     /// The settings of `restitch mcp --http`.
     #[serde(default)]
     server: ServerSection,
-    /// The server on which machines share answers.
-    #[serde(default)]
-    shared: SharedSection,
 }
 
 /// `[server]` in the configuration.
@@ -167,8 +163,6 @@ pub(crate) struct ModelSettings {
     pub(crate) object_store: BTreeMap<String, String>,
     /// The settings of `restitch mcp --http`.
     pub(crate) server: ServerSection,
-    /// The server on which machines share answers.
-    pub(crate) shared: SharedSection,
     section: ModelSection,
 }
 
@@ -176,7 +170,7 @@ pub(crate) struct ModelSettings {
 pub(crate) fn settings(common: &Common) -> Result<ModelSettings, Exit> {
     let var = |name: &str| env::var(name).ok().filter(|value| !value.trim().is_empty());
     let mut sources = Vec::new();
-    let (ConfigFile { model: section, syntax, format, object_store, server, shared }, path) =
+    let (ConfigFile { model: section, syntax, format, object_store, server }, path) =
         config(common)?;
     let config_path = path.display().to_string();
     let mut first_of = |setting: &'static str, candidates: [(Option<String>, &str); 3]| {
@@ -244,7 +238,6 @@ pub(crate) fn settings(common: &Common) -> Result<ModelSettings, Exit> {
         format,
         object_store,
         server,
-        shared,
         section,
     })
 }
@@ -408,31 +401,10 @@ impl ModelSettings {
         for name in &self.section.never_send {
             secrets = secrets.with_name(name);
         }
-        let cache = self.shared.cache()?;
-        #[cfg(feature = "redis")]
-        let client = match cache.as_ref().and_then(|cache| cache.gate(client.endpoint())) {
-            Some(gate) => client.with_gate(gate),
-            None => client,
-        };
         let model = ModelCorrector::new(client, self.prompts()?, secrets);
         let identity = model.identity();
         let limited = Limited::new(model, Limits::default());
-        #[cfg(feature = "redis")]
-        if let Some(cache) = cache {
-            let shared = cache.share(limited, identity.clone());
-            return self.with_layers(Cached::new(shared, identity, CacheLimits::default()));
-        }
-        // A build that cannot share never has a cache.
-        #[cfg(not(feature = "redis"))]
-        let None = cache;
-        self.with_layers(Cached::new(limited, identity, CacheLimits::default()))
-    }
-
-    /// The corrector with a cache on the disk and a recording, if the configuration asks for them.
-    fn with_layers<C: Corrector + 'static>(
-        &self,
-        mut cached: Cached<C>,
-    ) -> Result<Option<Arc<dyn Corrector>>, Exit> {
+        let mut cached = Cached::new(limited, identity, CacheLimits::default());
         if self.section.disk_cache
             && let Ok(state) = usable_state_folder()
         {

@@ -123,10 +123,6 @@ impl<C: Corrector> Corrector for Cached<C> {
         })
     }
 
-    fn accepted<'a>(&'a self, ask: &'a Ask) -> BoxFuture<'a, ()> {
-        self.inner.accepted(ask)
-    }
-
     fn rejected<'a>(&'a self, ask: &'a Ask) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             let key = self.key(ask);

@@ -186,10 +186,6 @@ impl<C: Corrector> Corrector for Limited<C> {
         })
     }
 
-    fn accepted<'a>(&'a self, ask: &'a Ask) -> BoxFuture<'a, ()> {
-        self.inner.accepted(ask)
-    }
-
     fn rejected<'a>(&'a self, ask: &'a Ask) -> BoxFuture<'a, ()> {
         self.inner.rejected(ask)
     }

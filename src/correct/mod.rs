@@ -1,7 +1,7 @@
 //! Correction by a language model: prompts, replies, and the layers around them.
 //!
 //! ```text
-//! Cached ─ (Shared) ─ Limited ─ ModelCorrector ─ port::ChatModel (adapters::openai)
+//! Cached ─ Limited ─ ModelCorrector ─ port::ChatModel (adapters::openai)
 //! Record ─ anything · Replay ─ a file of recorded answers
 //! ```
 //!
@@ -18,8 +18,6 @@ mod prompts;
 mod rate_limiter;
 mod reply;
 mod secrets;
-#[cfg(feature = "redis")]
-mod shared;
 mod size;
 
 #[cfg(feature = "llm")]
@@ -33,5 +31,3 @@ pub use prompts::{PROMPTS, PromptBook, PromptError, PromptSpec, RenderedPrompt, 
 pub use rate_limiter::RateLimiter;
 pub use reply::{ReplyKind, parse_reply};
 pub use secrets::Secrets;
-#[cfg(feature = "redis")]
-pub use shared::{Seal, Shared, SharedClient, SharedClientOptions, SharedLimits, ShortSecret};

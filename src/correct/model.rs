@@ -64,9 +64,7 @@ impl<M: ChatModel> ModelCorrector<M> {
             self.chat.ask(&request, budget, &is_usable).await.map_err(|error| match error {
                 ChatError::Timeout(_) => CorrectorError::Timeout,
                 ChatError::ContextTooLong(_) => CorrectorError::ContextTooLong(error.to_string()),
-                ChatError::Budget | ChatError::RateLimited(_) => {
-                    CorrectorError::Skipped(error.to_string())
-                }
+                ChatError::Budget => CorrectorError::Skipped(error.to_string()),
                 error => CorrectorError::Failed(error.to_string()),
             })?;
         if tracing::enabled!(tracing::Level::TRACE) {

@@ -135,15 +135,12 @@ impl Engine {
                     let span = spans::ask(ask.kind());
                     let answer = answer.instrument(span.clone()).await;
                     let answer = answer.unwrap_or(Err(CorrectorError::Timeout));
-                    let is_answered = answer.is_ok();
                     let replied = work.run(|| resolution.reply(answer));
                     let (next, verdict) = replied.map_err(Exhausted::refusal)?;
                     tracing::info!(path = %path, ask = ask.kind(), ?verdict, "correction");
                     spans::record_verdict(&span, verdict);
-                    match verdict {
-                        AnswerVerdict::Rejected => self.corrector.rejected(&ask).await,
-                        _ if is_answered => self.corrector.accepted(&ask).await,
-                        _ => {}
+                    if verdict == AnswerVerdict::Rejected {
+                        self.corrector.rejected(&ask).await;
                     }
                     next
                 }

@@ -73,10 +73,6 @@ impl Corrector for ObservedCorrector {
         self.inner.correct(ask, budget)
     }
 
-    fn accepted<'a>(&'a self, ask: &'a Ask) -> BoxFuture<'a, ()> {
-        self.inner.accepted(ask)
-    }
-
     fn rejected<'a>(&'a self, ask: &'a Ask) -> BoxFuture<'a, ()> {
         self.inner.rejected(ask)
     }

@@ -33,9 +33,6 @@ pub enum ChatError {
     /// The call's budget of requests or time is spent.
     #[error("the budget of requests for this call is spent")]
     Budget,
-    /// A limit that several processes share is reached.
-    #[error("{0}")]
-    RateLimited(String),
     /// The time ran out.
     #[error("no answer in time: {0}")]
     Timeout(String),

@@ -219,12 +219,6 @@ pub trait Corrector: Send + Sync {
         budget: &'a Budget,
     ) -> BoxFuture<'a, Result<Reply, CorrectorError>>;
 
-    /// Called when the answer to `ask` has passed the checks, or was "no match", so that it may be
-    /// kept and given to other calls.
-    fn accepted<'a>(&'a self, _ask: &'a Ask) -> BoxFuture<'a, ()> {
-        Box::pin(std::future::ready(()))
-    }
-
     /// Called when the answer to `ask` has not passed the checks, so that it is not kept.
     fn rejected<'a>(&'a self, _ask: &'a Ask) -> BoxFuture<'a, ()> {
         Box::pin(std::future::ready(()))
@@ -242,10 +236,6 @@ impl<C: Corrector + ?Sized> Corrector for Arc<C> {
         budget: &'a Budget,
     ) -> BoxFuture<'a, Result<Reply, CorrectorError>> {
         (**self).correct(ask, budget)
-    }
-
-    fn accepted<'a>(&'a self, ask: &'a Ask) -> BoxFuture<'a, ()> {
-        (**self).accepted(ask)
     }
 
     fn rejected<'a>(&'a self, ask: &'a Ask) -> BoxFuture<'a, ()> {

@@ -4,7 +4,6 @@
 mod chat;
 mod corrector;
 mod formatter;
-mod shared;
 mod store;
 mod syntax;
 mod versioned;
@@ -15,7 +14,6 @@ use std::pin::Pin;
 pub use chat::{ChatError, ChatModel, ChatReply, ChatRequest};
 pub use corrector::{Ask, Budget, Corrector, CorrectorError, Location, NoCorrector, Reply, Window};
 pub use formatter::{Formatted, Formatter, NoFormatter};
-pub use shared::{Gate, SharedCounts, SharedError, SharedValues, TokenBucket};
 pub use store::{
     Change, CommitOptions, Committed, FileStore, ListedObject, Listing, Overlay, RequestId,
     RequestStatus, Revision, RevisionFile, UndoMode, Undone,

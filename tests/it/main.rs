@@ -27,8 +27,6 @@ mod reading;
 #[cfg(unix)]
 mod report_page;
 mod shards;
-#[cfg(all(unix, feature = "redis"))]
-mod shared;
 mod syntax;
 #[cfg(windows)]
 mod windows;

@@ -26,7 +26,6 @@ use super::admission::{AccessPolicy, Denied};
 use super::connections::{self, Authenticated};
 use super::metrics::Metrics;
 use super::{MAX_FRAME, McpServer, RateLimiter};
-use crate::port::SharedCounts;
 use crate::text::ContentHash;
 
 /// At most this many sessions at once; those that are idle for five minutes are closed.
@@ -52,8 +51,6 @@ pub struct HttpOptions {
     pub origins: Vec<String>,
     /// How long the server waits for running calls when it is asked to stop.
     pub drain: Duration,
-    /// The counts of what this process shares with others, for the metrics.
-    pub shared: Option<Arc<SharedCounts>>,
 }
 
 /// The access that one token gives.
@@ -138,7 +135,7 @@ pub async fn serve_http(
         .with_allowed_origins(policy.origins.clone())
         .enforce_origin_validation()
         .with_max_request_body_bytes(MAX_FRAME);
-    let metrics = Arc::new(Metrics::new(options.shared));
+    let metrics = Arc::new(Metrics::default());
     let targets = accesses.into_iter().map(|access| {
         let Access { name, roots, calls, .. } = access;
         let access_name: Arc<str> = name.into();

@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::engine::CallRecord;
-use crate::port::SharedCounts;
 use crate::tools::{self, ToolReply};
 
 /// The upper bounds of the histogram's buckets, in seconds.
@@ -17,7 +16,6 @@ const BUCKETS: [f64; 11] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1
 #[derive(Debug, Default)]
 pub(super) struct Metrics {
     counts: Mutex<Counts>,
-    shared: Option<Arc<SharedCounts>>,
 }
 
 /// The labels of a counter in Prometheus' syntax, such as `tool="edit_file",code="EDIT_CONFLICT"`.
@@ -45,11 +43,6 @@ struct Histogram {
 }
 
 impl Metrics {
-    /// Counters that start at zero, and the counts of what this process shares with others.
-    pub(super) fn new(shared: Option<Arc<SharedCounts>>) -> Self {
-        Self { shared, ..Self::default() }
-    }
-
     fn lock(&self) -> std::sync::MutexGuard<'_, Counts> {
         // A panic elsewhere cannot leave plain counters inconsistent.
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
@@ -152,14 +145,6 @@ impl Metrics {
             "HTTP requests that were denied, by the header at fault.",
             &counts.denied,
         );
-        if let Some(shared) = &self.shared {
-            let values = shared.all().map(|(what, value)| (format!("what=\"{what}\""), value));
-            family(
-                "restitch_shared_total",
-                "Answers and limits shared with other processes, by event.",
-                &values.into_iter().collect(),
-            );
-        }
         let name = "restitch_call_seconds";
         let _ = writeln!(out, "# HELP {name} How long calls take.\n# TYPE {name} histogram");
         for (labels, histogram) in &counts.seconds {

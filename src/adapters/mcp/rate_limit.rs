@@ -54,10 +54,6 @@ impl Corrector for RateLimitedCorrector {
         })
     }
 
-    fn accepted<'a>(&'a self, ask: &'a Ask) -> BoxFuture<'a, ()> {
-        self.inner.accepted(ask)
-    }
-
     fn rejected<'a>(&'a self, ask: &'a Ask) -> BoxFuture<'a, ()> {
         self.inner.rejected(ask)
     }

@@ -18,7 +18,7 @@ use http::header::HeaderValue;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout_at};
 
-use crate::port::{BoxFuture, Budget, ChatError, ChatModel, ChatReply, ChatRequest, Gate};
+use crate::port::{BoxFuture, Budget, ChatError, ChatModel, ChatReply, ChatRequest};
 use wire::{HttpService, clip, error_chain};
 
 pub use profile::{
@@ -61,7 +61,6 @@ pub struct OpenAi {
     endpoint: Endpoint,
     limits: WireLimits,
     profiles: Arc<dyn ProfileStore>,
-    gate: Option<Arc<dyn Gate>>,
 }
 
 impl std::fmt::Debug for OpenAi {
@@ -115,7 +114,6 @@ impl OpenAi {
             endpoint,
             limits,
             profiles: Arc::new(InMemoryProfiles::default()),
-            gate: None,
         })
     }
 
@@ -123,13 +121,6 @@ impl OpenAi {
     #[must_use]
     pub fn with_profile_store(mut self, profiles: Arc<dyn ProfileStore>) -> Self {
         self.profiles = profiles;
-        self
-    }
-
-    /// Asks `gate` before each request whether the request may be sent.
-    #[must_use]
-    pub fn with_gate(mut self, gate: Arc<dyn Gate>) -> Self {
-        self.gate = Some(gate);
         self
     }
 
@@ -255,10 +246,6 @@ impl OpenAi {
         let size = u64::try_from(body.to_string().len()).unwrap_or(u64::MAX);
         let mut attempts = 0;
         loop {
-            if let Some(gate) = self.gate.as_ref().filter(|_| budget.has_requests()) {
-                let permission = gate.pass(budget.deadline()).await;
-                permission.map_err(|why| Failure::Final(ChatError::RateLimited(why)))?;
-            }
             if !budget.take_request() {
                 return Err(Failure::Final(ChatError::Budget));
             }

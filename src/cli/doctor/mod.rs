@@ -2,8 +2,6 @@
 //! model is tried on an example that contains nothing of the user's.
 
 mod client;
-#[cfg(feature = "redis")]
-mod shared;
 
 use std::io::{self, Write as _};
 use std::sync::Arc;
@@ -94,13 +92,6 @@ async fn check_all(common: &Common) -> Vec<Finding> {
                 findings.push(Finding::ok("format", format!("{} by `{command}`", language.name)));
             }
             check_model(&settings, &mut findings).await;
-            #[cfg(feature = "redis")]
-            findings.extend(shared::findings(&settings).await);
-            #[cfg(not(feature = "redis"))]
-            if let Err(exit) = settings.shared.cache() {
-                let next = "Use a build with that feature, or remove the setting.";
-                findings.push(Finding::problem("shared", Level::Bad, exit.message(), next));
-            }
         }
         Err(exit) => findings.push(Finding::problem(
             "settings",

@@ -93,32 +93,6 @@ const BOUNDS: &[Bound] = &[
     Bound("symbolic links", "40", "store/confine.rs", ": usize = 40;"),
     Bound("an event for", "32 MiB", "cli/hook.rs", ": u64 = 32 << 20;"),
     Bound(
-        "a request to the server",
-        "0.5 s",
-        "correct/shared/client.rs",
-        "time: Duration::from_millis(500)",
-    ),
-    Bound(
-        "a request to the server",
-        "30 s",
-        "correct/shared/client.rs",
-        "pause: Duration::from_secs(30)",
-    ),
-    Bound("a value read", "2 MiB", "adapters/redis.rs", ": isize = 2 << 20;"),
-    Bound(
-        "wait for another process",
-        "5 s",
-        "correct/shared/mod.rs",
-        ": Duration = Duration::from_secs(5);",
-    ),
-    Bound(
-        "wait until a shared",
-        "5 s",
-        "correct/shared/limits.rs",
-        ": Duration = Duration::from_secs(5);",
-    ),
-    Bound("wait until a shared", "a quarter", "correct/shared/limits.rs", "/ 4);"),
-    Bound(
         "a correction by",
         "40 s, 4 requests",
         "engine/mod.rs",

@@ -51,12 +51,6 @@ impl Seen {
 pub(crate) enum Answer {
     /// A chat completion with this content.
     Content(String),
-    /// The same, after a while.
-    #[cfg(all(unix, feature = "redis"))]
-    Late(Duration, String),
-    /// The same, once the flag is set.
-    #[cfg(all(unix, feature = "redis"))]
-    When(Arc<std::sync::atomic::AtomicBool>, String),
     /// A status with a JSON body.
     Json(u16, Value),
     /// A status with further header lines and a body.
@@ -177,18 +171,6 @@ fn response(status: u16, headers: &str, body: &[u8]) -> Vec<u8> {
 async fn answer(socket: &mut TcpStream, answer: Answer) -> std::io::Result<()> {
     let bytes = match answer {
         Answer::Content(content) => response(200, "", completion(&content).to_string().as_bytes()),
-        #[cfg(all(unix, feature = "redis"))]
-        Answer::Late(pause, content) => {
-            tokio::time::sleep(pause).await;
-            response(200, "", completion(&content).to_string().as_bytes())
-        }
-        #[cfg(all(unix, feature = "redis"))]
-        Answer::When(flag, content) => {
-            while !flag.load(std::sync::atomic::Ordering::SeqCst) {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-            response(200, "", completion(&content).to_string().as_bytes())
-        }
         Answer::Json(status, body) => response(status, "", body.to_string().as_bytes()),
         Answer::Status(status, headers, body) => response(status, headers, &body),
         Answer::Raw(bytes) => bytes,

@@ -173,7 +173,6 @@ fn an_unknown_key_or_value_is_named_with_its_line() {
         ("[format.rust]\ncomand = [\"rustfmt\"]\n", 2, "comand"),
         ("[server]\ndrian = 3\n", 2, "drian"),
         ("[[server.access]]\nname = \"a\"\nroots = {}\ntool = []\n", 4, "tool"),
-        ("[shared]\nurll = \"x\"\n", 2, "urll"),
         ("[syntax]\nmode = \"loud\"\n", 2, "loud"),
         ("[model]\nadjust = \"guess\"\n", 2, "guess"),
         ("[model]\nchoose = \"guess\"\n", 2, "guess"),

@@ -326,18 +326,3 @@ fn a_key_that_is_no_header_is_refused_without_a_panic() {
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("API key"));
 }
-
-/// A build without the feature says so, instead of asking the model as if nothing were shared.
-#[cfg(not(feature = "redis"))]
-#[test]
-fn a_shared_cache_that_is_not_built_in_is_refused_by_name() {
-    let bench = Bench::with("lib.rs", FILE);
-    let server = good_server();
-    let (_, output) = bench.edit_with(&server, "lib.rs", OLD, NEW, |command| {
-        command.env("RESTITCH_REDIS_URL", "redis://127.0.0.1:1")
-    });
-    let text = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{text}");
-    assert!(text.contains("build it with --features redis"), "{text}");
-    assert_eq!((bench.read("lib.rs"), server.seen().len()), (FILE.to_owned(), 0));
-}
