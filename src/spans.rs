@@ -1,6 +1,6 @@
 //! Spans for tracing: one for each call of a tool, and below it one for each question to a model and
-//! each commit. They have names and numbers, never a path or a text. The feature `otel` sends them to
-//! an OpenTelemetry collector; without a subscriber they cost nothing.
+//! each commit. They have names and numbers, never a path or a text. Without a subscriber they cost
+//! nothing. The fields `otel.…` have the names that layers for OpenTelemetry look for.
 
 use serde_json::Value;
 use tracing::Span;
@@ -14,53 +14,13 @@ use crate::tools::ToolReply;
 /// The target of every span here, by which subscribers know them.
 pub const TARGET: &str = "restitch::spans";
 
-/// The W3C trace context of the caller: the call's span continues that trace.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TraceContext {
-    /// `traceparent`
-    pub parent: String,
-    /// `tracestate`
-    pub state: Option<String>,
-}
-
-impl TraceContext {
-    /// Reads the trace context of a request. `field` returns the field of the request with this name.
-    pub fn from_fields(field: impl Fn(&str) -> Option<String>) -> Option<Self> {
-        Some(Self { parent: field("traceparent")?, state: field("tracestate") })
-    }
-}
-
 /// The span of a call of a tool.
-pub(crate) fn call(tool: &'static str, caller: Option<&TraceContext>) -> Span {
-    let span = tracing::info_span!(
+pub(crate) fn call(tool: &'static str) -> Span {
+    tracing::info_span!(
         target: TARGET, "call", otel.name = tool, otel.kind = "server", restitch.tool = tool,
         restitch.outcome = Empty, restitch.code = Empty, restitch.rung = Empty,
         restitch.model.requests = Empty, restitch.model.cached = Empty, restitch.model.tokens = Empty,
-    );
-    #[cfg(feature = "otel")]
-    if let Some(caller) = caller {
-        link_parent(&span, caller);
-    }
-    #[cfg(not(feature = "otel"))]
-    let _ = caller;
-    span
-}
-
-/// Makes the span a part of the caller's trace.
-#[cfg(feature = "otel")]
-fn link_parent(span: &Span, caller: &TraceContext) {
-    use std::collections::HashMap;
-
-    use opentelemetry::propagation::TextMapPropagator as _;
-    use tracing_opentelemetry::OpenTelemetrySpanExt as _;
-
-    let mut fields = HashMap::from([("traceparent".to_owned(), caller.parent.clone())]);
-    if let Some(state) = &caller.state {
-        fields.insert("tracestate".to_owned(), state.clone());
-    }
-    let context = opentelemetry_sdk::propagation::TraceContextPropagator::new().extract(&fields);
-    // This fails if no layer for OpenTelemetry is installed, and then there is no trace to continue.
-    let _ = span.set_parent(context);
+    )
 }
 
 /// Records the outcome of the call.

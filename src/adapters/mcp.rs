@@ -40,7 +40,6 @@ use tokio::sync::{mpsc, watch};
 use crate::edit::{EditCode, Refusal};
 use crate::engine::{CallOptions, Engine, Observer, UndoScope};
 use crate::session::SeenAnswers;
-use crate::spans::TraceContext;
 use crate::tools::{ToolReply, ToolSpec, Toolbox};
 
 #[cfg(feature = "cli")]
@@ -417,8 +416,7 @@ impl ServerHandler for McpServer {
         let name = request.name.into_owned();
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         let tool = name.clone();
-        let options =
-            CallOptions { trace: trace_context(&context), ..session_options(seen_answers) };
+        let options = session_options(seen_answers);
         // Dropping `work` stops a call to the model and a commit that has not begun. If the tool
         // panics, the client gets an answer that says so.
         let work = self.workers.run(move || async move {
@@ -458,16 +456,6 @@ impl ServerHandler for McpServer {
         }
         Ok(answer(reply, self.format).into())
     }
-}
-
-/// The trace that a call belongs to, read from the call or else from the headers of its HTTP
-/// request.
-fn trace_context(context: &RequestContext<RoleServer>) -> Option<TraceContext> {
-    let field = |name: &str| context.meta.get(name)?.as_str().map(str::to_owned);
-    TraceContext::from_fields(field).or_else(|| {
-        let request = context.extensions.get::<axum::http::request::Parts>()?;
-        TraceContext::from_fields(|name| Some(request.headers.get(name)?.to_str().ok()?.to_owned()))
-    })
 }
 
 /// The options of a call over MCP, where `undo` without a revision takes back the session's last

@@ -131,7 +131,7 @@ async fn handle_line(
     if let Some(tool) = EDITING.into_iter().find(|name| *name == tool)
         && tools::has_inline_text(&arguments)
     {
-        let span = spans::call(tool, None);
+        let span = spans::call(tool);
         let gate = toolbox.engine().syntax_gate();
         let reply = span.in_scope(|| tools::edit_text_with(tool, arguments, gate));
         spans::record_reply(&span, &reply);

@@ -6,7 +6,7 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{Layer as _, fmt};
 
-/// Starts logging, and starts sending traces if the environment asks for them.
+/// Starts logging.
 pub(crate) fn start() {
     let directives = std::env::var("RESTITCH_LOG").unwrap_or_else(|_| "warn".into());
     let level_filter = EnvFilter::try_new(&directives).unwrap_or_else(|_| EnvFilter::new("warn"));
@@ -18,16 +18,6 @@ pub(crate) fn start() {
         .with_ansi(false)
         .with_writer(super::out::stderr)
         .with_filter(level_filter.and(own_events));
-    let registry = tracing_subscriber::registry().with(lines);
-    #[cfg(feature = "otel")]
-    let (registry, no_traces_reason) = match super::traces::layer() {
-        Ok(traces) => (registry.with(traces), None),
-        Err(reason) => (registry.with(None), Some(reason)),
-    };
     // A second start in one process changes nothing.
-    let _ = registry.try_init();
-    #[cfg(feature = "otel")]
-    if let Some(reason) = no_traces_reason {
-        tracing::warn!("no traces are sent: {reason}");
-    }
+    let _ = tracing_subscriber::registry().with(lines).try_init();
 }

@@ -32,8 +32,6 @@ mod schema;
 mod search;
 mod settings;
 mod signals;
-#[cfg(feature = "otel")]
-mod traces;
 mod wording;
 
 use std::borrow::Cow;
@@ -79,10 +77,7 @@ pub fn main() -> ExitCode {
     // Work that nobody waits for is dropped, but a running commit is finished.
     signals::finish_commits();
     runtime.shutdown_background();
-    let code = exit.report();
-    #[cfg(feature = "otel")]
-    traces::finish();
-    code
+    exit.report()
 }
 
 /// Whether an argument of this process contains control characters.

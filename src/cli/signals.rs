@@ -86,7 +86,5 @@ fn exit_by_signal(code: i32) {
         std::io::stderr().lock(),
         "restitch: ended by signal {signal}; no edit is half written. `restitch log` lists the finished ones"
     );
-    #[cfg(feature = "otel")]
-    super::traces::finish();
     std::process::exit(code);
 }

@@ -37,7 +37,7 @@ use crate::port::{
     Syntax,
 };
 use crate::session::{CallId, Ledger};
-use crate::spans::{self, TraceContext};
+use crate::spans;
 use crate::store::StagingStore;
 use crate::text::{Encoding, NotText, Snapshot};
 
@@ -69,8 +69,6 @@ pub struct CallOptions {
     /// Which answers the caller had received when it sent the call. Its line numbers are those of
     /// these answers.
     pub seen_answers: SeenAnswers,
-    /// The trace that the call is part of.
-    pub trace: Option<TraceContext>,
 }
 
 /// Which edit an undo without a revision undoes.

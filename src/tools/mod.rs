@@ -300,8 +300,7 @@ impl Toolbox {
     /// Runs one tool inside a tracing span, and logs the call if it may have changed files.
     async fn call_and_log(&self, name: &str, arguments: Value, options: &CallOptions) -> ToolReply {
         let tool = find(name);
-        let span =
-            spans::call(tool.map_or("unknown tool", |tool| tool.name), options.trace.as_ref());
+        let span = spans::call(tool.map_or("unknown tool", |tool| tool.name));
         let reply = self.execute(name, arguments, options).instrument(span.clone()).await;
         spans::record_reply(&span, &reply);
         if !options.dry_run && tool.is_none_or(|tool| tool.writes) {

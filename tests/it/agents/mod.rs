@@ -11,6 +11,4 @@ mod server;
 mod sessions;
 mod snapshots;
 mod tools;
-#[cfg(all(unix, feature = "otel"))]
-mod traces;
 mod turns;
