@@ -84,7 +84,7 @@ impl Baseline {
 pub(crate) enum Scope {
     /// Every case of the suite.
     Whole,
-    /// Only the cases that a filter or a shard selected.
+    /// Only the cases that a filter selected.
     Part,
 }
 

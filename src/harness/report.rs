@@ -1,13 +1,11 @@
 //! The report page: a score and its cases as one HTML file that needs no network and no other
 //! file.
 
-use std::path::PathBuf;
-
 use serde_json::{Value, json};
 
-use super::case::{Case, Truth};
+use super::case::Truth;
 use super::compare;
-use super::fixture::{Status, Tree};
+use super::fixture::Tree;
 use super::judge::{CaseVerdict, Judgment};
 use super::score::Score;
 use super::suite::{CaseSource, RunOutcome, SuiteCase};
@@ -27,16 +25,6 @@ pub(crate) fn render(
     }
     let cases: Vec<Value> =
         judged_cases.iter().map(|(entry, judged, files)| case_json(entry, judged, files)).collect();
-    render_score(&score, &cases, true, rivals)
-}
-
-/// Returns the page of a score. `whole` says whether `cases` are all cases of the score.
-pub(crate) fn render_score(
-    score: &Score,
-    cases: &[Value],
-    whole: bool,
-    rivals: &[compare::ToolResult],
-) -> String {
     let rows: Vec<Value> = score
         .rows()
         .map(|(family, row, tally)| {
@@ -51,26 +39,12 @@ pub(crate) fn render_score(
         .collect();
     let data = json!({
         "version": env!("CARGO_PKG_VERSION"),
-        "whole": whole,
         "rows": rows,
         "cases": cases,
         "rivals": rivals,
     });
     // The data is in a script element, which only `</` could end early.
     PAGE.replace("/*DATA*/null", &data.to_string().replace("</", "<\\/"))
-}
-
-/// Returns the JSON of a generated case for the page.
-pub(crate) fn generated_case_json(case: Case, judged: &Judgment) -> Value {
-    let entry = SuiteCase {
-        id: case.id.clone(),
-        family: case.family.clone(),
-        cause: case.cause.clone(),
-        language: case.language.clone(),
-        status: Status::Pass,
-        source: CaseSource::Packed(Box::new(case), PathBuf::new()),
-    };
-    case_json(&entry, judged, &Tree::new())
 }
 
 /// Returns the JSON of a case for the page.

@@ -120,19 +120,6 @@ impl Score {
         self.rows.entry(row.to_owned()).or_default().add(judged);
     }
 
-    /// Adds the counts of a part to a row of a family.
-    pub(crate) fn add_tally(&mut self, family: &str, row: &str, tally: &Tally) {
-        if !self.rows.contains_key(row) {
-            self.order.push((family.to_owned(), row.to_owned()));
-        }
-        self.rows.entry(row.to_owned()).or_default().merge(tally);
-    }
-
-    /// Returns the tally of each row by the row's name.
-    pub(crate) fn tallies(&self) -> &BTreeMap<String, Tally> {
-        &self.rows
-    }
-
     /// Adds the rows of another score below these; rows of the same name are merged.
     pub(crate) fn append(&mut self, other: Self) {
         for (family, row) in other.order {

@@ -1,4 +1,4 @@
-//! A suite: all cases below a folder. This module finds them, selects some by filter and shard,
+//! A suite: all cases below a folder. This module finds them, selects some by filter,
 //! runs them, and compares the verdicts with the expected ones.
 
 use std::fs;
@@ -9,7 +9,6 @@ use super::case::{Case, Truth};
 use super::fixture::{Fixture, Status, Tree};
 use super::judge::{Aim, CaseVerdict, Judgment, judge};
 use super::pack;
-use super::shard::Shard;
 
 /// One case of a suite.
 #[derive(Debug, Clone)]
@@ -200,13 +199,8 @@ fn load_pack(path: &Path) -> io::Result<Vec<SuiteCase>> {
         .collect())
 }
 
-/// Returns the cases whose id, family, cause or language contains `filter`, and of these only those
-/// of the shard.
-pub fn select(
-    entries: Vec<SuiteCase>,
-    filter: Option<&str>,
-    shard: Option<Shard>,
-) -> Vec<SuiteCase> {
+/// Returns the cases whose id, family, cause or language contains `filter`.
+pub fn select(entries: Vec<SuiteCase>, filter: Option<&str>) -> Vec<SuiteCase> {
     let matches = |entry: &SuiteCase| {
         filter.is_none_or(|filter| {
             [&entry.id, &entry.family, &entry.cause, &entry.language]
@@ -214,39 +208,5 @@ pub fn select(
                 .any(|name| name.contains(filter))
         })
     };
-    entries
-        .into_iter()
-        .filter(matches)
-        .enumerate()
-        .filter(|(index, _)| shard.is_none_or(|shard| shard.contains(*index)))
-        .map(|(_, entry)| entry)
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shards_are_counted_from_one_and_part_the_whole() {
-        let entry = |n: usize| SuiteCase {
-            id: format!("{n}"),
-            family: "f".into(),
-            cause: "c".into(),
-            language: String::new(),
-            status: Status::Pass,
-            source: CaseSource::Unreadable(String::new()),
-        };
-        let all: Vec<SuiteCase> = (0..10).map(entry).collect();
-        let part = |text: &str| {
-            let shard = text.parse().expect("shard");
-            select(all.clone(), None, Some(shard)).into_iter().map(|e| e.id).collect::<Vec<_>>()
-        };
-        let mut ids = [part("1/3"), part("2/3"), part("3/3")].concat();
-        ids.sort();
-        assert_eq!(ids.len(), 10);
-        ids.dedup();
-        assert_eq!(ids.len(), 10);
-        assert!("0/3".parse::<Shard>().is_err() && "4/3".parse::<Shard>().is_err());
-    }
+    entries.into_iter().filter(matches).collect()
 }

@@ -11,6 +11,8 @@ mod agents;
 mod apply;
 #[cfg(all(unix, feature = "object-store"))]
 mod buckets;
+#[cfg(unix)]
+mod cluster;
 mod commands;
 mod disk;
 mod docs;
@@ -26,7 +28,6 @@ mod notebook;
 mod reading;
 #[cfg(unix)]
 mod report_page;
-mod shards;
 mod syntax;
 #[cfg(windows)]
 mod windows;

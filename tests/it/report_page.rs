@@ -266,51 +266,6 @@ fn ten_thousand_cases_by_keyboard_in_both_schemes_without_a_request() {
     assert!(slowest < STALL, "a key took {slowest:?}");
 }
 
-/// The page of parts shows the figures of all cases, and of the cases those that came out badly.
-#[test]
-fn the_page_of_merged_parts_shows_the_figures_of_one_run() {
-    let folder = tempfile::tempdir().expect("folder");
-    let Some(mut browser) = Browser::start(folder.path()) else {
-        println!("SKIPPED: 1 test: there is no Chromium (apt-get install chromium)");
-        return;
-    };
-    let (from, to) = super::shards::two_versions(folder.path());
-    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
-    for number in ["1", "2"] {
-        let shard = format!("{number}/2");
-        let part = super::harness::restitch(&[
-            "measure", "--from", &from, "--to", &to, "--max", "9", "--shard", &shard,
-        ]);
-        std::fs::write(path(number), &part.stdout).expect("file");
-    }
-    let merged = super::harness::restitch(&[
-        "merge",
-        "--html",
-        &path("merged.html"),
-        &path("1"),
-        &path("2"),
-    ]);
-    let said = super::harness::text(&merged.stdout);
-    browser.open(&format!("file://{}", path("merged.html")));
-    let of = |browser: &mut Browser, expression: &str| {
-        browser.value(expression).as_str().expect("text").to_owned()
-    };
-    let tiles = of(&mut browser, "document.getElementById('tiles').textContent");
-    // "recoverable: 1180 of 1190 right (99.1 %), …"
-    let line = said.lines().find(|line| line.starts_with("recoverable: ")).expect("a line");
-    let words: Vec<&str> = line.split(' ').collect();
-    let right = format!("right: {} of {} recoverable", words[1], words[3]);
-    assert!(tiles.contains(&right), "{right}: {tiles}");
-    let cases = of(&mut browser, "document.getElementById('count').textContent");
-    assert!(cases.contains("that were not decided as wanted"), "{cases}");
-    let bars = browser.value("document.querySelectorAll('#families .bar').length");
-    assert!(bars.as_u64() > Some(10), "{bars}");
-    let means = of(&mut browser, "document.getElementById('latency').textContent");
-    assert!(means.contains("one point per mutation"), "{means}");
-    assert_eq!(browser.value("document.querySelectorAll('#cases .pill.right').length"), 0);
-    assert_eq!(browser.faults(), Vec::<String>::new());
-}
-
 /// The page is watched closely enough to see a fault.
 #[test]
 fn a_page_with_faults_is_seen() {

@@ -11,12 +11,10 @@ use super::super::exit::Exit;
 use crate::cli::progress::Progress;
 use crate::harness::case::Case;
 use crate::harness::compare::{
-    CompareRun, PartComparison, RIVALS, ToolResult, count_right_with_errors,
-    is_expressible_everywhere, merge as merge_parts, run_tool, table,
+    RIVALS, ToolResult, count_right_with_errors, is_expressible_everywhere, run_tool, table,
 };
 use crate::harness::measure::parallel;
 use crate::harness::report::render;
-use crate::harness::shard::{AnyPart, Part, Shard, gather};
 use crate::harness::suite::{CaseSource, load, select};
 
 #[derive(Debug, Args)]
@@ -36,9 +34,6 @@ pub(crate) struct CompareArgs {
     /// Also write the results as JSON, for the report.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Only this part of the cases, such as 2/4, as JSON for `harness merge`.
-    #[arg(long, value_name = "I/N", conflicts_with = "out")]
-    shard: Option<Shard>,
 }
 
 #[derive(Debug, Args)]
@@ -69,7 +64,7 @@ pub(crate) fn compare(common: &Common, args: &CompareArgs) -> Exit {
     }
     let dir = common.root().join(&args.dir);
     let entries = match load(&dir) {
-        Ok(entries) => select(entries, args.filter.as_deref(), None),
+        Ok(entries) => select(entries, args.filter.as_deref()),
         Err(error) => {
             return Exit::usage(format!("cannot read the cases below {}: {error}", dir.display()));
         }
@@ -92,18 +87,11 @@ pub(crate) fn compare(common: &Common, args: &CompareArgs) -> Exit {
     if let Err(error) = std::fs::create_dir_all(&scratch) {
         return Exit::fault(format!("cannot create {}: {error}", scratch.display()));
     }
-    let in_shard = |index: usize| args.shard.is_none_or(|shard| shard.contains(index));
-    let cases_in_shard: Vec<Case> = cases
-        .iter()
-        .enumerate()
-        .filter(|(index, _)| in_shard(*index))
-        .map(|(_, case)| case.clone())
-        .collect();
     let mut results: Vec<ToolResult> = Vec::new();
     let mut errors = Vec::new();
     let is_selected = |id: &str| args.tools.is_empty() || args.tools.iter().any(|name| name == id);
     for rival in RIVALS.iter().filter(|rival| is_selected(rival.id)) {
-        match run_tool(rival, &cases_in_shard, &scratch) {
+        match run_tool(rival, &cases, &scratch) {
             Ok(result) => results.push(result),
             Err(error) => errors.push(format!("{}: {error}", rival.id)),
         }
@@ -114,27 +102,17 @@ pub(crate) fn compare(common: &Common, args: &CompareArgs) -> Exit {
             return Exit::fault(format!("cannot write {}: {error}", out.display()));
         }
     }
-    let run = CompareRun::new(&cases, &results);
-    let found = PartComparison {
-        cases: cases_in_shard.len(),
-        broken: count_right_with_errors(&cases_in_shard),
-        results,
-    };
-    let text = match args.shard {
-        Some(_) if !errors.is_empty() => {
-            // The parts of one run must all have the same tools.
-            return Exit::fault(format!("not compared: {}", errors.join("; ")));
-        }
-        Some(shard) => {
-            let part = AnyPart::Compare(Part { run, shard, found });
-            serde_json::to_string(&part).unwrap_or_default()
-        }
-        None if common.json => as_json(&found),
-        None => {
-            let mut text = as_text(&found);
-            errors.iter().for_each(|error| text.push_str(&format!("\nnot compared: {error}")));
-            text
-        }
+    let text = if common.json {
+        serde_json::to_string(&results).unwrap_or_default()
+    } else {
+        let mut text = format!(
+            "{} cases that every tool can express; in {} of them, the right result itself adds a syntax error\n\n{}",
+            cases.len(),
+            count_right_with_errors(&cases),
+            table(&results)
+        );
+        errors.iter().for_each(|error| text.push_str(&format!("\nnot compared: {error}")));
+        text
     };
     match writeln!(crate::cli::out::stdout(), "{text}") {
         Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
@@ -145,36 +123,11 @@ pub(crate) fn compare(common: &Common, args: &CompareArgs) -> Exit {
     }
 }
 
-/// The results as JSON.
-fn as_json(comparison: &PartComparison) -> String {
-    serde_json::to_string(&comparison.results).unwrap_or_default()
-}
-
-/// The results as a table.
-fn as_text(comparison: &PartComparison) -> String {
-    format!(
-        "{} cases that every tool can express; in {} of them, the right result itself adds a syntax error\n\n{}",
-        comparison.cases,
-        comparison.broken,
-        table(&comparison.results)
-    )
-}
-
-/// Merges the parts of a run and prints the results.
-pub(super) fn merge(
-    common: &Common,
-    parts: Vec<Part<CompareRun, PartComparison>>,
-) -> Result<Exit, String> {
-    let (run, parts) = gather(parts, |one, other| one == other)?;
-    let merged = merge_parts(&run, parts);
-    Ok(super::print(&if common.json { as_json(&merged) } else { as_text(&merged) }))
-}
-
 /// Judges the cases and writes the page.
 pub(crate) fn report(common: &Common, args: &ReportArgs) -> Exit {
     let dir = common.root().join(&args.dir);
     let entries = match load(&dir) {
-        Ok(entries) => select(entries, args.filter.as_deref(), None),
+        Ok(entries) => select(entries, args.filter.as_deref()),
         Err(error) => {
             return Exit::usage(format!("cannot read the cases below {}: {error}", dir.display()));
         }

@@ -44,7 +44,6 @@ pub(crate) fn run(common: &Common, args: &GenerateArgs) -> Exit {
         seed: args.source.seed,
         max: args.max,
         mutations: args.ways.clone(),
-        shard: None,
     };
     let mutations = plan.selected();
     if mutations.is_empty() {
@@ -64,7 +63,6 @@ pub(crate) fn run(common: &Common, args: &GenerateArgs) -> Exit {
         parallel(&mutations, |mutation| generate(mutation, &edits, &plan).collect::<Vec<_>>())
             .into_iter()
             .flatten()
-            .map(|(_, case)| case)
             .collect();
     if cases.is_empty() {
         return Exit::usage(

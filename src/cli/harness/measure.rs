@@ -1,8 +1,6 @@
 //! `restitch harness measure`: decides generated edits in memory and counts the results.
 
-use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::path::Path;
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
@@ -10,19 +8,13 @@ use similar::TextDiff;
 
 use super::super::args::Common;
 use super::super::exit::Exit;
-use super::{CorpusArgs, RowsArgs};
+use super::CorpusArgs;
 use crate::cli::progress::Progress;
 use crate::engine::SyntaxMode;
 use crate::harness::case::{Case, Truth};
 use crate::harness::judge::{CaseVerdict, Judgment};
-use crate::harness::measure::{
-    JudgedCase, MeasurePlan, MeasureRun, PartCounts, counts_digest, digest, measure,
-    merge as merge_parts, real_edits, select_for_page,
-};
-use crate::harness::report;
-use crate::harness::rows::ResultRow;
+use crate::harness::measure::{JudgedCase, MeasurePlan, measure, real_edits};
 use crate::harness::score::Score;
-use crate::harness::shard::{AnyPart, Part, Shard, gather};
 
 #[derive(Debug, Args)]
 pub(crate) struct MeasureArgs {
@@ -34,17 +26,12 @@ pub(crate) struct MeasureArgs {
     /// At most this many cases of each kind.
     #[arg(long, default_value_t = 100, value_name = "N")]
     max: usize,
-    /// Only this part of the cases, such as 2/4, as JSON for `harness merge`.
-    #[arg(long, value_name = "I/N", conflicts_with = "show")]
-    shard: Option<Shard>,
     /// Show cases with such a verdict.
     #[arg(long, value_enum)]
     show: Option<Show>,
     /// How many to show.
     #[arg(long, default_value_t = 5, value_name = "N")]
     limit: usize,
-    #[command(flatten)]
-    rows: RowsArgs,
 }
 
 /// Which cases to show.
@@ -82,7 +69,7 @@ impl Show {
     }
 }
 
-/// Measures and prints the results, or with `--shard` the results of one part as JSON.
+/// Measures and prints the results.
 pub(crate) fn run(common: &Common, args: &MeasureArgs) -> Exit {
     let changes = match args.source.changes() {
         Ok(changes) => changes,
@@ -92,7 +79,6 @@ pub(crate) fn run(common: &Common, args: &MeasureArgs) -> Exit {
         seed: args.source.seed,
         max: args.max,
         mutations: args.ways.clone(),
-        shard: args.shard,
     };
     if plan.selected().is_empty() {
         return Exit::usage(format!(
@@ -102,8 +88,6 @@ pub(crate) fn run(common: &Common, args: &MeasureArgs) -> Exit {
     }
     let edits = real_edits(&changes, plan.seed);
     let is_kept: fn(&Judgment) -> bool = match args.show {
-        // The cases that the page of `harness merge` shows.
-        None if args.shard.is_some() => |judged| !judged.verdict.is_good(),
         None => |_| false,
         Some(Show::Right) => |judged| judged.verdict.is_good(),
         Some(Show::Breaks) => |judged| judged.adds_syntax_errors == Some(true),
@@ -111,91 +95,25 @@ pub(crate) fn run(common: &Common, args: &MeasureArgs) -> Exit {
     };
     let progress = Progress::new("kinds of mistake", plan.selected().len());
     let syntax = common.syntax.map(SyntaxMode::from).unwrap_or_default();
-    let rows = match args.rows.open(common) {
-        Ok(rows) => rows,
-        Err(exit) => return exit,
-    };
-    let on_judged = |case: &Case, judged: &Judgment| {
-        if let Some(rows) = &rows {
-            rows.add(&ResultRow::from_case(case, judged, args.rows.texts));
-        }
-    };
-    let (score, kept) = measure(&edits, &plan, syntax, &on_judged, is_kept, &|| progress.advance());
+    let (score, kept) = measure(&edits, &plan, syntax, is_kept, &|| progress.advance());
     drop(progress);
-    if let Err(exit) = args.rows.close(rows) {
-        return exit;
-    }
-    if let Some(shard) = args.shard {
-        let mutations = plan
-            .selected()
-            .into_iter()
-            .map(|mutation| (mutation.family.to_owned(), mutation.id.to_owned()));
-        let run = MeasureRun {
-            restitch: env!("CARGO_PKG_VERSION").to_owned(),
-            seed: plan.seed,
-            max: plan.max,
-            syntax: format!("{syntax:?}").to_lowercase(),
-            material: digest(&changes),
-            edits: edits.len(),
-            mutations: mutations.collect(),
-        };
-        let mut cases: BTreeMap<String, Vec<(usize, serde_json::Value)>> = BTreeMap::new();
-        for (index, case, judged) in kept {
-            let cases_of_mutation = cases.entry(case.cause.clone()).or_default();
-            cases_of_mutation.push((index, report::generated_case_json(case, &judged)));
-        }
-        let cases = cases
-            .into_iter()
-            .map(|(mutation, its_cases)| (mutation, select_for_page(its_cases)))
-            .collect();
-        let found = PartCounts { rows: score.tallies().clone(), cases };
-        let part = AnyPart::Measure(Part { run, shard, found });
-        return super::print(&serde_json::to_string(&part).unwrap_or_default());
-    }
     let selected =
-        kept.iter().filter(|(_, _, judged)| args.show.is_some_and(|show| show.selects(judged)));
+        kept.iter().filter(|(_, judged)| args.show.is_some_and(|show| show.selects(judged)));
     let selected: Vec<&JudgedCase> = selected.take(args.limit).collect();
     let mut out = crate::cli::out::stdout();
     let written = if common.json {
         let cases: Vec<_> =
-            selected.iter().map(|(_, case, judged)| case_json(case, judged)).collect();
+            selected.iter().map(|(case, judged)| case_json(case, judged)).collect();
         writeln!(out, "{}", as_json(edits.len(), &score, &cases))
     } else {
         selected
             .iter()
-            .try_for_each(|(_, case, judged)| print_case(&mut out, case, judged))
+            .try_for_each(|(case, judged)| print_case(&mut out, case, judged))
             .and_then(|()| {
                 writeln!(out, "{} real edits\n{}{}", edits.len(), score.table(), score.last_line())
             })
     };
     exit(written, &score)
-}
-
-/// Merges the parts of a run, prints the results, and writes them as a page if `html` names one.
-pub(super) fn merge(
-    common: &Common,
-    parts: Vec<Part<MeasureRun, PartCounts>>,
-    html: Option<&Path>,
-) -> Result<Exit, String> {
-    let are_equal = |one: &PartCounts, other: &PartCounts| {
-        counts_digest(&one.rows) == counts_digest(&other.rows)
-    };
-    let (run, parts) = gather(parts, are_equal)?;
-    let (score, cases) = merge_parts(&run, &parts);
-    if let Some(html) = html {
-        let page = report::render_score(&score, &cases, false, &[]);
-        if let Err(error) = std::fs::write(common.root().join(html), page) {
-            return Ok(Exit::fault(format!("cannot write {}: {error}", html.display())));
-        }
-    }
-    let mut out = crate::cli::out::stdout();
-    let written = match common.json {
-        true => writeln!(out, "{}", as_json(run.edits, &score, &[])),
-        false => {
-            writeln!(out, "{} real edits\n{}{}", run.edits, score.table(), score.last_line())
-        }
-    };
-    Ok(exit(written, &score))
 }
 
 /// The results as JSON.
@@ -213,8 +131,7 @@ fn as_json(edits: usize, score: &Score, cases: &[serde_json::Value]) -> serde_js
             })
         })
         .collect();
-    let figures = counts_digest(score.tallies());
-    json!({ "edits": edits, "rows": rows, "cases": cases, "figures": figures })
+    json!({ "edits": edits, "rows": rows, "cases": cases })
 }
 
 /// The exit of a measurement: refused if a case is wrong or failed.

@@ -16,11 +16,9 @@ use crate::harness::judge::CaseVerdict;
 use crate::harness::mine::failures::{Failure, failures};
 use crate::harness::mine::files::Provenance;
 use crate::harness::mine::redact::Redactor;
-use crate::harness::mine::summary::{ClientCounts, FailureRecord, MineRun, MineSummary};
+use crate::harness::mine::summary::{ClientCounts, FailureRecord, MineSummary};
 use crate::harness::mine::{Client, Findings, Replacement, read};
-use crate::harness::rows::{ResultRow, RowWriter};
 use crate::harness::score::percent;
-use crate::harness::shard::{AnyPart, Part, Shard, gather};
 use crate::language::Language;
 use crate::text::ContentHash;
 
@@ -40,12 +38,6 @@ pub(crate) struct MineArgs {
     /// leaves the machine.
     #[arg(long)]
     ask_model: bool,
-    /// Only this part of the transcripts, such as 2/4, as JSON for `harness merge`.
-    #[arg(long, value_name = "I/N", conflicts_with = "save")]
-    shard: Option<Shard>,
-    /// Also write a row of JSON for each failed edit, without its texts.
-    #[arg(long, value_name = "FILE")]
-    rows: Option<PathBuf>,
 }
 
 /// The client with this name, or a message that lists the names.
@@ -71,11 +63,6 @@ pub(crate) async fn run(common: &Common, args: MineArgs) -> Exit {
     };
     let failures: Vec<Failure> = findings.transcripts.iter().flat_map(failures_in).collect();
     drop(progress);
-    if let Some(file) = &args.rows
-        && let Err(error) = write_rows(&failures, &common.root().join(file))
-    {
-        return Exit::fault(format!("cannot write {}: {error}", file.display()));
-    }
     let by_model = if args.ask_model {
         match ask_model(common, &failures).await {
             Ok(count) => Some(count),
@@ -92,15 +79,7 @@ pub(crate) async fn run(common: &Common, args: MineArgs) -> Exit {
         },
     };
     let summary = MineSummary::new(&findings, &failures, by_model);
-    let text = if let Some(shard) = args.shard {
-        let run = MineRun {
-            restitch: env!("CARGO_PKG_VERSION").to_owned(),
-            material: inventory_digest(&findings),
-            asks_model: args.ask_model,
-        };
-        let part = AnyPart::Mine(Part { run, shard, found: summary });
-        serde_json::to_string(&part).unwrap_or_default()
-    } else if common.json {
+    let text = if common.json {
         as_json(&summary, saved.as_ref().map(|(saved, _)| saved))
     } else {
         let mut text = as_text(&summary);
@@ -112,35 +91,6 @@ pub(crate) async fn run(common: &Common, args: MineArgs) -> Exit {
     super::print(&text)
 }
 
-/// Merges the parts of a run and prints the results.
-pub(super) fn merge(
-    common: &Common,
-    parts: Vec<Part<MineRun, MineSummary>>,
-) -> Result<Exit, String> {
-    let (_, summaries) = gather(parts, |one, other| one == other)?;
-    let summary = MineSummary::merge(summaries);
-    Ok(super::print(&if common.json { as_json(&summary, None) } else { as_text(&summary) }))
-}
-
-/// A hash of the names and sizes of the transcripts. It leaves out their folders, which may differ
-/// from machine to machine.
-fn inventory_digest(findings: &Findings) -> ContentHash {
-    let line = |(file, size): &(PathBuf, u64)| {
-        format!("{} {size}\n", file.file_name().unwrap_or_default().to_string_lossy())
-    };
-    ContentHash::of(findings.material.iter().map(line).collect::<String>().as_bytes())
-}
-
-/// Writes a row of JSON for each failed edit.
-fn write_rows(failures: &[Failure], file: &Path) -> io::Result<()> {
-    let rows = RowWriter::create(file)?;
-    for failure in failures {
-        let language = Language::from_path(&failure.path).map_or("", |language| language.name);
-        rows.add(&ResultRow::from_failure(failure, language));
-    }
-    rows.finish()
-}
-
 /// Reads the transcripts that the flags name, or those in the clients' own folders.
 fn find_transcripts(args: &MineArgs) -> Result<Findings, Exit> {
     let read_error = |path: &Path, error: io::Error| {
@@ -149,7 +99,7 @@ fn find_transcripts(args: &MineArgs) -> Result<Findings, Exit> {
     let mut all = Findings::default();
     let mut searched = Vec::new();
     if let Some(path) = &args.path {
-        all = read(path, args.client, args.shard).map_err(|error| read_error(path, error))?;
+        all = read(path, args.client).map_err(|error| read_error(path, error))?;
         searched.push(path.display().to_string());
     } else {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
@@ -157,19 +107,14 @@ fn find_transcripts(args: &MineArgs) -> Result<Findings, Exit> {
         for client in Client::ALL.iter().copied().filter(is_selected) {
             for home in client.homes(variable) {
                 if home.exists() {
-                    let found = read(&home, Some(client), args.shard)
+                    let found = read(&home, Some(client))
                         .map_err(|error| read_error(&home, error))?;
                     all.transcripts.extend(found.transcripts);
                     all.unread.extend(found.unread);
-                    all.material.extend(found.material);
                 }
                 searched.push(home.display().to_string());
             }
         }
-    }
-    // A shard may get no transcript.
-    if args.shard.is_some() && !all.material.is_empty() {
-        return Ok(all);
     }
     match (&all.transcripts[..], &all.unread[..]) {
         ([], [(path, reason), ..]) => Err(Exit::usage(format!("{} {reason}", path.display()))),

@@ -1,16 +1,14 @@
 //! `restitch harness`: replays and scores failed edits, and makes test cases of them.
 
 mod compare;
-mod figures;
 mod generate;
 mod measure;
-mod merge;
 mod mine;
 mod replay;
 mod run;
 
-use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::io::Write as _;
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
@@ -19,7 +17,6 @@ use super::exit::Exit;
 use crate::edit::EditCode;
 use crate::harness::corpus::{self, Half};
 use crate::harness::edits::FileChange;
-use crate::harness::rows::RowWriter;
 
 #[derive(Debug, Args)]
 pub(crate) struct HarnessArgs {
@@ -45,10 +42,6 @@ enum HarnessCommand {
     Generate(generate::GenerateArgs),
     /// Generate edits with mistakes, decide them in memory, and count results by kind of mistake.
     Measure(measure::MeasureArgs),
-    /// Merge the parts of a run into the results of the whole run.
-    Merge(merge::MergeArgs),
-    /// Print what reads and refusals cost a model, in bytes and tokens.
-    Figures(figures::FiguresArgs),
 }
 
 /// Where real edits come from.
@@ -70,38 +63,6 @@ struct CorpusArgs {
     /// The seed of every random choice.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-}
-
-/// Where the results go, a row each.
-#[derive(Debug, Args)]
-struct RowsArgs {
-    /// Also write a row of JSON for each case, which `python -m restitch_edit.parquet` reads.
-    #[arg(long, value_name = "FILE")]
-    rows: Option<PathBuf>,
-    /// Include the texts of each case in its row.
-    #[arg(long, requires = "rows")]
-    texts: bool,
-}
-
-impl RowsArgs {
-    /// Creates the file of rows, if the flags ask for one.
-    fn open(&self, common: &Common) -> Result<Option<RowWriter>, Exit> {
-        let create = |file: &PathBuf| {
-            RowWriter::create(&common.root().join(file)).map_err(|error| self.write_error(&error))
-        };
-        self.rows.as_ref().map(create).transpose()
-    }
-
-    /// Finishes the file of rows, if there is one.
-    fn close(&self, rows: Option<RowWriter>) -> Result<(), Exit> {
-        rows.map_or(Ok(()), RowWriter::finish).map_err(|error| self.write_error(&error))
-    }
-
-    /// The fault of rows that cannot be written.
-    fn write_error(&self, error: &io::Error) -> Exit {
-        let file = self.rows.as_deref().unwrap_or(Path::new("the rows"));
-        Exit::fault(format!("cannot write {}: {error}", file.display()))
-    }
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -150,8 +111,6 @@ pub(crate) async fn run(common: &Common, args: HarnessArgs) -> Exit {
         HarnessCommand::Report(args) => compare::report(common, &args),
         HarnessCommand::Generate(args) => generate::run(common, &args),
         HarnessCommand::Measure(args) => measure::run(common, &args),
-        HarnessCommand::Merge(args) => merge::run(common, &args),
-        HarnessCommand::Figures(args) => figures::run(common, args).await,
     }
 }
 

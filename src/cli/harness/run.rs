@@ -19,9 +19,7 @@ use crate::harness::fixture::{Status, Tree};
 use crate::harness::judge::{CaseVerdict, Judgment};
 use crate::harness::measure::parallel;
 use crate::harness::pack;
-use crate::harness::rows::ResultRow;
 use crate::harness::score::Score;
-use crate::harness::shard::Shard;
 use crate::harness::suite::{CaseSource, RunOutcome, SuiteCase, load, select};
 
 #[derive(Debug, Args)]
@@ -32,9 +30,6 @@ pub(crate) struct RunArgs {
     /// Only cases whose path, family, cause or language contains this.
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
-    /// Only a part, for example 2/4 for the second of four.
-    #[arg(long, value_name = "I/N")]
-    shard: Option<Shard>,
     /// Verdicts to compare with. Without it, baseline.json in the folder, if there is one.
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
@@ -54,8 +49,6 @@ pub(crate) struct RunArgs {
     /// baseline.
     #[arg(long)]
     annotations: bool,
-    #[command(flatten)]
-    rows: RowsArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -101,9 +94,8 @@ pub(crate) fn run(common: &Common, args: RunArgs) -> Exit {
             pack::SUFFIX
         ));
     }
-    let scope =
-        if args.filter.is_none() && args.shard.is_none() { Scope::Whole } else { Scope::Part };
-    let entries = select(entries, args.filter.as_deref(), args.shard);
+    let scope = if args.filter.is_none() { Scope::Whole } else { Scope::Part };
+    let entries = select(entries, args.filter.as_deref());
     if entries.is_empty() {
         return Exit::usage("no case matches the filter");
     }
@@ -132,9 +124,6 @@ pub(crate) fn run(common: &Common, args: RunArgs) -> Exit {
             return Exit::fault(format!("cannot write {}: {error}", baseline_file.display()));
         }
     }
-    if let Err(exit) = write_rows(common, &args.rows, &runs) {
-        return exit;
-    }
     let has_regression = changes.iter().any(Difference::is_regression) && !args.bless;
     let has_unexpected = runs.iter().any(CaseRun::is_unexpected);
     let ci_cases = || ci_cases(common.root(), &runs, &changes);
@@ -153,17 +142,6 @@ pub(crate) fn run(common: &Common, args: RunArgs) -> Exit {
         return Exit::fault(format!("cannot write to stdout: {error}"));
     }
     if has_unexpected || has_regression { Exit::Refused } else { Exit::Done }
-}
-
-/// Writes a row of JSON for each case, if the flags ask for that.
-fn write_rows(common: &Common, args: &RowsArgs, runs: &[CaseRun]) -> Result<(), Exit> {
-    let rows = args.open(common)?;
-    if let Some(rows) = &rows {
-        for case in runs {
-            rows.add(&ResultRow::from_suite_case(&case.entry, &case.judged, args.texts));
-        }
-    }
-    args.close(rows)
 }
 
 /// The cases for a CI report, with paths relative to the root.

@@ -153,82 +153,6 @@ pub(crate) struct ToolCounts {
     pub breaks: usize,
 }
 
-/// The settings and the material of a run, which are the same in all of its parts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct CompareRun {
-    /// The program's version.
-    pub restitch: String,
-    /// The digest of all cases.
-    pub material: ContentHash,
-    /// The tools that could be run, in the order in which they are shown.
-    pub tools: Vec<String>,
-    /// The families, in the order of their first cases.
-    pub families: Vec<String>,
-}
-
-/// The results of one part of a run.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct PartComparison {
-    /// Cases that every tool can express.
-    pub cases: usize,
-    /// Of these, cases whose right result has a syntax error that the file did not have.
-    pub broken: usize,
-    /// The results of each tool.
-    pub results: Vec<ToolResult>,
-}
-
-impl CompareRun {
-    /// Describes a run. `cases` are all cases, even if only a part of them is compared.
-    pub(crate) fn new(cases: &[Case], results: &[ToolResult]) -> Self {
-        let mut families: Vec<String> = Vec::new();
-        let mut bytes = Vec::new();
-        for case in cases {
-            if !families.contains(&case.family) {
-                families.push(case.family.clone());
-            }
-            for text in [case.id.as_bytes(), &case.before, case.old.as_bytes(), case.new.as_bytes()]
-            {
-                bytes.extend_from_slice(ContentHash::of(text).as_bytes());
-            }
-        }
-        Self {
-            restitch: env!("CARGO_PKG_VERSION").to_owned(),
-            material: ContentHash::of(&bytes),
-            tools: results.iter().map(|result| result.tool.clone()).collect(),
-            families,
-        }
-    }
-}
-
-/// Adds up the counts of all parts of a run.
-pub(crate) fn merge(run: &CompareRun, parts: Vec<PartComparison>) -> PartComparison {
-    let mut all = PartComparison::default();
-    for part in parts {
-        all.cases += part.cases;
-        all.broken += part.broken;
-        for result in part.results {
-            let Some(total) = all.results.iter_mut().find(|total| total.tool == result.tool) else {
-                all.results.push(result);
-                continue;
-            };
-            total.recoverable.merge(&result.recoverable);
-            total.must_refuse.merge(&result.must_refuse);
-            for (family, counts) in result.families {
-                match total.families.iter_mut().find(|(name, _)| *name == family) {
-                    Some((_, family_total)) => family_total.merge(&counts),
-                    None => total.families.push((family, counts)),
-                }
-            }
-        }
-    }
-    let position = |names: &[String], name: &String| names.iter().position(|other| other == name);
-    all.results.sort_by_key(|result| position(&run.tools, &result.tool));
-    for result in &mut all.results {
-        result.families.sort_by_key(|(family, _)| position(&run.families, family));
-    }
-    all
-}
-
 /// Whether every tool can express a case.
 pub(crate) fn is_expressible_everywhere(case: &Case) -> bool {
     case.expected == Expected::default()
@@ -292,16 +216,6 @@ pub(crate) fn run_tool(rival: &Rival, cases: &[Case], scratch: &Path) -> io::Res
 }
 
 impl ToolCounts {
-    /// Adds the counts of another group of cases.
-    fn merge(&mut self, other: &Self) {
-        self.cases += other.cases;
-        self.right += other.right;
-        self.wrong += other.wrong;
-        self.refused += other.refused;
-        self.parsed += other.parsed;
-        self.breaks += other.breaks;
-    }
-
     /// Counts one case. `adds_syntax_errors` is `None` if the file was not parsed.
     fn add(&mut self, verdict: &CaseVerdict, adds_syntax_errors: Option<bool>) {
         self.cases += 1;

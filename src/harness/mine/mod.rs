@@ -36,7 +36,6 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::shard::Shard;
 
 /// An agent whose transcripts can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -113,8 +112,6 @@ pub struct Findings {
     pub transcripts: Vec<Transcript>,
     /// Files that could not be read, or only in part, each with the reason.
     pub unread: Vec<(PathBuf, String)>,
-    /// All files and sessions with their sizes, even if only a shard of them was read.
-    pub material: Vec<(PathBuf, u64)>,
 }
 
 /// One session of an agent.
@@ -260,11 +257,9 @@ impl Transcript {
 }
 
 /// Reads a transcript, or all transcripts below a folder. Without a `client`, the content of each
-/// file shows which client wrote it. With a shard, only every Nth file is read, and every Nth
-/// session of a database.
-pub fn read(path: &Path, client: Option<Client>, shard: Option<Shard>) -> io::Result<Findings> {
+/// file shows which client wrote it.
+pub fn read(path: &Path, client: Option<Client>) -> io::Result<Findings> {
     let mut found = Findings::default();
-    let in_shard = |index: usize| shard.is_none_or(|shard| shard.contains(index));
     let mut files = Vec::new();
     if path.is_dir() {
         collect_files(path, &mut files)?;
@@ -273,18 +268,11 @@ pub fn read(path: &Path, client: Option<Client>, shard: Option<Shard>) -> io::Re
         files.push(path.to_owned());
     }
     files.sort();
-    for file in &files {
-        found.material.push((file.clone(), fs::metadata(file).map_or(0, |meta| meta.len())));
-    }
-    // A database has many sessions, and a session may be in a database and in a tree of files.
-    // So every part reads all of these, and then drops the sessions of the other parts.
+    // Databases come first, since a session may be in a database and in a tree of files.
     let (databases, files): (Vec<_>, Vec<_>) =
         files.into_iter().partition(|file| is_database_file(file));
     for file in &databases {
-        // All parts read the file, but only the first reports an error.
-        if let Err(why) = read_file(file, client, &mut found)
-            && in_shard(0)
-        {
+        if let Err(why) = read_file(file, client, &mut found) {
             found.unread.push((file.clone(), why));
         }
     }
@@ -293,16 +281,10 @@ pub fn read(path: &Path, client: Option<Client>, shard: Option<Shard>) -> io::Re
         let database_sessions: HashSet<String> =
             found.transcripts.iter().map(|transcript| transcript.session.clone()).collect();
         let mut tree_transcripts = opencode::read_storage(path)?;
-        for transcript in &tree_transcripts {
-            let steps = u64::try_from(transcript.steps.len()).unwrap_or(u64::MAX);
-            found.material.push((PathBuf::from(&transcript.session), steps));
-        }
         tree_transcripts.retain(|transcript| !database_sessions.contains(&transcript.session));
         found.transcripts.extend(tree_transcripts);
     }
-    let mut indexes = 0..;
-    found.transcripts.retain(|_| indexes.next().is_some_and(in_shard));
-    for (_, file) in files.iter().enumerate().filter(|(index, _)| in_shard(*index)) {
+    for file in &files {
         if let Err(why) = read_file(file, client, &mut found) {
             found.unread.push((file.clone(), why));
         }

@@ -1,5 +1,4 @@
-//! The result of mining as counts and one record for each failure, so that parts of a run can be
-//! merged.
+//! The result of mining as counts and one record for each failure.
 
 use std::collections::BTreeMap;
 
@@ -8,20 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::failures::Failure;
 use super::{Client, FileAction, Findings};
 use crate::harness::replay::ReplayOutcome;
-use crate::text::ContentHash;
 
-/// The settings and the material of a run, which are the same in all of its parts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct MineRun {
-    /// The program's version.
-    pub(crate) restitch: String,
-    /// The digest of the transcripts' names and sizes.
-    pub(crate) material: ContentHash,
-    /// Whether a model was asked.
-    pub(crate) asks_model: bool,
-}
-
-/// The result of mining one part of the material.
+/// The result of mining.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct MineSummary {
     /// The sessions and edits of each client.
@@ -141,29 +128,6 @@ impl MineSummary {
             by_model,
         }
         .sorted()
-    }
-
-    /// Merges the parts of a run. The result is the same as that of the whole run.
-    pub(crate) fn merge(parts: Vec<Self>) -> Self {
-        let mut all = Self::default();
-        for part in parts {
-            for (client, counts) in part.clients {
-                let total = all.clients.entry(client).or_default();
-                total.sessions += counts.sessions;
-                total.edits += counts.edits;
-            }
-            for (model, edits) in part.models {
-                *all.models.entry(model).or_default() += edits;
-            }
-            all.sessions_with_edits += part.sessions_with_edits;
-            all.skipped += part.skipped;
-            all.unread.extend(part.unread);
-            all.failures.extend(part.failures);
-            if let Some(more) = part.by_model {
-                *all.by_model.get_or_insert(0) += more;
-            }
-        }
-        all.sorted()
     }
 
     fn sorted(mut self) -> Self {
