@@ -24,7 +24,7 @@ const GLOBAL: &str = "Global options";
 pub(crate) struct Common {
     /// The folder to work in; nothing outside it is touched. Default: the current folder; `mcp`
     /// and `hook` also look for a project (see their help). Builds with object storage also take
-    /// s3://BUCKET/PREFIX, gs://, az://, abfss://.
+    /// s3://BUCKET/PREFIX, az://, abfss://.
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
     /// Print JSON.

@@ -323,21 +323,9 @@ impl Bucket {
     ) -> Result<bool, StorageError> {
         let Ok(path) = WorkPath::parse(key, &self.root) else { return Ok(true) };
         let Some(current) = self.objects.get(key, u64::MAX).await? else {
-            // An open commit deletes objects only where they are files of this machine.
-            if let (None, Some(before)) = (&versions.after, &versions.before)
-                && !self.objects.supports_metadata()
-            {
-                let revision = self.next_revision(Some(record.revision));
-                self.objects.put_if(key, before.clone(), None, Some(revision)).await?;
-            }
             return Ok(true);
         };
-        let is_from_commit = if self.objects.supports_metadata() {
-            current.version.revision == Some(record.revision)
-        } else {
-            versions.after.as_ref() == Some(&current.bytes)
-        };
-        if !is_from_commit {
+        if current.version.revision != Some(record.revision) {
             return Ok(versions.before.as_ref() == Some(&current.bytes));
         }
         let after = versions.after.as_deref();

@@ -289,13 +289,8 @@ impl Bucket {
             // An error after which the file may be written all the same.
             let unclear = match put {
                 Ok(PutOutcome::Done(version)) => return Ok(WriteOutcome::Written(version)),
-                Ok(PutOutcome::Mismatch) if !self.objects.supports_metadata() => {
-                    return Ok(WriteOutcome::Superseded(None));
-                }
                 Ok(PutOutcome::Mismatch) => None,
-                Err(error) if !error.may_have_applied || !self.objects.supports_metadata() => {
-                    return Err(StorageError { may_have_applied: false, ..error });
-                }
+                Err(error) if !error.may_have_applied => return Err(error),
                 Err(error) => Some(error),
             };
             let current = self.objects.get(path, self.options.max_bytes).await;
@@ -349,9 +344,6 @@ impl Bucket {
 
     /// Deletes the empty object that stands for a removed file; returns a warning if it remains.
     pub(super) async fn finish_removal(&self, path: &WorkPath) -> Option<String> {
-        if !self.objects.supports_metadata() {
-            return None;
-        }
         let removed =
             tokio::time::timeout(REMOVAL_TIMEOUT, self.objects.remove(path.as_str())).await;
         match removed {

@@ -1,10 +1,8 @@
-//! A store over objects: in S3 and compatible servers, Google Cloud Storage, Azure Blob Storage, a
-//! folder, or memory.
+//! A store over objects: in S3 and compatible servers, Azure Blob Storage, or memory.
 //!
 //! Every write of a file names the version that the edit was matched on, and the server accepts it
-//! only while that version is current, so no locks are needed; only a folder, which cannot check
-//! versions, is locked. If the version is no longer current, the file is read again, and
-//! the edit is matched again and written or refused. A commit is recorded before its files are
+//! only while that version is current, so no locks are needed. If the version is no longer current,
+//! the file is read again, and the edit is matched again and written or refused. A commit is recorded before its files are
 //! written, so that it can be undone from any machine. Files and history are in one bucket: the
 //! history is below `.restitch/`, which no edit can touch.
 
@@ -114,8 +112,7 @@ impl From<Option<Object>> for CurrentFile {
 }
 
 impl BucketStore {
-    /// Opens `s3://bucket/prefix`, `gs://…`, `az://container/…`, `abfss://…`, `file:///folder`
-    /// or `memory://`. A server that does not support conditional writes is refused.
+    /// Opens `s3://bucket/prefix`, `az://container/…`, `abfss://…` or `memory://`. A server that does not support conditional writes is refused.
     pub async fn open(url: &str, options: BucketOptions) -> Result<Self, String> {
         let objects = Objects::open(url, &options.settings)?;
         probe::check_conditional_writes(&objects, url, &options).await?;
@@ -366,4 +363,65 @@ async fn run_to_completion<T: Send + 'static>(
         Err(Refusal::new(EditCode::WriteError, format!("the store stopped: {error}"))
             .hint("Read the file to see its state, then send the same call again."))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn store_with(files: impl IntoIterator<Item = (String, Vec<u8>)>) -> BucketStore {
+        let store = BucketStore::open("memory://", BucketOptions::default()).await.expect("opens");
+        for (key, bytes) in files {
+            store.bucket.objects.overwrite(&key, bytes).await.expect("written");
+        }
+        store
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_file_over_64_mib_is_refused() {
+        let most = 64 << 20;
+        let files = [("fits", most), ("large", most + 1)];
+        let store = store_with(files.map(|(name, bytes)| (name.into(), vec![0; bytes]))).await;
+        let path = |name| WorkPath::parse(name, Path::new("/")).expect("path");
+        assert!(store.load(&path("fits")).await.is_ok());
+        let refused = store.load(&path("large")).await.expect_err("too large");
+        assert_eq!(refused.code, EditCode::TooLarge, "{refused:?}");
+        assert!(refused.message.contains(&most.to_string()), "{refused:?}");
+    }
+
+    /// Of a tree that is larger than what is fetched, a search says what it left out.
+    #[cfg(feature = "search")]
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_search_fetches_so_much_and_says_what_it_left_out() {
+        use crate::engine::{CallOptions, Engine};
+        use crate::tools::Toolbox;
+
+        const FETCHED: usize = 5_000;
+        let call = async |tool: &str, arguments, files: Vec<(String, Vec<u8>)>| {
+            let needle = ("a".to_owned(), b"needle\n".to_vec());
+            let store = store_with([needle].into_iter().chain(files)).await;
+            let tools = Toolbox::new(Engine::builder(store).build());
+            tools.call(tool, arguments, &CallOptions::default()).await
+        };
+        let left_out = async |files: Vec<(String, Vec<u8>)>| {
+            let reply = call("search", serde_json::json!({ "keyword": "needle" }), files).await;
+            assert!(reply.ok, "{}", reply.message);
+            assert_eq!(reply.report["total_files"], 1, "{}", reply.message);
+            let count = reply.report["skipped"]["unfetched"].as_u64().unwrap_or_default();
+            assert_eq!(count > 0, reply.message.contains("not fetched"), "{}", reply.message);
+            count
+        };
+        let zeros = |name: &str, bytes: usize| (name.to_owned(), vec![0; bytes]);
+        let small = |count: usize| {
+            (1..=count).map(|number| (format!("f{number:05}"), b"x\n".to_vec())).collect::<Vec<_>>()
+        };
+        assert_eq!(left_out(vec![zeros("b", 4 << 20)]).await, 0);
+        assert_eq!(left_out(vec![zeros("c", (4 << 20) + 1)]).await, 1, "a large one");
+        // 64 MiB in all: sixteen of 4 MiB are too many by one.
+        let large = (0..16).map(|number| zeros(&format!("d{number:02}"), 4 << 20)).collect();
+        assert_eq!(left_out(large).await, 1, "one in all");
+        assert_eq!(left_out(small(FETCHED)).await, 1, "one file too many");
+        let list = call("list_files", serde_json::json!({}), small(20_100)).await;
+        assert!(list.message.contains("not fetched"), "{}", list.message);
+    }
 }

@@ -6,16 +6,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs;
-use std::path::{Path as FsPath, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use object_store::aws::AmazonS3Builder;
 use object_store::azure::MicrosoftAzureBuilder;
-use object_store::gcp::GoogleCloudStorageBuilder;
-use object_store::local::LocalFileSystem;
 use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{
@@ -100,8 +96,6 @@ pub(super) struct ListedKey {
 pub(super) struct Objects {
     store: Arc<dyn ObjectStore>,
     prefix: String,
-    /// The folder, if the objects are files of this machine.
-    folder: Option<PathBuf>,
     /// Whether objects outlive the process.
     pub(super) is_persistent: bool,
 }
@@ -116,7 +110,7 @@ impl Objects {
         if prefix.split('/').any(|part| part == "." || part == "..") {
             return Err("its prefix contains `.` or `..`".into());
         }
-        if !matches!(scheme, "file" | "memory") && bucket.is_empty() {
+        if scheme != "memory" && bucket.is_empty() {
             return Err(format!("it names no bucket; write {scheme}://BUCKET/PREFIX"));
         }
         // The clients use the TLS implementation that the process installs.
@@ -150,50 +144,25 @@ impl Objects {
                 register_secret(&value);
             }
         }
-        let remote = |store: Arc<dyn ObjectStore>| Self {
-            store,
-            prefix: prefix.clone(),
-            folder: None,
-            is_persistent: true,
-        };
-        Ok(match scheme {
-            "s3" | "s3a" => remote(Arc::new(configured!(AmazonS3Builder::from_env()))),
-            "gs" => remote(Arc::new(configured!(GoogleCloudStorageBuilder::from_env()))),
-            "az" | "abfs" | "abfss" => {
-                remote(Arc::new(configured!(MicrosoftAzureBuilder::from_env())))
-            }
-            "memory" => Self { is_persistent: false, ..remote(Arc::new(InMemory::new())) },
-            "file" => {
-                let folder = PathBuf::from(url.trim_start_matches("file://"));
-                let folder = folder.canonicalize().map_err(|error| error.to_string())?;
-                let store = LocalFileSystem::new_with_prefix(&folder).map_err(describe_error)?;
-                let store: Arc<dyn ObjectStore> = Arc::new(store.with_fsync(true));
-                Self { store, prefix: String::new(), folder: Some(folder), is_persistent: true }
-            }
+        let store: Arc<dyn ObjectStore> = match scheme {
+            "s3" | "s3a" => Arc::new(configured!(AmazonS3Builder::from_env())),
+            "az" | "abfs" | "abfss" => Arc::new(configured!(MicrosoftAzureBuilder::from_env())),
+            "memory" => Arc::new(InMemory::new()),
             _ => {
                 return Err(format!(
-                    "`{scheme}` is not a known storage; use s3, gs, az, abfss, file or memory"
+                    "`{scheme}` is not a known storage; use s3, az, abfss or memory"
                 ));
             }
-        })
+        };
+        Ok(Self { store, prefix, is_persistent: scheme != "memory" })
     }
 
-    /// Whether objects carry the revision that wrote them. Files of this machine do not, and need
-    /// not: no response of theirs gets lost.
-    pub(super) fn supports_metadata(&self) -> bool {
-        self.folder.is_none()
-    }
-
-    /// The full path of an object. If the objects are files of this machine, refuses a key that
-    /// leads through a symbolic link.
+    /// The full path of an object.
     fn object_path(&self, key: &str) -> Result<Path, StorageError> {
         let full = match self.prefix.as_str() {
             "" => key.to_owned(),
             prefix => format!("{prefix}/{key}"),
         };
-        if let Some(folder) = &self.folder {
-            refuse_links(folder, key)?;
-        }
         Path::parse(full).map_err(|error| StorageError {
             text: format!("it is not a valid name of an object: {error}"),
             may_have_applied: false,
@@ -284,9 +253,6 @@ impl Objects {
         revision: Option<u64>,
         is_removed: bool,
     ) -> Attributes {
-        if !self.supports_metadata() {
-            return Attributes::new();
-        }
         let mut attributes = previous.map(|version| version.attributes.clone()).unwrap_or_default();
         attributes.remove(&Attribute::Metadata(REMOVED.into()));
         attributes.remove(&Attribute::Metadata(REVISION.into()));
@@ -299,7 +265,7 @@ impl Objects {
         attributes
     }
 
-    /// Writes an object. In a folder, a lock takes the place of the condition.
+    /// Writes an object.
     async fn put(
         &self,
         key: &str,
@@ -308,24 +274,8 @@ impl Objects {
         attributes: Attributes,
     ) -> Result<PutOutcome, StorageError> {
         let path = self.object_path(key)?;
-        let (mode, lock) = match (&self.folder, mode) {
-            (Some(folder), PutMode::Update(expected)) => {
-                let lock = lock_folder(folder.clone()).await?;
-                match self.store.head(&path).await {
-                    Err(Error::NotFound { .. }) => return Ok(PutOutcome::Mismatch),
-                    Ok(current) if current.e_tag != expected.e_tag => {
-                        return Ok(PutOutcome::Mismatch);
-                    }
-                    other => other.map_err(|error| storage_error(&error))?,
-                };
-                (PutMode::Overwrite, Some(lock))
-            }
-            (_, mode) => (mode, None),
-        };
         let options = PutOptions { mode, attributes: attributes.clone(), ..PutOptions::default() };
-        let result = self.store.put_opts(&path, PutPayload::from(bytes), options).await;
-        drop(lock);
-        match result {
+        match self.store.put_opts(&path, PutPayload::from(bytes), options).await {
             Ok(written) => Ok(PutOutcome::Done(version_of(written.into(), attributes, 0))),
             Err(Error::AlreadyExists { .. } | Error::Precondition { .. }) => {
                 Ok(PutOutcome::Mismatch)
@@ -345,19 +295,6 @@ impl Objects {
         expected: &ObjectVersion,
         revision: u64,
     ) -> Result<PutOutcome, StorageError> {
-        let path = self.object_path(key)?;
-        if let Some(folder) = &self.folder {
-            let _lock = lock_folder(folder.clone()).await?;
-            return match self.store.head(&path).await {
-                Err(Error::NotFound { .. }) => Ok(PutOutcome::Mismatch),
-                Ok(current) if current.e_tag != expected.update.e_tag => Ok(PutOutcome::Mismatch),
-                other => {
-                    other.map_err(|error| storage_error(&error))?;
-                    self.store.delete(&path).await.map_err(|error| storage_error(&error))?;
-                    Ok(PutOutcome::Done(expected.clone()))
-                }
-            };
-        }
         let attributes = self.attributes_for(Some(expected), Some(revision), true);
         let mode = PutMode::Update(expected.update.clone());
         self.put(key, Vec::new(), mode, attributes).await
@@ -394,9 +331,8 @@ impl Objects {
             bytes: meta.size,
             modified: u64::try_from(meta.last_modified.timestamp_millis()).unwrap_or_default(),
         });
-        // Servers list in order; a folder and the memory store do not.
-        let is_ordered = self.folder.is_none() && self.is_persistent;
-        let limit = if is_ordered { PAGE_SIZE } else { usize::MAX };
+        // Servers list in order; the memory store does not.
+        let limit = if self.is_persistent { PAGE_SIZE } else { usize::MAX };
         let mut page: Vec<ListedKey> =
             listed.take(limit).try_collect().await.map_err(|error| storage_error(&error))?;
         page.sort_unstable();
@@ -455,47 +391,4 @@ fn describe(error: &Error) -> String {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,
     }
-}
-
-/// Locks a folder until the returned file is dropped.
-async fn lock_folder(folder: PathBuf) -> Result<fs::File, StorageError> {
-    let locked = tokio::task::spawn_blocking(move || {
-        let reserved = folder.join(super::RESERVED_FOLDER);
-        fs::create_dir_all(&reserved)?;
-        let mut options = fs::OpenOptions::new();
-        let file = options.write(true).create(true).truncate(false).open(reserved.join("lock"))?;
-        file.lock()?;
-        Ok(file)
-    });
-    let failed = |reason: String| StorageError {
-        text: format!("the folder cannot be locked: {reason}"),
-        may_have_applied: false,
-        hint: "Check the folder's permissions.",
-        too_large: None,
-    };
-    match locked.await {
-        Ok(result) => result.map_err(|error: std::io::Error| failed(error.to_string())),
-        Err(error) => Err(failed(error.to_string())),
-    }
-}
-
-/// Refuses a path with a symbolic link in it, because a link could lead out of the folder.
-fn refuse_links(folder: &FsPath, key: &str) -> Result<(), StorageError> {
-    let mut path = folder.to_path_buf();
-    for part in key.split('/') {
-        path.push(part);
-        match path.symlink_metadata() {
-            Ok(meta) if meta.is_symlink() => {
-                return Err(StorageError {
-                    text: format!("{} is a symbolic link", path.display()),
-                    may_have_applied: false,
-                    hint: "Open the folder as the root without file://, where links are followed safely.",
-                    too_large: None,
-                });
-            }
-            Ok(_) => {}
-            Err(_) => break,
-        }
-    }
-    Ok(())
 }

@@ -18,10 +18,6 @@ pub(super) async fn check_conditional_writes(
     url: &str,
     options: &BucketOptions,
 ) -> Result<(), String> {
-    // A folder needs no conditional writes, because it has locks.
-    if !objects.supports_metadata() {
-        return Ok(());
-    }
     let cache = ProbeCache::new(url, options);
     if cache.is_fresh() {
         return Ok(());
@@ -35,7 +31,7 @@ pub(super) async fn check_conditional_writes(
     match defect {
         Err(error) => Err(describe(&error)),
         Ok(Some(defect)) => Err(format!(
-            "the server of {url} {defect}: two agents there would overwrite each other's edits, so restitch does not use it. Use a server with conditional writes (S3 since 2024, MinIO, R2, Google Cloud Storage, Azure Blob Storage)"
+            "the server of {url} {defect}: two agents there would overwrite each other's edits, so restitch does not use it. Use a server with conditional writes (S3 since 2024, MinIO, R2, Azure Blob Storage)"
         )),
         Ok(None) => {
             removed.map_err(|error| describe(&error))?;

@@ -1,4 +1,4 @@
-//! The same store over the memory and over a folder, as a library.
+//! The store over the memory, as a library.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,8 +7,6 @@ use restitch::edit::{EditCode, EditRequest, WorkPath};
 use restitch::engine::{CallOptions, Engine};
 use restitch::port::{FileStore as _, UndoMode};
 use restitch::store::{BucketOptions, BucketStore};
-use restitch::tools::Toolbox;
-use serde_json::json;
 
 fn path(name: &str) -> WorkPath {
     WorkPath::parse(name, Path::new("/")).expect("path")
@@ -62,26 +60,12 @@ async fn in_the_memory() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn in_a_folder() {
-    let temp = tempfile::tempdir().expect("folder");
-    let url = format!("file://{}", temp.path().display());
-    let store = BucketStore::open(&url, BucketOptions::default()).await.expect("opens");
-    nothing_is_lost(store).await;
-    let store = BucketStore::open(&url, BucketOptions::default()).await.expect("opens");
-    let outside = tempfile::tempdir().expect("folder");
-    std::fs::write(outside.path().join("secret"), "s\n").expect("file");
-    std::os::unix::fs::symlink(outside.path(), temp.path().join("link")).expect("link");
-    let refused = store.load(&path("link/secret")).await.expect_err("a link");
-    assert!(refused.message.contains("symbolic link"), "{refused:?}");
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_opened_is_told_by_name() {
     for (url, why) in [
         ("s3://", "names no bucket"),
         ("ftp://host/a", "is not a known storage"),
         ("s3://bucket/a/../b", "`..`"),
-        ("file:///nowhere-of-restitch/at/all", "No such file"),
+        ("gs://bucket/a", "is not a known storage"),
     ] {
         let told = BucketStore::open(url, BucketOptions::default()).await.expect_err("refused");
         assert!(told.contains(why), "{url}: {told}");
@@ -90,22 +74,6 @@ async fn what_cannot_be_opened_is_told_by_name() {
     let options = BucketOptions { settings, ..BucketOptions::default() };
     let told = BucketStore::open("s3://bucket/a", options).await.expect_err("refused");
     assert!(told.contains("aws_endpiont"), "{told}");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_file_over_64_mib_is_refused() {
-    let temp = tempfile::tempdir().expect("folder");
-    let most = 64_u64 << 20;
-    for (name, bytes) in [("fits", most), ("large", most + 1)] {
-        let file = std::fs::File::create(temp.path().join(name)).expect("file");
-        file.set_len(bytes).expect("size");
-    }
-    let url = format!("file://{}", temp.path().display());
-    let store = BucketStore::open(&url, BucketOptions::default()).await.expect("opens");
-    assert!(store.load(&path("fits")).await.is_ok());
-    let refused = store.load(&path("large")).await.expect_err("too large");
-    assert_eq!(refused.code, EditCode::TooLarge, "{refused:?}");
-    assert!(refused.message.contains(&most.to_string()), "{refused:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -122,55 +90,4 @@ async fn the_log_shows_the_last_200_commits() {
         edit(format!("{number} of it"), format!("{} of it", number + 1)).await;
     }
     assert_eq!(store.log().await.expect("log").len(), 200);
-}
-
-/// Of a tree that is larger than what is fetched, a search says what it left out.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_search_fetches_so_much_and_says_what_it_left_out() {
-    const FETCHED: usize = 5_000;
-    let temp = tempfile::tempdir().expect("folder");
-    let url = format!("file://{}", temp.path().display());
-    let open = async || {
-        let store = BucketStore::open(&url, BucketOptions::default()).await.expect("opens");
-        Toolbox::new(Engine::builder(store).build())
-    };
-    let search = async |tools: &Toolbox| {
-        let call = json!({ "keyword": "needle" });
-        tools.call("search", call, &CallOptions::default()).await
-    };
-    let size = |name: &str, bytes: u64| {
-        std::fs::File::create(temp.path().join(name))
-            .and_then(|file| file.set_len(bytes))
-            .expect("file");
-    };
-    std::fs::write(temp.path().join("a"), "needle\n").expect("file");
-    let left_out = async || {
-        let reply = search(&open().await).await;
-        assert!(reply.ok, "{}", reply.message);
-        assert_eq!(reply.report["total_files"], 1, "{}", reply.message);
-        let count = reply.report["skipped"]["unfetched"].as_u64().unwrap_or_default();
-        assert_eq!(count > 0, reply.message.contains("not fetched"), "{}", reply.message);
-        count
-    };
-    size("b", 4 << 20);
-    assert_eq!(left_out().await, 0);
-    size("c", (4 << 20) + 1);
-    assert_eq!(left_out().await, 1, "a large one");
-    // 64 MiB in all: fifteen more of 4 MiB are too many by one.
-    for number in 0..15 {
-        size(&format!("d{number:02}"), 4 << 20);
-    }
-    assert_eq!(left_out().await, 2, "one more in all");
-    for name in (0..15).map(|number| format!("d{number:02}")).chain(["b".into(), "c".into()]) {
-        std::fs::remove_file(temp.path().join(name)).expect("removed");
-    }
-    for number in 1..=FETCHED {
-        std::fs::write(temp.path().join(format!("f{number:05}")), "x\n").expect("file");
-    }
-    assert_eq!(left_out().await, 1, "one file too many");
-    for number in FETCHED + 1..20_100 {
-        std::fs::write(temp.path().join(format!("f{number:05}")), "x\n").expect("file");
-    }
-    let list = open().await.call("list_files", json!({}), &CallOptions::default()).await;
-    assert!(list.message.contains("not fetched"), "{}", list.message);
 }
