@@ -51,7 +51,7 @@ fn server(args: &McpArgs, toolbox: Toolbox, root: &Root) -> McpServer {
 /// Serves over HTTP: one token and one root from the flags, or several from the configuration.
 async fn http(common: &Common, args: &McpArgs) -> Result<(), Exit> {
     let settings = model::settings(common)?;
-    let mut options = http_options(args, settings.server.drain_time()?).map_err(Exit::usage)?;
+    let options = http_options(args, settings.server.drain_time()?).map_err(Exit::usage)?;
     let (accesses, token_to_print) = match settings.server.access.as_slice() {
         [] => {
             let (access, token_to_print) = access_from_flags(common, args)?;

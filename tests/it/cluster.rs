@@ -30,8 +30,8 @@ fn corpus(root: &Path) {
 fn counts(runs: &[Output]) -> BTreeMap<String, BTreeMap<String, u64>> {
     let mut all: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
     for run in runs {
-        let said: Value = serde_json::from_slice(&run.stdout)
-            .unwrap_or_else(|_| panic!("{}", text(&run.stderr)));
+        let said: Value =
+            serde_json::from_slice(&run.stdout).unwrap_or_else(|_| panic!("{}", text(&run.stderr)));
         for row in said["rows"].as_array().expect("rows") {
             let way = all.entry(row["way"].as_str().expect("a name").to_owned()).or_default();
             for (name, value) in row.as_object().expect("a row") {

@@ -109,12 +109,7 @@ impl OpenAi {
         let service = HttpService { http: http.clone(), limits, has_key: !key.is_empty() };
         let client = Client::build(http, config).with_http_service(service);
         let endpoint = Endpoint { base_url, ..endpoint };
-        Ok(Self {
-            client,
-            endpoint,
-            limits,
-            profiles: Arc::new(InMemoryProfiles::default()),
-        })
+        Ok(Self { client, endpoint, limits, profiles: Arc::new(InMemoryProfiles::default()) })
     }
 
     /// Keeps what is learnt about the server in `profiles`, in place of the process's memory.

@@ -40,11 +40,7 @@ pub(crate) fn run(common: &Common, args: &GenerateArgs) -> Exit {
         Ok(changes) => changes,
         Err(exit) => return exit,
     };
-    let plan = MeasurePlan {
-        seed: args.source.seed,
-        max: args.max,
-        mutations: args.ways.clone(),
-    };
+    let plan = MeasurePlan { seed: args.source.seed, max: args.max, mutations: args.ways.clone() };
     let mutations = plan.selected();
     if mutations.is_empty() {
         return Exit::usage(format!(

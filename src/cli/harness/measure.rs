@@ -75,11 +75,7 @@ pub(crate) fn run(common: &Common, args: &MeasureArgs) -> Exit {
         Ok(changes) => changes,
         Err(exit) => return exit,
     };
-    let plan = MeasurePlan {
-        seed: args.source.seed,
-        max: args.max,
-        mutations: args.ways.clone(),
-    };
+    let plan = MeasurePlan { seed: args.source.seed, max: args.max, mutations: args.ways.clone() };
     if plan.selected().is_empty() {
         return Exit::usage(format!(
             "--ways: no kind of mistake or family has a name that starts with {}",
@@ -102,16 +98,14 @@ pub(crate) fn run(common: &Common, args: &MeasureArgs) -> Exit {
     let selected: Vec<&JudgedCase> = selected.take(args.limit).collect();
     let mut out = crate::cli::out::stdout();
     let written = if common.json {
-        let cases: Vec<_> =
-            selected.iter().map(|(case, judged)| case_json(case, judged)).collect();
+        let cases: Vec<_> = selected.iter().map(|(case, judged)| case_json(case, judged)).collect();
         writeln!(out, "{}", as_json(edits.len(), &score, &cases))
     } else {
-        selected
-            .iter()
-            .try_for_each(|(case, judged)| print_case(&mut out, case, judged))
-            .and_then(|()| {
+        selected.iter().try_for_each(|(case, judged)| print_case(&mut out, case, judged)).and_then(
+            |()| {
                 writeln!(out, "{} real edits\n{}{}", edits.len(), score.table(), score.last_line())
-            })
+            },
+        )
     };
     exit(written, &score)
 }

@@ -20,7 +20,6 @@ use crate::harness::mine::summary::{ClientCounts, FailureRecord, MineSummary};
 use crate::harness::mine::{Client, Findings, Replacement, read};
 use crate::harness::score::percent;
 use crate::language::Language;
-use crate::text::ContentHash;
 
 #[derive(Debug, Args)]
 pub(crate) struct MineArgs {
@@ -107,8 +106,8 @@ fn find_transcripts(args: &MineArgs) -> Result<Findings, Exit> {
         for client in Client::ALL.iter().copied().filter(is_selected) {
             for home in client.homes(variable) {
                 if home.exists() {
-                    let found = read(&home, Some(client))
-                        .map_err(|error| read_error(&home, error))?;
+                    let found =
+                        read(&home, Some(client)).map_err(|error| read_error(&home, error))?;
                     all.transcripts.extend(found.transcripts);
                     all.unread.extend(found.unread);
                 }

@@ -11,7 +11,6 @@ use serde_json::json;
 
 use super::super::args::Common;
 use super::super::exit::Exit;
-use super::RowsArgs;
 use crate::cli::progress::Progress;
 use crate::harness::baseline::{Baseline, Difference, Scope};
 use crate::harness::ci::{self, CiOutcome};

@@ -22,7 +22,6 @@ use super::case::{Case, Truth};
 use super::judge::{CaseVerdict, adds_syntax_errors, judge};
 use super::measure::parallel;
 use crate::edit::{EditCode, Expected};
-use crate::text::ContentHash;
 
 /// The package of a tool. Its version is fixed, so that the same table can be made again; to compare
 /// a newer version, change the number.

@@ -36,7 +36,6 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-
 /// An agent whose transcripts can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Client {

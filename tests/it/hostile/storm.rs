@@ -249,9 +249,9 @@ fn transcripts() {
     storm("transcripts", 600, seeds, |input| {
         std::fs::write(&file, input).expect("file");
         for client in mine::Client::ALL {
-            let _ = mine::read(&file, Some(*client), None);
+            let _ = mine::read(&file, Some(*client));
         }
-        let _ = mine::read(&file, None, None);
+        let _ = mine::read(&file, None);
     });
 }
 
