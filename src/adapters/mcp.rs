@@ -6,12 +6,10 @@
 //! Structured content is sent only on request, because several clients would show it to the model
 //! in place of the text, as one line of escaped JSON.
 
-mod admission;
 mod connections;
 mod frames;
 mod http;
 mod metrics;
-mod rate_limit;
 mod session;
 pub(crate) mod stdin;
 mod workers;
@@ -26,10 +24,11 @@ use rmcp::ServerHandler;
 use rmcp::ServiceExt as _;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest,
-    CustomResult, Implementation, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ProgressNotificationParam, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
-    Resource, ResourceContents, ResourceUpdatedNotificationParam, ServerCapabilities, ServerConfig,
-    SubscribeRequestParams, SubscriptionFilter, Tool, ToolAnnotations, UnsubscribeRequestParams,
+    CustomResult, ErrorCode, Implementation, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ProgressNotificationParam, ReadResourceRequestParams,
+    ReadResourceResponse, ReadResourceResult, Resource, ResourceContents,
+    ResourceUpdatedNotificationParam, ServerCapabilities, ServerConfig, SubscribeRequestParams,
+    SubscriptionFilter, Tool, ToolAnnotations, UnsubscribeRequestParams,
 };
 use rmcp::service::{Peer, RequestContext, RoleServer, SubscriptionContext};
 use rmcp::transport::async_rw::AsyncRwTransport;
@@ -44,9 +43,8 @@ use crate::tools::{ToolReply, ToolSpec, Toolbox};
 
 #[cfg(feature = "cli")]
 pub(crate) use frames::BoundedLines;
-pub use http::{Access, HttpOptions, serve_http};
+pub use http::{HttpOptions, serve_http};
 use metrics::Metrics;
-pub use rate_limit::{RateLimitedCorrector, RateLimiter};
 pub use session::Opener;
 use session::SessionTools;
 use workers::Workers;
@@ -56,6 +54,12 @@ const MAX_FRAME: usize = 16 * 1024 * 1024;
 
 /// How long an answer waits until the client has taken its last progress message.
 const PROGRESS_GRACE: Duration = Duration::from_millis(200);
+
+/// The most files that a session may subscribe to.
+const MAX_SUBSCRIPTIONS: usize = 256;
+
+/// The longest URI that can be subscribed to, in bytes: a path of 4 KiB whose bytes are all encoded.
+const MAX_URI: usize = 3 * 4096;
 
 const INSTRUCTIONS: &str = "restitch applies the edit you meant, or says exactly why it will not. \
 Prefer its edit tools over others and over shell commands. A refusal carries what the next call \
@@ -111,41 +115,15 @@ pub struct McpServer {
     traffic: Option<Arc<frames::Traffic>>,
     /// Whether the client has asked for the list of resources, and so wants to know of new ones.
     lists_resources: Arc<AtomicBool>,
-    /// Counts and limits the calls; `None` over stdio.
-    counter: Option<CallCounter>,
-}
-
-/// Counts the calls of one token, and limits them.
-#[derive(Debug, Clone)]
-struct CallCounter {
-    metrics: Arc<Metrics>,
-    /// The name of the token in the metrics.
-    access: Arc<str>,
-    /// The limit of calls; `None` for no limit.
-    limiter: Option<Arc<RateLimiter>>,
-}
-
-impl CallCounter {
-    /// Counts a call against the limit. Returns the refusal if the call exceeds it, or `None` if the
-    /// call may go on.
-    fn refuse_over_limit(&self) -> Option<ToolReply> {
-        let wait = self.limiter.as_ref()?.take().err()?;
-        let seconds = wait.as_secs() + 1;
-        let reply = ToolReply::refused(
-            Refusal::new(EditCode::Blocked, "this token has reached its limit of calls per minute")
-                .hint(format!("Nothing was done. Send the same call again in {seconds} s.")),
-        );
-        self.metrics.record_answer(&self.access, "", &reply, Duration::ZERO);
-        Some(reply)
-    }
+    /// Counts the calls; `None` over stdio.
+    metrics: Option<Arc<Metrics>>,
 }
 
 /// Counts a call as running until this is dropped.
 struct RunningCall(Option<Arc<Metrics>>);
 
 impl RunningCall {
-    fn begin(counter: Option<&CallCounter>) -> Self {
-        let metrics = counter.map(|counter| counter.metrics.clone());
+    fn begin(metrics: Option<Arc<Metrics>>) -> Self {
         if let Some(metrics) = &metrics {
             metrics.call_started();
         }
@@ -181,19 +159,13 @@ impl McpServer {
             client_closed: None,
             traffic: None,
             lists_resources: Arc::default(),
-            counter: None,
+            metrics: None,
         }
     }
 
-    /// The same server, which counts its calls in `metrics` under the name `access` and refuses
-    /// calls beyond the limit of `limiter`.
-    fn with_metrics(
-        self,
-        metrics: Arc<Metrics>,
-        access: Arc<str>,
-        limiter: Option<Arc<RateLimiter>>,
-    ) -> Self {
-        Self { counter: Some(CallCounter { metrics, access, limiter }), ..self }
+    /// The same server, which counts its calls in `metrics`.
+    fn with_metrics(self, metrics: Arc<Metrics>) -> Self {
+        Self { metrics: Some(metrics), ..self }
     }
 
     /// The same server, answering with structured content too and declaring its schemas.
@@ -249,6 +221,15 @@ impl McpServer {
         });
     }
 
+    /// Refuses resources to a client whose tools cannot read files.
+    fn require_resources(&self) -> Result<(), ErrorData> {
+        if self.tools.toolbox().can_read_files() {
+            return Ok(());
+        }
+        let why = "this server offers no resources, because its --tools leave out read_file";
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, why, None))
+    }
+
     /// The URIs that the client has subscribed to.
     fn watched_uris(&self) -> Vec<String> {
         let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
@@ -259,12 +240,15 @@ impl McpServer {
 impl ServerHandler for McpServer {
     fn get_info(&self) -> ServerConfig {
         let identity = Implementation::new("restitch", env!("CARGO_PKG_VERSION"));
-        let capabilities = ServerCapabilities::builder()
-            .enable_tools()
-            .enable_resources()
-            .enable_resources_subscribe()
-            .enable_resources_list_changed()
-            .build();
+        let capabilities = match self.tools.toolbox().can_read_files() {
+            true => ServerCapabilities::builder()
+                .enable_tools()
+                .enable_resources()
+                .enable_resources_subscribe()
+                .enable_resources_list_changed()
+                .build(),
+            false => ServerCapabilities::builder().enable_tools().build(),
+        };
         // Under a guard, the instructions also say what the model must do first.
         let guard = self.tools.toolbox().guard();
         let instructions = match guard.and_then(|guard| guard.opening_message()) {
@@ -279,6 +263,7 @@ impl ServerHandler for McpServer {
         _request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
+        self.require_resources()?;
         self.lists_resources.store(true, Ordering::Release);
         let toolbox = self.tools.session(&context).await;
         let engine = toolbox.engine();
@@ -313,6 +298,7 @@ impl ServerHandler for McpServer {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
+        self.require_resources()?;
         let not_found = |why: String| ErrorData::resource_not_found(why, None);
         let raw_path = request.uri.strip_prefix("file://").map(uri_decode);
         let raw_path = raw_path.ok_or_else(|| {
@@ -331,10 +317,15 @@ impl ServerHandler for McpServer {
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
+        self.require_resources()?;
         let is_first = {
             let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
             let is_first = watched.is_none();
-            watched.get_or_insert_default().insert(request.uri);
+            let watched = watched.get_or_insert_default();
+            if !watched.contains(&request.uri) {
+                require_room(watched.len() + 1, [&request.uri])?;
+            }
+            watched.insert(request.uri);
             is_first
         };
         if is_first {
@@ -365,6 +356,10 @@ impl ServerHandler for McpServer {
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let wanted = context.accepted().resource_subscriptions.clone().unwrap_or_default();
+        if !wanted.is_empty() {
+            self.require_resources()?;
+            require_room(wanted.len(), &wanted)?;
+        }
         let engine = self.tools.toolbox().engine();
         let Some(mut changes) = engine.changes() else {
             context.cancelled().await;
@@ -392,11 +387,8 @@ impl ServerHandler for McpServer {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let _running = RunningCall::begin(self.counter.as_ref());
+        let _running = RunningCall::begin(self.metrics.clone());
         let start = Instant::now();
-        if let Some(refused) = self.counter.as_ref().and_then(CallCounter::refuse_over_limit) {
-            return Ok(answer(refused, self.format).into());
-        }
         let (observer, progress) = forward_progress(&context);
         let id = context.id.clone().into_json_value().to_string();
         let toolbox = self.tools.session(&context).await.with_observer(observer);
@@ -435,8 +427,8 @@ impl ServerHandler for McpServer {
                 return Err(ErrorData::internal_error("the client closed the connection", None));
             }
         };
-        if let Some(CallCounter { metrics, access, .. }) = &self.counter {
-            metrics.record_answer(access, &tool, &reply, start.elapsed());
+        if let Some(metrics) = &self.metrics {
+            metrics.record_answer(&tool, &reply, start.elapsed());
         }
         // Send all progress messages before the answer.
         if let Some(progress) = progress {
@@ -456,6 +448,24 @@ impl ServerHandler for McpServer {
         }
         Ok(answer(reply, self.format).into())
     }
+}
+
+/// Refuses so many subscriptions, or one with so long a URI, that a client could fill the memory.
+fn require_room<'a>(
+    count: usize,
+    uris: impl IntoIterator<Item = &'a String>,
+) -> Result<(), ErrorData> {
+    if count > MAX_SUBSCRIPTIONS {
+        let why = format!(
+            "a session may subscribe to {MAX_SUBSCRIPTIONS} files; unsubscribe from some first"
+        );
+        return Err(ErrorData::invalid_params(why, None));
+    }
+    if uris.into_iter().any(|uri| uri.len() > MAX_URI) {
+        let why = format!("the URI is longer than {MAX_URI} bytes, which no file's is");
+        return Err(ErrorData::invalid_params(why, None));
+    }
+    Ok(())
 }
 
 /// The options of a call over MCP, where `undo` without a revision takes back the session's last

@@ -219,7 +219,7 @@ pub(crate) struct BatchArgs {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct McpArgs {
     /// Serve streamable HTTP at this loopback address instead (127.0.0.1:8484, or a port), and
-    /// /metrics, /healthz, /readyz. Several tokens and roots are set in the configuration.
+    /// /metrics, /healthz, /readyz: one root, with one token.
     #[arg(long, value_name = "ADDR")]
     pub(crate) http: Option<String>,
     /// The file with the bearer token; created if missing. Without it, a token is printed to

@@ -1,22 +1,17 @@
 //! `restitch mcp`: serves the tools over MCP.
 
-use std::env;
 use std::fs;
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
-use std::num::NonZeroU32;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::args::{Common, McpArgs};
 use super::exit::Exit;
-use super::model::{self, AccessSection};
-use super::root::Root;
+use super::model;
+use super::root::{Root, RootSource};
 use super::{settings, signals};
-use crate::adapters::mcp::{
-    self, Access, HttpOptions, McpServer, Opener, RateLimitedCorrector, RateLimiter,
-};
+use crate::adapters::mcp::{self, HttpOptions, McpServer, Opener};
 use crate::session::GuardPolicy;
 use crate::text::register_secret;
 use crate::tools::{ToolSet, Toolbox};
@@ -48,35 +43,34 @@ fn server(args: &McpArgs, toolbox: Toolbox, root: &Root) -> McpServer {
     if args.structured { server.structured() } else { server }
 }
 
-/// Serves over HTTP: one token and one root from the flags, or several from the configuration.
+/// Serves one root over HTTP, to clients that send the token. Whatever is doubtful about the root, the
+/// token or the configuration ends the command before it listens.
 async fn http(common: &Common, args: &McpArgs) -> Result<(), Exit> {
-    let settings = model::settings(common)?;
-    let options = http_options(args, settings.server.drain_time()?).map_err(Exit::usage)?;
-    let (accesses, token_to_print) = match settings.server.access.as_slice() {
-        [] => {
-            let (access, token_to_print) = access_from_flags(common, args)?;
-            (vec![access], token_to_print)
-        }
-        sections
-            if common.root.is_none()
-                && args.token_file.is_none()
-                && args.root_search.root_of.is_none() =>
-        {
-            let accesses = sections.iter().map(|section| access(common, args, section));
-            (accesses.collect::<Result<Vec<_>, _>>()?, None)
-        }
-        _ => {
-            return Err(Exit::usage(
-                "[[server.access]] in the configuration names roots and tokens; leave out --root, --root-of and --token-file, or give another file with --config",
-            ));
-        }
+    let root =
+        Root::find(common.root.as_deref(), args.root_search.root_of.as_deref(), Path::new("."));
+    if root.source == RootSource::CurrentFolder && root.folder.parent().is_none() {
+        return Err(Exit::usage(format!(
+            "the root would be {}, the whole disk, because this process was started there; name the folder to serve with --root",
+            root.folder.display()
+        )));
+    }
+    let common = Common { root: Some(root.folder.clone()), ..common.clone() };
+    let drain = model::settings_of_server(&common)?.drain_time()?;
+    let server = server(args, toolbox(&common, args, &root)?, &root);
+    let token = match &args.token_file {
+        Some(file) => read_or_create_token(file),
+        None => new_token(),
     };
+    let token = token.map_err(|error| Exit::usage(format!("no bearer token: {error}")))?;
+    register_secret(token.trim());
+    let token_to_print = args.token_file.is_none().then(|| token.clone());
+    let options = http_options(args, token, drain).map_err(Exit::usage)?;
     // After the first signal the server takes no new calls; the second one ends the process.
     let signal = signals::catch_first_signal();
     let stop = async {
         signal.await;
     };
-    let served = mcp::serve_http(accesses, options, stop, move |address| {
+    let served = mcp::serve_http(server, options, stop, move |address| {
         let mut err = io::stderr().lock();
         // A closed stderr does not stop the server.
         let _ = writeln!(err, "listening on http://{address}/mcp");
@@ -85,68 +79,6 @@ async fn http(common: &Common, args: &McpArgs) -> Result<(), Exit> {
         }
     });
     served.await.map_err(Exit::fault)
-}
-
-/// The access that the flags describe, and its token if it has to be printed.
-fn access_from_flags(common: &Common, args: &McpArgs) -> Result<(Access, Option<String>), Exit> {
-    let root =
-        Root::find(common.root.as_deref(), args.root_search.root_of.as_deref(), Path::new("."));
-    let server = server(args, toolbox(common, args, &root)?, &root);
-    let token = match &args.token_file {
-        Some(file) => read_or_create_token(file),
-        None => new_token(),
-    };
-    let token = token.map_err(|error| Exit::usage(format!("no bearer token: {error}")))?;
-    let token_to_print = args.token_file.is_none().then(|| token.clone());
-    let roots = vec![(String::new(), server)];
-    Ok((Access { name: String::new(), token, roots, calls: None }, token_to_print))
-}
-
-/// The access that a section of the configuration gives to its token, with its roots, tools and rate
-/// limits.
-fn access(common: &Common, args: &McpArgs, section: &AccessSection) -> Result<Access, Exit> {
-    let name = &section.name;
-    let refuse = |reason: String| Exit::usage(format!("[[server.access]] `{name}`: {reason}"));
-    let token = match (&section.token_file, &section.token_env) {
-        (Some(file), None) => {
-            read_or_create_token(file).map_err(|error| refuse(error.to_string()))?
-        }
-        (None, Some(variable)) => env::var(variable)
-            .map_err(|_| refuse(format!("the environment variable {variable} is not set")))?,
-        _ => return Err(refuse("give either token_file or token_env".into())),
-    };
-    register_secret(token.trim());
-    if section.roots.is_empty() {
-        return Err(refuse("it has no roots; give roots = { NAME = \"FOLDER\" }".into()));
-    }
-    let mut args = args.clone();
-    if !section.tools.is_empty() {
-        args.tools.clone_from(&section.tools);
-    }
-    let new_limiter = |limit: NonZeroU32, seconds| {
-        Arc::new(RateLimiter::new(limit.get(), Duration::from_secs(seconds)))
-    };
-    let question_limiter = section.asks_per_hour.map(|limit| new_limiter(limit, 3600));
-    let mut roots = Vec::new();
-    for (name, folder) in &section.roots {
-        let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-        if name.is_empty() || !name.bytes().all(is_allowed) {
-            return Err(refuse(format!(
-                "the root's name `{name}` is part of a URL; use letters, digits, `-`, `_` and `.`"
-            )));
-        }
-        let root = Root::find(Some(folder), None, Path::new("."));
-        let mut toolbox = toolbox(common, &args, &root)?;
-        if let Some(limiter) = &question_limiter {
-            let engine = toolbox.engine().wrap_corrector(|inner| {
-                Arc::new(RateLimitedCorrector::new(inner, limiter.clone()))
-            });
-            toolbox = toolbox.with_engine(engine);
-        }
-        roots.push((name.clone(), server(&args, toolbox, &root)));
-    }
-    let calls = section.calls_per_minute.map(|limit| new_limiter(limit, 60));
-    Ok(Access { name: name.clone(), token, roots, calls })
 }
 
 /// The tools that the flags ask for, which edit files below `root`.
@@ -172,7 +104,7 @@ fn opener(common: &Common, args: &McpArgs, root: Root) -> Opener {
 }
 
 /// The options of the HTTP server, or the reason why its address cannot be used.
-fn http_options(args: &McpArgs, drain: Duration) -> Result<HttpOptions, String> {
+fn http_options(args: &McpArgs, token: String, drain: Duration) -> Result<HttpOptions, String> {
     let address = args.http.as_deref().unwrap_or_default();
     let with_host =
         if address.contains(':') { address.to_owned() } else { format!("127.0.0.1:{address}") };
@@ -186,7 +118,7 @@ fn http_options(args: &McpArgs, drain: Duration) -> Result<HttpOptions, String> 
         ));
     }
     let (hosts, origins) = (args.allow_host.clone(), args.allow_origin.clone());
-    Ok(HttpOptions { address, hosts, origins, drain })
+    Ok(HttpOptions { address, token, hosts, origins, drain })
 }
 
 /// A random token of 64 hexadecimal digits.

@@ -5,7 +5,6 @@
 use std::collections::BTreeMap;
 use std::env;
 use std::fs;
-use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,44 +48,21 @@ struct ConfigFile {
     server: ServerSection,
 }
 
+/// How long `mcp --http` waits for running calls by default.
+const DEFAULT_DRAIN: Duration = Duration::from_secs(3);
+
 /// `[server]` in the configuration.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ServerSection {
     /// Seconds to wait for running calls before the server ends.
     drain: Option<f64>,
-    /// The tokens that are accepted, and what each gives access to.
-    #[serde(default)]
-    pub(crate) access: Vec<AccessSection>,
-}
-
-/// `[[server.access]]` in the configuration: a token, and what it gives access to.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct AccessSection {
-    /// The name of this access in the metrics.
-    pub(crate) name: String,
-    /// The file that contains the token; created if missing.
-    pub(crate) token_file: Option<PathBuf>,
-    /// The environment variable that contains the token.
-    pub(crate) token_env: Option<String>,
-    /// The roots, by their names in the URL.
-    pub(crate) roots: BTreeMap<String, PathBuf>,
-    /// The tools, as `--tools` names them.
-    #[serde(default)]
-    pub(crate) tools: Vec<String>,
-    /// The most tool calls in a minute.
-    pub(crate) calls_per_minute: Option<NonZeroU32>,
-    /// The most questions to the model in an hour.
-    pub(crate) asks_per_hour: Option<NonZeroU32>,
 }
 
 impl ServerSection {
-    /// How long to wait for running calls before the server ends: by default 30 s for a server with
-    /// several users, 3 s for one with a single user.
+    /// How long to wait for running calls before the server ends.
     pub(crate) fn drain_time(&self) -> Result<Duration, Exit> {
-        let default = Duration::from_secs(if self.access.is_empty() { 3 } else { 30 });
-        self.drain.map_or(Ok(default), |time| seconds("server.drain", time))
+        self.drain.map_or(Ok(DEFAULT_DRAIN), |time| seconds("server.drain", time))
     }
 }
 
@@ -161,8 +137,6 @@ pub(crate) struct ModelSettings {
     pub(crate) format: Vec<(&'static Language, FormatCommand)>,
     /// The settings of the object storage client.
     pub(crate) object_store: BTreeMap<String, String>,
-    /// The settings of `restitch mcp --http`.
-    pub(crate) server: ServerSection,
     section: ModelSection,
 }
 
@@ -170,7 +144,7 @@ pub(crate) struct ModelSettings {
 pub(crate) fn settings(common: &Common) -> Result<ModelSettings, Exit> {
     let var = |name: &str| env::var(name).ok().filter(|value| !value.trim().is_empty());
     let mut sources = Vec::new();
-    let (ConfigFile { model: section, syntax, format, object_store, server }, path) =
+    let (ConfigFile { model: section, syntax, format, object_store, server: _ }, path, _) =
         config(common)?;
     let config_path = path.display().to_string();
     let mut first_of = |setting: &'static str, candidates: [(Option<String>, &str); 3]| {
@@ -237,7 +211,6 @@ pub(crate) fn settings(common: &Common) -> Result<ModelSettings, Exit> {
         syntax,
         format,
         object_store,
-        server,
         section,
     })
 }
@@ -274,8 +247,21 @@ pub(crate) fn seconds(name: &str, value: f64) -> Result<Duration, Exit> {
         })
 }
 
-/// The content of the configuration file, and its path. A missing default file is empty.
-fn config(common: &Common) -> Result<(ConfigFile, PathBuf), Exit> {
+/// The settings of a server. Unlike other commands, a server does not start without a configuration
+/// that is there and cannot be used: what it leaves out could be what limits the server.
+pub(crate) fn settings_of_server(common: &Common) -> Result<ServerSection, Exit> {
+    match config(common)? {
+        (_, path, Some(reason)) => Err(Exit::usage(format!(
+            "the configuration {} {reason}, and a server does not start without it; correct this, or give another file with --config",
+            path.display()
+        ))),
+        (file, _, None) => Ok(file.server),
+    }
+}
+
+/// The content of the configuration file, its path, and why the file is ignored if it is. A missing
+/// default file is empty.
+fn config(common: &Common) -> Result<(ConfigFile, PathBuf, Option<String>), Exit> {
     let var = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let chosen_path = common.config.clone().or_else(|| var("RESTITCH_CONFIG"));
     let default_path = || {
@@ -288,12 +274,12 @@ fn config(common: &Common) -> Result<(ConfigFile, PathBuf), Exit> {
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && !is_chosen => {
-            return Ok((ConfigFile::default(), path));
+            return Ok((ConfigFile::default(), path, None));
         }
         // The default file is optional, so restitch works without it.
         Err(error) if !is_chosen => {
             tracing::warn!(file = %path.display(), %error, "the configuration cannot be read and is ignored");
-            return Ok((ConfigFile::default(), path));
+            return Ok((ConfigFile::default(), path, Some(format!("cannot be read ({error})"))));
         }
         Err(error) => {
             return Err(Exit::usage(format!("cannot read {}: {error}", path.display())));
@@ -304,7 +290,8 @@ fn config(common: &Common) -> Result<(ConfigFile, PathBuf), Exit> {
             file = %path.display(),
             "the configuration is inside the workspace and is ignored; give another with --config"
         );
-        return Ok((ConfigFile::default(), path));
+        let reason = "is inside the root that is served".to_owned();
+        return Ok((ConfigFile::default(), path, Some(reason)));
     }
     let file: ConfigFile = toml::from_str(&text).map_err(|error| {
         // Only the error's message: the whole error quotes a line, which may contain a key.
@@ -320,7 +307,7 @@ fn config(common: &Common) -> Result<(ConfigFile, PathBuf), Exit> {
             common.root().display()
         )));
     }
-    Ok((file, path))
+    Ok((file, path, None))
 }
 
 /// Whether `path` is `root` or below it. A path that does not exist is not.

@@ -275,6 +275,12 @@ impl Toolbox {
         })
     }
 
+    /// Whether a caller may read whole files: not where `--tools` left out `read_file`.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn can_read_files(&self) -> bool {
+        self.find(read_file::TOOL.name).is_some()
+    }
+
     /// Runs one tool and counts its answer as sent. Every failure is a reply, never a panic.
     pub async fn call(&self, name: &str, arguments: Value, options: &CallOptions) -> ToolReply {
         let (reply, pending) = self.call_deferred(name, arguments, options).await;

@@ -1,26 +1,29 @@
-//! The connections of the HTTP server. It limits their number and how long a peer may be silent.
-//! At the limit it closes the oldest connection that has not sent a valid token.
+//! The connections of the HTTP server. It limits their number, and how long a peer may keep one
+//! before it has sent a valid token.
 
-use std::collections::BTreeMap;
+use std::future::Future as _;
+use std::io;
 use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use axum::{Extension, Router};
-use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
-use tokio::io::AsyncWriteExt as _;
+use axum::extract::connect_info::Connected;
+use axum::serve::{IncomingStream, Listener};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::AbortHandle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Sleep;
 
-/// At most this many connections at once; fewer if the process may open few files, because three
-/// quarters of those are reserved for edits.
-const MAX_CONNECTIONS: usize = 128;
+/// At most this many connections at once; fewer if the process may open few files, because half of
+/// those are reserved for edits.
+const MAX_CONNECTIONS: usize = 512;
 
-/// How long a peer may take to send the headers of a request, counted from the previous request.
-const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a peer may take until its first request with a valid token. After that its connection is
+/// closed, so that silent peers do not take the places of clients.
+const TOKEN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Set once the peer of a connection has sent a valid token.
 #[derive(Debug, Clone, Default)]
@@ -30,93 +33,87 @@ impl Authenticated {
     pub(super) fn set(&self) {
         self.0.store(true, Ordering::Release);
     }
+}
 
-    fn get(&self) -> bool {
-        self.0.load(Ordering::Acquire)
+impl Connected<IncomingStream<'_, Connections>> for Authenticated {
+    fn connect_info(stream: IncomingStream<'_, Connections>) -> Self {
+        stream.io().authenticated.clone()
     }
 }
 
-#[derive(Debug)]
-struct Connection {
-    authenticated: Authenticated,
-    task: AbortHandle,
+/// A listener with a limited number of connections; further ones wait until another ends.
+pub(super) struct Connections {
+    listener: TcpListener,
+    permits: Arc<Semaphore>,
 }
 
-/// The connections, oldest first.
-type Connections = Arc<Mutex<BTreeMap<u64, Connection>>>;
+impl Connections {
+    pub(super) fn new(listener: TcpListener) -> Self {
+        Self { listener, permits: Arc::new(Semaphore::new(max_connections())) }
+    }
+}
 
-/// Serves connections until the process ends.
-pub(super) async fn serve(listener: TcpListener, router: Router) {
-    let connections: Connections = Arc::default();
-    let limit = max_connections();
-    for number in 0_u64.. {
-        let (stream, address) = match listener.accept().await {
-            Ok(accepted) => accepted,
-            Err(error) => {
-                tracing::warn!(%error, "cannot take a connection");
-                evict_unauthenticated(&connections);
-                tokio::time::sleep(Duration::from_millis(50)).await;
-                continue;
-            }
-        };
-        let is_full = connections.lock().unwrap_or_else(PoisonError::into_inner).len() >= limit;
-        if is_full && !evict_unauthenticated(&connections) {
-            tokio::spawn(reject(stream, address));
-            continue;
-        }
+impl Listener for Connections {
+    type Io = Connection;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (Connection, SocketAddr) {
+        // The semaphore is never closed, so there is always a permit in the end.
+        let permit = self.permits.clone().acquire_owned().await.ok();
+        let (stream, address) = Listener::accept(&mut self.listener).await;
         // An answer is sent in several small writes. Without this option each write would wait for
         // the peer to acknowledge the previous one, which costs up to 40 ms.
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, %address, "cannot set TCP_NODELAY; answers may be slower");
         }
+        let deadline = Box::pin(tokio::time::sleep(TOKEN_TIMEOUT));
         let authenticated = Authenticated::default();
-        let service = router.clone().layer(Extension(authenticated.clone()));
-        let task_connections = connections.clone();
-        // Locked until the connection is in the map, so that a task that ends at once finds it.
-        let mut locked = connections.lock().unwrap_or_else(PoisonError::into_inner);
-        let task = tokio::spawn(async move {
-            let _guard = RemoveOnDrop(task_connections, number);
-            let io = TokioIo::new(stream);
-            let mut http = http1::Builder::new();
-            http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
-            let served = http.serve_connection(io, TowerToHyperService::new(service));
-            if let Err(error) = served.with_upgrades().await {
-                tracing::debug!(%error, %address, "a connection ended early");
-            }
-        });
-        locked.insert(number, Connection { authenticated, task: task.abort_handle() });
+        (Connection { stream, authenticated, deadline, _permit: permit }, address)
+    }
+
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
     }
 }
 
-/// Removes a connection from the map when its task ends or is aborted.
-struct RemoveOnDrop(Connections, u64);
+/// A connection that fails to read once its peer has taken too long to send a token.
+pub(super) struct Connection {
+    stream: TcpStream,
+    authenticated: Authenticated,
+    deadline: Pin<Box<Sleep>>,
+    _permit: Option<OwnedSemaphorePermit>,
+}
 
-impl Drop for RemoveOnDrop {
-    fn drop(&mut self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.1);
+impl AsyncRead for Connection {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let is_authenticated = self.authenticated.0.load(Ordering::Acquire);
+        if !is_authenticated && self.deadline.as_mut().poll(context).is_ready() {
+            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+        }
+        Pin::new(&mut self.stream).poll_read(context, into)
     }
 }
 
-/// Closes the oldest connection whose peer has not sent a valid token; returns `false` if there is
-/// none.
-fn evict_unauthenticated(connections: &Connections) -> bool {
-    let mut connections = connections.lock().unwrap_or_else(PoisonError::into_inner);
-    let oldest = connections
-        .iter()
-        .find(|(_, connection)| !connection.authenticated.get())
-        .map(|(number, _)| *number);
-    let Some(connection) = oldest.and_then(|number| connections.remove(&number)) else {
-        return false;
-    };
-    connection.task.abort();
-    true
-}
+impl AsyncWrite for Connection {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
 
-/// Answers a connection that exceeds the limit with 503 and closes it.
-async fn reject(mut stream: TcpStream, address: SocketAddr) {
-    tracing::warn!(%address, "a connection was rejected: there are too many");
-    let text = "HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
-    let _ = tokio::time::timeout(HEADER_TIMEOUT, stream.write_all(text.as_bytes())).await;
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
 }
 
 /// How many connections this process may hold at once.
@@ -125,7 +122,7 @@ fn max_connections() -> usize {
     {
         let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
         let max_files = limit.and_then(|files| usize::try_from(files).ok()).unwrap_or(usize::MAX);
-        (max_files / 4).clamp(1, MAX_CONNECTIONS)
+        (max_files / 2).clamp(1, MAX_CONNECTIONS)
     }
     #[cfg(not(unix))]
     MAX_CONNECTIONS

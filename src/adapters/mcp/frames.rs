@@ -32,6 +32,10 @@ pub(super) const LAST_ANSWER: Duration = Duration::from_secs(2);
 /// The UTF-8 byte order mark, which some clients on Windows send before their first message.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
+/// The longest `id` in bytes. With it, an answer's id is within the first [`EDGE_BYTES`] of its line,
+/// even if each byte of it is escaped.
+const MAX_ID: usize = 512;
+
 /// How many bytes at each end of a line that is too long are searched for its id.
 const EDGE_BYTES: usize = 4096;
 
@@ -401,6 +405,9 @@ fn malformed(method: &str, message: &Value) -> Option<(ErrorCode, &'static str)>
     if !(id.is_string() || id.is_i64() || id.is_u64()) {
         return Some((ErrorCode::INVALID_REQUEST, "`id` is neither a string nor a whole number"));
     }
+    if id.as_str().is_some_and(|id| id.len() > MAX_ID) {
+        return Some((ErrorCode::INVALID_REQUEST, "`id` is longer than 512 bytes"));
+    }
     let params = message.get("params");
     if params.is_some_and(|params| !params.is_object() && !params.is_null()) {
         return Some((ErrorCode::INVALID_PARAMS, "`params` is not an object"));
@@ -459,7 +466,7 @@ impl<R: AsyncRead + Unpin> BoundedLines<R> {
     }
 }
 
-/// The top-level `id` of a message, as a slice of its text: a number, or a string without escapes.
+/// The top-level `id` of a message, as a slice of its text: a number or a string.
 /// The text may be invalid JSON, or only the two ends of a long message.
 fn find_id(text: &str) -> Option<&str> {
     let bytes = text.as_bytes();
@@ -504,16 +511,12 @@ fn end_of_string(bytes: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// The number or string after `"id"`; `None` if the value is something else or holds an escape.
+/// The number or string after `"id"`, as JSON; `None` if the value is something else.
 fn value_of_id(after_key: &str) -> Option<&str> {
     let value = after_key.trim_start().strip_prefix(':')?.trim_start();
-    let len = match value.strip_prefix('"') {
-        Some(inside) => {
-            let end = inside.find(['"', '\\']).filter(|end| inside.as_bytes()[*end] == b'"')?;
-            // The two quotes are part of the value.
-            end + 2
-        }
-        None => value.find(|c: char| !c.is_ascii_digit() && c != '-').unwrap_or(value.len()),
+    let len = match value.starts_with('"') {
+        true => end_of_string(value.as_bytes(), 0)?,
+        false => value.find(|c: char| !c.is_ascii_digit() && c != '-').unwrap_or(value.len()),
     };
     (len > 0).then(|| &value[..len])
 }
@@ -559,6 +562,14 @@ mod tests {
             (7.into(), Some(-32600)),
         ];
         assert_eq!(answers, wanted);
+    }
+
+    #[test]
+    fn an_id_is_found_as_it_is_written_in_json() {
+        for id in [json!("a\\b\"c\n"), json!(r"\\"), json!("ü\u{1}"), json!(7), json!(-3)] {
+            let answer = json!({ "jsonrpc": "2.0", "id": id, "result": { "id": "other" } });
+            assert_eq!(find_id(&answer.to_string()), Some(id.to_string().as_str()), "{id}");
+        }
     }
 
     /// While calls wait, no more is read than the bound; once they are let in, the rest is.

@@ -1,11 +1,8 @@
-//! The MCP server over streamable HTTP, on loopback.
+//! The MCP server over streamable HTTP: one root, one token, on loopback.
 //!
-//! Four checks come before a tool call: the address is loopback, the Host and the Origin
-//! are listed (against DNS rebinding and web pages), the bearer token is right, and the
-//! body is bounded. With a guard, all sessions of the process share it.
-//!
-//! A token gives access to its own roots and no others: `/mcp` is the first of them, `/mcp/NAME`
-//! the one of that name. A session belongs to one token and one root.
+//! rmcp checks the Host and the Origin (against DNS rebinding and web pages). The layers here check
+//! the bearer token, bound the body, the sessions and the connections, and turn calls away while the
+//! server shuts down. With a guard, all sessions of the process share it.
 
 use std::fmt;
 use std::future::Future;
@@ -16,20 +13,25 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
-use axum::extract::Request;
-use axum::http::{StatusCode, header};
+use axum::extract::{ConnectInfo, Request, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
+use axum::routing::get;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use serde::Deserialize;
 
-use super::admission::{AccessPolicy, Denied};
-use super::connections::{self, Authenticated};
+use super::connections::{Authenticated, Connections};
 use super::metrics::Metrics;
-use super::{MAX_FRAME, McpServer, RateLimiter};
+use super::{MAX_FRAME, McpServer};
 use crate::text::ContentHash;
 
 /// At most this many sessions at once; those that are idle for five minutes are closed.
 const MAX_SESSIONS: usize = 64;
+
+/// The fewest characters of a token.
+const MIN_TOKEN: usize = 16;
 
 /// How long a request's body may take to arrive.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
@@ -41,10 +43,12 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const FLUSH_TIME: Duration = Duration::from_millis(300);
 
 /// How the server is reached.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct HttpOptions {
     /// A loopback address; port 0 takes a free one.
     pub address: SocketAddr,
+    /// The token, which a request must send as `Authorization: Bearer`.
+    pub token: String,
     /// Hosts that are admitted besides the loopback names.
     pub hosts: Vec<String>,
     /// Origins that are admitted besides those of loopback.
@@ -53,36 +57,18 @@ pub struct HttpOptions {
     pub drain: Duration,
 }
 
-/// The access that one token gives.
-pub struct Access {
-    /// The token's name in the metrics.
-    pub name: String,
-    /// The token, which a request must send as `Authorization: Bearer`.
-    pub token: String,
-    /// The name of each root in the URL and the server of that root; the first is also at `/mcp`.
-    pub roots: Vec<(String, McpServer)>,
-    /// Limits the calls of the token; `None` for no limit.
-    pub calls: Option<Arc<RateLimiter>>,
-}
-
-impl fmt::Debug for Access {
+impl fmt::Debug for HttpOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Access").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("HttpOptions").field("address", &self.address).finish_non_exhaustive()
     }
-}
-
-/// One root of one token.
-struct RootService {
-    name: String,
-    service: StreamableHttpService<McpServer, LocalSessionManager>,
-    sessions: Arc<LocalSessionManager>,
 }
 
 /// The state that all requests share.
 struct HttpServer {
-    policy: AccessPolicy,
-    /// The roots of each token, in the order of the policy's tokens.
-    targets: Vec<Vec<RootService>>,
+    /// The digest of the token. Digests are compared in place of tokens, so that the time of the
+    /// comparison tells nothing about a token.
+    token: ContentHash,
+    sessions: Arc<LocalSessionManager>,
     metrics: Arc<Metrics>,
     closing: AtomicBool,
 }
@@ -90,7 +76,7 @@ struct HttpServer {
 /// Serves until `stop` ends, and then until the running calls are answered. Calls `ready` with the
 /// address once the server listens.
 pub async fn serve_http(
-    accesses: Vec<Access>,
+    server: McpServer,
     options: HttpOptions,
     stop: impl Future<Output = ()>,
     ready: impl FnOnce(SocketAddr),
@@ -101,69 +87,44 @@ pub async fn serve_http(
             options.address
         ));
     }
-    for (number, access) in accesses.iter().enumerate() {
-        let of_name = match access.name.is_empty() {
-            true => String::new(),
-            false => format!(" of `{}`", access.name),
-        };
-        if access.token.trim().len() < 16 {
-            return Err(format!("the bearer token{of_name} is shorter than 16 characters"));
-        }
-        let is_used =
-            accesses[..number].iter().any(|other| other.token.trim() == access.token.trim());
-        if is_used {
-            return Err(format!(
-                "the bearer token{of_name} is used twice; give each name a token of its own"
-            ));
-        }
+    if options.token.trim().len() < MIN_TOKEN {
+        return Err(format!("the bearer token is shorter than {MIN_TOKEN} characters"));
     }
     let listener = tokio::net::TcpListener::bind(options.address)
         .await
         .map_err(|error| format!("cannot listen on {}: {error}", options.address))?;
     let address = listener.local_addr().map_err(|error| error.to_string())?;
-    let hosts = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
-    let origins = ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"].map(str::to_owned);
-    let token_digest = |access: &Access| ContentHash::of(access.token.trim().as_bytes());
-    let policy = AccessPolicy {
-        hosts: hosts.into_iter().chain(options.hosts).collect(),
-        origins: origins.into_iter().chain(options.origins).collect(),
-        tokens: accesses.iter().map(token_digest).collect(),
-    };
-    // rmcp checks hosts and origins again after our policy.
-    let config = StreamableHttpServerConfig::default()
-        .with_allowed_hosts(policy.hosts.clone())
-        .with_allowed_origins(policy.origins.clone())
-        .enforce_origin_validation()
-        .with_max_request_body_bytes(MAX_FRAME);
+    let sessions = Arc::new(LocalSessionManager::default());
     let metrics = Arc::new(Metrics::default());
-    let targets = accesses.into_iter().map(|access| {
-        let Access { name, roots, calls, .. } = access;
-        let access_name: Arc<str> = name.into();
-        let target = |(name, server): (String, McpServer)| {
-            let sessions = Arc::new(LocalSessionManager::default());
-            let server = server.with_metrics(metrics.clone(), access_name.clone(), calls.clone());
-            let new_session = move || Ok(server.for_session());
-            let service = StreamableHttpService::new(new_session, sessions.clone(), config.clone());
-            RootService { name, service, sessions }
-        };
-        roots.into_iter().map(target).collect()
-    });
-    let targets = targets.collect();
-    let server = Arc::new(HttpServer {
-        policy,
-        targets,
+    let state = Arc::new(HttpServer {
+        token: ContentHash::of(options.token.trim().as_bytes()),
+        sessions: sessions.clone(),
         metrics: metrics.clone(),
         closing: AtomicBool::new(false),
     });
-    let router_server = server.clone();
-    let router = Router::new().fallback(move |request: Request| {
-        let server = router_server.clone();
-        async move { server.handle(request).await }
-    });
+    let hosts = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
+    let origins = ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"].map(str::to_owned);
+    let config = StreamableHttpServerConfig::default()
+        .with_allowed_hosts(hosts.into_iter().chain(options.hosts))
+        .with_allowed_origins(origins.into_iter().chain(options.origins))
+        .enforce_origin_validation()
+        .with_max_request_body_bytes(MAX_FRAME);
+    let server = server.with_metrics(metrics.clone());
+    let mcp = StreamableHttpService::new(move || Ok(server.for_session()), sessions, config);
+    let router = Router::new()
+        .route_service("/mcp", mcp)
+        .layer(from_fn_with_state(state.clone(), bound_request))
+        .layer(from_fn_with_state(state.clone(), turn_away_while_closing))
+        .route("/metrics", get(show_metrics))
+        .layer(from_fn_with_state(state.clone(), require_token))
+        // Probes need no token, since their answers hold nothing else.
+        .route("/healthz", get("ok\n"))
+        .route("/readyz", get(show_readiness))
+        .with_state(state.clone());
     ready(address);
     let drained = async {
         stop.await;
-        server.closing.store(true, Ordering::Release);
+        state.closing.store(true, Ordering::Release);
         let deadline = tokio::time::Instant::now() + options.drain;
         while metrics.running() > 0 && tokio::time::Instant::now() < deadline {
             tokio::time::sleep(POLL_INTERVAL).await;
@@ -171,8 +132,11 @@ pub async fn serve_http(
         tokio::time::sleep(FLUSH_TIME).await;
         metrics.running()
     };
+    let service = router.into_make_service_with_connect_info::<Authenticated>();
     tokio::select! {
-        () = connections::serve(listener, router) => Ok(()),
+        served = axum::serve(Connections::new(listener), service).into_future() => {
+            served.map_err(|error| format!("the HTTP server failed: {error}"))
+        }
         running = drained => match running {
             0 => Ok(()),
             running => Err(format!(
@@ -183,81 +147,58 @@ pub async fn serve_http(
     }
 }
 
-impl HttpServer {
-    /// Answers one request: a health probe, the metrics, or a message for a root.
-    async fn handle(&self, request: Request) -> Response {
-        let checked = self.policy.check(request.headers());
-        let path = request.uri().path().to_owned();
-        let is_closing = self.closing.load(Ordering::Acquire);
-        // Health probes need no token, since their answers hold nothing else.
-        let is_probe = matches!(path.as_str(), "/healthz" | "/readyz");
-        let token_index = match checked {
-            Ok(index) => Some(index),
-            Err(Denied::Token) if is_probe => None,
-            Err(why) => return self.deny(why),
-        };
-        match path.as_str() {
-            "/healthz" => return "ok\n".into_response(),
-            "/readyz" if is_closing => {
-                return (StatusCode::SERVICE_UNAVAILABLE, "shutting down\n").into_response();
-            }
-            "/readyz" => return "ok\n".into_response(),
-            _ => {}
-        }
-        let Some(token_index) = token_index else { return self.deny(Denied::Token) };
-        if let Some(authenticated) = request.extensions().get::<Authenticated>() {
-            authenticated.set();
-        }
-        if path == "/metrics" {
-            let content_type = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
-            return (content_type, self.metrics.text()).into_response();
-        }
-        let Some(target) = self.target(token_index, &path) else {
-            return (StatusCode::NOT_FOUND, "this token has no root at this path\n")
-                .into_response();
-        };
-        if is_closing {
-            let retry_after = [(header::RETRY_AFTER, "1")];
-            let text = "the server is shutting down; retry later\n";
-            return (StatusCode::SERVICE_UNAVAILABLE, retry_after, text).into_response();
-        }
-        forward(target, request).await
-    }
-
-    /// The root that a path names, among the roots of one token.
-    fn target(&self, token_index: usize, path: &str) -> Option<&RootService> {
-        let targets = self.targets.get(token_index)?;
-        match path.strip_prefix("/mcp")?.trim_end_matches('/') {
-            "" => targets.first(),
-            name => targets.iter().find(|target| name.strip_prefix('/') == Some(&target.name)),
-        }
-    }
-
-    /// Counts a denied request and answers with the reason.
-    fn deny(&self, why: Denied) -> Response {
-        match why {
-            Denied::Host => {
-                self.metrics.record_denied("host");
-                (StatusCode::FORBIDDEN, "the Host is not allowed; see --allow-host\n")
-                    .into_response()
-            }
-            Denied::Origin => {
-                self.metrics.record_denied("origin");
-                (StatusCode::FORBIDDEN, "the Origin is not allowed; see --allow-origin\n")
-                    .into_response()
-            }
-            Denied::Token => {
-                self.metrics.record_denied("token");
-                let challenge = [(header::WWW_AUTHENTICATE, "Bearer")];
-                let text = "send the token of this server as Authorization: Bearer TOKEN\n";
-                (StatusCode::UNAUTHORIZED, challenge, text).into_response()
-            }
-        }
-    }
+/// Whether these headers hold the token.
+fn has_token(headers: &HeaderMap, token: ContentHash) -> bool {
+    let value = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let bearer = value
+        .and_then(|value| value.split_once(' '))
+        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+    bearer.is_some_and(|(_, given)| ContentHash::of(given.trim().as_bytes()) == token)
 }
 
-/// Reads the whole request within the limits of size and time, and passes it on to the root.
-async fn forward(target: &RootService, request: Request) -> Response {
+/// Lets only requests with the token pass.
+async fn require_token(
+    State(server): State<Arc<HttpServer>>,
+    ConnectInfo(authenticated): ConnectInfo<Authenticated>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if !has_token(request.headers(), server.token) {
+        server.metrics.record_denied("token");
+        let challenge = [(header::WWW_AUTHENTICATE, "Bearer")];
+        let text = "send the token of this server as Authorization: Bearer TOKEN\n";
+        return (StatusCode::UNAUTHORIZED, challenge, text).into_response();
+    }
+    authenticated.set();
+    let response = next.run(request).await;
+    // Only rmcp's check of the Host and the Origin answers with this status.
+    if response.status() == StatusCode::FORBIDDEN {
+        server.metrics.record_denied("host or origin");
+    }
+    response
+}
+
+/// Answers new requests with 503 once the server shuts down.
+async fn turn_away_while_closing(
+    State(server): State<Arc<HttpServer>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if !server.closing.load(Ordering::Acquire) {
+        return next.run(request).await;
+    }
+    let retry_after = [(header::RETRY_AFTER, "1")];
+    let text = "the server is shutting down; retry later\n";
+    (StatusCode::SERVICE_UNAVAILABLE, retry_after, text).into_response()
+}
+
+/// Passes a request on once its whole body has arrived within the limits of size and time, unless it
+/// would open one session too many.
+async fn bound_request(
+    State(server): State<Arc<HttpServer>>,
+    request: Request,
+    next: Next,
+) -> Response {
     let (head, body) = request.into_parts();
     let body = match tokio::time::timeout(BODY_TIMEOUT, to_bytes(body, MAX_FRAME)).await {
         Ok(Ok(body)) => body,
@@ -273,13 +214,64 @@ async fn forward(target: &RootService, request: Request) -> Response {
             return (StatusCode::REQUEST_TIMEOUT, text).into_response();
         }
     };
-    let opens_session = memchr::memmem::find(&body, b"\"initialize\"").is_some();
-    if opens_session && target.sessions.sessions.read().await.len() >= MAX_SESSIONS {
+    if opens_session(&body) && server.sessions.sessions.read().await.len() >= MAX_SESSIONS {
         let text = format!(
             "there are already {MAX_SESSIONS} sessions; end one, or wait until an idle one is closed\n"
         );
         return (StatusCode::SERVICE_UNAVAILABLE, text).into_response();
     }
-    let request = Request::from_parts(head, Body::from(body));
-    target.service.handle(request).await.map(Body::new)
+    next.run(Request::from_parts(head, Body::from(body))).await
+}
+
+/// Whether the message is the one that opens a session.
+fn opens_session(body: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Message {
+        method: String,
+    }
+    serde_json::from_slice::<Message>(body).is_ok_and(|message| message.method == "initialize")
+}
+
+/// Answers `/metrics`.
+async fn show_metrics(State(server): State<Arc<HttpServer>>) -> impl axum::response::IntoResponse {
+    let content_type = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
+    (content_type, server.metrics.text())
+}
+
+/// Answers `/readyz`.
+async fn show_readiness(State(server): State<Arc<HttpServer>>) -> (StatusCode, &'static str) {
+    match server.closing.load(Ordering::Acquire) {
+        true => (StatusCode::SERVICE_UNAVAILABLE, "shutting down\n"),
+        false => (StatusCode::OK, "ok\n"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_token_and_only_as_a_bearer_passes() {
+        let token = ContentHash::of(b"the token of this test");
+        let passes = |authorization: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::AUTHORIZATION, authorization.parse().expect("header"));
+            has_token(&headers, token)
+        };
+        for good in ["Bearer the token of this test", "BEARER the token of this test "] {
+            assert!(passes(good), "{good}");
+        }
+        for bad in ["Bearer other", "Basic the token of this test", "the token of this test", ""] {
+            assert!(!passes(bad), "{bad}");
+        }
+        assert!(!has_token(&HeaderMap::new(), token));
+    }
+
+    #[test]
+    fn an_argument_that_says_initialize_opens_no_session() {
+        let call = br#"{"method":"tools/call","params":{"arguments":{"old_str":"initialize"}}}"#;
+        assert!(!opens_session(call));
+        assert!(opens_session(br#"{"id":1,"method":"initialize","params":{}}"#));
+        assert!(opens_session(br#"{"id":1,"method":"init\u0069alize"}"#));
+    }
 }

@@ -27,9 +27,9 @@ struct Counts {
     edits: BTreeMap<Labels, u64>,
     refusals: BTreeMap<Labels, u64>,
     asks: BTreeMap<Labels, u64>,
-    model_requests: BTreeMap<Labels, u64>,
-    model_tokens: BTreeMap<Labels, u64>,
-    cached: BTreeMap<Labels, u64>,
+    model_requests: u64,
+    model_tokens: u64,
+    cached: u64,
     denied: BTreeMap<Labels, u64>,
     seconds: BTreeMap<Labels, Histogram>,
     running: u64,
@@ -64,39 +64,29 @@ impl Metrics {
         self.lock().running
     }
 
-    /// Counts an answered call. `access` is the name of the token in the configuration.
-    pub(super) fn record_answer(
-        &self,
-        access: &str,
-        tool: &str,
-        reply: &ToolReply,
-        elapsed: Duration,
-    ) {
+    /// Counts an answered call.
+    pub(super) fn record_answer(&self, tool: &str, reply: &ToolReply, elapsed: Duration) {
         // A client may send any name as a tool; unknown names share one counter.
         let tool = tools::find(tool).map_or("unknown", |tool| tool.name);
         let code = reply.code.map(|code| code.as_str());
         let record = CallRecord::from_report(tool, code, &reply.report);
-        let access = format!("access=\"{}\"", escape_label(access));
-        let add = |counter: &mut BTreeMap<Labels, u64>, labels: Labels, number: u64| {
-            if number > 0 {
-                *counter.entry(labels).or_default() += number;
-            }
-        };
         let mut counts = self.lock();
-        add(&mut counts.calls, format!("{access},tool=\"{tool}\""), 1);
+        *counts.calls.entry(format!("tool=\"{tool}\"")).or_default() += 1;
         if let Some(code) = code {
-            add(&mut counts.refusals, format!("{access},tool=\"{tool}\",code=\"{code}\""), 1);
+            let labels = format!("tool=\"{tool}\",code=\"{code}\"");
+            *counts.refusals.entry(labels).or_default() += 1;
         } else {
             for rung in &record.rungs {
-                add(&mut counts.edits, format!("{access},rung=\"{rung}\""), 1);
+                *counts.edits.entry(format!("rung=\"{rung}\"")).or_default() += 1;
             }
         }
         for (ask, outcome) in &record.asks {
-            add(&mut counts.asks, format!("{access},ask=\"{ask}\",outcome=\"{outcome}\""), 1);
+            let labels = format!("ask=\"{ask}\",outcome=\"{outcome}\"");
+            *counts.asks.entry(labels).or_default() += 1;
         }
-        add(&mut counts.model_requests, access.clone(), record.requests);
-        add(&mut counts.model_tokens, access.clone(), record.tokens);
-        add(&mut counts.cached, access, record.cached);
+        counts.model_requests += record.requests;
+        counts.model_tokens += record.tokens;
+        counts.cached += record.cached;
         let seconds = elapsed.as_secs_f64();
         let histogram = counts.seconds.entry(format!("tool=\"{tool}\"")).or_default();
         histogram.count += 1;
@@ -118,9 +108,11 @@ impl Metrics {
         let mut family = |name: &str, help: &str, values: &BTreeMap<Labels, u64>| {
             let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} counter");
             for (labels, value) in values {
-                let _ = writeln!(out, "{name}{{{labels}}} {value}");
+                let braces = if labels.is_empty() { "" } else { &format!("{{{labels}}}") };
+                let _ = writeln!(out, "{name}{braces} {value}");
             }
         };
+        let total = |value: u64| BTreeMap::from([(Labels::new(), value)]);
         family("restitch_calls_total", "Tool calls that were answered.", &counts.calls);
         family(
             "restitch_edits_total",
@@ -129,20 +121,24 @@ impl Metrics {
         );
         family("restitch_refusals_total", "Calls that were refused, by code.", &counts.refusals);
         family("restitch_asks_total", "Questions to the model, by outcome.", &counts.asks);
-        family("restitch_model_requests_total", "Requests to the model.", &counts.model_requests);
+        family(
+            "restitch_model_requests_total",
+            "Requests to the model.",
+            &total(counts.model_requests),
+        );
         family(
             "restitch_model_tokens_total",
             "Tokens, as the model's server counted them.",
-            &counts.model_tokens,
+            &total(counts.model_tokens),
         );
         family(
             "restitch_cache_answers_total",
             "Answers of the model that came from the cache.",
-            &counts.cached,
+            &total(counts.cached),
         );
         family(
             "restitch_http_shut_out_total",
-            "HTTP requests that were denied, by the header at fault.",
+            "HTTP requests that were denied, by what was wrong with them.",
             &counts.denied,
         );
         let name = "restitch_call_seconds";
@@ -162,11 +158,6 @@ impl Metrics {
     }
 }
 
-/// Escapes a value for use between the quotes of a label.
-fn escape_label(value: &str) -> String {
-    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -179,14 +170,14 @@ mod tests {
         let metrics = Metrics::default();
         let done =
             ToolReply::answered("done", json!({ "rung": "indentation", "path": "secret.rs" }));
-        metrics.record_answer("ci \"1\"", "edit_file", &done, Duration::from_millis(3));
+        metrics.record_answer("edit_file", &done, Duration::from_millis(3));
         let refused = ToolReply::refused(Refusal::new(EditCode::NoOccurrence, "secret text"));
-        metrics.record_answer("a", "secret tool", &refused, Duration::from_secs(2));
+        metrics.record_answer("secret tool", &refused, Duration::from_secs(2));
         let text = metrics.text();
         for line in [
-            r#"restitch_calls_total{access="ci \"1\"",tool="edit_file"} 1"#,
-            r#"restitch_edits_total{access="ci \"1\"",rung="indentation"} 1"#,
-            r#"restitch_refusals_total{access="a",tool="unknown",code="EDIT_NO_OCCURRENCE_FOUND"} 1"#,
+            r#"restitch_calls_total{tool="edit_file"} 1"#,
+            r#"restitch_edits_total{rung="indentation"} 1"#,
+            r#"restitch_refusals_total{tool="unknown",code="EDIT_NO_OCCURRENCE_FOUND"} 1"#,
             r#"restitch_call_seconds_bucket{tool="edit_file",le="0.0025"} 0"#,
             r#"restitch_call_seconds_bucket{tool="edit_file",le="0.005"} 1"#,
             r#"restitch_call_seconds_bucket{tool="unknown",le="+Inf"} 1"#,

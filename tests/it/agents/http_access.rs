@@ -1,5 +1,5 @@
-//! One HTTP server for many: tokens with their own roots, tools and budgets, metrics that
-//! Prometheus reads, and an end that waits for the calls under way.
+//! The HTTP server: one root, one token, metrics that Prometheus reads, and an end that waits for the
+//! calls under way. It does not start where its configuration cannot be used.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -11,10 +11,9 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-pub(crate) const ALPHA: &str = "the-token-of-alpha-0001";
-const BETA: &str = "the-token-of-beta-00002";
+const TOKEN: &str = "the-token-of-alpha-0001";
 
-pub(crate) struct Server {
+struct Server {
     child: Child,
     address: SocketAddr,
 }
@@ -26,18 +25,20 @@ impl Drop for Server {
     }
 }
 
+/// The server of `folder/app`, with this configuration beside it.
 fn restitch(folder: &Path, config: &str) -> Command {
     fs::write(folder.join("config.toml"), config).expect("config");
-    // A configuration in the folder that the server starts in could come with that folder.
-    fs::create_dir_all(folder.join("elsewhere")).expect("folder");
     let mut command = Command::new(env!("CARGO_BIN_EXE_restitch"));
     command
         .env_clear()
         .env("RESTITCH_STATE_DIR", folder.join("state"))
-        .env("ALPHA_TOKEN", ALPHA)
         .args(["mcp", "--http", "127.0.0.1:0", "--config"])
         .arg(folder.join("config.toml"))
-        .current_dir(folder.join("elsewhere"))
+        .arg("--token-file")
+        .arg(folder.join("token"))
+        .arg("--root")
+        .arg(folder.join("app"))
+        .current_dir("/")
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::piped());
@@ -45,8 +46,12 @@ fn restitch(folder: &Path, config: &str) -> Command {
 }
 
 impl Server {
-    pub(crate) fn start(folder: &Path, config: &str) -> Self {
-        let mut child = restitch(folder, config).spawn().expect("starts");
+    fn start(folder: &Path, config: &str) -> Self {
+        Self::start_with(restitch(folder, config))
+    }
+
+    fn start_with(mut command: Command) -> Self {
+        let mut child = command.spawn().expect("starts");
         let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
         let line = lines.next().expect("a line").expect("text");
         let address = line.strip_prefix("listening on http://").expect("an address");
@@ -69,21 +74,20 @@ impl Server {
         read(self.send(line, head, body))
     }
 
-    pub(crate) fn get(&self, path: &str, token: Option<&str>) -> (u16, String) {
+    fn get(&self, path: &str, token: Option<&str>) -> (u16, String) {
         let head = token.map_or_else(String::new, bearer);
         let (status, _, body) = self.ask(&format!("GET {path}"), &head, "");
         (status, body)
     }
 
     /// The head lines of a session that has begun, or the status.
-    pub(crate) fn session(&self, path: &str, token: &str) -> Result<String, u16> {
+    fn session(&self, token: &str) -> Result<String, u16> {
         let hello = json!({
             "jsonrpc": "2.0", "id": 1, "method": "initialize",
             "params": { "protocolVersion": "2025-06-18", "capabilities": {},
                 "clientInfo": { "name": "test", "version": "1" } },
         });
-        let (status, head, _) =
-            self.ask(&format!("POST {path}"), &bearer(token), &hello.to_string());
+        let (status, head, _) = self.ask("POST /mcp", &bearer(token), &hello.to_string());
         if status != 200 {
             return Err(status);
         }
@@ -96,16 +100,16 @@ impl Server {
             id.expect("a session")
         );
         let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-        self.ask(&format!("POST {path}"), &head, &ready.to_string());
+        self.ask("POST /mcp", &head, &ready.to_string());
         Ok(head)
     }
 
-    pub(crate) fn call(&self, path: &str, head: &str, name: &str, arguments: Value) -> String {
-        self.ask(&format!("POST {path}"), head, &call(name, &arguments)).2
+    fn call(&self, head: &str, name: &str, arguments: Value) -> String {
+        self.ask("POST /mcp", head, &call(name, &arguments)).2
     }
 
-    fn edit(&self, path: &str, head: &str, old: &str, new: &str) -> String {
-        self.call(path, head, "edit_file", json!({ "path": "f", "old_str": old, "new_str": new }))
+    fn edit(&self, head: &str, old: &str, new: &str) -> String {
+        self.call(head, "edit_file", json!({ "path": "f", "old_str": old, "new_str": new }))
     }
 }
 
@@ -126,93 +130,102 @@ fn read(mut stream: TcpStream) -> (u16, String, String) {
     (status, head.to_owned(), body.to_owned())
 }
 
-/// Two tokens, three roots, each with a file `f`.
-fn world() -> (tempfile::TempDir, String) {
+/// A root with a file `f`, and a token.
+fn world() -> (tempfile::TempDir, &'static str) {
     let temp = tempfile::tempdir().expect("folder");
-    let root = |name: &str| {
-        let folder = temp.path().join(name);
-        fs::create_dir(&folder).expect("root");
-        fs::write(folder.join("f"), format!("this is {name}\n")).expect("file");
-        folder.display().to_string()
-    };
-    let (app, lib, web) = (root("app"), root("lib"), root("web"));
-    let token = temp.path().join("beta.token");
-    fs::write(&token, format!("{BETA}\n")).expect("token");
+    fs::create_dir(temp.path().join("app")).expect("root");
+    fs::write(temp.path().join("app/f"), "this is app\n").expect("file");
+    let token = temp.path().join("token");
+    fs::write(&token, format!("{TOKEN}\n")).expect("token");
     let mode = <fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o600);
     fs::set_permissions(&token, mode).expect("mode");
-    let config = format!(
-        "[server]\ndrain = 20\n\
-         [[server.access]]\nname = \"alpha\"\ntoken_env = \"ALPHA_TOKEN\"\nroots = {{ lib = \"{lib}\", app = \"{app}\" }}\n\
-         [[server.access]]\nname = \"beta\"\ntoken_file = \"{}\"\nroots = {{ web = \"{web}\" }}\ntools = [\"edit_file\"]\ncalls_per_minute = 3\n",
-        token.display()
-    );
-    (temp, config)
+    (temp, "[server]\ndrain = 20\n")
 }
 
 #[test]
-fn each_token_opens_its_own_roots_with_its_own_tools_and_budget() {
+fn one_token_opens_one_root() {
     let (temp, config) = world();
-    let server = Server::start(temp.path(), &config);
-    let text = |name: &str| fs::read_to_string(temp.path().join(name).join("f")).expect("file");
-    let app = server.session("/mcp", ALPHA).expect("the first root");
-    let lib = server.session("/mcp/lib", ALPHA).expect("a named root");
-    let web = server.session("/mcp/web", BETA).expect("its own root");
-    assert_eq!(server.session("/mcp/web", ALPHA), Err(404), "another's root");
-    assert_eq!(server.session("/mcp/lib", BETA), Err(404), "another's root");
-    assert_eq!(server.session("/mcp", "an-unknown-token"), Err(401));
-    for (path, head, name) in
-        [("/mcp/app", &app, "app"), ("/mcp/lib", &lib, "lib"), ("/mcp", &web, "web")]
-    {
-        let answer = server.edit(path, head, &format!("this is {name}"), "edited");
-        assert!(answer.contains("\"isError\":false"), "{answer}");
-        assert_eq!(text(name), "edited\n");
-    }
-    // A session is of one root and one token.
-    let stolen = format!("{}{}", bearer(BETA), &app[app.find("mcp-session-id").expect("id")..]);
-    let (status, _, _) = server.ask("POST /mcp/web", &stolen, &call("edit_file", &json!({})));
-    assert_eq!(status, 404, "no session of beta's");
-    let (status, _, _) = server.ask("POST /mcp/lib", &app, &call("edit_file", &json!({})));
-    assert_eq!(status, 404, "no session of the other root");
-    let read = server.call("/mcp", &web, "read_file", json!({ "path": "f" }));
-    assert!(read.contains("\"isError\":true") && !read.contains("edited"), "not offered: {read}");
-    server.edit("/mcp", &web, "edited", "again");
-    let spent = server.edit("/mcp", &web, "again", "once more");
-    assert!(spent.contains("limit of calls per minute") && text("web") == "again\n", "{spent}");
-    let waits = (1..=60).any(|s| spent.contains(&format!("Send the same call again in {s} s.")));
-    assert!(waits, "it names the time: {spent}");
-    let free = server.edit("/mcp", &app, "edited", "free");
-    assert!(free.contains("\"isError\":false"), "another token has its own budget: {free}");
+    let server = Server::start(temp.path(), config);
+    assert_eq!(server.session("an-unknown-token"), Err(401));
+    let head = server.session(TOKEN).expect("a session");
+    let answer = server.edit(&head, "this is app", "edited");
+    assert!(answer.contains("\"isError\":false"), "{answer}");
+    assert_eq!(fs::read_to_string(temp.path().join("app/f")).expect("file"), "edited\n");
+    assert_eq!(server.get("/mcp/app", Some(TOKEN)).0, 404);
+}
+
+/// A service starts in `/`. Its configuration is below that folder, but not below the root.
+#[test]
+fn a_service_that_starts_in_the_top_folder_keeps_its_configuration() {
+    let (temp, _) = world();
+    let home = temp.path().join("home/.config/restitch");
+    fs::create_dir_all(&home).expect("folder");
+    fs::write(home.join("config.toml"), "[server]\ndrain = 0\n").expect("config");
+    let command = |root: Option<&str>| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_restitch"));
+        command
+            .env_clear()
+            .env("RESTITCH_STATE_DIR", temp.path().join("state"))
+            .env("HOME", temp.path().join("home"))
+            .args(["mcp", "--http", "127.0.0.1:0"])
+            .current_dir("/")
+            .stdin(Stdio::null());
+        if let Some(root) = root {
+            command.arg("--root").arg(temp.path().join(root));
+        }
+        let output = command.output().expect("runs");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (code, text) = command(Some("app"));
+    assert!(code == Some(2) && text.contains("server.drain is 0"), "it is read: {text}");
+    let (code, text) = command(None);
+    assert!(code == Some(2) && text.contains("--root"), "the disk is not served: {text}");
+    let (code, text) = command(Some("home"));
+    assert!(code == Some(2) && text.contains("inside the root"), "it is not ignored: {text}");
+    fs::remove_file(home.join("config.toml")).expect("removed");
+    fs::create_dir(home.join("config.toml")).expect("a folder in its place");
+    let (code, text) = command(Some("app"));
+    assert!(code == Some(2) && text.contains("cannot be read"), "it is not ignored: {text}");
+}
+
+/// An argument that happens to be `initialize` is not a session that begins.
+#[test]
+fn an_argument_named_initialize_is_served_when_sessions_are_full() {
+    let (temp, config) = world();
+    let server = Server::start(temp.path(), config);
+    let head = server.session(TOKEN).expect("a session");
+    while server.session(TOKEN).is_ok() {}
+    let answer = server.edit(&head, "this is app", "initialize");
+    assert!(answer.contains("\"isError\":false"), "{answer}");
 }
 
 #[test]
 fn metrics_and_probes_tell_what_they_should_and_no_more() {
     let (temp, config) = world();
-    let server = Server::start(temp.path(), &config);
-    let head = server.session("/mcp", ALPHA).expect("session");
-    server.edit("/mcp", &head, "this is app", "secret-words");
-    server.edit("/mcp", &head, "not there at all", "x");
-    server.call("/mcp", &head, "made-up-tool", json!({}));
+    let server = Server::start(temp.path(), config);
+    let head = server.session(TOKEN).expect("session");
+    server.edit(&head, "this is app", "secret-words");
+    server.edit(&head, "not there at all", "x");
+    server.call(&head, "made-up-tool", json!({}));
     assert_eq!(server.get("/healthz", None), (200, "ok\n".into()));
     assert_eq!(server.get("/readyz", None), (200, "ok\n".into()));
     assert_eq!(server.get("/metrics", None).0, 401);
-    let (status, text) = server.get("/metrics", Some(BETA));
+    let (status, text) = server.get("/metrics", Some(TOKEN));
     assert_eq!(status, 200);
     for part in [
-        "restitch_calls_total{access=\"alpha\",tool=\"edit_file\"} 2",
-        "restitch_calls_total{access=\"alpha\",tool=\"unknown\"} 1",
-        "restitch_refusals_total{access=\"alpha\",tool=\"edit_file\",code=\"EDIT_NO_OCCURRENCE_FOUND\"} 1",
+        "restitch_calls_total{tool=\"edit_file\"} 2",
+        "restitch_calls_total{tool=\"unknown\"} 1",
+        "restitch_refusals_total{tool=\"edit_file\",code=\"EDIT_NO_OCCURRENCE_FOUND\"} 1",
         "restitch_call_seconds_count{tool=\"edit_file\"} 2",
         "restitch_http_shut_out_total{why=\"token\"} 1",
         "restitch_calls_running 0",
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }
-    let edits: Vec<&str> = text
-        .lines()
-        .filter(|line| line.starts_with("restitch_edits_total{access=\"alpha\""))
-        .collect();
+    let edits: Vec<&str> =
+        text.lines().filter(|line| line.starts_with("restitch_edits_total{")).collect();
     assert!(matches!(edits.as_slice(), [one] if one.ends_with(" 1")), "{edits:?}");
-    for secret in ["secret-words", "made-up-tool", ALPHA, BETA, "not there at all"] {
+    for secret in ["secret-words", "made-up-tool", TOKEN, "not there at all"] {
         assert!(!text.contains(secret), "{secret}\n{text}");
     }
     // The form: help and type before the values, and nothing that is not a line of it.
@@ -235,7 +248,7 @@ fn under_way(temp: &Path, config: &str, seconds: u32) -> (Server, String, TcpStr
     );
     fs::write(temp.join("app/a.py"), "x = 1\n").expect("file");
     let server = Server::start(temp, &config);
-    let head = server.session("/mcp", ALPHA).expect("session");
+    let head = server.session(TOKEN).expect("session");
     let stream = server.send("POST /mcp", &head, &call("edit_file", &slow()));
     let start = Instant::now();
     while !begun.exists() {
@@ -293,21 +306,6 @@ fn the_end_waits_for_calls_under_way() {
     }
 }
 
-/// A token's file that is missing is made, for its owner only.
-#[test]
-fn a_tokens_file_of_the_configuration_is_made() {
-    use std::os::unix::fs::PermissionsExt as _;
-    let (temp, config) = world();
-    let file = temp.path().join("beta.token");
-    fs::remove_file(&file).expect("removed");
-    let server = Server::start(temp.path(), &config);
-    let mode = fs::metadata(&file).expect("a file").permissions().mode() & 0o777;
-    let token = fs::read_to_string(&file).expect("a token").trim().to_owned();
-    assert_eq!((mode, token.len() >= 32), (0o600, true));
-    assert!(server.session("/mcp/web", &token).is_ok());
-    assert_eq!(server.session("/mcp/web", BETA), Err(401));
-}
-
 /// It waits as long as `drain` says, and no longer than until the second signal.
 #[test]
 fn the_end_waits_no_longer_than_told() {
@@ -326,46 +324,4 @@ fn the_end_waits_no_longer_than_told() {
     kill_process(Pid::from_child(&server.child), Signal::TERM).expect("signal");
     server.child.wait().expect("ends");
     assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
-}
-
-/// Where nobody has said how long: half a minute for a server with tokens of its configuration.
-#[test]
-fn without_a_setting_the_end_waits_half_a_minute() {
-    if !crate::disk::is_long_run() {
-        return crate::disk::skip("the end without `drain`", "it takes 30 s: RESTITCH_LONG=1");
-    }
-    let (temp, config) = world();
-    let (mut server, _, _stream) = under_way(temp.path(), &config.replace("drain = 20\n", ""), 55);
-    let start = Instant::now();
-    stop(&server);
-    assert_eq!(server.child.wait().expect("ends").code(), Some(3), "calls are still running");
-    let took = start.elapsed();
-    println!("without `drain` the end waited {took:?}");
-    assert!((30..45).contains(&took.as_secs()), "{took:?}");
-}
-
-#[test]
-fn what_the_configuration_gets_wrong_is_told_by_name() {
-    let (temp, config) = world();
-    for (from, to, why) in [
-        (
-            "token_env = \"ALPHA_TOKEN\"",
-            "token_env = \"NOT_SET\"",
-            "`alpha`: the environment variable NOT_SET",
-        ),
-        ("token_env = \"ALPHA_TOKEN\"\n", "", "`alpha`: give either token_file or token_env"),
-        ("web = ", "\"w/b\" = ", "`beta`: the root's name `w/b`"),
-        ("app = \"/", "app = \"/no-such-place/", "cannot open the root /no-such-place/"),
-        ("calls_per_minute = 3", "calls_per_minute = 0", "line 12"),
-    ] {
-        let wrong = config.replace(from, to);
-        assert_ne!(wrong, config, "{from}");
-        let output = restitch(temp.path(), &wrong).output().expect("runs");
-        let text = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{text}");
-        assert!(text.contains(why), "{why}\n{text}");
-    }
-    let output = restitch(temp.path(), &config).args(["--root", "../app"]).output().expect("runs");
-    let text = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.code() == Some(2) && text.contains("leave out --root"), "{text}");
 }

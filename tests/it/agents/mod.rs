@@ -4,7 +4,7 @@ mod agent;
 mod clients;
 mod hooks;
 #[cfg(unix)]
-pub(crate) mod http_access;
+mod http_access;
 mod interfaces;
 mod mcp;
 mod server;

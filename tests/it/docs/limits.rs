@@ -70,9 +70,10 @@ const BOUNDS: &[Bound] = &[
         "adapters/mcp/frames.rs",
         ": Duration = Duration::from_secs(2);",
     ),
-    Bound("HTTP connections", "128", "adapters/mcp/connections.rs", ": usize = 128;"),
+    Bound("HTTP connections", "512", "adapters/mcp/connections.rs", ": usize = 512;"),
+    Bound("an MCP session's", "256", "adapters/mcp.rs", ": usize = 256;"),
     Bound(
-        "HTTP: time until the head",
+        "HTTP: time until the first",
         "10 s",
         "adapters/mcp/connections.rs",
         ": Duration = Duration::from_secs(10);",

@@ -118,7 +118,12 @@ impl Sandbox {
 
     /// An MCP session over stdio, initialised.
     pub(crate) fn mcp(&self) -> Client {
-        let mut client = self.client(&["mcp"]);
+        self.mcp_with(&[])
+    }
+
+    /// The same with more flags.
+    pub(crate) fn mcp_with(&self, flags: &[&str]) -> Client {
+        let mut client = self.client(&[&["mcp"], flags].concat());
         client.send(&json!({
             "jsonrpc": "2.0", "id": "init", "method": "initialize",
             "params": {

@@ -141,3 +141,58 @@ fn what_stands_before_the_first_message_does_not_end_the_session() {
         mcp.answer(&"after".into(), SOON);
     }
 }
+
+/// The place of a call is freed by its id, whatever the id holds.
+#[test]
+fn calls_with_any_id_are_answered_without_end() {
+    let sandbox = Sandbox::new();
+    sandbox.write("f", "one\n");
+    let mut mcp = sandbox.mcp();
+    for n in 0..200 {
+        let id = json!(format!("a\\b\"c\n{n}"));
+        mcp.send(&json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call",
+            "params": { "name": "read_file", "arguments": { "path": "f" } } }));
+        mcp.answer(&id, SOON);
+    }
+    let long = "x".repeat(5_000);
+    mcp.send(&json!({ "jsonrpc": "2.0", "id": long, "method": "ping" }));
+    assert_eq!(code(&mcp), (json!(long), -32600));
+}
+
+/// Who may not read files by a tool may not read them as resources either.
+#[test]
+fn the_chosen_tools_bound_resources_too() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".env", "KEY=value-of-the-key\n");
+    let uri = format!("file://{}/.env", sandbox.root().display());
+    let ask = |mcp: &mut Client, id: &str, method: &str| {
+        let params = json!({ "uri": uri });
+        mcp.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        mcp.answer(&id.into(), SOON)
+    };
+    let mut mcp = sandbox.mcp_with(&["--tools", "list_files"]);
+    for method in ["resources/read", "resources/list", "resources/subscribe"] {
+        let answer = ask(&mut mcp, method, method);
+        assert_eq!(answer["error"]["code"], -32601, "{method}: {answer}");
+    }
+    let mut mcp = sandbox.mcp_with(&["--tools", "read_file"]);
+    let answer = ask(&mut mcp, "read", "resources/read");
+    assert!(answer["result"]["contents"].is_array(), "{answer}");
+}
+
+/// A session's subscriptions are bounded in number and size.
+#[test]
+fn subscriptions_are_bounded() {
+    let sandbox = Sandbox::new();
+    let mut mcp = sandbox.mcp();
+    let mut subscribe = |uri: String| {
+        let id = json!(uri.chars().take(100).collect::<String>());
+        mcp.send(&json!({ "jsonrpc": "2.0", "id": id, "method": "resources/subscribe",
+            "params": { "uri": uri } }));
+        mcp.answer(&id, SOON)["error"]["code"].as_i64()
+    };
+    assert_eq!(subscribe(format!("file:///{}", "x".repeat(20_000))), Some(-32602));
+    let accepted = (0..300).filter(|n| subscribe(format!("file:///{n}")).is_none()).count();
+    assert_eq!(accepted, 256);
+    assert_eq!(subscribe("file:///0".to_owned()), None, "it is there already");
+}

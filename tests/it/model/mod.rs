@@ -4,7 +4,6 @@
 mod adversarial;
 mod broken;
 #[cfg(unix)]
-mod budget;
 mod figures;
 mod mine;
 mod prompt;
