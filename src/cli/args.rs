@@ -177,12 +177,28 @@ pub(crate) struct CompletionsArgs {
 pub(crate) struct EditArgs {
     /// The file; - reads the text from stdin and prints the result, without touching the disk.
     pub(crate) path: String,
-    /// The text to find: the text itself, @FILE, or - for stdin.
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-    pub(crate) old: String,
-    /// The text to put in its place: the text itself, @FILE, or - for stdin.
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-    pub(crate) new: String,
+    /// The text to find: the text itself, or - for stdin.
+    #[arg(
+        long,
+        value_name = "TEXT",
+        allow_hyphen_values = true,
+        required_unless_present = "old_file"
+    )]
+    pub(crate) old: Option<String>,
+    /// The file with the text to find.
+    #[arg(long, value_name = "FILE", conflicts_with = "old")]
+    pub(crate) old_file: Option<PathBuf>,
+    /// The text to put in its place: the text itself, or - for stdin.
+    #[arg(
+        long,
+        value_name = "TEXT",
+        allow_hyphen_values = true,
+        required_unless_present = "new_file"
+    )]
+    pub(crate) new: Option<String>,
+    /// The file with the text to put in its place.
+    #[arg(long, value_name = "FILE", conflicts_with = "new")]
+    pub(crate) new_file: Option<PathBuf>,
     /// How many occurrences to replace; any other count is refused.
     #[arg(long, value_name = "N", conflicts_with = "all")]
     pub(crate) expect: Option<std::num::NonZeroUsize>,
@@ -331,26 +347,25 @@ pub(crate) struct HookArgs {
     pub(crate) client: String,
     /// The event; taken from the input when left out.
     pub(crate) event: Option<String>,
+    /// Answer `allow` where the client takes a corrected call only with it (Codex), so that the
+    /// call runs without a question.
+    #[arg(long)]
+    pub(crate) approve: bool,
     #[command(flatten)]
     pub(crate) root_search: RootSearchArgs,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct InitArgs {
-    /// claude, codex, gemini, copilot, cursor, vscode, opencode, zed, qwen, cline, kimi, amp,
-    /// crush, goose or vibe.
+    /// claude, codex, gemini, copilot, cursor, vscode, opencode, zed, qwen or cline.
     pub(crate) client: String,
     /// Merge it into the project's files instead of printing it.
     #[arg(long)]
     pub(crate) write: bool,
-    /// Let the client use restitch's tools without asking, and mark this folder as trusted in your
-    /// own configuration of the client if it requires that.
+    /// Let the client use restitch's tools without asking. It trusts nothing else: neither the
+    /// folder nor other servers and hooks in it.
     #[arg(long)]
     pub(crate) allow_edits: bool,
-    /// Take out what `init` wrote (server, hooks, permissions) and leave the rest as it is: print
-    /// what would go, or with --write do it.
-    #[arg(long, conflicts_with_all = ["npx", "allow_edits"])]
-    pub(crate) remove: bool,
     /// Start restitch with npx, for colleagues who have Node but have not installed restitch.
     #[arg(long)]
     pub(crate) npx: bool,

@@ -1,6 +1,7 @@
 //! `restitch edit`: replaces text in a file or in a text from stdin.
 
 use std::io::{self, IsTerminal as _, Read as _, Write as _};
+use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
 use serde_json::json;
@@ -16,14 +17,15 @@ use crate::tools::{self, ToolReply};
 
 /// Makes the edit and prints the reply.
 pub(crate) async fn run(common: &Common, args: EditArgs) -> Exit {
-    let from_stdin = [&args.path, &args.old, &args.new].into_iter().filter(|text| *text == "-");
-    if from_stdin.count() > 1 {
+    let texts = [Some(&args.path), args.old.as_ref(), args.new.as_ref()];
+    if texts.into_iter().flatten().filter(|text| *text == "-").count() > 1 {
         return Exit::usage("only one of PATH, --old and --new can be read from stdin");
     }
-    let (old, new) = match (read_text_argument(&args.old), read_text_argument(&args.new)) {
+    let old = read_text(args.old.as_deref(), args.old_file.as_deref());
+    let new = read_text(args.new.as_deref(), args.new_file.as_deref());
+    let (old, new) = match (old, new) {
         (Ok(old), Ok(new)) => (old, new),
-        (Err(error), _) => return Exit::usage(format!("--old: {error}")),
-        (_, Err(error)) => return Exit::usage(format!("--new: {error}")),
+        (Err(error), _) | (_, Err(error)) => return Exit::usage(error.to_string()),
     };
     if args.path == "-" {
         return edit_stdin(common, &args, old, new);
@@ -143,16 +145,16 @@ fn edit_stdin(common: &Common, args: &EditArgs, old: String, new: String) -> Exi
     }
 }
 
-/// The text of an argument: the content of the file for `@FILE`, stdin for `-`, else the argument.
-fn read_text_argument(argument: &str) -> io::Result<String> {
-    match argument.strip_prefix('@') {
-        Some(file) => std::fs::read_to_string(file)
-            .map_err(|error| io::Error::new(error.kind(), format!("cannot read {file}: {error}"))),
-        None if argument == "-" => {
-            let mut text = String::new();
-            io::stdin().read_to_string(&mut text)?;
-            Ok(text)
-        }
-        None => Ok(argument.to_owned()),
+/// The content of the file if there is one, else the text of the argument, which is that of stdin for
+/// `-`.
+fn read_text(argument: Option<&str>, file: Option<&Path>) -> io::Result<String> {
+    if let Some(file) = file {
+        return std::fs::read_to_string(file).map_err(|error| {
+            io::Error::new(error.kind(), format!("cannot read {}: {error}", file.display()))
+        });
+    }
+    match argument.unwrap_or_default() {
+        "-" => io::read_to_string(io::stdin()),
+        text => Ok(text.to_owned()),
     }
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::args::{Common, HookArgs};
 use super::root::Root;
 use super::settings;
-use crate::hook::{Client, Notes, respond, workspace};
+use crate::hook::{Client, Notes, Permission, respond, workspace};
 use crate::store::usable_state_folder;
 
 /// The longest time that a hook takes. It is below the shortest limit of any client.
@@ -51,8 +51,12 @@ pub(crate) async fn run(common: &Common, args: HookArgs) -> Result<(), String> {
     let toolbox = settings::toolbox(&common).map_err(|exit| exit.message().to_owned())?;
     let notes = Notes::in_folder(usable_state_folder().ok().map(|state| state.join("hooks")));
     let engine = toolbox.engine().for_client(&format!("hook {}", client.as_str()));
+    let permission = if args.approve { Permission::Granted } else { Permission::AsBefore };
     // A separate task: a panic in it becomes an error here and does not change the exit code.
-    let work = tokio::spawn(async move { respond(client, &event, &input, &engine, &notes).await });
+    let work =
+        tokio::spawn(
+            async move { respond(client, &event, &input, &engine, &notes, permission).await },
+        );
     let answer = match tokio::time::timeout(LIMIT, work).await {
         Ok(Ok(answer)) => answer,
         Ok(Err(_)) => return Err("the hook stopped with an internal error".into()),

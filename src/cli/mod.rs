@@ -19,8 +19,6 @@ mod help;
 mod history;
 mod hook;
 mod init;
-mod json_merge;
-mod json_remove;
 mod logs;
 mod mcp;
 mod model;

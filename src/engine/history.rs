@@ -58,12 +58,6 @@ impl Engine {
         self.store.log().await
     }
 
-    /// The version of a file with this digest, if it is on record, and later ones.
-    #[cfg(feature = "cli")]
-    pub(crate) async fn versions_on_record(&self, path: &WorkPath, sha256: &str) -> Vec<Vec<u8>> {
-        self.store.recorded_versions(path, Some(sha256)).await
-    }
-
     /// A receiver of every commit from now on, so that a preview can refresh; `None` if the store
     /// does not announce commits.
     pub fn changes(&self) -> Option<broadcast::Receiver<Change>> {

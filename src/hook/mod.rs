@@ -85,6 +85,15 @@ fn phase_of(event: &str) -> Option<HookPhase> {
     }
 }
 
+/// Whether a hook may grant permission for a call that it corrects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Permission {
+    /// The user chose so.
+    Granted,
+    /// The client asks as it would without the hook.
+    AsBefore,
+}
+
 /// The folder that the client works in, as named in the hook's input.
 pub(crate) fn workspace(input: &Value) -> Option<&str> {
     let roots = input.get("workspace_roots").and_then(|roots| roots.get(0));
@@ -98,6 +107,7 @@ pub(crate) async fn respond(
     input: &Value,
     engine: &Engine,
     notes: &Notes,
+    permission: Permission,
 ) -> Option<Value> {
     // The answer repeats the event's name as the input gives it.
     let name_in_input = input.get("hook_event_name").or_else(|| input.get("hookEventName"));
@@ -111,7 +121,8 @@ pub(crate) async fn respond(
         let tool = call.get("tool_name").and_then(Value::as_str)?;
         let arguments = call.get("tool_input")?;
         if phase_of(event)? == HookPhase::Before {
-            let answer = answer_before(client, event_name, tool, arguments, engine).await;
+            let answer =
+                answer_before(client, event_name, tool, arguments, engine, permission).await;
             if client == Client::Gemini
                 && let Some(answer) = &answer
             {
@@ -132,27 +143,45 @@ pub(crate) async fn respond(
 /// Whether the answer of the client's own tool says that the edit failed. A call without an answer
 /// counts as failed.
 fn has_failed(call: &Value) -> bool {
-    if call.get("error").is_some_and(|error| !error.is_null()) {
-        return true;
+    let is_error = call.get("error").is_some_and(|error| !error.is_null());
+    is_error || call.get("tool_response").is_none_or(is_failure)
+}
+
+/// How the answer of an edit tool begins if the edit failed. What comes later may be text of the file.
+const FAILURE_STARTS: &[&str] = &[
+    "<tool_use_error>",
+    "apply_patch verification failed",
+    "Could not find oldString",
+    "ERROR",
+    "Error",
+    "Failed to edit",
+    "Found multiple matches",
+    "String to replace not found",
+];
+
+/// Whether a tool's response has the form of a failure: a field that says so, or a text that begins as
+/// one.
+fn is_failure(response: &Value) -> bool {
+    match response {
+        Value::Object(fields) => {
+            let is_set = |name: &str| fields.get(name).is_some_and(|flag| flag == true);
+            let exit_code = fields.get("metadata").and_then(|metadata| metadata.get("exit_code"));
+            fields.get("error").is_some_and(|error| !error.is_null())
+                || is_set("is_error")
+                || is_set("isError")
+                || fields.get("success").is_some_and(|flag| flag == false)
+                || exit_code.is_some_and(|code| code != 0)
+        }
+        // Content in parts, of which the first begins the answer.
+        Value::Array(parts) => {
+            parts.first().and_then(|part| part.get("text")).is_some_and(is_failure)
+        }
+        Value::String(text) => match serde_json::from_str::<Value>(text) {
+            Ok(object @ Value::Object(_)) => is_failure(&object),
+            _ => FAILURE_STARTS.iter().any(|start| text.trim_start().starts_with(start)),
+        },
+        _ => false,
     }
-    let Some(response) = call.get("tool_response") else { return true };
-    if response.get("error").is_some_and(|error| !error.is_null())
-        || response.get("is_error").is_some_and(|flag| flag == true)
-    {
-        return true;
-    }
-    let text = response.to_string();
-    const FAILURE_PHRASES: &[&str] = &[
-        "tool_use_error",
-        "String to replace not found",
-        "verification failed",
-        "Failed to edit",
-        "Could not find oldString",
-        "Found multiple matches",
-        "could not find",
-        "is_error\":true",
-    ];
-    FAILURE_PHRASES.iter().any(|phrase| text.contains(phrase))
 }
 
 /// A call of the client's own edit tool.
@@ -304,10 +333,22 @@ async fn answer_before(
     tool: &str,
     arguments: &Value,
     engine: &Engine,
+    permission: Permission,
 ) -> Option<Value> {
     if tool == "apply_patch" {
         return match patch::try_patch(arguments, engine).await? {
             PatchOutcome::Unchanged => None,
+            // Codex accepts a rewritten call only with `allow`, which would answer the question that
+            // the user is asked. So the model sends the corrected patch itself.
+            PatchOutcome::Rewritten(_, rewritten)
+                if client == Client::Codex && permission == Permission::AsBefore =>
+            {
+                (rewritten.len() <= MAX_RESENT).then(|| {
+                    denying_answer(client, event, &format!(
+                        "This patch does not apply as sent. restitch found where it belongs. Send this patch:\n{rewritten}"
+                    ))
+                })
+            }
             PatchOutcome::Rewritten(field, rewritten) => {
                 let mut input = arguments.as_object()?.clone();
                 input.insert(field.to_owned(), rewritten.into());
@@ -319,6 +360,11 @@ async fn answer_before(
     let edit = parse_edit(tool, arguments)?;
     match try_edit(engine, &edit).await? {
         TrialOutcome::Unchanged => None,
+        TrialOutcome::Rewritten { .. }
+            if client == Client::Codex && permission == Permission::AsBefore =>
+        {
+            None
+        }
         TrialOutcome::Rewritten { old, new, how } => {
             let mut input = arguments.as_object()?.clone();
             let (old_name, new_name) = edit.fields;
@@ -353,7 +399,6 @@ fn rewriting_answer(client: Client, event: &str, input: Map<String, Value>, how:
             "reason": reason,
             "hookSpecificOutput": { "hookEventName": event, "tool_input": input },
         }),
-        // Codex accepts a rewritten call only with `allow`.
         Client::Codex => json!({ "hookSpecificOutput": {
             "hookEventName": event,
             "permissionDecision": "allow",
@@ -397,6 +442,9 @@ fn context_answer(client: Client, event: &str, text: &str) -> Value {
         _ => json!({ "hookSpecificOutput": { "hookEventName": event, "additionalContext": text } }),
     }
 }
+
+/// The longest patch in bytes that a model is told to send instead of its own.
+const MAX_RESENT: usize = 16 << 10;
 
 /// The most characters of advice for a model.
 const MAX_ADVICE: usize = 4_000;

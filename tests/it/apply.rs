@@ -96,14 +96,18 @@ fn texts_come_from_a_file_or_from_stdin_and_a_dry_run_writes_nothing() {
     std::fs::write(folder.path().join("a.txt"), "one\ntwo\n").expect("file");
     let text = || std::fs::read_to_string(folder.path().join("a.txt")).expect("file");
     std::fs::write(folder.path().join("old"), "one\ntwo\n").expect("old");
-    let old = format!("@{root}/old");
-    let edit = ["--root", &root, "edit", "a.txt", "--old", &old, "--new", "-"];
+    let old = format!("{root}/old");
+    let edit = ["--root", &root, "edit", "a.txt", "--old-file", &old, "--new", "-"];
     let dry = run(&[&edit[..], &["--dry-run"]].concat(), b"1\n2\n");
     assert_eq!((dry.status.code(), text().as_str()), (Some(0), "one\ntwo\n"));
     assert!(String::from_utf8_lossy(&dry.stdout).contains("<<2>>2"), "{dry:?}");
     assert_eq!(run(&edit, b"1\n2\n").status.code(), Some(0));
     assert_eq!(text(), "1\n2\n");
-    let missing = ["--root", &root, "edit", "a.txt", "--old", "@/no/such/file", "--new", "x"];
+    // What begins with `@` is a text, as in Python and in CSS.
+    let at = ["--root", &root, "edit", "a.txt", "--old", "1", "--new", "@dataclass"];
+    assert_eq!(run(&at, b"").status.code(), Some(0));
+    assert_eq!(text(), "@dataclass\n2\n");
+    let missing = ["--root", &root, "edit", "a.txt", "--old-file", "/no/such/file", "--new", "x"];
     let refused = run(&missing, b"");
     assert_eq!(refused.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("/no/such/file"), "{refused:?}");

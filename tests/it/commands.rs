@@ -84,7 +84,7 @@ fn the_options_of_edit_do_what_they_say() {
     // Texts from a file and from stdin.
     let project = Project::new();
     project.put("old", "class A:");
-    let call = ["edit", "a.py", "--old", "@old", "--new", "-", "--quiet"];
+    let call = ["edit", "a.py", "--old-file", "old", "--new", "-", "--quiet"];
     assert_eq!(project.run(&call, "class C:"), (Some(0), String::new(), String::new()));
     assert_eq!(project.text("a.py"), TWINS.replace("class A:", "class C:"));
 }

@@ -201,8 +201,9 @@ fn a_reader_that_shares_sees_the_old_text_or_the_new() {
             let (old, new) = (old.repeat(40_000), new.repeat(40_000));
             fs::write(work.0.path().join("old"), old).unwrap();
             fs::write(work.0.path().join("new"), new).unwrap();
-            let from = |name: &str| format!("@{}", work.0.path().join(name).display());
-            let done = work.edit("a.txt", &from("old"), &from("new"));
+            let path = |name: &str| work.0.path().join(name).display().to_string();
+            let edit = ["edit", "a.txt", "--old-file", &path("old"), "--new-file", &path("new")];
+            let done = work.restitch().args(edit).output().unwrap();
             assert!(done.status.success(), "{done:?}");
         }
         stop.store(true, std::sync::atomic::Ordering::Relaxed);

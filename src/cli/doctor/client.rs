@@ -8,8 +8,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
 use super::super::args::Common;
-use super::super::init::Content;
-use super::super::init::clients::{Client, client};
+use super::super::init::clients::{Client, Trust, client};
 use super::{Finding, Level};
 use crate::store::canonical;
 use crate::tools::Dialect;
@@ -19,8 +18,7 @@ const START_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The findings about this client; `None` for an unknown client.
 pub(super) async fn findings(common: &Common, name: &str) -> Option<Vec<Finding>> {
-    let project = canonical(common.root()).unwrap_or_else(|_| common.root().to_path_buf());
-    let client = client(&name.to_ascii_lowercase(), &project)?;
+    let client = client(&name.to_ascii_lowercase())?;
     let uses_npx = client.files.iter().any(|file| file.uses_npx(common));
     let mut findings = vec![if uses_npx { check_npx() } else { check_program() }];
     let install = format!("Run `restitch init {} --write` here.", client.name);
@@ -49,6 +47,12 @@ pub(super) async fn findings(common: &Common, name: &str) -> Option<Vec<Finding>
                 format!("If that is not what you want, run `restitch init {} --write --allow-edits` here.", client.name),
             )
         });
+    }
+    if let Some(trust) = &client.trust {
+        findings.push(check_trust(common, trust));
+    }
+    if client.name == "codex" {
+        findings.push(check_codex_hooks(common));
     }
     findings.push(match configured_args(common, &client) {
         None => Finding::problem(
@@ -134,22 +138,58 @@ fn check_program() -> Finding {
     }
 }
 
+/// The folder of the project, and those above it, whose trust covers it too.
+fn folders(common: &Common) -> Vec<String> {
+    let project = canonical(common.root()).unwrap_or_else(|_| common.root().to_path_buf());
+    project.ancestors().map(|folder| folder.display().to_string()).collect()
+}
+
+/// Checks whether the user trusts the project's folder in the client.
+fn check_trust(common: &Common, trust: &Trust) -> Finding {
+    let is_trusted = |folder: &String| (trust.file)(folder).is_installed(common);
+    match folders(common).iter().find(|folder| is_trusted(folder)) {
+        Some(folder) => Finding::ok("trust", format!("you trust {folder}")),
+        None => Finding::problem(
+            "trust",
+            Level::Bad,
+            format!("you have not trusted this folder in the client: {}", trust.without),
+            trust.how,
+        ),
+    }
+}
+
+/// Checks whether the user has reviewed the hooks in Codex, which runs no others. Codex notes each
+/// reviewed hook in its own configuration, under the hooks' file.
+fn check_codex_hooks(common: &Common) -> Finding {
+    let Some(trust) = client("codex").and_then(|codex| codex.trust) else {
+        return Finding::ok("hooks", "Codex needs no review of them");
+    };
+    let settings = folders(common)
+        .first()
+        .and_then(|folder| (trust.file)(folder).settings(common))
+        .unwrap_or_default();
+    let file = common.root().join(".codex/hooks.json");
+    let file = canonical(&file).unwrap_or(file).display().to_string();
+    let is_reviewed = settings["hooks"]["state"].as_object().is_some_and(|state| {
+        state.iter().any(|(hook, noted)| {
+            hook.strip_prefix(&file).is_some_and(|rest| rest.starts_with(':'))
+                && noted.get("trusted_hash").is_some()
+        })
+    });
+    match is_reviewed {
+        true => Finding::ok("hooks", "you have reviewed hooks of this folder in Codex"),
+        false => Finding::problem(
+            "hooks",
+            Level::Warning,
+            "you have not reviewed the hooks in Codex, so it does not run them; the MCP server works without them",
+            "Start `codex` in this folder and type /hooks.",
+        ),
+    }
+}
+
 /// The arguments with which the client starts the server, read from the client's own files.
 fn configured_args(common: &Common, client: &Client) -> Option<Vec<String>> {
-    client.files.iter().find_map(|file| {
-        let text = std::fs::read_to_string(file.folder(common)?.join(file.path)).ok()?;
-        if let Content::Yaml(_) = file.content {
-            // `init` writes the list of arguments as JSON within YAML.
-            let mut lists = text.lines().filter_map(|line| line.trim().strip_prefix("args:"));
-            return lists.find_map(|list| server_arguments(&serde_json::from_str(list).ok()?));
-        }
-        let value: Value = serde_json::from_str(&text).ok().or_else(|| {
-            toml::from_str::<toml::Table>(&text)
-                .ok()
-                .and_then(|table| serde_json::to_value(table).ok())
-        })?;
-        server_arguments(&value)
-    })
+    client.files.iter().find_map(|file| server_arguments(&file.settings(common)?))
 }
 
 /// The arguments from `mcp` on, of the first list in `value` that has `mcp` at the start or after the

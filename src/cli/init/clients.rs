@@ -1,11 +1,8 @@
 //! Each client's configuration: its files, their content, and the permissions for edits.
 
-use std::path::Path;
-
 use serde_json::{Value, json};
 
-use super::merge::Content;
-use crate::text::ContentHash;
+use super::content::{Content, approving, hook_command};
 
 /// A client program.
 pub(crate) struct Client {
@@ -13,12 +10,26 @@ pub(crate) struct Client {
     pub(crate) name: &'static str,
     /// The files that `init` always writes.
     pub(crate) files: Vec<ConfigFile>,
-    /// The files that `--allow-edits` adds, which let edits through without a question.
+    /// What `--allow-edits` adds: it lets restitch's own tools through without a question.
     pub(crate) permission_files: Vec<ConfigFile>,
     /// What the client does if the permission files are missing, as the end of a sentence.
     pub(crate) without_permissions: &'static str,
+    /// What only the user can do.
+    pub(crate) trust: Option<Trust>,
     /// A note for the user.
     pub(crate) note: &'static str,
+}
+
+/// The user's trust in a folder, without which a client ignores configuration in it. It covers every
+/// hook and server of the folder, not only restitch's, so `init` never writes it: the user gives it in
+/// the client, and `doctor` looks for it.
+pub(crate) struct Trust {
+    /// The user's file, and what the client writes there when the user trusts a folder.
+    pub(crate) file: fn(&str) -> ConfigFile,
+    /// What the client does without it, as the end of a sentence.
+    pub(crate) without: &'static str,
+    /// How the user gives it.
+    pub(crate) how: &'static str,
 }
 
 /// A file of a client's configuration.
@@ -41,7 +52,6 @@ pub(crate) enum Owner {
 /// The names of the clients on the command line.
 pub(crate) const CLIENTS: &[&str] = &[
     "claude", "codex", "gemini", "copilot", "cursor", "vscode", "opencode", "zed", "qwen", "cline",
-    "kimi", "amp", "crush", "goose", "vibe",
 ];
 
 /// A file of the project.
@@ -83,19 +93,18 @@ fn tools(edit: &str) -> String {
 fn hook(client: &str, event: &str, configuration: &str, timeout: u32) -> Value {
     json!({
         "type": "command",
-        "command": format!("restitch hook {client} {event} --root-of {configuration}"),
+        "command": hook_command(client, event, configuration),
         "timeout": timeout,
     })
 }
 
-/// The client of that name, for a project in `folder`.
-pub(crate) fn client(name: &str, folder: &Path) -> Option<Client> {
-    let folder = folder.display().to_string();
+/// The client of that name.
+pub(crate) fn client(name: &str) -> Option<Client> {
     Some(match name {
-        "claude" | "claude-code" => claude(&folder),
-        "codex" => codex(&folder),
-        "gemini" => gemini(&folder),
-        "copilot" => copilot(&folder),
+        "claude" | "claude-code" => claude(),
+        "codex" => codex(),
+        "gemini" => gemini(),
+        "copilot" => copilot(),
         "cursor" => Client {
             name: "cursor",
             files: vec![json_in(
@@ -107,6 +116,7 @@ pub(crate) fn client(name: &str, folder: &Path) -> Option<Client> {
             )],
             permission_files: Vec::new(),
             without_permissions: "",
+            trust: None,
             note: "Cursor asks before each MCP tool until auto-run is on for it (Settings, Agents). Its hooks cannot rewrite an edit; the MCP tools do the work.",
         },
         "vscode" => Client {
@@ -127,6 +137,7 @@ pub(crate) fn client(name: &str, folder: &Path) -> Option<Client> {
             ],
             permission_files: Vec::new(),
             without_permissions: "",
+            trust: None,
             note: "VS Code asks before each tool; \"Always allow\" in that question lets restitch go on. Agent hooks are a preview in VS Code; the MCP server works without them.",
         },
         "opencode" => opencode(),
@@ -143,51 +154,13 @@ pub(crate) fn client(name: &str, folder: &Path) -> Option<Client> {
             )],
             permission_files: Vec::new(),
             without_permissions: "",
+            trust: None,
             note: "Zed shows the server under Agent settings, where it can be switched on and its tools allowed.",
         },
-        "qwen" | "qwen-code" => qwen(&folder),
-        "kimi" => Client {
-            name: "kimi",
-            files: vec![plain_server(".kimi-code/mcp.json", "mcpServers")],
-            permission_files: Vec::new(),
-            without_permissions: "",
-            note: "Kimi Code asks before each edit; \"Approve for this session\" lets them through. This configuration follows its documentation and has not been tried.",
-        },
-        "amp" => Client {
-            name: "amp",
-            files: vec![plain_server(".amp/settings.json", "amp.mcpServers")],
-            permission_files: Vec::new(),
-            without_permissions: "",
-            note: "Amp asks once before it starts a server of the workspace. This configuration follows its documentation and has not been tried.",
-        },
-        "crush" => Client {
-            name: "crush",
-            files: vec![json_in(
-                "crush.json",
-                json!({
-                    "$schema": "https://charm.land/crush.json",
-                    "mcp": { "restitch": {
-                        "type": "stdio",
-                        "command": "restitch",
-                        "args": start(None, &tools("edit_file"), "crush.json"),
-                    }},
-                }),
-            )],
-            permission_files: Vec::new(),
-            without_permissions: "",
-            note: "Crush asks before each edit. This configuration follows its documentation and has not been tried.",
-        },
+        "qwen" | "qwen-code" => qwen(),
         "cline" => cline(),
-        "goose" => goose(),
-        "vibe" => vibe(),
         _ => return None,
     })
-}
-
-/// A server in a JSON file of the project, under the client's key for servers.
-fn plain_server(path: &'static str, key: &str) -> ConfigFile {
-    let args = start(None, &tools("edit_file"), path);
-    json_in(path, json!({ key: { "restitch": { "command": "restitch", "args": args } } }))
 }
 
 /// The arguments that start the server from a configuration of the user, which is in no project.
@@ -209,44 +182,13 @@ fn cline() -> Client {
         }))],
         permission_files: vec![file(json!({ "autoApprove": tool_names }))],
         without_permissions: "Cline asks before each edit",
+        trust: None,
         note: "This file is for Cline's CLI; for the extension, paste its content under MCP Servers, Configure.",
     }
 }
 
-/// The configuration of Goose.
-fn goose() -> Client {
-    let args = json!(start_anywhere());
-    let text = format!(
-        "extensions:\n  restitch:\n    name: restitch\n    type: stdio\n    cmd: restitch\n    args: {args}\n    enabled: true\n    timeout: 300\n"
-    );
-    Client {
-        name: "goose",
-        files: vec![home(".config/goose", None, ("config.yaml", Content::Yaml(text)))],
-        permission_files: Vec::new(),
-        without_permissions: "",
-        note: "Goose edits without asking in its mode `auto`, the default. This configuration follows its documentation and has not been tried.",
-    }
-}
-
-/// The configuration of Vibe.
-fn vibe() -> Client {
-    let args = json!(start_anywhere());
-    let server = format!(
-        "name = \"restitch\"\ntransport = \"stdio\"\ncommand = \"restitch\"\nargs = {args}\n"
-    );
-    let content = Content::Toml(vec![("[[mcp_servers]]".to_owned(), server)]);
-    Client {
-        name: "vibe",
-        // A configuration in the project would hide all of the user's own.
-        files: vec![home(".vibe", None, ("config.toml", content))],
-        permission_files: Vec::new(),
-        without_permissions: "",
-        note: "Vibe asks before each edit. This configuration follows its documentation and has not been tried.",
-    }
-}
-
 /// The configuration of Claude Code.
-fn claude(folder: &str) -> Client {
+fn claude() -> Client {
     let settings = ".claude/settings.json";
     let on = |event: &str| hook("claude", event, settings, 30);
     Client {
@@ -271,72 +213,78 @@ fn claude(folder: &str) -> Client {
                 }}),
             ),
         ],
-        permission_files: vec![
-            json_in(settings, json!({ "permissions": { "allow": ["mcp__restitch"] } })),
-            home(
-                "",
-                Some("CLAUDE_CONFIG_DIR"),
-                (
-                    ".claude.json",
-                    Content::Json(
-                        json!({ "projects": { folder: { "hasTrustDialogAccepted": true } } }),
-                    ),
-                ),
-            ),
-        ],
-        without_permissions: "Claude Code asks before each edit, and when run non-interactively (`claude -p`) it does not edit; in a folder that is not trusted it ignores the project's permissions",
-        note: "Claude Code looks for old_string before any hook runs, so only the MCP tool `edit` can rescue a text that is not found. To send every edit there, add \"permissions\": {\"deny\": [\"Edit\"]} to .claude/settings.json. Start Claude Code in the project's folder: in a subfolder, it does not read the project's permissions.",
+        permission_files: vec![json_in(
+            settings,
+            json!({ "permissions": { "allow": ["mcp__restitch"] } }),
+        )],
+        without_permissions: "Claude Code asks before each edit, and when run non-interactively (`claude -p`) it does not edit",
+        trust: Some(Trust {
+            file: |folder| {
+                let projects = json!({ folder: { "hasTrustDialogAccepted": true } });
+                let content = Content::Json(json!({ "projects": projects }));
+                home("", Some("CLAUDE_CONFIG_DIR"), (".claude.json", content))
+            },
+            without: "Claude Code ignores the project's permissions, so `claude -p` does not edit",
+            how: "Start `claude` in this folder once, and answer that you trust it.",
+        }),
+        note: "Claude Code looks for old_string before any hook runs, so only the MCP tool `edit` can rescue a text that is not found. To send every edit there, add \"permissions\": {\"deny\": [\"Edit\"]} to .claude/settings.json. Start Claude Code in the project's folder: in a subfolder, it does not read the project's permissions. Claude Code's checkpoints (/rewind) do not cover edits by MCP tools; the tool `undo`, and `restitch undo`, take those back.",
     }
 }
 
 /// The configuration of Codex.
-fn codex(folder: &str) -> Client {
+fn codex() -> Client {
     let config = ".codex/config.toml";
     let args = start(Some("codex"), &tools("apply_patch"), config);
     let on = |event: &str| hook("codex", event, ".codex/hooks.json", 30);
-    let server = |line: String| Content::Toml(vec![("[mcp_servers.restitch]".to_owned(), line)]);
+    let hooks = |command: fn(&str) -> String| {
+        let on = |event: &str| {
+            let mut hook = on(event);
+            let text = hook["command"].as_str().unwrap_or_default().to_owned();
+            hook["command"] = command(&text).into();
+            json!([{ "matcher": "apply_patch", "hooks": [hook] }])
+        };
+        json!({ "PreToolUse": on("PreToolUse"), "PostToolUse": on("PostToolUse") })
+    };
     Client {
         name: "codex",
         files: vec![
             project(
                 config,
-                Content::Toml(vec![
-                    (
-                        "[mcp_servers.restitch]".to_owned(),
-                        format!("command = \"restitch\"\nargs = {}\n", json!(args)),
-                    ),
-                    ("[features]".to_owned(), "hooks = true\n".to_owned()),
-                ]),
+                Content::Toml(json!({
+                    "mcp_servers": { "restitch": { "command": "restitch", "args": args } },
+                    "features": { "hooks": true },
+                })),
+            ),
+            json_in(".codex/hooks.json", json!({ "hooks": hooks(str::to_owned) })),
+        ],
+        permission_files: vec![
+            project(
+                config,
+                Content::Toml(json!({
+                    "mcp_servers": { "restitch": { "default_tools_approval_mode": "approve" } },
+                })),
             ),
             json_in(
                 ".codex/hooks.json",
-                json!({ "hooks": {
-                    "PreToolUse": [{ "matcher": "apply_patch", "hooks": [on("PreToolUse")] }],
-                    "PostToolUse": [{ "matcher": "apply_patch", "hooks": [on("PostToolUse")] }],
-                }}),
+                json!({ "hooks": { "PreToolUse": hooks(approving)["PreToolUse"] } }),
             ),
         ],
-        permission_files: vec![
-            project(config, server("default_tools_approval_mode = \"approve\"\n".to_owned())),
-            home(
-                ".codex",
-                Some("CODEX_HOME"),
-                (
-                    "config.toml",
-                    Content::Toml(vec![(
-                        format!("[projects.{}]", json!(folder)),
-                        "trust_level = \"trusted\"\n".to_owned(),
-                    )]),
-                ),
-            ),
-        ],
-        without_permissions: "Codex asks before each edit, and when run non-interactively (`codex exec`) it does not edit; in a folder that is not trusted it ignores the project's configuration",
-        note: "Codex asks you to trust the hooks once. Some of its models find MCP tools by searching for them.",
+        without_permissions: "Codex asks before each edit, and when run non-interactively (`codex exec`) it does not edit; a patch that the hook could correct is denied, and the model is told the corrected one",
+        trust: Some(Trust {
+            file: |folder| {
+                let projects = json!({ folder: { "trust_level": "trusted" } });
+                let content = Content::Toml(json!({ "projects": projects }));
+                home(".codex", Some("CODEX_HOME"), ("config.toml", content))
+            },
+            without: "Codex ignores the project's configuration: it starts neither the server nor the hooks",
+            how: "Start `codex` in this folder once, and answer that you trust it.",
+        }),
+        note: "Codex runs the hooks only after you have reviewed them: type /hooks in `codex` once, and again after a change. Some of its models find MCP tools by searching for them.",
     }
 }
 
 /// The configuration of Gemini CLI.
-fn gemini(folder: &str) -> Client {
+fn gemini() -> Client {
     let settings = ".gemini/settings.json";
     let on = |event: &str| {
         let mut hook = hook("gemini", event, settings, 30_000);
@@ -358,43 +306,41 @@ fn gemini(folder: &str) -> Client {
                 },
             }),
         )],
-        permission_files: vec![
-            json_in(settings, json!({ "mcpServers": { "restitch": { "trust": true } } })),
-            home(
-                ".gemini",
-                None,
-                ("trustedFolders.json", Content::Json(json!({ folder: "TRUST_FOLDER" }))),
-            ),
-        ],
-        without_permissions: "Gemini CLI asks before each edit, and when run non-interactively (`gemini -p`) it does not offer the edit tools; it does not run at all in a folder that is not trusted",
+        permission_files: vec![json_in(
+            settings,
+            json!({ "mcpServers": { "restitch": { "trust": true } } }),
+        )],
+        without_permissions: "Gemini CLI asks before each edit, and when run non-interactively (`gemini -p`) it does not offer the edit tools",
+        trust: Some(Trust {
+            file: |folder| {
+                let content = Content::Json(json!({ folder: "TRUST_FOLDER" }));
+                home(".gemini", None, ("trustedFolders.json", content))
+            },
+            without: "Gemini CLI ignores the project's settings, and does not run non-interactively",
+            how: "Start `gemini` in this folder once, and answer that you trust it.",
+        }),
         note: "The hook corrects Gemini's own `replace` before it runs, and denies edits that restitch refuses.",
     }
 }
 
 /// The configuration of Qwen Code.
-fn qwen(folder: &str) -> Client {
+fn qwen() -> Client {
     let settings = ".qwen/settings.json";
     let server = json!({
         "command": "restitch",
         "args": start(Some("claude-code"), &tools("edit"), settings),
         "alwaysLoadTools": true,
     });
-    // Qwen Code asks once for each server of a project, and again when the server's configuration
-    // changes: it stores a hash of the approved configuration, with its names sorted.
-    let mut approved = server.clone();
-    approved["trust"] = true.into();
-    approved.sort_all_objects();
-    let hash = ContentHash::of(approved.to_string().as_bytes()).to_string();
-    let approval = json!({ folder: { "restitch": { "hash": hash, "status": "approved" } } });
     Client {
         name: "qwen",
         files: vec![json_in(settings, json!({ "mcpServers": { "restitch": server } }))],
-        permission_files: vec![
-            json_in(settings, json!({ "mcpServers": { "restitch": { "trust": true } } })),
-            home(".qwen", None, ("mcpApprovals.json", Content::Json(approval))),
-        ],
-        without_permissions: "Qwen Code does not start a project's server before it is approved, and asks before each edit; when run non-interactively (`qwen -p`) it does not edit",
-        note: "After a change to the server's configuration, run: qwen mcp approve restitch.",
+        permission_files: vec![json_in(
+            settings,
+            json!({ "mcpServers": { "restitch": { "trust": true } } }),
+        )],
+        without_permissions: "Qwen Code asks before each edit, and when run non-interactively (`qwen -p`) it does not edit",
+        trust: None,
+        note: "Qwen Code does not start a project's server before you approve it, and asks again after a change: qwen mcp approve restitch.",
     }
 }
 
@@ -411,7 +357,7 @@ fn github_hooks() -> ConfigFile {
 }
 
 /// The configuration of Copilot CLI.
-fn copilot(folder: &str) -> Client {
+fn copilot() -> Client {
     Client {
         name: "copilot",
         files: vec![
@@ -426,12 +372,16 @@ fn copilot(folder: &str) -> Client {
             ),
             github_hooks(),
         ],
-        permission_files: vec![home(
-            ".copilot",
-            Some("COPILOT_HOME"),
-            ("config.json", Content::Json(json!({ "trustedFolders": [folder] }))),
-        )],
-        without_permissions: "Copilot CLI does not start the server in a folder that is not trusted",
+        permission_files: Vec::new(),
+        without_permissions: "",
+        trust: Some(Trust {
+            file: |folder| {
+                let content = Content::Json(json!({ "trustedFolders": [folder] }));
+                home(".copilot", Some("COPILOT_HOME"), ("config.json", content))
+            },
+            without: "Copilot CLI does not start the server",
+            how: "Start `copilot` in this folder once, and answer that you trust it.",
+        }),
         note: "Copilot CLI asks before each edit; `copilot --allow-tool=restitch` lets them through, also with -p.",
     }
 }
@@ -457,6 +407,7 @@ fn opencode() -> Client {
         ],
         permission_files: Vec::new(),
         without_permissions: "",
+        trust: None,
         note: "The plugin corrects opencode's own `edit` and `apply_patch` before they run. opencode allows MCP tools unless its `permission` says otherwise.",
     }
 }

@@ -1,12 +1,15 @@
 //! `restitch init CLIENT`: prints the client's configuration, or merges it into the client's files.
 //!
-//! Merging adds the missing settings and keeps the others. A file that cannot be merged, such as
-//! JSON with comments, stays as it is, and its settings are printed. Permissions for edits are
-//! written only with `--allow-edits`; without it, they are shown.
+//! Merging adds the missing settings and keeps the others, with their comments. A file that cannot be
+//! read stays as it is, and its settings are printed. Permissions for restitch's own tools are written
+//! only with `--allow-edits`; without it, they are shown. What trusts more than restitch, such as a
+//! whole folder, is never written.
 
+mod changes;
 pub(super) mod clients;
-mod merge;
-mod remove;
+mod content;
+mod jsonc;
+mod toml_text;
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -19,19 +22,13 @@ use super::exit::Exit;
 use super::settings;
 use crate::edit::{EditCode, EditPlan, Explanation, Refusal, Rung, VerifiedEdit};
 use crate::engine::{CallOptions, Engine};
-use crate::store::canonical;
 use clients::{CLIENTS, Client, ConfigFile, Owner, client};
-pub(super) use merge::{Content, pretty, without_npx};
 
 /// Prints or merges the files of a client.
 pub(crate) async fn run(common: &Common, args: &InitArgs) -> Exit {
-    let project = canonical(common.root()).unwrap_or_else(|_| common.root().to_path_buf());
-    let Some(mut client) = client(&args.client.to_ascii_lowercase(), &project) else {
+    let Some(mut client) = client(&args.client.to_ascii_lowercase()) else {
         return unknown_client(&args.client);
     };
-    if args.remove {
-        return remove::run(common, &client, args.write).await;
-    }
     if args.npx {
         for file in client.files.iter_mut().chain(&mut client.permission_files) {
             file.content = file.content.with_npx();
@@ -73,6 +70,13 @@ pub(crate) async fn run(common: &Common, args: &InitArgs) -> Exit {
     if !args.allow_edits && !client.permission_files.is_empty() {
         text.push_str(&missing_permissions(&client, comment_prefix));
     }
+    if let Some(trust) = &client.trust {
+        let _ = writeln!(
+            text,
+            "{comment_prefix}In a folder that you have not trusted, {}. {}",
+            trust.without, trust.how
+        );
+    }
     if !client.note.is_empty() {
         let _ = writeln!(text, "{comment_prefix}{}", client.note);
     }
@@ -94,7 +98,10 @@ pub(crate) async fn run(common: &Common, args: &InitArgs) -> Exit {
 
 /// The error for an unknown client.
 pub(super) fn unknown_client(name: &str) -> Exit {
-    Exit::usage(format!("there is no client `{name}`; use one of: {}", CLIENTS.join(", ")))
+    Exit::usage(format!(
+        "there is no client `{name}`; use one of: {}. For any other client, configure `restitch mcp` as a stdio server",
+        CLIENTS.join(", ")
+    ))
 }
 
 /// The message about the permission files, which were not written, and what the client does without
@@ -175,15 +182,17 @@ impl ConfigFile {
     /// Whether the file on the disk contains all settings, whether it starts an installed restitch or
     /// npx.
     pub(super) fn is_installed(&self, common: &Common) -> bool {
-        let is_in =
-            |text: String| self.content.is_in(&text) || self.content.with_npx().is_in(&text);
-        self.text(common).is_some_and(is_in)
+        self.text(common).is_some_and(|text| self.content.is_in(&text))
     }
 
     /// Whether the file on the disk starts restitch by npx.
     pub(super) fn uses_npx(&self, common: &Common) -> bool {
-        let npx = self.content.with_npx();
-        self.text(common).is_some_and(|text| !self.content.is_in(&text) && npx.is_in(&text))
+        self.text(common).is_some_and(|text| self.content.starts_npx(&text))
+    }
+
+    /// The settings in the file on the disk, if it can be read.
+    pub(super) fn settings(&self, common: &Common) -> Option<serde_json::Value> {
+        self.content.read(&self.text(common)?)
     }
 
     /// The text of the file on the disk, if it can be read.

@@ -59,6 +59,38 @@ enum Own {
     HeldBack,
 }
 
+/// Gives the trust that a user gives in the client once, and `init` never gives.
+fn trust(run: &Run, client: &str) {
+    let folder = run.project.display().to_string();
+    let write = |path: &str, text: String| {
+        let file = run.home.join(path);
+        std::fs::create_dir_all(file.parent().expect("folder")).expect("folder");
+        std::fs::write(file, text).expect("written");
+    };
+    match client {
+        "claude" => {
+            let projects = json!({ folder: { "hasTrustDialogAccepted": true } });
+            write(".claude.json", json!({ "projects": projects }).to_string());
+        }
+        "codex" => write(
+            ".codex/config.toml",
+            format!("[projects.\"{folder}\"]\ntrust_level = \"trusted\"\n"),
+        ),
+        "gemini" => {
+            write(".gemini/trustedFolders.json", json!({ folder: "TRUST_FOLDER" }).to_string());
+        }
+        "copilot" => {
+            write(".copilot/config.json", json!({ "trustedFolders": [folder] }).to_string());
+        }
+        "qwen" => {
+            let mut approve = run.program("qwen");
+            let out = approve.args(["mcp", "approve", "restitch"]).output().expect("runs");
+            assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+        }
+        _ => {}
+    }
+}
+
 /// One run of a client.
 struct Run {
     programs: PathBuf,
@@ -494,6 +526,7 @@ fn drive(client: &Real, programs: &Path) -> Works {
         init.current_dir(&run.project);
         let out = init.args(["init", name, "--write", "--allow-edits"]).output().expect("runs");
         assert!(out.status.success(), "{name}: {}", String::from_utf8_lossy(&out.stdout));
+        trust(&run, name);
     }
     let log = top.join("log");
     finish((client.command)(&run), &log);
