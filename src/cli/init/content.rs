@@ -274,8 +274,6 @@ fn pretty(value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use serde_json::json;
 
     use super::super::clients::{CLIENTS, client};
@@ -284,7 +282,7 @@ mod tests {
     #[test]
     fn the_way_to_start_is_replaced_and_not_added() {
         for name in CLIENTS {
-            let client = client(name, Path::new("/work")).expect("known");
+            let client = client(name).expect("known");
             for file in client.files.iter().chain(&client.permission_files) {
                 let (plain, npx) = (&file.content, file.content.with_npx());
                 if matches!(plain, Content::Ours(_)) {
@@ -320,7 +318,7 @@ mod tests {
     #[test]
     fn npx_brings_the_command_for_every_client() {
         for name in CLIENTS {
-            let client = client(name, Path::new("/work")).expect("known");
+            let client = client(name).expect("known");
             for file in &client.files {
                 if let Content::Json(value) | Content::Toml(value) = &file.content {
                     let npx = with_npx(value.clone());
