@@ -20,22 +20,16 @@ use crate::text::{redact, redact_json};
 const TURN_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Runs the agent on the task and prints the result.
-pub(crate) async fn run(common: &Common, args: AgentArgs) -> Exit {
-    let (toolbox, settings) = match (settings::toolbox(common), model::settings(common)) {
-        (Ok(toolbox), Ok(settings)) => (toolbox, settings),
-        (Err(exit), _) | (_, Err(exit)) => return exit,
-    };
+pub(crate) async fn run(common: &Common, args: AgentArgs) -> Result<(), Exit> {
+    let (toolbox, settings) = (settings::toolbox(common)?, model::settings(common)?);
     let Some(endpoint) = settings.endpoint else {
-        return Exit::usage(
+        return Err(Exit::usage(
             "the agent needs a model: set RESTITCH_MODEL and OPENAI_BASE_URL or OPENAI_API_KEY, or give --model and --base-url",
-        );
+        ));
     };
     let limits =
         WireLimits { first_byte: Some(TURN_TIMEOUT), body_bytes: 8 << 20, ..WireLimits::default() };
-    let chat = match OpenAi::new(endpoint, limits) {
-        Ok(chat) => chat,
-        Err(error) => return Exit::usage(error.to_string()),
-    };
+    let chat = OpenAi::new(endpoint, limits).map_err(|error| Exit::usage(error.to_string()))?;
     let policy = if args.soft { GuardPolicy::soft() } else { GuardPolicy::strict() };
     let toolbox = toolbox.for_client(&format!("restitch agent, {}", chat.endpoint().model));
     let agent = Agent::new(toolbox.with_guard(policy), chat).with_max_steps(args.steps);
@@ -66,12 +60,12 @@ pub(crate) async fn run(common: &Common, args: AgentArgs) -> Exit {
         writeln!(out, "{status}: {}\nfiles changed: {changed}", outcome.summary)
             .and_then(|()| write!(out, "{}", outcome.diff))
     };
-    match (written, outcome.error.as_deref()) {
-        (Err(error), _) => Exit::fault(format!("cannot write to stdout: {error}")),
-        (Ok(()), None) => Exit::Done,
-        (Ok(()), Some("MODEL_FAILED")) => Exit::fault(outcome.summary),
-        (Ok(()), Some("INTERRUPTED")) => Exit::Signal(signal_code.get(), outcome.summary),
-        (Ok(()), Some(_)) => Exit::Refused,
+    super::out::written(written)?;
+    match outcome.error.as_deref() {
+        None => Ok(()),
+        Some("MODEL_FAILED") => Err(Exit::fault(outcome.summary)),
+        Some("INTERRUPTED") => Err(Exit::Signal(signal_code.get(), outcome.summary)),
+        Some(_) => Err(Exit::Refused),
     }
 }
 

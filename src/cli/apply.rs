@@ -1,6 +1,6 @@
 //! `restitch apply`: applies a patch from a file or stdin.
 
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _};
 
 use serde_json::json;
 
@@ -10,27 +10,20 @@ use super::{settings, wording};
 use crate::engine::CallOptions;
 
 /// Applies the patch and prints the reply.
-pub(crate) async fn run(common: &Common, args: ApplyArgs) -> Exit {
+pub(crate) async fn run(common: &Common, args: ApplyArgs) -> Result<(), Exit> {
     let mut patch = String::new();
     let read = match args.patch.as_deref() {
         None | Some("-") => io::stdin().read_to_string(&mut patch).map(|_| ()),
         Some(file) => std::fs::read_to_string(file).map(|text| patch = text),
     };
-    if let Err(error) = read {
-        return Exit::usage(format!("cannot read the patch: {error}"));
-    }
-    let toolbox = match settings::toolbox_for_one_edit(common) {
-        Ok(toolbox) => toolbox,
-        Err(exit) => return exit,
-    };
+    read.map_err(|error| Exit::usage(format!("cannot read the patch: {error}")))?;
+    let toolbox = settings::toolbox_for_one_edit(common)?;
     let options = CallOptions { dry_run: args.dry_run, ..CallOptions::default() };
     let reply = toolbox.call("apply_patch", json!({ "patch": patch }), &options).await;
     let text = match common.json {
         true => json!(reply).to_string(),
         false => wording::message(common, &reply, wording::APPLY).into_owned(),
     };
-    match writeln!(super::out::stdout(), "{text}") {
-        Ok(()) => Exit::from_reply(&reply),
-        Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
-    }
+    super::out::print(text)?;
+    Exit::of_reply(&reply)
 }

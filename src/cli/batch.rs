@@ -17,20 +17,15 @@ use crate::spans;
 use crate::tools::{self, PendingAnswer, ToolReply, Toolbox};
 
 /// Answers each line of stdin until it ends.
-pub(crate) async fn run(common: &Common, args: BatchArgs) -> Exit {
-    let toolbox = match settings::toolbox(common) {
-        Ok(toolbox) => toolbox,
-        Err(exit) => return exit,
-    };
-    let (stdin, counter) = match stdin::open() {
-        Ok(opened) => opened,
-        Err(error) => return Exit::fault(format!("cannot read stdin: {error}")),
-    };
+pub(crate) async fn run(common: &Common, args: BatchArgs) -> Result<(), Exit> {
+    let toolbox = settings::toolbox(common)?;
+    let (stdin, counter) =
+        stdin::open().map_err(|error| Exit::fault(format!("cannot read stdin: {error}")))?;
     let mut lines = BoundedLines::new(stdin, MAX_LINE);
     let mut answer_tracker = AnswerTracker::default();
     loop {
         let line_start = lines.taken;
-        let Some(line) = lines.next().await else { return Exit::Done };
+        let Some(line) = lines.next().await else { return Ok(()) };
         let (id, reply) = match line {
             Ok(line) if line.trim_ascii().is_empty() => continue,
             Ok(line) => {
@@ -52,7 +47,8 @@ pub(crate) async fn run(common: &Common, args: BatchArgs) -> Exit {
             }
         };
         if let Err(error) = print(&id, &reply) {
-            return Exit::fault(format!("cannot write to stdout: {error}"));
+            // Nobody reads further replies, so no further edit is made.
+            return super::out::written(Err(error));
         }
     }
 }

@@ -206,9 +206,9 @@ fn group_calls(entries: Vec<LoggedCall>) -> Vec<CallGroup> {
 }
 
 /// `restitch log --stats`: prints the counts.
-pub(crate) fn print(common: &Common) -> Exit {
+pub(crate) fn print(common: &Common) -> Result<(), Exit> {
     let Some(folder) = state_folder() else {
-        return Exit::usage("there is no state folder; set RESTITCH_STATE_DIR to one");
+        return Err(Exit::usage("there is no state folder; set RESTITCH_STATE_DIR to one"));
     };
     let entries = CallLog::in_folder(&folder).entries();
     let since = entries.iter().map(|entry| entry.at).min();
@@ -225,10 +225,7 @@ pub(crate) fn print(common: &Common) -> Exit {
             )
         }
     };
-    match writeln!(out::stdout(), "{text}") {
-        Ok(()) => Exit::Done,
-        Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
-    }
+    out::print(text)
 }
 
 #[cfg(test)]

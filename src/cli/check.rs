@@ -1,7 +1,5 @@
 //! `restitch check`: the syntax errors of files.
 
-use std::io::Write as _;
-
 use serde_json::json;
 
 use super::args::{CheckArgs, Common};
@@ -10,11 +8,8 @@ use super::settings;
 use crate::engine::CallOptions;
 
 /// Prints the syntax errors. Exits with 1 if there are any, or if a file cannot be read.
-pub(crate) async fn run(common: &Common, args: CheckArgs) -> Exit {
-    let toolbox = match settings::toolbox(common) {
-        Ok(toolbox) => toolbox,
-        Err(exit) => return exit,
-    };
+pub(crate) async fn run(common: &Common, args: CheckArgs) -> Result<(), Exit> {
+    let toolbox = settings::toolbox(common)?;
     let reply =
         toolbox.call("check", json!({ "paths": args.paths }), &CallOptions::default()).await;
     let text = if common.json { json!(reply).to_string() } else { reply.message.clone() };
@@ -22,10 +17,8 @@ pub(crate) async fn run(common: &Common, args: CheckArgs) -> Exit {
     let files = reply.report["files"].as_array();
     let has_unreadable_file =
         files.is_some_and(|files| files.iter().any(|file| file.get("code").is_some()));
-    match writeln!(super::out::stdout(), "{text}") {
-        // Scripts use the exit code to learn whether all files are free of errors.
-        Ok(()) if reply.ok && (errors > 0 || has_unreadable_file) => Exit::Refused,
-        Ok(()) => Exit::from_reply(&reply),
-        Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
-    }
+    super::out::print(text)?;
+    // Scripts use the exit code to learn whether all files are free of errors.
+    Exit::of_reply(&reply)?;
+    Exit::refused_if(errors > 0 || has_unreadable_file)
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::args::{Common, EditArgs};
 use super::exit::Exit;
-use super::{model, settings, wording};
+use super::{model, out, settings, wording};
 use crate::adapters::syntax::TreeSitter;
 use crate::edit::{EditRequest, Expected};
 use crate::engine::{CallOptions, SyntaxGate};
@@ -16,29 +16,26 @@ use crate::text::escape_for_terminal;
 use crate::tools::{self, ToolReply};
 
 /// Makes the edit and prints the reply.
-pub(crate) async fn run(common: &Common, args: EditArgs) -> Exit {
+pub(crate) async fn run(common: &Common, args: EditArgs) -> Result<(), Exit> {
     let texts = [Some(&args.path), args.old.as_ref(), args.new.as_ref()];
     if texts.into_iter().flatten().filter(|text| *text == "-").count() > 1 {
-        return Exit::usage("only one of PATH, --old and --new can be read from stdin");
+        return Err(Exit::usage("only one of PATH, --old and --new can be read from stdin"));
     }
     let old = read_text(args.old.as_deref(), args.old_file.as_deref());
     let new = read_text(args.new.as_deref(), args.new_file.as_deref());
     let (old, new) = match (old, new) {
         (Ok(old), Ok(new)) => (old, new),
-        (Err(error), _) | (_, Err(error)) => return Exit::usage(error.to_string()),
+        (Err(error), _) | (_, Err(error)) => return Err(Exit::usage(error.to_string())),
     };
     if args.path == "-" {
         return edit_stdin(common, &args, old, new);
     }
     if args.language.is_some() {
-        return Exit::usage(
+        return Err(Exit::usage(
             "--language is only for text from stdin (PATH -); a file's name shows its language",
-        );
+        ));
     }
-    let toolbox = match settings::toolbox_for_one_edit(common) {
-        Ok(toolbox) => toolbox,
-        Err(exit) => return exit,
-    };
+    let toolbox = settings::toolbox_for_one_edit(common)?;
     let mut arguments = json!({ "path": args.path, "old_str": old, "new_str": new });
     if let Some(count) = args.expect {
         arguments["expected_replacements"] = count.get().into();
@@ -58,22 +55,15 @@ pub(crate) async fn run(common: &Common, args: EditArgs) -> Exit {
         ..CallOptions::default()
     };
     let reply = toolbox.call("edit_file", arguments, &options).await;
-    let written = if common.json {
-        serde_json::to_string(&reply)
-            .map_err(io::Error::from)
-            .and_then(|json| writeln!(super::out::stdout(), "{json}"))
-    } else if args.quiet && reply.ok {
-        Ok(())
-    } else if io::stdout().is_terminal() && reply.ok {
-        print_for_terminal(&reply, &wording::message(common, &reply, wording::EDIT))
-    } else {
-        let message = wording::message(common, &reply, wording::EDIT);
-        writeln!(super::out::stdout(), "{message}")
-    };
-    match written {
-        Ok(()) => Exit::from_reply(&reply),
-        Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
+    let message = wording::message(common, &reply, wording::EDIT);
+    if common.json {
+        out::print(json!(reply))?;
+    } else if io::stdout().is_terminal() && reply.ok && !args.quiet {
+        out::written(print_for_terminal(&reply, &message))?;
+    } else if !(args.quiet && reply.ok) {
+        out::print(message)?;
     }
+    Exit::of_reply(&reply)
 }
 
 /// Prints the message, in which the diff replaces the numbered lines of the file, in git's colours.
@@ -98,51 +88,37 @@ fn print_for_terminal(reply: &ToolReply, message: &str) -> io::Result<()> {
 
 /// Edits the text from stdin and prints the result. The message goes to stderr, because stdout is
 /// the text.
-fn edit_stdin(common: &Common, args: &EditArgs, old: String, new: String) -> Exit {
+fn edit_stdin(common: &Common, args: &EditArgs, old: String, new: String) -> Result<(), Exit> {
     let expected = match (args.expect, args.all) {
         (Some(count), _) => Expected::Exactly(count),
         (None, true) => Expected::All,
         (None, false) => Expected::default(),
     };
-    let language = match args.language.as_deref().map(tools::parse_language).transpose() {
-        Ok(language) => language,
-        Err(refusal) => return Exit::usage(refusal.text()),
-    };
-    let gate = match model::settings(common) {
-        Ok(settings) => SyntaxGate::new(TreeSitter::new(), settings.syntax),
-        Err(exit) => return exit,
-    };
+    let language = args.language.as_deref().map(tools::parse_language).transpose();
+    let language = language.map_err(|refusal| Exit::usage(refusal.text()))?;
+    let gate = SyntaxGate::new(TreeSitter::new(), model::settings(common)?.syntax);
     let (near_line, within) = (args.near, args.within.clone());
     let request = EditRequest { old, new, expected, near_line, within, language };
     let mut bytes = Vec::new();
-    if let Err(error) = io::stdin().read_to_end(&mut bytes) {
-        return Exit::fault(format!("cannot read stdin: {error}"));
-    }
+    io::stdin()
+        .read_to_end(&mut bytes)
+        .map_err(|error| Exit::fault(format!("cannot read stdin: {error}")))?;
     let (after, reply) = tools::edit_bytes(bytes, &request, &gate)
         .unwrap_or_else(|refusal| (Vec::new(), ToolReply::refused(refusal)));
-    let exit = Exit::from_reply(&reply);
-    let written = if common.json {
-        serde_json::to_string(&reply)
-            .map_err(io::Error::from)
-            .and_then(|json| writeln!(super::out::stdout(), "{json}"))
-    } else {
-        if !(args.quiet && reply.ok) {
-            // A closed stderr does not stop the text.
-            let message = wording::message(common, &reply, wording::EDIT);
-            let _ = writeln!(super::out::stderr(), "{message}");
-        }
-        match args.dry_run {
-            true => Ok(()),
-            false => {
-                let mut out = super::out::stdout();
-                out.write_all(&after).and_then(|()| out.flush())
-            }
-        }
-    };
-    match written {
-        Ok(()) => exit,
-        Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
+    if common.json {
+        out::print(json!(reply))?;
+        return Exit::of_reply(&reply);
     }
+    if !(args.quiet && reply.ok) {
+        // A closed stderr does not stop the text.
+        let message = wording::message(common, &reply, wording::EDIT);
+        let _ = writeln!(out::stderr(), "{message}");
+    }
+    if !args.dry_run {
+        let mut stdout = out::stdout();
+        out::written(stdout.write_all(&after).and_then(|()| stdout.flush()))?;
+    }
+    Exit::of_reply(&reply)
 }
 
 /// The content of the file if there is one, else the text of the argument, which is that of stdin for

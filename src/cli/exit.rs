@@ -5,11 +5,9 @@ use std::process::ExitCode;
 
 use crate::tools::ToolReply;
 
-/// The result of a command.
+/// Why a command ends with an exit code other than 0. A command returns `Result<(), Exit>`.
 #[derive(Debug)]
 pub(crate) enum Exit {
-    /// 0: done.
-    Done,
     /// 1: a call was refused, or a check found something wrong, as `check` and `harness run` do.
     Refused,
     /// 1, with a message: the failure of a hook, which must not use any other code.
@@ -34,18 +32,23 @@ impl Exit {
     }
 
     /// The result of a command that printed this reply of a tool.
-    pub(crate) fn from_reply(reply: &ToolReply) -> Self {
+    pub(crate) fn of_reply(reply: &ToolReply) -> Result<(), Self> {
         match reply.code {
-            None => Self::Done,
-            Some(code) if code.is_fault() => Self::Fault(String::new()),
-            Some(_) => Self::Refused,
+            None => Ok(()),
+            Some(code) if code.is_fault() => Err(Self::Fault(String::new())),
+            Some(_) => Err(Self::Refused),
         }
+    }
+
+    /// The result of a command that looked for something: refused if there was any.
+    pub(crate) fn refused_if(found: bool) -> Result<(), Self> {
+        if found { Err(Self::Refused) } else { Ok(()) }
     }
 
     /// The message; empty if there is none.
     pub(crate) fn message(&self) -> &str {
         match self {
-            Self::Done | Self::Refused => "",
+            Self::Refused => "",
             Self::Failed(message)
             | Self::Usage(message)
             | Self::Fault(message)
@@ -56,7 +59,6 @@ impl Exit {
     /// Prints the message on stderr and returns the exit code.
     pub(crate) fn report(self) -> ExitCode {
         let (code, message) = match self {
-            Self::Done => (0, String::new()),
             Self::Refused => (1, String::new()),
             Self::Failed(message) => (1, message),
             Self::Usage(message) => (2, message),

@@ -1,7 +1,6 @@
 //! `restitch undo` and `restitch log`.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 
 use serde_json::json;
 
@@ -14,22 +13,16 @@ use crate::text::quote_name;
 use crate::tools::ToolReply;
 
 /// Takes back an edit and prints the reply.
-pub(crate) async fn undo(common: &Common, args: &UndoArgs) -> Exit {
-    let toolbox = match settings::toolbox(common) {
-        Ok(toolbox) => toolbox,
-        Err(exit) => return exit,
-    };
+pub(crate) async fn undo(common: &Common, args: &UndoArgs) -> Result<(), Exit> {
+    let toolbox = settings::toolbox(common)?;
     let options = CallOptions { dry_run: args.dry_run, ..CallOptions::default() };
     let reply = toolbox.call("undo", json!({ "revision": args.revision }), &options).await;
     print(common, &reply)
 }
 
 /// Prints the list of edits.
-pub(crate) async fn log(common: &Common) -> Exit {
-    let toolbox = match settings::toolbox(common) {
-        Ok(toolbox) => toolbox,
-        Err(exit) => return exit,
-    };
+pub(crate) async fn log(common: &Common) -> Result<(), Exit> {
+    let toolbox = settings::toolbox(common)?;
     let reply = match toolbox.engine().log().await {
         Ok(revisions) => {
             let text: Vec<String> = revisions.iter().map(describe).collect();
@@ -41,14 +34,12 @@ pub(crate) async fn log(common: &Common) -> Exit {
 }
 
 /// Prints the reply's message, or the whole reply as JSON.
-fn print(common: &Common, reply: &ToolReply) -> Exit {
+fn print(common: &Common, reply: &ToolReply) -> Result<(), Exit> {
     let text = if common.json { json!(reply).to_string() } else { reply.message.clone() };
-    let mut out = super::out::stdout();
-    let written = if text.is_empty() { Ok(()) } else { writeln!(out, "{text}") };
-    match written {
-        Ok(()) => Exit::from_reply(reply),
-        Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
+    if !text.is_empty() {
+        super::out::print(text)?;
     }
+    Exit::of_reply(reply)
 }
 
 /// One line about a revision: its number, its time, its files, and whether it undoes another one or

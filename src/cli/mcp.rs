@@ -17,24 +17,15 @@ use crate::text::register_secret;
 use crate::tools::{ToolSet, Toolbox};
 
 /// Serves over stdio, or over HTTP if the flags say so, until the client or a signal ends it.
-pub(crate) async fn run(common: &Common, args: McpArgs) -> Exit {
+pub(crate) async fn run(common: &Common, args: McpArgs) -> Result<(), Exit> {
     if args.http.is_some() {
-        return match http(common, &args).await {
-            Ok(()) => Exit::Done,
-            Err(exit) => exit,
-        };
+        return http(common, &args).await;
     }
     let root =
         Root::find(common.root.as_deref(), args.root_search.root_of.as_deref(), Path::new("."));
-    let toolbox = match toolbox(common, &args, &root) {
-        Ok(toolbox) => toolbox,
-        Err(exit) => return exit,
-    };
+    let toolbox = toolbox(common, &args, &root)?;
     let server = server(&args, toolbox, &root).with_opener(opener(common, &args, root));
-    match mcp::serve_stdio(server).await {
-        Ok(()) => Exit::Done,
-        Err(message) => Exit::fault(message),
-    }
+    mcp::serve_stdio(server).await.map_err(Exit::fault)
 }
 
 /// The MCP server of these tools.

@@ -68,14 +68,14 @@ pub fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return Exit::fault(format!("cannot start the runtime: {error}")).report(),
     };
-    let exit = runtime.block_on(async {
+    let ended = runtime.block_on(async {
         signals::install_handlers();
         run(cli).await
     });
     // Work that nobody waits for is dropped, but a running commit is finished.
     signals::finish_commits();
     runtime.shutdown_background();
-    exit.report()
+    ended.map_or_else(Exit::report, |()| ExitCode::SUCCESS)
 }
 
 /// Whether an argument of this process contains control characters.
@@ -92,14 +92,14 @@ fn is_hook() -> bool {
 }
 
 /// Runs one command.
-async fn run(cli: Cli) -> Exit {
+async fn run(cli: Cli) -> Result<(), Exit> {
     let common = cli.common;
     if let Some(url) = common.root_url()
         && matches!(cli.command, Command::Init(_) | Command::Harness(_))
     {
-        return Exit::usage(format!(
+        return Err(Exit::usage(format!(
             "this command works only with local files, but the root {url} is in object storage"
-        ));
+        )));
     }
     match cli.command {
         Command::Edit(args) => edit::run(&common, args).await,
@@ -115,11 +115,9 @@ async fn run(cli: Cli) -> Exit {
         Command::Read(args) => read::run(&common, args).await,
         Command::Search(args) => search::run(&common, args).await,
         Command::Check(args) => check::run(&common, args).await,
-        Command::Schema(args) => schema::run(&common, &args),
+        Command::Schema(args) => schema::run(&args),
         Command::Mcp(args) => mcp::run(&common, args).await,
-        Command::Hook(args) => {
-            hook::run(&common, args).await.map_or_else(Exit::Failed, |()| Exit::Done)
-        }
+        Command::Hook(args) => hook::run(&common, args).await.map_err(Exit::Failed),
         Command::Init(args) => init::run(&common, &args).await,
         Command::Harness(args) => harness::run(&common, args).await,
         Command::Doctor(args) => doctor::run(&common, &args).await,

@@ -3,7 +3,24 @@
 
 use std::io::{self, IsTerminal as _, Write};
 
+use super::exit::Exit;
 use crate::text::{escape_for_terminal, redact};
+
+/// Prints a text and a newline on standard output.
+pub(crate) fn print(text: impl std::fmt::Display) -> Result<(), Exit> {
+    written(writeln!(stdout(), "{text}"))
+}
+
+/// Ends a command whose output could not be written. A reader that has stopped reading, such as
+/// `head`, has all it wants, so that is no fault.
+pub(crate) fn written(result: io::Result<()>) -> Result<(), Exit> {
+    match result {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Exit::fault(format!("cannot write to stdout: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
 
 /// Standard output for data, which is not masked.
 pub(crate) fn stdout() -> DataWriter<io::StdoutLock<'static>> {

@@ -10,14 +10,14 @@ use crate::text::LineSpan;
 use crate::tools::ToolReply;
 
 /// Prints the lines that the arguments select.
-pub(crate) async fn run(common: &Common, args: ReadArgs) -> Exit {
+pub(crate) async fn run(common: &Common, args: ReadArgs) -> Result<(), Exit> {
     let selection = match (&args.ranges, args.offset, args.limit) {
         (Some(ranges), _, _) => match parse_ranges(ranges) {
             Some(ranges) => LineSelection::Ranges(ranges),
             None => {
-                return Exit::usage(format!(
+                return Err(Exit::usage(format!(
                     "--ranges {ranges}: give line ranges such as 10-20,45-50"
-                ));
+                )));
             }
         },
         (None, None, None) => LineSelection::Whole,
@@ -28,10 +28,7 @@ pub(crate) async fn run(common: &Common, args: ReadArgs) -> Exit {
         "hashline" => ReadStyle::Hashline,
         _ => ReadStyle::Plain,
     };
-    let toolbox = match settings::toolbox(common) {
-        Ok(toolbox) => toolbox,
-        Err(exit) => return exit,
-    };
+    let toolbox = settings::toolbox(common)?;
     // The limits are for models; a person or a pipe gets everything.
     let request = ReadRequest {
         select: selection,
@@ -48,11 +45,8 @@ pub(crate) async fn run(common: &Common, args: ReadArgs) -> Exit {
         Ok((view, snapshot)) => (ToolReply::answered(view.message(&snapshot), &view), view.text),
         Err(refusal) => (toolbox.suggest_paths(ToolReply::refused(refusal)).await, String::new()),
     };
-    match print(common, &reply, &text) {
-        Ok(()) => Exit::from_reply(&reply),
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Done,
-        Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
-    }
+    super::out::written(print(common, &reply, &text))?;
+    Exit::of_reply(&reply)
 }
 
 /// Prints the reply as JSON, the message of a refusal, or the lines.

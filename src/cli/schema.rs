@@ -1,21 +1,19 @@
 //! `restitch schema`: the declarations of the tools.
 
-use std::io::Write as _;
-
-use super::args::{Common, SchemaArgs};
+use super::args::SchemaArgs;
 use super::exit::Exit;
 use super::out;
 use crate::tools::{Dialect, TOOLS, Visibility, export};
 
 /// Prints the declarations in the format that `args` names.
-pub(crate) fn run(_common: &Common, args: &SchemaArgs) -> Exit {
+pub(crate) fn run(args: &SchemaArgs) -> Result<(), Exit> {
     let Some(format) = export::Format::parse(&args.format) else {
         let known: Vec<_> = export::Format::ALL.iter().map(|format| format.as_str()).collect();
-        return Exit::usage(format!(
+        return Err(Exit::usage(format!(
             "there is no format `{}`; use one of: {}",
             args.format,
             known.join(", ")
-        ));
+        )));
     };
     let dialect = match format {
         export::Format::Anthropic => Dialect::Anthropic,
@@ -27,9 +25,5 @@ pub(crate) fn run(_common: &Common, args: &SchemaArgs) -> Exit {
         Visibility::InDialect(tool_dialect) => tool_dialect == dialect,
         Visibility::Guarded | Visibility::Staged => false,
     });
-    let mut out = out::stdout();
-    match writeln!(out, "{:#}", export::export(format, listed)) {
-        Ok(()) => Exit::Done,
-        Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
-    }
+    out::print(format!("{:#}", export::export(format, listed)))
 }

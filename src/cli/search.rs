@@ -1,7 +1,5 @@
 //! `restitch search`: finds lines and prints them.
 
-use std::io::{self, Write as _};
-
 use serde_json::json;
 
 use super::args::{Common, SearchArgs};
@@ -10,11 +8,8 @@ use super::settings;
 use crate::engine::CallOptions;
 
 /// Searches with the tool that suits the terms, and prints the reply.
-pub(crate) async fn run(common: &Common, args: SearchArgs) -> Exit {
-    let toolbox = match settings::toolbox(common) {
-        Ok(toolbox) => toolbox,
-        Err(exit) => return exit,
-    };
+pub(crate) async fn run(common: &Common, args: SearchArgs) -> Result<(), Exit> {
+    let toolbox = settings::toolbox(common)?;
     let mut arguments = json!({ "context": args.context, "case_sensitive": args.case_sensitive });
     // A single term is taken literally, unless --wildcard is given.
     let tool = match args.terms.as_slice() {
@@ -33,17 +28,6 @@ pub(crate) async fn run(common: &Common, args: SearchArgs) -> Exit {
         }
     }
     let reply = toolbox.call(tool, arguments, &CallOptions::default()).await;
-    let mut out = super::out::stdout();
-    let written = if common.json {
-        serde_json::to_string(&reply)
-            .map_err(io::Error::from)
-            .and_then(|json| writeln!(out, "{json}"))
-    } else {
-        writeln!(out, "{}", reply.message)
-    };
-    match written {
-        Ok(()) => Exit::from_reply(&reply),
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Done,
-        Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
-    }
+    super::out::print(if common.json { json!(reply).to_string() } else { reply.message.clone() })?;
+    Exit::of_reply(&reply)
 }

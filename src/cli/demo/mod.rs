@@ -23,19 +23,11 @@ const ADDED: Style = AnsiColor::Green.on_default();
 const REFUSED: Style = AnsiColor::Yellow.on_default();
 
 /// Runs and prints the demo.
-pub(crate) async fn run(common: &Common) -> Exit {
-    let text = match play_all(common).await {
-        Ok(text) => text,
-        Err(error) => {
-            return Exit::fault(format!("the demo cannot use a temporary folder: {error}"));
-        }
-    };
-    let mut out = anstream::stdout().lock();
-    match out.write_all(text.as_bytes()) {
-        Ok(()) => Exit::Done,
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Done,
-        Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
-    }
+pub(crate) async fn run(common: &Common) -> Result<(), Exit> {
+    let text = play_all(common)
+        .await
+        .map_err(|error| Exit::fault(format!("the demo cannot use a temporary folder: {error}")))?;
+    super::out::written(anstream::stdout().lock().write_all(text.as_bytes()))
 }
 
 /// Makes the calls of all scenes. Returns the text to print, or with `--json` a line of JSON for each

@@ -57,20 +57,17 @@ impl Finding {
 }
 
 /// Prints the findings. The command fails if one of them is bad.
-pub(crate) async fn run(common: &Common, args: &DoctorArgs) -> Exit {
+pub(crate) async fn run(common: &Common, args: &DoctorArgs) -> Result<(), Exit> {
     let findings = match &args.client {
         None => check_all(common).await,
         Some(name) => match client::findings(common, name).await {
             Some(findings) => findings,
-            None => return unknown_client(name),
+            None => return Err(unknown_client(name)),
         },
     };
     let has_bad = findings.iter().any(|finding| finding.outcome == Level::Bad);
-    match print(common, &findings, has_bad) {
-        Ok(()) if has_bad => Exit::fault("some checks failed; see above"),
-        Ok(()) => Exit::Done,
-        Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
-    }
+    super::out::written(print(common, &findings, has_bad))?;
+    if has_bad { Err(Exit::fault("some checks failed; see above")) } else { Ok(()) }
 }
 
 /// The findings about the root, the state folder, the settings and the model.

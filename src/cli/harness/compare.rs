@@ -1,13 +1,14 @@
 //! `restitch harness compare`, which runs the cases through other tools, and `report`, which writes
 //! the score as a page.
 
-use std::io::{self, Write as _};
+use std::io;
 use std::path::PathBuf;
 
 use clap::Args;
 
 use super::super::args::Common;
 use super::super::exit::Exit;
+use crate::cli::out;
 use crate::cli::progress::Progress;
 use crate::harness::case::Case;
 use crate::harness::compare::{
@@ -15,7 +16,7 @@ use crate::harness::compare::{
 };
 use crate::harness::measure::parallel;
 use crate::harness::report::render;
-use crate::harness::suite::{CaseSource, load, select};
+use crate::harness::suite::CaseSource;
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
@@ -53,22 +54,17 @@ pub(crate) struct ReportArgs {
 }
 
 /// Runs the packed cases through the other tools and prints the results.
-pub(crate) fn compare(common: &Common, args: &CompareArgs) -> Exit {
+pub(crate) fn compare(common: &Common, args: &CompareArgs) -> Result<(), Exit> {
     let known = |name: &String| RIVALS.iter().any(|rival| rival.id == name);
     if let Some(name) = args.tools.iter().find(|name| !known(name)) {
         let ids: Vec<_> = RIVALS.iter().map(|rival| rival.id).collect();
-        return Exit::usage(format!(
+        return Err(Exit::usage(format!(
             "there is no adapter for `{name}`; use one of: {}",
             ids.join(", ")
-        ));
+        )));
     }
     let dir = common.root().join(&args.dir);
-    let entries = match load(&dir) {
-        Ok(entries) => select(entries, args.filter.as_deref()),
-        Err(error) => {
-            return Exit::usage(format!("cannot read the cases below {}: {error}", dir.display()));
-        }
-    };
+    let entries = super::load_cases(&dir, args.filter.as_deref())?;
     let cases: Vec<Case> = entries
         .into_iter()
         .filter_map(|entry| match entry.source {
@@ -78,15 +74,14 @@ pub(crate) fn compare(common: &Common, args: &CompareArgs) -> Exit {
         .filter(is_expressible_everywhere)
         .collect();
     if cases.is_empty() {
-        return Exit::usage(
+        return Err(Exit::usage(
             "there is no packed case to compare; make some with `restitch harness generate --out NAME.pack.jsonl`",
-        );
+        ));
     }
     let scratch =
         args.scratch.clone().unwrap_or_else(|| std::env::temp_dir().join("restitch-compare"));
-    if let Err(error) = std::fs::create_dir_all(&scratch) {
-        return Exit::fault(format!("cannot create {}: {error}", scratch.display()));
-    }
+    std::fs::create_dir_all(&scratch)
+        .map_err(|error| Exit::fault(format!("cannot create {}: {error}", scratch.display())))?;
     let mut results: Vec<ToolResult> = Vec::new();
     let mut errors = Vec::new();
     let is_selected = |id: &str| args.tools.is_empty() || args.tools.iter().any(|name| name == id);
@@ -96,11 +91,11 @@ pub(crate) fn compare(common: &Common, args: &CompareArgs) -> Exit {
             Err(error) => errors.push(format!("{}: {error}", rival.id)),
         }
     }
-    if let Some(out) = &args.out {
+    if let Some(file) = &args.out {
         let written = serde_json::to_string(&results).map_err(io::Error::other);
-        if let Err(error) = written.and_then(|text| std::fs::write(common.root().join(out), text)) {
-            return Exit::fault(format!("cannot write {}: {error}", out.display()));
-        }
+        written
+            .and_then(|text| std::fs::write(common.root().join(file), text))
+            .map_err(|error| super::write_fault(file, &error))?;
     }
     let text = if common.json {
         serde_json::to_string(&results).unwrap_or_default()
@@ -114,37 +109,23 @@ pub(crate) fn compare(common: &Common, args: &CompareArgs) -> Exit {
         errors.iter().for_each(|error| text.push_str(&format!("\nnot compared: {error}")));
         text
     };
-    match writeln!(crate::cli::out::stdout(), "{text}") {
-        Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
-        Ok(()) if !errors.is_empty() => {
-            Exit::fault(format!("{} of the tools could not be run", errors.len()))
-        }
-        Ok(()) => Exit::Done,
+    out::print(text)?;
+    match errors.len() {
+        0 => Ok(()),
+        count => Err(Exit::fault(format!("{count} of the tools could not be run"))),
     }
 }
 
 /// Judges the cases and writes the page.
-pub(crate) fn report(common: &Common, args: &ReportArgs) -> Exit {
+pub(crate) fn report(common: &Common, args: &ReportArgs) -> Result<(), Exit> {
     let dir = common.root().join(&args.dir);
-    let entries = match load(&dir) {
-        Ok(entries) => select(entries, args.filter.as_deref()),
-        Err(error) => {
-            return Exit::usage(format!("cannot read the cases below {}: {error}", dir.display()));
-        }
-    };
-    if entries.is_empty() {
-        return Exit::usage(format!("there is no case below {}", dir.display()));
-    }
+    let entries = super::load_cases(&dir, args.filter.as_deref())?;
     let rivals: Vec<ToolResult> = match &args.compare {
         None => Vec::new(),
         Some(file) => {
             let read = std::fs::read_to_string(common.root().join(file));
-            match read.and_then(|text| serde_json::from_str(&text).map_err(io::Error::other)) {
-                Ok(rivals) => rivals,
-                Err(error) => {
-                    return Exit::usage(format!("cannot read {}: {error}", file.display()));
-                }
-            }
+            read.and_then(|text| serde_json::from_str(&text).map_err(io::Error::other))
+                .map_err(|error| Exit::usage(format!("cannot read {}: {error}", file.display())))?
         }
     };
     let progress = Progress::new("cases", entries.len());
@@ -154,13 +135,8 @@ pub(crate) fn report(common: &Common, args: &ReportArgs) -> Exit {
         (entry.clone(), judged, files)
     });
     drop(progress);
-    let out = common.root().join(&args.html);
-    let written = std::fs::write(&out, render(&judged_cases, &rivals));
-    let printed = written.and_then(|()| {
-        writeln!(crate::cli::out::stdout(), "{} cases in {}", judged_cases.len(), out.display())
-    });
-    match printed {
-        Ok(()) => Exit::Done,
-        Err(error) => Exit::fault(format!("cannot write {}: {error}", out.display())),
-    }
+    let page = common.root().join(&args.html);
+    std::fs::write(&page, render(&judged_cases, &rivals))
+        .map_err(|error| super::write_fault(&page, &error))?;
+    out::print(format!("{} cases in {}", judged_cases.len(), page.display()))
 }

@@ -1,13 +1,14 @@
 //! `restitch harness generate`: writes cases made of real edits and generated mistakes.
 
-use std::io::{self, Write as _};
+use std::io;
 use std::path::PathBuf;
 
 use clap::Args;
 
 use super::super::args::Common;
 use super::super::exit::Exit;
-use super::CorpusArgs;
+use super::{CorpusArgs, no_such_ways};
+use crate::cli::out;
 use crate::harness::case::Case;
 use crate::harness::fixture::Fixture;
 use crate::harness::measure::{MeasurePlan, generate, parallel, real_edits, sample};
@@ -35,18 +36,12 @@ pub(crate) struct GenerateArgs {
 }
 
 /// Generates the cases and writes them.
-pub(crate) fn run(common: &Common, args: &GenerateArgs) -> Exit {
-    let changes = match args.source.changes() {
-        Ok(changes) => changes,
-        Err(exit) => return exit,
-    };
+pub(crate) fn run(common: &Common, args: &GenerateArgs) -> Result<(), Exit> {
+    let changes = args.source.changes()?;
     let plan = MeasurePlan { seed: args.source.seed, max: args.max, mutations: args.ways.clone() };
     let mutations = plan.selected();
     if mutations.is_empty() {
-        return Exit::usage(format!(
-            "--ways: no kind of mistake or family has a name that starts with {}",
-            args.ways.join(" or ")
-        ));
+        return Err(no_such_ways(&args.ways));
     }
     let mut edits = real_edits(&changes, plan.seed);
     if let Some(count) = args.edits {
@@ -61,27 +56,19 @@ pub(crate) fn run(common: &Common, args: &GenerateArgs) -> Exit {
             .flatten()
             .collect();
     if cases.is_empty() {
-        return Exit::usage(
+        return Err(Exit::usage(
             "none of the real edits can have a mistake of these kinds; give other --ways, or more files",
-        );
+        ));
     }
-    let out = common.root().join(&args.out);
-    match write(&cases, &out) {
-        Err(error) => Exit::fault(format!("cannot write {}: {error}", out.display())),
-        Ok(()) => {
-            let summary = format!(
-                "{} cases from {} real edits, with {} kinds of mistake, in {}",
-                cases.len(),
-                edits.len(),
-                mutations.len(),
-                out.display()
-            );
-            match writeln!(crate::cli::out::stdout(), "{summary}") {
-                Ok(()) => Exit::Done,
-                Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
-            }
-        }
-    }
+    let file = common.root().join(&args.out);
+    write(&cases, &file).map_err(|error| super::write_fault(&file, &error))?;
+    out::print(format!(
+        "{} cases from {} real edits, with {} kinds of mistake, in {}",
+        cases.len(),
+        edits.len(),
+        mutations.len(),
+        file.display()
+    ))
 }
 
 /// Writes the cases: all into one file if `out` is the name of a pack, otherwise each into a folder of

@@ -8,7 +8,8 @@ use similar::TextDiff;
 
 use super::super::args::Common;
 use super::super::exit::Exit;
-use super::CorpusArgs;
+use super::{CorpusArgs, no_such_ways};
+use crate::cli::out;
 use crate::cli::progress::Progress;
 use crate::engine::SyntaxMode;
 use crate::harness::case::{Case, Truth};
@@ -70,17 +71,11 @@ impl Show {
 }
 
 /// Measures and prints the results.
-pub(crate) fn run(common: &Common, args: &MeasureArgs) -> Exit {
-    let changes = match args.source.changes() {
-        Ok(changes) => changes,
-        Err(exit) => return exit,
-    };
+pub(crate) fn run(common: &Common, args: &MeasureArgs) -> Result<(), Exit> {
+    let changes = args.source.changes()?;
     let plan = MeasurePlan { seed: args.source.seed, max: args.max, mutations: args.ways.clone() };
     if plan.selected().is_empty() {
-        return Exit::usage(format!(
-            "--ways: no kind of mistake or family has a name that starts with {}",
-            args.ways.join(" or ")
-        ));
+        return Err(no_such_ways(&args.ways));
     }
     let edits = real_edits(&changes, plan.seed);
     let is_kept: fn(&Judgment) -> bool = match args.show {
@@ -96,18 +91,27 @@ pub(crate) fn run(common: &Common, args: &MeasureArgs) -> Exit {
     let selected =
         kept.iter().filter(|(_, judged)| args.show.is_some_and(|show| show.selects(judged)));
     let selected: Vec<&JudgedCase> = selected.take(args.limit).collect();
-    let mut out = crate::cli::out::stdout();
+    let mut stdout = out::stdout();
     let written = if common.json {
         let cases: Vec<_> = selected.iter().map(|(case, judged)| case_json(case, judged)).collect();
-        writeln!(out, "{}", as_json(edits.len(), &score, &cases))
+        writeln!(stdout, "{}", as_json(edits.len(), &score, &cases))
     } else {
-        selected.iter().try_for_each(|(case, judged)| print_case(&mut out, case, judged)).and_then(
-            |()| {
-                writeln!(out, "{} real edits\n{}{}", edits.len(), score.table(), score.last_line())
-            },
-        )
+        selected
+            .iter()
+            .try_for_each(|(case, judged)| print_case(&mut stdout, case, judged))
+            .and_then(|()| {
+                writeln!(
+                    stdout,
+                    "{} real edits\n{}{}",
+                    edits.len(),
+                    score.table(),
+                    score.last_line()
+                )
+            })
     };
-    exit(written, &score)
+    out::written(written)?;
+    // A wrong or failed case is a result that scripts must see.
+    Exit::refused_if(score.total().wrong + score.total().failed() > 0)
 }
 
 /// The results as JSON.
@@ -126,15 +130,6 @@ fn as_json(edits: usize, score: &Score, cases: &[serde_json::Value]) -> serde_js
         })
         .collect();
     json!({ "edits": edits, "rows": rows, "cases": cases })
-}
-
-/// The exit of a measurement: refused if a case is wrong or failed.
-fn exit(written: io::Result<()>, score: &Score) -> Exit {
-    match written {
-        Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
-        Ok(()) if score.total().wrong + score.total().failed() > 0 => Exit::Refused,
-        Ok(()) => Exit::Done,
-    }
 }
 
 /// A case and its judgment as JSON.

@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::super::args::Common;
 use super::super::exit::Exit;
+use crate::cli::out;
 use crate::cli::progress::Progress;
 use crate::harness::fixture::{Expect, Fixture, Spec, Status, Tree, slug};
 use crate::harness::judge::CaseVerdict;
@@ -49,11 +50,8 @@ fn client(name: &str) -> Result<Client, String> {
 }
 
 /// Finds, replays and counts the failed edits, and saves them as cases if the flags ask for it.
-pub(crate) async fn run(common: &Common, args: MineArgs) -> Exit {
-    let findings = match find_transcripts(&args) {
-        Ok(findings) => findings,
-        Err(exit) => return exit,
-    };
+pub(crate) async fn run(common: &Common, args: MineArgs) -> Result<(), Exit> {
+    let findings = find_transcripts(&args)?;
     let progress = Progress::new("sessions", findings.transcripts.len());
     let failures_in = |transcript| {
         let failures = failures(transcript);
@@ -62,19 +60,12 @@ pub(crate) async fn run(common: &Common, args: MineArgs) -> Exit {
     };
     let failures: Vec<Failure> = findings.transcripts.iter().flat_map(failures_in).collect();
     drop(progress);
-    let by_model = if args.ask_model {
-        match ask_model(common, &failures).await {
-            Ok(count) => Some(count),
-            Err(exit) => return exit,
-        }
-    } else {
-        None
-    };
+    let by_model = if args.ask_model { Some(ask_model(common, &failures).await?) } else { None };
     let saved = match &args.save {
         None => None,
         Some(dir) => match save(&failures, &common.root().join(dir)) {
             Ok(saved) => Some((saved, dir)),
-            Err(error) => return Exit::fault(format!("cannot write a case: {error}")),
+            Err(error) => return Err(Exit::fault(format!("cannot write a case: {error}"))),
         },
     };
     let summary = MineSummary::new(&findings, &failures, by_model);
@@ -87,7 +78,7 @@ pub(crate) async fn run(common: &Common, args: MineArgs) -> Exit {
         }
         text
     };
-    super::print(&text)
+    out::print(text)
 }
 
 /// Reads the transcripts that the flags name, or those in the clients' own folders.

@@ -7,8 +7,8 @@ mod mine;
 mod replay;
 mod run;
 
-use std::io::Write as _;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
 
@@ -17,6 +17,8 @@ use super::exit::Exit;
 use crate::edit::EditCode;
 use crate::harness::corpus::{self, Half};
 use crate::harness::edits::FileChange;
+use crate::harness::pack;
+use crate::harness::suite::{SuiteCase, load, select};
 
 #[derive(Debug, Args)]
 pub(crate) struct HarnessArgs {
@@ -101,7 +103,7 @@ impl CorpusArgs {
 }
 
 /// Runs one command of the harness.
-pub(crate) async fn run(common: &Common, args: HarnessArgs) -> Exit {
+pub(crate) async fn run(common: &Common, args: HarnessArgs) -> Result<(), Exit> {
     match args.command {
         HarnessCommand::Run(args) => run::run(common, args),
         HarnessCommand::Bless(args) => run::bless(common, args),
@@ -114,12 +116,36 @@ pub(crate) async fn run(common: &Common, args: HarnessArgs) -> Exit {
     }
 }
 
-/// Prints a text on stdout.
-fn print(text: &str) -> Exit {
-    match writeln!(crate::cli::out::stdout(), "{text}") {
-        Ok(()) => Exit::Done,
-        Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
+/// The fault of a file that cannot be written.
+fn write_fault(file: &Path, error: &io::Error) -> Exit {
+    Exit::fault(format!("cannot write {}: {error}", file.display()))
+}
+
+/// The cases below a folder that the filter selects; at least one.
+fn load_cases(dir: &Path, filter: Option<&str>) -> Result<Vec<SuiteCase>, Exit> {
+    let cases = load(dir).map_err(|error| {
+        Exit::usage(format!("cannot read the cases below {}: {error}", dir.display()))
+    })?;
+    if cases.is_empty() {
+        return Err(Exit::usage(format!(
+            "there is no case below {}: a case is a folder with a case.toml, or a line of a {} file",
+            dir.display(),
+            pack::SUFFIX
+        )));
     }
+    let cases = select(cases, filter);
+    if cases.is_empty() {
+        return Err(Exit::usage("no case matches the filter"));
+    }
+    Ok(cases)
+}
+
+/// The refusal of `--ways` that select nothing.
+fn no_such_ways(ways: &[String]) -> Exit {
+    Exit::usage(format!(
+        "--ways: no kind of mistake or family has a name that starts with {}",
+        ways.join(" or ")
+    ))
 }
 
 /// The codes in words, such as `A or B`.

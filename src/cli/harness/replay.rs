@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::super::args::Common;
 use super::super::exit::Exit;
+use super::super::out;
 use crate::harness::replay::{FailedEdit, ReplayOutcome, ReplayedEdit, replay, table};
 
 /// Lines of JSON: `id`, `file`, `before`, `old_str`, `new_str`, and as `retry` the two strings
@@ -22,34 +23,26 @@ pub(crate) struct ReplayArgs {
 }
 
 /// Replays the edits and prints their outcomes.
-pub(crate) fn run(common: &Common, args: &ReplayArgs) -> Exit {
+pub(crate) fn run(common: &Common, args: &ReplayArgs) -> Result<(), Exit> {
     let name = args.file.display();
-    let text = match fs::read_to_string(&args.file) {
-        Ok(text) => text,
-        Err(error) => return Exit::usage(format!("cannot read {name}: {error}")),
-    };
+    let text = fs::read_to_string(&args.file)
+        .map_err(|error| Exit::usage(format!("cannot read {name}: {error}")))?;
     let mut replayed: Vec<ReplayedEdit> = Vec::new();
     for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        match serde_json::from_str::<FailedEdit>(line) {
-            Ok(case) => replayed.push(replay(&case)),
-            Err(error) => return Exit::usage(format!("{name}, line {}: {error}", index + 1)),
-        }
+        let case: FailedEdit = serde_json::from_str(line)
+            .map_err(|error| Exit::usage(format!("{name}, line {}: {error}", index + 1)))?;
+        replayed.push(replay(&case));
     }
-    let mut out = crate::cli::out::stdout();
-    let written = if common.json {
+    if common.json {
         let cases: Vec<_> = replayed.iter().map(edit_json).collect();
-        writeln!(out, "{}", json!({ "cases": cases }))
+        out::print(json!({ "cases": cases }))?;
     } else {
-        write!(out, "{}", table(&replayed))
-    };
+        out::written(write!(out::stdout(), "{}", table(&replayed)))?;
+    }
     let has_other_result = |edit: &ReplayedEdit| {
         edit.with_model.as_ref().is_some_and(|model| model.outcome == ReplayOutcome::Other)
     };
-    match written {
-        Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
-        Ok(()) if replayed.iter().any(has_other_result) => Exit::Refused,
-        Ok(()) => Exit::Done,
-    }
+    Exit::refused_if(replayed.iter().any(has_other_result))
 }
 
 /// An edit with the outcomes of its runs, as JSON.

@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::super::args::Common;
 use super::super::exit::Exit;
+use crate::cli::out;
 use crate::cli::progress::Progress;
 use crate::harness::baseline::{Baseline, Difference, Scope};
 use crate::harness::ci::{self, CiOutcome};
@@ -19,7 +20,7 @@ use crate::harness::judge::{CaseVerdict, Judgment};
 use crate::harness::measure::parallel;
 use crate::harness::pack;
 use crate::harness::score::Score;
-use crate::harness::suite::{CaseSource, RunOutcome, SuiteCase, load, select};
+use crate::harness::suite::{CaseSource, RunOutcome, SuiteCase};
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
@@ -73,63 +74,42 @@ impl CaseRun {
 }
 
 /// Runs the cases, and records their results as the expected ones.
-pub(crate) fn bless(common: &Common, args: RunArgs) -> Exit {
+pub(crate) fn bless(common: &Common, args: RunArgs) -> Result<(), Exit> {
     run(common, RunArgs { bless: true, ..args })
 }
 
 /// Runs the cases and prints the score. Exits with 1 if a verdict is unexpected or got worse.
-pub(crate) fn run(common: &Common, args: RunArgs) -> Exit {
+pub(crate) fn run(common: &Common, args: RunArgs) -> Result<(), Exit> {
     let dir = common.root().join(&args.dir);
-    let entries = match load(&dir) {
-        Ok(entries) => entries,
-        Err(error) => {
-            return Exit::usage(format!("cannot read the cases below {}: {error}", dir.display()));
-        }
-    };
-    if entries.is_empty() {
-        return Exit::usage(format!(
-            "there is no case below {}: a case is a folder with a case.toml, or a line of a {} file",
-            dir.display(),
-            pack::SUFFIX
-        ));
-    }
     let scope = if args.filter.is_none() { Scope::Whole } else { Scope::Part };
-    let entries = select(entries, args.filter.as_deref());
-    if entries.is_empty() {
-        return Exit::usage("no case matches the filter");
-    }
+    let entries = super::load_cases(&dir, args.filter.as_deref())?;
     let start = Instant::now();
     let mut runs = judge_all(entries);
     let took = start.elapsed();
-    if args.bless
-        && let Err(error) = bless_all(&mut runs)
-    {
-        return Exit::fault(format!("cannot write a case: {error}"));
+    if args.bless {
+        bless_all(&mut runs)
+            .map_err(|error| Exit::fault(format!("cannot write a case: {error}")))?;
     }
     let mut current = Baseline::default();
     runs.iter().for_each(|case| current.record(&case.entry.id, &case.judged.verdict));
     let baseline_file = args.baseline.clone().unwrap_or_else(|| dir.join("baseline.json"));
-    let previous = match read_baseline(&baseline_file, args.baseline.is_some()) {
-        Ok(previous) => previous,
-        Err(exit) => return exit,
-    };
+    let previous = read_baseline(&baseline_file, args.baseline.is_some())?;
     let changes =
         previous.as_ref().map(|previous| previous.changes(&current, scope)).unwrap_or_default();
     if args.bless {
         let mut updated = previous.unwrap_or_default();
         updated.update(current, scope);
         let written = serde_json::to_string_pretty(&updated).map_err(io::Error::other);
-        if let Err(error) = written.and_then(|text| std::fs::write(&baseline_file, text + "\n")) {
-            return Exit::fault(format!("cannot write {}: {error}", baseline_file.display()));
-        }
+        written
+            .and_then(|text| std::fs::write(&baseline_file, text + "\n"))
+            .map_err(|error| super::write_fault(&baseline_file, &error))?;
     }
     let has_regression = changes.iter().any(Difference::is_regression) && !args.bless;
     let has_unexpected = runs.iter().any(CaseRun::is_unexpected);
     let ci_cases = || ci_cases(common.root(), &runs, &changes);
-    if let Some(file) = &args.junit
-        && let Err(error) = std::fs::write(file, ci::junit(&ci_cases()))
-    {
-        return Exit::fault(format!("cannot write {}: {error}", file.display()));
+    if let Some(file) = &args.junit {
+        std::fs::write(file, ci::junit(&ci_cases()))
+            .map_err(|error| super::write_fault(file, &error))?;
     }
     if args.annotations {
         // A closed standard error does not change the exit code.
@@ -137,10 +117,8 @@ pub(crate) fn run(common: &Common, args: RunArgs) -> Exit {
     }
     let text =
         if common.json { as_json(&runs, &changes) } else { as_text(&args, &runs, &changes, took) };
-    if let Err(error) = writeln!(crate::cli::out::stdout(), "{text}") {
-        return Exit::fault(format!("cannot write to stdout: {error}"));
-    }
-    if has_unexpected || has_regression { Exit::Refused } else { Exit::Done }
+    out::print(text)?;
+    Exit::refused_if(has_unexpected || has_regression)
 }
 
 /// The cases for a CI report, with paths relative to the root.

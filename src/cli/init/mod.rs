@@ -19,15 +19,15 @@ use serde_json::json;
 
 use super::args::{Common, InitArgs};
 use super::exit::Exit;
-use super::settings;
+use super::{out, settings};
 use crate::edit::{EditCode, EditPlan, Explanation, Refusal, Rung, VerifiedEdit};
 use crate::engine::{CallOptions, Engine};
 use clients::{CLIENTS, Client, ConfigFile, Owner, client};
 
 /// Prints or merges the files of a client.
-pub(crate) async fn run(common: &Common, args: &InitArgs) -> Exit {
+pub(crate) async fn run(common: &Common, args: &InitArgs) -> Result<(), Exit> {
     let Some(mut client) = client(&args.client.to_ascii_lowercase()) else {
-        return unknown_client(&args.client);
+        return Err(unknown_client(&args.client));
     };
     if args.npx {
         for file in client.files.iter_mut().chain(&mut client.permission_files) {
@@ -89,11 +89,8 @@ pub(crate) async fn run(common: &Common, args: &InitArgs) -> Exit {
         });
         text = format!("{answer}\n");
     }
-    match io::stdout().lock().write_all(text.as_bytes()) {
-        Ok(()) if refused => Exit::Refused,
-        Ok(()) => Exit::Done,
-        Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
-    }
+    out::written(io::stdout().lock().write_all(text.as_bytes()))?;
+    Exit::refused_if(refused)
 }
 
 /// The error for an unknown client.
