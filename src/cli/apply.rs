@@ -17,7 +17,7 @@ pub(crate) async fn run(common: &Common, args: ApplyArgs) -> Result<(), Exit> {
         Some(file) => std::fs::read_to_string(file).map(|text| patch = text),
     };
     read.map_err(|error| Exit::usage(format!("cannot read the patch: {error}")))?;
-    let toolbox = settings::toolbox_for_one_edit(common)?;
+    let toolbox = settings::toolbox(common)?;
     let options = CallOptions { dry_run: args.dry_run, ..CallOptions::default() };
     let reply = toolbox.call("apply_patch", json!({ "patch": patch }), &options).await;
     let text = match common.json {

@@ -30,14 +30,6 @@ pub(crate) struct Common {
     /// Print JSON.
     #[arg(long, global = true, help_heading = GLOBAL)]
     pub(crate) json: bool,
-    /// Keep edits in memory until the tool `staging` commits them together; `agent`
-    /// commits when its task is complete.
-    #[arg(long, global = true, help_heading = GLOBAL)]
-    pub(crate) stage: bool,
-    /// Use the tool names and messages of another edit tool: anthropic, claude-code, gemini,
-    /// opencode, codex.
-    #[arg(long, global = true, help_heading = GLOBAL, value_name = "NAME")]
-    pub(crate) dialect: Option<String>,
     /// Ask no model, even if one is configured.
     #[arg(long, global = true, help_heading = GLOBAL)]
     pub(crate) no_model: bool,
@@ -50,17 +42,72 @@ pub(crate) struct Common {
     /// The configuration file [env: RESTITCH_CONFIG].
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+    /// The flags of the command itself, which decide how it edits.
+    #[arg(skip)]
+    pub(crate) session: SessionArgs,
+}
+
+/// Flags of commands that write files.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct DiskArgs {
     /// How safe a finished edit is: `durable` survives a power cut, `rename` is faster.
-    #[arg(long, global = true, help_heading = GLOBAL, value_name = "WHICH", value_enum, default_value_t)]
+    #[arg(long, value_name = "WHICH", value_enum, default_value_t)]
     pub(crate) durability: DurabilityArg,
-    /// What to do when an edit adds a syntax error: `warn` reports it, `veto` also refuses the
-    /// edit if a correction by restitch caused it (the default), `off` parses nothing.
-    #[arg(long, global = true, help_heading = GLOBAL, value_name = "WHICH", value_enum)]
-    pub(crate) syntax: Option<SyntaxArg>,
     /// Allow writing a protected path (.git, hooks, keys, dotenv files, editor and agent
     /// configuration); relative to the root; a folder covers everything in it. Repeatable.
-    #[arg(long, global = true, help_heading = GLOBAL, value_name = "PATH")]
+    #[arg(long, value_name = "PATH")]
     pub(crate) allow_protected: Vec<String>,
+}
+
+/// Flags of commands that edit.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct EditingArgs {
+    #[command(flatten)]
+    pub(crate) disk: DiskArgs,
+    /// What to do when an edit adds a syntax error: `warn` reports it, `veto` also refuses the
+    /// edit if a correction by restitch caused it (the default), `off` parses nothing.
+    #[arg(long, value_name = "WHICH", value_enum)]
+    pub(crate) syntax: Option<SyntaxArg>,
+}
+
+/// Flags of commands that make many tool calls.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct SessionArgs {
+    #[command(flatten)]
+    pub(crate) editing: EditingArgs,
+    /// Keep edits in memory until the tool `staging` commits them together; `agent`
+    /// commits when its task is complete.
+    #[arg(long)]
+    pub(crate) stage: bool,
+    /// Use the tool names and messages of another edit tool: anthropic, claude-code, gemini,
+    /// opencode, codex.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) dialect: Option<String>,
+}
+
+impl From<EditingArgs> for SessionArgs {
+    fn from(editing: EditingArgs) -> Self {
+        Self { editing, ..Self::default() }
+    }
+}
+
+impl Command {
+    /// The flags that decide how the command edits; the defaults if it has none.
+    pub(crate) fn session(&self) -> SessionArgs {
+        match self {
+            Self::Batch(args) => args.session.clone(),
+            Self::Mcp(args) => args.session.clone(),
+            Self::Edit(args) => args.editing.clone().into(),
+            Self::Undo(args) => EditingArgs { disk: args.disk.clone(), syntax: None }.into(),
+            Self::Dev(DevArgs { command }) | Self::Further(command) => match command {
+                DevCommand::Agent(args) => args.session.clone(),
+                DevCommand::Apply(args) => args.editing.clone().into(),
+                DevCommand::Hook(args) => args.editing.clone().into(),
+                _ => SessionArgs::default(),
+            },
+            _ => SessionArgs::default(),
+        }
+    }
 }
 
 impl Common {
@@ -120,38 +167,53 @@ pub(crate) enum Command {
     Edit(EditArgs),
     /// Run tool calls from stdin, one JSON object a line; one reply a line on stdout.
     Batch(BatchArgs),
-    /// Answer another agent's hook: stdin to stdout.
-    Hook(HookArgs),
-    /// Print a client's configuration, or merge it into the project's.
-    Init(InitArgs),
-    /// Show repaired and refused edits in a temporary folder, with diffs.
-    Demo,
-    /// Run the reference agent on a task.
-    Agent(AgentArgs),
-    /// Take back an edit, byte for byte: the last one, or the one with this revision.
-    Undo(UndoArgs),
-    /// List edits, newest first, or count calls and their results.
-    Log(LogArgs),
-    /// Apply a patch (V4A, search/replace blocks or a unified diff), all or nothing.
-    Apply(ApplyArgs),
     /// Print a file or some of its lines, with numbers or anchors.
     Read(ReadArgs),
     /// Find lines by a keyword, or by several terms, best files first.
     Search(SearchArgs),
-    /// Parse files and folders, and print their syntax errors.
-    Check(CheckArgs),
-    /// Print the tool declarations for a model API.
-    Schema(SchemaArgs),
+    /// Take back an edit, byte for byte: the last one, or the one with this revision.
+    Undo(UndoArgs),
+    /// List edits, newest first, or count calls and their results.
+    Log(LogArgs),
     /// Serve the tools over MCP, on stdio or with --http on loopback HTTP.
     Mcp(McpArgs),
+    /// Print a client's configuration, or merge it into the project's.
+    Init(InitArgs),
+    /// Check the root, the state folder and the model, and report problems.
+    Doctor(DoctorArgs),
+    /// Replay and score failed edits, and make test cases of them.
+    Harness(super::harness::HarnessArgs),
+    /// Further commands, which need no `dev` before them: patches, hooks, the agent and more.
+    Dev(DevArgs),
+    /// The same commands without `dev`.
+    #[command(flatten)]
+    Further(DevCommand),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DevArgs {
+    #[command(subcommand)]
+    pub(crate) command: DevCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum DevCommand {
+    /// Apply a patch (V4A, search/replace blocks or a unified diff), all or nothing.
+    Apply(ApplyArgs),
+    /// Parse files and folders, and print their syntax errors.
+    Check(CheckArgs),
+    /// Show repaired and refused edits in a temporary folder, with diffs.
+    Demo,
+    /// Run the reference agent on a task.
+    Agent(AgentArgs),
+    /// Answer another agent's hook: stdin to stdout.
+    Hook(HookArgs),
+    /// Print the tool declarations for a model API.
+    Schema(SchemaArgs),
     /// Print completions for a shell.
     Completions(CompletionsArgs),
     /// Write the manual, a page for each command.
     Man(ManArgs),
-    /// Replay and score failed edits, and make test cases of them.
-    Harness(super::harness::HarnessArgs),
-    /// Check the root, the state folder and the model, and report problems.
-    Doctor(DoctorArgs),
 }
 
 #[derive(Debug, Args)]
@@ -223,6 +285,8 @@ pub(crate) struct EditArgs {
     /// Print nothing if the edit succeeds.
     #[arg(long, short, conflicts_with = "json")]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) editing: EditingArgs,
 }
 
 #[derive(Debug, Args)]
@@ -230,6 +294,8 @@ pub(crate) struct BatchArgs {
     /// Decide and report, but write nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) session: SessionArgs,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -259,6 +325,8 @@ pub(crate) struct McpArgs {
     #[arg(long)]
     pub(crate) structured: bool,
     #[command(flatten)]
+    pub(crate) session: SessionArgs,
+    #[command(flatten)]
     pub(crate) root_search: RootSearchArgs,
 }
 
@@ -279,6 +347,8 @@ pub(crate) struct UndoArgs {
     /// Report what would change, but write nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) disk: DiskArgs,
 }
 
 #[derive(Debug, Args)]
@@ -302,6 +372,8 @@ pub(crate) struct ApplyArgs {
     /// Decide and report, but write nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) editing: EditingArgs,
 }
 
 #[derive(Debug, Args)]
@@ -314,6 +386,8 @@ pub(crate) struct AgentArgs {
     /// Let the guard warn instead of refusing.
     #[arg(long)]
     pub(crate) soft: bool,
+    #[command(flatten)]
+    pub(crate) session: SessionArgs,
 }
 
 #[derive(Debug, Args)]
@@ -351,6 +425,8 @@ pub(crate) struct HookArgs {
     /// call runs without a question.
     #[arg(long)]
     pub(crate) approve: bool,
+    #[command(flatten)]
+    pub(crate) editing: EditingArgs,
     #[command(flatten)]
     pub(crate) root_search: RootSearchArgs,
 }

@@ -35,7 +35,7 @@ pub(crate) async fn run(common: &Common, args: EditArgs) -> Result<(), Exit> {
             "--language is only for text from stdin (PATH -); a file's name shows its language",
         ));
     }
-    let toolbox = settings::toolbox_for_one_edit(common)?;
+    let toolbox = settings::toolbox(common)?;
     let mut arguments = json!({ "path": args.path, "old_str": old, "new_str": new });
     if let Some(count) = args.expect {
         arguments["expected_replacements"] = count.get().into();

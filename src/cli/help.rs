@@ -1,18 +1,8 @@
-//! The help texts: commands in groups, the everyday ones first, with examples for each.
+//! The help texts: the everyday commands, with examples for each. The others are listed by `dev`.
 
 use clap::{Command, CommandFactory as _};
 
 use super::args::Cli;
-
-/// The commands, grouped by purpose.
-const GROUPS: &[(&str, &[&str])] = &[
-    ("Edit", &["edit", "apply", "batch"]),
-    ("Look", &["read", "search", "check", "log"]),
-    ("Undo", &["undo"]),
-    ("Agents", &["mcp", "hook", "agent", "schema"]),
-    ("Failed edits", &["harness"]),
-    ("Setup", &["demo", "init", "doctor", "completions", "man"]),
-];
 
 /// Example calls of each command, one on each line.
 const EXAMPLES: &[(&str, &str)] = &[
@@ -57,18 +47,27 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("man", "restitch man ~/.local/share/man/man1"),
 ];
 
-/// The command line with the groups and examples in its help.
+/// The command line with examples in its help, and with the commands of `dev` listed only there.
 pub(super) fn command() -> Command {
     let mut command = Cli::command();
-    for (name, examples) in EXAMPLES {
-        command = command.mut_subcommand(name, |command| {
-            command.after_help(format!("Examples:\n{}", indented(examples)))
-        });
+    let with_examples = |command: Command| {
+        let name = command.get_name();
+        match EXAMPLES.iter().find(|(of, _)| *of == name) {
+            Some((_, examples)) => command.after_help(format!("Examples:\n{}", indented(examples))),
+            None => command,
+        }
+    };
+    let names = |command: &Command| -> Vec<String> {
+        command.get_subcommands().map(|command| command.get_name().to_owned()).collect()
+    };
+    let further = command.find_subcommand("dev").map(names).unwrap_or_default();
+    for name in names(&command) {
+        let is_further = further.contains(&name);
+        command = command.mut_subcommand(&name, |command| with_examples(command).hide(is_further));
     }
-    let commands = groups(&command);
-    command.help_template(format!(
-        "{{about}}\n\n{{usage-heading}} {{usage}}\n\n{commands}Options, for every command:\n{{options}}\n"
-    ))
+    command.mut_subcommand("dev", |dev| {
+        further.iter().fold(dev, |dev, name| dev.mut_subcommand(name, with_examples))
+    })
 }
 
 /// The lines, each indented by two spaces.
@@ -76,36 +75,18 @@ fn indented(lines: &str) -> String {
     lines.lines().map(|line| format!("  {line}\n")).collect::<String>().trim_end().to_owned()
 }
 
-/// The list of commands by group, each with the first line of its help.
-fn groups(command: &Command) -> String {
-    let about = |name: &str| {
-        let about = command.find_subcommand(name).and_then(Command::get_about);
-        about.map(ToString::to_string).unwrap_or_default()
-    };
-    let mut out = String::new();
-    for (title, names) in GROUPS {
-        out.push_str(&format!("{title}:\n"));
-        for name in *names {
-            out.push_str(&format!("  {name:<12} {}\n", about(name)));
-        }
-        out.push('\n');
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn every_command_is_in_one_group_and_has_an_example() {
-        let command = Cli::command();
-        let all: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
-        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
-        assert_eq!(grouped.len(), all.len(), "{all:?}");
-        grouped.retain(|name| all.contains(name));
-        assert_eq!(grouped.len(), all.len(), "{all:?}");
-        for name in all {
+    fn nine_commands_are_listed_and_every_one_has_an_example() {
+        let command = command();
+        let is_group = |name: &str| matches!(name, "harness" | "dev");
+        let listed = command.get_subcommands().filter(|command| !command.is_hide_set());
+        let everyday = listed.filter(|command| !is_group(command.get_name()));
+        assert_eq!(everyday.count(), 9);
+        for name in command.get_subcommands().map(Command::get_name).filter(|name| *name != "dev") {
             assert!(EXAMPLES.iter().any(|(command, _)| *command == name), "{name} has no example");
         }
     }

@@ -38,7 +38,7 @@ use std::process::ExitCode;
 use clap::FromArgMatches as _;
 use clap::error::ErrorKind;
 
-use args::{Cli, Command};
+use args::{Cli, Command, Common, DevArgs, DevCommand};
 use exit::Exit;
 
 /// Runs the command line of this process.
@@ -93,7 +93,7 @@ fn is_hook() -> bool {
 
 /// Runs one command.
 async fn run(cli: Cli) -> Result<(), Exit> {
-    let common = cli.common;
+    let common = Common { session: cli.command.session(), ..cli.common };
     if let Some(url) = common.root_url()
         && matches!(cli.command, Command::Init(_) | Command::Harness(_))
     {
@@ -104,22 +104,24 @@ async fn run(cli: Cli) -> Result<(), Exit> {
     match cli.command {
         Command::Edit(args) => edit::run(&common, args).await,
         Command::Batch(args) => batch::run(&common, args).await,
-        Command::Completions(args) => completions::run(&args),
-        Command::Man(args) => completions::man(&args),
-        Command::Demo => demo::run(&common).await,
-        Command::Agent(args) => agent::run(&common, args).await,
+        Command::Read(args) => read::run(&common, args).await,
+        Command::Search(args) => search::run(&common, args).await,
         Command::Undo(args) => history::undo(&common, &args).await,
         Command::Log(args) if args.stats => call_log::print(&common),
         Command::Log(_) => history::log(&common).await,
-        Command::Apply(args) => apply::run(&common, args).await,
-        Command::Read(args) => read::run(&common, args).await,
-        Command::Search(args) => search::run(&common, args).await,
-        Command::Check(args) => check::run(&common, args).await,
-        Command::Schema(args) => schema::run(&args),
         Command::Mcp(args) => mcp::run(&common, args).await,
-        Command::Hook(args) => hook::run(&common, args).await.map_err(Exit::Failed),
         Command::Init(args) => init::run(&common, &args).await,
-        Command::Harness(args) => harness::run(&common, args).await,
         Command::Doctor(args) => doctor::run(&common, &args).await,
+        Command::Harness(args) => harness::run(&common, args).await,
+        Command::Dev(DevArgs { command }) | Command::Further(command) => match command {
+            DevCommand::Apply(args) => apply::run(&common, args).await,
+            DevCommand::Check(args) => check::run(&common, args).await,
+            DevCommand::Demo => demo::run(&common).await,
+            DevCommand::Agent(args) => agent::run(&common, args).await,
+            DevCommand::Hook(args) => hook::run(&common, args).await.map_err(Exit::Failed),
+            DevCommand::Schema(args) => schema::run(&args),
+            DevCommand::Completions(args) => completions::run(&args),
+            DevCommand::Man(args) => completions::man(&args),
+        },
     }
 }

@@ -200,7 +200,8 @@ pub(crate) fn settings(common: &Common) -> Result<ModelSettings, Exit> {
     if let Some(time) = section.timeout {
         allowance.time = seconds("model.timeout", time)?;
     }
-    let syntax = common.syntax.map(SyntaxMode::from).or(syntax.mode).unwrap_or_default();
+    let syntax =
+        common.session.editing.syntax.map(SyntaxMode::from).or(syntax.mode).unwrap_or_default();
     let format = format.into_iter().map(|(name, section)| formatter(&name, section));
     let format = format.collect::<Result<_, _>>()?;
     Ok(ModelSettings {

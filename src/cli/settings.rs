@@ -42,18 +42,8 @@ pub(crate) fn toolbox(common: &Common) -> Result<Toolbox, Exit> {
         engine = engine.corrector(corrector);
     }
     let engine = engine.build();
-    let engine = if common.stage { engine.staged() } else { engine };
+    let engine = if common.session.stage { engine.staged() } else { engine };
     Ok(Toolbox::new(engine).with_dialect(dialect(common)?))
-}
-
-/// The tools for a command that makes one edit. Refuses `--stage`, whose edits need a commit.
-pub(crate) fn toolbox_for_one_edit(common: &Common) -> Result<Toolbox, Exit> {
-    if common.stage {
-        return Err(Exit::usage(
-            "--stage keeps edits in memory until a later commit, but this command ends after one edit; use --dry-run to only see the edit, or --stage with `agent`, `mcp` or `batch`",
-        ));
-    }
-    toolbox(common)
 }
 
 /// Opens the store of the root: a folder, or object storage.
@@ -83,7 +73,7 @@ fn open_bucket(
 
     let options = BucketOptions {
         settings: settings.clone(),
-        allow_protected: common.allow_protected.clone(),
+        allow_protected: common.session.editing.disk.allow_protected.clone(),
         state: usable_state_folder().ok(),
         ..BucketOptions::default()
     };
@@ -114,18 +104,18 @@ fn disk_options(common: &Common) -> DiskOptions {
     DiskOptions {
         state,
         no_state_reason,
-        sync_mode: match common.durability {
+        sync_mode: match common.session.editing.disk.durability {
             DurabilityArg::Durable => SyncMode::Durable,
             DurabilityArg::Rename => SyncMode::Rename,
         },
-        allow_protected: common.allow_protected.clone(),
+        allow_protected: common.session.editing.disk.allow_protected.clone(),
         ..DiskOptions::default()
     }
 }
 
 /// The dialect that the flags name.
 pub(crate) fn dialect(common: &Common) -> Result<Dialect, Exit> {
-    let Some(name) = &common.dialect else { return Ok(Dialect::default()) };
+    let Some(name) = &common.session.dialect else { return Ok(Dialect::default()) };
     Dialect::parse(name).ok_or_else(|| {
         let known: Vec<_> = Dialect::ALL.iter().map(|dialect| dialect.as_str()).collect();
         Exit::usage(format!("there is no dialect `{name}`; use one of: {}", known.join(", ")))

@@ -46,7 +46,7 @@ pub(super) const READ: Words = &[
 /// The reply's message in the words of the command. With `--json` or `--dialect`, it is the tool's
 /// own message.
 pub(super) fn message<'a>(common: &Common, reply: &'a ToolReply, words: Words) -> Cow<'a, str> {
-    if common.json || common.dialect.is_some() {
+    if common.json {
         return Cow::Borrowed(&reply.message);
     }
     Cow::Owned(in_flags(&reply.message, reply.ok, words))

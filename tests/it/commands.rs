@@ -147,13 +147,12 @@ fn refusals_name_the_flags_of_the_command() {
         {
             assert!(!ours.contains(argument), "{options:?}: {out}");
         }
-        // A program reads the words of the tool, and so does whoever asks for a dialect.
-        let project = Project::new();
-        let plain = project.run(&[&["--dialect", "restitch"], &call[..]].concat(), "").1;
+        // A program reads the words of the tool.
         let project = Project::new();
         let json = project.run(&[&["--json"], &call[..]].concat(), "").1;
         let reply: Value = serde_json::from_str(&json).expect("JSON");
-        assert_eq!(reply["message"].as_str(), Some(plain.trim_end_matches('\n')), "{options:?}");
+        let message = reply["message"].as_str().expect("a message");
+        assert!(!message.contains("--"), "{options:?}: {message}");
     }
     let project = Project::new();
     let (_, _, err) = project.run(&["edit", "-", "--old", "b", "--new", "c"], "a\n");

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 use similar::TextDiff;
 
-use super::super::args::Common;
+use super::super::args::{Common, SyntaxArg};
 use super::super::exit::Exit;
 use super::{CorpusArgs, no_such_ways};
 use crate::cli::out;
@@ -33,6 +33,9 @@ pub(crate) struct MeasureArgs {
     /// How many to show.
     #[arg(long, default_value_t = 5, value_name = "N")]
     limit: usize,
+    /// What to do when an edit adds a syntax error, as for edits.
+    #[arg(long, value_name = "WHICH", value_enum)]
+    syntax: Option<SyntaxArg>,
 }
 
 /// Which cases to show.
@@ -85,7 +88,7 @@ pub(crate) fn run(common: &Common, args: &MeasureArgs) -> Result<(), Exit> {
         Some(_) => |judged| !judged.verdict.is_good(),
     };
     let progress = Progress::new("kinds of mistake", plan.selected().len());
-    let syntax = common.syntax.map(SyntaxMode::from).unwrap_or_default();
+    let syntax = args.syntax.map(SyntaxMode::from).unwrap_or_default();
     let (score, kept) = measure(&edits, &plan, syntax, is_kept, &|| progress.advance());
     drop(progress);
     let selected =

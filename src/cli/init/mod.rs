@@ -125,9 +125,9 @@ async fn write(common: &Common, file: &ConfigFile) -> Result<&'static str, Strin
         std::fs::create_dir_all(&folder)
             .map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
     }
-    let mut common = Common { root: Some(folder), stage: false, ..common.clone() };
+    let mut common = Common { root: Some(folder), ..common.clone() };
     // These files are protected from edits by models, but here the user asks for the change.
-    common.allow_protected.push(file.path.to_owned());
+    common.session.editing.disk.allow_protected.push(file.path.to_owned());
     let toolbox = settings::toolbox(&common).map_err(|exit| exit.message().to_owned())?;
     merge(toolbox.engine(), file).await.map_err(|refusal| refusal.text())
 }

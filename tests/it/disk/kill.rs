@@ -110,8 +110,8 @@ fn without_syncs_kills_leave_the_old_or_the_new_file() {
         fs::write(work.file("f"), text).expect("file");
         let mut command = Command::new("strace");
         command.args(["-f", "-qq", "-o"]).arg(log).args(trace);
-        command.arg(env!("CARGO_BIN_EXE_restitch")).arg("--root").arg(work.root()).args(more);
-        command.args(["--no-model", "edit", "f", "--old", "two", "--new", "zwei"]);
+        command.arg(env!("CARGO_BIN_EXE_restitch")).arg("--root").arg(work.root());
+        command.args(["--no-model", "edit", "f", "--old", "two", "--new", "zwei"]).args(more);
         command.env("RESTITCH_STATE_DIR", work.state()).stdin(Stdio::null());
         command.output().expect("strace")
     };

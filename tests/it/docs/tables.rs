@@ -148,8 +148,11 @@ fn report_fields_are_as_the_code_has_them() {
 
 #[test]
 fn every_command_has_a_line() {
-    let help = Command::new(env!("CARGO_BIN_EXE_restitch")).arg("--help").output().expect("help");
-    let help = String::from_utf8(help.stdout).expect("UTF-8");
+    let help = |arguments: &[&str]| {
+        let command = Command::new(env!("CARGO_BIN_EXE_restitch")).args(arguments).output();
+        String::from_utf8(command.expect("help").stdout).expect("UTF-8")
+    };
+    let help = help(&["--help"]) + &help(&["dev", "--help"]);
     let page = text_of("docs/reference/commands.md");
     let indented = help.lines().filter_map(|line| line.strip_prefix("  "));
     let names = indented.filter(|line| line.starts_with(|c: char| c.is_ascii_lowercase()));

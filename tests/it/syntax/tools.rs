@@ -37,7 +37,10 @@ fn check_prints_errors_and_names_what_it_cannot_check() {
     assert_eq!(code, Some(1));
     assert_eq!(reply["report"]["checked"], 2, "{out}");
     assert_eq!(reply["report"]["files"][0]["errors"][0]["line"], 1, "{out}");
-    let (code, out) = run(root, &["check", "--syntax", "off", "src/bad.py"]);
+    let beside = tempfile::tempdir().expect("folder");
+    let config = beside.path().join("config.toml").display().to_string();
+    std::fs::write(&config, "[syntax]\nmode = \"off\"\n").expect("file");
+    let (code, out) = run(root, &["--config", &config, "check", "src/bad.py"]);
     assert_eq!(code, Some(0), "{out}");
     assert!(out.contains("syntax is not checked here"), "{out}");
     let (code, out) = run(root, &["check", "src/bad.py", "src/none.rs"]);
