@@ -25,7 +25,7 @@ fn init(folder: &std::path::Path, arguments: &[&str]) -> String {
 /// The clients that `init` knows, as its help lists them.
 fn clients(folder: &std::path::Path) -> Vec<String> {
     let help = init(folder, &["--help"]);
-    let (_, rest) = help.split_once("Arguments:\n  <CLIENT>\n").expect("the argument");
+    let (_, rest) = help.split_once("Arguments:\n  <CLIENT>").expect("the argument");
     let (list, _) = rest.split_once("\n\n").expect("its end");
     let words = list.split(|c: char| !c.is_ascii_alphanumeric());
     words.filter(|word| !word.is_empty() && *word != "or").map(str::to_owned).collect()
