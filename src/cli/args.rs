@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand};
 
+use super::root::Root;
 use crate::engine::SyntaxMode;
 
 /// Applies the edit a language model meant, or says why it will not.
@@ -22,8 +23,9 @@ const GLOBAL: &str = "Global options";
 /// Flags that every command takes.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Common {
-    /// The folder to work in; nothing outside it is touched. Default: the current folder; `mcp`
-    /// and `hook` also look for a project (see their help). Builds with object storage also take
+    /// The folder to work in; nothing outside it is touched. Default: the git top level above the
+    /// current folder, else the current folder; `mcp` and `hook` also look for a client's project
+    /// (see their help). Builds with object storage also take
     /// s3://BUCKET/PREFIX, az://, abfss://.
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
@@ -45,6 +47,9 @@ pub(crate) struct Common {
     /// The flags of the command itself, which decide how it edits.
     #[arg(skip)]
     pub(crate) session: SessionArgs,
+    /// The current folder, if the root was found above it.
+    #[arg(skip)]
+    pub(crate) below_root: Option<PathBuf>,
 }
 
 /// Flags of commands that write files.
@@ -92,6 +97,20 @@ impl From<EditingArgs> for SessionArgs {
 }
 
 impl Command {
+    /// Whether the command works on the project of the current folder. The others ask for a client's
+    /// project, or have folders of their own.
+    pub(crate) fn works_in_project(&self) -> bool {
+        !matches!(
+            self,
+            Self::Mcp(_)
+                | Self::Init(_)
+                | Self::Doctor(_)
+                | Self::Harness(_)
+                | Self::Dev(DevArgs { command: DevCommand::Hook(_) })
+                | Self::Further(DevCommand::Hook(_))
+        )
+    }
+
     /// The flags that decide how the command edits; the defaults if it has none.
     pub(crate) fn session(&self) -> SessionArgs {
         match self {
@@ -111,6 +130,27 @@ impl Command {
 }
 
 impl Common {
+    /// Looks for the project of the current folder, if no root was given: edits from a sub-folder
+    /// and from the top then have one history.
+    pub(crate) fn find_project(&mut self) {
+        let Ok(current) = std::env::current_dir().and_then(|folder| folder.canonicalize()) else {
+            return;
+        };
+        if self.root.is_none() {
+            let root = Root::find(None, None, &current).folder;
+            self.below_root = (root != current).then_some(current);
+            self.root = Some(root);
+        }
+    }
+
+    /// A path from the command line, which is relative to the current folder, as the tools take it.
+    pub(crate) fn path(&self, given: &str) -> String {
+        match self.below_root.as_ref().map(|current| current.join(given)) {
+            Some(joined) => joined.to_str().map_or_else(|| given.to_owned(), str::to_owned),
+            None => given.to_owned(),
+        }
+    }
+
     /// The folder to work in.
     pub(crate) fn root(&self) -> &Path {
         self.root.as_deref().unwrap_or(Path::new("."))

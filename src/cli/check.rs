@@ -10,8 +10,8 @@ use crate::engine::CallOptions;
 /// Prints the syntax errors. Exits with 1 if there are any, or if a file cannot be read.
 pub(crate) async fn run(common: &Common, args: CheckArgs) -> Result<(), Exit> {
     let toolbox = settings::toolbox(common)?;
-    let reply =
-        toolbox.call("check", json!({ "paths": args.paths }), &CallOptions::default()).await;
+    let paths: Vec<String> = args.paths.iter().map(|path| common.path(path)).collect();
+    let reply = toolbox.call("check", json!({ "paths": paths }), &CallOptions::default()).await;
     let text = if common.json { json!(reply).to_string() } else { reply.message.clone() };
     let errors = reply.report["errors"].as_u64().unwrap_or(0);
     let files = reply.report["files"].as_array();

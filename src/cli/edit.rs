@@ -36,7 +36,7 @@ pub(crate) async fn run(common: &Common, args: EditArgs) -> Result<(), Exit> {
         ));
     }
     let toolbox = settings::toolbox(common)?;
-    let mut arguments = json!({ "path": args.path, "old_str": old, "new_str": new });
+    let mut arguments = json!({ "path": common.path(&args.path), "old_str": old, "new_str": new });
     if let Some(count) = args.expect {
         arguments["expected_replacements"] = count.get().into();
     }

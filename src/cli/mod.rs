@@ -64,6 +64,8 @@ pub fn main() -> ExitCode {
         Err(error) => error.exit(),
     };
     logs::start();
+    #[cfg(unix)]
+    raise_file_limit();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return Exit::fault(format!("cannot start the runtime: {error}")).report(),
@@ -76,6 +78,22 @@ pub fn main() -> ExitCode {
     signals::finish_commits();
     runtime.shutdown_background();
     ended.map_or_else(Exit::report, |()| ExitCode::SUCCESS)
+}
+
+/// Raises the limit of open files to what this process may set itself: a commit of 1,000 files has
+/// three open for each of them.
+#[cfg(unix)]
+fn raise_file_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    const ENOUGH: u64 = 4_096;
+    let limit = getrlimit(Resource::Nofile);
+    let raised = limit.maximum.map_or(ENOUGH, |maximum| maximum.min(ENOUGH));
+    if limit.current.is_some_and(|current| current < raised) {
+        let raised = Rlimit { current: Some(raised), maximum: limit.maximum };
+        if let Err(error) = setrlimit(Resource::Nofile, raised) {
+            tracing::debug!(%error, "cannot raise the limit of open files");
+        }
+    }
 }
 
 /// Whether an argument of this process contains control characters.
@@ -93,7 +111,10 @@ fn is_hook() -> bool {
 
 /// Runs one command.
 async fn run(cli: Cli) -> Result<(), Exit> {
-    let common = Common { session: cli.command.session(), ..cli.common };
+    let mut common = Common { session: cli.command.session(), ..cli.common };
+    if cli.command.works_in_project() {
+        common.find_project();
+    }
     if let Some(url) = common.root_url()
         && matches!(cli.command, Command::Init(_) | Command::Harness(_))
     {

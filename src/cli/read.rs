@@ -38,7 +38,7 @@ pub(crate) async fn run(common: &Common, args: ReadArgs) -> Result<(), Exit> {
     };
     let engine = toolbox.engine();
     let read = async {
-        let path = engine.path(&args.path)?;
+        let path = engine.path(&common.path(&args.path))?;
         engine.read_file(&path, &request).await
     };
     let (reply, text) = match read.await {

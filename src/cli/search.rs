@@ -22,7 +22,9 @@ pub(crate) async fn run(common: &Common, args: SearchArgs) -> Result<(), Exit> {
             "wildcard_search"
         }
     };
-    for (name, value) in [("path", args.path), ("glob", args.glob)] {
+    let below = common.below_root.as_ref().map(|_| ".".to_owned());
+    let path = args.path.or(below).map(|path| common.path(&path));
+    for (name, value) in [("path", path), ("glob", args.glob)] {
         if let Some(value) = value {
             arguments[name] = value.into();
         }

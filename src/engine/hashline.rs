@@ -7,7 +7,8 @@ use crate::edit::{
     After, EditCode, EditReport, Explanation, Refusal, Rung, VerifiedEdit, WorkPath,
 };
 use crate::hashline::ops::{self, HashlineEdit, Op};
-use crate::hashline::resolver::Resolver;
+use crate::hashline::resolver::{Resolver, is_snapshot_id};
+use crate::hashline::stale::short_id;
 use crate::session::numbering_basis;
 use crate::text::Snapshot;
 
@@ -46,19 +47,24 @@ impl Engine {
         if request.delete {
             return self.delete(path, request, options).await;
         }
-        let edit = match self.snapshot(path).await {
-            Ok(current) => self.prepare_hashline(path, request, &current).await?,
+        let (before, edit) = match self.snapshot(path).await {
+            Ok(current) => {
+                let edit = self.prepare_hashline(path, request, &current).await?;
+                (Some(current), edit)
+            }
             Err(refusal) if refusal.code == EditCode::FileNotFound => {
-                Some(create_from(path, request, refusal)?)
+                (None, Some(create_from(path, request, refusal)?))
             }
             Err(refusal) => return Err(refusal),
         };
-        let Some(to) = &request.rename else {
-            let edit = edit.ok_or_else(no_edits)?;
-            let mut reports = self.commit(vec![edit], options).await?;
-            return Ok(reports.remove(0));
-        };
-        self.rename(path, to, edit, options).await
+        match (&request.rename, before) {
+            (Some(to), Some(before)) => self.rename(path, to, before, edit, options).await,
+            _ => {
+                let edit = edit.ok_or_else(no_edits)?;
+                let mut reports = self.commit(vec![edit], options).await?;
+                Ok(reports.remove(0))
+            }
+        }
     }
 
     /// The checked edit of the lines; `None` if the file is only renamed.
@@ -69,6 +75,7 @@ impl Engine {
         current: &Snapshot,
     ) -> Result<Option<VerifiedEdit>, Refusal> {
         if request.edits.is_empty() && request.rename.is_some() {
+            refuse_other_version(request, current)?;
             return Ok(None);
         }
         refuse_too_many_edits("edits", request.edits.len())?;
@@ -114,6 +121,7 @@ impl Engine {
             .hint("Send delete with edits: [], or to delete lines use replace with lines: null."));
         }
         let before = self.snapshot(path).await?;
+        refuse_other_version(request, &before)?;
         let explanation = Explanation::plain(Rung::Delete);
         let edit = VerifiedEdit::restore(path.clone(), Some(before), After::Removed, explanation);
         let mut reports = self.commit(vec![edit], options).await?;
@@ -121,11 +129,12 @@ impl Engine {
     }
 
     /// Writes the file, with `edit` if there is one, to the new path and removes the old one, in
-    /// one commit.
+    /// one commit. Both are made for `before`, so that no other program's version is lost.
     async fn rename(
         &self,
         from: &WorkPath,
         to: &WorkPath,
+        before: Snapshot,
         edit: Option<VerifiedEdit>,
         options: &CallOptions,
     ) -> Result<EditReport, Refusal> {
@@ -133,7 +142,6 @@ impl Engine {
             return Err(Refusal::new(EditCode::InvalidArguments, "rename is the file's own path")
                 .hint("Leave rename out, or give another path."));
         }
-        let before = self.snapshot(from).await?;
         let explanation = edit
             .as_ref()
             .map_or_else(|| Explanation::plain(Rung::Rename), |edit| edit.explanation().clone());
@@ -164,6 +172,22 @@ impl Engine {
         };
         report.explanation.warnings.push(format!("`{from}` is now `{to}`"));
         Ok(report)
+    }
+}
+
+/// Refuses to remove or move a whole file whose version is not the one that the call names: nothing
+/// in it was looked at, so nothing shows whether the caller means what is there now.
+fn refuse_other_version(request: &HashlineRequest, current: &Snapshot) -> Result<(), Refusal> {
+    match &request.snapshot {
+        Some(id) if !is_snapshot_id(id, current) => Err(Refusal::new(
+            EditCode::StaleAnchor,
+            format!("the file is not as in snapshot {id} any more"),
+        )
+        .hint(format!(
+            "Read the file. If it may go as it is now, send this call with snapshot \"{}\".",
+            short_id(current)
+        ))),
+        _ => Ok(()),
     }
 }
 

@@ -34,7 +34,7 @@ use tracing::Instrument as _;
 use crate::edit::{After, Durability, EditCode, EditReport, Refusal, VerifiedEdit, WorkPath};
 use crate::port::{
     CommitOptions, Committed, Corrector, FileStore, Formatter, NoCorrector, NoFormatter, RequestId,
-    Syntax,
+    Syntax, refuse_duplicate_paths,
 };
 use crate::session::{CallId, Ledger};
 use crate::spans;
@@ -326,8 +326,13 @@ impl Engine {
         batch: Vec<VerifiedEdit>,
         options: &CallOptions,
     ) -> Result<Vec<EditReport>, Refusal> {
+        refuse_duplicate_paths(&batch)?;
         for edit in &batch {
             self.store.admit(edit.path()).await?;
+            // A commit finds that out when it writes.
+            if options.dry_run && edit.base().is_none() {
+                self.refuse_existing(edit.path()).await?;
+            }
         }
         let mut checked = Vec::with_capacity(batch.len());
         for edit in batch {
@@ -352,6 +357,19 @@ impl Engine {
         spans::record_result(&span, &committed);
         let committed = committed?;
         Ok(committed.into_iter().map(|committed| self.record_commit(committed)).collect())
+    }
+
+    /// Refuses to create a file that exists.
+    async fn refuse_existing(&self, path: &WorkPath) -> Result<(), Refusal> {
+        match self.store.load(path).await {
+            Err(refusal) if refusal.code == EditCode::FileNotFound => Ok(()),
+            Err(refusal) => Err(refusal),
+            Ok(_) => {
+                Err(Refusal::new(EditCode::CreateExisting, format!("`{path}` exists already"))
+                    .at(path.as_str())
+                    .hint("Read the file and edit it instead of creating it."))
+            }
+        }
     }
 
     /// Records a commit in the session, and returns its report.
@@ -388,7 +406,7 @@ fn report_of(committed: Committed) -> EditReport {
     let mut report = EditReport::new(&committed.edit);
     report.durability = committed.durability;
     if !matches!(committed.durability, Durability::DryRun | Durability::Staged) {
-        report.revision = Some(committed.revision);
+        report.revision = committed.revision;
         report.write_method = Some(committed.method);
     }
     report.explanation.warnings.extend(committed.warnings);

@@ -18,6 +18,7 @@ pub use store::{
     Change, CommitOptions, Committed, FileStore, ListedObject, Listing, Overlay, RequestId,
     RequestStatus, Revision, RevisionFile, UndoMode, Undone,
 };
+pub(crate) use store::{duplicate_edit, refuse_duplicate_paths};
 pub use syntax::{Definition, NoSyntax, Syntax};
 pub use versioned::{LoadedFile, StoreOutcome, VersionedFiles};
 

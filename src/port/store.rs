@@ -1,6 +1,6 @@
 //! The interface to a store of files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -93,8 +93,8 @@ pub struct Committed {
     /// The edit as it was written. If the file had changed, this is the edit that was matched again
     /// on the newer version.
     pub edit: VerifiedEdit,
-    /// The number of the commit in the store's history.
-    pub revision: u64,
+    /// The number of the commit in the store's history; `None` if the history does not have it.
+    pub revision: Option<u64>,
     /// How safely it is on the disk.
     pub durability: Durability,
     /// How it was written.
@@ -124,8 +124,8 @@ pub struct Undone {
 /// One file of a commit, as the change feed announces it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Change {
-    /// The revision of the commit.
-    pub revision: u64,
+    /// The revision of the commit; `None` if the history does not have it.
+    pub revision: Option<u64>,
     /// The file, relative to the root.
     pub path: String,
     /// The hash of its new content; `None` if it was removed.
@@ -278,6 +278,26 @@ pub trait FileStore: Send + Sync {
         let _ = (request, answer);
         Box::pin(async {})
     }
+}
+
+/// Refuses two edits of one file in a batch: each was made for the same version, so the second
+/// would take back the first.
+pub(crate) fn refuse_duplicate_paths(batch: &[VerifiedEdit]) -> Result<(), Refusal> {
+    let mut seen = BTreeSet::new();
+    match batch.iter().find(|edit| !seen.insert(edit.path())) {
+        Some(second) => Err(duplicate_edit(second.path())),
+        None => Ok(()),
+    }
+}
+
+/// The refusal of a second edit of the same file in one commit.
+pub(crate) fn duplicate_edit(path: &WorkPath) -> Refusal {
+    Refusal::new(
+        EditCode::Overlap,
+        format!("this commit has two edits of `{path}`, perhaps under different names"),
+    )
+    .at(path.as_str())
+    .hint("Combine all edits of one file into one.")
 }
 
 /// The refusal of undo and log by a store without a history.

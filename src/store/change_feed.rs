@@ -39,7 +39,9 @@ impl ChangeFeed {
 
     /// Sends a change to every receiver.
     pub(super) fn announce(&self, change: Change) {
-        self.announced.lock().unwrap_or_else(PoisonError::into_inner).insert(change.revision);
+        if let Some(revision) = change.revision {
+            self.announced.lock().unwrap_or_else(PoisonError::into_inner).insert(revision);
+        }
         // An error means that there is no listener.
         let _ = self.sender.send(change);
     }

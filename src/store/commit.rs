@@ -14,7 +14,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{Access, AtFlags, OFlags};
 use rustix::io::Errno;
@@ -30,7 +30,7 @@ use super::refusals;
 use super::replace::{has_content, read_reusing};
 use super::write::PreparedWrite;
 use crate::edit::{After, EditCode, Refusal, VerifiedEdit};
-use crate::port::{Committed, RequestId};
+use crate::port::{Committed, RequestId, duplicate_edit};
 use crate::text::Content;
 
 /// An edit to commit. Only an undo sets the fields after `edit`.
@@ -58,6 +58,8 @@ pub(super) struct CommitContext<'a> {
     pub(super) undoes: Option<u64>,
     /// Set when the caller has stopped waiting for the result.
     pub(super) abandoned: &'a AtomicBool,
+    /// How long to wait for other writers.
+    pub(super) lock_wait: Duration,
 }
 
 /// One file of a running commit.
@@ -132,7 +134,7 @@ impl Disk {
             };
         }
         self.recover();
-        let deadline = Instant::now() + self.options.lock_wait;
+        let deadline = Instant::now() + context.lock_wait;
         let mut backoff = Backoff::until(deadline);
         loop {
             if let Some(committed) = self.attempt(edits, context, deadline)? {
@@ -167,12 +169,12 @@ impl Disk {
         // Only a single file may be waited for: a commit of several files holds other locks
         // meanwhile.
         let mut backoff = (jobs.len() == 1).then(|| Backoff::until(deadline));
+        let mut locked = BTreeSet::new();
         for job in &mut jobs {
-            if !self.lock_file(job, backoff.as_mut())? {
+            if !self.lock_file(job, &mut locked, backoff.as_mut())? {
                 return Ok(None);
             }
         }
-        refuse_duplicate_files(&jobs)?;
         inherit_metadata_on_move(&mut jobs);
         for job in &mut jobs {
             if let Some(earlier_commit) = self.revalidate(job)? {
@@ -181,6 +183,9 @@ impl Disk {
                 }
                 return Err(refusals::conflict(job.edit.path(), "already has exactly this change"));
             }
+        }
+        if let Some(job) = jobs.first_mut() {
+            job.warnings.extend(self.take_recovery_warning());
         }
         if self.reopened.swap(false, Ordering::AcqRel)
             && let Some(job) = jobs.first_mut()
@@ -202,8 +207,14 @@ impl Disk {
                 "was not written: the call was cancelled",
             ));
         }
-        let revision = self.record_intent(&mut jobs, &prepared, context);
-        let open_mark = self.mark_open(jobs.len(), revision);
+        let revision = self.record_intent(&mut jobs, &prepared, context)?;
+        let open_mark = match self.mark_open(jobs.len(), revision) {
+            Ok(mark) => mark,
+            Err(error) => {
+                self.discard_intent(revision);
+                return Err(refusals::no_rollback(edits[0].edit.path(), jobs.len(), &error));
+            }
+        };
         let applied = match self.apply_writes(&mut jobs, prepared) {
             Ok(applied) => applied,
             Err(refusal) => {
@@ -274,10 +285,12 @@ impl Disk {
 
     /// Locks and reads the file of an edit; for an edit that creates a file, only checks that the
     /// name is free. `false` means to try again from the start. Waits for another writer only if
-    /// there is a `backoff`.
+    /// there is a `backoff`. `locked` has the files that this commit has locked already: a second
+    /// name of one of them is refused, since the second edit would not see the first.
     fn lock_file(
         &self,
         job: &mut Job<'_>,
+        locked: &mut BTreeSet<FileId>,
         mut backoff: Option<&mut Backoff>,
     ) -> Result<bool, Refusal> {
         let path = job.planned.edit.path();
@@ -299,6 +312,9 @@ impl Disk {
             Err(why) => return Err(refusals::not_a_file(path, why)),
         };
         let not_read = |error: io::Error| refusals::not_read(path, &error);
+        if !locked.insert(FileId::of(&file).map_err(not_read)?) {
+            return Err(duplicate_edit(path));
+        }
         loop {
             match lock::try_lock(&file).map_err(not_read)? {
                 LockOutcome::Acquired => break,
@@ -412,19 +428,20 @@ impl Disk {
         is_same_creation.then_some(entry)
     }
 
-    /// Records in the history what the commit is about to do; returns its revision. If the history
-    /// cannot be written, adds a warning, and the commit goes on.
+    /// Records in the history what the commit is about to do; returns its revision, or `None` if
+    /// there is none. If the history cannot be written, a commit of one file goes on with a warning.
+    /// One of several files is refused: without the record, a crash would leave it half done.
     fn record_intent(
         &self,
         jobs: &mut [Job<'_>],
         prepared: &[PreparedWrite],
         context: &CommitContext<'_>,
-    ) -> u64 {
+    ) -> Result<Option<u64>, Refusal> {
         let Some(history) = &self.history else {
             if let (Some(error), Some(job)) = (&self.state_error, jobs.first_mut()) {
                 job.warnings.push(format!("this change was made, but cannot be undone: {error}"));
             }
-            return self.next_revision();
+            return Ok(None);
         };
         let intents: Vec<Intent<'_>> = jobs
             .iter()
@@ -452,24 +469,22 @@ impl Disk {
             HistorySync::Lazy
         };
         match history.begin(&intents, context.request, context.undoes, sync) {
-            Ok(revision) => {
-                self.note_revision(revision);
-                revision
-            }
-            Err(error) => {
-                if let Some(job) = jobs.first_mut() {
+            Ok(revision) => Ok(Some(revision)),
+            Err(error) => match jobs {
+                [job] => {
                     job.warnings.push(format!(
                         "this change was made, but cannot be undone: the history cannot be written ({error})"
                     ));
+                    Ok(None)
                 }
-                self.next_revision()
-            }
+                _ => Err(refusals::no_rollback(jobs[0].edit.path(), jobs.len(), &error)),
+            },
         }
     }
 
     /// Records in the history that the commit failed.
-    fn discard_intent(&self, revision: u64) {
-        if let Some(history) = &self.history
+    fn discard_intent(&self, revision: Option<u64>) {
+        if let (Some(history), Some(revision)) = (&self.history, revision)
             && let Err(error) = history.record_failed(revision)
         {
             tracing::debug!(%error, revision, "cannot record that a commit failed");
@@ -482,21 +497,7 @@ fn refuse_duplicate_paths(jobs: &[Job<'_>], keys: &[FileKey]) -> Result<(), Refu
     let mut seen = BTreeSet::new();
     for (job, key) in jobs.iter().zip(keys) {
         if !seen.insert(key) {
-            return Err(duplicate_edit(job));
-        }
-    }
-    Ok(())
-}
-
-/// Refuses two edits of one file under different names: the second would not see the first.
-fn refuse_duplicate_files(jobs: &[Job<'_>]) -> Result<(), Refusal> {
-    let mut seen = BTreeSet::new();
-    for job in jobs {
-        if let Some(held) = &job.held
-            && let Ok(id) = FileId::of(&held.file)
-            && !seen.insert(id)
-        {
-            return Err(duplicate_edit(job));
+            return Err(duplicate_edit(job.edit.path()));
         }
     }
     Ok(())
@@ -518,15 +519,4 @@ fn inherit_metadata_on_move(jobs: &mut [Job<'_>]) {
     {
         job.inherited_metadata = metadata;
     }
-}
-
-/// The refusal of a second edit of the same file in one commit.
-fn duplicate_edit(job: &Job<'_>) -> Refusal {
-    let path = job.edit.path();
-    Refusal::new(
-        EditCode::Overlap,
-        format!("this commit has two edits of `{path}`, perhaps under different names"),
-    )
-    .at(path.as_str())
-    .hint("Combine all edits of one file into one.")
 }

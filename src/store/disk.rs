@@ -12,7 +12,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -28,6 +28,7 @@ use super::in_place::Journals;
 use super::options::DiskOptions;
 use super::replace::read_all;
 use super::state::StateFolder;
+use super::undo::Unrecovered;
 use super::{protect, refusals, temp_files};
 use crate::edit::{EditCode, Refusal, VerifiedEdit, WorkPath};
 use crate::port::{
@@ -59,14 +60,14 @@ pub(super) struct Disk {
     /// Why the state folder cannot be used.
     pub(super) state_error: Option<String>,
     pub(super) changes: ChangeFeed,
-    /// The last revision this process has seen.
-    revision: AtomicU64,
     /// When each folder was last searched for left-over temp files.
     swept: Mutex<HashMap<FileId, Instant>>,
     /// Further protected folders, which the configuration of this root names.
     extra_folders: RwLock<Vec<String>>,
     /// Whether the root was replaced by another folder and no commit has warned of it yet.
     pub(super) reopened: AtomicBool,
+    /// The interrupted commits that could not be rolled back.
+    pub(super) unrecovered: Mutex<Unrecovered>,
 }
 
 impl DiskStore {
@@ -120,23 +121,13 @@ impl Disk {
             state,
             state_error,
             changes: ChangeFeed::new(),
-            revision: AtomicU64::new(0),
             swept: Mutex::default(),
             extra_folders,
             reopened: AtomicBool::new(false),
+            unrecovered: Mutex::default(),
         };
         disk.recover();
         Ok(disk)
-    }
-
-    /// A new revision number, for a commit without a history.
-    pub(super) fn next_revision(&self) -> u64 {
-        self.revision.fetch_add(1, Ordering::Relaxed) + 1
-    }
-
-    /// Records a revision number of the history, so that later numbers are higher.
-    pub(super) fn note_revision(&self, revision: u64) {
-        self.revision.fetch_max(revision, Ordering::Relaxed);
     }
 
     /// Repairs the files that a process was writing when it died, and rolls back its unfinished
@@ -413,7 +404,10 @@ impl FileStore for DiskStore {
             spawn_blocking(first, move || {
                 let edits: Vec<CommitEdit> = batch.into_iter().map(CommitEdit::from).collect();
                 let request = options.request_id.as_ref();
-                disk.commit(&edits, &CommitContext { request, undoes: None, abandoned: &abandoned })
+                let lock_wait = disk.options.lock_wait;
+                let context =
+                    CommitContext { request, undoes: None, abandoned: &abandoned, lock_wait };
+                disk.commit(&edits, &context)
             })
             .await
         })

@@ -2,13 +2,12 @@
 //! reads the new ones back, and reports. A problem here is a warning, never a failure.
 
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::io;
 
 use rustix::fs::OFlags;
 
 use super::commit::Job;
-use super::confine::FileId;
+use super::confine::{FileId, OpenError};
 use super::disk::Disk;
 use super::options::SyncMode;
 use super::replace::{Displaced, has_content};
@@ -23,13 +22,13 @@ impl Disk {
         &self,
         jobs: Vec<Job<'_>>,
         applied: Vec<AppliedWrite>,
-        revision: u64,
+        revision: Option<u64>,
     ) -> Vec<Committed> {
         let sync_error = self.sync_folders(&jobs, &applied);
         let mut committed: Vec<(usize, Committed)> = Vec::new();
         for (mut job, applied_write) in jobs.into_iter().zip(applied) {
             job.created_folders.keep = true;
-            let (method, file) = self.finish_write(&mut job, applied_write, revision);
+            let (method, written) = self.finish_write(&mut job, applied_write, revision);
             let mut durability = match self.options.sync_mode {
                 SyncMode::Durable => Durability::Durable,
                 SyncMode::Rename => Durability::Unknown,
@@ -40,7 +39,7 @@ impl Disk {
                     "written, but its folder could not be synced ({error}); a power cut might undo it"
                 ));
             }
-            if let Some(warning) = self.read_back(&job, file.as_ref()) {
+            if let Some(warning) = self.read_back(&job, written) {
                 durability = Durability::Unknown;
                 job.warnings.push(warning);
             }
@@ -58,7 +57,7 @@ impl Disk {
             let Job { index, edit, warnings, .. } = job;
             committed.push((index, Committed { edit, revision, durability, method, warnings }));
         }
-        if let Some(history) = &self.history
+        if let (Some(history), Some(revision)) = (&self.history, revision)
             && let Err(error) = history.record_done(revision)
         {
             tracing::debug!(%error, revision, "cannot confirm a commit in the history");
@@ -88,38 +87,39 @@ impl Disk {
         last_error
     }
 
-    /// Checks the displaced file and keeps or removes it. Returns how the file was written, and the
-    /// new file.
+    /// Checks the displaced file and keeps or removes it. Returns how the file was written, and which
+    /// file is the new one.
     fn finish_write(
         &self,
         job: &mut Job<'_>,
         applied: AppliedWrite,
-        revision: u64,
-    ) -> (WriteMethod, Option<File>) {
+        revision: Option<u64>,
+    ) -> (WriteMethod, Option<FileId>) {
         match applied {
-            AppliedWrite::Created(file) => (WriteMethod::Created, Some(file)),
-            AppliedWrite::Replaced(file) => {
+            AppliedWrite::Created(new) => (WriteMethod::Created, FileId::of(new.file()).ok()),
+            AppliedWrite::Replaced(new) => {
                 self.keep_versions(job);
-                (WriteMethod::Replaced, Some(file))
+                (WriteMethod::Replaced, FileId::of(new.file()).ok())
             }
             AppliedWrite::InPlace { target, journal } => {
                 self.keep_versions(job);
                 self.end_journal(journal);
-                (WriteMethod::InPlace, Some(target))
+                (WriteMethod::InPlace, FileId::of(&target).ok())
             }
             AppliedWrite::Removed(aside) => {
                 let _ = aside.discard();
                 (WriteMethod::Removed, None)
             }
             AppliedWrite::Exchanged(displaced) => {
-                let file = displaced.new_file().try_clone().ok();
+                let new = FileId::of(displaced.new_file()).ok();
                 // First wait for writers: a program that had the old file open may still save into
                 // it after the exchange.
-                let has_no_writers = displaced.has_no_writers();
-                let expected = job.held.as_ref().map(|held| &held.bytes);
-                let unchanged_content = expected.filter(|bytes| {
-                    has_no_writers && displaced.has_content(bytes).unwrap_or(false)
-                });
+                let held = job.held.as_ref();
+                let has_no_writers = held.is_some_and(|held| displaced.has_no_writers(&held.file));
+                let unchanged = held.map(|held| displaced.is_unchanged(&held.file, &held.bytes));
+                let unchanged_content = held
+                    .filter(|_| has_no_writers && matches!(unchanged, Some(Ok(true))))
+                    .map(|held| &held.bytes);
                 match (unchanged_content, &self.history) {
                     (Some(bytes), Some(history)) => {
                         if let Err(error) = history.adopt(displaced, bytes) {
@@ -133,17 +133,17 @@ impl Disk {
                     }
                     (None, _) => {
                         // The version that the edit was made for is kept nowhere else.
-                        let is_unchanged = expected
-                            .is_some_and(|bytes| displaced.has_content(bytes).unwrap_or(false));
                         self.keep_versions(job);
-                        if is_unchanged {
-                            keep_open_version(job, displaced);
-                        } else {
-                            self.keep_foreign_version(job, displaced, has_no_writers, revision);
+                        match unchanged {
+                            Some(Ok(true)) => keep_open_version(job, displaced),
+                            Some(Err(error)) => keep_unchecked_version(job, displaced, &error),
+                            _ => {
+                                self.keep_foreign_version(job, displaced, has_no_writers, revision);
+                            }
                         }
                     }
                 }
-                (WriteMethod::Replaced, file)
+                (WriteMethod::Replaced, new)
             }
         }
     }
@@ -170,13 +170,13 @@ impl Disk {
         job: &mut Job<'_>,
         displaced: Displaced,
         has_no_writers: bool,
-        revision: u64,
+        revision: Option<u64>,
     ) {
         let path = job.edit.path().clone();
         let displaced_bytes = displaced.bytes();
         if has_no_writers
-            && let (Ok(bytes), Some(history), Some(held)) =
-                (&displaced_bytes, &self.history, &job.held)
+            && let (Ok(bytes), Some(history), Some(revision), Some(held)) =
+                (&displaced_bytes, &self.history, revision, &job.held)
             && history
                 .record_displaced(revision, &job.logged_path(), bytes, held.metadata.clone())
                 .is_ok()
@@ -202,16 +202,22 @@ impl Disk {
     }
 
     /// Reads the file again by its name; returns a warning if it is not what was written.
-    fn read_back(&self, job: &Job<'_>, written: Option<&File>) -> Option<String> {
+    fn read_back(&self, job: &Job<'_>, written: Option<FileId>) -> Option<String> {
         let path = job.edit.path();
         let After::Content(after) = job.edit.after() else { return None };
-        let Ok(current) = job.target.open(OFlags::RDONLY) else {
-            return Some(format!(
-                "`{path}` was moved or removed by another program right after this edit"
-            ));
+        let current = match job.target.open(OFlags::RDONLY) {
+            Ok(current) => current,
+            Err(OpenError::Io(error)) => {
+                return Some(format!("`{path}` could not be read back ({error})"));
+            }
+            Err(_) => {
+                return Some(format!(
+                    "`{path}` was moved or removed by another program right after this edit"
+                ));
+            }
         };
         let is_written_file =
-            written.is_some_and(|written| FileId::of(written).ok() == FileId::of(&current).ok());
+            written.is_some_and(|written| FileId::of(&current).is_ok_and(|id| id == written));
         match has_content(&current, after) {
             Ok(true) => None,
             Ok(false) if !is_written_file => {
@@ -223,6 +229,18 @@ impl Disk {
             Err(error) => Some(format!("`{path}` could not be read back ({error})")),
         }
     }
+}
+
+/// Keeps a displaced file that cannot be compared with the version that the edit was made for.
+fn keep_unchecked_version(job: &mut Job<'_>, displaced: Displaced, error: &io::Error) {
+    let path = job.edit.path().clone();
+    let new_name = match displaced.keep() {
+        Ok(name) => format!("`{}` beside it", name.to_string_lossy()),
+        Err(error) => format!("a temporary name beside it ({error})"),
+    };
+    job.warnings.push(format!(
+        "the old version of `{path}` could not be checked for another program's changes ({error}); it is now {new_name}"
+    ));
 }
 
 /// Keeps a displaced file that another program has open for writing but has not changed yet.

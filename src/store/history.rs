@@ -228,7 +228,11 @@ impl History {
     fn store_blob(&self, bytes: &[u8], hash: ContentHash, sync: HistorySync) -> io::Result<()> {
         let path = self.blobs.join(hash.to_string());
         if fs::metadata(&path).is_ok_and(|meta| meta.len() == bytes.len() as u64) {
-            return Ok(());
+            return match sync {
+                HistorySync::Lazy => Ok(()),
+                // A lazy commit may have written it.
+                HistorySync::Synced => File::open(&path)?.sync_all(),
+            };
         }
         // A damaged blob is replaced by renaming, because another process may be reading it.
         let temp = path.with_extension(format!("{:016x}", super::lock::random()));

@@ -16,7 +16,7 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use super::confine::Root;
+use super::confine::{OpenError, Root};
 use super::lock::{self, Backoff, LockOutcome};
 use super::refusals;
 use super::state::StateFolder;
@@ -219,7 +219,14 @@ fn recover_journal(path: &Path, root: &Root) -> io::Result<Option<PathBuf>> {
     }
     let mut bytes = Vec::new();
     journal.read_to_end(&mut bytes)?;
-    let (header, versions) = parse(&bytes)?;
+    let (header, versions) = match parse(&bytes) {
+        Ok(parsed) => parsed,
+        Err(error) => {
+            tracing::warn!(journal = %path.display(), %error, "a journal cannot be read; it is kept");
+            retire_journal(path)?;
+            return Ok(None);
+        }
+    };
     let Ok(below) = header.target.strip_prefix(root.path()) else {
         // The file is in another root. A process of that root recovers it, unless its folder is
         // gone.
@@ -229,11 +236,24 @@ fn recover_journal(path: &Path, root: &Root) -> io::Result<Option<PathBuf>> {
         return Ok(None);
     };
     let (before, after) = header.split(versions)?;
-    let Some(file) = root.resolve(below).ok().and_then(|target| target.open(OFlags::RDWR).ok())
-    else {
-        // The file no longer exists or is not a regular file now, so there is nothing to repair.
-        retire_journal(path)?;
-        return Ok(None);
+    let opened = match root.resolve(below) {
+        Ok(target) => target.open(OFlags::RDWR),
+        Err(error) => Err(OpenError::Io(error)),
+    };
+    let is_gone = |error: &io::Error| {
+        refusals::has_errno(error, &[Errno::NOENT, Errno::NOTDIR, Errno::LOOP, Errno::XDEV])
+    };
+    let file = match opened {
+        Ok(file) => file,
+        // It may be replaced just now: look again at the next call.
+        Err(OpenError::Moved) => return Ok(None),
+        // Any other error may pass, so the journal stays and is tried again.
+        Err(OpenError::Io(error)) if !is_gone(&error) => return Err(error),
+        Err(_) => {
+            tracing::warn!(file = %header.target.display(), "a file is gone whose write was interrupted; its journal is kept");
+            retire_journal(path)?;
+            return Ok(None);
+        }
     };
     let mut backoff = Backoff::until(Instant::now() + Duration::from_secs(5));
     while lock::try_lock(&file)? == LockOutcome::Busy {

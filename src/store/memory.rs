@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::edit::{After, Durability, EditCode, Refusal, VerifiedEdit, WorkPath, WriteMethod};
-use crate::port::{BoxFuture, CommitOptions, Committed, FileStore};
+use crate::port::{BoxFuture, CommitOptions, Committed, FileStore, refuse_duplicate_paths};
 use crate::text::{ContentHash, Snapshot};
 
 /// A store without a disk.
@@ -18,7 +18,6 @@ pub struct MemoryStore {
 #[derive(Debug, Default)]
 struct Files {
     content: BTreeMap<WorkPath, Vec<u8>>,
-    revision: u64,
 }
 
 impl MemoryStore {
@@ -50,6 +49,7 @@ impl MemoryStore {
 
     /// Writes all edits; writes none of them if one no longer applies.
     fn write(&self, batch: Vec<VerifiedEdit>) -> Result<Vec<Committed>, Refusal> {
+        refuse_duplicate_paths(&batch)?;
         let mut files = self.lock();
         let batch: Vec<VerifiedEdit> = batch
             .into_iter()
@@ -64,7 +64,6 @@ impl MemoryStore {
                     }
                     After::Removed => files.content.remove(edit.path()),
                 };
-                files.revision += 1;
                 let method = match (edit.base(), edit.after()) {
                     (_, After::Removed) => WriteMethod::Removed,
                     (None, _) => WriteMethod::Created,
@@ -73,7 +72,7 @@ impl MemoryStore {
                 Committed {
                     edit,
                     method,
-                    revision: files.revision,
+                    revision: None,
                     durability: Durability::Unknown,
                     warnings: Vec::new(),
                 }

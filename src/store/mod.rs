@@ -42,7 +42,6 @@ mod refusals;
 mod replace;
 #[cfg(any(not(unix), test))]
 mod replace_file;
-#[cfg(any(unix, feature = "object-store"))]
 mod revert;
 mod staging;
 #[cfg(unix)]

@@ -41,6 +41,18 @@ pub(super) fn conflict(path: &WorkPath, why: &str) -> Refusal {
         .hint("Nothing was written. Send the same call again.")
 }
 
+/// The refusal of a commit of several files that could not be rolled back after a crash.
+pub(super) fn no_rollback(path: &WorkPath, file_count: usize, error: &io::Error) -> Refusal {
+    Refusal::new(
+        EditCode::WriteError,
+        format!(
+            "nothing was written: the state folder cannot record this commit of {file_count} files ({error}), so a crash could leave it half done"
+        ),
+    )
+    .at(path.as_str())
+    .hint("Edit one file per call, or tell the user to make the state folder (RESTITCH_STATE_DIR) writable.")
+}
+
 /// The refusal of a file with too many bytes.
 pub(super) fn too_large(path: &WorkPath, size: u64, max_bytes: u64) -> Refusal {
     Refusal::new(
@@ -94,7 +106,9 @@ pub(super) fn root_lost(root: &Path, error: &io::Error) -> Refusal {
 pub(super) fn not_read(path: &WorkPath, error: &io::Error) -> Refusal {
     let hint = match errno(error) {
         Some(Errno::ACCESS | Errno::PERM) => "Ask the user for read permission on it.",
-        Some(Errno::MFILE | Errno::NFILE) => "Too many files are open. Try again later.",
+        Some(Errno::MFILE | Errno::NFILE) => {
+            "Too many files are open. Send fewer files in one call, or tell the user to raise the limit (ulimit -n)."
+        }
         _ => "Check the disk, then send the same call again.",
     };
     Refusal::new(EditCode::ReadError, format!("cannot read `{path}`: {error}"))
@@ -130,7 +144,9 @@ pub(super) fn not_written(path: &WorkPath, doing: &str, error: &io::Error) -> Re
         Some(Errno::ROFS) => "The file system is mounted read-only. Ask the user.",
         Some(Errno::ACCESS | Errno::PERM) => "Ask the user for write permission on it.",
         Some(Errno::TXTBSY) => "The file is a program that is running. Stop it first.",
-        Some(Errno::MFILE | Errno::NFILE) => "Too many files are open. Try again later.",
+        Some(Errno::MFILE | Errno::NFILE) => {
+            "Too many files are open. Send fewer files in one call, or tell the user to raise the limit (ulimit -n)."
+        }
         _ => "Check the disk, then send the same call again.",
     };
     Refusal::new(

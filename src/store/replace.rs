@@ -14,7 +14,7 @@ use std::sync::Arc;
 use rustix::fs::{AtFlags, Mode};
 use rustix::io::Errno;
 
-use super::confine::{Folder, Target};
+use super::confine::{FileId, Folder, Target};
 use super::lease;
 use super::metadata::Metadata;
 use super::refusals;
@@ -80,22 +80,26 @@ impl TempFile {
         self.file.sync_all()
     }
 
-    /// Renames the new file to `target`, a name that must be free.
-    pub(super) fn create_at(mut self, target: &Target) -> Result<File, (Self, io::Error)> {
-        let moved = match rename_no_replace(&self.folder, &self.name, &target.name) {
+    /// The open file.
+    pub(super) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Renames the new file to `target`, a name that must be free. Nothing can fail after the
+    /// rename, so an error always means that the name is still free.
+    pub(super) fn create_at(mut self, target: &Target) -> Result<Self, io::Error> {
+        match rename_no_replace(&self.folder, &self.name, &target.name) {
             Err(error) if refusals::has_errno(&error, UNSUPPORTED_RENAME) => {
-                // Dropping `self` then removes the temp name.
-                link(&self.folder, &self.name, &target.name)
+                link(&self.folder, &self.name, &target.name)?;
+                // If the second name cannot be removed now, dropping `self` tries it again.
+                self.is_kept = self.folder.unlink(&self.name).is_ok();
             }
-            other => other.map(|()| self.is_kept = true),
-        };
-        if let Err(error) = moved {
-            return Err((self, error));
+            other => {
+                other?;
+                self.is_kept = true;
+            }
         }
-        match self.file.try_clone() {
-            Ok(file) => Ok(file),
-            Err(error) => Err((self, error)),
-        }
+        Ok(self)
     }
 
     /// Swaps names with the file at `target`.
@@ -110,16 +114,10 @@ impl TempFile {
     }
 
     /// Renames the new file over the file at `target`, whose bytes are lost.
-    pub(super) fn replace_at(mut self, target: &Target) -> Result<File, (Self, io::Error)> {
-        let replaced = rustix::fs::renameat(&*self.folder, &self.name, &*self.folder, &target.name);
-        match replaced {
-            Ok(()) => self.is_kept = true,
-            Err(error) => return Err((self, error.into())),
-        }
-        match self.file.try_clone() {
-            Ok(file) => Ok(file),
-            Err(error) => Err((self, error)),
-        }
+    pub(super) fn replace_at(mut self, target: &Target) -> Result<Self, io::Error> {
+        rustix::fs::renameat(&*self.folder, &self.name, &*self.folder, &target.name)?;
+        self.is_kept = true;
+        Ok(self)
     }
 }
 
@@ -144,15 +142,25 @@ impl Displaced {
         Ok(bytes)
     }
 
-    /// Whether no process has the displaced file open for writing; waits a little for that.
-    pub(super) fn has_no_writers(&self) -> bool {
+    /// Whether no process has the displaced file open for writing; waits a little for that. `held` is
+    /// the file that was locked, in most cases the displaced one.
+    pub(super) fn has_no_writers(&self, held: &File) -> bool {
+        if self.is_file(held).unwrap_or(false) {
+            return lease::wait_for_writers(held);
+        }
         let file = self.new.folder.open(&self.name, rustix::fs::OFlags::RDONLY);
         file.is_ok_and(|file| lease::wait_for_writers(&file))
     }
 
-    /// Whether the displaced file has exactly these bytes.
-    pub(super) fn has_content(&self, bytes: &[u8]) -> io::Result<bool> {
-        has_content(&self.new.folder.open(&self.name, rustix::fs::OFlags::RDONLY)?, bytes)
+    /// Whether the displaced file is the one that is open as `held`, with exactly these bytes. Opens
+    /// nothing, so that it also works when the process can open no more files.
+    pub(super) fn is_unchanged(&self, held: &File, bytes: &[u8]) -> io::Result<bool> {
+        Ok(self.is_file(held)? && has_content(held, bytes)?)
+    }
+
+    /// Whether the file under the temp name is the open file.
+    fn is_file(&self, file: &File) -> io::Result<bool> {
+        Ok(FileId::of_stat(&self.new.folder.stat(&self.name)?) == FileId::of(file)?)
     }
 
     /// The new file, which now has the name of the target.
@@ -192,9 +200,11 @@ impl Displaced {
     /// target, and the error names it.
     pub(super) fn roll_back(self, written: &[u8]) -> io::Result<()> {
         exchange(&self.new.folder, &self.name, &self.target.name)?;
-        // Now the new file is under the temp name, to which these methods refer.
-        if self.has_content(written)? {
-            return self.new.folder.unlink(&self.name);
+        // Now the new file is under the temp name, to which these methods refer. What cannot be
+        // removed now is reclaimed later.
+        if self.is_unchanged(&self.new.file, written)? {
+            let _ = self.new.folder.unlink(&self.name);
+            return Ok(());
         }
         let kept_name = self.keep()?;
         Err(io::Error::other(format!(
@@ -224,9 +234,10 @@ pub(super) struct MovedAside {
 }
 
 impl MovedAside {
-    /// Whether the moved file has exactly these bytes.
-    pub(super) fn has_content(&self, bytes: &[u8]) -> io::Result<bool> {
-        has_content(&self.target.folder.open(&self.name, rustix::fs::OFlags::RDONLY)?, bytes)
+    /// Whether the moved file is the one that is open as `held`, with exactly these bytes.
+    pub(super) fn is_unchanged(&self, held: &File, bytes: &[u8]) -> io::Result<bool> {
+        let moved = FileId::of_stat(&self.target.folder.stat(&self.name)?);
+        Ok(moved == FileId::of(held)? && has_content(held, bytes)?)
     }
 
     /// Removes the moved file.

@@ -4,7 +4,7 @@
 //! staged file in one batch of the inner store, which refuses the whole batch when one
 //! of the files has changed there since it was staged.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,7 +15,8 @@ use crate::edit::{
     After, Durability, EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath, WriteMethod,
 };
 use crate::port::{
-    BoxFuture, Change, CommitOptions, Committed, FileStore, Listing, Overlay, Revision,
+    BoxFuture, Change, CommitOptions, Committed, FileStore, Listing, Overlay, RequestId,
+    RequestStatus, Revision, UndoMode, Undone, refuse_duplicate_paths,
 };
 use crate::text::Snapshot;
 
@@ -34,8 +35,12 @@ impl std::fmt::Debug for StagingStore {
 #[derive(Debug, Default)]
 struct Staged {
     files: BTreeMap<WorkPath, StagedContent>,
-    revision: u64,
+    /// The answers to requests with an id, oldest first: the digest of the request, and the answer.
+    answers: VecDeque<(RequestId, String)>,
 }
+
+/// The oldest answers are forgotten beyond this many.
+const MAX_ANSWERS: usize = 1_000;
 
 /// A staged file: its content in the inner store and its staged content; `None` for no file.
 #[derive(Debug)]
@@ -82,7 +87,8 @@ impl StagingStore {
     /// Drops everything that is staged and returns how many files had staged changes.
     pub async fn discard(&self) -> usize {
         let count = self.staged().await.len();
-        self.staged.lock().await.files.clear();
+        // The answers go, too: a repeated request is to stage its edits again.
+        *self.staged.lock().await = Staged::default();
         count
     }
 
@@ -127,6 +133,7 @@ impl StagingStore {
 
     /// Stages the edits; stages none of them if one is refused.
     async fn stage(&self, batch: Vec<VerifiedEdit>) -> Result<Vec<Committed>, Refusal> {
+        refuse_duplicate_paths(&batch)?;
         let mut staged = self.staged.lock().await;
         let mut current_files = BTreeMap::new();
         for edit in &batch {
@@ -158,10 +165,9 @@ impl StagingStore {
                 After::Content(bytes) => Some(bytes.to_vec()),
                 After::Removed => None,
             };
-            staged.revision += 1;
             committed.push(Committed {
                 edit,
-                revision: staged.revision,
+                revision: None,
                 durability: Durability::Staged,
                 method,
                 warnings: vec![
@@ -237,8 +243,42 @@ impl FileStore for StagingStore {
         Box::pin(self.stage(batch))
     }
 
+    fn undo(&self, _: Option<u64>, _: UndoMode) -> BoxFuture<'_, Result<Undone, Refusal>> {
+        let refusal = Refusal::new(
+            EditCode::Blocked,
+            "this session's edits are staged, and undo takes back only commits",
+        )
+        .hint("Send the tool `staging` with action discard to drop all staged edits, or edit the staged files back.");
+        Box::pin(std::future::ready(Err(refusal)))
+    }
+
     fn log(&self) -> BoxFuture<'_, Result<Vec<Revision>, Refusal>> {
         self.inner.log()
+    }
+
+    fn recall<'a>(&'a self, request: &'a RequestId) -> BoxFuture<'a, RequestStatus> {
+        Box::pin(async move {
+            let staged = self.staged.lock().await;
+            let is_same_id = |known: &&(RequestId, String)| known.0.as_str() == request.as_str();
+            match staged.answers.iter().find(is_same_id) {
+                Some((known, answer)) if known.digest() == request.digest() => {
+                    RequestStatus::Answered(answer.clone())
+                }
+                Some(_) => RequestStatus::OtherRequest,
+                // It may be the request that committed what was staged.
+                None => self.inner.recall(request).await,
+            }
+        })
+    }
+
+    fn remember<'a>(&'a self, request: &'a RequestId, answer: String) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let mut staged = self.staged.lock().await;
+            staged.answers.push_back((request.clone(), answer));
+            if staged.answers.len() > MAX_ANSWERS {
+                staged.answers.pop_front();
+            }
+        })
     }
 
     fn changes(&self) -> Option<broadcast::Receiver<Change>> {

@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io;
 use std::sync::atomic::AtomicBool;
+use std::sync::{MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
 
@@ -55,7 +57,12 @@ impl Disk {
             if mode == UndoMode::DryRun {
                 return Ok(undone(edits.into_iter().map(dry_run_result).collect()));
             }
-            let context = CommitContext { request: None, undoes: Some(entry.revision), abandoned };
+            let context = CommitContext {
+                request: None,
+                undoes: Some(entry.revision),
+                abandoned,
+                lock_wait: self.options.lock_wait,
+            };
             attempts += 1;
             match self.commit(&edits, &context) {
                 // A file changed between the reading and the lock, so read it again.
@@ -140,11 +147,16 @@ impl Disk {
     }
 
     /// Whether the file is now as this commit was to leave it: with the same content, or missing if
-    /// the commit was to remove it.
+    /// the commit was to remove it. A file that cannot be read counts as changed.
     fn is_in_effect(&self, file: &LoggedFile) -> bool {
-        let current = WorkPath::parse(&file.path, self.root.path())
-            .and_then(|path| self.current_bytes(&path));
-        current.is_ok_and(|bytes| bytes.map(|bytes| ContentHash::of(&bytes)) == file.after)
+        self.state_of(file).unwrap_or(false)
+    }
+
+    /// What [`Self::is_in_effect`] says; an error if the file cannot be read.
+    fn state_of(&self, file: &LoggedFile) -> Result<bool, Refusal> {
+        let path = WorkPath::parse(&file.path, self.root.path())?;
+        let current = self.current_bytes(&path)?;
+        Ok(current.map(|bytes| ContentHash::of(&bytes)) == file.after)
     }
 
     /// The current bytes of a file; `None` if there is no such file.
@@ -387,7 +399,7 @@ impl Disk {
                 };
                 Ok(Committed {
                     edit: VerifiedEdit::restore(path, before, after, Explanation::plain(Rung::Repeated)),
-                    revision: entry.revision,
+                    revision: Some(entry.revision),
                     durability: match self.options.sync_mode {
                         SyncMode::Durable => Durability::Durable,
                         SyncMode::Rename => Durability::Unknown,
@@ -404,15 +416,17 @@ impl Disk {
 
     /// Marks a commit of several files as unfinished, so that it is rolled back after a crash. A
     /// commit of one file needs no mark.
-    pub(super) fn mark_open(&self, file_count: usize, revision: u64) -> Option<OpenMark> {
-        let history = self.history.as_ref().filter(|_| file_count > 1)?;
-        match history.mark_open(revision) {
-            Ok(file) => Some(OpenMark { revision, file }),
-            Err(error) => {
-                tracing::debug!(%error, "cannot mark a commit of several files as unfinished");
-                None
-            }
+    pub(super) fn mark_open(
+        &self,
+        file_count: usize,
+        revision: Option<u64>,
+    ) -> io::Result<Option<OpenMark>> {
+        let (Some(history), Some(revision)) = (&self.history, revision) else { return Ok(None) };
+        if file_count <= 1 {
+            return Ok(None);
         }
+        let file = history.mark_open(revision)?;
+        Ok(Some(OpenMark { revision, file }))
     }
 
     /// Removes the mark of a commit that is finished or rolled back.
@@ -424,46 +438,120 @@ impl Disk {
         }
     }
 
-    /// Rolls back commits of several files that a dead process left unfinished.
+    /// Rolls back commits of several files that a dead process left unfinished. If one cannot be
+    /// rolled back now, its mark stays, and it is tried again.
     pub(super) fn recover_open_commits(&self) {
         let Some(history) = &self.history else { return };
         for (revision, path) in history.open_commits() {
+            let is_recent = |tried: &Instant| tried.elapsed() < RECOVERY_PAUSE;
+            if self.unrecovered().tried.get(&revision).is_some_and(is_recent) {
+                continue;
+            }
             let Ok(mark) = File::open(&path) else { continue };
             // A live process holds the lock on its mark, and removes the mark when the commit ends.
             if !matches!(lock::try_lock(&mark), Ok(LockOutcome::Acquired)) || !path.exists() {
                 continue;
             }
-            if let Err(refusal) = self.roll_back_commit(history, revision) {
-                tracing::warn!(%refusal, revision, "cannot roll back an interrupted commit");
-                // Renamed so that later starts ignore it and a person can inspect it.
-                let _ = fs::rename(&path, path.with_extension("kept"));
-                continue;
+            match self.roll_back_commit(history, revision) {
+                RollBack::Done => history.unmark(revision),
+                RollBack::Later(refusal) => {
+                    self.note_unrecovered(revision, &refusal, "tries again")
+                }
+                RollBack::Never(refusal) => {
+                    self.note_unrecovered(revision, &refusal, "leaves that to you");
+                    // Renamed so that later starts ignore it and a person can inspect it.
+                    let _ = fs::rename(&path, path.with_extension("kept"));
+                }
             }
-            history.unmark(revision);
         }
     }
 
+    fn unrecovered(&self) -> MutexGuard<'_, Unrecovered> {
+        self.unrecovered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Records that a commit could not be rolled back, for the log and for the next commit's answer.
+    fn note_unrecovered(&self, revision: u64, refusal: &Refusal, what_follows: &str) {
+        tracing::warn!(%refusal, revision, "cannot roll back an interrupted commit");
+        let mut unrecovered = self.unrecovered();
+        unrecovered.tried.insert(revision, Instant::now());
+        unrecovered.warning = Some(format!(
+            "revision {revision}, a commit of several files that was interrupted, is half done: it could not be rolled back ({}); restitch {what_follows}",
+            refusal.message
+        ));
+    }
+
+    /// What to tell in the next answer about a commit that could not be rolled back, once.
+    pub(super) fn take_recovery_warning(&self) -> Option<String> {
+        self.unrecovered().warning.take()
+    }
+
     /// Restores the files that an unfinished commit has written, and records that it failed.
-    fn roll_back_commit(&self, history: &History, revision: u64) -> Result<(), Refusal> {
-        let entries = history.entries().map_err(|error| history_not_read(&error))?;
+    fn roll_back_commit(&self, history: &History, revision: u64) -> RollBack {
+        let entries = match history.entries() {
+            Ok(entries) => entries,
+            Err(error) => return RollBack::Later(history_not_read(&error)),
+        };
         let is_unfinished = |entry: &&LogEntry| entry.revision == revision && !entry.done;
         let Some(entry) = entries.iter().find(is_unfinished) else {
-            return Ok(());
+            return RollBack::Done;
         };
-        let written = entry.files.iter().filter(|file| self.is_in_effect(file));
-        let edits = written
-            .map(|file| self.undo_file(history, &entries, entry, file))
-            .collect::<Result<Vec<_>, _>>()?;
+        let mut edits = Vec::new();
+        for file in &entry.files {
+            let undo = match self.state_of(file) {
+                Ok(true) => self.undo_file(history, &entries, entry, file),
+                Ok(false) => continue,
+                Err(refusal) => Err(refusal),
+            };
+            match undo {
+                Ok(edit) => edits.push(edit),
+                // Later edits of the same lines do not go away by waiting.
+                Err(refusal) if refusal.code == EditCode::Conflict => {
+                    return RollBack::Never(refusal);
+                }
+                Err(refusal) => return RollBack::Later(refusal),
+            }
+        }
         if !edits.is_empty() {
-            let abandoned = AtomicBool::new(false);
-            self.commit(
-                &edits,
-                &CommitContext { request: None, undoes: Some(revision), abandoned: &abandoned },
-            )?;
+            let context = CommitContext {
+                request: None,
+                undoes: Some(revision),
+                abandoned: &AtomicBool::new(false),
+                lock_wait: RECOVERY_WAIT,
+            };
+            if let Err(refusal) = self.commit(&edits, &context) {
+                return RollBack::Later(refusal);
+            }
             tracing::warn!(revision, "rolled back a commit of several files that was interrupted");
         }
-        history.record_failed(revision).map_err(|error| history_not_read(&error))
+        match history.record_failed(revision) {
+            Ok(()) => RollBack::Done,
+            Err(error) => RollBack::Later(history_not_read(&error)),
+        }
     }
+}
+
+/// How the rollback of an interrupted commit went.
+enum RollBack {
+    Done,
+    /// It failed for a reason that may pass, such as a full disk.
+    Later(Refusal),
+    /// Its files were changed since in a way that only a person can sort out.
+    Never(Refusal),
+}
+
+/// How long a failed rollback is left alone before it is tried again.
+const RECOVERY_PAUSE: Duration = Duration::from_secs(60);
+/// How long a rollback waits for other writers: the call that found the mark waits, too.
+const RECOVERY_WAIT: Duration = Duration::from_secs(2);
+
+/// The interrupted commits that could not be rolled back.
+#[derive(Debug, Default)]
+pub(super) struct Unrecovered {
+    /// When the rollback of each was last tried.
+    tried: HashMap<u64, Instant>,
+    /// What the next answer is to say of them.
+    warning: Option<String>,
 }
 
 /// What a dry run of an undo reports for one edit.
@@ -474,7 +562,7 @@ fn dry_run_result(planned: CommitEdit) -> Committed {
         _ => WriteMethod::Replaced,
     };
     let (edit, durability) = (planned.edit, Durability::DryRun);
-    Committed { edit, revision: 0, durability, method, warnings: Vec::new() }
+    Committed { edit, revision: None, durability, method, warnings: Vec::new() }
 }
 
 /// Maps each undone revision to the revision that undid it.

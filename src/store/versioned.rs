@@ -8,12 +8,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::memory::not_found;
+use super::revert::{LaterVersion, VersionSource, revert_change};
 use crate::edit::{
     After, Durability, EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath, WriteMethod,
 };
 use crate::port::{
     BoxFuture, CommitOptions, Committed, FileStore, LoadedFile, Revision, RevisionFile,
-    StoreOutcome, UndoMode, Undone, VersionedFiles,
+    StoreOutcome, UndoMode, Undone, VersionedFiles, refuse_duplicate_paths,
 };
 use crate::text::{ContentHash, Snapshot};
 
@@ -229,21 +230,55 @@ impl<F: VersionedFiles> VersionedStore<F> {
         })
     }
 
-    /// Undoes a commit, unless one of its files has changed since.
+    /// The current content of a file without the change of this revision, if the file has changed
+    /// since. A conflict if the same lines were changed, or if the change or a later one created or
+    /// removed the file.
+    fn revert(
+        &self,
+        revision: u64,
+        change: &FileChange,
+        current: Option<&[u8]>,
+    ) -> Result<Vec<u8>, Refusal> {
+        let mut later = Vec::new();
+        let mut first_later = VersionSource::External;
+        for commit in self.history().commits.iter().rev() {
+            let source = VersionSource::Revision(commit.entry.revision);
+            if commit.entry.revision <= revision {
+                break;
+            }
+            for file in commit.files.iter().filter(|file| file.path == change.path) {
+                first_later = source;
+                later.push((file.after.clone(), source));
+            }
+        }
+        let conflict = |source: VersionSource| source.conflict(revision, &change.path);
+        let (Some(before), Some(after), Some(current)) = (&change.before, &change.after, current)
+        else {
+            return Err(conflict(first_later));
+        };
+        let mut versions = Vec::new();
+        for (bytes, source) in later.into_iter().rev() {
+            let bytes = bytes.ok_or_else(|| conflict(source))?;
+            versions.push(LaterVersion { bytes, source });
+        }
+        if versions.last().is_none_or(|version| version.bytes != current) {
+            let bytes = current.to_vec();
+            versions.push(LaterVersion { bytes, source: VersionSource::External });
+        }
+        revert_change(before, after, &versions).map_err(conflict)
+    }
+
+    /// Undoes a commit. In a file that has changed since, only the lines of the commit are reverted.
     async fn undo_commit(&self, revision: Option<u64>, mode: UndoMode) -> Result<Undone, Refusal> {
         let (revision, files) = self.find_commit(revision)?;
         let mut batch = Vec::new();
         for change in files.iter().rev() {
             let current = self.load_file(&change.path).await?.map(|file| file.bytes);
-            if current != change.after {
-                return Err(Refusal::new(
-                    EditCode::Conflict,
-                    format!("`{}` has changed since revision {revision}", change.path),
-                )
-                .at(change.path.as_str())
-                .hint("Undo the later edits first, or edit the file as it is now."));
-            }
             let after = match &change.before {
+                _ if current != change.after => {
+                    let reverted = self.revert(revision, change, current.as_deref())?;
+                    After::Content(reverted.into())
+                }
                 Some(bytes) => After::Content(bytes.clone().into()),
                 None => After::Removed,
             };
@@ -253,7 +288,7 @@ impl<F: VersionedFiles> VersionedStore<F> {
         }
         if mode == UndoMode::DryRun {
             let committed =
-                batch.into_iter().map(|edit| into_committed(edit, 0, Durability::DryRun));
+                batch.into_iter().map(|edit| into_committed(edit, None, Durability::DryRun));
             return Ok(Undone { revision, committed: committed.collect() });
         }
         let written = self.write_all(batch).await?;
@@ -261,7 +296,7 @@ impl<F: VersionedFiles> VersionedStore<F> {
         let undo_revision = self.record_commit(changes, Some(revision));
         let committed = edits
             .into_iter()
-            .map(|edit| into_committed(edit, undo_revision, Durability::Unknown))
+            .map(|edit| into_committed(edit, Some(undo_revision), Durability::Unknown))
             .collect();
         Ok(Undone { revision, committed })
     }
@@ -270,7 +305,7 @@ impl<F: VersionedFiles> VersionedStore<F> {
 /// A committed edit without warnings.
 pub(super) fn into_committed(
     edit: VerifiedEdit,
-    revision: u64,
+    revision: Option<u64>,
     durability: Durability,
 ) -> Committed {
     let method = match (edit.base(), edit.after()) {
@@ -336,12 +371,13 @@ impl<F: VersionedFiles> FileStore for VersionedStore<F> {
         _options: CommitOptions,
     ) -> BoxFuture<'a, Result<Vec<Committed>, Refusal>> {
         Box::pin(async move {
+            refuse_duplicate_paths(&batch)?;
             let written = self.write_all(batch).await?;
             let (edits, changes): (Vec<_>, Vec<_>) = written.into_iter().unzip();
             let revision = self.record_commit(changes, None);
             Ok(edits
                 .into_iter()
-                .map(|edit| into_committed(edit, revision, Durability::Unknown))
+                .map(|edit| into_committed(edit, Some(revision), Durability::Unknown))
                 .collect())
         })
     }

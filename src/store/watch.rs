@@ -66,8 +66,8 @@ impl Disk {
                 continue;
             }
             for file in entry.files {
-                let change =
-                    Change { revision: entry.revision, path: file.path, sha256: file.after };
+                let revision = Some(entry.revision);
+                let change = Change { revision, path: file.path, sha256: file.after };
                 let _ = self.changes.sender.send(change);
             }
         }

@@ -28,10 +28,10 @@ pub(super) enum PreparedWrite {
 
 /// A write that is done and can still be rolled back.
 pub(super) enum AppliedWrite {
-    Created(File),
+    Created(TempFile),
     Exchanged(Displaced),
     /// The new file was renamed over the old one, because names cannot be exchanged.
-    Replaced(File),
+    Replaced(TempFile),
     InPlace {
         target: File,
         journal: Option<Journal>,
@@ -152,11 +152,11 @@ impl Disk {
             |error: &io::Error| refusals::not_written(&path, "the rename failed", error);
         match prepared {
             PreparedWrite::Create(temp) => match temp.create_at(&job.target) {
-                Ok(file) => Ok(AppliedWrite::Created(file)),
-                Err((_, error)) if error.kind() == io::ErrorKind::AlreadyExists => {
+                Ok(new) => Ok(AppliedWrite::Created(new)),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     Err(refusals::already_exists(&path))
                 }
-                Err((_, error)) => Err(not_written(&error)),
+                Err(error) => Err(not_written(&error)),
             },
             PreparedWrite::Replace(temp) => match temp.exchange_with(&job.target) {
                 Ok(displaced) => Ok(AppliedWrite::Exchanged(displaced)),
@@ -176,17 +176,19 @@ impl Disk {
             PreparedWrite::InPlace { target, why } => self.overwrite(job, target, &why),
             PreparedWrite::Remove => {
                 let aside = move_aside(&job.target).map_err(|error| not_written(&error))?;
-                let expected = job.held.as_ref().map(|held| &held.bytes);
-                if !expected.is_some_and(|bytes| aside.has_content(bytes).unwrap_or(false)) {
-                    let rolled_back = aside.roll_back();
-                    let mut conflict =
-                        refusals::conflict(&path, "was changed by another program at this moment");
-                    if let Err(error) = rolled_back {
-                        conflict.message.push_str(&format!("; it could not be put back ({error})"));
+                let held = job.held.as_ref();
+                let unchanged = held.map(|held| aside.is_unchanged(&held.file, &held.bytes));
+                let mut refusal = match unchanged {
+                    Some(Ok(true)) => return Ok(AppliedWrite::Removed(aside)),
+                    Some(Err(error)) => {
+                        refusals::not_written(&path, "it could not be checked once more", &error)
                     }
-                    return Err(conflict);
+                    _ => refusals::conflict(&path, "was changed by another program at this moment"),
+                };
+                if let Err(error) = aside.roll_back() {
+                    refusal.message.push_str(&format!("; it could not be put back ({error})"));
                 }
-                Ok(AppliedWrite::Removed(aside))
+                Err(refusal)
             }
         }
     }
@@ -206,9 +208,7 @@ impl Disk {
         if !is_same_content || !job.target.is_same_file(&held.file).map_err(not_written)? {
             return Err(refusals::conflict(path, "was changed by another program at this moment"));
         }
-        temp.replace_at(&job.target)
-            .map(AppliedWrite::Replaced)
-            .map_err(|(_, error)| not_written(error))
+        temp.replace_at(&job.target).map(AppliedWrite::Replaced).map_err(not_written)
     }
 
     /// Overwrites the file in place. A journal, if there is a state folder, allows a repair after a
@@ -284,8 +284,8 @@ impl Disk {
         };
         let before = job.held.as_ref().map(|held| (&*held.bytes, &held.metadata));
         match (applied, before) {
-            (AppliedWrite::Created(file), _) => {
-                if job.target.is_same_file(&file)? {
+            (AppliedWrite::Created(new), _) => {
+                if job.target.is_same_file(new.file())? {
                     job.target.folder.unlink(&job.target.name)?;
                 }
                 Ok(())
@@ -297,7 +297,7 @@ impl Disk {
                     Err(TempFileError::Io(error)) => return Err(error),
                     Err(TempFileError::MetadataLost(what)) => return Err(io::Error::other(what)),
                 };
-                temp.replace_at(&job.target).map(drop).map_err(|(_, error)| error)
+                temp.replace_at(&job.target).map(drop)
             }
             (AppliedWrite::InPlace { target, journal }, Some((bytes, _))) => {
                 in_place::overwrite(&target, written.len(), bytes)?;

@@ -86,10 +86,12 @@ async fn act(call: ToolCall<'_>) -> Result<(String, StagingReport), Refusal> {
             let options = CommitOptions { request_id: call.options.request_id.clone() };
             let committed = staging.commit_staged(options).await?;
             for commit in &committed {
-                call.engine.ledger().record_commit(commit.revision);
+                if let Some(revision) = commit.revision {
+                    call.engine.ledger().record_commit(revision);
+                }
                 let path = commit.edit.path().as_str();
                 for file in files.iter_mut().filter(|file| file.path == path) {
-                    file.revision = Some(commit.revision);
+                    file.revision = commit.revision;
                 }
             }
             format!("Committed the staged changes of {}.", pluralize(committed.len(), "file"))

@@ -106,8 +106,10 @@ impl Bucket {
         };
         self.announce(revision, &edits);
         let durability = self.durability();
-        let mut committed: Vec<Committed> =
-            edits.into_iter().map(|edit| into_committed(edit, revision, durability)).collect();
+        let mut committed: Vec<Committed> = edits
+            .into_iter()
+            .map(|edit| into_committed(edit, Some(revision), durability))
+            .collect();
         if let Some(first) = committed.first_mut() {
             first.warnings.extend(warnings);
         }

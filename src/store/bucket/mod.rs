@@ -248,7 +248,7 @@ impl Bucket {
                 crate::edit::After::Removed => None,
             };
             self.changes.announce(Change {
-                revision,
+                revision: Some(revision),
                 path: edit.path().as_str().to_owned(),
                 sha256,
             });

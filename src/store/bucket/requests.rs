@@ -128,7 +128,7 @@ impl Bucket {
                     "the same change was already committed as revision {}; nothing was written again",
                     record.revision
                 )],
-                ..into_committed(edit, record.revision, self.durability())
+                ..into_committed(edit, Some(record.revision), self.durability())
             })
             .collect()
     }

@@ -208,7 +208,7 @@ impl Bucket {
             if mode == UndoMode::DryRun {
                 let committed = batch
                     .into_iter()
-                    .map(|edit| into_committed(edit, 0, Durability::DryRun))
+                    .map(|edit| into_committed(edit, None, Durability::DryRun))
                     .collect();
                 return Ok(Undone { revision: record.revision, committed });
             }

@@ -416,6 +416,8 @@ fn a_single_fault_never_makes_the_answer_contradict_the_disk() {
         "flock",
         "openat2",
         "fchmod",
+        "fcntl",
+        "linkat",
         "pwrite64",
         "ftruncate",
         "mkdirat",

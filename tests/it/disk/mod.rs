@@ -8,6 +8,8 @@
 #[cfg(unix)]
 mod child;
 #[cfg(unix)]
+mod faults;
+#[cfg(unix)]
 mod kill;
 #[cfg(unix)]
 mod kinds;

@@ -335,8 +335,7 @@ fn a_version_saved_at_the_very_moment_is_kept_and_reported() {
     let warnings = committed[0].warnings.join("\n");
     assert!(warnings.contains("another program saved"), "{warnings}");
     assert_eq!(fs::read_to_string(work.file("f")).expect("file"), "ours\n");
-    block_on(store.undo(Some(committed[0].revision), restitch::port::UndoMode::Apply))
-        .expect("undo");
+    block_on(store.undo(committed[0].revision, restitch::port::UndoMode::Apply)).expect("undo");
     assert_eq!(fs::read_to_string(work.file("f")).expect("file"), "saved by a foreign program\n");
 }
 

@@ -1,0 +1,429 @@
+//! What holds where something else has gone wrong already: another program saves in between, the
+//! state folder cannot be written, no file can be opened, a recovery itself fails.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+
+use restitch::edit::{EditCode, Refusal, VerifiedEdit, WorkPath};
+use restitch::engine::{CallOptions, Engine, HashlineRequest, UndoScope};
+use restitch::port::{
+    BoxFuture, CommitOptions, Committed, FileStore, LoadedFile, RequestId, RequestStatus,
+    StoreOutcome, VersionedFiles,
+};
+use restitch::store::{DiskStore, MemoryStore, VersionedStore};
+use restitch::tools::Toolbox;
+use serde_json::{Value, json};
+
+use super::{Sandbox, block_on, edit, has, skip, whole_file_edit, work_path};
+
+fn whole(name: &str, old: &str, new: &str) -> VerifiedEdit {
+    whole_file_edit(&work_path(name), Some(old.as_bytes()), new.as_bytes())
+}
+
+/// A store whose file another program saves right after it was first read.
+struct SavedAfterRead {
+    inner: DiskStore,
+    file: PathBuf,
+    save: Mutex<Option<&'static str>>,
+}
+
+impl FileStore for SavedAfterRead {
+    fn root(&self) -> &Path {
+        self.inner.root()
+    }
+
+    fn load<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<Vec<u8>, Refusal>> {
+        Box::pin(async move {
+            let loaded = self.inner.load(path).await;
+            if let Some(text) = self.save.lock().expect("lock").take() {
+                fs::write(&self.file, text).expect("save");
+            }
+            loaded
+        })
+    }
+
+    fn commit<'a>(
+        &'a self,
+        batch: Vec<VerifiedEdit>,
+        options: CommitOptions,
+    ) -> BoxFuture<'a, Result<Vec<Committed>, Refusal>> {
+        self.inner.commit(batch, options)
+    }
+}
+
+#[tokio::test]
+async fn a_save_between_an_edit_and_its_rename_is_not_lost() {
+    let work = Sandbox::in_memory();
+    fs::write(work.file("a"), "one\ntwo\n").expect("file");
+    let engine = Engine::builder(SavedAfterRead {
+        inner: work.store(),
+        file: work.file("a"),
+        save: Mutex::new(Some("one\nTWO\n")),
+    })
+    .build();
+    let edits = json!([{ "op": "append", "lines": ["three"] }]);
+    let arguments = json!({ "path": "a", "edits": edits, "rename": "b" });
+    let toolbox = Toolbox::new(engine);
+    let reply = toolbox.call("hashline_edit", arguments, &CallOptions::default()).await;
+    assert_eq!(reply.code, Some(EditCode::Conflict), "{}", reply.message);
+    assert_eq!(fs::read_to_string(work.file("a")).expect("kept"), "one\nTWO\n");
+    assert!(!work.file("b").exists());
+}
+
+#[test]
+fn a_whole_file_goes_only_as_the_version_that_is_meant() {
+    let work = Sandbox::in_memory();
+    fs::write(work.file("a"), "new\n").expect("file");
+    let engine = work.engine();
+    let path = work_path("a");
+    let old = restitch::text::ContentHash::of(b"old\n").to_string();
+    let now = restitch::text::ContentHash::of(b"new\n").to_string();
+    for rename in [None, Some(work_path("b"))] {
+        let request = |snapshot: &str| HashlineRequest {
+            delete: rename.is_none(),
+            rename: rename.clone(),
+            snapshot: Some(snapshot.to_owned()),
+            ..HashlineRequest::default()
+        };
+        let options = CallOptions::default();
+        let refused = block_on(engine.hashline_edit(&path, &request(&old), &options));
+        assert_eq!(refused.expect_err("another version").code, EditCode::StaleAnchor);
+        assert_eq!(fs::read_to_string(work.file("a")).expect("kept"), "new\n");
+        block_on(engine.hashline_edit(&path, &request(&now[..12]), &options)).expect("this one");
+        fs::write(work.file("a"), "new\n").expect("file");
+    }
+}
+
+/// The folder of the history of a root.
+fn history_of(work: &Sandbox) -> PathBuf {
+    let mut roots = fs::read_dir(work.state().join("history")).expect("histories");
+    roots.next().expect("one").expect("entry").path()
+}
+
+#[test]
+fn an_edit_without_a_record_has_no_revision() {
+    let work = Sandbox::in_memory();
+    for name in ["a", "b"] {
+        fs::write(work.file(name), "one\n").expect("file");
+    }
+    let (mine, other) = (work.engine(), work.engine());
+    let log = history_of(&work).join("log");
+    fs::create_dir(&log).expect("in the way");
+    let report = edit(&mine, "a", "one", "mine").expect("edited all the same");
+    assert_eq!(report.revision, None);
+    assert!(report.explanation.warnings.iter().any(|what| what.contains("cannot be undone")));
+    fs::remove_dir(&log).expect("out of the way");
+    let theirs = edit(&other, "b", "one", "theirs").expect("edited");
+    assert_eq!(theirs.revision, Some(1));
+    let options = CallOptions { undo_scope: UndoScope::Session, ..CallOptions::default() };
+    let refused = block_on(mine.undo(None, &options)).expect_err("nothing of this session");
+    assert_eq!(refused.code, EditCode::NoChange, "{refused}");
+    assert_eq!(fs::read_to_string(work.file("b")).expect("file"), "theirs\n");
+}
+
+#[test]
+fn a_failed_edit_without_a_record_discards_no_other_record() {
+    let work = Sandbox::in_memory();
+    fs::write(work.file("a"), "one\n").expect("file");
+    let mine = work.engine();
+    let log = history_of(&work).join("log");
+    fs::create_dir(&log).expect("in the way");
+    // Refused once the write has begun: a folder has taken the place of the file to create.
+    let (from, to) = (work_path("a"), work_path("b/c"));
+    fs::write(work.file("b"), "a file\n").expect("file");
+    let request = HashlineRequest { rename: Some(to), ..HashlineRequest::default() };
+    block_on(mine.hashline_edit(&from, &request, &CallOptions::default())).expect_err("no folder");
+    fs::remove_dir(&log).expect("out of the way");
+    edit(&mine, "a", "one", "two").expect("edited");
+    let (undone, _) = block_on(mine.undo(None, &CallOptions::default())).expect("undone");
+    assert_eq!(undone, 1);
+    assert_eq!(fs::read_to_string(work.file("a")).expect("file"), "one\n");
+}
+
+#[test]
+fn several_files_are_refused_if_a_crash_could_not_be_rolled_back() {
+    let work = Sandbox::in_memory();
+    let store = work.store();
+    let batch = || -> Vec<VerifiedEdit> {
+        let edits = ["a", "b"].map(|name| {
+            fs::write(work.file(name), "one\n").expect("file");
+            whole(name, "one\n", "two\n")
+        });
+        edits.into()
+    };
+    for (in_the_way, is_folder) in [("log", true), ("open", false)] {
+        let path = history_of(&work).join(in_the_way);
+        match is_folder {
+            true => fs::create_dir(&path).expect("in the way"),
+            false => fs::write(&path, "").expect("in the way"),
+        }
+        let refused = block_on(store.commit(batch(), CommitOptions::default()));
+        let refused = refused.expect_err("no record");
+        assert!(refused.message.contains("half done"), "{refused}");
+        assert!(refused.hint.is_some_and(|hint| hint.contains("one file per call")));
+        for name in ["a", "b"] {
+            assert_eq!(fs::read_to_string(work.file(name)).expect("file"), "one\n");
+        }
+        match is_folder {
+            true => fs::remove_dir(&path).expect("out of the way"),
+            false => fs::remove_file(&path).expect("out of the way"),
+        }
+    }
+    block_on(store.commit(batch(), CommitOptions::default())).expect("commits");
+    assert_eq!(work.leftover_files(), Vec::<String>::new());
+}
+
+/// The binary under strace with these faults.
+fn strace(work: &Sandbox, faults: &[&str], arguments: &[&str]) -> Command {
+    let mut command = Command::new("timeout");
+    command.args(["-s", "KILL", "20", "strace", "-f", "-qq", "-o", "/dev/null"]);
+    for fault in faults {
+        command.args(["-e", &format!("inject={fault}")]);
+    }
+    command.arg(env!("CARGO_BIN_EXE_restitch")).arg("--root").arg(work.root());
+    command.args(["--no-model", "--json"]).args(arguments);
+    command.env("RESTITCH_STATE_DIR", work.state()).stdin(Stdio::null()).stderr(Stdio::piped());
+    command
+}
+
+fn text(work: &Sandbox, name: &str) -> String {
+    fs::read_to_string(work.file(name)).expect("file")
+}
+
+#[test]
+fn a_rollback_that_fails_is_tried_again() {
+    if !has("strace") {
+        return skip("rollback that fails", "strace is not installed");
+    }
+    let work = Sandbox::in_memory();
+    fs::write(work.file("a"), "one\n").expect("file");
+    fs::write(work.file("b"), "one\n").expect("file");
+    let patch = work.outside().join("patch");
+    fs::write(
+        &patch,
+        "--- a\n+++ a\n@@ -1 +1 @@\n-one\n+two\n--- b\n+++ b\n@@ -1 +1 @@\n-one\n+two\n",
+    )
+    .expect("patch");
+    // Killed between the two files.
+    for when in 1..12 {
+        let kill = format!("renameat2:signal=KILL:when={when}");
+        strace(&work, &[&kill], &["apply", patch.to_str().expect("path")])
+            .output()
+            .expect("strace");
+        if text(&work, "a") != text(&work, "b") {
+            break;
+        }
+    }
+    assert_eq!((text(&work, "a"), text(&work, "b")), ("two\n".to_owned(), "one\n".to_owned()));
+    for fault in ["renameat2:error=ENOSPC", "openat2:error=EMFILE:when=3+", "fsync:error=EIO"] {
+        strace(&work, &[fault], &["log"]).output().expect("strace");
+    }
+    if text(&work, "a") == "two\n" {
+        // What is still half done is said with the next edit.
+        fs::write(work.file("c"), "one\n").expect("file");
+        let edit = ["edit", "c", "--old", "one", "--new", "two"];
+        let out = strace(&work, &["fsync:error=EIO:when=1"], &edit).output().expect("strace");
+        let answer = String::from_utf8_lossy(&out.stdout).into_owned();
+        assert!(answer.contains("half done") || text(&work, "a") == "one\n", "{answer}");
+    }
+    let log = work.restitch().arg("log").output().expect("log");
+    assert!(log.status.success());
+    assert_eq!((text(&work, "a"), text(&work, "b")), ("one\n".to_owned(), "one\n".to_owned()));
+}
+
+/// The binary with this limit of open files, which it cannot raise.
+fn limited(work: &Sandbox, limit: &str, arguments: &[&str]) -> std::process::Output {
+    let script = format!("ulimit {limit} && exec \"$0\" \"$@\"");
+    let mut command = Command::new("sh");
+    command.args(["-c", &script, env!("CARGO_BIN_EXE_restitch"), "--root"]).arg(work.root());
+    command.arg("--json").args(arguments).env("RESTITCH_STATE_DIR", work.state());
+    command.output().expect("sh")
+}
+
+#[test]
+fn without_free_descriptors_the_answer_is_true() {
+    let create = ["--no-model", "edit", "new", "--old", "", "--new", "x\n"];
+    let replace = ["--no-model", "edit", "f", "--old", "old", "--new", "x"];
+    let (mut refused, mut written) = (0, 0);
+    for (arguments, name, before) in [(create, "new", None), (replace, "f", Some("old\n"))] {
+        for limit in 3..40 {
+            let work = Sandbox::in_memory();
+            fs::write(work.file("f"), "old\n").expect("file");
+            let out = limited(&work, &format!("-n {limit}"), &arguments);
+            let now = fs::read_to_string(work.file(name)).ok();
+            let Ok(reply) = serde_json::from_slice::<Value>(&out.stdout) else {
+                assert_eq!(now.as_deref(), before, "{limit}: {out:?}");
+                continue;
+            };
+            let message = reply["message"].as_str().unwrap_or_default();
+            match reply["ok"] == true {
+                true => assert_eq!(now.as_deref(), Some("x\n"), "{limit}: {message}"),
+                false => assert_eq!(now.as_deref(), before, "{limit}: {message}"),
+            }
+            assert!(!message.contains("another program"), "{limit}: {message}");
+            refused += usize::from(reply["ok"] == false);
+            written += usize::from(reply["ok"] == true);
+        }
+    }
+    assert!(refused > 0 && written > 0, "{refused} refused, {written} written");
+}
+
+#[test]
+fn a_commit_of_many_files_does_not_run_out_of_descriptors() {
+    let work = Sandbox::in_memory();
+    let mut patch = String::new();
+    for n in 0..400 {
+        fs::write(work.file(&format!("f{n}")), "one\n").expect("file");
+        patch += &format!("--- f{n}\n+++ f{n}\n@@ -1 +1 @@\n-one\n+two\n");
+    }
+    let file = work.outside().join("patch");
+    fs::write(&file, patch).expect("patch");
+    let apply = |limit| limited(&work, limit, &["apply", file.to_str().expect("path")]);
+    // The hard limit is what counts.
+    let few = apply("-n 300");
+    assert_eq!(few.status.code(), Some(3), "{few:?}");
+    assert!(String::from_utf8_lossy(&few.stdout).contains("fewer files"), "{few:?}");
+    assert!((0..400).all(|n| text(&work, &format!("f{n}")) == "one\n"));
+    let many = apply("-S -n 300");
+    assert!(many.status.success(), "{many:?}");
+    assert!((0..400).all(|n| text(&work, &format!("f{n}")) == "two\n"));
+    assert_eq!(work.leftover_files(), Vec::<String>::new());
+}
+
+#[test]
+fn two_edits_of_one_file_in_a_commit_are_refused() {
+    let work = Sandbox::in_memory();
+    fs::write(work.file("a"), "one\n").expect("file");
+    fs::hard_link(work.file("a"), work.file("b")).expect("link");
+    let start = std::time::Instant::now();
+    let batch = vec![whole("a", "one\n", "two\n"), whole("b", "one\n", "three\n")];
+    let refused = block_on(work.store().commit(batch, CommitOptions::default()));
+    assert_eq!(refused.expect_err("one file").code, EditCode::Overlap);
+    assert!(start.elapsed().as_secs() < 5, "waited for its own lock: {:?}", start.elapsed());
+    let memory = MemoryStore::new();
+    memory.put(work_path("a"), b"one\n".to_vec());
+    let engine = Engine::builder(memory).build();
+    for engine in [engine.clone(), engine.staged()] {
+        let twice = ["two\n", "three\n"].map(|new| whole("./a", "one\n", new));
+        let refused = block_on(engine.commit(twice.into(), &CallOptions::default()));
+        assert_eq!(refused.expect_err("one file").code, EditCode::Overlap);
+        let now = block_on(engine.snapshot(&work_path("a"))).expect("file");
+        assert_eq!(now.text(), "one\n");
+    }
+}
+
+#[test]
+fn a_dry_run_says_what_the_commit_would() {
+    let work = Sandbox::in_memory();
+    for name in ["a", "b"] {
+        fs::write(work.file(name), "one\n").expect("file");
+    }
+    let request = HashlineRequest { rename: Some(work_path("b")), ..HashlineRequest::default() };
+    let options = CallOptions { dry_run: true, ..CallOptions::default() };
+    let refused = block_on(work.engine().hashline_edit(&work_path("a"), &request, &options));
+    assert_eq!(refused.expect_err("b is there").code, EditCode::CreateExisting);
+}
+
+#[test]
+fn staging_answers_a_repeated_request_and_names_what_takes_edits_back() {
+    let work = Sandbox::in_memory();
+    let engine = Engine::builder(work.store()).build().staged();
+    let staging = engine.staging().expect("staged");
+    let id = RequestId::new("r1");
+    assert!(matches!(block_on(staging.recall(&id)), RequestStatus::Unknown));
+    block_on(staging.remember(&id, "answer".to_owned()));
+    assert!(
+        matches!(block_on(staging.recall(&id)), RequestStatus::Answered(text) if text == "answer")
+    );
+    let refused = block_on(engine.undo(None, &CallOptions::default())).expect_err("staged");
+    assert!(refused.hint.is_some_and(|hint| hint.contains("discard")));
+    block_on(staging.discard());
+    assert!(matches!(block_on(staging.recall(&id)), RequestStatus::Unknown));
+}
+
+/// Files of a caller, each with its content as its version.
+#[derive(Debug, Default)]
+struct OwnFiles(Mutex<std::collections::BTreeMap<String, Vec<u8>>>);
+
+impl VersionedFiles for OwnFiles {
+    fn load<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Option<LoadedFile>, String>> {
+        let bytes = self.0.lock().expect("lock").get(path).cloned();
+        let version = bytes.as_deref().map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+        let file = bytes.zip(version).map(|(bytes, version)| LoadedFile { bytes, version });
+        Box::pin(std::future::ready(Ok(file)))
+    }
+
+    fn store_if<'a>(
+        &'a self,
+        path: &'a str,
+        bytes: Option<Vec<u8>>,
+        version: Option<String>,
+    ) -> BoxFuture<'a, Result<StoreOutcome, String>> {
+        let mut files = self.0.lock().expect("lock");
+        let current = files.get(path).map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+        let outcome = match current == version {
+            true => StoreOutcome::Written,
+            false => StoreOutcome::VersionMismatch,
+        };
+        match bytes.filter(|_| outcome == StoreOutcome::Written) {
+            Some(bytes) => drop(files.insert(path.to_owned(), bytes)),
+            None if outcome == StoreOutcome::Written => drop(files.remove(path)),
+            None => {}
+        }
+        Box::pin(std::future::ready(Ok(outcome)))
+    }
+}
+
+#[test]
+fn a_versioned_store_undoes_a_change_below_later_ones() {
+    let files = OwnFiles::default();
+    files.0.lock().expect("lock").insert("a".into(), b"one\ntwo\nthree\nfour\n".to_vec());
+    let engine = Engine::builder(VersionedStore::new(files, "/own")).build();
+    edit(&engine, "a", "two", "TWO").expect("edit");
+    edit(&engine, "a", "four", "FOUR").expect("edit");
+    edit(&engine, "a", "TWO", "ZWEI").expect("edit");
+    let undo = |revision| block_on(engine.undo(Some(revision), &CallOptions::default()));
+    let now = || {
+        let path = WorkPath::parse("a", engine.root()).expect("path");
+        block_on(engine.snapshot(&path)).expect("file").text().to_owned()
+    };
+    let refused = undo(1).expect_err("revision 3 changed that line");
+    assert!(refused.to_string().contains("revision 3"), "{refused}");
+    undo(2).expect("below a later edit");
+    assert_eq!(now(), "one\nZWEI\nthree\nfour\n");
+    undo(3).expect("undone");
+    undo(1).expect("undone");
+    assert_eq!(now(), "one\ntwo\nthree\nfour\n");
+}
+
+#[test]
+fn a_sub_folder_has_the_history_of_its_project() {
+    let work = Sandbox::in_memory();
+    fs::create_dir_all(work.file("src")).expect("folder");
+    fs::create_dir(work.file(".git")).expect("git");
+    fs::write(work.file("x"), "one\n").expect("file");
+    fs::write(work.file("src/y"), "one\n").expect("file");
+    let run = |folder: &str, arguments: &[&str]| {
+        let out = Command::new(env!("CARGO_BIN_EXE_restitch"))
+            .current_dir(work.file(folder))
+            .args(arguments)
+            .env("RESTITCH_STATE_DIR", work.state())
+            .output()
+            .expect("runs");
+        assert!(out.status.success(), "{folder}: {arguments:?}: {out:?}");
+        String::from_utf8_lossy(&out.stdout).into_owned()
+    };
+    run("", &["edit", "x", "--old", "one", "--new", "two"]);
+    assert!(run("src", &["log"]).contains(" x"));
+    run("src", &["edit", "../x", "--old", "two", "--new", "three"]);
+    run("src", &["edit", "y", "--old", "one", "--new", "two"]);
+    assert!(run("src", &["read", "y"]).contains("two"));
+    let found = run("src", &["search", "three"]);
+    assert!(found.starts_with("0 lines"), "only the current folder is searched: {found}");
+    assert!(run("", &["search", "two"]).contains("src/y"));
+    run("", &["undo"]);
+    run("src", &["undo"]);
+    assert_eq!((text(&work, "x"), text(&work, "src/y")), ("two\n".into(), "one\n".into()));
+}
