@@ -204,18 +204,8 @@ impl Disk {
 
     /// Refuses `path` if `same_file_path`, a path that leads to the same file, is protected.
     fn refuse_if_protected(&self, path: &WorkPath, same_file_path: &str) -> Result<(), Refusal> {
-        let is_allowed = |allowed: &String| {
-            let allowed = allowed.trim_start_matches("./").trim_end_matches('/');
-            let below = same_file_path.strip_prefix(allowed);
-            below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
-        };
         let extra_folders = self.extra_folders.read().unwrap_or_else(PoisonError::into_inner);
-        match protect::protected_reason(same_file_path, &extra_folders) {
-            Some(why) if !self.options.allow_protected.iter().any(is_allowed) => {
-                Err(refusals::blocked(path, same_file_path, why))
-            }
-            _ => Ok(()),
-        }
+        protect::admit(path, same_file_path, &extra_folders, &self.options.allow_protected)
     }
 
     /// Refuses a path that is protected as written or once its links are resolved, whether the file

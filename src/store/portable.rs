@@ -186,21 +186,7 @@ impl FolderFiles {
         let resolved = real.strip_prefix(&self.root).unwrap_or(&real).to_string_lossy();
         let resolved = resolved.replace('\\', "/");
         for same_file_path in [path.as_str(), &resolved] {
-            let is_allowed = |allowed: &String| {
-                let allowed = allowed.trim_start_matches("./").trim_end_matches('/');
-                let below = same_file_path.strip_prefix(allowed);
-                below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
-            };
-            if let Some(why) = protect::protected_reason(same_file_path, &[])
-                && !self.options.allow_protected.iter().any(is_allowed)
-            {
-                return Err(Refusal::new(
-                    EditCode::Blocked,
-                    format!("`{path}` is protected: {why}"),
-                )
-                .at(path.as_str())
-                .hint("Ask the user; they can allow it with --allow-protected."));
-            }
+            protect::admit(path, same_file_path, &[], &self.options.allow_protected)?;
         }
         Ok(())
     }

@@ -7,6 +7,9 @@
 //! is a separator. A spelling that is harmless on this system is refused too, because the same tree
 //! may be checked out on another. A name is protected whether or not the file exists.
 
+use crate::edit::{EditCode, Refusal, WorkPath};
+use crate::text::quote_name;
+
 /// Folders in which everything is protected.
 const FOLDERS: &[(&str, &str)] = &[
     (".git", "version control runs what is written there"),
@@ -105,6 +108,35 @@ const ENDINGS: &[(&str, &str)] = &[
     (".keystore", "it may hold a key"),
     (".kdbx", "it may hold keys"),
 ];
+
+/// Refuses `path` if `same_file_path`, a path that leads to the same file, is protected and not in
+/// `allowed`, where a folder stands for everything in it. For `extra_folders`, see
+/// [`protected_reason`].
+pub(super) fn admit(
+    path: &WorkPath,
+    same_file_path: &str,
+    extra_folders: &[String],
+    allowed: &[String],
+) -> Result<(), Refusal> {
+    let is_covered_by = |allowed: &String| {
+        let allowed = allowed.trim_start_matches("./").trim_end_matches('/');
+        let below = same_file_path.strip_prefix(allowed);
+        below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
+    };
+    let Some(why) = protected_reason(same_file_path, extra_folders) else { return Ok(()) };
+    if allowed.iter().any(is_covered_by) {
+        return Ok(());
+    }
+    let message = if same_file_path == path.as_str() {
+        format!("`{path}` is protected: {why}")
+    } else {
+        format!("`{path}` (which resolves to `{same_file_path}`) is protected: {why}")
+    };
+    Err(Refusal::new(EditCode::Blocked, message).at(path.as_str()).hint(format!(
+        "Do not work around this. Tell the user; they can allow it with --allow-protected {}",
+        quote_name(same_file_path)
+    )))
+}
 
 /// The reason why a path, relative to the root, is protected; `None` if it is not. `extra_folders`
 /// are further protected folders of this root, such as the one from which git takes its hooks.

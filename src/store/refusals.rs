@@ -7,7 +7,6 @@ use rustix::io::Errno;
 
 use super::confine::OpenError;
 use crate::edit::{EditCode, Refusal, WorkPath};
-use crate::text::quote_name;
 
 /// The error number of the system, if the error has one.
 fn errno(error: &io::Error) -> Option<Errno> {
@@ -162,17 +161,4 @@ pub(super) fn read_only(path: &WorkPath) -> Refusal {
     Refusal::new(EditCode::WriteError, format!("`{path}` is read-only; nothing was written"))
         .at(path.as_str())
         .hint("If the user wants it changed, its owner must make it writable first (chmod u+w).")
-}
-
-/// The refusal of a protected path; `real` is the path with its links resolved.
-pub(super) fn blocked(path: &WorkPath, real: &str, why: &str) -> Refusal {
-    let message = if real == path.as_str() {
-        format!("`{path}` is protected: {why}")
-    } else {
-        format!("`{path}` (which resolves to `{real}`) is protected: {why}")
-    };
-    Refusal::new(EditCode::Blocked, message).at(path.as_str()).hint(format!(
-        "Do not work around this. Tell the user; they can allow it with --allow-protected {}",
-        quote_name(real)
-    ))
 }

@@ -32,7 +32,7 @@ use crate::port::{
     BoxFuture, Change, CommitOptions, Committed, FileStore, ListedObject, Listing, RequestId,
     RequestStatus, Revision, UndoMode, Undone,
 };
-use crate::text::{ContentHash, quote_name};
+use crate::text::ContentHash;
 use objects::{ListedKey, Object, ObjectVersion, Objects, PAGE_SIZE, StorageError};
 
 /// The folder in the bucket for restitch's own objects.
@@ -196,23 +196,7 @@ impl Bucket {
     /// Refuses a path that is protected, unless the options allow it.
     fn admit(&self, path: &WorkPath) -> Result<(), Refusal> {
         self.refuse_reserved(path)?;
-        let text = path.as_str();
-        let is_allowed_by = |allowed: &String| {
-            let allowed = allowed.trim_start_matches("./").trim_end_matches('/');
-            text == allowed || text.strip_prefix(allowed).is_some_and(|rest| rest.starts_with('/'))
-        };
-        match protect::protected_reason(text, &[]) {
-            Some(why) if !self.options.allow_protected.iter().any(is_allowed_by) => Err(Refusal::new(
-                EditCode::Blocked,
-                format!("`{path}` is protected: {why}"),
-            )
-            .at(text)
-            .hint(format!(
-                "Do not work around this. Tell the user; they can allow it with --allow-protected {}",
-                quote_name(text)
-            ))),
-            _ => Ok(()),
-        }
+        protect::admit(path, path.as_str(), &[], &self.options.allow_protected)
     }
 
     /// The number of a new commit: higher than the numbers of all commits of this process, and than

@@ -37,7 +37,7 @@ fn entries() -> Vec<Entry> {
     vec![
         entry(
             EditCode::NoOccurrence,
-            "Quote the nearest place exactly as the file has it. If `report.conflicts` is set, the place is known: only the lines listed there are out of date.",
+            "If `report.conflicts` is set, the place is known: only the lines listed there are out of date.",
             Call(
                 "edit_file",
                 || json!({ "path": "server.go", "old_str": "\t\tif err := c.Last(); err != nil {", "new_str": "\t\tif err := c.Close(); err != nil {" }),
@@ -45,7 +45,7 @@ fn entries() -> Vec<Entry> {
         ),
         entry(
             EditCode::OccurrenceMismatch,
-            "Quote more lines around the place, give `near_line`, or set `replace_all` to change every place.",
+            "",
             Call(
                 "edit_file",
                 || json!({ "path": "ports.ini", "old_str": "port = 80", "new_str": "port = 8080" }),
@@ -53,7 +53,7 @@ fn entries() -> Vec<Entry> {
         ),
         entry(
             EditCode::NoChange,
-            "If the file is already right, go on. Otherwise send the text that the file should have as `new_str`.",
+            "",
             Call(
                 "edit_file",
                 || json!({ "path": "ports.ini", "old_str": "[a]", "new_str": "[a]" }),
@@ -61,7 +61,7 @@ fn entries() -> Vec<Entry> {
         ),
         entry(
             EditCode::AlreadyApplied,
-            "Go on with the next step.",
+            "",
             Call(
                 "edit_file",
                 || json!({ "path": "area.py", "old_str": "    return 3 * r ** 2", "new_str": "    return math.pi * r ** 2" }),
@@ -69,7 +69,7 @@ fn entries() -> Vec<Entry> {
         ),
         entry(
             EditCode::InvalidPath,
-            "Give a path to a regular file below the root.",
+            "",
             Call(
                 "edit_file",
                 || json!({ "path": "../other/area.py", "old_str": "a", "new_str": "b" }),
@@ -77,7 +77,7 @@ fn entries() -> Vec<Entry> {
         ),
         entry(
             EditCode::FileNotFound,
-            "Use a path that the message suggests, search for the file, or create it with an empty `old_str`.",
+            "",
             Call("edit_file", || json!({ "path": "aera.py", "old_str": "a", "new_str": "b" })),
         ),
         entry(
@@ -91,7 +91,7 @@ fn entries() -> Vec<Entry> {
         ),
         entry(
             EditCode::WriteError,
-            "The cause is not the call, and the file is unchanged. Check its permissions and the free space.",
+            "",
             Call(
                 "edit_file",
                 || json!({ "path": "locked.txt", "old_str": "one", "new_str": "two" }),
@@ -99,12 +99,12 @@ fn entries() -> Vec<Entry> {
         ),
         entry(
             EditCode::CreateExisting,
-            "Read the file and edit it.",
+            "",
             Call("edit_file", || json!({ "path": "area.py", "old_str": "", "new_str": "x = 1\n" })),
         ),
         entry(
             EditCode::Conflict,
-            "Nothing was written. Send the same call again.",
+            "",
             Text(
                 "EDIT_CONFLICT: `PATH` was changed where the edit goes, after it was read (REASON)\nNext: Nothing was written. Send the same call again.",
                 "src/store/commit.rs",
@@ -113,7 +113,7 @@ fn entries() -> Vec<Entry> {
         ),
         entry(
             EditCode::Ambiguous,
-            "Pick one of the results shown, and send `old_str` and `new_str` with the file's own white space.",
+            "",
             Call(
                 "edit_file",
                 || json!({ "path": "f.go", "old_str": "\ta()\n\tb()\n", "new_str": "\ta()\n\t\tnew()\n\tb()\n" }),
@@ -121,7 +121,7 @@ fn entries() -> Vec<Entry> {
         ),
         entry(
             EditCode::StaleAnchor,
-            "Send the call again with the fresh anchors that the message shows.",
+            "",
             Call(
                 "hashline_edit",
                 || json!({ "path": "area.py", "edits": [{ "op": "replace", "pos": "4#ZZ", "lines": ["    return 0"] }] }),
@@ -129,17 +129,17 @@ fn entries() -> Vec<Entry> {
         ),
         entry(
             EditCode::NotText,
-            "Use another tool; restitch edits only text.",
+            "",
             Call("edit_file", || json!({ "path": "logo.png", "old_str": "PNG", "new_str": "GIF" })),
         ),
         entry(
             EditCode::TooLarge,
-            "Send less in one call, or use another tool for a large file. [Limits](../limits.md) lists all size limits.",
+            "[Limits](../limits.md) lists all size limits.",
             Call("search", || json!({ "keyword": "x".repeat(1001) })),
         ),
         entry(
             EditCode::Overlap,
-            "Merge the two edits into one.",
+            "",
             Call("multi_edit", || {
                 json!({ "edits": [
                 { "path": "area.py", "old_str": "def area(r):\n    return math.pi * r ** 2", "new_str": "def area(r):\n    return 3" },
@@ -149,7 +149,7 @@ fn entries() -> Vec<Entry> {
         ),
         entry(
             EditCode::Omission,
-            "Write the code out in full, or quote only the lines that change.",
+            "",
             Call(
                 "edit_file",
                 || json!({ "path": "area.py", "old_str": "def ring(r, s):\n    return area(r) - area(s)", "new_str": "def ring(r, s):\n    # ... existing code ..." }),
@@ -157,7 +157,7 @@ fn entries() -> Vec<Entry> {
         ),
         entry(
             EditCode::Syntax,
-            "Quote the place as the file has it, and check the brackets of `new_str`.",
+            "",
             Call(
                 "edit_file",
                 || json!({ "path": "call.js", "old_str": "f(a, b)", "new_str": "f(a, b) // checked" }),
@@ -165,12 +165,12 @@ fn entries() -> Vec<Entry> {
         ),
         entry(
             EditCode::Blocked,
-            "If the path is protected, ask the user, who can allow it with `--allow-protected`. If the guard blocks the call, take the step that the message names.",
+            "If the guard blocks the call, take the step that the message names.",
             Call("edit_file", || json!({ "path": ".git/config", "old_str": "", "new_str": "x" })),
         ),
         entry(
             EditCode::Unencodable,
-            "Use only characters that the encoding has, name the file's encoding in the argument `encoding`, or convert the file.",
+            "",
             Call(
                 "edit_file",
                 || json!({ "path": "latin.txt", "old_str": "café", "new_str": "café ✓" }),
@@ -178,7 +178,7 @@ fn entries() -> Vec<Entry> {
         ),
         entry(
             EditCode::InvalidArguments,
-            "Correct the argument that the message names.",
+            "",
             Call("edit_file", || json!({ "path": "area.py", "old_strng": "a", "new_str": "b" })),
         ),
     ]

@@ -1,17 +1,10 @@
-//! The compose file: taken by Compose itself, its server's command taken by restitch, and shown in
-//! the book as it is.
+//! The compose file: taken by Compose itself, and its server's command taken by restitch.
 
 use std::process::Command;
 
-use super::{check_part, repo, text_of};
+use super::{repo, text_of};
 
 const FOLDER: &str = "examples/compose";
-
-#[test]
-fn the_page_shows_the_compose_file() {
-    let file = text_of(&format!("{FOLDER}/compose.yaml"));
-    check_part("docs/guide/server.md", "compose", &format!("```yaml\n{file}```"));
-}
 
 /// `config` reads and checks the file; it needs no engine.
 #[test]

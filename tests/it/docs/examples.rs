@@ -65,15 +65,6 @@ const EXAMPLES: &[Example] = &[
         by: "EDIT_OMISSION",
     },
     Example {
-        part: "language: prose",
-        page: PRINCIPLES,
-        path: "ring.md",
-        file: RING,
-        old: RING_OLD,
-        new: RING_NEW,
-        by: "exact",
-    },
-    Example {
         part: "new lines",
         page: PRINCIPLES,
         path: "names.py",
@@ -90,15 +81,6 @@ const EXAMPLES: &[Example] = &[
         old: "say(\"a\");",
         new: "say(\"it's\");",
         by: "punctuation",
-    },
-    Example {
-        part: "alignment: a comment",
-        page: PRINCIPLES,
-        path: "steps.rs",
-        file: "// The first step.\nfn a() {\n    one();\n    two();\n}\n",
-        old: "// First step\nfn a() {\n    one();\n    two();\n}",
-        new: "// First step\nfn a() {\n    one();\n    three();\n}",
-        by: "aligned",
     },
     Example {
         part: "alignment: a changed line",

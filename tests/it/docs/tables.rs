@@ -112,10 +112,9 @@ fn tools_and_arguments_are_as_the_code_has_them() {
             page.push_str("No arguments.\n\n");
             continue;
         }
-        page.push_str("| argument | type | required | meaning |\n| --- | --- | --- | --- |\n");
         for (name, kind, required, text) in rows {
-            let required = if required { "yes" } else { "" };
-            page.push_str(&format!("| `{name}` | {kind} | {required} | {} |\n", cell(&text)));
+            let required = if required { ", required" } else { "" };
+            page.push_str(&format!("- `{name}` ({kind}{required}): {}\n", cell(&text)));
         }
         page.push('\n');
     }
@@ -127,22 +126,42 @@ fn report_fields_are_as_the_code_has_them() {
     let tool = TOOLS.iter().find(|tool| tool.name == "edit_file").expect("edit_file");
     let output = (tool.output)();
     let reports = &output["properties"]["report"]["anyOf"];
+    // Fields of an object that is listed already, with the name that it has there.
+    let mut listed: Vec<(Vec<String>, String)> = Vec::new();
     for (at, name) in ["edit", "refusal"].into_iter().enumerate() {
         let mut rows = Vec::new();
         fields(&reports[at], "", &mut rows);
         assert!(rows.len() > 10, "{name}: {rows:?}");
-        let mut table = "| field | type | meaning |\n| --- | --- | --- |\n".to_owned();
-        for (name, kind, _, text) in rows {
-            let kind = if name == "code" { "a [code](codes.md)".to_owned() } else { kind };
-            let kind = if name == "rung" { "a [rung](rungs.md)".to_owned() } else { kind };
-            let kind = if name.starts_with("rewrites") {
-                "[rewrites](rungs.md#rewrites)".to_owned()
-            } else {
-                kind
+        let mut list = String::new();
+        let mut skipped: Option<String> = None;
+        for (at, (name, kind, _, text)) in rows.iter().enumerate() {
+            if skipped.as_ref().is_some_and(|within| name.starts_with(within)) {
+                continue;
+            }
+            let kind = match name.as_str() {
+                "code" => "a [code](codes.md)",
+                "rung" => "a [rung](rungs.md)",
+                "rewrites" => "[rewrites](rungs.md#rewrites)",
+                _ => kind,
             };
-            table.push_str(&format!("| `{name}` | {kind} | {} |\n", cell(&text)));
+            list.push_str(&format!("- `{name}` ({kind}): {}", cell(text)));
+            skipped = None;
+            let [object, items] = [format!("{name}."), format!("{name}[].")];
+            let within = if kind.starts_with("list of object") { items } else { object };
+            let inner: Vec<String> = rows[at + 1..]
+                .iter()
+                .filter_map(|(field, ..)| Some(field.strip_prefix(&within)?.to_owned()))
+                .collect();
+            match listed.iter().find(|(fields, _)| !inner.is_empty() && *fields == inner) {
+                Some((_, known)) => {
+                    list.push_str(&format!(" The fields are those of `{known}`."));
+                    skipped = Some(within);
+                }
+                None => listed.push((inner, within.trim_end_matches('.').to_owned())),
+            }
+            list.push('\n');
         }
-        check_part("docs/reference/report.md", name, &table);
+        check_part("docs/reference/report.md", name, &list);
     }
 }
 
