@@ -16,9 +16,9 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use restitch::edit::{After, Explanation, Rung, WorkPath};
+use restitch::internals::text::Snapshot;
 use restitch::port::{CommitOptions, FileStore as _};
 use restitch::store::{DiskOptions, DiskStore, SyncMode};
-use restitch::text::Snapshot;
 
 const ROUNDS: usize = 400;
 

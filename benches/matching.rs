@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 
 use restitch::edit::{EditCode, EditPlan, EditRequest};
 use restitch::engine::{CallOptions, Engine};
-use restitch::matching::{LADDER, explain};
+use restitch::internals::matching::{LADDER, explain};
+use restitch::internals::text::Snapshot;
 use restitch::store::{DiskOptions, DiskStore};
-use restitch::text::Snapshot;
 
 /// A file of about `bytes` bytes with lines that resemble code.
 fn file(bytes: usize) -> String {

@@ -10,6 +10,35 @@ pub use crate::reading::read;
 use crate::edit::{After, EditPlan, Explanation, Refusal, VerifiedEdit, WorkPath};
 use crate::text::Snapshot;
 
+pub mod text {
+    //! Texts with their bytes.
+
+    pub use crate::text::{ContentHash, Encoding, Snapshot};
+}
+
+pub mod language {
+    //! The languages.
+
+    pub use crate::language::Language;
+}
+
+pub mod matching {
+    //! One call matched on a text.
+
+    pub use crate::matching::{Explained, LADDER, explain};
+}
+
+pub mod correct {
+    //! Prompts, answers and the layers around a corrector.
+
+    #[cfg(feature = "llm")]
+    pub use crate::correct::{CacheLimits, Cached};
+    pub use crate::correct::{
+        Limited, Limits, ModelCorrector, PROMPTS, PromptBook, ReplyKind, Secrets, parse_excerpts,
+        parse_reply,
+    };
+}
+
 pub mod resolve {
     //! The steps by which one call is resolved, without disk or network.
 

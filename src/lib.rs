@@ -15,13 +15,28 @@
 //!
 //! The modules are listed in the order in which an edit flows through them.
 
-pub mod text;
+#[allow(unreachable_pub, reason = "`internals` shows a part of it to tests and benchmarks")]
+#[cfg_attr(
+    not(feature = "cli"),
+    allow(dead_code, unused_imports, reason = "some features use only a part of it")
+)]
+mod text;
 
-pub mod language;
+#[allow(unreachable_pub, reason = "`internals` shows a part of it to tests and benchmarks")]
+#[cfg_attr(
+    not(feature = "cli"),
+    allow(dead_code, unused_imports, reason = "some features use only a part of it")
+)]
+mod language;
 
 pub mod edit;
 
-pub mod matching;
+#[allow(unreachable_pub, reason = "`internals` shows a part of it to tests and benchmarks")]
+#[cfg_attr(
+    not(feature = "cli"),
+    allow(dead_code, unused_imports, reason = "some features use only a part of it")
+)]
+mod matching;
 
 mod apply;
 
@@ -42,13 +57,18 @@ pub mod port;
 
 mod resolve;
 
-pub mod correct;
+#[allow(unreachable_pub, reason = "`internals` shows a part of it to tests and benchmarks")]
+#[cfg_attr(
+    not(feature = "cli"),
+    allow(dead_code, unused_imports, reason = "some features use only a part of it")
+)]
+mod correct;
 
 pub mod store;
 
 mod session;
 
-pub mod spans;
+mod spans;
 
 pub mod engine;
 
@@ -73,7 +93,14 @@ pub mod cli;
 pub mod internals;
 
 pub use apply::{Applied, Applier, apply, apply_bytes, apply_many, apply_text};
-pub use edit::{EditRequest, Expected, Refusal};
+pub use edit::{EditCode, EditRequest, Expected, Refusal, Rewrite, Rung};
+
+pub mod model {
+    //! A [`Corrector`](crate::port::Corrector) made of a chat model: yours, or
+    //! [`OpenAi`](crate::adapters::openai::OpenAi).
+
+    pub use crate::correct::{Limited, Limits, ModelCorrector, PromptBook, Secrets};
+}
 
 /// The Rust examples of README and the book, run as tests.
 #[cfg(doctest)]

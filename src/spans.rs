@@ -12,7 +12,7 @@ use crate::resolve::AnswerVerdict;
 use crate::tools::ToolReply;
 
 /// The target of every span here, by which subscribers know them.
-pub const TARGET: &str = "restitch::spans";
+pub(crate) const TARGET: &str = "restitch::spans";
 
 /// The span of a call of a tool.
 pub(crate) fn call(tool: &'static str) -> Span {

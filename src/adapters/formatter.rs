@@ -16,7 +16,7 @@ use crate::language::Language;
 use crate::port::{BoxFuture, Formatted, Formatter};
 
 /// How long a formatter may take unless the configuration says otherwise.
-pub const DEFAULT_TIME: Duration = Duration::from_secs(10);
+pub(crate) const DEFAULT_TIME: Duration = Duration::from_secs(10);
 
 /// A result may have this many times the bytes of the text, plus [`MAX_EXTRA_BYTES`].
 const MAX_GROWTH: u64 = 4;
@@ -28,7 +28,7 @@ const MAX_ERROR_CHARS: usize = 200;
 
 /// The command that formats one language.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FormatCommand {
+pub(crate) struct FormatCommand {
     /// The program and its arguments; `{path}` in an argument stands for the file's path.
     pub command: Vec<String>,
     /// How long it may take.
@@ -37,14 +37,14 @@ pub struct FormatCommand {
 
 /// Formats files with the commands of a configuration, one for each language.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CommandFormatter {
+pub(crate) struct CommandFormatter {
     root: PathBuf,
     by_language: BTreeMap<&'static str, FormatCommand>,
 }
 
 impl CommandFormatter {
     /// A formatter whose commands run in `root`, where they find the project's style.
-    pub fn new(
+    pub(crate) fn new(
         root: PathBuf,
         by_language: impl IntoIterator<Item = (&'static Language, FormatCommand)>,
     ) -> Self {

@@ -45,7 +45,7 @@ use crate::tools::{ToolReply, ToolSpec, Toolbox};
 pub(crate) use frames::BoundedLines;
 pub use http::{HttpOptions, serve_http};
 use metrics::Metrics;
-pub use session::Opener;
+pub(crate) use session::Opener;
 use session::SessionTools;
 use workers::Workers;
 

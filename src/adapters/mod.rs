@@ -2,7 +2,7 @@
 //! depends on them.
 
 #[cfg(feature = "cli")]
-pub mod formatter;
+pub(crate) mod formatter;
 #[cfg(feature = "mcp")]
 pub mod mcp;
 #[cfg(feature = "llm")]

@@ -21,11 +21,11 @@ mod size;
 
 #[cfg(feature = "llm")]
 pub use cached::{CacheLimits, Cached};
-pub use cassette::{CassetteError, Record, Replay};
+pub use cassette::{Record, Replay};
 #[cfg(feature = "llm")]
 pub use disk_cache::DiskCache;
 pub use limited::{Limited, Limits};
 pub use model::ModelCorrector;
-pub use prompts::{PROMPTS, PromptBook, PromptError, PromptSpec, RenderedPrompt, parse_excerpts};
+pub use prompts::{PROMPTS, PromptBook, parse_excerpts};
 pub use reply::{ReplyKind, parse_reply};
 pub use secrets::Secrets;

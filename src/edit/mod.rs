@@ -13,16 +13,18 @@ mod syntax;
 mod verify;
 
 pub(crate) use diff::short_diff;
-pub use error::{Attempt, Conflict, Difference, EditCode, Near, OutcomeDiff, Refusal};
+pub(crate) use error::{Attempt, Conflict, Difference, Near, OutcomeDiff};
+pub use error::{EditCode, Refusal};
 pub use path::WorkPath;
 pub use plan::{EditPlan, Splice};
-pub use report::{
-    Corrected, Durability, EditReport, Explanation, ModelUse, Verification, WriteMethod,
-};
+pub(crate) use report::ModelUse;
+pub use report::{Corrected, Durability, EditReport, Explanation, Verification, WriteMethod};
 pub use request::{EditRequest, Expected};
 pub use rung::{Rewrite, Rung};
 pub(crate) use spans::spans_and_diff;
-pub use spans::{Extent, LineShift, Span};
-pub use syntax::{FormatNote, SyntaxCheck, SyntaxError, Unchecked};
+pub use spans::{Extent, Span};
+pub(crate) use syntax::FormatNote;
+pub use syntax::{SyntaxCheck, SyntaxError, Unchecked};
+pub(crate) use verify::Rebase;
 pub(crate) use verify::SyntaxCheckFn;
-pub use verify::{After, Rebase, VerifiedEdit};
+pub use verify::{After, VerifiedEdit};

@@ -8,7 +8,7 @@ use super::{EditCode, EditPlan, Explanation, FormatNote, Refusal, SyntaxCheck, W
 use crate::text::{Content, ContentHash, Snapshot};
 
 /// A function that decides the same edit again on another version of the file, without model or disk.
-pub type Rebase = Arc<dyn Fn(&Snapshot) -> Result<VerifiedEdit, Refusal> + Send + Sync>;
+pub(crate) type Rebase = Arc<dyn Fn(&Snapshot) -> Result<VerifiedEdit, Refusal> + Send + Sync>;
 
 /// A function that checks the syntax before and after an edit; `None` if there is no text to parse.
 pub(crate) type SyntaxCheckFn = Arc<dyn Fn(&VerifiedEdit) -> Option<SyntaxCheck> + Send + Sync>;

@@ -38,7 +38,7 @@ pub struct CallRecord {
 }
 
 /// Receives a record of each call that could change files.
-pub type CallRecorder = Arc<dyn Fn(CallRecord) + Send + Sync>;
+pub(crate) type CallRecorder = Arc<dyn Fn(CallRecord) + Send + Sync>;
 
 impl CallRecord {
     /// The record of a call with this report.

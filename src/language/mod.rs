@@ -8,7 +8,7 @@ mod indentation;
 mod lexer;
 mod table;
 
-pub use lexer::{Lexed, Token, TokenKind};
+pub use lexer::{Lexed, TokenKind};
 
 /// A language's lexical syntax.
 #[derive(Debug, PartialEq, Eq)]

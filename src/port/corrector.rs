@@ -245,7 +245,7 @@ impl<C: Corrector + ?Sized> Corrector for Arc<C> {
 
 /// The corrector of an engine without a model: it answers no question.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct NoCorrector;
+pub(crate) struct NoCorrector;
 
 impl Corrector for NoCorrector {
     fn is_available(&self) -> bool {

@@ -21,7 +21,7 @@ pub struct Formatted {
 
 /// No formatter: every text stays as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct NoFormatter;
+pub(crate) struct NoFormatter;
 
 impl Formatter for NoFormatter {
     fn format<'a>(&'a self, _: &'a str, _: &'a str) -> BoxFuture<'a, Option<Formatted>> {

@@ -11,15 +11,19 @@ mod versioned;
 use std::future::Future;
 use std::pin::Pin;
 
+pub use crate::text::{ContentHash, LineSpan, Snapshot};
 pub use chat::{ChatError, ChatModel, ChatReply, ChatRequest};
-pub use corrector::{Ask, Budget, Corrector, CorrectorError, Location, NoCorrector, Reply, Window};
-pub use formatter::{Formatted, Formatter, NoFormatter};
+pub(crate) use corrector::NoCorrector;
+pub use corrector::{Ask, Budget, Corrector, CorrectorError, Location, Reply, Window};
+pub(crate) use formatter::NoFormatter;
+pub use formatter::{Formatted, Formatter};
 pub use store::{
     Change, CommitOptions, Committed, FileStore, ListedObject, Listing, Overlay, RequestId,
     RequestStatus, Revision, RevisionFile, UndoMode, Undone,
 };
 pub(crate) use store::{duplicate_edit, refuse_duplicate_paths};
-pub use syntax::{Definition, NoSyntax, Syntax};
+pub(crate) use syntax::NoSyntax;
+pub use syntax::{Definition, Syntax};
 pub use versioned::{LoadedFile, StoreOutcome, VersionedFiles};
 
 /// A boxed future, so that the traits stay usable as `dyn`.

@@ -31,7 +31,7 @@ pub struct Definition {
 
 /// No parser: nothing is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct NoSyntax;
+pub(crate) struct NoSyntax;
 
 impl Syntax for NoSyntax {
     fn errors(&self, _: &str, _: &str) -> Result<Vec<SyntaxError>, Unchecked> {

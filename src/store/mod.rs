@@ -67,7 +67,7 @@ pub use memory::MemoryStore;
 pub use options::{DiskOptions, HistoryLimits, SyncMode};
 #[cfg(not(unix))]
 pub use portable::{DiskStore, quiesce};
-pub use staging::{StagedFile, StagingStore};
+pub(crate) use staging::StagingStore;
 pub use versioned::VersionedStore;
 #[cfg(unix)]
 pub(crate) use {in_place::journal_versions, log::revisions_in};

@@ -17,7 +17,6 @@ mod lines;
 mod redact;
 mod snapshot;
 
-pub use code_pages::CodePage;
 pub use content::Content;
 pub use encoding::{Encoding, NotText, Unencodable};
 pub use escape::{escape_for_terminal, quote_name};

@@ -7,8 +7,8 @@ use napi::bindgen_prelude::{Buffer, Error, FnArgs, Promise, Result};
 use napi::threadsafe_function::ThreadsafeFunction;
 use napi_derive::napi;
 use restitch::adapters::syntax::TreeSitter;
-use restitch::correct::{Limited, Limits, ModelCorrector, PromptBook, Secrets};
 use restitch::engine::{CallOptions, Engine, UndoScope};
+use restitch::model::{Limited, Limits, ModelCorrector, PromptBook, Secrets};
 use restitch::port::{
     BoxFuture, Budget, ChatError, ChatModel, ChatReply, ChatRequest, LoadedFile, StoreOutcome,
     VersionedFiles,

@@ -7,8 +7,8 @@ use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use restitch::adapters::syntax::TreeSitter;
-use restitch::correct::{Limited, Limits, ModelCorrector, PromptBook, Secrets};
 use restitch::engine::{CallOptions, UndoScope};
+use restitch::model::{Limited, Limits, ModelCorrector, PromptBook, Secrets};
 use restitch::port::{
     BoxFuture, Budget, ChatError, ChatModel, ChatReply, ChatRequest, LoadedFile, StoreOutcome,
     VersionedFiles,

@@ -14,7 +14,7 @@ use crate::tools::{ToolReply, Toolbox};
 
 /// Makes the tools for a folder that the client names, and a line that tells the model which folder
 /// they work in; `None` if the folder cannot be used.
-pub type Opener = Box<dyn Fn(&Path) -> Option<(Toolbox, String)> + Send + Sync>;
+pub(crate) type Opener = Box<dyn Fn(&Path) -> Option<(Toolbox, String)> + Send + Sync>;
 
 /// How long a client may take to say what its roots are.
 const ROOTS_GRACE: Duration = Duration::from_secs(3);

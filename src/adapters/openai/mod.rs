@@ -21,7 +21,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 use crate::port::{BoxFuture, Budget, ChatError, ChatModel, ChatReply, ChatRequest};
 use wire::{HttpService, clip, error_chain};
 
-pub use profile::{
+pub(crate) use profile::{
     AnswerCap, AnswerMode, InMemoryProfiles, Limitation, ProfileStore, ServerProfile,
 };
 pub use wire::{WireError, WireLimits};

@@ -177,7 +177,7 @@ pub trait ProfileStore: Send + Sync {
 
 /// Stores profiles in memory for as long as the process runs.
 #[derive(Debug, Default)]
-pub struct InMemoryProfiles(Mutex<HashMap<String, ServerProfile>>);
+pub(crate) struct InMemoryProfiles(Mutex<HashMap<String, ServerProfile>>);
 
 impl ProfileStore for InMemoryProfiles {
     fn load(&self, server_and_model: &str) -> Option<ServerProfile> {

@@ -8,7 +8,7 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Stdio};
 
-use restitch::text::Snapshot;
+use restitch::internals::text::Snapshot;
 use serde_json::{Value, json};
 
 use super::mcp::{Http, Session, binary, request};

@@ -31,8 +31,8 @@ use restitch::edit::{
     After, EditReport, EditRequest, Expected, Explanation, Refusal, Rung, VerifiedEdit, WorkPath,
 };
 use restitch::engine::{CallOptions, Engine};
+use restitch::internals::text::Snapshot;
 use restitch::store::{DiskOptions, DiskStore};
-use restitch::text::Snapshot;
 
 /// Whether the full counts are asked for.
 pub(crate) fn is_long_run() -> bool {

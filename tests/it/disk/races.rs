@@ -309,7 +309,7 @@ fn a_version_saved_at_the_very_moment_is_kept_and_reported() {
     // The rebase closure runs under the lock, between the look and the exchange: a program
     // without locks that saves just then is caught by what the exchange displaced.
     use restitch::edit::{EditPlan, Explanation, Rung, Splice, VerifiedEdit};
-    use restitch::text::Snapshot;
+    use restitch::internals::text::Snapshot;
     use std::sync::Arc;
 
     let work = Sandbox::in_memory();

@@ -5,9 +5,9 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
 use restitch::edit::{After, EditCode, Explanation, Rung, VerifiedEdit};
 use restitch::engine::CallOptions;
+use restitch::internals::text::Snapshot;
 use restitch::port::{CommitOptions, FileStore as _, UndoMode};
 use restitch::store::{DiskOptions, DiskStore, HistoryLimits};
-use restitch::text::Snapshot;
 use serde_json::{Value, json};
 
 use super::{Sandbox, block_on, count, edit, skip, whole_file_edit, work_path};
@@ -508,7 +508,7 @@ fn the_change_feed_tells_revision_path_and_hash() {
         commit(&store, vec![whole_file_edit(&work_path("d/f"), None, b"x\n")]).expect("created");
     let change = feed.try_recv().expect("announced");
     assert_eq!((change.revision, change.path.as_str()), (done[0].revision, "d/f"));
-    assert_eq!(change.sha256, Some(restitch::text::ContentHash::of(b"x\n")));
+    assert_eq!(change.sha256, Some(restitch::internals::text::ContentHash::of(b"x\n")));
     commit(&store, vec![removal("d/f", b"x\n")]).expect("removed");
     assert_eq!(feed.try_recv().expect("announced").sha256, None);
     commit(&store, vec![whole_file_edit(&work_path("d/f"), Some(b"y\n"), b"z\n")])

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use restitch::adapters::openai::DEFAULT_MODEL;
 use restitch::adapters::syntax::TreeSitter;
-use restitch::correct::CacheLimits;
 use restitch::edit::{SyntaxCheck, Unchecked};
 use restitch::engine::Allowance;
+use restitch::internals::correct::CacheLimits;
 use restitch::port::Syntax as _;
 use restitch::store::HistoryLimits;
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use restitch::edit::{Rewrite, Rung};
-use restitch::matching::LADDER;
+use restitch::internals::matching::LADDER;
 use restitch::tools::{TOOLS, Visibility};
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! Files in old encodings: what is written is in the file's own encoding, or nothing is.
 
-use restitch::text::Encoding;
+use restitch::internals::text::Encoding;
 use serde_json::json;
 
 use super::Sandbox;

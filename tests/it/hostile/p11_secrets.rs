@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use restitch::correct::Secrets;
+use restitch::internals::correct::Secrets;
 
 /// Lines with secrets: the file they stand in, and the line.
 const KEPT: &[(&str, &str)] = &[

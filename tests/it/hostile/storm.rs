@@ -7,13 +7,13 @@ use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use restitch::correct::{ReplyKind, parse_reply};
 use restitch::edit::WorkPath;
 use restitch::engine::{CallOptions, Engine};
 use restitch::internals::Patch;
+use restitch::internals::correct::{ReplyKind, parse_reply};
 use restitch::internals::mine;
+use restitch::internals::text::{Encoding, Snapshot};
 use restitch::store::{DiskStore, MemoryStore};
-use restitch::text::{Encoding, Snapshot};
 use restitch::tools::Toolbox;
 use serde_json::{Value, json};
 

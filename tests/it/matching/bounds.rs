@@ -2,8 +2,8 @@
 //! costs no more than what stands once.
 
 use restitch::edit::{EditCode, EditRequest, Expected, Rung};
-use restitch::matching::explain;
-use restitch::text::Snapshot;
+use restitch::internals::matching::explain;
+use restitch::internals::text::Snapshot;
 
 fn blocks(count: usize) -> String {
     "start()\nalpha = 1\nbeta = 2\ngamma = 3\nfinish()\n\n".repeat(count)

@@ -3,8 +3,8 @@
 
 use proptest::prelude::*;
 use restitch::edit::{EditPlan, EditRequest, Expected};
-use restitch::matching::explain;
-use restitch::text::Snapshot;
+use restitch::internals::matching::explain;
+use restitch::internals::text::Snapshot;
 
 use super::apply;
 
@@ -209,7 +209,7 @@ fn exact_is_exact_in_a_hundred_thousand_calls() {
         }
         let snapshot = Snapshot::from_text(text);
         let call = EditRequest {
-            language: restitch::language::Language::from_name(language),
+            language: restitch::internals::language::Language::from_name(language),
             ..EditRequest::new(old, new.clone())
         };
         let explained = match explain(&call, &snapshot) {

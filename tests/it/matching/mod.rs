@@ -9,8 +9,8 @@ mod rows;
 mod seed_004;
 
 use restitch::edit::{EditCode, EditPlan, EditRequest, Refusal, WorkPath};
-use restitch::matching::{Explained, explain};
-use restitch::text::Snapshot;
+use restitch::internals::matching::{Explained, explain};
+use restitch::internals::text::Snapshot;
 
 /// The outcome of a call on a file in memory: the text after and the rung.
 pub(crate) fn apply(file: &str, request: &EditRequest) -> Result<(String, String), Refusal> {

@@ -1,8 +1,8 @@
 //! What a refusal says about the place, beyond its code.
 
 use restitch::edit::{EditRequest, Refusal, Rewrite};
-use restitch::matching::explain;
-use restitch::text::Snapshot;
+use restitch::internals::matching::explain;
+use restitch::internals::text::Snapshot;
 use restitch::tools::edit_text;
 use serde_json::json;
 

@@ -1,7 +1,7 @@
 //! One row a case: name, file, old, new, and the file after or the code.
 
 use restitch::edit::{EditCode, EditRequest};
-use restitch::language::Language;
+use restitch::internals::language::Language;
 
 use super::apply;
 
@@ -246,7 +246,7 @@ fn names_are_unique_in_their_collection() {
 
 #[test]
 fn every_rung_has_a_call_that_it_forgives_and_one_where_it_stops() {
-    for rung in restitch::matching::LADDER {
+    for rung in restitch::internals::matching::LADDER {
         let forgives = RUNGS.iter().any(|row| match row.want {
             After(by, _) => by == rung.as_str() && row.name == by,
             Refused(_) => false,
@@ -264,7 +264,7 @@ fn the_readme_shows_the_ladder_as_it_is() {
         .split("<!-- ladder -->")
         .nth(1)
         .and_then(|rest| rest.split("<!-- /ladder -->").next());
-    let rows = restitch::matching::LADDER
+    let rows = restitch::internals::matching::LADDER
         .iter()
         .map(|rung| format!("| `{}` | {} |\n", rung.as_str(), rung.about().replace('|', "\\|")));
     let wanted =

@@ -73,7 +73,8 @@ fn r8_what_worked_before_works_unchanged() {
 
 #[test]
 fn rl1_unescaping_comes_before_everything_laxer() {
-    let order: Vec<&str> = restitch::matching::LADDER.iter().map(|rung| rung.as_str()).collect();
+    let order: Vec<&str> =
+        restitch::internals::matching::LADDER.iter().map(|rung| rung.as_str()).collect();
     let at = |id: &str| order.iter().position(|rung| *rung == id);
     assert!(at("unescaped") < at("trailing_blanks") && at("unescaped").is_some());
     assert_eq!(at("model"), None, "no question before the ladder has ended");

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use restitch::adapters::openai::{Endpoint, OpenAi, WireLimits};
-use restitch::correct::{Limited, Limits, ModelCorrector, PromptBook, Secrets};
 use restitch::engine::{Allowance, CallOptions, Engine};
+use restitch::internals::correct::{Limited, Limits, ModelCorrector, PromptBook, Secrets};
 use restitch::store::DiskStore;
 use serde_json::json;
 

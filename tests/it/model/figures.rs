@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use restitch::adapters::openai::{Endpoint, OpenAi, WireLimits};
-use restitch::correct::{
+use restitch::engine::{CallOptions, Engine};
+use restitch::internals::correct::{
     CacheLimits, Cached, Limited, Limits, ModelCorrector, PromptBook, Secrets,
 };
-use restitch::engine::{CallOptions, Engine};
 use restitch::store::DiskStore;
 use serde_json::{Value, json};
 

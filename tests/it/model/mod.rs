@@ -18,8 +18,8 @@ mod wire;
 
 use restitch::edit::EditRequest;
 use restitch::internals::resolve::{Model, Policy, Resolution, Step};
+use restitch::internals::text::Snapshot;
 use restitch::port::{Ask, Reply};
-use restitch::text::Snapshot;
 
 /// A file, and a call that no mechanical reading explains: name and parameters have
 /// changed since the model saw them.

@@ -1,8 +1,8 @@
 //! The prompt shows the bytes of the file, whatever they are.
 
-use restitch::correct::{PROMPTS, PromptBook, parse_excerpts};
+use restitch::internals::correct::{PROMPTS, PromptBook, parse_excerpts};
+use restitch::internals::text::ContentHash;
 use restitch::port::{Ask, Window};
-use restitch::text::ContentHash;
 
 use super::adversarial::Dice;
 

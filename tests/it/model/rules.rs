@@ -5,8 +5,8 @@ use restitch::edit::{EditCode, EditRequest, Expected, Refusal, Rung};
 use restitch::internals::resolve::{
     Adjust, AnswerVerdict, Choice, Model, Policy, Reapply, Resolution, Step,
 };
+use restitch::internals::text::Snapshot;
 use restitch::port::{Ask, CorrectorError, Location, Reply};
-use restitch::text::Snapshot;
 
 use super::*;
 
@@ -228,12 +228,12 @@ fn rl4_no_adjustment_without_a_correction_that_differs() {
 #[test]
 fn rl5_the_prompt_demands_an_exact_literal_unique_match_and_empty_means_none() {
     let resolution = asked(start(&request(), FILE));
-    let book = restitch::correct::PromptBook::built_in().expect("prompts");
+    let book = restitch::internals::correct::PromptBook::built_in().expect("prompts");
     let prompt = book.render(resolution.ask()).expect("prompt").system;
     assert!(prompt.contains("exact, literal, unique match"), "{prompt}");
     assert!(prompt.contains("empty `corrected_target_snippet`"), "{prompt}");
-    let empty = restitch::correct::parse_reply(
-        restitch::correct::ReplyKind::CorrectedOld,
+    let empty = restitch::internals::correct::parse_reply(
+        restitch::internals::correct::ReplyKind::CorrectedOld,
         r#"{"corrected_target_snippet": ""}"#,
     );
     let (step, verdict) = resolution.reply(Ok(empty.expect("readable")));

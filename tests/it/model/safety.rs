@@ -6,8 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use restitch::adapters::openai::{Endpoint, OpenAi, WireLimits};
-use restitch::correct::{Limited, Limits, ModelCorrector, PromptBook, Secrets, parse_excerpts};
 use restitch::engine::{Allowance, CallOptions, Engine};
+use restitch::internals::correct::{
+    Limited, Limits, ModelCorrector, PromptBook, Secrets, parse_excerpts,
+};
 use restitch::store::DiskStore;
 use serde_json::json;
 

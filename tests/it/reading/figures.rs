@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use restitch::engine::{ReadLimits, ReadRequest, ReadStyle};
 use restitch::internals::read;
-use restitch::text::Snapshot;
+use restitch::internals::text::Snapshot;
 use serde_json::json;
 
 use super::Session;
