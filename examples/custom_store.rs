@@ -32,7 +32,7 @@ impl FileStore for Printing {
         Box::pin(async move {
             let committed = self.0.commit(batch, options).await?;
             for file in &committed {
-                println!("revision {}: {}", file.revision, file.edit.path());
+                println!("written: {}", file.edit.path());
             }
             Ok(committed)
         })

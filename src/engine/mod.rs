@@ -47,7 +47,7 @@ pub use crate::resolve::{Adjust, Choice, Policy};
 pub use crate::session::SeenAnswers;
 pub(crate) use call_record::{CallRecord, CallRecorder};
 pub(crate) use cells::Outputs;
-pub(crate) use hashline::HashlineRequest;
+pub use hashline::HashlineRequest;
 pub(crate) use limits::refuse_too_many_edits;
 pub(crate) use moves::{MoveIndentation, MoveRequest};
 pub use progress::{Observer, Stage};

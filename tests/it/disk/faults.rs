@@ -78,8 +78,8 @@ fn a_whole_file_goes_only_as_the_version_that_is_meant() {
     fs::write(work.file("a"), "new\n").expect("file");
     let engine = work.engine();
     let path = work_path("a");
-    let old = restitch::text::ContentHash::of(b"old\n").to_string();
-    let now = restitch::text::ContentHash::of(b"new\n").to_string();
+    let old = restitch::internals::text::ContentHash::of(b"old\n").to_string();
+    let now = restitch::internals::text::ContentHash::of(b"new\n").to_string();
     for rename in [None, Some(work_path("b"))] {
         let request = |snapshot: &str| HashlineRequest {
             delete: rename.is_none(),
