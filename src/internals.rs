@@ -42,9 +42,7 @@ pub mod correct {
 pub mod resolve {
     //! The steps by which one call is resolved, without disk or network.
 
-    pub use crate::resolve::{
-        Adjust, AnswerVerdict, Choice, Model, Policy, Reapply, Resolution, Step,
-    };
+    pub use crate::resolve::{AnswerVerdict, Model, Reapply, Resolution, Step};
 }
 
 /// The edit of a plan that passes the checks.

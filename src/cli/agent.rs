@@ -24,7 +24,7 @@ pub(crate) async fn run(common: &Common, args: AgentArgs) -> Result<(), Exit> {
     let (toolbox, settings) = (settings::toolbox(common)?, model::settings(common)?);
     let Some(endpoint) = settings.endpoint else {
         return Err(Exit::usage(
-            "the agent needs a model: set RESTITCH_MODEL and OPENAI_BASE_URL or OPENAI_API_KEY, or give --model and --base-url",
+            "the agent needs a model: name it with RESTITCH_MODEL or --model; OPENAI_BASE_URL and OPENAI_API_KEY say how to reach it",
         ));
     };
     let limits =

@@ -35,7 +35,8 @@ pub(crate) struct Common {
     /// Ask no model, even if one is configured.
     #[arg(long, global = true, help_heading = GLOBAL)]
     pub(crate) no_model: bool,
-    /// The model to ask about edits that no built-in rule can match [env: RESTITCH_MODEL].
+    /// The model to ask about edits that no built-in rule can match [env: RESTITCH_MODEL]; without
+    /// one, none is asked.
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "NAME")]
     pub(crate) model: Option<String>,
     /// The model's OpenAI-compatible server [env: OPENAI_BASE_URL]; the key is in OPENAI_API_KEY.

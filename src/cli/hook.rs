@@ -16,6 +16,8 @@ use crate::store::usable_state_folder;
 
 /// The longest time that a hook takes. It is below the shortest limit of any client.
 const LIMIT: Duration = Duration::from_secs(25);
+/// The longest time that a hook waits for a model, so that it still answers if there is none.
+const MODEL_LIMIT: Duration = Duration::from_secs(20);
 /// The most bytes of hook input that are read, far more than any client sends.
 const MAX_INPUT: u64 = 32 << 20;
 
@@ -50,7 +52,10 @@ pub(crate) async fn run(common: &Common, args: HookArgs) -> Result<(), String> {
     }
     let toolbox = settings::toolbox(&common).map_err(|exit| exit.message().to_owned())?;
     let notes = Notes::in_folder(usable_state_folder().ok().map(|state| state.join("hooks")));
-    let engine = toolbox.engine().for_client(&format!("hook {}", client.as_str()));
+    let engine = toolbox
+        .engine()
+        .for_client(&format!("hook {}", client.as_str()))
+        .with_model_time_at_most(MODEL_LIMIT);
     let permission = if args.approve { Permission::Granted } else { Permission::AsBefore };
     // A separate task: a panic in it becomes an error here and does not change the exit code.
     let work =

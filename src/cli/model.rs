@@ -15,7 +15,7 @@ use super::args::Common;
 use super::exit::Exit;
 use crate::adapters::formatter::{DEFAULT_TIME, FormatCommand};
 use crate::adapters::openai::{
-    DEFAULT_BASE_URL, DEFAULT_MODEL, Endpoint, InMemoryProfiles, OpenAi, ProfileStore,
+    DEFAULT_BASE_URL, Endpoint, InMemoryProfiles, OpenAi, ProfileStore,
     ServerProfile, WireLimits,
 };
 use crate::correct::{
@@ -25,7 +25,6 @@ use crate::correct::{
 use crate::engine::{Allowance, SyntaxMode};
 use crate::language::Language;
 use crate::port::Corrector;
-use crate::resolve::{Adjust, Choice, Policy};
 use crate::store::usable_state_folder;
 use crate::text::{register_secret, register_url_credentials};
 
@@ -88,7 +87,7 @@ struct SyntaxSection {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ModelSection {
-    /// The model's name.
+    /// The model's name; without one, no model is asked.
     name: Option<String>,
     /// The URL of the server, up to `/v1`.
     base_url: Option<String>,
@@ -98,10 +97,6 @@ struct ModelSection {
     api_key_env: Option<String>,
     /// `false` switches the model off.
     enabled: Option<bool>,
-    /// `model` or `merge`.
-    adjust: Option<Adjust>,
-    /// `off` or `model`.
-    choose: Option<Choice>,
     /// Seconds for all questions of one call.
     timeout: Option<f64>,
     /// Seconds until the first byte of an answer; `timeout` if not set.
@@ -127,8 +122,6 @@ pub(crate) struct ModelSettings {
     pub(crate) endpoint: Option<Endpoint>,
     /// The source of each value, for `doctor`.
     pub(crate) sources: Vec<(&'static str, String)>,
-    /// The decisions that the model may make.
-    pub(crate) policy: Policy,
     /// The time and requests that one call may spend on the model.
     pub(crate) allowance: Allowance,
     /// What to do when an edit adds a syntax error.
@@ -184,18 +177,15 @@ pub(crate) fn settings(common: &Common) -> Result<ModelSettings, Exit> {
     if let Some(url) = &base_url {
         register_url_credentials(url);
     }
-    let is_configured =
-        base_url.is_some() || name.is_some() || key.is_some() || section.replay.is_some();
+    // Only a model that is named is asked: a key or a server that is there for other programs is no
+    // consent to send code.
+    let name = name.or_else(|| section.replay.is_some().then(|| "a recording".to_owned()));
     let is_off = common.no_model || section.enabled == Some(false);
-    let endpoint = (is_configured && !is_off).then(|| Endpoint {
+    let endpoint = name.filter(|_| !is_off).map(|model| Endpoint {
         base_url: base_url.unwrap_or_else(|| DEFAULT_BASE_URL.to_owned()),
-        model: name.unwrap_or_else(|| DEFAULT_MODEL.to_owned()),
+        model,
         api_key: key.map(|key| key.trim().to_owned()),
     });
-    let policy = Policy {
-        adjust: section.adjust.unwrap_or_default(),
-        choose: section.choose.unwrap_or_default(),
-    };
     let mut allowance = Allowance::default();
     if let Some(time) = section.timeout {
         allowance.time = seconds("model.timeout", time)?;
@@ -207,7 +197,6 @@ pub(crate) fn settings(common: &Common) -> Result<ModelSettings, Exit> {
     Ok(ModelSettings {
         endpoint,
         sources,
-        policy,
         allowance,
         syntax,
         format,

@@ -1,6 +1,7 @@
 //! Builds the engine and the tools from the flags, the environment and the configuration.
 
 use std::collections::BTreeMap;
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -10,11 +11,12 @@ use super::exit::Exit;
 use super::model;
 use crate::adapters::formatter::CommandFormatter;
 use crate::adapters::syntax::TreeSitter;
-use crate::engine::Engine;
+use crate::engine::{Engine, Stage};
 use crate::port::FileStore;
 use crate::store::{
     DiskOptions, DiskStore, NO_STATE_FOLDER, SyncMode, state_folder, usable_state_folder,
 };
+use crate::text::redact;
 use crate::tools::{Dialect, Toolbox};
 
 /// The tools, which edit files below the root.
@@ -22,7 +24,6 @@ pub(crate) fn toolbox(common: &Common) -> Result<Toolbox, Exit> {
     let settings = model::settings(common)?;
     let store = store(common, &settings.object_store)?;
     let mut engine = Engine::builder(store)
-        .policy(settings.policy)
         .allowance(settings.allowance)
         .syntax(TreeSitter::new(), settings.syntax);
     if !settings.format.is_empty() {
@@ -38,10 +39,19 @@ pub(crate) fn toolbox(common: &Common) -> Result<Toolbox, Exit> {
         let model = settings.endpoint.as_ref().map(|endpoint| endpoint.model.clone());
         engine = engine.recorder(CallLog::in_folder(&folder).recorder(model));
     }
-    if let Some(corrector) = settings.corrector()? {
+    let corrector = settings.corrector()?;
+    if let Some(corrector) = corrector.clone() {
         engine = engine.corrector(corrector);
     }
-    let engine = engine.build();
+    let mut engine = engine.build();
+    if let (Some(_), Some(endpoint)) = (corrector, &settings.endpoint) {
+        let notice = format!("restitch: asking {} at {}", endpoint.model, endpoint.base_url);
+        engine = engine.with_observer(Arc::new(move |stage, _| {
+            if stage == Stage::Ask {
+                let _ = writeln!(io::stderr().lock(), "{}", redact(&notice));
+            }
+        }));
+    }
     let engine = if common.session.stage { engine.staged() } else { engine };
     Ok(Toolbox::new(engine).with_dialect(dialect(common)?))
 }

@@ -2,7 +2,7 @@
 //! reports. A recording has one JSON object per line:
 //!
 //! ```text
-//! {"ask": "correct_old", "answer": {"corrected_target_snippet": "…"}}
+//! {"ask": "correct_old", "answer": {"status": "edit", "start_line": 7, "end_line": 8, "corrected_new_string": "…"}}
 //! {"ask": "adjust_new", "key": "9f…", "answer": {"corrected_new_string": "…"}}
 //! {"ask": "adjust_new", "error": "the server was down"}
 //! ```
@@ -198,48 +198,10 @@ fn key_of(ask: &Ask) -> String {
     ContentHash::of(&ask_digest(ask)).to_string()
 }
 
-/// A hash of every part of a question. Each part is hashed with its length, so that different
-/// questions never hash the same bytes.
+/// A hash of every part of a question. Its debug form quotes and escapes each text, so that
+/// different questions never hash the same bytes.
 pub(super) fn ask_digest(ask: &Ask) -> [u8; 32] {
-    let mut hash = Sha256::new();
-    let mut add_part = |bytes: &[u8]| {
-        hash.update(u64::try_from(bytes.len()).unwrap_or(u64::MAX).to_le_bytes());
-        hash.update(bytes);
-    };
-    add_part(ask.kind().as_bytes());
-    let (path, file, old, new) = match ask {
-        Ask::CorrectOld { path, file, old, new, .. }
-        | Ask::AdjustNew { path, file, old, new, .. }
-        | Ask::RepairEscapes { path, file, old, new, .. }
-        | Ask::Choose { path, file, old, new, .. } => (path, file, old, new),
-    };
-    add_part(path.as_bytes());
-    add_part(file.as_bytes());
-    add_part(old.as_bytes());
-    add_part(new.as_bytes());
-    let mut add_windows = |windows: &[crate::port::Window]| {
-        add_part(&windows.len().to_le_bytes());
-        for window in windows {
-            add_part(&window.start_line.to_le_bytes());
-            add_part(&window.end_line.to_le_bytes());
-            add_part(window.text.as_bytes());
-        }
-    };
-    match ask {
-        Ask::CorrectOld { expected, windows, .. } => {
-            add_windows(windows);
-            add_part(format!("{expected:?}").as_bytes());
-        }
-        Ask::AdjustNew { corrected_old, .. } => add_part(corrected_old.as_bytes()),
-        Ask::RepairEscapes { .. } => {}
-        Ask::Choose { outcomes, .. } => {
-            add_part(&outcomes.len().to_le_bytes());
-            outcomes.iter().for_each(|outcome| add_part(outcome.as_bytes()));
-        }
-    }
-    let mut out = [0; 32];
-    out.copy_from_slice(&hash.finalize());
-    out
+    Sha256::digest(format!("{ask:?}")).into()
 }
 
 #[cfg(test)]

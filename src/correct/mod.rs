@@ -13,6 +13,7 @@ mod cassette;
 #[cfg(feature = "llm")]
 mod disk_cache;
 mod limited;
+mod mask;
 mod model;
 mod prompts;
 mod reply;

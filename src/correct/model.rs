@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use super::mask::Mask;
 use super::prompts::PromptBook;
 use super::reply::{ReplyKind, parse_reply};
 use super::secrets::Secrets;
@@ -35,7 +36,8 @@ impl<M: ChatModel> ModelCorrector<M> {
 
     /// Sends one question and reads the answer.
     async fn answer(&self, ask: &Ask, budget: &Budget) -> Result<Reply, CorrectorError> {
-        let ask = &*self.secrets.redact_ask(ask).map_err(CorrectorError::Sensitive)?;
+        let (mask, ask) = Mask::of(&self.secrets, ask).map_err(CorrectorError::Sensitive)?;
+        let ask = &ask;
         let kind = ReplyKind::of(ask);
         let rendered = self
             .prompts
@@ -72,6 +74,7 @@ impl<M: ChatModel> ModelCorrector<M> {
             tracing::trace!(ask = ask.kind(), text, "answer");
         }
         parse_reply(kind, &reply.content)
+            .map(|reply| mask.restore(reply))
             .ok_or_else(|| CorrectorError::Failed("the model's answer cannot be read".into()))
     }
 }

@@ -30,13 +30,13 @@ pub const PROMPTS: &[PromptSpec] = &[
     PromptSpec {
         ask: "correct_old",
         file: "correct_old.md",
-        slots: &["mark", "path", "old", "new", "expected", "windows"],
+        slots: &["mark", "path", "change", "expected", "reason", "windows"],
         text: include_str!("../../prompts/correct_old.md"),
     },
     PromptSpec {
         ask: "adjust_new",
         file: "adjust_new.md",
-        slots: &["mark", "path", "old", "corrected_old", "new"],
+        slots: &["mark", "path", "change", "corrected_old", "reason"],
         text: include_str!("../../prompts/adjust_new.md"),
     },
     PromptSpec {
@@ -48,7 +48,7 @@ pub const PROMPTS: &[PromptSpec] = &[
     PromptSpec {
         ask: "choose",
         file: "choose.md",
-        slots: &["mark", "path", "old", "new", "outcomes"],
+        slots: &["mark", "path", "change", "corrected_old", "outcomes"],
         text: include_str!("../../prompts/choose.md"),
     },
 ];
@@ -122,24 +122,25 @@ impl PromptBook {
         let template = self.templates.get(ask.kind())?;
         let mark = random_mark(ask);
         let framed = |name: &str, text: &str| frame(&mark, name, text);
-        let (path, old, new) = match ask {
-            Ask::CorrectOld { path, old, new, .. }
-            | Ask::AdjustNew { path, old, new, .. }
-            | Ask::RepairEscapes { path, old, new, .. }
-            | Ask::Choose { path, old, new, .. } => (path, old, new),
-        };
+        let (old, new) = ask.call();
         let value = |slot: &str| match (slot, ask) {
             ("mark", _) => mark.clone(),
             // Escaped, so that a line break in a path cannot start a new line of the prompt.
-            ("path", _) => path.escape_debug().to_string(),
+            ("path", _) => ask.path().escape_debug().to_string(),
             ("old", _) => framed("old_str", old),
             ("new", _) => framed("new_str", new),
-            ("corrected_old", Ask::AdjustNew { corrected_old, .. }) => {
-                framed("corrected_old_str", corrected_old)
-            }
+            ("change", _) => framed("change", &change(old, new)),
+            (
+                "corrected_old",
+                Ask::AdjustNew { corrected_old, .. } | Ask::Choose { corrected_old, .. },
+            ) => framed("lines", corrected_old),
             ("expected", Ask::CorrectOld { expected: Some(1), .. }) => "once".into(),
             ("expected", Ask::CorrectOld { expected: Some(n), .. }) => format!("{n} times"),
             ("expected", _) => "as often as it is meant".into(),
+            (
+                "reason",
+                Ask::CorrectOld { reason: Some(reason), .. } | Ask::AdjustNew { reason, .. },
+            ) => framed("what was wrong with your first answer", reason),
             ("windows", Ask::CorrectOld { windows, .. }) => excerpts(&mark, windows),
             ("outcomes", Ask::Choose { outcomes, .. }) => {
                 let outcome =
@@ -200,18 +201,9 @@ fn parse_template(spec: &PromptSpec, text: &str) -> Result<Template, PromptError
 
 /// A random mark that occurs in no text of the question.
 fn random_mark(ask: &Ask) -> String {
-    let texts: Vec<&str> = match ask {
-        Ask::Choose { old, new, outcomes, .. } => {
-            let outcomes = outcomes.iter().map(String::as_str);
-            outcomes.chain([old.as_str(), new.as_str()]).collect()
-        }
-        Ask::CorrectOld { old, new, windows, .. } => {
-            let windows = windows.iter().map(|w| w.text.as_str());
-            windows.chain([old.as_str(), new.as_str()]).collect()
-        }
-        Ask::AdjustNew { old, corrected_old, new, .. } => vec![old, corrected_old, new],
-        Ask::RepairEscapes { old, new, .. } => vec![old, new],
-    };
+    let (old, new) = ask.call();
+    let mut texts = ask.shown();
+    texts.extend([old, new]);
     loop {
         // `RandomState` takes its keys from the system's source of random numbers.
         let half = || RandomState::new().build_hasher().finish();
@@ -231,6 +223,43 @@ fn frame(mark: &str, name: &str, text: &str) -> String {
     format!("BEGIN {name} {mark}{note}\n{text}{line_break}END {name} {mark}\n")
 }
 
+/// The change that a call makes, as a diff by lines. Of a long run of kept lines, the middle is left
+/// out: the file shows it.
+fn change(old: &str, new: &str) -> String {
+    const KEPT: usize = 6;
+    let lines = |text: &str| -> Vec<String> {
+        let text = text.strip_suffix('\n').unwrap_or(text);
+        text.split('\n').filter(|_| !text.is_empty()).map(str::to_owned).collect()
+    };
+    let (old, new) = (lines(old), lines(new));
+    let mut out = String::new();
+    for op in similar::capture_diff_slices(similar::Algorithm::Patience, &old, &new) {
+        if op.tag() == similar::DiffTag::Equal {
+            let kept = &old[op.old_range()];
+            let left_out = kept.len().saturating_sub(2 * KEPT + 1);
+            for (at, line) in kept.iter().enumerate() {
+                match at.checked_sub(KEPT) {
+                    Some(0) if left_out > 0 => {
+                        let _ = writeln!(out, " [{} more lines, kept]", kept.len() - 2 * KEPT);
+                    }
+                    Some(after) if left_out > 0 && after < kept.len() - 2 * KEPT => {}
+                    _ => {
+                        let _ = writeln!(out, " {line}");
+                    }
+                }
+            }
+            continue;
+        }
+        for line in &old[op.old_range()] {
+            let _ = writeln!(out, "-{line}");
+        }
+        for line in &new[op.new_range()] {
+            let _ = writeln!(out, "+{line}");
+        }
+    }
+    out
+}
+
 /// The excerpts of the file, framed and with line numbers.
 fn excerpts(mark: &str, windows: &[Window]) -> String {
     let mut out = String::new();
@@ -239,7 +268,7 @@ fn excerpts(mark: &str, windows: &[Window]) -> String {
         for (line_number, line) in (window.start_line..).zip(window.text.split_inclusive('\n')) {
             let _ = write!(numbered, "{line_number}|{line}");
         }
-        out.push_str(&frame(mark, &format!("excerpt {excerpt_number}"), &numbered));
+        out.push_str(&frame(mark, &format!("candidate {excerpt_number}"), &numbered));
     }
     out
 }
@@ -251,10 +280,10 @@ pub fn parse_excerpts(rendered: &RenderedPrompt) -> Option<Vec<(usize, String)>>
     let mut out = Vec::new();
     let mut rest = rendered.user.as_str();
     for excerpt_number in 1.. {
-        let open = format!("BEGIN excerpt {excerpt_number} {mark}");
+        let open = format!("BEGIN candidate {excerpt_number} {mark}");
         let Some((_, after)) = rest.split_once(&open) else { break };
         let (note, after) = after.split_once('\n')?;
-        let (body, after) = after.split_once(&format!("END excerpt {excerpt_number} {mark}\n"))?;
+        let (body, after) = after.split_once(&format!("END candidate {excerpt_number} {mark}\n"))?;
         // The note says that the line break before the END line is not part of the text.
         let body = if note.is_empty() { body } else { body.strip_suffix('\n')? };
         let mut text = String::new();

@@ -5,37 +5,49 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::port::{Ask, Location, Reply};
 
-/// An exact text of the file.
+/// A place in the file, and its new text.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct CorrectedOld {
-    /// An exact, literal, unique match in the file; empty if there is none.
-    #[serde(deserialize_with = "text_or_null")]
-    corrected_target_snippet: String,
-    /// The number of the excerpt that holds it, or null.
+    /// Whether there is an edit.
+    #[serde(default, deserialize_with = "lenient_status")]
+    status: Status,
+    /// The number of the candidate, or null.
     #[serde(default, deserialize_with = "lenient_number")]
     candidate: Option<u32>,
-    /// The file's first line of the snippet, or null.
+    /// The first line to replace, or null.
     #[serde(default, deserialize_with = "lenient_number")]
     start_line: Option<u32>,
-    /// The file's last line of the snippet, or null.
+    /// The last line to replace, or null.
     #[serde(default, deserialize_with = "lenient_number")]
     end_line: Option<u32>,
-    /// The whole text for the place of the snippet where lines that the edit changes read
-    /// otherwise in the file, else null.
+    /// An exact, literal, unique match in the file; null if the lines are named.
+    #[serde(default)]
+    corrected_target_snippet: Option<String>,
+    /// The whole new text of the place; empty to delete it.
     #[serde(default)]
     corrected_new_string: Option<String>,
 }
 
-/// The adjusted replacement.
+// Without comments on the names: they would make the schema more than a list of names.
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Status {
+    #[default]
+    Edit,
+    AlreadyDone,
+    NotHere,
+    Unsure,
+}
+
+/// The new text of a known place.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct AdjustedNew {
-    /// new_str, adjusted to the file.
-    #[serde(deserialize_with = "text_or_null")]
-    corrected_new_string: String,
+    /// The whole new text of the place; empty to delete it, null if there is none.
+    corrected_new_string: Option<String>,
 }
 
 /// The text with surplus escapes undone.
@@ -46,12 +58,15 @@ struct RepairedEscapes {
     corrected_string_escaping: String,
 }
 
-/// One of several places.
+/// One of several outcomes.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct ChosenPlace {
-    /// The number of the excerpt, or 0.
+    /// The number of the outcome, or 0.
     #[serde(deserialize_with = "lenient_number")]
     candidate: Option<u32>,
+    /// The new text of the place if no outcome is right, else null.
+    #[serde(default)]
+    corrected_new_string: Option<String>,
 }
 
 /// A string; `null` is read as the empty string.
@@ -66,6 +81,12 @@ fn lenient_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u
         Value::String(text) => text.trim().parse().ok(),
         _ => None,
     })
+}
+
+/// A status; an unknown one is as if none were given.
+fn lenient_status<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Status, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    Ok(serde_json::from_value(value).unwrap_or_default())
 }
 
 /// The kinds of answer, one for each kind of question.
@@ -146,32 +167,46 @@ fn parse_object(kind: ReplyKind, json: &str) -> Option<Reply> {
         |text: String| if text.is_empty() { Reply::Declined } else { Reply::Text(text) };
     Some(match kind {
         ReplyKind::CorrectedOld => {
+            let known: serde_json::Map<String, Value> = serde_json::from_str(json).ok()?;
+            let places = ["status", "corrected_target_snippet", "start_line"];
+            if !places.iter().any(|field| known.contains_key(*field)) {
+                return None;
+            }
             let answer: CorrectedOld = serde_json::from_str(json).ok()?;
             let number = |n: Option<u32>| n.and_then(|n| usize::try_from(n).ok());
             let window = number(answer.candidate).unwrap_or(1);
             let place = number(answer.start_line).zip(number(answer.end_line));
             let place =
                 place.map(|(start_line, end_line)| Location { window, start_line, end_line });
-            let text = answer.corrected_target_snippet;
-            let new = answer.corrected_new_string.filter(|new| !new.is_empty());
-            match (place, new) {
-                _ if text.is_empty() => Reply::Declined,
-                (place, Some(new)) => Reply::WithNew { text, place, new },
-                (Some(place), None) => Reply::Located { text, place },
-                (None, None) => Reply::Text(text),
+            let text = answer.corrected_target_snippet.unwrap_or_default();
+            match (answer.status, place, answer.corrected_new_string) {
+                (Status::AlreadyDone, ..) => Reply::AlreadyDone,
+                (Status::Unsure, ..) => Reply::Unsure,
+                (Status::NotHere, ..) => Reply::Declined,
+                (Status::Edit, None, _) if text.is_empty() => Reply::Declined,
+                (Status::Edit, place, Some(new)) => Reply::WithNew { text, place, new },
+                (Status::Edit, Some(place), None) => Reply::Located { text, place },
+                (Status::Edit, None, None) => Reply::Text(text),
             }
         }
-        // An empty adjustment is an answer: the edit deletes the text.
+        // An empty text is an answer: the edit deletes the place.
         ReplyKind::AdjustedNew => {
-            Reply::Text(serde_json::from_str::<AdjustedNew>(json).ok()?.corrected_new_string)
+            match serde_json::from_str::<AdjustedNew>(json).ok()?.corrected_new_string {
+                Some(text) => Reply::Text(text),
+                None => Reply::Declined,
+            }
         }
         ReplyKind::RepairedEscapes => text_or_declined(
             serde_json::from_str::<RepairedEscapes>(json).ok()?.corrected_string_escaping,
         ),
-        ReplyKind::ChosenPlace => match serde_json::from_str::<ChosenPlace>(json).ok()?.candidate {
-            None | Some(0) => Reply::Declined,
-            Some(n) => Reply::Window(usize::try_from(n).ok()?),
-        },
+        ReplyKind::ChosenPlace => {
+            let answer: ChosenPlace = serde_json::from_str(json).ok()?;
+            match (answer.candidate, answer.corrected_new_string) {
+                (Some(n), _) if n > 0 => Reply::Window(usize::try_from(n).ok()?),
+                (_, Some(text)) if !text.is_empty() => Reply::Text(text),
+                _ => Reply::Declined,
+            }
+        }
     })
 }
 
@@ -181,25 +216,27 @@ pub(super) fn to_wire(kind: ReplyKind, reply: &Reply) -> Value {
         Reply::Text(text) => (text.as_str(), None, None),
         Reply::Located { text, place } => (text.as_str(), Some(place), None),
         Reply::WithNew { text, place, new } => (text.as_str(), place.as_ref(), Some(new)),
-        Reply::Window(window) => return serde_json::json!({ "candidate": window }),
+        Reply::Window(window) => return json!({ "candidate": window }),
+        Reply::AlreadyDone => return json!({ "status": "already_done" }),
+        Reply::Unsure => return json!({ "status": "unsure" }),
         Reply::Declined => ("", None, None),
     };
     match kind {
-        ReplyKind::CorrectedOld => {
-            let mut answer = serde_json::json!({ "corrected_target_snippet": text });
-            if let Some(place) = place {
-                answer["candidate"] = place.window.into();
-                answer["start_line"] = place.start_line.into();
-                answer["end_line"] = place.end_line.into();
-            }
-            if let Some(new) = new {
-                answer["corrected_new_string"] = new.as_str().into();
-            }
-            answer
+        ReplyKind::CorrectedOld if *reply == Reply::Declined => json!({ "status": "not_here" }),
+        ReplyKind::CorrectedOld => json!({
+            "status": "edit",
+            "candidate": place.map(|place| place.window),
+            "start_line": place.map(|place| place.start_line),
+            "end_line": place.map(|place| place.end_line),
+            "corrected_target_snippet": text,
+            "corrected_new_string": new,
+        }),
+        ReplyKind::AdjustedNew if *reply == Reply::Declined => {
+            json!({ "corrected_new_string": null })
         }
-        ReplyKind::AdjustedNew => serde_json::json!({ "corrected_new_string": text }),
-        ReplyKind::RepairedEscapes => serde_json::json!({ "corrected_string_escaping": text }),
-        ReplyKind::ChosenPlace => serde_json::json!({ "candidate": 0 }),
+        ReplyKind::AdjustedNew => json!({ "corrected_new_string": text }),
+        ReplyKind::RepairedEscapes => json!({ "corrected_string_escaping": text }),
+        ReplyKind::ChosenPlace => json!({ "candidate": 0, "corrected_new_string": text }),
     }
 }
 
@@ -300,11 +337,34 @@ mod tests {
             "no",
             r#"{"corrected_new_string":"x"}"#,
             r#"{"corrected_target_snippet":1}"#,
+            r#"{"why":"status"}"#,
             r#"{"corrected_target_snippet":"a","corrected_target_snippet":"b"}"#,
         ] {
             assert_eq!(parse_object(bad), None, "{bad}");
         }
         assert_eq!(parse_object(&"{\"a\":".repeat(10_000)), None);
+        // The lines alone are a place, and an empty text deletes them.
+        assert_eq!(
+            parse_object(
+                r#"{"status":"edit","candidate":2,"start_line":3,"end_line":4,"corrected_target_snippet":null,"corrected_new_string":""}"#
+            ),
+            Some(Reply::WithNew { text: String::new(), place: Some(place), new: String::new() })
+        );
+        for (status, reply) in [
+            ("already_done", Reply::AlreadyDone),
+            ("not_here", Reply::Declined),
+            ("unsure", Reply::Unsure),
+        ] {
+            let answer = format!("{{\"status\":\"{status}\",\"start_line\":3,\"end_line\":4}}");
+            assert_eq!(parse_object(&answer), Some(reply));
+        }
+        let adjusted = |content| parse_reply(ReplyKind::AdjustedNew, content);
+        assert_eq!(adjusted(r#"{"corrected_new_string":""}"#), text(""));
+        assert_eq!(adjusted(r#"{"corrected_new_string":null}"#), Some(Reply::Declined));
+        assert_eq!(
+            parse_reply(ReplyKind::ChosenPlace, r#"{"candidate":0,"corrected_new_string":"x"}"#),
+            text("x")
+        );
         assert_eq!(
             parse_reply(ReplyKind::ChosenPlace, r#"{"candidate":2}"#),
             Some(Reply::Window(2))

@@ -12,46 +12,26 @@ const BYTES_A_TOKEN: usize = 2;
 /// The limit of every answer.
 const MAX_TOKENS: usize = 32 << 10;
 
-/// The windows of the file that a question shows.
-fn windows(ask: &Ask) -> &[Window] {
-    match ask {
-        Ask::CorrectOld { windows, .. } => windows,
-        Ask::AdjustNew { .. } | Ask::RepairEscapes { .. } | Ask::Choose { .. } => &[],
-    }
-}
-
-fn window_bytes(ask: &Ask) -> usize {
-    windows(ask).iter().map(|window| window.text.len()).sum()
-}
-
 /// The number of bytes in all texts that are sent with a question.
 pub(super) fn prompt_bytes(ask: &Ask) -> usize {
-    let texts = match ask {
-        Ask::CorrectOld { old, new, .. } | Ask::RepairEscapes { old, new, .. } => {
-            old.len() + new.len()
-        }
-        Ask::Choose { old, new, outcomes, .. } => {
-            old.len() + new.len() + outcomes.iter().map(String::len).sum::<usize>()
-        }
-        Ask::AdjustNew { old, corrected_old, new, .. } => {
-            old.len() + corrected_old.len() + new.len()
-        }
-    };
-    texts + window_bytes(ask)
+    let (old, new) = ask.call();
+    old.len() + new.len() + ask.shown().into_iter().map(str::len).sum::<usize>()
 }
 
 /// How many tokens an answer can need.
 pub(super) fn answer_tokens(ask: &Ask) -> u32 {
+    let (old, new) = ask.call();
     let bytes = match ask {
-        // The snippet may be longer than `old_str`, but not longer than what is shown. It may come
-        // twice, since a corrected `new_str` may repeat it.
-        Ask::CorrectOld { old, new, .. } => {
-            let snippet = (2 * old.len() + 1024).min(window_bytes(ask));
-            2 * snippet + new.len()
+        // The place may be longer than `old_str`, but not longer than what is shown. It may come
+        // twice, since the new text may repeat a snippet.
+        Ask::CorrectOld { .. } => {
+            let shown = ask.shown().into_iter().map(str::len).sum();
+            2 * (2 * old.len() + 1024).min(shown) + new.len()
         }
-        Ask::AdjustNew { corrected_old, new, .. } => corrected_old.len() + new.len(),
-        Ask::RepairEscapes { new, .. } => new.len(),
-        Ask::Choose { .. } => 0,
+        Ask::AdjustNew { corrected_old, .. } | Ask::Choose { corrected_old, .. } => {
+            corrected_old.len() + new.len()
+        }
+        Ask::RepairEscapes { .. } => new.len(),
     };
     let tokens = (OVERHEAD_TOKENS + bytes / BYTES_A_TOKEN).min(MAX_TOKENS);
     u32::try_from(tokens).unwrap_or(u32::MAX)
@@ -59,7 +39,10 @@ pub(super) fn answer_tokens(ask: &Ask) -> u32 {
 
 /// The schema with its numbers limited to the candidates and the lines that the question shows.
 pub(super) fn with_bounds(mut schema: Value, ask: &Ask) -> Value {
-    let windows = windows(ask);
+    let windows: &[Window] = match ask {
+        Ask::CorrectOld { windows, .. } => windows,
+        Ask::AdjustNew { .. } | Ask::RepairEscapes { .. } | Ask::Choose { .. } => &[],
+    };
     let candidates = match ask {
         Ask::Choose { outcomes, .. } => outcomes.len(),
         _ => windows.len(),
@@ -107,6 +90,7 @@ mod tests {
             new: "n".into(),
             expected: Some(1),
             windows: vec![window(40), window(7)],
+            reason: None,
         }
     }
 

@@ -98,11 +98,10 @@ impl Engine {
         let near_line = request.near_line.map(|line| self.current_line_hint(path, snapshot, line));
         let request = &EditRequest { near_line, ..request.clone() };
         let model = match self.corrector.is_available() {
-            true => Model::Present(self.policy),
+            true => Model::Present,
             false => Model::Absent,
         };
         let budget = Budget::new(self.allowance.time, self.allowance.requests);
-        let shown_lines = self.ledger.shown_lines(path, snapshot);
         let filter = |verdict| self.syntax.without_broken_outcomes(path, snapshot, verdict);
         let view = self.syntax.view(path, request, snapshot)?;
         let started = work.run(|| {
@@ -111,7 +110,6 @@ impl Engine {
                 request,
                 &view.snapshot,
                 model,
-                &shown_lines,
                 &filter,
             )
         });

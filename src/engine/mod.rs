@@ -43,7 +43,6 @@ use crate::text::{Encoding, NotText, Snapshot};
 
 pub(crate) use crate::line_edit::moves::{Side, Transfer};
 pub use crate::reading::{FileView, LineSelection, ReadLimits, ReadRequest, ReadStyle};
-pub use crate::resolve::{Adjust, Choice, Policy};
 pub use crate::session::SeenAnswers;
 pub(crate) use call_record::{CallRecord, CallRecorder};
 pub(crate) use cells::Outputs;
@@ -87,7 +86,6 @@ pub struct Engine {
     observer: Option<Observer>,
     recorder: Option<CallRecorder>,
     client: Option<Arc<str>>,
-    policy: Policy,
     allowance: Allowance,
     syntax: SyntaxGate,
     formatter: Arc<dyn Formatter>,
@@ -131,13 +129,6 @@ impl EngineBuilder {
     #[must_use]
     pub fn corrector(mut self, corrector: impl Corrector + 'static) -> Self {
         self.engine.corrector = Arc::new(corrector);
-        self
-    }
-
-    /// Sets what a model may decide.
-    #[must_use]
-    pub fn policy(mut self, policy: Policy) -> Self {
-        self.engine.policy = policy;
         self
     }
 
@@ -185,7 +176,6 @@ impl Engine {
                 observer: None,
                 recorder: None,
                 client: None,
-                policy: Policy::default(),
                 allowance: Allowance::default(),
                 syntax: SyntaxGate::default(),
                 formatter: Arc::new(NoFormatter),
@@ -196,6 +186,13 @@ impl Engine {
                 seen_answers: SeenAnswers::All,
             },
         }
+    }
+
+    /// The same engine, in which a call may wait for a model at most this long.
+    #[must_use]
+    pub fn with_model_time_at_most(&self, time: Duration) -> Self {
+        let time = self.allowance.time.min(time);
+        Self { allowance: Allowance { time, ..self.allowance }, ..self.clone() }
     }
 
     /// The same engine, reporting each stage to `observer`.

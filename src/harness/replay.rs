@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::edit::{EditPlan, EditRequest, Refusal};
 use crate::port::{Ask, Reply};
-use crate::resolve::{Model, Policy, Resolution, Step};
+use crate::resolve::{Model, Resolution, Step};
 use crate::text::{Snapshot, pluralize};
 
 /// A call that failed in an edit tool, as a line of JSON.
@@ -187,7 +187,7 @@ fn with_model(case: &FailedEdit, truth: &str) -> ReplayRun {
             }
             Ask::RepairEscapes { new, .. } => Reply::Text(new.clone()),
         };
-        let this_run = run(case, Some(truth), Model::Present(Policy::default()), &mut answer);
+        let this_run = run(case, Some(truth), Model::Present, &mut answer);
         if matches!(this_run.outcome, ReplayOutcome::Right | ReplayOutcome::OnlyWhitespace) {
             return this_run;
         }
@@ -245,7 +245,7 @@ fn run(
     let snapshot = Snapshot::from_text(case.before.clone());
     let request = EditRequest::new(&case.old_str, &case.new_str).for_path(&case.file);
     let mut asked = Vec::new();
-    let mut step = Resolution::start(&case.file, &request, &snapshot, model, &[]);
+    let mut step = Resolution::start(&case.file, &request, &snapshot, model);
     loop {
         match step {
             Step::Ask(resolution) => {

@@ -27,7 +27,6 @@ mod fold;
 mod indent;
 mod indent_reading;
 mod ladder;
-mod merge;
 mod nearest;
 mod outcome;
 mod placeholder;
@@ -52,8 +51,6 @@ pub(crate) use escape_review::{
     ESCAPES_WARNING, EscapeReview, escape_readings, review_line_escapes,
 };
 pub(crate) use indent::indent_of;
-pub(crate) use merge::{Merge, merge_at, merge_with_resolutions};
-pub(crate) use outcome::ConflictHunk;
 pub(crate) use rank::nearest_lines;
 
 /// The rungs, strictest first.

@@ -21,11 +21,11 @@ pub struct Window {
     pub text: String,
 }
 
-/// A question to the model. Each call asks each kind of question at most once.
+/// A question to the model. One call asks at most two.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Ask {
-    /// Find the text that `old` was meant to be.
+    /// Find the place that `old` was meant to be, and write its new text.
     CorrectOld {
         /// The file.
         path: String,
@@ -33,14 +33,16 @@ pub enum Ask {
         file: ContentHash,
         /// The caller's `old_str`.
         old: String,
-        /// The caller's `new_str`, which shows the intent.
+        /// The caller's `new_str`.
         new: String,
         /// How often the text must occur; `None` for any number.
         expected: Option<usize>,
         /// The parts of the file that are most similar to `old`.
         windows: Vec<Window>,
+        /// Why the first answer was not enough, if this is the second question.
+        reason: Option<String>,
     },
-    /// Apply to `new` the correction that was made to `old`.
+    /// Write the new text of a place that is known.
     AdjustNew {
         /// The file.
         path: String,
@@ -48,10 +50,12 @@ pub enum Ask {
         file: ContentHash,
         /// The caller's `old_str`.
         old: String,
-        /// What it was corrected to.
+        /// The text of the place.
         corrected_old: String,
         /// The caller's `new_str`.
         new: String,
+        /// Why the text of the first answer was not enough.
+        reason: String,
     },
     /// Undo over-escaping in `new`.
     RepairEscapes {
@@ -74,7 +78,9 @@ pub enum Ask {
         old: String,
         /// The caller's `new_str`.
         new: String,
-        /// The change of each outcome.
+        /// The text of the place as it is.
+        corrected_old: String,
+        /// What each outcome writes there.
         outcomes: Vec<String>,
     },
 }
@@ -87,6 +93,55 @@ impl Ask {
             Self::AdjustNew { .. } => "adjust_new",
             Self::RepairEscapes { .. } => "repair_escapes",
             Self::Choose { .. } => "choose",
+        }
+    }
+
+    /// The file that the question is about.
+    pub fn path(&self) -> &str {
+        match self {
+            Self::CorrectOld { path, .. }
+            | Self::AdjustNew { path, .. }
+            | Self::RepairEscapes { path, .. }
+            | Self::Choose { path, .. } => path,
+        }
+    }
+
+    /// The caller's `old_str` and `new_str`.
+    pub fn call(&self) -> (&str, &str) {
+        match self {
+            Self::CorrectOld { old, new, .. }
+            | Self::AdjustNew { old, new, .. }
+            | Self::RepairEscapes { old, new, .. }
+            | Self::Choose { old, new, .. } => (old, new),
+        }
+    }
+
+    /// The texts of the file that the question shows.
+    pub fn shown(&self) -> Vec<&str> {
+        match self {
+            Self::CorrectOld { windows, .. } => windows.iter().map(|w| w.text.as_str()).collect(),
+            Self::AdjustNew { corrected_old, .. } => vec![corrected_old],
+            Self::RepairEscapes { .. } => Vec::new(),
+            Self::Choose { corrected_old, outcomes, .. } => {
+                std::iter::once(corrected_old).chain(outcomes).map(String::as_str).collect()
+            }
+        }
+    }
+
+    /// Every text of the call and the file, to be changed before it is sent.
+    pub(crate) fn texts_mut(&mut self) -> Vec<&mut String> {
+        match self {
+            Self::CorrectOld { old, new, windows, reason, .. } => {
+                let windows = windows.iter_mut().map(|window| &mut window.text);
+                windows.chain([old, new]).chain(reason).collect()
+            }
+            Self::AdjustNew { old, new, corrected_old, reason, .. } => {
+                vec![old, new, corrected_old, reason]
+            }
+            Self::RepairEscapes { old, new, .. } => vec![old, new],
+            Self::Choose { old, new, corrected_old, outcomes, .. } => {
+                outcomes.iter_mut().chain([old, new, corrected_old]).collect()
+            }
         }
     }
 }
@@ -107,30 +162,44 @@ pub struct Location {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Reply {
-    /// A text, the answer to every question but `Choose`.
+    /// A text: of the file for `CorrectOld`, else the new text.
     Text(String),
-    /// A text, and the lines where the model has found it.
+    /// A text of the file, and the lines where the model has found it. The lines alone are enough.
     Located {
-        /// The text.
+        /// The text; may be empty.
         text: String,
         /// Its place.
         place: Location,
     },
-    /// A text with its place, and the text that is to replace it. If lines that the caller changes
-    /// differ in the file, this also answers the `AdjustNew` that would be asked next.
+    /// A place, and the whole new text of it.
     #[serde(rename = "settled")]
     WithNew {
-        /// The text.
+        /// The text of the file; may be empty if the place is given.
         text: String,
-        /// Its place.
+        /// The place.
         place: Option<Location>,
         /// The text that is to replace it.
         new: String,
     },
     /// One of the outcomes of `Choose`, counted from 1.
     Window(usize),
+    /// The file has the change already.
+    AlreadyDone,
+    /// The model has to see more of the file.
+    Unsure,
     /// No match, or no answer.
     Declined,
+}
+
+impl Reply {
+    /// Every text of the answer.
+    pub(crate) fn texts_mut(&mut self) -> Vec<&mut String> {
+        match self {
+            Self::Text(text) | Self::Located { text, .. } => vec![text],
+            Self::WithNew { text, new, .. } => vec![text, new],
+            Self::Window(_) | Self::AlreadyDone | Self::Unsure | Self::Declined => Vec::new(),
+        }
+    }
 }
 
 /// What one call may spend on a model, and what it has spent.

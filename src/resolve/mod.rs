@@ -1,81 +1,49 @@
 //! Decides what to ask a model about one call, and checks its answers. A call that no reading
-//! explains becomes a question, and an answer becomes an edit only if it passes the checks that a
-//! reading passes. This module does no I/O and reads no clock: the engine asks the model and passes
-//! its answers in.
+//! explains becomes a question, and an answer becomes an edit only if it passes the checks. This
+//! module does no I/O and reads no clock: the engine asks the model and passes its answers in.
 //!
-//! The model names a place in the file, chooses among outcomes or resolves conflicts; it never writes
-//! freely. There is at most one question of each kind.
+//! The model names a place and gives its whole new text. The text is written as it is given, or
+//! nothing is written. There are at most two questions; the second says why the first answer was not
+//! enough.
 //!
 //! ```text
-//! start ─┬─ One ───────────────────────────────────────────┬─ Done
-//!        ├─ Ambiguous ─ Choose ────────────────────────────┤
-//!        ├─ Missing ─ CorrectOld ─┬─ merge is clean ───────┤
-//!        │                        ├─ several ─ Choose ─────┤
-//!        │                        └─ conflicts ─ AdjustNew ┴─ RepairEscapes ─ Done
+//! start ─┬─ One ───────────────────────────────────────────┬─ (RepairEscapes) ─ Done
+//!        ├─ One, but a quoted line differs in words ─┐     │
+//!        ├─ Missing ─────────────────────────────────┴ CorrectOld ─┬─ the text passes ─────── Done
+//!        │                                                         ├─ place, but no text ─ AdjustNew
+//!        │                                                         └─ no place ─ CorrectOld, once more
+//!        ├─ Ambiguous ─ Choose ────────────────────────────┘
 //!        └─ Refused
 //! ```
 //!
-//! CorrectOld is asked only if no place was found; it never overrides another refusal.
+//! A refusal that is not "no place" is never turned into an edit.
 
-mod conflict;
-mod correction;
-mod pending;
-mod survey;
+mod answer;
+mod candidates;
+mod judge;
+mod place;
+mod words;
 
 use std::ops::Range;
-
-use serde::Deserialize;
 
 use crate::edit::{
     Attempt, Conflict, EditCode, EditRequest, Expected, Explanation, Refusal, Rewrite, Splice,
 };
-use crate::matching::{ConflictHunk, Explained, Verdict, decide, explain};
+use crate::matching::{Explained, Verdict, decide, explain};
 use crate::port::{Ask, CorrectorError, Reply};
-use crate::text::{LineSpan, Snapshot};
+use crate::text::Snapshot;
 
-use correction::Rejection;
-use pending::PendingCall;
-use survey::Survey;
-
-/// Who resolves conflicts after a model has found the place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Adjust {
-    /// The model, within the words of the call and the file.
-    #[default]
-    Model,
-    /// No one: a call with conflicts is refused.
-    Merge,
-}
-
-/// Who chooses if a call has several possible outcomes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Choice {
-    /// No one: the call is refused.
-    Off,
-    /// The model, by number.
-    #[default]
-    Model,
-}
-
-/// What a model may decide.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Policy {
-    /// Whether the model resolves conflicts: lines that the caller changes and that differ in the
-    /// file.
-    pub adjust: Adjust,
-    /// Whether the model chooses among several outcomes.
-    pub choose: Choice,
-}
+use answer::PendingCall;
+use candidates::Candidates;
+use place::Rejection;
 
 /// Whether a model can be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Model {
-    /// No model can be asked; the original refusal stands.
+    /// No model can be asked; the decision of the matcher stands.
     Absent,
-    /// A model can be asked, under this policy.
-    Present(Policy),
+    /// A model can be asked.
+    Present,
 }
 
 /// The next step of a resolution.
@@ -126,7 +94,7 @@ impl Reapply {
         match self {
             Self::Ladder(request) => explain(request, current),
             Self::Exact(request, explanation) => {
-                let found = correction::occurrences(&request.old, current.text());
+                let found = place::occurrences(&request.old, current.text());
                 let is_expected = match request.expected {
                     Expected::Exactly(count) => found.len() == count.get(),
                     Expected::All => !found.is_empty(),
@@ -153,73 +121,68 @@ pub struct Resolution {
 #[allow(clippy::large_enum_variant, reason = "there is one of them a call")]
 #[derive(Debug)]
 enum State {
-    CorrectOld { refusal: Refusal, survey: Survey },
-    AdjustNew { refusal: Refusal, conflict: ConflictedRegion },
-    Choose { refusal: Refusal, outcomes: Vec<Explained> },
+    /// The model names a place and its new text.
+    Edit {
+        refusal: Refusal,
+        /// What the matcher would write, if the model cannot be reached.
+        fallback: Option<Resolved>,
+        candidates: Candidates,
+        turn: Turn,
+    },
+    /// The model gives the new text of places that it has named.
+    NewText { refusal: Refusal, places: Vec<Range<usize>>, judged: Range<usize> },
+    /// The model chooses an outcome, or gives the new text of the place.
+    Choose { refusal: Refusal, outcomes: Vec<Explained>, place: Range<usize> },
+    /// The model says whether the escapes are meant.
     RepairEscapes { resolved: Resolved, readings: Vec<String> },
 }
 
-/// A region with conflicts that a model is asked about.
-#[derive(Debug)]
-struct ConflictedRegion {
-    /// The places of the edit. If there are several, they have the same text and the same resolution.
-    places: Vec<Range<usize>>,
-    /// The part of the first place that the merge replaces.
-    range: Range<usize>,
-    hunks: Vec<ConflictHunk>,
-    /// For each hunk its resolution, if the model need not be asked.
-    known: Vec<Option<String>>,
-    /// The lines of the merge, with `None` for each hunk.
-    skeleton: Vec<Option<String>>,
-    /// Whether the whole region is one conflict, because new lines use words that the file lacks.
-    whole: bool,
+/// Which of the two questions is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    First,
+    Second,
 }
 
 impl Resolution {
-    /// Tries the ladder, and asks the model about a call that the ladder does not explain. `read` are
-    /// the lines of the file that the caller has read.
-    pub fn start(
-        path: &str,
-        request: &EditRequest,
-        snapshot: &Snapshot,
-        model: Model,
-        read: &[LineSpan],
-    ) -> Step {
-        Self::start_with_filter(path, request, snapshot, model, read, &|matched| matched)
+    /// Tries the matcher, and asks the model about a call that it does not explain.
+    pub fn start(path: &str, request: &EditRequest, snapshot: &Snapshot, model: Model) -> Step {
+        Self::start_with_filter(path, request, snapshot, model, &|matched| matched)
     }
 
-    /// Does the same as [`Self::start`], but first `filter` may remove outcomes from the ladder's
+    /// Does the same as [`Self::start`], but first `filter` may remove outcomes from the matcher's
     /// verdict.
     pub fn start_with_filter(
         path: &str,
         request: &EditRequest,
         snapshot: &Snapshot,
         model: Model,
-        read: &[LineSpan],
         filter: &dyn Fn(Verdict) -> Verdict,
     ) -> Step {
         let request = &request.clone().for_path(path);
         let matched = filter(decide(request, snapshot));
-        let Model::Present(policy) = model else {
+        if model == Model::Absent {
             return match matched.into_result() {
                 Ok(explained) => Step::Done(Box::new(Resolved::by_ladder(explained, request))),
                 Err(refusal) => Step::Refused(Box::new(refusal)),
             };
-        };
+        }
         let call = PendingCall {
             path: path.to_owned(),
             request: request.clone(),
             snapshot: snapshot.clone(),
-            policy,
         };
         match matched {
             Verdict::One(explained) => {
-                call.finish(Vec::new(), Resolved::by_ladder(explained, request))
+                let differs = explained.explanation.rewrites.contains(&Rewrite::StaleContext);
+                let resolved = Resolved::by_ladder(explained, request);
+                match differs {
+                    true => call.confirm(resolved),
+                    false => call.finish(Vec::new(), resolved),
+                }
             }
-            Verdict::Ambiguous { outcomes, refusal, .. } => {
-                call.choose(Vec::new(), refusal, outcomes)
-            }
-            Verdict::Missing(refusal) => call.correct_old(refusal, read),
+            Verdict::Ambiguous { outcomes, refusal, .. } => call.choose(refusal, outcomes),
+            Verdict::Missing(refusal) => call.ask_edit(refusal),
             Verdict::Refused(refusal) => Step::Refused(Box::new(refusal)),
         }
     }
@@ -244,67 +207,109 @@ impl Resolution {
             }
         };
         let reply = match answer {
-            Ok(Reply::Declined) => Err(note("declined", "the model sees no match".into())),
-            Ok(reply) => Ok(reply),
-            Err(
-                error @ (CorrectorError::NotConfigured
-                | CorrectorError::Sensitive(_)
-                | CorrectorError::Skipped(_)),
-            ) => Err(note("skipped", error.to_string())),
-            Err(error) => Err(note("failed", error.to_string())),
+            Ok(reply) => reply,
+            Err(error) => {
+                let outcome = match error {
+                    CorrectorError::NotConfigured
+                    | CorrectorError::Sensitive(_)
+                    | CorrectorError::Skipped(_) => "skipped",
+                    _ => "failed",
+                };
+                let verdict = note(outcome, error.to_string());
+                return (state.without_answer(attempts), verdict);
+            }
         };
         match state {
-            State::CorrectOld { refusal, survey } => {
-                let reply = match reply {
-                    Ok(reply) => reply,
-                    Err(verdict) => return (refused(refusal, attempts), verdict),
-                };
-                match correction::check_correction(&call.request, &call.snapshot, &survey, &reply) {
-                    Ok(accepted) => {
-                        let places = accepted.ranges;
-                        let lines = call.describe_lines(&places);
-                        let verdict =
-                            note("accepted", format!("old_str corrected to the text at {lines}"));
-                        let offered_new = match reply {
-                            Reply::WithNew { new, .. } => Some(new),
-                            _ => None,
+            State::Edit { refusal, candidates, turn, .. } => {
+                let (text, place, new) = match reply {
+                    Reply::Text(text) => (text, None, None),
+                    Reply::Located { text, place } => (text, Some(place), None),
+                    Reply::WithNew { text, place, new } => (text, place, Some(new)),
+                    Reply::AlreadyDone => {
+                        return match call.already_done() {
+                            Some(done) => {
+                                let verdict = note("accepted", "the file has the edit".into());
+                                (refused(done, attempts), verdict)
+                            }
+                            None => {
+                                let verdict =
+                                    note("rejected", "the file does not have the edit".into());
+                                (refused(refusal, attempts), verdict)
+                            }
                         };
-                        (call.merge_at(attempts, refusal, &places, offered_new), verdict)
                     }
+                    _ => {
+                        let verdict = note("declined", "the model sees no match".into());
+                        let more = candidates.with_whole_file(&call.snapshot);
+                        return match more.filter(|_| turn == Turn::First) {
+                            Some(more) => {
+                                let why = "the candidates were not enough; this is the whole file";
+                                (call.ask_edit_again(attempts, refusal, more, why.into()), verdict)
+                            }
+                            None => (refused(refusal, attempts), verdict),
+                        };
+                    }
+                };
+                let found =
+                    place::locate(&call.request, &call.snapshot, &candidates, &text, place.as_ref());
+                let places = match found {
+                    Ok(places) => places,
                     Err(Rejection::TooOften(lines)) => {
-                        let why = format!(
-                            "the corrected old_str occurs {} times, expected {}",
-                            lines.len(),
-                            call.expected_count()
-                        );
-                        let verdict = note("rejected", why.clone());
-                        let mut mismatch = Refusal::new(EditCode::OccurrenceMismatch, why)
-                            .hint("Give an old_str with enough lines around it to be unique.");
-                        mismatch.nearest = refusal.nearest;
-                        mismatch.occurrences = lines;
-                        (refused(mismatch, attempts), verdict)
+                        let (mismatch, why) = call.too_often(&refusal, lines);
+                        let verdict = note("rejected", why);
+                        return (refused(mismatch, attempts), verdict);
                     }
                     Err(Rejection::Other(why)) => {
-                        let verdict = note("rejected", why);
-                        (refused(refusal, attempts), verdict)
+                        let verdict = note("rejected", why.clone());
+                        if turn == Turn::Second {
+                            return (refused(refusal, attempts), verdict);
+                        }
+                        let more = candidates.with_whole_file(&call.snapshot).unwrap_or(candidates);
+                        return (call.ask_edit_again(attempts, refusal, more, why), verdict);
+                    }
+                };
+                let judged = place::widened(&places, &candidates);
+                let checked = match &new {
+                    Some(new) => call.checked(&places, &judged, new),
+                    None => call.merged(&places, &judged),
+                };
+                match checked {
+                    Ok(explained) => {
+                        let lines = call.describe_lines(&places);
+                        let verdict = note("accepted", format!("{lines}: {}", said(&explained)));
+                        (done(attempts, call.by_model(explained)), verdict)
+                    }
+                    // Without a text, the place alone is accepted.
+                    Err(why) => {
+                        let verdict = match new {
+                            Some(_) => note("rejected", why.clone()),
+                            None => {
+                                let lines = call.describe_lines(&places);
+                                note("accepted", format!("old_str corrected to the text at {lines}"))
+                            }
+                        };
+                        match turn {
+                            Turn::First => {
+                                (call.ask_text(attempts, refusal, places, judged, why), verdict)
+                            }
+                            Turn::Second => (refused(refusal, attempts), verdict),
+                        }
                     }
                 }
             }
-            State::AdjustNew { refusal, conflict } => {
+            State::NewText { refusal, places, judged } => {
                 let text = match reply {
-                    Ok(Reply::Text(text)) => text,
-                    Ok(_) => {
-                        let verdict = note("rejected", "the answer is not text".into());
+                    Reply::Text(text) => text,
+                    Reply::WithNew { new, .. } => new,
+                    _ => {
+                        let verdict = note("declined", "the model gives no text".into());
                         return (refused(refusal, attempts), verdict);
                     }
-                    Err(verdict) => return (refused(refusal, attempts), verdict),
                 };
-                match call.resolve_conflicts(&conflict, &text) {
+                match call.checked(&places, &judged, &text) {
                     Ok(explained) => {
-                        let verdict =
-                            note("accepted", describe_conflicts(&explained.explanation.conflicts));
-                        let resolved = call.by_model(explained);
-                        (call.finish(attempts, resolved), verdict)
+                        let verdict = note("accepted", said(&explained));
+                        (done(attempts, call.by_model(explained)), verdict)
                     }
                     Err(why) => {
                         let verdict = note("rejected", why);
@@ -312,14 +317,29 @@ impl Resolution {
                     }
                 }
             }
-            State::Choose { refusal, mut outcomes } => {
+            State::Choose { refusal, mut outcomes, place } => {
                 let number = match reply {
-                    Ok(Reply::Window(number)) => number,
-                    Ok(_) => {
+                    Reply::Window(number) => number,
+                    Reply::Text(text) => {
+                        return match call.checked(std::slice::from_ref(&place), &place, &text) {
+                            Ok(explained) => {
+                                let verdict = note("accepted", said(&explained));
+                                (done(attempts, call.by_model(explained)), verdict)
+                            }
+                            Err(why) => {
+                                let verdict = note("rejected", why);
+                                (refused(refusal, attempts), verdict)
+                            }
+                        };
+                    }
+                    Reply::Declined | Reply::Unsure => {
+                        let verdict = note("declined", "the model chooses none".into());
+                        return (refused(refusal, attempts), verdict);
+                    }
+                    _ => {
                         let verdict = note("rejected", "the answer is not a number".into());
                         return (refused(refusal, attempts), verdict);
                     }
-                    Err(verdict) => return (refused(refusal, attempts), verdict),
                 };
                 let index = number.checked_sub(1).filter(|index| *index < outcomes.len());
                 let Some(index) = index else {
@@ -335,26 +355,25 @@ impl Resolution {
             }
             State::RepairEscapes { mut resolved, readings } => {
                 let verdict = match reply {
-                    Ok(Reply::Text(text)) if text == call.request.new => {
+                    Reply::Text(text) if text == call.request.new => {
                         note("accepted", "the model says that no change is needed".into())
                     }
-                    Ok(Reply::Text(text)) if readings.contains(&text) => {
-                        match call.with_new_str(&text) {
-                            Some(repaired) => {
-                                resolved = repaired;
-                                note("accepted", "new_str unescaped".into())
-                            }
-                            None => note(
-                                "rejected",
-                                "the call with the unescaped text is refused".into(),
-                            ),
+                    Reply::Text(text) if readings.contains(&text) => match call.with_new_str(&text) {
+                        Some(repaired) => {
+                            resolved = repaired;
+                            note("accepted", "new_str unescaped".into())
                         }
+                        None => {
+                            note("rejected", "the call with the unescaped text is refused".into())
+                        }
+                    },
+                    Reply::Declined | Reply::Unsure => {
+                        note("declined", "the model gives no text".into())
                     }
-                    Ok(_) => note(
+                    _ => note(
                         "rejected",
                         "the answer changes more of new_str than its escapes".into(),
                     ),
-                    Err(verdict) => verdict,
                 };
                 if verdict == AnswerVerdict::Rejected {
                     let warnings = &mut resolved.explained.explanation.warnings;
@@ -362,6 +381,20 @@ impl Resolution {
                 }
                 (done(attempts, resolved), verdict)
             }
+        }
+    }
+}
+
+impl State {
+    /// The next step if the model cannot be reached: what the matcher decided.
+    fn without_answer(self, attempts: Vec<Attempt>) -> Step {
+        match self {
+            Self::Edit { fallback: Some(resolved), .. } | Self::RepairEscapes { resolved, .. } => {
+                done(attempts, resolved)
+            }
+            Self::Edit { refusal, .. }
+            | Self::NewText { refusal, .. }
+            | Self::Choose { refusal, .. } => refused(refusal, attempts),
         }
     }
 }
@@ -399,11 +432,11 @@ fn describe_conflict(conflict: &Conflict) -> String {
     )
 }
 
-/// Describes the resolved conflicts in one line, by the first of them.
-fn describe_conflicts(conflicts: &[Conflict]) -> String {
-    match conflicts {
-        [] => "new_str adjusted".into(),
-        [first, ..] => describe_conflict(first),
+/// Describes a model's edit in one line, by the first line that differed from the call.
+fn said(explained: &Explained) -> String {
+    match explained.explanation.conflicts.first() {
+        None => "the text passed the checks".into(),
+        Some(first) => describe_conflict(first),
     }
 }
 

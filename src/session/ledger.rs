@@ -280,14 +280,6 @@ impl Ledger {
         self.state().files.get(path).map(|file| file.versions.clone()).unwrap_or_default()
     }
 
-    /// The lines of this version that were shown to the caller.
-    pub fn shown_lines(&self, path: &WorkPath, snapshot: &Snapshot) -> Vec<LineSpan> {
-        let state = self.state();
-        let versions = state.files.get(path).map_or(&[][..], |file| &file.versions);
-        let same = versions.iter().rfind(|version| version.snapshot.hash() == snapshot.hash());
-        same.map(|version| version.shown.clone()).unwrap_or_default()
-    }
-
     /// Whether a version of the file is on record.
     pub fn has_record(&self, path: &WorkPath) -> bool {
         self.state().files.get(path).is_some_and(|file| !file.versions.is_empty())

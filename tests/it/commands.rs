@@ -268,7 +268,7 @@ fn the_exit_code_says_what_happened() {
         (&["edit", "a.py", "--old", "class X"], 2),
         (&["--root", "missing", "log"], 2),
         (&["edit", "locked", "--old", "one", "--new", "two"], 3),
-        (&["--base-url", "http://127.0.0.1:1/v1", "doctor"], 3),
+        (&["--model", "m", "--base-url", "http://127.0.0.1:1/v1", "doctor"], 3),
         (&[], 0),
     ] {
         let (ended, out, err) = project.run(arguments, "");

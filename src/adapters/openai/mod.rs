@@ -28,8 +28,6 @@ pub use wire::{WireError, WireLimits};
 
 /// The base URL of OpenAI's own API.
 pub const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";
-/// The model that is used if none is named.
-pub const DEFAULT_MODEL: &str = "gpt-4o-mini";
 /// How many tokens a reasoning model may use beyond those that its answer needs.
 const REASONING_TOKENS: u32 = 8192;
 

@@ -162,7 +162,13 @@ async fn check_model(settings: &ModelSettings, findings: &mut Vec<Finding>) {
     let Some(endpoint) = &settings.endpoint else {
         findings.push(Finding::ok(
             "model",
-            "none is configured; edits that no built-in rule can match are refused. Set OPENAI_API_KEY, --base-url or --model to use one",
+            format!(
+                "none is asked and nothing is sent{}; edits that no built-in rule can match are refused. To use one, name it: RESTITCH_MODEL, --model, or `name` under [model] in the configuration",
+                match settings.sources.iter().any(|(setting, _)| *setting != "model") {
+                    true => ", though a key or a server is set",
+                    false => "",
+                }
+            ),
         ));
         return;
     };
@@ -174,7 +180,12 @@ async fn check_model(settings: &ModelSettings, findings: &mut Vec<Finding>) {
     let key = if endpoint.api_key.is_some() { "a key" } else { "no key" };
     findings.push(Finding::ok(
         "model",
-        format!("{} at {}, {key} ({})", endpoint.model, endpoint.base_url, sources.join(", ")),
+        format!(
+            "{} at {}, {key} ({}); asked about an edit that no built-in rule can match: the change, and about ten lines of the file around each similar place, or the whole file up to 32 KiB if the model asks for more. Secrets are masked",
+            endpoint.model,
+            endpoint.base_url,
+            sources.join(", ")
+        ),
     ));
     let (client, prompts) = match (settings.fresh_client(), settings.prompts()) {
         (Ok(Some(client)), Ok(prompts)) => (client, prompts),
@@ -392,7 +403,6 @@ async fn correct_example(
     let corrector = ModelCorrector::new(client, prompts, Secrets::new());
     let engine = Engine::builder(store)
         .corrector(Arc::new(corrector))
-        .policy(settings.policy)
         .allowance(settings.allowance)
         .build();
     let call = EditRequest::new(

@@ -125,7 +125,7 @@ async fn ask_model(common: &Common, failures: &[Failure]) -> Result<usize, Exit>
     let settings = super::super::model::settings(common)?;
     let Some(corrector) = settings.corrector()? else {
         return Err(Exit::usage(
-            "--ask-model needs a model: set OPENAI_API_KEY, --base-url or --model",
+            "--ask-model needs a model: name it with RESTITCH_MODEL or --model",
         ));
     };
     let mut count = 0;
@@ -134,7 +134,6 @@ async fn ask_model(common: &Common, failures: &[Failure]) -> Result<usize, Exit>
         let store = Arc::new(MemoryStore::new());
         let name = file_name(&failure.path);
         let engine = Engine::builder(Arc::clone(&store))
-            .policy(settings.policy)
             .corrector(Arc::clone(&corrector))
             .build();
         let Ok(path) = engine.path(name) else { continue };

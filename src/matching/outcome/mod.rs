@@ -161,22 +161,6 @@ pub(super) fn conflicts(
     outcomes(file, candidate, old, new).err().map(|draft| draft.hunks).unwrap_or_default()
 }
 
-/// The result of a call at a candidate, with the given text for each conflict. `None` if the
-/// indentation of a new line cannot be determined.
-pub(super) fn merge_with_resolutions(
-    file: &SourceFile<'_>,
-    candidate: &Candidate,
-    old: &str,
-    new: &str,
-    resolutions: &[String],
-) -> Option<Splice> {
-    let call = MergeInput::new(file, candidate, old, new);
-    let mut indent_readings = indent_reading::indent_readings(&call).into_iter();
-    let draft = indent_readings
-        .find_map(|reading| Writer::new(&call, reading, BlankLinePlacement::Above).run())?;
-    Some(Splice { range: call.range(), text: draft.compose(&call, false, resolutions) })
-}
-
 /// A call at a candidate: its lines, what it does to each, and the indentation of the file there.
 pub(super) struct MergeInput<'a, 't> {
     pub(super) file: &'a SourceFile<'t>,
@@ -289,15 +273,6 @@ pub(super) struct MergeDraft {
 }
 
 impl MergeDraft {
-    /// The lines, with a gap for each conflict.
-    pub(super) fn skeleton(&self) -> Vec<Option<String>> {
-        let line = |line: &OutputLine| match line {
-            OutputLine::Text { text, .. } => Some(text.clone()),
-            OutputLine::Conflict(_) => None,
-        };
-        self.lines.iter().map(line).collect()
-    }
-
     /// The merged text, and a second one with unclear lines as they were sent, if there are any.
     fn texts(&self, call: &MergeInput<'_, '_>) -> Vec<String> {
         let is_ambiguous =

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::process::Command;
 use std::time::Duration;
 
-use restitch::adapters::openai::DEFAULT_MODEL;
 use restitch::adapters::syntax::TreeSitter;
 use restitch::edit::{SyntaxCheck, Unchecked};
 use restitch::engine::Allowance;
@@ -82,7 +81,6 @@ fn the_defaults_are_those_of_the_code() {
     let HistoryLimits { bytes, age, .. } = HistoryLimits::default();
     assert_eq!((bytes, age), (512 << 20, Duration::from_secs(30 * 24 * 3600)));
     for (page, words) in [
-        ("docs/guide/model.md", format!("The default model is `{DEFAULT_MODEL}`")),
         (
             "docs/guide/model.md",
             format!("at most {} seconds and {requests} requests", time.as_secs()),

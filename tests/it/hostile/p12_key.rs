@@ -83,6 +83,7 @@ fn a_server_that_echoes_the_key_puts_it_nowhere_and_is_asked_without_a_proxy() {
         command
             .env("OPENAI_API_KEY", KEY)
             .env("OPENAI_BASE_URL", &url)
+            .env("RESTITCH_MODEL", "m")
             .env("RESTITCH_LOG", "debug")
             .env("http_proxy", "http://127.0.0.1:9")
             .env("HTTP_PROXY", "http://127.0.0.1:9")

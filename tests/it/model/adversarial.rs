@@ -153,8 +153,7 @@ fn wrong_answers_about_escapes_and_places_write_only_what_is_mechanical() {
     let given = r#"    start();\n    say(\"hi\");"#;
     let fixed = "    start();\n    say(\"hi\");";
     let request = EditRequest::new("    start();", given);
-    let model = Model::Present(Policy::default());
-    let begin = || Resolution::start("a.js", &request, &Snapshot::from_text(file), model, &[]);
+    let begin = || start_in("a.js", &request, file);
     for (name, reply) in kinds(fixed, asked(begin()).ask()) {
         let (step, _) = play(begin(), |_| reply.clone());
         let written = result(&step, file).expect("the call itself is valid");

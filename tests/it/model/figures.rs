@@ -81,6 +81,7 @@ fn r9_the_second_identical_call_costs_no_request() {
     let mut child = restitch(bench.root.path(), bench.state.path())
         .env("OPENAI_BASE_URL", server.base_url())
         .env("OPENAI_API_KEY", KEY)
+        .env("RESTITCH_MODEL", "m")
         .args(["batch", "--dry-run"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -214,7 +215,7 @@ fn a_recording_replays_without_a_network() {
         bench.put("lib.rs", FILE);
         let mut command = restitch(bench.root.path(), bench.state.path());
         command.arg("--config").arg(&config);
-        command.args(base.into_iter().flat_map(|base| ["--base-url", base]));
+        command.args(base.into_iter().flat_map(|base| ["--model", "m", "--base-url", base]));
         command.args(["edit", "lib.rs", "--old", OLD, "--new", NEW]).output().expect("runs");
         bench.read("lib.rs")
     };

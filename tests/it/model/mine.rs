@@ -79,5 +79,5 @@ fn asking_without_a_model_says_what_to_set() {
     let output = command.output().expect("runs");
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(said.contains("--ask-model needs a model: set OPENAI_API_KEY"), "{said}");
+    assert!(said.contains("--ask-model needs a model: name it"), "{said}");
 }

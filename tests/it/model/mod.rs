@@ -17,7 +17,7 @@ mod visible;
 mod wire;
 
 use restitch::edit::EditRequest;
-use restitch::internals::resolve::{Model, Policy, Resolution, Step};
+use restitch::internals::resolve::{Model, Resolution, Step};
 use restitch::internals::text::Snapshot;
 use restitch::port::{Ask, Reply};
 
@@ -48,11 +48,11 @@ fn request() -> EditRequest {
 }
 
 fn start(request: &EditRequest, file: &str) -> Step {
-    start_with(request, file, Policy::default())
+    start_in("lib.rs", request, file)
 }
 
-fn start_with(request: &EditRequest, file: &str, policy: Policy) -> Step {
-    Resolution::start("lib.rs", request, &Snapshot::from_text(file), Model::Present(policy), &[])
+fn start_in(path: &str, request: &EditRequest, file: &str) -> Step {
+    Resolution::start(path, request, &Snapshot::from_text(file), Model::Present)
 }
 
 fn asked(step: Step) -> Box<Resolution> {

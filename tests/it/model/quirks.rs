@@ -189,6 +189,7 @@ fn a_prompt_without_room_is_said_in_words_and_asked_once() {
     let mut child = restitch(bench.root.path(), bench.state.path())
         .env("OPENAI_BASE_URL", server.base_url())
         .env("OPENAI_API_KEY", KEY)
+        .env("RESTITCH_MODEL", "m")
         .arg("batch")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

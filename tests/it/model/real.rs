@@ -172,7 +172,7 @@ fn run(server: &Server) -> String {
         }
     }
     let config = bench.state.path().join("model.toml");
-    let section = format!("[model]\ntimeout = {BUDGET}\nchoose = \"model\"\n");
+    let section = format!("[model]\ntimeout = {BUDGET}\n");
     std::fs::write(&config, section).expect("written");
     let mut child = restitch(bench.root.path(), bench.state.path())
         .env("OPENAI_BASE_URL", server.base_url())

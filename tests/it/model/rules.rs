@@ -2,9 +2,7 @@
 //! no clock, no double.
 
 use restitch::edit::{EditCode, EditRequest, Expected, Refusal, Rung};
-use restitch::internals::resolve::{
-    Adjust, AnswerVerdict, Choice, Model, Policy, Reapply, Resolution, Step,
-};
+use restitch::internals::resolve::{AnswerVerdict, Model, Reapply, Resolution, Step};
 use restitch::internals::text::Snapshot;
 use restitch::port::{Ask, CorrectorError, Location, Reply};
 
@@ -78,16 +76,6 @@ fn r3_the_adjustment_follows_the_correction_and_is_checked() {
     }
 }
 
-#[test]
-fn r3_by_the_merge_alone_there_is_no_second_question() {
-    let policy = Policy { adjust: Adjust::Merge, ..Policy::default() };
-    let (step, asked) = play(start_with(&request(), FILE, policy), good);
-    assert_eq!(asked, ["correct_old"]);
-    if let Some(written) = result(&step, FILE) {
-        assert_eq!(written, after());
-    }
-}
-
 const ESCAPED: &str = r#"    start();\n    say(\"hi\");"#;
 
 fn escaped_call() -> (EditRequest, &'static str) {
@@ -95,8 +83,7 @@ fn escaped_call() -> (EditRequest, &'static str) {
 }
 
 fn start_js(request: &EditRequest, file: &str) -> Step {
-    let model = Model::Present(Policy::default());
-    Resolution::start("a.js", request, &Snapshot::from_text(file), model, &[])
+    start_in("a.js", request, file)
 }
 
 #[test]
@@ -128,8 +115,7 @@ fn r4_without_evidence_no_model_is_asked() {
         ("notes.md", r"a\nb"),
     ] {
         let request = EditRequest::new("start", new);
-        let model = Model::Present(Policy::default());
-        let step = Resolution::start(path, &request, &Snapshot::from_text("start\n"), model, &[]);
+        let step = start_in(path, &request, "start\n");
         let file = result(&step, "start\n").expect("explained");
         assert_eq!(file, format!("{new}\n"), "{path}");
     }
@@ -142,7 +128,6 @@ fn r6_a_failed_correction_returns_the_original_error_with_the_attempt() {
         &request(),
         &Snapshot::from_text(FILE),
         Model::Absent,
-        &[],
     ) {
         Step::Refused(refusal) => *refusal,
         other => panic!("{other:?}"),
@@ -155,10 +140,14 @@ fn r6_a_failed_correction_returns_the_original_error_with_the_attempt() {
         (Ok(text("not in the file at all")), "rejected"),
     ];
     for (answer, outcome) in failures {
-        let (step, _) = asked(start(&request(), FILE)).reply(answer);
+        let mut step = start(&request(), FILE);
+        while let Step::Ask(resolution) = step {
+            step = resolution.reply(answer.clone()).0;
+        }
         let mut refusal = refusal(step);
-        assert_eq!(refusal.attempts.len(), 1);
-        assert_eq!(refusal.attempts[0].outcome, outcome);
+        // A wrong place is asked about once more, with the reason.
+        assert_eq!(refusal.attempts.len(), if outcome == "rejected" { 2 } else { 1 });
+        assert!(refusal.attempts.iter().all(|attempt| attempt.outcome == outcome));
         refusal.attempts.clear();
         assert_eq!(refusal, original);
     }
@@ -252,7 +241,6 @@ fn the_lines_may_be_named_instead_of_copied() {
         place(0, 3),
         place(3, 99),
         place(4, 3),
-        Location { window: 2, start_line: 3, end_line: 3 },
     ] {
         let (_, verdict) = asked(start(&request(), FILE)).reply(Ok(answer(bad)));
         assert_eq!(verdict, AnswerVerdict::Rejected, "{bad:?}");
@@ -282,8 +270,6 @@ fn ambiguous_call() -> (EditRequest, &'static str) {
 #[test]
 fn which_outcome_is_meant_is_chosen_by_number() {
     let (request, file) = ambiguous_call();
-    let off = Policy { choose: Choice::Off, ..Policy::default() };
-    assert_eq!(refusal(start_with(&request, file, off)).code, EditCode::Ambiguous);
     let (step, asked) = play(start(&request, file), |_| Reply::Window(2));
     assert_eq!(asked, ["choose"]);
     assert_eq!(result(&step, file).as_deref(), Some("f {\n\t\ta();\n\t\tnew();\n\t\tb();\n}\n"));
@@ -327,9 +313,7 @@ fn a_stale_changed_line_is_recovered() {
         ),
         ("a.py", "retries = 5\nlimit = 10\n", "limit = 99", "limit = 20", "limit = 10"),
     ] {
-        let snapshot = Snapshot::from_text(file);
-        let model = Model::Present(Policy::default());
-        let step = Resolution::start(path, &EditRequest::new(old, new), &snapshot, model, &[]);
+        let step = start_in(path, &EditRequest::new(old, new), file);
         let (step, asked) = play(step, |ask| match ask {
             Ask::CorrectOld { .. } => text(line),
             _ => text(new),
@@ -343,27 +327,29 @@ fn a_stale_changed_line_is_recovered() {
     }
 }
 
-/// Where only `old_str` misnames what `new_str` has right, the place is all that is asked.
+/// The place and its whole new text are one answer to one question.
 #[test]
-fn a_clean_merge_needs_one_question() {
+fn one_question_is_enough() {
     for (file, old, new, wanted) in [
         (
             "fn a() {\n    return getUser(id)\n}\n",
             "retrun getUser(id)",
             "return getUser(id, cache)",
-            "fn a() {\n    return getUser(id, cache)\n}\n",
+            "    return getUser(id, cache)",
         ),
         (
             "x = 1\nuser = fetchUser(id)\ny = 2\n",
-            "usr = fetchUsers(id)\ny = 2",
-            "usr = fetchUsers(id)\ny = 3",
-            "x = 1\nuser = fetchUser(id)\ny = 3\n",
+            "usr = fetchUser(id)",
+            "usr = fetchUser(id, 1)",
+            "user = fetchUser(id, 1)",
         ),
     ] {
-        let line = file.lines().nth(1).expect("a line").trim();
-        let (step, asked) = play(start(&EditRequest::new(old, new), file), |_| text(line));
+        let line = file.lines().nth(1).expect("a line");
+        let place = Some(Location { window: 1, start_line: 2, end_line: 2 });
+        let answer = Reply::WithNew { text: String::new(), place, new: wanted.into() };
+        let (step, asked) = play(start(&EditRequest::new(old, new), file), |_| answer.clone());
         assert_eq!(asked, ["correct_old"], "{old}");
-        assert_eq!(result(&step, file).as_deref(), Some(wanted), "{old}");
+        assert_eq!(result(&step, file), Some(file.replace(line, wanted)), "{old}: {step:?}");
     }
 }
 
@@ -403,7 +389,7 @@ fn a_decided_correction_holds_on_another_version_only_if_the_text_is_the_same() 
 #[test]
 fn without_a_model_nothing_is_asked() {
     let snapshot = Snapshot::from_text(FILE);
-    let step = Resolution::start("lib.rs", &request(), &snapshot, Model::Absent, &[]);
+    let step = Resolution::start("lib.rs", &request(), &snapshot, Model::Absent);
     let refusal = refusal(step);
     assert_eq!(refusal.code, EditCode::NoOccurrence);
     assert!(refusal.attempts.is_empty());

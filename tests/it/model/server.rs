@@ -35,6 +35,9 @@ impl Seen {
     /// Which ask it is, by the field that the prompt demands.
     pub(crate) fn kind(&self) -> &'static str {
         let system = self.body["messages"][0]["content"].as_str().unwrap_or_default();
+        if system.contains("the number of the outcome") {
+            return "choose";
+        }
         [
             ("corrected_target_snippet", "correct_old"),
             ("corrected_new_string", "adjust_new"),

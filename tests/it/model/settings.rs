@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use serde_json::{Value, json};
 
-use super::server::{Answer, ModelServer};
+use super::server::ModelServer;
 use super::wire::{Bench, restitch};
 use super::*;
 
@@ -19,7 +19,8 @@ fn server() -> ModelServer {
 
 /// A configuration with these lines about the model, which is at the server.
 fn model(server: &ModelServer, lines: &str) -> String {
-    format!("[model]\nbase_url = \"{}\"\n{lines}\n", server.base_url())
+    let name = if lines.contains("name = ") { "" } else { "name = \"m\"" };
+    format!("[model]\n{lines}\nbase_url = \"{}\"\n{name}\n", server.base_url())
 }
 
 /// The model's name in the last request.
@@ -174,8 +175,6 @@ fn an_unknown_key_or_value_is_named_with_its_line() {
         ("[server]\ndrian = 3\n", 2, "drian"),
         ("[[server.access]]\nname = \"a\"\nroots = {}\ntool = []\n", 4, "tool"),
         ("[syntax]\nmode = \"loud\"\n", 2, "loud"),
-        ("[model]\nadjust = \"guess\"\n", 2, "guess"),
-        ("[model]\nchoose = \"guess\"\n", 2, "guess"),
     ] {
         let (_, output) = edit(&bench, config, &|_| {});
         let text = String::from_utf8_lossy(&output.stderr);
@@ -218,7 +217,7 @@ fn the_key_comes_from_a_variable_or_from_the_file() {
 }
 
 #[test]
-fn the_model_is_switched_off_and_told_what_it_may_decide() {
+fn the_model_is_switched_off() {
     let bench = Bench::with("lib.rs", FILE);
     let server = server();
     let kinds = |lines: &str| -> Vec<&'static str> {
@@ -229,22 +228,76 @@ fn the_model_is_switched_off_and_told_what_it_may_decide() {
     assert_eq!(kinds(""), ["correct_old", "adjust_new"]);
     assert_eq!(kinds("enabled = true"), ["correct_old", "adjust_new"]);
     assert_eq!(kinds("enabled = false"), [""; 0]);
-    assert_eq!(kinds("adjust = \"model\""), ["correct_old", "adjust_new"]);
-    assert_eq!(kinds("adjust = \"merge\""), ["correct_old"]);
-
     // A call with two possible results.
     bench.put("f.go", "func f() {\n\t\ta()\n\t\tb()\n}\n");
-    let choose = |lines: &str| {
-        let server = ModelServer::start(|_, _| Answer::Content("{}".into()));
-        let config = model(&server, lines);
-        let arguments = ["f.go", "--old", "\ta()\n\tb()\n", "--new", "\ta()\n\t\tnew()\n\tb()\n"];
-        let (reply, _) = call(&bench, &config, &arguments, &|_| {});
-        assert_eq!(reply["code"], "EDIT_AMBIGUOUS", "{reply}");
-        server.seen().iter().any(|seen| seen.kind() == "choose")
+    let arguments = ["f.go", "--old", "\ta()\n\tb()\n", "--new", "\ta()\n\t\tnew()\n\tb()\n"];
+    let (reply, _) = call(&bench, &model(&server, ""), &arguments, &|_| {});
+    assert_eq!(reply["code"], "EDIT_AMBIGUOUS", "{reply}");
+    assert_eq!(server.seen().last().map(|seen| seen.kind()), Some("choose"));
+}
+
+/// A key or a server that is there for other programs is no consent: only a model that is named
+/// is asked.
+#[test]
+fn a_key_and_a_server_alone_ask_nothing() {
+    let bench = Bench::with("lib.rs", FILE);
+    let server = server();
+    let run = |config: &str, change: &dyn Fn(&mut Command)| {
+        let (reply, _) = edit(&bench, config, &|command| {
+            command.env("OPENAI_API_KEY", "a-key").env("OPENAI_BASE_URL", server.base_url());
+            change(command);
+        });
+        (reply["ok"] == true, server.seen().len())
     };
-    assert!(choose(""));
-    assert!(choose("choose = \"model\""));
-    assert!(!choose("choose = \"off\""));
+    assert_eq!(run("", &|_| {}), (false, 0));
+    assert_eq!(run("[model]\napi_key = \"x\"\n", &|_| {}), (false, 0));
+    assert_eq!(run("", &|command| _ = command.env("RESTITCH_MODEL", "")), (false, 0));
+    assert_eq!(run("", &|command| _ = command.env("RESTITCH_MODEL", "m")), (true, 2));
+    assert_eq!(run("[model]\nname = \"m\"\n", &|_| {}), (true, 4));
+    assert_eq!(run("[model]\nname = \"m\"\n", &|c| _ = c.arg("--no-model")), (false, 4));
+    // doctor says whether, and how to choose; and with a model, where to and what.
+    let said = |change: &dyn Fn(&mut Command)| {
+        let mut command = restitch(bench.root.path(), bench.state.path());
+        command.env("OPENAI_API_KEY", "a-key").env("OPENAI_BASE_URL", server.base_url());
+        change(&mut command);
+        let output = command.arg("doctor").output().expect("runs");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let without = said(&|_| {});
+    assert!(without.contains("nothing is sent, though a key or a server is set"), "{without}");
+    assert!(without.contains("RESTITCH_MODEL"), "{without}");
+    let with = said(&|command| _ = command.env("RESTITCH_MODEL", "m"));
+    assert!(with.contains(&format!("m at {}", server.base_url())), "{with}");
+    assert!(with.contains("ten lines"), "{with}");
+}
+
+/// A hook asks no model that nobody named, whatever key the shell has.
+#[test]
+fn a_hook_asks_only_with_consent() {
+    let bench = Bench::with("lib.rs", FILE);
+    let server = server();
+    let hook = |model: Option<&str>| {
+        let mut command = super::wire::plain(bench.root.path(), bench.state.path());
+        command.env("OPENAI_API_KEY", "a-key").env("OPENAI_BASE_URL", server.base_url());
+        if let Some(model) = model {
+            command.env("RESTITCH_MODEL", model);
+        }
+        command.args(["hook", "claude"]).stdin(std::process::Stdio::piped());
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+        let mut child = command.spawn().expect("runs");
+        let tried = json!({"hook_event_name": "PreToolUse", "cwd": bench.root.path(), "tool_name": "Edit",
+            "tool_input": {"file_path": "lib.rs", "old_string": OLD, "new_string": NEW}});
+        let mut stdin = child.stdin.take().expect("stdin");
+        std::io::Write::write_all(&mut stdin, tried.to_string().as_bytes()).expect("written");
+        drop(stdin);
+        let output = child.wait_with_output().expect("ends");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    assert!(!hook(None).contains("asking"));
+    assert_eq!(server.seen().len(), 0);
+    let said = hook(Some("m"));
+    assert!(said.contains(&format!("restitch: asking m at {}", server.base_url())), "{said}");
+    assert_eq!(server.seen().len(), 2);
 }
 
 #[test]

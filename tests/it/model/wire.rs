@@ -249,21 +249,31 @@ fn a_server_for_plain_text_only_never_costs_more_than_four_requests() {
 fn files_and_lines_that_look_like_secrets_are_never_sent() {
     let canary = "s3cr3tCanary99x";
     let secret_line = format!("{FILE}const PASSWORD: &str = \"{canary}\";\n");
-    let own = format!("{NEW}\nconst PASSWORD: &str = \"{canary}\";");
-    // A file by its name, and a secret in the call itself: nothing is asked.
-    for (name, content, new) in [("prod.tfvars", FILE, NEW), ("lib.rs", FILE, own.as_str())] {
-        let bench = Bench::with(name, content);
-        let server = good_server();
-        let (reply, output) = bench.edit(&server, name, OLD, new);
-        assert_eq!(reply["code"], "EDIT_NO_OCCURRENCE_FOUND");
-        let attempt = &reply["report"]["attempts"][0];
-        assert_eq!(attempt["outcome"], "skipped");
-        let detail = attempt["detail"].as_str().expect("detail");
-        assert!(detail.contains("CORRECTION_SKIPPED_SENSITIVE"), "{detail}");
-        assert!(!detail.contains(canary));
-        assert!(!String::from_utf8_lossy(&output.stderr).contains(canary));
-        assert_eq!(server.seen().len(), 0);
-    }
+    // A file by its name: nothing is asked.
+    let bench = Bench::with("prod.tfvars", FILE);
+    let server = good_server();
+    let (reply, _) = bench.edit(&server, "prod.tfvars", OLD, NEW);
+    assert_eq!(reply["code"], "EDIT_NO_OCCURRENCE_FOUND");
+    let attempt = &reply["report"]["attempts"][0];
+    assert_eq!(attempt["outcome"], "skipped");
+    assert!(attempt["detail"].to_string().contains("CORRECTION_SKIPPED_SENSITIVE"), "{attempt}");
+    assert_eq!(server.seen().len(), 0);
+    // A secret in the call itself: a placeholder is sent, and the secret is written.
+    let bench = Bench::with("lib.rs", FILE);
+    let server = ModelServer::start(|seen, _| {
+        let sent = seen.body.to_string();
+        let word = sent.split(['\\', '"']).find(|word| word.starts_with("MASKED_"));
+        let text = format!("{ADJUSTED_NEW}\nconst PASSWORD: &str = \"{}\";", word.unwrap_or_default());
+        let answer = json!({"status": "edit", "candidate": 1, "start_line": 3, "end_line": 3,
+            "corrected_target_snippet": null, "corrected_new_string": text});
+        Answer::Content(answer.to_string())
+    });
+    let own = format!("const PASSWORD: &str = \"{canary}\";");
+    let (reply, output) = bench.edit(&server, "lib.rs", OLD, &format!("{NEW}\n{own}"));
+    let wanted = FILE.replace(CORRECTED_OLD, &format!("{ADJUSTED_NEW}\n{own}"));
+    assert_eq!(bench.read("lib.rs"), wanted, "{reply}");
+    assert!(!String::from_utf8_lossy(&output.stderr).contains(canary));
+    assert!(!format!("{:?}", server.seen()).contains(canary));
     // A secret beside the place: it is asked without it.
     let bench = Bench::with("lib.rs", &secret_line);
     let server = good_server();
@@ -280,7 +290,7 @@ fn files_and_lines_that_look_like_secrets_are_never_sent() {
 fn the_configuration_file_works_and_never_comes_from_the_workspace() {
     let server = good_server();
     let config = format!(
-        "[model]\nname = \"from-config\"\nbase_url = \"{}\"\napi_key = \"{KEY}\"\nadjust = \"model\"\n",
+        "[model]\nname = \"from-config\"\nbase_url = \"{}\"\napi_key = \"{KEY}\"\n",
         server.base_url()
     );
     let bench = Bench::with("lib.rs", FILE);

@@ -1,0 +1,229 @@
+//! Chooses what a model is shown of the file: the places that are most similar to `old_str`, found by
+//! the same search that refusals use, with some lines around. An answer must be within them.
+
+use std::ops::Range;
+
+use crate::edit::{Conflict, EditRequest};
+use crate::matching::nearest_lines;
+use crate::port::Window;
+use crate::text::Snapshot;
+
+/// The size of the largest file that is searched.
+pub(super) const MAX_FILE_BYTES: usize = 32 << 20;
+/// The largest `old_str` and `new_str` together that are sent.
+pub(super) const MAX_CALLER_BYTES: usize = 48 << 10;
+/// A file up to this size is shown whole.
+const SMALL_FILE_BYTES: usize = 1 << 10;
+/// A file up to this size is shown whole if the model asks for more.
+const MAX_WHOLE_BYTES: usize = 32 << 10;
+/// The size of all candidates together, besides the nearest one.
+const MAX_SHOWN_BYTES: usize = 3 << 10;
+/// The most regions that are compared.
+const MAX_REGIONS: usize = 10;
+/// The most regions that are shown.
+const MAX_CANDIDATES: usize = 3;
+/// A region is shown if its score is this near to the best.
+const MAX_LAG: f64 = 0.25;
+/// The lines of context above and below a region, if there is room.
+const CONTEXT: usize = 10;
+/// A definition of up to this many lines is shown whole.
+const SHORT_DEFINITION: usize = 30;
+/// The lead of a place that the matcher knows.
+const KNOWN_LEAD: f64 = 0.1;
+
+/// A region of the file that is similar to `old_str`.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Region {
+    /// Whole lines.
+    pub(super) range: Range<usize>,
+    pub(super) score: f64,
+}
+
+/// The regions that the search found, and the parts of the file that the model is shown.
+#[derive(Debug, Clone)]
+pub(super) struct Candidates {
+    /// The regions that are similar to `old_str`, best first.
+    pub(super) regions: Vec<Region>,
+    /// The byte ranges that are shown, each of whole lines unless those are very long.
+    pub(super) shown: Vec<Range<usize>>,
+}
+
+impl Candidates {
+    /// Searches the file for the text of the call. `conflicts` are at its place, if that is known.
+    pub(super) fn of(request: &EditRequest, snapshot: &Snapshot, conflicts: &[Conflict]) -> Self {
+        let index = snapshot.lines();
+        let found = nearest_lines(snapshot, &request.old, MAX_REGIONS).into_iter();
+        let mut regions: Vec<Region> = found
+            .map(|(lines, score)| Region {
+                range: index.start(lines.start + 1)..index.start(lines.end + 1),
+                score,
+            })
+            .collect();
+        if let (Some(first), Some(last)) = (conflicts.first(), conflicts.last()) {
+            let known = index.start(first.start_line.max(1))
+                ..index.start(last.end_line.max(first.start_line).min(index.total()) + 1);
+            let best = regions.first().map_or(0.0, |region| region.score);
+            let at = regions.iter().position(|region| overlap(&region.range, &known));
+            let mut region = match at {
+                Some(at) => regions.remove(at),
+                None => Region { range: known, score: best },
+            };
+            region.score = region.score.max(best + KNOWN_LEAD);
+            regions.insert(0, region);
+        }
+        let shown = shown_ranges(snapshot, &regions);
+        Self { regions, shown }
+    }
+
+    /// The same regions with the whole file shown; `None` if that is shown already, or too large.
+    pub(super) fn with_whole_file(&self, snapshot: &Snapshot) -> Option<Self> {
+        let whole = 0..snapshot.text().len();
+        let is_new = self.shown != std::slice::from_ref(&whole);
+        (is_new && whole.len() <= MAX_WHOLE_BYTES)
+            .then(|| Self { regions: self.regions.clone(), shown: vec![whole] })
+    }
+
+    /// What is shown, with its line numbers.
+    pub(super) fn windows(&self, snapshot: &Snapshot) -> Vec<Window> {
+        let line = |at| snapshot.lines().number_at(at);
+        let window = |range: &Range<usize>| Window {
+            start_line: line(range.start),
+            end_line: line(range.end.saturating_sub(1).max(range.start)),
+            text: snapshot.text()[range.clone()].to_owned(),
+        };
+        self.shown.iter().map(window).collect()
+    }
+}
+
+/// Whether two ranges have something in common.
+pub(super) fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
+    a.start < b.end && b.start < a.end
+}
+
+/// The byte ranges to show: the whole of a small file; otherwise the regions nearest to the best.
+fn shown_ranges(snapshot: &Snapshot, regions: &[Region]) -> Vec<Range<usize>> {
+    let text = snapshot.text();
+    if text.len() <= SMALL_FILE_BYTES {
+        return std::iter::once(0..text.len()).collect();
+    }
+    let best = regions.first().map_or(0.0, |region| region.score);
+    let near = regions.iter().filter(|region| region.score >= best - MAX_LAG);
+    let mut room = MAX_SHOWN_BYTES;
+    let mut shown: Vec<Range<usize>> = Vec::new();
+    for (at, region) in near.take(MAX_CANDIDATES).enumerate() {
+        // The nearest one is shown whatever its size.
+        let own_room = if at == 0 { region.range.len() + MAX_SHOWN_BYTES } else { room };
+        let Some(range) = with_context(snapshot, &region.range, own_room) else { continue };
+        room = room.saturating_sub(range.len());
+        shown.push(range);
+    }
+    // The best comes first; one that touches it becomes a part of it.
+    let mut merged: Vec<Range<usize>> = Vec::new();
+    for range in shown {
+        match merged.iter_mut().find(|other| range.start <= other.end && other.start <= range.end) {
+            Some(other) => *other = other.start.min(range.start)..other.end.max(range.end),
+            None => merged.push(range),
+        }
+    }
+    merged
+}
+
+/// The whole lines of a region, with the rest of its definition or as much context as fits into
+/// `room` bytes. If the lines do not fit, they are cut around the region; `None` if the region
+/// itself does not fit.
+fn with_context(snapshot: &Snapshot, region: &Range<usize>, room: usize) -> Option<Range<usize>> {
+    let index = snapshot.lines();
+    let definition = definition(snapshot, region);
+    let lines = index.number_at(definition.end.max(1) - 1) - index.number_at(definition.start) + 1;
+    if lines <= SHORT_DEFINITION && definition.len() <= room {
+        return Some(definition);
+    }
+    let (first, last) = (index.number_at(region.start), index.number_at(region.end.max(1) - 1));
+    for context in [CONTEXT, 4, 2, 1, 0] {
+        let from = index.start(first.saturating_sub(context).max(1));
+        let to = index.start((last + context).min(index.total()) + 1);
+        if to - from <= room {
+            return Some(from..to);
+        }
+    }
+    let text = snapshot.text();
+    let margin = (room.checked_sub(region.len())? / 2).min(400);
+    let (line_start, line_end) = (index.start(first), index.start(last + 1));
+    let from = text.floor_char_boundary(region.start.saturating_sub(margin)).max(line_start);
+    let to = text.floor_char_boundary(region.end + margin).min(line_end);
+    Some(from..to)
+}
+
+/// The whole lines of the definition around a range, by indentation: from the last line that begins
+/// at the margin to the next one, its end included.
+pub(super) fn definition(snapshot: &Snapshot, range: &Range<usize>) -> Range<usize> {
+    let index = snapshot.lines();
+    let line = |number: usize| snapshot.line(number).unwrap_or_default();
+    let closes = |line: &str| line.starts_with(['}', ')', ']']) || line.trim_end() == "end";
+    let is_inside = |line: &str| {
+        line.trim().is_empty() || line.starts_with(char::is_whitespace) || closes(line)
+    };
+    let mut first = index.number_at(range.start);
+    while first > 1 && is_inside(line(first)) {
+        first -= 1;
+    }
+    let mut last = index.number_at(range.end.max(range.start + 1) - 1);
+    while last < index.total() && is_inside(line(last + 1)) {
+        last += 1;
+    }
+    while last > first && line(last).trim().is_empty() {
+        last -= 1;
+    }
+    index.start(first)..index.start(last.min(index.total()) + 1).max(range.end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_file_shows_a_small_part_around_the_best_regions() {
+        let mut text = String::new();
+        for n in 0..5_000 {
+            text.push_str(&format!("    let value_{n} = compute({n}, \"name {n}\");\n"));
+        }
+        text.insert_str(0, "fn deadline(limit: Duration) -> Result<Instant, Overflow> {\n");
+        let snapshot = Snapshot::from_text(text);
+        let old = "fn dead_line(limits: Duration) -> Result<Instant, Overflow> {";
+        let candidates = Candidates::of(&EditRequest::new(old, "x"), &snapshot, &[]);
+        let windows = candidates.windows(&snapshot);
+        assert!(windows.iter().map(|w| w.text.len()).sum::<usize>() < 1_000, "{windows:?}");
+        assert_eq!((windows[0].start_line, windows[0].end_line), (1, 11));
+    }
+
+    #[test]
+    fn the_rest_of_a_short_definition_is_shown() {
+        let function = |n: usize| {
+            let body: String = (0..12).map(|at| format!("    step_{n}_{at}()\n")).collect();
+            format!("def task_{n}():\n{body}\n\n")
+        };
+        let text: String = (0..40).map(function).collect();
+        let snapshot = Snapshot::from_text(text);
+        let request = EditRequest::new("    step_7_10(a)\n", "    step_7_10(b)\n");
+        let windows = Candidates::of(&request, &snapshot, &[]).windows(&snapshot);
+        assert!(windows[0].text.starts_with("def task_7():\n"), "{windows:?}");
+        assert!(windows[0].text.ends_with("    step_7_11()\n"), "{windows:?}");
+    }
+
+    #[test]
+    fn a_place_that_is_known_comes_first() {
+        let text = "alpha = load(\"a\", 1)\n".repeat(2) + "\n" + &"x = 1\n".repeat(300);
+        let snapshot = Snapshot::from_text(text);
+        let conflict = Conflict {
+            start_line: 200,
+            end_line: 200,
+            believed: "y = 2".into(),
+            found: "x = 1".into(),
+            written: None,
+        };
+        let request = EditRequest::new("alpha = load(\"b\", 1)", "alpha = load(\"b\", 2)");
+        let candidates = Candidates::of(&request, &snapshot, &[conflict]);
+        assert_eq!(snapshot.lines().number_at(candidates.regions[0].range.start), 200);
+        assert!(candidates.windows(&snapshot)[0].start_line > 180);
+    }
+}
