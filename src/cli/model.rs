@@ -15,8 +15,7 @@ use super::args::Common;
 use super::exit::Exit;
 use crate::adapters::formatter::{DEFAULT_TIME, FormatCommand};
 use crate::adapters::openai::{
-    DEFAULT_BASE_URL, Endpoint, InMemoryProfiles, OpenAi, ProfileStore,
-    ServerProfile, WireLimits,
+    DEFAULT_BASE_URL, Endpoint, InMemoryProfiles, OpenAi, ProfileStore, ServerProfile, WireLimits,
 };
 use crate::correct::{
     CacheLimits, Cached, DiskCache, Limited, Limits, ModelCorrector, PromptBook, Record, Replay,
@@ -194,15 +193,7 @@ pub(crate) fn settings(common: &Common) -> Result<ModelSettings, Exit> {
         common.session.editing.syntax.map(SyntaxMode::from).or(syntax.mode).unwrap_or_default();
     let format = format.into_iter().map(|(name, section)| formatter(&name, section));
     let format = format.collect::<Result<_, _>>()?;
-    Ok(ModelSettings {
-        endpoint,
-        sources,
-        allowance,
-        syntax,
-        format,
-        object_store,
-        section,
-    })
+    Ok(ModelSettings { endpoint, sources, allowance, syntax, format, object_store, section })
 }
 
 /// The formatter that a section of the configuration describes, and its language.

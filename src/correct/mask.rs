@@ -19,9 +19,8 @@ impl Mask {
         let mut masked = ask.clone();
         let mut mask = Self::default();
         let mut prefix = "MASKED_".to_owned();
-        let is_used = |prefix: &str, ask: &mut Ask| {
-            ask.texts_mut().iter().any(|text| text.contains(prefix))
-        };
+        let is_used =
+            |prefix: &str, ask: &mut Ask| ask.texts_mut().iter().any(|text| text.contains(prefix));
         while is_used(&prefix, &mut masked) {
             prefix.push('X');
         }
@@ -85,7 +84,9 @@ fn secret_part<'a>(line: &'a str, redacted: &str) -> Option<&'a str> {
         let close = part.rfind(quote).filter(|close| *close > open)?;
         Some(&part[open + 1..close]).filter(|inner| !inner.is_empty())
     });
-    Some(inner.unwrap_or(part)).filter(|part| !part.is_empty()).or(Some(content).filter(|c| !c.is_empty()))
+    Some(inner.unwrap_or(part))
+        .filter(|part| !part.is_empty())
+        .or(Some(content).filter(|c| !c.is_empty()))
 }
 
 #[cfg(test)]
@@ -110,8 +111,9 @@ mod tests {
     fn a_secret_goes_out_as_a_placeholder_and_comes_back() {
         let line = "DB_PASSWORD = \"hunter2xyz99\"\n";
         let secrets = Secrets::new();
-        let (mask, masked) = Mask::of(&secrets, &ask(line, "DB_PASSWORD = \"hunter2xyz99\"  # db\n", line))
-            .expect("may be sent");
+        let (mask, masked) =
+            Mask::of(&secrets, &ask(line, "DB_PASSWORD = \"hunter2xyz99\"  # db\n", line))
+                .expect("may be sent");
         let sent = format!("{masked:?}");
         assert!(!sent.contains("hunter2xyz99"), "{sent}");
         let Ask::CorrectOld { old, .. } = &masked else { panic!("{masked:?}") };

@@ -283,7 +283,8 @@ pub fn parse_excerpts(rendered: &RenderedPrompt) -> Option<Vec<(usize, String)>>
         let open = format!("BEGIN candidate {excerpt_number} {mark}");
         let Some((_, after)) = rest.split_once(&open) else { break };
         let (note, after) = after.split_once('\n')?;
-        let (body, after) = after.split_once(&format!("END candidate {excerpt_number} {mark}\n"))?;
+        let (body, after) =
+            after.split_once(&format!("END candidate {excerpt_number} {mark}\n"))?;
         // The note says that the line break before the END line is not part of the text.
         let body = if note.is_empty() { body } else { body.strip_suffix('\n')? };
         let mut text = String::new();

@@ -105,13 +105,7 @@ impl Engine {
         let filter = |verdict| self.syntax.without_broken_outcomes(path, snapshot, verdict);
         let view = self.syntax.view(path, request, snapshot)?;
         let started = work.run(|| {
-            Resolution::start_with_filter(
-                path.as_str(),
-                request,
-                &view.snapshot,
-                model,
-                &filter,
-            )
+            Resolution::start_with_filter(path.as_str(), request, &view.snapshot, model, &filter)
         });
         let mut step = started.map_err(Exhausted::refusal)?;
         loop {

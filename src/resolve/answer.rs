@@ -172,7 +172,8 @@ impl PendingCall {
     pub(super) fn finish(self, attempts: Vec<Attempt>, resolved: Resolved) -> Step {
         let warnings = &resolved.explained.explanation.warnings;
         let is_suspicious = warnings.iter().any(|warning| warning == ESCAPES_WARNING);
-        let readings = match is_suspicious && self.request.new.len() <= candidates::MAX_CALLER_BYTES {
+        let readings = match is_suspicious && self.request.new.len() <= candidates::MAX_CALLER_BYTES
+        {
             true => escape_readings(&self.request.new),
             false => Vec::new(),
         };
@@ -264,18 +265,22 @@ impl PendingCall {
             return as_sent;
         }
         let EditRequest { old, new, language, .. } = &self.request;
-        let olds: Vec<String> = std::iter::once(old.clone()).chain(escape_readings(old)).collect();
-        let is_fine =
-            review_line_escapes(&self.snapshot, *language, place, new) == EscapeReview::Fine;
-        let mut news = vec![new.clone()];
-        if !is_fine || olds.len() > 1 {
-            news.extend(escape_readings(new));
+        let mut readings: Vec<(String, String)> = Vec::new();
+        if review_line_escapes(&self.snapshot, *language, place, new) != EscapeReview::Fine {
+            readings.extend(escape_readings(new).into_iter().map(|new| (old.clone(), new)));
         }
-        let readings = olds.iter().flat_map(|old| news.iter().map(move |new| (old, new)));
-        match readings.skip(1).any(|(old, new)| judge(&Case { old, new, ..*case }, text).is_ok()) {
-            true => Ok(()),
-            false => as_sent,
-        }
+        // Both texts were escaped once too often, if that is how the file reads.
+        let common = |old: &str| {
+            let lines = |text: &str| -> HashSet<String> {
+                text.lines().map(|line| line.trim().to_owned()).collect()
+            };
+            lines(old).intersection(&lines(case.found)).count()
+        };
+        let both = escape_readings(old).into_iter().zip(escape_readings(new));
+        readings.extend(both.filter(|(unescaped, _)| common(unescaped) > common(old)));
+        let is_accepted =
+            |(old, new): &(String, String)| judge(&Case { old, new, ..*case }, text).is_ok();
+        if readings.iter().any(is_accepted) { Ok(()) } else { as_sent }
     }
 
     /// The edit without a text from the model: `new_str` as sent, if the place has the words of
@@ -292,7 +297,9 @@ impl PendingCall {
             lines.map(|line| line.len() - line.trim_start().len()).collect()
         };
         if !reads_alike(old, found, *language) || depths(old) != depths(found) {
-            return Err("these lines differ from what the edit expects; give their whole new text".into());
+            return Err(
+                "these lines differ from what the edit expects; give their whole new text".into()
+            );
         }
         self.checked(places, judged, new)
     }
@@ -317,8 +324,7 @@ impl PendingCall {
             let lines = text.lines().map(|line| line.split_whitespace().collect::<String>());
             lines.filter(|line| !line.is_empty()).collect()
         };
-        let (old, new, file) =
-            (lines(&self.request.old), lines(&self.request.new), lines(text));
+        let (old, new, file) = (lines(&self.request.old), lines(&self.request.new), lines(text));
         let mut added = new.difference(&old).peekable();
         let is_done = match added.peek() {
             Some(_) => added.all(|line| file.contains(line)),
@@ -336,7 +342,8 @@ impl PendingCall {
             Expected::Exactly(count) => count.to_string(),
             Expected::All => "any number".into(),
         };
-        let why = format!("the corrected old_str occurs {} times, expected {expected}", lines.len());
+        let why =
+            format!("the corrected old_str occurs {} times, expected {expected}", lines.len());
         let mut mismatch = Refusal::new(EditCode::OccurrenceMismatch, why.clone())
             .hint("Give an old_str with enough lines around it to be unique.");
         mismatch.nearest = refusal.nearest.clone();

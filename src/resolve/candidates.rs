@@ -154,27 +154,58 @@ fn with_context(snapshot: &Snapshot, region: &Range<usize>, room: usize) -> Opti
     Some(from..to)
 }
 
-/// The whole lines of the definition around a range, by indentation: from the last line that begins
-/// at the margin to the next one, its end included.
+/// The whole lines of the function around a range, by indentation: from the nearest line above that
+/// is less deep and begins a function, to its end. Without one, from the last line that begins at
+/// the margin.
 pub(super) fn definition(snapshot: &Snapshot, range: &Range<usize>) -> Range<usize> {
     let index = snapshot.lines();
     let line = |number: usize| snapshot.line(number).unwrap_or_default();
-    let closes = |line: &str| line.starts_with(['}', ')', ']']) || line.trim_end() == "end";
-    let is_inside = |line: &str| {
-        line.trim().is_empty() || line.starts_with(char::is_whitespace) || closes(line)
+    let depth = |number: usize| line(number).len() - line(number).trim_start().len();
+    let is_blank = |number: usize| line(number).trim().is_empty();
+    let closes = |number: usize| {
+        let text = line(number).trim_start();
+        text.starts_with(['}', ')', ']']) || text.trim_end() == "end"
     };
-    let mut first = index.number_at(range.start);
-    while first > 1 && is_inside(line(first)) {
-        first -= 1;
+    let place = index.number_at(range.start)..=index.number_at(range.end.max(range.start + 1) - 1);
+    let mut first = *place.start();
+    let own = place.clone().filter(|number| !is_blank(*number) && !closes(*number));
+    let (mut head_depth, mut is_head) = own
+        .map(|number| (depth(number), begins_function(line(number))))
+        .min_by_key(|(depth, is_head)| (*depth, !is_head))
+        .unwrap_or((usize::MAX, false));
+    let mut above = first;
+    while !is_head && head_depth > 0 && above > 1 {
+        above -= 1;
+        if !is_blank(above) && !closes(above) && depth(above) < head_depth {
+            (first, head_depth, is_head) = (above, depth(above), begins_function(line(above)));
+        }
     }
-    let mut last = index.number_at(range.end.max(range.start + 1) - 1);
-    while last < index.total() && is_inside(line(last + 1)) {
-        last += 1;
+    let mut last = *place.end();
+    let mut below = last;
+    while below < index.total() {
+        below += 1;
+        if is_blank(below) || depth(below) > head_depth {
+            continue;
+        }
+        if depth(below) == head_depth && closes(below) {
+            last = below;
+            continue;
+        }
+        break;
     }
-    while last > first && line(last).trim().is_empty() {
-        last -= 1;
-    }
+    let inside = (last + 1..=index.total())
+        .take_while(|number| is_blank(*number) || depth(*number) > head_depth);
+    last = inside.filter(|number| !is_blank(*number)).last().unwrap_or(last);
     index.start(first)..index.start(last.min(index.total()) + 1).max(range.end)
+}
+
+/// Whether a line seems to begin a function: by a word for it, or as C does.
+fn begins_function(line: &str) -> bool {
+    let mut words = line.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+    let first = words.clone().find(|word| !word.is_empty()).unwrap_or_default();
+    let is_control = ["if", "else", "for", "while", "switch", "match", "catch", "return", "with"];
+    words.any(|word| ["fn", "def", "func", "function", "fun", "sub", "proc"].contains(&word))
+        || line.trim_end().ends_with('{') && line.contains('(') && !is_control.contains(&first)
 }
 
 #[cfg(test)]

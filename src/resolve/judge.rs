@@ -311,7 +311,9 @@ fn check_edges(case: &Case<'_>, text: &str) -> Result<(), String> {
     let known: Vec<(usize, usize)> = [case.found, case.new].map(blank_lines).into();
     let is_blank = text.trim().is_empty();
     if !is_blank && !(known.iter().any(|k| k.0 >= above) && known.iter().any(|k| k.1 >= below)) {
-        return Err("the text has a blank line at its start or end, unlike the file and the edit".into());
+        return Err(
+            "the text has a blank line at its start or end, unlike the file and the edit".into()
+        );
     }
     let indent = |line: &str| line[..line.len() - line.trim_start().len()].to_owned();
     let first = |text: &str| text.lines().find(|line| !line.trim().is_empty()).map(indent);
@@ -334,7 +336,8 @@ fn check_edges(case: &Case<'_>, text: &str) -> Result<(), String> {
             let tail = &line[body.len()..];
             let last = body.rsplit(char::is_whitespace).next().unwrap_or_default();
             sources.iter().flat_map(|text| text.lines()).any(|own| {
-                own.strip_suffix(tail).is_some_and(|own| own.ends_with(last) && !own.ends_with([' ', '\t']))
+                own.strip_suffix(tail)
+                    .is_some_and(|own| own.ends_with(last) && !own.ends_with([' ', '\t']))
             })
         };
         if line.ends_with([' ', '\t']) && !ends_as_known() {
@@ -424,12 +427,16 @@ pub(super) fn as_written(case: &Case<'_>, text: &str, ending: &str) -> String {
         }
     }
     let moves_lines = reindents(case);
+    let is_there = |line: &str| file_lines.iter().any(|own| own.trim_end_matches('\r') == line);
     let lines: Vec<&str> = text.split('\n').collect();
     let mut out = String::with_capacity(text.len());
     for (at, line) in lines.iter().enumerate() {
         let own = kept.get(&at).map(|from| (*from, file_lines[*from]));
         let body = match own {
-            Some((_, own)) if !moves_lines && !added.contains(line) => own.trim_end_matches('\r'),
+            // A line that is somewhere in the place as it is, is meant as it is.
+            Some((_, own)) if !moves_lines && !added.contains(line) && !is_there(line) => {
+                own.trim_end_matches('\r')
+            }
             _ => line,
         };
         out.push_str(body);
@@ -470,14 +477,15 @@ pub(super) fn conflicts(case: &Case<'_>, text: &str, first: usize) -> Vec<Confli
             continue;
         }
         let lines = op.new_range();
-        let written = to_answer.iter().filter(|op| {
-            op.old_range().start < lines.end && lines.start < op.old_range().end
-        });
+        let written = to_answer
+            .iter()
+            .filter(|op| op.old_range().start < lines.end && lines.start < op.old_range().end);
         let written = written.fold(None, |all: Option<Range<usize>>, op| {
             let own = match op.tag() == similar::DiffTag::Equal {
                 true => {
                     let skip = lines.start.saturating_sub(op.old_range().start);
-                    let len = lines.end.min(op.old_range().end) - lines.start.max(op.old_range().start);
+                    let len =
+                        lines.end.min(op.old_range().end) - lines.start.max(op.old_range().start);
                     op.new_range().start + skip..op.new_range().start + skip + len
                 }
                 false => op.new_range(),
@@ -676,20 +684,23 @@ impl<'a> Sides<'a> {
             return format!("the text lacks `{word}`, which the file has and the edit keeps");
         }
         let known = |text: &str| {
-            self.file.iter().chain(&self.call).any(|(word, status)| {
-                word.text == text && !matches!(status, Status::Removed)
-            })
+            self.file
+                .iter()
+                .chain(&self.call)
+                .any(|(word, status)| word.text == text && !matches!(status, Status::Removed))
         };
         match answer.words.iter().find(|word| !known(word.text)) {
             Some(word) => {
-                format!("line {} of the text has `{}`, which neither the file nor the edit has there", word.line + 1, word.text)
+                format!(
+                    "line {} of the text has `{}`, which neither the file nor the edit has there",
+                    word.line + 1,
+                    word.text
+                )
             }
             None => match at {
-                Some(word) => format!(
-                    "`{}` in line {} of the text is out of place",
-                    word.text,
-                    word.line + 1
-                ),
+                Some(word) => {
+                    format!("`{}` in line {} of the text is out of place", word.text, word.line + 1)
+                }
                 None => "the text ends too early".into(),
             },
         }
@@ -779,7 +790,10 @@ mod tests {
             ("pub fn price(items: &[Item], cut: f64) -> f64 {", "lacks `tax`"),
             ("pub fn price(items: &[Item], tax: f64, evil: f64) -> f64 {", "lacks `cut`"),
             ("pub fn price(items: &[Item], tax: f64, cut: f64, evil: f64) -> f64 {", "has `evil`"),
-            ("pub fn total(items: &[Item], tax: f64, cut: f64) -> f64 {", "`price` in the place of"),
+            (
+                "pub fn total(items: &[Item], tax: f64, cut: f64) -> f64 {",
+                "`price` in the place of",
+            ),
             ("pub fn price(tax: f64, items: &[Item], cut: f64) -> f64 {", ""),
             ("pub fn price(items: &[Item], tax: f64) -> f64 {", "leaves the lines as they are"),
             ("", ""),
@@ -998,7 +1012,10 @@ mod tests {
             language: Language::from_name("go"),
         };
         let kept = case("a()\nb()\n", "a()\nc()\nb()\n", "\ta( )\n\tx()\n\tb()\n");
-        assert_eq!(as_written(&kept, "a( )\n\tx()\n\tc()\n b()\n", "\n"), "\ta( )\n\tx()\n\tc()\n\tb()\n");
+        assert_eq!(
+            as_written(&kept, "a( )\n\tx()\n\tc()\n b()\n", "\n"),
+            "\ta( )\n\tx()\n\tc()\n\tb()\n"
+        );
         // Where the call moves lines sideways, the answer's depth counts.
         let moved = case("a()\n", "if x {\n\ta()\n}\n", "a()\n");
         assert_eq!(as_written(&moved, "if x {\n\ta()\n}\n", "\n"), "if x {\n\ta()\n}\n");

@@ -250,8 +250,13 @@ impl Resolution {
                         };
                     }
                 };
-                let found =
-                    place::locate(&call.request, &call.snapshot, &candidates, &text, place.as_ref());
+                let found = place::locate(
+                    &call.request,
+                    &call.snapshot,
+                    &candidates,
+                    &text,
+                    place.as_ref(),
+                );
                 let places = match found {
                     Ok(places) => places,
                     Err(Rejection::TooOften(lines)) => {
@@ -285,7 +290,10 @@ impl Resolution {
                             Some(_) => note("rejected", why.clone()),
                             None => {
                                 let lines = call.describe_lines(&places);
-                                note("accepted", format!("old_str corrected to the text at {lines}"))
+                                note(
+                                    "accepted",
+                                    format!("old_str corrected to the text at {lines}"),
+                                )
                             }
                         };
                         match turn {
@@ -358,7 +366,8 @@ impl Resolution {
                     Reply::Text(text) if text == call.request.new => {
                         note("accepted", "the model says that no change is needed".into())
                     }
-                    Reply::Text(text) if readings.contains(&text) => match call.with_new_str(&text) {
+                    Reply::Text(text) if readings.contains(&text) => match call.with_new_str(&text)
+                    {
                         Some(repaired) => {
                             resolved = repaired;
                             note("accepted", "new_str unescaped".into())

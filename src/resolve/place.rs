@@ -13,7 +13,7 @@ use crate::text::Snapshot;
 
 /// How much of the rarer words of `old_str` the place must have.
 const MIN_SHARED: f64 = 0.5;
-/// Or how many whole lines of it.
+/// Or how many whole lines of it; of a short one, half of its lines, but two.
 const MIN_SHARED_LINES: usize = 3;
 /// By how much the region of the answer must be more similar to `old_str` than any other region.
 const MIN_LEAD: f64 = 0.02;
@@ -42,8 +42,9 @@ pub(super) fn locate(
 ) -> Result<Vec<Range<usize>>, Rejection> {
     let file = snapshot.text();
     let line_number = |range: &Range<usize>| snapshot.lines().number_at(range.start);
-    let is_shown =
-        |range: &Range<usize>| candidates.shown.iter().any(|s| s.start <= range.start && range.end <= s.end);
+    let is_shown = |range: &Range<usize>| {
+        candidates.shown.iter().any(|s| s.start <= range.start && range.end <= s.end)
+    };
     let (text, copied) = without_line_numbers(text.trim_matches('\n'));
     let named = place.map(|place| (place.start_line, place.end_line)).or(copied);
     let named_lines = match named {
@@ -62,7 +63,10 @@ pub(super) fn locate(
     }
     if let Some(lines) = named_lines {
         let inside = found.iter().find(|at| lines.start <= at.start && at.end <= lines.end);
-        if inside.is_none() && !text.trim().is_empty() && shared(&text, &file[lines.clone()], file) < MIN_SHARED {
+        if inside.is_none()
+            && !text.trim().is_empty()
+            && shared(&text, &file[lines.clone()], file) < MIN_SHARED
+        {
             return reject("the snippet is not at the lines that the answer names");
         }
         let range = inside.cloned().unwrap_or(lines);
@@ -99,9 +103,7 @@ pub(super) fn locate(
     let kept: Vec<&str> = words(&request.old).filter(|word| new_words.contains(word)).collect();
     let there = &file[around.clone()];
     let relation = shared(&request.old, there, file).max(shared(&kept.join(" "), there, file));
-    if relation < MIN_SHARED
-        && common_lines(&request.old, &file[around]) < MIN_SHARED_LINES
-    {
+    if relation < MIN_SHARED && common_lines(&request.old, &file[around]) < MIN_SHARED_LINES {
         return reject("that place has too little of what the edit replaces");
     }
     Ok(found)
@@ -120,7 +122,8 @@ fn check_rank(
     let (answered, others): (Vec<_>, Vec<_>) =
         candidates.regions.iter().partition(|region| is_answered(&region.range));
     let score = answered.iter().map(|region| region.score).fold(0.0, f64::max);
-    let own_lines = answered.iter().map(|region| exact_lines(&request.old, &file[region.range.clone()]));
+    let own_lines =
+        answered.iter().map(|region| exact_lines(&request.old, &file[region.range.clone()]));
     let own_lines = own_lines.max().unwrap_or(0);
     let rival = others.iter().find(|rival| {
         rival.score > score - MIN_LEAD
@@ -162,9 +165,12 @@ fn without_line_numbers(text: &str) -> (String, Option<(usize, usize)>) {
     let mut bodies = Vec::new();
     let mut first = None;
     for (offset, line) in text.split('\n').enumerate() {
-        let numbered = line.split_once('|').and_then(|(n, body)| Some((n.parse::<usize>().ok()?, body)));
+        let numbered =
+            line.split_once('|').and_then(|(n, body)| Some((n.parse::<usize>().ok()?, body)));
         match numbered {
-            Some((number, body)) if number == *first.get_or_insert(number) + offset => bodies.push(body),
+            Some((number, body)) if number == *first.get_or_insert(number) + offset => {
+                bodies.push(body)
+            }
             _ => return (text.to_owned(), None),
         }
     }
@@ -193,7 +199,8 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 /// How many lines of `a` with a word the text `b` has, but for white space around them.
 fn common_lines(a: &str, b: &str) -> usize {
     let lines: HashSet<&str> = b.lines().map(str::trim).collect();
-    let own: HashSet<&str> = a.lines().map(str::trim).filter(|line| words(line).next().is_some()).collect();
+    let own: HashSet<&str> =
+        a.lines().map(str::trim).filter(|line| words(line).next().is_some()).collect();
     own.intersection(&lines).count()
 }
 

@@ -401,10 +401,8 @@ async fn correct_example(
     let path = WorkPath::parse("example.rs", std::path::Path::new("/"))?;
     store.put(path.clone(), file.as_bytes().to_vec());
     let corrector = ModelCorrector::new(client, prompts, Secrets::new());
-    let engine = Engine::builder(store)
-        .corrector(Arc::new(corrector))
-        .allowance(settings.allowance)
-        .build();
+    let engine =
+        Engine::builder(store).corrector(Arc::new(corrector)).allowance(settings.allowance).build();
     let call = EditRequest::new(
         "pub fn total(items: &[Item]) -> f64 {",
         "pub fn total(items: &[Item], discount: f64) -> f64 {",

@@ -133,9 +133,7 @@ async fn ask_model(common: &Common, failures: &[Failure]) -> Result<usize, Exit>
         let Some((before, _)) = &failure.before else { continue };
         let store = Arc::new(MemoryStore::new());
         let name = file_name(&failure.path);
-        let engine = Engine::builder(Arc::clone(&store))
-            .corrector(Arc::clone(&corrector))
-            .build();
+        let engine = Engine::builder(Arc::clone(&store)).corrector(Arc::clone(&corrector)).build();
         let Ok(path) = engine.path(name) else { continue };
         store.put(path.clone(), before.clone().into_bytes());
         let mut all_applied = true;

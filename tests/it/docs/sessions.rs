@@ -98,7 +98,7 @@ fn doctor_shows_root_state_and_model() {
     for line in [
         "ok    root: ",
         &format!("ok    state: {}", state.display()),
-        "ok    model: none is configured",
+        "ok    model: none is asked and nothing is sent",
     ] {
         assert!(shown.lines().any(|shown| shown.starts_with(line)), "{line}: {shown}");
     }

@@ -9,6 +9,7 @@ mod mine;
 mod prompt;
 mod quirks;
 mod real;
+mod recorded;
 mod rules;
 mod safety;
 pub(crate) mod server;

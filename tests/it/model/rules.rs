@@ -123,15 +123,11 @@ fn r4_without_evidence_no_model_is_asked() {
 
 #[test]
 fn r6_a_failed_correction_returns_the_original_error_with_the_attempt() {
-    let original = match Resolution::start(
-        "lib.rs",
-        &request(),
-        &Snapshot::from_text(FILE),
-        Model::Absent,
-    ) {
-        Step::Refused(refusal) => *refusal,
-        other => panic!("{other:?}"),
-    };
+    let original =
+        match Resolution::start("lib.rs", &request(), &Snapshot::from_text(FILE), Model::Absent) {
+            Step::Refused(refusal) => *refusal,
+            other => panic!("{other:?}"),
+        };
     let failures = [
         (Err(CorrectorError::Timeout), "failed"),
         (Err(CorrectorError::Failed("the server answered 500".into())), "failed"),
@@ -236,12 +232,7 @@ fn the_lines_may_be_named_instead_of_copied() {
     let answer = |place| Reply::Located { text: "pub fn total_price(…) {".into(), place };
     let (step, verdict) = asked(start(&request(), FILE)).reply(Ok(answer(place(3, 3))));
     assert_eq!(verdict, AnswerVerdict::Accepted, "{step:?}");
-    for bad in [
-        place(7, 7),
-        place(0, 3),
-        place(3, 99),
-        place(4, 3),
-    ] {
+    for bad in [place(7, 7), place(0, 3), place(3, 99), place(4, 3)] {
         let (_, verdict) = asked(start(&request(), FILE)).reply(Ok(answer(bad)));
         assert_eq!(verdict, AnswerVerdict::Rejected, "{bad:?}");
     }

@@ -263,7 +263,8 @@ fn files_and_lines_that_look_like_secrets_are_never_sent() {
     let server = ModelServer::start(|seen, _| {
         let sent = seen.body.to_string();
         let word = sent.split(['\\', '"']).find(|word| word.starts_with("MASKED_"));
-        let text = format!("{ADJUSTED_NEW}\nconst PASSWORD: &str = \"{}\";", word.unwrap_or_default());
+        let text =
+            format!("{ADJUSTED_NEW}\nconst PASSWORD: &str = \"{}\";", word.unwrap_or_default());
         let answer = json!({"status": "edit", "candidate": 1, "start_line": 3, "end_line": 3,
             "corrected_target_snippet": null, "corrected_new_string": text});
         Answer::Content(answer.to_string())
