@@ -35,7 +35,11 @@ pub(super) fn judge(case: &Case<'_>, text: &str) -> Result<(), String> {
     if text.contains('\0') {
         return Err("the text has a NUL character".into());
     }
-    let cut = |text| Words::of(text, case.language);
+    // A piece that begins or ends inside a literal does not say which of its words are in one.
+    let is_whole = |text: &str| case.language.is_some_and(|language| language.lex(text).closed);
+    let are_whole = [case.old, case.new, case.found, text].into_iter().all(is_whole);
+    let language = case.language.filter(|_| are_whole);
+    let cut = |text| Words::of(text, language);
     let (base, file, call, answer) = (cut(case.old), cut(case.found), cut(case.new), cut(text));
     if same_words(&answer, &file) {
         return Err("the text leaves the lines as they are".into());
@@ -896,6 +900,18 @@ mod tests {
         };
         go.accepts(&["g(\"a  b\", 2)"]);
         go.rejects(&[("g(\"a b\", 2)", "")]);
+    }
+
+    #[test]
+    fn a_piece_that_begins_in_a_literal_is_compared_by_words() {
+        let call = Call {
+            language: "typescript",
+            old: "  );\n\n  expect(rows[0].name).toBe('job');\n",
+            new: "  );\n\n  expect(rows[0]!.name).toBe('job');\n",
+            found: "  `);\n\n  expect(rows[0].name).toBe('job');\n",
+        };
+        call.accepts(&["  `);\n\n  expect(rows[0]!.name).toBe('job');\n"]);
+        call.rejects(&[("  );\n\n  expect(rows[0]!.name).toBe('job');\n", "lacks ``")]);
     }
 
     #[test]

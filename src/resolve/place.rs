@@ -103,7 +103,9 @@ pub(super) fn locate(
     let kept: Vec<&str> = words(&request.old).filter(|word| new_words.contains(word)).collect();
     let there = &file[around.clone()];
     let relation = shared(&request.old, there, file).max(shared(&kept.join(" "), there, file));
-    if relation < MIN_SHARED && common_lines(&request.old, &file[around]) < MIN_SHARED_LINES {
+    let lines = request.old.lines().filter(|line| words(line).next().is_some()).count();
+    let enough_lines = MIN_SHARED_LINES.min(lines.div_ceil(2).max(2));
+    if relation < MIN_SHARED && common_lines(&request.old, &file[around]) < enough_lines {
         return reject("that place has too little of what the edit replaces");
     }
     Ok(found)

@@ -90,9 +90,8 @@ fn the_bytes_shown_are_the_bytes_of_the_file() {
         let (_, change) = rendered.user.split_once(&format!("BEGIN change {mark}")).expect("frame");
         let (change, _) = change.split_once(&format!("END change {mark}\n")).expect("frame");
         // The diff holds each line of both texts.
-        for line in
-            old.trim_end_matches('\n').split('\n').chain(new.trim_end_matches('\n').split('\n'))
-        {
+        let lines = old.split('\n').chain(new.split('\n'));
+        for line in lines.filter(|line| !line.is_empty()) {
             let is_there = change.split('\n').any(|of_diff| of_diff.get(1..) == Some(line));
             assert!(is_there, "round {round}: {line:?} in {change:?}");
         }

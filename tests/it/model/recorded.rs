@@ -1,8 +1,8 @@
 //! Questions about failed edits of agents, with recorded answers. The edits are reduced and put in
 //! other words; the answers were written from the prompt alone, without the result in view.
 
-use restitch::correct::{PromptBook, ReplyKind, parse_reply};
 use restitch::edit::EditCode;
+use restitch::internals::correct::{PromptBook, ReplyKind, parse_reply};
 use serde::Deserialize;
 use serde_json::Value;
 

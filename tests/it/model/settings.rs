@@ -173,7 +173,6 @@ fn an_unknown_key_or_value_is_named_with_its_line() {
         ("[syntax]\nmod = \"off\"\n", 2, "mod"),
         ("[format.rust]\ncomand = [\"rustfmt\"]\n", 2, "comand"),
         ("[server]\ndrian = 3\n", 2, "drian"),
-        ("[[server.access]]\nname = \"a\"\nroots = {}\ntool = []\n", 4, "tool"),
         ("[syntax]\nmode = \"loud\"\n", 2, "loud"),
     ] {
         let (_, output) = edit(&bench, config, &|_| {});
