@@ -100,6 +100,14 @@ impl LineMap {
         Some(run.new + (old - run.old))
     }
 
+    /// The last line above `old` that is still there, and its new number.
+    pub fn last_above(&self, old: usize) -> Option<(usize, usize)> {
+        let at = self.runs.partition_point(|run| run.old < old);
+        let run = self.runs.get(at.checked_sub(1)?)?;
+        let above = (run.old + run.len - 1).min(old - 1);
+        Some((above, run.new + (above - run.old)))
+    }
+
     /// The new numbers of a span; `None` unless all its lines are still there, next to each other. An
     /// empty span is the gap before its start, and stays before the same line.
     pub fn span(&self, old: LineSpan) -> Option<LineSpan> {

@@ -471,7 +471,7 @@ pub(crate) fn nearest(map: &LineMap, line: usize, current: &Snapshot) -> usize {
         return mapped.clamp(1, total);
     }
     let from_line_above =
-        (1..line).rev().find_map(|above| map.line(above).map(|mapped| mapped + (line - above)));
+        map.last_above(line).map(|(above, mapped)| mapped.saturating_add(line - above));
     from_line_above.unwrap_or(line).clamp(1, total)
 }
 

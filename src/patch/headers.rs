@@ -3,6 +3,7 @@
 
 use super::Hunk;
 use crate::edit::{EditCode, Refusal};
+use crate::matching::budget::spend;
 use crate::text::{LineSpan, Snapshot};
 
 /// The lines on which a hunk with a header may begin.
@@ -25,6 +26,7 @@ pub(super) fn bounds(
     let mut outer = vec![Bounds { header: 0, last: total }];
     for header in &hunk.headers {
         let wanted = header.trim();
+        spend(total.saturating_mul(outer.len()));
         let lines_that = |matches: &dyn Fn(&str) -> bool| -> Vec<usize> {
             let is_inside = |line: &usize| {
                 outer.iter().any(|bounds| bounds.header < *line && *line <= bounds.last)
@@ -108,12 +110,17 @@ fn continues_statement(line: &str) -> bool {
     matches!(word, "else" | "elif" | "elsif" | "except" | "finally" | "catch" | "rescue" | "ensure")
 }
 
+/// How many characters of a header are compared with each line, to find the most similar one.
+const MAX_COMPARED: usize = 200;
+
 /// The refusal of a header that is not in the file; it names the most similar line.
 fn header_not_found(snapshot: &Snapshot, wanted: &str) -> Refusal {
     let total = snapshot.lines().total();
     let distance = |line: usize| {
         let text = snapshot.line(line).unwrap_or_default().trim();
-        rapidfuzz::distance::levenshtein::distance(wanted.chars(), text.chars())
+        spend(MAX_COMPARED);
+        let start = |text: &str| text.chars().take(MAX_COMPARED).collect::<String>();
+        rapidfuzz::distance::levenshtein::distance(start(wanted).chars(), start(text).chars())
     };
     let is_nonblank =
         |line: &usize| snapshot.line(*line).is_some_and(|text| !text.trim().is_empty());

@@ -2,6 +2,7 @@
 
 use super::{Hunk, HunkLine, headers};
 use crate::edit::{EditCode, EditRequest, Explanation, Refusal, Rung, Splice};
+use crate::matching::budget::spend;
 use crate::matching::{Explained, explain};
 use crate::text::{LineEnding, LineSpan, Snapshot};
 
@@ -49,8 +50,10 @@ fn locate_hunk(
         return Ok((exact_edit(splices(snapshot, hunk, after + 1)), after + 1));
     }
     let fits = |start: usize| {
-        old.iter().enumerate().all(|(i, line)| snapshot.line(start + i) == Some(*line))
-            && (!hunk.at_end || start + old.len() > total)
+        let is_same = |(i, line): &(usize, &&str)| snapshot.line(start + i) == Some(**line);
+        let same = old.iter().enumerate().take_while(is_same).count();
+        spend(same + 1);
+        same == old.len() && (!hunk.at_end || start + old.len() > total)
     };
     let span = |start: usize| LineSpan { start, end: start + old.len() - 1 };
     let last = (total + 1).saturating_sub(old.len());
@@ -144,7 +147,10 @@ fn splices(snapshot: &Snapshot, hunk: &Hunk, start: usize) -> Vec<Splice> {
     }
     out.extend(run);
     for splice in &mut out {
-        keep_final_ending(snapshot, splice);
+        match hunk.final_newline {
+            None => keep_final_ending(snapshot, splice),
+            Some(is_wanted) => set_final_ending(snapshot, splice, is_wanted),
+        }
     }
     out.retain(|splice| snapshot.text()[splice.range.clone()] != splice.text);
     out
@@ -155,6 +161,14 @@ fn ending(snapshot: &Snapshot, at: usize) -> &'static str {
     match snapshot.ending_near(at) {
         LineEnding::CrLf => "\r\n",
         _ => "\n",
+    }
+}
+
+/// Adjusts a splice at the end of a file, whose final newline the hunk adds or removes.
+fn set_final_ending(snapshot: &Snapshot, splice: &mut Splice, is_wanted: bool) {
+    if splice.range.end == snapshot.text().len() && !is_wanted {
+        let body = splice.text.strip_suffix('\n').unwrap_or(&splice.text);
+        splice.text.truncate(body.strip_suffix('\r').unwrap_or(body).len());
     }
 }
 

@@ -12,6 +12,8 @@ mod unified;
 #[cfg_attr(not(feature = "cli"), allow(dead_code, reason = "only the hook writes patches"))]
 mod v4a;
 
+use std::collections::HashMap;
+
 use crate::edit::{EditCode, Refusal};
 
 pub(crate) use locate::locate_hunks;
@@ -64,6 +66,8 @@ pub struct Hunk {
     pub at_end: bool,
     /// The number of a line near the hunk, as a hint.
     pub near_line: Option<usize>,
+    /// Whether the file ends with a newline after the hunk, if the hunk changes that.
+    pub final_newline: Option<bool>,
 }
 
 /// One line of a hunk, without its ending.
@@ -108,7 +112,10 @@ impl Patch {
             v4a::parse(text)?
         } else if text.lines().any(blocks::is_search) {
             blocks::parse(text, path)?
-        } else if text.lines().any(|line| line.starts_with("--- ") || line.starts_with("@@ ")) {
+        } else if text
+            .lines()
+            .any(|line| ["--- ", "@@ ", "diff --git "].iter().any(|start| line.starts_with(start)))
+        {
             unified::parse(text, path)?
         } else {
             let is_block = text.contains("\n=======") || text.starts_with("=======");
@@ -128,21 +135,18 @@ impl Patch {
 
 /// Removes a shell here-document or a code fence around the whole text.
 fn strip_wrapping(text: &str) -> String {
-    let mut lines: Vec<&str> = text.lines().collect();
-    let is_blank = |line: &&str| line.trim().is_empty();
-    while lines.first().is_some_and(is_blank) {
-        lines.remove(0);
-    }
-    while lines.last().is_some_and(is_blank) {
-        lines.pop();
-    }
+    let all: Vec<&str> = text.lines().collect();
+    let is_text = |line: &&str| !line.trim().is_empty();
+    let start = all.iter().position(is_text).unwrap_or(all.len());
+    let end = all.iter().rposition(is_text).map_or(start, |last| last + 1);
+    let mut lines = &all[start..end];
     if let Some(first) = lines.first()
         && let Some((_, mark)) = first.split_once("<<")
         && !first.starts_with("<<<")
+        && lines.len() > 1
         && lines.last().is_some_and(|last| last.trim() == mark.trim().trim_matches(['\'', '"']))
     {
-        lines.remove(0);
-        lines.pop();
+        lines = &lines[1..lines.len() - 1];
     }
     let is_fence = |line: &&str| line.starts_with("```");
     if lines.len() > 2
@@ -150,8 +154,7 @@ fn strip_wrapping(text: &str) -> String {
         && lines.last().is_some_and(|last| *last == "```")
         && lines.get(1).is_some_and(|line| v4a::is_begin(line) || line.starts_with("--- "))
     {
-        lines.remove(0);
-        lines.pop();
+        lines = &lines[1..lines.len() - 1];
     }
     lines.join("\n")
 }
@@ -159,8 +162,10 @@ fn strip_wrapping(text: &str) -> String {
 /// Merges several updates of one file; refuses any other file that is named twice.
 fn merge_updates(files: Vec<FilePatch>) -> Result<Vec<FilePatch>, Refusal> {
     let mut out: Vec<FilePatch> = Vec::new();
+    let mut indices: HashMap<String, usize> = HashMap::new();
     for file in files {
-        let Some(before) = out.iter_mut().find(|before| before.path == file.path) else {
+        let Some(before) = indices.get(&file.path).and_then(|&index| out.get_mut(index)) else {
+            indices.insert(file.path.clone(), out.len());
             out.push(file);
             continue;
         };

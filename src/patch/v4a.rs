@@ -113,7 +113,14 @@ pub(super) fn parse_hunks(body: &[&str]) -> Vec<Hunk> {
         } else if line.trim_end() == END_OF_FILE {
             hunk.at_end = true;
             flush(&mut hunk, &mut out);
-        } else if *line == "\\ No newline at end of file" {
+        } else if line.starts_with("\\ No newline") {
+            // Below the last old line: the old file ends without a newline; below the last new line:
+            // the new one does; below a context line: both do.
+            hunk.final_newline = match (hunk.lines.last(), hunk.final_newline) {
+                (Some(HunkLine::Remove(_)), None) => Some(true),
+                (Some(HunkLine::Add(_)), None) => Some(false),
+                _ => None,
+            };
         } else if let Some(text) = line.strip_prefix('+') {
             hunk.lines.push(HunkLine::Add(text.to_owned()));
         } else if let Some(text) = line.strip_prefix('-') {

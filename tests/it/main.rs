@@ -17,6 +17,8 @@ mod commands;
 mod disk;
 mod docs;
 mod format;
+#[cfg(unix)]
+mod git_patches;
 mod harness;
 #[cfg(feature = "mine")]
 mod harness_mine;

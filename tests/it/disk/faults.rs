@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
-use restitch::edit::{EditCode, Refusal, VerifiedEdit, WorkPath};
+use restitch::edit::{EditCode, EditRequest, Refusal, VerifiedEdit, WorkPath};
 use restitch::engine::{CallOptions, Engine, HashlineRequest, UndoScope};
 use restitch::port::{
     BoxFuture, CommitOptions, Committed, FileStore, LoadedFile, RequestId, RequestStatus,
@@ -177,8 +177,13 @@ fn several_files_are_refused_if_a_crash_could_not_be_rolled_back() {
 
 /// The binary under strace with these faults.
 fn strace(work: &Sandbox, faults: &[&str], arguments: &[&str]) -> Command {
+    strace_to(Path::new("/dev/null"), work, faults, arguments)
+}
+
+/// The same, with its trace in a file.
+fn strace_to(log: &Path, work: &Sandbox, faults: &[&str], arguments: &[&str]) -> Command {
     let mut command = Command::new("timeout");
-    command.args(["-s", "KILL", "20", "strace", "-f", "-qq", "-o", "/dev/null"]);
+    command.args(["-s", "KILL", "20", "strace", "-f", "-qq", "-o"]).arg(log);
     for fault in faults {
         command.args(["-e", &format!("inject={fault}")]);
     }
@@ -426,4 +431,150 @@ fn a_sub_folder_has_the_history_of_its_project() {
     run("", &["undo"]);
     run("src", &["undo"]);
     assert_eq!((text(&work, "x"), text(&work, "src/y")), ("two\n".into(), "one\n".into()));
+}
+
+#[test]
+fn a_line_number_beyond_any_file_is_answered_at_once() {
+    let work = Sandbox::in_memory();
+    fs::write(work.file("a"), "one\ntwo\none\n").expect("file");
+    let engine = work.engine();
+    edit(&engine, "a", "two", "zwei").expect("edit");
+    fs::write(work.file("a"), "zero\none\nzwei\nthree\none\n").expect("another program");
+    let start = std::time::Instant::now();
+    let request =
+        EditRequest { near_line: Some(10_000_000_000_000), ..EditRequest::new("one", "1") };
+    let _ = block_on(engine.edit_file(&work_path("a"), &request, &CallOptions::default()));
+    assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
+}
+
+/// What runs under a fault, and what both files are before and after it.
+struct Operation {
+    name: &'static str,
+    arguments: &'static [&'static str],
+    before: &'static str,
+    after: &'static str,
+}
+
+/// Every system call of a commit of two files, of its undo and of its rollback after a crash fails
+/// once. The answer is true, and after the next start both files are of one version.
+#[test]
+fn a_fault_in_a_commit_an_undo_or_a_rollback_leaves_the_truth() {
+    if !has("strace") {
+        return skip("faults in commit, undo and rollback", "strace is not installed");
+    }
+    const CALLS: &[&str] = &[
+        "fsync",
+        "renameat2",
+        "openat2",
+        "rename",
+        "unlink",
+        "unlinkat",
+        "mkdir",
+        "flock",
+        "fcntl",
+        "linkat",
+        "ftruncate",
+        "fchmod",
+        "fchmodat",
+        "faccessat2",
+        "newfstatat",
+        "fstat",
+        "statx",
+        "getdents64",
+        "lseek",
+        "write",
+        "read",
+        "openat",
+    ];
+    const ERRORS: &[&str] = &["EIO", "ENOSPC", "EMFILE", "EACCES", "EINTR"];
+    let operations = [
+        Operation { name: "commit", arguments: &["apply"], before: "one\n", after: "two\n" },
+        Operation { name: "undo", arguments: &["undo"], before: "two\n", after: "one\n" },
+        Operation { name: "rollback", arguments: &["log"], before: "", after: "one\n" },
+    ];
+    let calls = if super::is_long_run() { CALLS } else { &CALLS[..3] };
+    let errors = if super::is_long_run() { ERRORS } else { &ERRORS[..2] };
+    let (mut faults, mut lies) = (0, Vec::new());
+    for operation in operations {
+        let work = Sandbox::in_memory();
+        let patch = work.outside().join("patch");
+        let section = |name: &str| format!("--- {name}\n+++ {name}\n@@ -1 +1 @@\n-one\n+two\n");
+        fs::write(&patch, section("a") + &section("b")).expect("patch");
+        for name in ["a", "b"] {
+            fs::write(work.file(name), "one\n").expect("file");
+        }
+        let patch = patch.to_str().expect("path");
+        match operation.name {
+            "commit" => {}
+            "undo" => {
+                let applied = strace(&work, &[], &["apply", patch]).output().expect("apply");
+                assert!(applied.status.success(), "{applied:?}");
+            }
+            _ => {
+                for when in 1..12 {
+                    let kill = format!("renameat2:signal=KILL:when={when}");
+                    strace(&work, &[&kill], &["apply", patch]).output().expect("strace");
+                    if text(&work, "a") != text(&work, "b") {
+                        break;
+                    }
+                }
+                assert_ne!(text(&work, "a"), text(&work, "b"));
+            }
+        }
+        // The history is kept by the path of the root, so it is put back at the same place.
+        let kept = work.outside().join("kept");
+        fs::create_dir_all(work.state()).expect("state");
+        let copy = |from: &Path, to: &Path| {
+            let _ = fs::remove_dir_all(to);
+            let done = Command::new("cp").arg("-a").arg(from).arg(to).status();
+            assert!(done.expect("cp").success());
+        };
+        fs::create_dir(&kept).expect("kept");
+        copy(&work.root(), &kept.join("root"));
+        copy(&work.state(), &kept.join("state"));
+        let arguments: Vec<&str> = match operation.name {
+            "commit" => [operation.arguments, &[patch]].concat(),
+            _ => operation.arguments.to_vec(),
+        };
+        for call in calls {
+            for error in errors {
+                for when in 1..=if super::is_long_run() { 60 } else { 4 } {
+                    for (from, to) in [("root", work.root()), ("state", work.state())] {
+                        copy(&kept.join(from), &to);
+                    }
+                    let log = work.outside().join("trace");
+                    let fault = format!("{call}:error={error}:when={when}");
+                    let out = strace_to(&log, &work, &[&fault], &arguments).output();
+                    let out = out.expect("strace");
+                    if !fs::read_to_string(&log).expect("trace").contains("INJECTED") {
+                        break;
+                    }
+                    faults += 1;
+                    let at = format!("{}: {fault}", operation.name);
+                    let now = [text(&work, "a"), text(&work, "b")];
+                    let reply: Option<Value> = serde_json::from_slice(&out.stdout).ok();
+                    let message = reply.as_ref().and_then(|reply| reply["message"].as_str());
+                    let is_told = message.is_some_and(|message| message.contains("restored"));
+                    let is_true = match reply.as_ref().and_then(|reply| reply["ok"].as_bool()) {
+                        Some(true) => now.iter().all(|text| text == operation.after),
+                        Some(false) => is_told || now.iter().all(|text| text == operation.before),
+                        None => true,
+                    };
+                    let next = work.restitch().arg("log").output().expect("log");
+                    let then = [text(&work, "a"), text(&work, "b")];
+                    let is_whole = then[0] == then[1]
+                        && (operation.name != "rollback" || then[0] == operation.after);
+                    if !(is_true || operation.name == "rollback")
+                        || !next.status.success()
+                        || !(is_whole || is_told)
+                    {
+                        lies.push(format!("{at}: {now:?}, then {then:?}: {message:?}"));
+                    }
+                }
+            }
+        }
+    }
+    println!("{faults} faults in commit, undo and rollback: {} lies", lies.len());
+    assert!(lies.is_empty(), "{lies:#?}");
+    assert!(faults > 30, "{faults}");
 }
