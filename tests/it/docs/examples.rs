@@ -38,15 +38,6 @@ const EXAMPLES: &[Example] = &[
         by: "exact",
     },
     Example {
-        part: "rewrite",
-        page: PRINCIPLES,
-        path: "app.js",
-        file: "start(\"a\");\nrun();\n",
-        old: "start(\\\"a\\\");\\nrun();",
-        new: "start(\\\"b\\\");\\nrun();",
-        by: "unescaped",
-    },
-    Example {
         part: "outcomes",
         page: PRINCIPLES,
         path: "f.go",
@@ -63,15 +54,6 @@ const EXAMPLES: &[Example] = &[
         old: RING_OLD,
         new: RING_NEW,
         by: "EDIT_OMISSION",
-    },
-    Example {
-        part: "new lines",
-        page: PRINCIPLES,
-        path: "names.py",
-        file: "first = \"a\"\n",
-        old: "first = 'a'",
-        new: "first = 'b'\nsecond = 'c'",
-        by: "punctuation",
     },
     Example {
         part: "veto",

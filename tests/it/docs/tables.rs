@@ -106,6 +106,10 @@ fn tools_and_arguments_are_as_the_code_has_them() {
         };
         let first = tool.about.lines().next().unwrap_or_default();
         page.push_str(&format!("### {}\n\n{first}{listed}\n\n", tool.name));
+        if matches!(tool.visibility, Visibility::InDialect(_)) {
+            page.push_str("The arguments are those of that tool.\n\n");
+            continue;
+        }
         let mut rows = Vec::new();
         fields(&(tool.input)(), "", &mut rows);
         if rows.is_empty() {
