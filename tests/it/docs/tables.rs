@@ -183,7 +183,7 @@ fn every_command_has_a_line() {
     assert!(names.contains("edit") && names.len() > 10, "{names:?}");
     let missing: Vec<_> = names
         .iter()
-        .filter(|name| **name != "help" && !page.contains(&format!("| `{name}")))
+        .filter(|name| **name != "help" && !page.contains(&format!("- `{name}")))
         .collect();
     assert!(missing.is_empty(), "docs/reference/commands.md has no line for {missing:?}");
 }
