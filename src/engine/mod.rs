@@ -38,7 +38,7 @@ use crate::port::{
 };
 use crate::session::{CallId, Ledger};
 use crate::spans;
-use crate::store::StagingStore;
+use crate::store::{StagingStore, already_exists};
 use crate::text::{Encoding, NotText, Snapshot};
 
 pub(crate) use crate::line_edit::moves::{Side, Transfer};
@@ -359,11 +359,7 @@ impl Engine {
         match self.store.load(path).await {
             Err(refusal) if refusal.code == EditCode::FileNotFound => Ok(()),
             Err(refusal) => Err(refusal),
-            Ok(_) => {
-                Err(Refusal::new(EditCode::CreateExisting, format!("`{path}` exists already"))
-                    .at(path.as_str())
-                    .hint("Read the file and edit it instead of creating it."))
-            }
+            Ok(_) => Err(already_exists(path)),
         }
     }
 

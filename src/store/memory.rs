@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::edit::{After, Durability, EditCode, Refusal, VerifiedEdit, WorkPath, WriteMethod};
+use super::rebase::{not_found, rebase_edit};
+use crate::edit::{After, Durability, Refusal, VerifiedEdit, WorkPath, WriteMethod};
 use crate::port::{BoxFuture, CommitOptions, Committed, FileStore, refuse_duplicate_paths};
-use crate::text::{ContentHash, Snapshot};
 
 /// A store without a disk.
 #[derive(Debug, Default)]
@@ -53,7 +53,10 @@ impl MemoryStore {
         let mut files = self.lock();
         let batch: Vec<VerifiedEdit> = batch
             .into_iter()
-            .map(|edit| rebase_edit(edit, &files.content))
+            .map(|edit| {
+                let current = files.content.get(edit.path()).map(Vec::as_slice);
+                rebase_edit(edit, current)
+            })
             .collect::<Result<_, _>>()?;
         Ok(batch
             .into_iter()
@@ -79,42 +82,6 @@ impl MemoryStore {
             })
             .collect())
     }
-}
-
-/// The edit for the current content of its file in `files`: unchanged if it was made for that, else
-/// matched again.
-pub(super) fn rebase_edit(
-    edit: VerifiedEdit,
-    files: &BTreeMap<WorkPath, Vec<u8>>,
-) -> Result<VerifiedEdit, Refusal> {
-    let current = files.get(edit.path());
-    match (current, edit.base()) {
-        (None, None) => Ok(edit),
-        (Some(bytes), Some(base)) if ContentHash::of(bytes) == base => Ok(edit),
-        (Some(_), None) => {
-            Err(Refusal::new(EditCode::CreateExisting, format!("`{}` exists already", edit.path()))
-                .hint("Read the file and edit it instead of creating it."))
-        }
-        (None, Some(_)) => Err(not_found(edit.path())),
-        (Some(bytes), Some(_)) => {
-            let conflict = || {
-                Refusal::new(
-                    EditCode::Conflict,
-                    format!("`{}` has changed since it was read", edit.path()),
-                )
-                .hint("Nothing was written. Send the same call again.")
-            };
-            let snapshot = Snapshot::decode(bytes.clone()).map_err(|_| conflict())?;
-            edit.rebase(&snapshot).unwrap_or_else(|| Err(conflict()))
-        }
-    }
-}
-
-/// The refusal of a path without a file.
-pub(super) fn not_found(path: &WorkPath) -> Refusal {
-    Refusal::new(EditCode::FileNotFound, format!("there is no file `{path}`"))
-        .at(path.as_str())
-        .hint("Check the path: search for a part of it. To create the file, edit it with an empty old_str.")
 }
 
 impl FileStore for MemoryStore {

@@ -36,6 +36,7 @@ mod portable;
 mod protect;
 #[cfg(unix)]
 mod prune;
+mod rebase;
 #[cfg(unix)]
 mod refusals;
 #[cfg(unix)]
@@ -67,6 +68,7 @@ pub use memory::MemoryStore;
 pub use options::{DiskOptions, HistoryLimits, SyncMode};
 #[cfg(not(unix))]
 pub use portable::{DiskStore, quiesce};
+pub(crate) use rebase::already_exists;
 pub(crate) use staging::StagingStore;
 pub use versioned::VersionedStore;
 #[cfg(unix)]

@@ -6,6 +6,7 @@ use std::path::Path;
 use rustix::io::Errno;
 
 use super::confine::OpenError;
+pub(super) use super::rebase::{already_exists, conflict, not_found};
 use crate::edit::{EditCode, Refusal, WorkPath};
 
 /// The error number of the system, if the error has one.
@@ -16,28 +17,6 @@ fn errno(error: &io::Error) -> Option<Errno> {
 /// Whether the error has one of these error numbers.
 pub(super) fn has_errno(error: &io::Error, any_of: &[Errno]) -> bool {
     errno(error).is_some_and(|errno| any_of.contains(&errno))
-}
-
-/// The refusal of a path without a file.
-pub(super) fn not_found(path: &WorkPath) -> Refusal {
-    Refusal::new(EditCode::FileNotFound, format!("there is no file `{path}`"))
-        .at(path.as_str())
-        .hint("Check the path: search for a part of it. To create the file, edit it with an empty old_str.")
-}
-
-/// The refusal to create a file that exists.
-pub(super) fn already_exists(path: &WorkPath) -> Refusal {
-    Refusal::new(EditCode::CreateExisting, format!("`{path}` exists already"))
-        .at(path.as_str())
-        .hint("Read the file and edit it instead of creating it.")
-}
-
-/// The refusal of an edit that another program has interfered with; `why` follows the path in the
-/// message.
-pub(super) fn conflict(path: &WorkPath, why: &str) -> Refusal {
-    Refusal::new(EditCode::Conflict, format!("`{path}` {why}"))
-        .at(path.as_str())
-        .hint("Nothing was written. Send the same call again.")
 }
 
 /// The refusal of a commit of several files that could not be rolled back after a crash.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use tokio::sync::{Mutex, broadcast};
 
-use super::memory::rebase_edit;
+use super::rebase::{not_found, rebase_edit};
 use crate::edit::{
     After, Durability, EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath, WriteMethod,
 };
@@ -126,7 +126,7 @@ impl StagingStore {
     async fn read(&self, staged: &Staged, path: &WorkPath) -> Result<Vec<u8>, Refusal> {
         match staged.files.get(path) {
             Some(StagedContent { content: Some(bytes), .. }) => Ok(bytes.clone()),
-            Some(StagedContent { content: None, .. }) => Err(super::memory::not_found(path)),
+            Some(StagedContent { content: None, .. }) => Err(not_found(path)),
             None => self.inner.load(path).await,
         }
     }
@@ -147,7 +147,10 @@ impl StagingStore {
         }
         let batch: Vec<VerifiedEdit> = batch
             .into_iter()
-            .map(|edit| rebase_edit(edit, &current_files))
+            .map(|edit| {
+                let current = current_files.get(edit.path()).map(Vec::as_slice);
+                rebase_edit(edit, current)
+            })
             .collect::<Result<_, _>>()?;
         let mut committed = Vec::new();
         for edit in batch {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::memory::not_found;
+use super::rebase::{not_found, rebase_edit};
 use super::revert::{LaterVersion, VersionSource, revert_change};
 use crate::edit::{
     After, Durability, EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath, WriteMethod,
@@ -320,33 +320,6 @@ pub(super) fn into_committed(
 pub(super) fn millis() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// The edit for the current bytes of its file (`None` if there is no file): unchanged if it was
-/// made for them, else matched again.
-pub(super) fn rebase_edit(
-    edit: VerifiedEdit,
-    current: Option<&[u8]>,
-) -> Result<VerifiedEdit, Refusal> {
-    let conflict = || {
-        Refusal::new(EditCode::Conflict, format!("`{}` has changed since it was read", edit.path()))
-            .at(edit.path().as_str())
-            .hint("Nothing was written. Send the same call again.")
-    };
-    match (current, edit.base()) {
-        (None, None) => Ok(edit),
-        (Some(bytes), Some(base)) if ContentHash::of(bytes) == base => Ok(edit),
-        (Some(_), None) => {
-            Err(Refusal::new(EditCode::CreateExisting, format!("`{}` exists already", edit.path()))
-                .at(edit.path().as_str())
-                .hint("Read the file and edit it instead of creating it."))
-        }
-        (None, Some(_)) => Err(not_found(edit.path())),
-        (Some(bytes), Some(_)) => {
-            let snapshot = Snapshot::decode(bytes.to_vec()).map_err(|_| conflict())?;
-            edit.rebase(&snapshot).unwrap_or_else(|| Err(conflict()))
-        }
-    }
 }
 
 impl<F: VersionedFiles> FileStore for VersionedStore<F> {

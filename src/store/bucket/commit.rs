@@ -11,7 +11,8 @@ use super::objects::{ObjectVersion, PutOutcome, StorageError};
 use super::{Bucket, CurrentFile, REMOVAL_GRACE};
 use crate::edit::{After, EditCode, Refusal, VerifiedEdit, WorkPath};
 use crate::port::{Committed, RequestId};
-use crate::store::versioned::{into_committed, millis, rebase_edit};
+use crate::store::rebase::rebase_edit;
+use crate::store::versioned::{into_committed, millis};
 use crate::text::{ContentHash, quote_name};
 
 /// How long the last step of a removal may take; far less than [`REMOVAL_GRACE`].

@@ -24,8 +24,8 @@ use std::time::{Duration, Instant};
 use tokio::sync::broadcast;
 
 use super::change_feed::ChangeFeed;
-use super::memory::not_found;
 use super::protect;
+use super::rebase::not_found;
 use super::versioned::millis;
 use crate::edit::{Durability, EditCode, Refusal, VerifiedEdit, WorkPath};
 use crate::port::{

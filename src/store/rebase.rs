@@ -1,0 +1,45 @@
+//! An edit for the current version of its file, and the refusals that every store shares.
+
+use crate::edit::{EditCode, Refusal, VerifiedEdit, WorkPath};
+use crate::text::{ContentHash, Snapshot};
+
+/// The edit for the current bytes of its file (`None` if there is no file): unchanged if it was
+/// made for them, else matched again.
+pub(super) fn rebase_edit(
+    edit: VerifiedEdit,
+    current: Option<&[u8]>,
+) -> Result<VerifiedEdit, Refusal> {
+    let changed = || conflict(edit.path(), "has changed since it was read");
+    match (current, edit.base()) {
+        (None, None) => Ok(edit),
+        (Some(bytes), Some(base)) if ContentHash::of(bytes) == base => Ok(edit),
+        (Some(_), None) => Err(already_exists(edit.path())),
+        (None, Some(_)) => Err(not_found(edit.path())),
+        (Some(bytes), Some(_)) => {
+            let snapshot = Snapshot::decode(bytes.to_vec()).map_err(|_| changed())?;
+            edit.rebase(&snapshot).unwrap_or_else(|| Err(changed()))
+        }
+    }
+}
+
+/// The refusal of a path without a file.
+pub(super) fn not_found(path: &WorkPath) -> Refusal {
+    Refusal::new(EditCode::FileNotFound, format!("there is no file `{path}`"))
+        .at(path.as_str())
+        .hint("Check the path: search for a part of it. To create the file, edit it with an empty old_str.")
+}
+
+/// The refusal to create a file that exists.
+pub(crate) fn already_exists(path: &WorkPath) -> Refusal {
+    Refusal::new(EditCode::CreateExisting, format!("`{path}` exists already"))
+        .at(path.as_str())
+        .hint("Read the file and edit it instead of creating it.")
+}
+
+/// The refusal of an edit that another program has interfered with; `why` follows the path in the
+/// message.
+pub(super) fn conflict(path: &WorkPath, why: &str) -> Refusal {
+    Refusal::new(EditCode::Conflict, format!("`{path}` {why}"))
+        .at(path.as_str())
+        .hint("Nothing was written. Send the same call again.")
+}
