@@ -1,6 +1,8 @@
 //! The first pass of a search: reads the raw bytes of every file of a scope in parallel, and finds
 //! the files and lines that match.
 
+use std::fs::File;
+use std::io;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -13,6 +15,11 @@ use super::query::Query;
 use super::walk::{Scope, each_file};
 use crate::edit::WorkPath;
 use crate::port::Overlay;
+
+/// A larger file is not searched, as it is not read or edited.
+const MAX_FILE_BYTES: u64 = 256 << 20;
+/// The memory for the lines of one file. A file with a longer line is not searched.
+const MAX_LINE_BYTES: usize = 64 << 20;
 
 /// How many matching lines of a file are kept for ranking.
 const MAX_RANKED_LINES: usize = 5000;
@@ -56,16 +63,20 @@ pub(crate) fn scan(scope: &Scope, query: &Query, overlay: &Overlay) -> Scanned {
     let (all_scanned, binary_files) = (Mutex::new(Scanned::default()), AtomicUsize::new(0));
     let (scanned, binary) = (&all_scanned, &binary_files);
     let lock = || scanned.lock().unwrap_or_else(PoisonError::into_inner);
+    let open = opener(scope.root());
     // Each thread gets a visitor of its own, since a searcher cannot be shared.
     let visitor = || {
         let mut searcher = SearcherBuilder::new()
             .line_number(true)
             .binary_detection(BinaryDetection::quit(0))
+            .heap_limit(Some(MAX_LINE_BYTES))
             .build();
         move |path: &WorkPath, content: Content<'_>| {
             let mut sink = MatchSink { query, count: 0, lines: Vec::new(), is_binary: false };
             let result = match content {
-                Content::File(file) => searcher.search_path(query.lines(), file, &mut sink),
+                Content::File(file) => {
+                    file.and_then(|file| searcher.search_file(query.lines(), &file, &mut sink))
+                }
                 Content::Bytes(bytes) => searcher.search_slice(query.lines(), bytes, &mut sink),
             };
             let mut results = lock();
@@ -87,10 +98,10 @@ pub(crate) fn scan(scope: &Scope, query: &Query, overlay: &Overlay) -> Scanned {
         }
     };
     let skipped = each_file(scope, || {
-        let mut visit = visitor();
-        move |path: &WorkPath, full_path: &Path| {
+        let (mut visit, open) = (visitor(), &open);
+        move |path: &WorkPath, _: &Path| {
             if !overlay.contains_key(path) {
-                visit(path, Content::File(full_path));
+                visit(path, Content::File(open(path).and_then(within_limit)));
             }
         }
     });
@@ -111,9 +122,34 @@ pub(crate) fn scan(scope: &Scope, query: &Query, overlay: &Overlay) -> Scanned {
     scanned
 }
 
+/// Opens files below a root.
+#[cfg(unix)]
+fn opener(root: &Path) -> impl Fn(&WorkPath) -> io::Result<File> + Sync {
+    // An error of the root itself is that of each file.
+    let reader = crate::store::Reader::open(root);
+    move |path| match &reader {
+        Ok(reader) => reader.file(path.as_path()),
+        Err(error) => Err(io::Error::new(error.kind(), error.to_string())),
+    }
+}
+
+#[cfg(not(unix))]
+fn opener(root: &Path) -> impl Fn(&WorkPath) -> io::Result<File> + Sync {
+    let root = root.to_owned();
+    move |path| File::open(root.join(path.as_path()))
+}
+
+/// The file, unless it is too large to be searched.
+fn within_limit(file: File) -> io::Result<File> {
+    match file.metadata()?.len() > MAX_FILE_BYTES {
+        true => Err(io::Error::other("it is too large")),
+        false => Ok(file),
+    }
+}
+
 /// What to search: a file on the disk, or bytes in memory.
 enum Content<'a> {
-    File(&'a Path),
+    File(io::Result<File>),
     Bytes(&'a [u8]),
 }
 

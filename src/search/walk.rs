@@ -38,6 +38,11 @@ impl Scope {
             Refusal::new(EditCode::FileNotFound, format!("cannot search {subject}: {error}"))
                 .hint("Check the path, or leave it out to search the whole root.")
         };
+        // The store refuses a root in whose place a link has come; so does a search.
+        if root.is_symlink() {
+            let error = std::io::Error::other("it now leads elsewhere");
+            return Err(unreadable("the root", error));
+        }
         let root = root.canonicalize().map_err(|error| unreadable("the root", error))?;
         let start = match path.map(str::trim) {
             None | Some("" | "." | "./" | "/") => root.clone(),
@@ -86,6 +91,11 @@ impl Scope {
             Some(raw) => root.join(WorkPath::parse(raw, root)?.as_path()),
         };
         Ok(Self { root: root.to_path_buf(), start, glob: glob_matcher(glob)?, is_local: false })
+    }
+
+    /// The root, without links.
+    pub(super) fn root(&self) -> &Path {
+        &self.root
     }
 
     /// Returns the path, relative to the root, at which the scope starts; empty for the whole

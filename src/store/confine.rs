@@ -193,6 +193,25 @@ pub(super) struct Root {
     walk: Walk,
 }
 
+/// Opens files below a folder to read them: for a search, which finds them by their paths. What has
+/// taken the place of a file since, such as a link to elsewhere or a pipe, is not opened.
+#[derive(Debug)]
+pub(crate) struct Reader(Root);
+
+impl Reader {
+    pub(crate) fn open(folder: &Path) -> io::Result<Self> {
+        Root::open(folder, Walk::Kernel).map(Self)
+    }
+
+    /// Opens the regular file at `path`, which is relative to the folder.
+    pub(crate) fn file(&self, path: &Path) -> io::Result<File> {
+        self.0.resolve(path)?.open(OFlags::RDONLY).map_err(|why| match why {
+            OpenError::Io(error) => error,
+            _ => io::Error::other("it is not a regular file"),
+        })
+    }
+}
+
 /// Which folder the path of the root leads to now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RootCheck {

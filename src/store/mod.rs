@@ -59,6 +59,8 @@ mod write;
 
 #[cfg(feature = "object-store")]
 pub use bucket::{BucketOptions, BucketStore};
+#[cfg(all(unix, feature = "search"))]
+pub(crate) use confine::Reader;
 #[cfg(unix)]
 pub use disk::{DiskStore, quiesce};
 pub use folder::state_folder;

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use restitch::edit::EditCode;
+use restitch::engine::CallOptions;
 use restitch::port::{CommitOptions, FileStore as _};
 
 use super::child::{ALIASES, Writer, counter_line, numbers, spawn};
@@ -513,4 +514,60 @@ fn a_link_in_place_of_the_temp_file_leads_nowhere() {
         escapes(&work)
     );
     assert_eq!(escapes(&work), 0);
+}
+
+#[tokio::test]
+async fn a_search_reads_nothing_outside_through_a_swapped_name() {
+    let work = Sandbox::in_memory();
+    fs::write(work.outside().join("secret"), "needle\n".repeat(1_000)).expect("file");
+    for name in ["f", "g", "h"] {
+        fs::write(work.file(name), "straw\n".repeat(1_000)).expect("file");
+    }
+    let (inside, outside) = (work.root(), work.outside());
+    let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let is_over = stop.clone();
+    let swapper = std::thread::spawn(move || {
+        std::os::unix::fs::symlink(outside.join("secret"), outside.join("link")).expect("link");
+        while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+            for name in ["f", "g", "h"] {
+                let _ = rustix::fs::renameat_with(
+                    rustix::fs::CWD,
+                    inside.join(name),
+                    rustix::fs::CWD,
+                    outside.join("link"),
+                    rustix::fs::RenameFlags::EXCHANGE,
+                );
+            }
+        }
+    });
+    let toolbox = restitch::tools::Toolbox::new(work.engine());
+    let searches = count(300, 3_000);
+    for _ in 0..searches {
+        let arguments = serde_json::json!({ "keyword": "needle" });
+        let reply = toolbox.call("search", arguments, &CallOptions::default()).await;
+        assert_eq!(reply.report["total_matches"], 0, "{}", reply.message);
+    }
+    stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    swapper.join().expect("swapper");
+}
+
+#[tokio::test]
+async fn a_search_is_bounded_and_stays_at_its_root() {
+    let work = Sandbox::in_memory();
+    fs::write(work.file("one-line"), "a".repeat(100 << 20)).expect("file");
+    fs::write(work.file("f"), "needle\n").expect("file");
+    let toolbox = restitch::tools::Toolbox::new(work.engine());
+    let options = CallOptions::default();
+    let search = || toolbox.call("search", serde_json::json!({ "keyword": "needle" }), &options);
+    let reply = search().await;
+    assert_eq!(reply.report["total_matches"], 1, "{}", reply.message);
+    assert_eq!(reply.report["skipped"]["unreadable"], 1, "{}", reply.message);
+    // A link in place of the root leads to names that are not the root's.
+    fs::write(work.outside().join("needle-outside"), "needle\n").expect("file");
+    fs::rename(work.root(), work.root().with_extension("moved")).expect("moved");
+    std::os::unix::fs::symlink(work.outside(), work.root()).expect("link");
+    for reply in [search().await, toolbox.call("list_files", serde_json::json!({}), &options).await]
+    {
+        assert!(!reply.ok && !reply.message.contains("needle-outside"), "{}", reply.message);
+    }
 }
