@@ -2,7 +2,7 @@
 //! the score as a page.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -26,7 +26,8 @@ pub(crate) struct CompareArgs {
     /// Only these tools.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     tools: Vec<String>,
-    /// Where the tools are installed and run; nothing else of this machine is touched.
+    /// A folder of your own in which the tools are installed and stay, for the next run; by default
+    /// a new temporary folder, which is removed at the end.
     #[arg(long, value_name = "DIR")]
     scratch: Option<PathBuf>,
     /// Only cases whose path, family, cause or language contains this.
@@ -78,10 +79,7 @@ pub(crate) fn compare(common: &Common, args: &CompareArgs) -> Result<(), Exit> {
             "there is no packed case to compare; make some with `restitch harness generate --out NAME.pack.jsonl`",
         ));
     }
-    let scratch =
-        args.scratch.clone().unwrap_or_else(|| std::env::temp_dir().join("restitch-compare"));
-    std::fs::create_dir_all(&scratch)
-        .map_err(|error| Exit::fault(format!("cannot create {}: {error}", scratch.display())))?;
+    let (scratch, _temporary) = scratch_folder(args.scratch.as_deref())?;
     let mut results: Vec<ToolResult> = Vec::new();
     let mut errors = Vec::new();
     let is_selected = |id: &str| args.tools.is_empty() || args.tools.iter().any(|name| name == id);
@@ -114,6 +112,37 @@ pub(crate) fn compare(common: &Common, args: &CompareArgs) -> Result<(), Exit> {
         0 => Ok(()),
         count => Err(Exit::fault(format!("{count} of the tools could not be run"))),
     }
+}
+
+/// Returns the folder for the tools, and the temporary one, which is removed when it is dropped.
+fn scratch_folder(named: Option<&Path>) -> Result<(PathBuf, Option<tempfile::TempDir>), Exit> {
+    let Some(named) = named else {
+        let temporary = tempfile::Builder::new().prefix("restitch-compare-").tempdir();
+        let temporary = temporary
+            .map_err(|error| Exit::fault(format!("cannot create a temporary folder: {error}")))?;
+        return Ok((temporary.path().to_owned(), Some(temporary)));
+    };
+    let fault =
+        |error: io::Error| Exit::fault(format!("cannot create {}: {error}", named.display()));
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(named).map_err(fault)?;
+    // What lies in it is run, so nobody else may put anything there.
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let meta = std::fs::metadata(named).map_err(fault)?;
+        let is_own = meta.uid() == rustix::process::geteuid().as_raw();
+        if !is_own || meta.mode() & 0o022 != 0 {
+            return Err(Exit::usage(format!(
+                "other users can write to {}, and the tools in it are run; name a folder that only you can write to, or leave out --scratch",
+                named.display()
+            )));
+        }
+    }
+    Ok((named.to_owned(), None))
 }
 
 /// Judges the cases and writes the page.

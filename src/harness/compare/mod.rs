@@ -27,9 +27,12 @@ use crate::edit::{EditCode, Expected};
 /// a newer version, change the number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PackageSource {
-    Npm(&'static str, &'static str),
-    Pip(&'static str, &'static str),
-    /// A crate with a program of the same name, and the options to build it with.
+    /// A package with its version and the integrity that npm's registry gives for it.
+    Npm(&'static str, &'static str, &'static str),
+    /// A package with its version and the SHA-256 of its wheel.
+    Pip(&'static str, &'static str, &'static str),
+    /// A crate with a program of the same name, and the options to build it with. Cargo compares
+    /// each crate with the checksum in the index, from which nothing can be taken back.
     Cargo(&'static str, &'static str, &'static [&'static str]),
     /// The tool is part of this program.
     BuiltIn,
@@ -63,34 +66,58 @@ pub(crate) const RIVALS: &[Rival] = &[
     Rival { id: "exact", source: PackageSource::BuiltIn, driver: Driver::Exact },
     Rival {
         id: "gemini-cli",
-        source: PackageSource::Npm("@google/gemini-cli-core", "0.61.0"),
+        source: PackageSource::Npm(
+            "@google/gemini-cli-core",
+            "0.61.0",
+            "sha512-3H09+26TzD+HIuUV0KHeAp4Ag0iK3SiRB8H+NehOpsupbfZcEeprSN/85uzjTMQxcWJkzrNe/AY/y0ovFkSZ0A==",
+        ),
         driver: Driver::Node,
     },
     Rival {
         id: "aider",
-        source: PackageSource::Pip("aider-chat", "0.86.2"),
+        source: PackageSource::Pip(
+            "aider-chat",
+            "0.86.2",
+            "64f6a0c66c9f4633ad9f479bca3e64ebcba02b9da03c6b604b74a44736b2416e",
+        ),
         driver: Driver::Python,
     },
     Rival {
         id: "codex",
-        source: PackageSource::Npm("@openai/codex", "0.169.0"),
+        source: PackageSource::Npm(
+            "@openai/codex",
+            "0.169.0",
+            "sha512-KhzYlkKPxoNssR8CEm45IjqnFWn7UtlF4CiD3tOJPea51xBs7MaHy0UQG9GSbCqk6Lrjn5QdJDV0QD1/FgWlGw==",
+        ),
         driver: Driver::Python,
     },
     Rival {
         id: "pi",
-        source: PackageSource::Npm("@mariozechner/pi-coding-agent", "0.73.1"),
+        source: PackageSource::Npm(
+            "@mariozechner/pi-coding-agent",
+            "0.73.1",
+            "sha512-gXQh3SaZmWTfVMc4Ao5+LGbVeKvzyO7tolok0nLsZgq9nGjZx/EEU3NM8C+qUnB4Nvs2rswG5qOVgLzQkq0fHQ==",
+        ),
         driver: Driver::Node,
     },
     Rival {
         id: "mcp-filesystem",
-        source: PackageSource::Npm("@modelcontextprotocol/server-filesystem", "2026.8.31"),
+        source: PackageSource::Npm(
+            "@modelcontextprotocol/server-filesystem",
+            "2026.8.31",
+            "sha512-kKaFkyAh6oipvc9+EAbJ552JafnMnOq5nzmzWkp1jJdBhTAAGpmIpWihUG1+rfNhmEFM98gUZDdCHCDD4v6a7Q==",
+        ),
         driver: Driver::Node,
     },
     // The engine of oh-my-pi is this native module. Later versions have no builds for single
     // platforms in the registry.
     Rival {
         id: "oh-my-pi",
-        source: PackageSource::Npm("@oh-my-pi/pi-natives", "18.2.3"),
+        source: PackageSource::Npm(
+            "@oh-my-pi/pi-natives",
+            "18.2.3",
+            "sha512-XLgoIR44VmlkpEm88mqUSoZwOcWGmRZ/DZk3bMhL60j6nTXYjMLSvJu0BXAbCOe33CyM2ZC8wH3FzKOTgXgjlA==",
+        ),
         driver: Driver::Node,
     },
     // atomwrite's other features are parsers, which the build downloads and `edit` does not use.
@@ -176,8 +203,8 @@ pub(crate) fn run_tool(rival: &Rival, cases: &[Case], scratch: &Path) -> io::Res
         tool: rival.id.to_owned(),
         version: version(rival, scratch),
         package: match rival.source {
-            PackageSource::Npm(package, _) => format!("npm {package}"),
-            PackageSource::Pip(package, _) => format!("PyPI {package}"),
+            PackageSource::Npm(package, ..) => format!("npm {package}"),
+            PackageSource::Pip(package, ..) => format!("PyPI {package}"),
             PackageSource::Cargo(package, ..) => format!("crates.io {package}"),
             PackageSource::BuiltIn => "this program".into(),
         },
@@ -248,8 +275,8 @@ fn tool_dir(rival: &Rival, scratch: &Path) -> PathBuf {
 /// Installs a tool, unless this version is installed already.
 fn install(rival: &Rival, scratch: &Path) -> io::Result<()> {
     let dir = tool_dir(rival, scratch);
-    let (PackageSource::Npm(_, wanted)
-    | PackageSource::Pip(_, wanted)
+    let (PackageSource::Npm(_, wanted, _)
+    | PackageSource::Pip(_, wanted, _)
     | PackageSource::Cargo(_, wanted, _)) = rival.source
     else {
         return Ok(());
@@ -263,7 +290,7 @@ fn install(rival: &Rival, scratch: &Path) -> io::Result<()> {
     fs::create_dir_all(&dir)?;
     let mut command = match rival.source {
         PackageSource::BuiltIn => return Ok(()),
-        PackageSource::Npm(package, version) => {
+        PackageSource::Npm(package, version, _) => {
             let mut npm = Command::new("npm");
             npm.args([
                 "install",
@@ -276,10 +303,12 @@ fn install(rival: &Rival, scratch: &Path) -> io::Result<()> {
             ]);
             npm
         }
-        PackageSource::Pip(package, version) => {
+        PackageSource::Pip(package, version, sha256) => {
+            let wanted = format!("{package}=={version} --hash=sha256:{sha256}\n");
+            fs::write(dir.join("requirements.txt"), wanted)?;
             let mut pip = Command::new("python3");
             pip.args(["-m", "pip", "install", "-q", "--no-deps", "--target", "."]);
-            pip.arg(format!("{package}=={version}"));
+            pip.args(["--only-binary", ":all:", "--require-hashes", "-r", "requirements.txt"]);
             pip
         }
         PackageSource::Cargo(package, version, features) => {
@@ -295,7 +324,25 @@ fn install(rival: &Rival, scratch: &Path) -> io::Result<()> {
         let last = stderr.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
         return Err(io::Error::other(format!("cannot install {}: {last}", rival.id)));
     }
+    if let PackageSource::Npm(package, _, integrity) = rival.source {
+        let found = installed_integrity(&dir, package);
+        if found.as_deref() != Some(integrity) {
+            fs::remove_dir_all(&dir)?;
+            return Err(io::Error::other(format!(
+                "npm installed {package} with the integrity {}, not {integrity}; it was removed",
+                found.as_deref().unwrap_or("unknown")
+            )));
+        }
+    }
     fs::write(dir.join("installed"), wanted)
+}
+
+/// Returns the integrity of an installed package, which npm has compared with what it downloaded.
+fn installed_integrity(dir: &Path, package: &str) -> Option<String> {
+    let text = fs::read_to_string(dir.join("node_modules/.package-lock.json")).ok()?;
+    let lock: Value = serde_json::from_str(&text).ok()?;
+    let entry = &lock["packages"][format!("node_modules/{package}")];
+    entry["integrity"].as_str().map(str::to_owned)
 }
 
 /// Returns the installed version of a tool.
@@ -303,13 +350,13 @@ fn version(rival: &Rival, scratch: &Path) -> String {
     let dir = tool_dir(rival, scratch);
     let found = match rival.source {
         PackageSource::BuiltIn => Some(env!("CARGO_PKG_VERSION").to_owned()),
-        PackageSource::Npm(package, _) => {
+        PackageSource::Npm(package, ..) => {
             fs::read_to_string(dir.join("node_modules").join(package).join("package.json"))
                 .ok()
                 .and_then(|text| serde_json::from_str::<Value>(&text).ok())
                 .and_then(|package| package["version"].as_str().map(str::to_owned))
         }
-        PackageSource::Pip(package, _) => {
+        PackageSource::Pip(package, ..) => {
             let start = format!("{}-", package.replace('-', "_"));
             fs::read_dir(&dir).ok().into_iter().flatten().flatten().find_map(|entry| {
                 let name = entry.file_name().to_string_lossy().into_owned();
@@ -341,12 +388,7 @@ fn run_driver(
     cases: &[Case],
     scratch: &Path,
 ) -> io::Result<HashMap<usize, Option<Vec<u8>>>> {
-    {
-        // Parts of a run may share the scratch folder, so only one of them installs at a time.
-        let lock = fs::File::create(scratch.join("install.lock"))?;
-        lock.lock()?;
-        install(rival, scratch)?;
-    }
+    install(rival, scratch)?;
     let dir = tool_dir(rival, scratch);
     fs::create_dir_all(scratch.join("work"))?;
     let work = tempfile::tempdir_in(scratch.join("work"))?;
