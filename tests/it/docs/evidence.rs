@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{check_part, repo, text_of};
 
@@ -35,5 +35,49 @@ fn the_kinds_of_mistake_are_as_many_as_were_measured() {
     let kinds = format!("{} kinds", list["ways"].as_array().expect("ways").len());
     for page in ["README.md", "docs/evidence/index.md"] {
         assert!(text_of(page).contains(&kinds), "{page} does not say {kinds}");
+    }
+}
+
+/// The runner that compares the matcher of two programs on calls with known answers.
+#[test]
+fn the_core_table_counts_right_refused_and_wrong() {
+    let root = tempfile::tempdir().expect("folder");
+    let before = "def a():\n    return 1\n";
+    let case = |id: &str, old: &str, new: &str, more: Value| {
+        let mut case = json!({"id": id, "before": before, "old_str": old, "new_str": new});
+        case.as_object_mut().expect("object").extend(more.as_object().expect("object").clone());
+        format!("{case}\n")
+    };
+    let known = |expect: &str, texts: Value| json!({"path": "a.py", "kind": "k", "expect": expect, "texts": texts});
+    let after = before.replace('1', "2");
+    let attacks = [
+        case("right", "return 1", "return 2", known("apply", json!([after]))),
+        case("refused", "return 9", "return 2", known("apply", json!([after]))),
+        case("wrong", "return 1", "return 2", known("refuse", json!([]))),
+        case("either", "nothing of it", "x", known("either", json!([after]))),
+    ];
+    let real = [
+        case("equal", "return 1", "return 2", json!({"file": "a.py", "truth": after})),
+        case("different", "return 1", "return 2", json!({"file": "a.py", "truth": "x"})),
+        case("unknown", "return 1", "return 2", json!({"file": "a.py", "truth": null})),
+        case("gone", "return 9", "return 2", json!({"file": "a.py", "truth": after})),
+    ];
+    for (name, cases) in [("attacks", attacks), ("real", real)] {
+        std::fs::write(root.path().join(name), cases.concat()).expect("file");
+    }
+    let run = Command::new("python3")
+        .arg(repo("scripts/core-table"))
+        .args(["attacks", "real", "--restitch", env!("CARGO_BIN_EXE_restitch")])
+        .current_dir(root.path())
+        .output()
+        .expect("python3 runs");
+    let out = String::from_utf8_lossy(&run.stdout);
+    assert_eq!(run.status.code(), Some(1), "a wrong result ends it with 1: {run:?}");
+    for line in [
+        "4 cases: 2 right, 1 refused where it must apply, 1 wrong",
+        "4 failed edits, 3 with a truth: 3 applied (1 equal to the truth, 0 equal but for blanks, 1 different, 1 nothing to compare), 1 not applied",
+        "not applied by code: 1 EDIT_NO_OCCURRENCE_FOUND",
+    ] {
+        assert!(out.contains(line), "{line} is not in {out}");
     }
 }
