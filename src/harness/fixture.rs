@@ -73,6 +73,9 @@ pub struct Spec {
     /// Whether the file before was pieced together from a transcript.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reconstructed: Option<bool>,
+    /// Whether nothing confirms the expected result of a mined case, which then is restitch's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unconfirmed: Option<bool>,
     /// The expected result.
     pub expect: Expect,
     /// Further arguments of the call, passed on unchanged.
@@ -414,6 +417,7 @@ impl Fixture {
                 status: Status::Pass,
                 reason: String::new(),
                 reconstructed: None,
+                unconfirmed: None,
                 expect,
                 arguments: None,
             },

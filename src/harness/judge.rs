@@ -126,9 +126,15 @@ pub(crate) fn decide(case: &Case, gate: &SyntaxGate) -> Result<VerifiedEdit, Ref
 /// is not known.
 pub(crate) fn adds_syntax_errors(case: &Case, after: &[u8]) -> Option<bool> {
     let (before, after) = (str::from_utf8(&case.before).ok()?, str::from_utf8(after).ok()?);
+    has_new_syntax_errors(&case.path, before, after)
+}
+
+/// Whether a file has a syntax error after an edit that it did not have before; `None` if that is
+/// not known.
+pub(crate) fn has_new_syntax_errors(path: &str, before: &str, after: &str) -> Option<bool> {
     let snapshot = Snapshot::from_text(before);
     let plan = EditPlan::whole_file(&snapshot, after);
-    let report = PARSER.with(|parser| parser.compare(&case.path, before, after, plan.splices()));
+    let report = PARSER.with(|parser| parser.compare(path, before, after, plan.splices()));
     report.checked.then_some(!report.new_errors.is_empty())
 }
 

@@ -106,17 +106,23 @@ pub(crate) struct ReplayedEdit {
 }
 
 /// Returns the file after the agent's next call, if that call has the same intention as the failed
-/// one: its `old_str` occurs once and shares half of its words with the failed `old_str`, and the
-/// two calls add mostly the same words or, if they add none, remove mostly the same. `None` too if
-/// the failed `old_str` is in the file.
+/// one and its `old_str` occurs once. `None` too if the failed `old_str` is in the file.
 pub(crate) fn file_after_retry(case: &FailedEdit) -> Option<String> {
     let retry = case.retry.as_ref()?;
     let occurs_once = case.before.matches(&retry.old_str).count() == 1;
-    if !occurs_once || retry.old_str == retry.new_str || case.before.contains(&case.old_str) {
+    if !occurs_once || case.before.contains(&case.old_str) {
         return None;
     }
-    let [old, new] = [&case.old_str, &case.new_str].map(|text| words(text));
-    let [next_old, next_new] = [&retry.old_str, &retry.new_str].map(|text| words(text));
+    let intends_the_same =
+        has_same_intention((&case.old_str, &case.new_str), (&retry.old_str, &retry.new_str));
+    intends_the_same.then(|| case.before.replacen(&retry.old_str, &retry.new_str, 1))
+}
+
+/// Whether two calls, each with its `old` and `new`, have the same intention: their `old` share half
+/// of their words, and they add mostly the same words or, if they add none, remove mostly the same.
+pub(crate) fn has_same_intention(call: (&str, &str), next: (&str, &str)) -> bool {
+    let (old, new) = (words(call.0), words(call.1));
+    let (next_old, next_new) = (words(next.0), words(next.1));
     let difference = |a: &[&str], b: &[&str]| -> Vec<String> {
         a.iter().filter(|word| !b.contains(word)).map(|word| (*word).to_owned()).collect()
     };
@@ -136,7 +142,7 @@ pub(crate) fn file_after_retry(case: &FailedEdit) -> Option<String> {
     };
     let common_old = old.iter().filter(|word| next_old.contains(word)).count();
     let same_place = common_old * 2 >= old.len().min(next_old.len());
-    (same_change && same_place).then(|| case.before.replacen(&retry.old_str, &retry.new_str, 1))
+    same_change && same_place && next.0 != next.1
 }
 
 /// Returns the different words of a text, sorted.

@@ -19,7 +19,12 @@ pub(crate) fn render(
     rivals: &[compare::ToolResult],
 ) -> String {
     let mut score = Score::default();
-    for (entry, judged, _) in judged_cases {
+    // What nothing confirms tells only what restitch does, not whether that is right.
+    let (unconfirmed, confirmed): (Vec<_>, Vec<_>) =
+        judged_cases.iter().partition(|(entry, ..)| is_unconfirmed(entry));
+    let is_applied = |(_, judged, _): &&&(SuiteCase, Judgment, Tree)| judged.refusal.is_none();
+    let applied = unconfirmed.iter().filter(is_applied).count();
+    for (entry, judged, _) in confirmed {
         // Two families may have a cause of the same name, so the row's name has both.
         score.add(&entry.family, &format!("{}: {}", entry.family, entry.cause), judged);
     }
@@ -41,10 +46,16 @@ pub(crate) fn render(
         "version": env!("CARGO_PKG_VERSION"),
         "rows": rows,
         "cases": cases,
+        "unconfirmed": { "applied": applied, "refused": unconfirmed.len() - applied },
         "rivals": rivals,
     });
     // The data is in a script element, which only `</` could end early.
     PAGE.replace("/*DATA*/null", &data.to_string().replace("</", "<\\/"))
+}
+
+/// Whether nothing confirms the expected result of a case.
+fn is_unconfirmed(entry: &SuiteCase) -> bool {
+    matches!(&entry.source, CaseSource::Folder(fixture) if fixture.spec.unconfirmed == Some(true))
 }
 
 /// Returns the JSON of a case for the page.
@@ -92,7 +103,10 @@ fn case_json(entry: &SuiteCase, judged: &Judgment, files: &Tree) -> Value {
     let (line, [before, wanted, got]) = excerpt([Some(&before), wanted.as_ref(), got.as_ref()]);
     json!({
         "id": entry.id, "family": entry.family, "cause": entry.cause, "language": entry.language,
-        "verdict": judged.verdict.as_str(),
+        "verdict": match judged.verdict.is_good() && is_unconfirmed(entry) {
+            true => "unconfirmed",
+            false => judged.verdict.as_str(),
+        },
         "good": judged.verdict.is_good(),
         "known": entry.outcome(&judged.verdict) == RunOutcome::KnownFailure,
         "why": if let CaseVerdict::Broken(why) = &judged.verdict { why.as_str() } else { "" },

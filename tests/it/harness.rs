@@ -216,8 +216,8 @@ fn every_clients_transcripts_are_mined_broken_lines_included() {
         );
         assert_eq!(said["skipped_lines"], skipped, "{client}");
         // What the engine makes of it is what the agent arrived at, where that is known.
-        assert!(failures.iter().all(|f| f["agrees_with_retry"] != false), "{client}");
-        assert!(failures.iter().any(|f| f["agrees_with_retry"] == true), "{client}");
+        assert!(failures.iter().all(|f| f["ending"] != "other bytes"), "{client}");
+        assert!(failures.iter().any(|f| f["ending"] == "right"), "{client}");
     }
     assert!(
         before.len() > 4 && contents(Path::new(&transcripts(""))) == before,
@@ -294,6 +294,21 @@ fn mining_twice_finds_nothing_new_and_no_secret_is_saved() {
     assert!(files > 20);
     let run = restitch(&["run", &dir]);
     assert_eq!(last_line(&run), "4 right, 2 refused, 0 silently wrong, 0 failed");
+    // The page counts only what the agent's next edit confirms; the rest stands apart.
+    let page = root.path().join("page.html");
+    restitch(&["report", &dir, "--html", &page.to_string_lossy()]);
+    let page = std::fs::read_to_string(page).expect("page");
+    let data = page.split_once("const D = ").expect("data").1;
+    let data = serde_json::Deserializer::from_str(data).into_iter::<Value>().next();
+    let data = data.expect("data").expect("JSON");
+    let unconfirmed = &data["unconfirmed"];
+    let apart = [&unconfirmed["applied"], &unconfirmed["refused"]].map(Value::as_u64);
+    let counted: u64 = data["rows"].as_array().expect("rows").iter().filter_map(|row| row["cases"].as_u64()).sum();
+    let shown = data["cases"].as_array().expect("cases");
+    let marked = shown.iter().filter(|case| case["verdict"] == "unconfirmed").count() as u64;
+    let apart: u64 = apart.into_iter().flatten().sum();
+    assert_eq!((apart, counted + apart), (marked, 6), "{unconfirmed}");
+    assert!(counted > 0 && apart > 0, "{unconfirmed}");
 }
 
 #[test]
@@ -429,6 +444,28 @@ fn a_failed_call_of_several_edits_becomes_a_multi_edit_case() {
     );
 }
 
+/// The tools that are installed there are run, so nobody else may put any there.
+#[cfg(unix)]
+#[test]
+fn a_comparison_runs_nothing_from_a_folder_that_others_can_write_to() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let root = tempfile::tempdir().expect("folder");
+    let shared = root.path().join("shared");
+    std::fs::create_dir(&shared).expect("folder");
+    std::fs::set_permissions(&shared, std::fs::Permissions::from_mode(0o777)).expect("rights");
+    let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/spoiled");
+    let run = |scratch: &Path| {
+        let scratch = scratch.to_string_lossy();
+        restitch(&["compare", &cases.to_string_lossy(), "--tools", "exact", "--scratch", &scratch])
+    };
+    let refused = run(&shared);
+    assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stdout));
+    assert!(text(&refused.stderr).contains("other users can write to"), "{}", text(&refused.stderr));
+    let own = root.path().join("own");
+    assert_eq!(run(&own).status.code(), Some(0));
+    assert_eq!(std::fs::metadata(&own).expect("folder").permissions().mode() & 0o777, 0o700);
+}
+
 /// What the agent's own next edit says of restitch's result.
 #[test]
 fn a_result_is_compared_with_the_agents_next_edit() {
@@ -446,7 +483,7 @@ fn a_result_is_compared_with_the_agents_next_edit() {
     for (word, ending, is_read, old, next) in [
         ("right", json!("right"), true, "    one(1);", Some("\tone(2);")),
         ("blanks", json!("right but for blanks"), true, "    one(1);", Some("\t\tone(2);")),
-        ("other", json!("other bytes"), true, "    one(1);", Some("\tone(3);")),
+        ("other", json!("other bytes"), true, "    one(1);", Some("\tone((2));")),
         ("unknown", json!("applied, truth unknown"), true, "    one(1);", None),
         ("refused", json!("refused"), true, "    three(1);", None),
         ("no file", Value::Null, false, "    one(1);", None),
@@ -459,10 +496,7 @@ fn a_result_is_compared_with_the_agents_next_edit() {
         lines.push(call("t2", "Edit", edit(old, &old.replace('1', "2"))));
         lines.push(result("t2", true, Value::Null));
         if let Some(next) = next {
-            // Of a call of another form it is not asked whether it has the same intention.
-            let mut input = edit("\tone(1);", next);
-            input["replace_all"] = (ending == "other bytes").into();
-            lines.push(call("t3", "Edit", input));
+            lines.push(call("t3", "Edit", edit("\tone(1);", next)));
             lines.push(result("t3", false, Value::Null));
         }
         let session: String = lines.iter().map(|line| format!("{line}\n")).collect();
@@ -480,12 +514,12 @@ fn a_result_is_compared_with_the_agents_next_edit() {
         // The table has it under the word that the page explains.
         let run = restitch(&["mine", &path.to_string_lossy()]);
         let shown = text(&run.stdout);
-        let mut lines = shown.lines().skip_while(|line| !line.starts_with("model "));
+        let mut lines = shown.lines().skip_while(|line| !line.starts_with("edits by model"));
         let words = lines.next().expect("a table").split("  ").map(str::trim);
         let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
         let numbers: Vec<&str> = lines.next().expect("a row").split_whitespace().collect();
-        let words = &words[words.len() - 6..];
-        let counted = words.iter().zip(&numbers[numbers.len() - 6..]).filter(|(_, n)| **n != "0");
+        let words = &words[words.len() - 7..];
+        let counted = words.iter().zip(&numbers[numbers.len() - 7..]).filter(|(_, n)| **n != "0");
         assert_eq!(counted.collect::<Vec<_>>(), [(&word, &"1")], "{shown}");
     }
 }

@@ -188,7 +188,7 @@ mod database {
         drop(foreign);
         let run = mine(&[&other.to_string_lossy()], &[]);
         let said = String::from_utf8_lossy(&run.stderr).into_owned();
-        assert!(said.contains("is not a database of opencode"), "{said}");
+        assert!(said.contains("is not a database of opencode or crush"), "{said}");
         // Beside a transcript that can be read they are named, and the rest goes on.
         let export = fixtures("opencode/export-ses_01.json");
         fs::copy(export, root.path().join("export.json")).expect("copy");
@@ -360,15 +360,15 @@ mod git {
     fn the_version_of_that_time_is_taken_unless_the_transcript_shows_another() {
         let repository = Repository::new();
         let bare = repository.mined(&[], &[]);
-        assert_eq!(bare["file_from"], "from git, unconfirmed", "{bare}");
+        assert_eq!((&bare["file_from"], &bare["certainty"]), (&json!("from git"), &json!("unconfirmed")), "{bare}");
         assert_eq!(bare["recovered"], true, "{bare}");
         let seen = repository.mined(&[read(5, &["def second(other):"])], &[]);
-        assert_eq!(seen["file_from"], "from git", "{seen}");
+        assert_eq!((&seen["file_from"], &seen["certainty"]), (&json!("from git"), &json!("likely")), "{seen}");
         let other = repository.mined(&[read(5, &["def third(other):"])], &[]);
         assert_eq!(other["file_known"], false, "{other}");
         let retried = edit("    return combine(other)", "    return merge(other)", true);
         let retried = repository.mined(&[], &[retried]);
-        assert_eq!((&retried["file_from"], &retried["turns"]), (&json!("from git"), &json!(1)));
+        assert_eq!((&retried["certainty"], &retried["turns"]), (&json!("likely"), &json!(1)));
         let elsewhere = edit("return unknown(other)", "return merge(other)", true);
         assert_eq!(repository.mined(&[], &[elsewhere])["file_known"], false);
     }
@@ -398,7 +398,7 @@ mod git {
         }
         repository.git(&["config", "log.showSignature", "true"], "2022-01-02T00:00:00Z");
         write(&root.join(".git/info/attributes"), "* diff=x filter=x\n");
-        assert_eq!(repository.mined(&[], &[])["file_from"], "from git, unconfirmed");
+        assert_eq!(repository.mined(&[], &[])["file_from"], "from git");
         assert!(!sprung.exists(), "{}", fs::read_to_string(&sprung).unwrap_or_default());
     }
 }
@@ -568,19 +568,16 @@ shop.py
         assert_eq!((&first["turns"], &first["tokens"]), (&json!(1), &json!(1100)), "{first}");
         assert_eq!(first["file_from"], "in part, from the error");
         // That the quotes are those of Python's strings is known from the name alone.
-        assert_eq!((&first["cause"], &first["ending"]), (&json!("punctuation"), &json!("right")));
+        assert_eq!((&first["rung"], &first["ending"]), (&json!("punctuation"), &json!("right")));
         assert_eq!((&second["path"], &second["file_known"]), (&json!("gone.py"), &json!(false)));
         assert_eq!((&second["changed_later"], &second["turns"]), (&json!(false), &json!(0)));
+        let rows = said["models"].as_array().expect("rows").iter().map(|row| {
+            let counts = ["edits", "failed", "text_missing", "right", "no_file"].map(|name| row[name].as_u64());
+            (row["model"].as_str().expect("name"), counts.map(Option::unwrap_or_default))
+        });
         assert_eq!(
-            said["models"],
-            json!([
-                {"model": "maker/large-1", "edits": 3, "failed": 1, "right": 1, "right_but_for_blanks": 0,
-                 "other_bytes": 0, "truth_unknown": 0, "refused": 0, "no_file": 0},
-                {"model": "not named", "edits": 1, "failed": 1, "right": 0, "right_but_for_blanks": 0,
-                 "other_bytes": 0, "truth_unknown": 0, "refused": 0, "no_file": 1},
-                {"model": "small-2", "edits": 1, "failed": 0, "right": 0, "right_but_for_blanks": 0,
-                 "other_bytes": 0, "truth_unknown": 0, "refused": 0, "no_file": 0},
-            ])
+            rows.collect::<Vec<_>>(),
+            [("maker/large-1", [3, 1, 1, 1, 0]), ("not named", [1, 1, 1, 0, 1]), ("small-2", [1, 0, 0, 0, 0])]
         );
         // Lines that an error shows are no file, and make no case.
         let cases = root.path().join("cases");
@@ -667,4 +664,294 @@ fn a_count_that_codex_repeats_is_counted_once() {
     let said = mined(&file);
     let cost = json!({"changed_later": 1, "turns": 1, "tokens": 60, "tokens_estimated": false});
     assert_eq!(said["cost"], cost, "{said}");
+}
+
+/// What other agents leave, each in the form in which it leaves it.
+mod agents {
+    use super::*;
+
+    const BEFORE: &str = "def a(x):\n\tif x:\n\t\treturn 1\n\treturn 2\n";
+    /// One tab too few on each line, as agents quote it.
+    const OLD: &str = "if x:\n\treturn 1\nreturn 2";
+    const NEW: &str = "if x:\n\treturn 3\nreturn 2";
+    /// The same change, as the agent sends it next.
+    const NEXT_OLD: &str = "\t\treturn 1\n\treturn 2";
+    const NEXT_NEW: &str = "\t\treturn 3\n\treturn 2";
+
+    fn only(said: &Value) -> &Value {
+        let failures = said["failures"].as_array().expect("list");
+        assert_eq!(failures.len(), 1, "{said}");
+        &failures[0]
+    }
+
+    fn lines(records: &[Value]) -> String {
+        records.iter().map(|record| format!("{record}\n")).collect()
+    }
+
+    const CRUSH: &str = "
+        CREATE TABLE sessions (id TEXT PRIMARY KEY, title TEXT, completion_tokens INTEGER);
+        CREATE TABLE messages (id TEXT PRIMARY KEY, session_id TEXT, role TEXT, parts TEXT, model TEXT, created_at INTEGER);
+        CREATE TABLE files (id TEXT PRIMARY KEY, session_id TEXT, path TEXT, content TEXT, version INTEGER, created_at INTEGER);
+        INSERT INTO sessions VALUES ('s1', 't', 30);";
+
+    /// A session in which an edit fails and is sent again. It has read nothing; only the table of
+    /// versions has the file.
+    fn fill_crush(file: &Path) -> Connection {
+        let database = Connection::open(file).expect("database");
+        database.pragma_update(None, "journal_mode", "wal").expect("mode");
+        database.pragma_update(None, "wal_autocheckpoint", 0).expect("log kept");
+        database.execute_batch(CRUSH).expect("tables");
+        let call = |id: &str, name: &str, input: Value| {
+            json!([{"type": "tool_call", "data": {"id": id, "name": name, "input": input.to_string()}}])
+        };
+        let result = |id: &str, said: &str, failed: bool| {
+            json!([{"type": "tool_result", "data": {"tool_call_id": id, "content": said, "metadata": "{}", "is_error": failed}}])
+        };
+        let edit = |old: &str, new: &str| json!({"file_path": "/p/a.py", "old_string": old, "new_string": new});
+        let missing = "old_string not found in file. Make sure it matches exactly";
+        for (number, (role, parts)) in [
+            ("assistant", call("c1", "edit", edit("def a(x):", "def a(x, y):"))),
+            ("tool", result("c1", "Content replaced", false)),
+            ("assistant", call("c2", "edit", edit(OLD, NEW))),
+            ("tool", result("c2", missing, true)),
+            ("assistant", call("c3", "edit", edit("\tgone", "\there"))),
+            ("tool", result("c3", "you must read the file before editing it", true)),
+            ("assistant", call("c4", "edit", edit(NEXT_OLD, NEXT_NEW))),
+            ("tool", result("c4", "Content replaced", false)),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let row = params![format!("m{number}"), "s1", role, parts.to_string(), "large-1", 1_750_000_000 + number as i64];
+            database.execute("INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?)", row).expect("row");
+        }
+        let second = BEFORE.replace("def a(x):", "def a(x, y):");
+        let third = second.replace(NEXT_OLD, NEXT_NEW);
+        for (number, (content, time)) in
+            [(BEFORE, 0), (BEFORE, 0), (second.as_str(), 1), (third.as_str(), 7)].into_iter().enumerate()
+        {
+            let row = params![format!("f{number}"), "s1", "/p/a.py", content, number as i64, 1_750_000_000 + time];
+            database.execute("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)", row).expect("row");
+        }
+        database
+    }
+
+    #[test]
+    fn crush_and_the_older_opencode_keep_every_version() {
+        for (name, client) in [(".crush/crush.db", "crush"), (".opencode/opencode.db", "opencode")] {
+            let root = tempfile::tempdir().expect("folder");
+            let file = root.path().join(name);
+            fs::create_dir_all(file.parent().expect("parent")).expect("folder");
+            // Its log is not in the database yet.
+            let open = fill_crush(&file);
+            assert!(fs::metadata(format!("{}-wal", file.display())).expect("log").len() > 0);
+            let said = mined(root.path());
+            drop(open);
+            let failures = said["failures"].as_array().expect("list");
+            assert_eq!((failures.len(), &said["edits"]), (2, &json!(4)), "{said}");
+            let found = failures.iter().find(|f| f["class"] == "not found").expect("one");
+            assert_eq!((&found["client"], &found["model"]), (&json!(client), &json!("large-1")));
+            assert_eq!((&found["file_from"], &found["certainty"]), (&json!("stored version"), &json!("likely")), "{found}");
+            assert_eq!((&found["rung"], &found["ending"]), (&json!("indentation"), &json!("right")), "{found}");
+            let unread = failures.iter().find(|f| f["class"] == "not read before").expect("one");
+            assert_eq!(unread["recovered"], false, "{unread}");
+            assert_eq!(said["models"][0]["text_missing"], 1, "{said}");
+        }
+    }
+
+    #[test]
+    fn sessions_of_pi_and_those_that_openclaw_has_put_aside() {
+        let call = |id: &str, name: &str, arguments: Value| {
+            json!({"type": "message", "timestamp": "2026-02-12T08:00:00.000Z", "message": {"role": "assistant", "model": "m-5",
+                "usage": {"output": 20}, "content": [{"type": "toolCall", "id": id, "name": name, "arguments": arguments}]}})
+        };
+        let result = |id: &str, name: &str, said: &str, failed: bool| {
+            json!({"type": "message", "message": {"role": "toolResult", "toolCallId": id, "toolName": name,
+                "content": [{"type": "text", "text": said}], "isError": failed}})
+        };
+        let edit = |old: &str, new: &str| json!({"path": "a.py", "oldText": old, "newText": new});
+        let refused = json!({"status": "error", "tool": "edit", "error": "Could not find the exact text in /p/a.py."});
+        let session = |error: &str, failed: bool| {
+            lines(&[
+                json!({"type": "session", "version": 3, "id": "x", "timestamp": "2026-02-12T08:00:00.000Z", "cwd": "/p"}),
+                call("t1", "read", json!({"file_path": "/p/a.py"})),
+                result("t1", "read", BEFORE, false),
+                call("t2", "edit", edit(OLD, NEW)),
+                result("t2", "edit", error, failed),
+                call("t3", "edit", edit(NEXT_OLD, NEXT_NEW)),
+                result("t3", "edit", "Successfully replaced text in a.py.", false),
+            ])
+        };
+        for (name, text) in [
+            ("x.jsonl", session("Could not find the exact text in a.py.", true)),
+            ("agents/main/sessions/x.jsonl.deleted.2026-02-17T07-01-45.903Z", session(&refused.to_string(), false)),
+        ] {
+            let root = tempfile::tempdir().expect("folder");
+            write(&root.path().join(name), text);
+            let said = mined(root.path());
+            let found = only(&said);
+            assert_eq!((&found["client"], &found["class"], &found["id"]), (&json!("pi"), &json!("not found"), &json!("x/t2")));
+            assert_eq!((&found["ending"], &found["tokens"]), (&json!("right"), &json!(20)), "{found}");
+            assert_eq!((&said["edits"], &said["models"][0]["landed"]), (&json!(2), &json!(1)), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_conversation_of_cline_quotes_the_file() {
+        let block = |old: &str, new: &str| format!("------- SEARCH\n{old}\n=======\n{new}\n+++++++ REPLACE\n");
+        let tags = |old: &str, new: &str| {
+            json!({"role": "assistant", "content": [{"type": "text", "text":
+                format!("<replace_in_file>\n<path>a.py</path>\n<diff>\n{}</diff>\n</replace_in_file>", block(old, new))}]})
+        };
+        let error = format!(
+            "<error>\nThe SEARCH block:\n{OLD}\n...does not match anything in the file.\n</error>\nThe file was reverted to its original state:\n\n<file_content path=\"a.py\">\n{BEFORE}\n</file_content>"
+        );
+        let answer = |said: &str| {
+            json!({"role": "user", "content": [{"type": "text", "text": "[replace_in_file for 'a.py'] Result:"}, {"type": "text", "text": said}]})
+        };
+        let saved = format!("The content was successfully saved to a.py.\n<final_file_content path=\"a.py\">\n{}\n</final_file_content>", BEFORE.replace(NEXT_OLD, NEXT_NEW));
+        let mut messages = vec![tags(OLD, NEW), answer(&error), tags(NEXT_OLD, NEXT_NEW), answer(&saved)];
+        let root = tempfile::tempdir().expect("folder");
+        let file = root.path().join("tasks/1753/api_conversation_history.json");
+        write(&file, json!(messages).to_string());
+        let tagged = mined(&file);
+        let found = only(&tagged);
+        assert_eq!((&found["client"], &found["file_from"]), (&json!("cline"), &json!("recorded")), "{found}");
+        assert_eq!((&found["class"], &found["ending"]), (&json!("not found"), &json!("right")), "{found}");
+        // Newer versions send calls as parts of the message.
+        messages[0]["content"] = json!([{"type": "tool_use", "id": "t1", "name": "replace_in_file",
+            "input": {"path": "a.py", "diff": block(OLD, NEW)}}]);
+        messages[1]["content"] = json!([{"type": "tool_result", "tool_use_id": "t1", "content": error}]);
+        write(&file, json!(messages).to_string());
+        assert_eq!(only(&mined(&file))["ending"], "right");
+    }
+
+    /// A repository with the file, and the id of its commit.
+    fn repository(at: &Path) -> String {
+        let git = |arguments: &[&str]| {
+            let done = Command::new("git")
+                .args(["-c", "user.name=t", "-c", "user.email=t@example.com", "-C"])
+                .arg(at)
+                .args(arguments)
+                .output()
+                .expect("git runs");
+            assert!(done.status.success(), "{arguments:?}: {done:?}");
+            String::from_utf8(done.stdout).expect("UTF-8")
+        };
+        write(&at.join("src/a.py"), BEFORE);
+        git(&["init", "-q"]);
+        git(&["add", "."]);
+        git(&["commit", "-qm", "m"]);
+        git(&["rev-parse", "HEAD"]).trim().to_owned()
+    }
+
+    /// A rollout names the commit that it began at. Its first patch is applied to that version.
+    #[test]
+    #[cfg_attr(windows, ignore = "it needs git, which wine does not bring")]
+    fn a_rollout_begins_at_a_commit_of_a_clone_elsewhere() {
+        let root = tempfile::tempdir().expect("folder");
+        let clone = root.path().join("clones/shop");
+        let commit = repository(&clone);
+        let record = |payload: Value| json!({"timestamp": "2026-01-09T13:00:00.000Z", "type": "x", "payload": payload});
+        let patch = |id: &str, lines: &str| {
+            let input = format!("*** Begin Patch\n*** Update File: src/a.py\n@@\n{lines}*** End Patch");
+            record(json!({"type": "custom_tool_call", "name": "apply_patch", "call_id": id, "input": input}))
+        };
+        let output = |id: &str, said: &str| record(json!({"type": "custom_tool_call_output", "call_id": id, "output": said}));
+        let done = "Success. Updated the following files:\nM src/a.py\n";
+        let session = lines(&[
+            record(json!({"id": "r", "cwd": "/home/someone/git/shop", "git": {"commit_hash": commit}})),
+            record(json!({"model": "gpt-x-codex"})),
+            patch("c1", "-def a(x):\n+def a(x, y):\n"),
+            output("c1", done),
+            patch("c2", " def a(x, y):\n \n \tif x:\n-\t\treturn 1\n+\t\treturn 3\n"),
+            output("c2", "apply_patch verification failed: Failed to find expected lines in src/a.py:\ndef a(x, y):"),
+            patch("c3", " \tif x:\n-\t\treturn 1\n+\t\treturn 3\n"),
+            output("c3", done),
+            patch("c4", "nothing that a patch may have\n*** Add: x\n"),
+            output("c4", "Invalid patch hunk on line 3"),
+        ]);
+        let file = root.path().join("elsewhere/rollout-1.jsonl");
+        write(&file, session);
+        let file = file.to_string_lossy();
+        assert_eq!(mined_from(&[&file], &[])["models"][0]["no_file"], 1);
+        for old in ["/home/someone/git/shop", "shop"] {
+            let map = format!("{old}={}", clone.display());
+            let said = mined_from(&[&file, "--map", &map], &[]);
+            let failures = said["failures"].as_array().expect("list");
+            let found = failures.iter().find(|f| f["class"] == "patch context").expect("one");
+            assert_eq!((&found["file_from"], &found["certainty"]), (&json!("from git"), &json!("likely")), "{said}");
+            assert_eq!((&found["model"], &found["ending"]), (&json!("gpt-x-codex"), &json!("right")), "{said}");
+        }
+        // What lies in the repository needs no map, if the folder has its name in the transcript.
+        fs::create_dir_all(clone.join(".codex")).expect("folder");
+        fs::copy(&*file, clone.join(".codex/rollout-1.jsonl")).expect("copy");
+        let said = mined(&clone);
+        assert!(said["failures"].as_array().expect("list").iter().any(|f| f["ending"] == "right"), "{said}");
+        let absent = root.path().join("absent").to_string_lossy().into_owned();
+        let bad = mine(&[&file, "--map", &format!("shop={absent}")], &[]);
+        let said = String::from_utf8_lossy(&bad.stderr).into_owned();
+        assert!(said.contains(&format!("there is no folder {absent}")), "{said}");
+    }
+
+    /// Each checkpoint has the whole session so far; a call in two of them is one.
+    #[test]
+    #[cfg_attr(windows, ignore = "it needs git, which wine does not bring")]
+    fn checkpoints_on_a_branch_are_read_and_counted_once() {
+        let root = tempfile::tempdir().expect("folder");
+        let repository_dir = root.path().join("shop");
+        repository(&repository_dir);
+        let transcript = fixtures("claude/-home-jane-projects-shop/5f1c.jsonl");
+        let whole = fs::read_to_string(&transcript).expect("file");
+        let half: String = whole.lines().take(6).map(|line| format!("{line}\n")).collect();
+        let git = |arguments: &[&str]| {
+            let mut git = Command::new("git");
+            git.args(["-c", "user.name=t", "-c", "user.email=t@example.com", "-C"]).arg(&repository_dir);
+            assert!(git.args(arguments).output().expect("git").status.success(), "{arguments:?}");
+        };
+        git(&["checkout", "-q", "--orphan", "entire/checkpoints/v1"]);
+        git(&["rm", "-rfq", "."]);
+        write(&repository_dir.join("ab/cdef01/0/full.jsonl"), half);
+        write(&repository_dir.join("12/345678/0/full.jsonl"), whole);
+        git(&["add", "."]);
+        git(&["commit", "-qm", "c"]);
+        git(&["symbolic-ref", "HEAD", "refs/heads/empty"]);
+        for entry in ["ab", "12"] {
+            let _ = fs::remove_dir_all(repository_dir.join(entry));
+        }
+        let (one, all) = (mined(&transcript), mined(&repository_dir));
+        assert_eq!((&all["edits"], &all["sessions"]), (&one["edits"], &json!(1)), "{all}");
+        let of = |said: &Value| -> Vec<(Value, Value)> {
+            let failures = said["failures"].as_array().expect("list").iter();
+            failures.map(|f| (f["class"].clone(), f["ending"].clone())).collect()
+        };
+        assert_eq!(of(&all), of(&one));
+    }
+}
+
+/// To share figures: neither the page nor the rows have a text, a path or a name.
+#[test]
+fn without_texts_only_counts_and_hashes_are_shown() {
+    let root = tempfile::tempdir().expect("folder");
+    let rows = root.path().join("rows.jsonl");
+    let from = fixtures("claude");
+    let (from, rows_path) = (from.to_string_lossy(), rows.to_string_lossy());
+    let plain = mined_from(&[&from, "--rows", &rows_path], &[]);
+    let row = fs::read_to_string(&rows).expect("rows");
+    let first: Value = serde_json::from_str(row.lines().next().expect("a row")).expect("JSON");
+    for field in ["model", "client", "class", "rung", "code", "certainty", "file_from", "ending"] {
+        assert!(first.get(field).is_some(), "{field} is not in {first}");
+    }
+    assert!(row.contains("/home/jane") || row.contains(".go"), "{row}");
+    let shared = mined_from(&[&from, "--rows", &rows_path, "--text-free"], &[]);
+    let all = format!("{shared}{}", fs::read_to_string(&rows).expect("rows"));
+    for failure in plain["failures"].as_array().expect("list") {
+        let path = failure["path"].as_str().expect("path");
+        let name = path.rsplit('/').next().expect("name").split('.').next().expect("stem");
+        for private in [path, failure["id"].as_str().expect("id"), "jane", "5f1c", &format!("{name}.")] {
+            assert!(!all.contains(private), "{private} is in {all}");
+        }
+    }
+    assert_eq!(shared["models"], plain["models"]);
+    assert_eq!(shared["cost"], plain["cost"]);
 }

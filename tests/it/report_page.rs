@@ -261,6 +261,15 @@ fn ten_thousand_cases_by_keyboard_in_both_schemes_without_a_request() {
     assert_eq!(browser.value("document.activeElement.parentElement.open"), true);
     assert_eq!(browser.value("!!document.querySelector('#cases details[open] pre')"), true);
 
+    // On a telephone, the names of the cases stay.
+    let phone = json!({ "width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": true });
+    browser.ask("Emulation.setDeviceMetricsOverride", phone);
+    let names = "Math.min(...[...document.querySelectorAll('#cases summary code')].slice(0, 20).map((name) => name.getBoundingClientRect().width))";
+    let width = browser.value(names).as_f64().expect("a number");
+    assert!(width > 200.0, "the names of cases are {width} px wide");
+    let beyond = "document.documentElement.scrollWidth - innerWidth";
+    assert_eq!(browser.value(beyond), 0, "nothing lies beside the page");
+
     assert_eq!(browser.faults(), Vec::<String>::new());
     println!("10,000 cases: open after {opened:?}, the slowest key {slowest:?}");
     assert!(slowest < STALL, "a key took {slowest:?}");

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io;
+use std::fs;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -14,23 +15,31 @@ use crate::cli::out;
 use crate::cli::progress::Progress;
 use crate::harness::fixture::{Expect, Fixture, Spec, Status, Tree, slug};
 use crate::harness::judge::CaseVerdict;
-use crate::harness::mine::failures::{Failure, failures};
-use crate::harness::mine::files::Provenance;
+use crate::harness::measure::parallel;
+use crate::harness::mine::failures::{Failure, MinedSession, mine};
+use crate::harness::mine::files::{FileBefore, Provenance};
+use crate::harness::mine::git::{FolderMap, Repository};
 use crate::harness::mine::redact::Redactor;
-use crate::harness::mine::summary::{ClientCounts, FailureRecord, MineSummary};
-use crate::harness::mine::{Client, Findings, Replacement, read};
+use crate::harness::mine::summary::{ClientCounts, FailureRecord, MineSummary, without_copies};
+use crate::harness::mine::{Client, Replacement, Source, sources};
+use crate::harness::replay::ReplayOutcome;
 use crate::harness::score::percent;
 use crate::language::Language;
+use crate::text::pluralize;
 
 #[derive(Debug, Args)]
 pub(crate) struct MineArgs {
-    /// A transcript, a database of opencode, or a folder of them; by default the folders in which
-    /// the clients keep their transcripts.
+    /// A transcript, a client's database, or a folder of them, which may be a repository; by default
+    /// the folders in which the clients keep their transcripts.
     path: Option<PathBuf>,
-    /// The client that wrote the transcripts: claude, codex, gemini, opencode or aider. By default
-    /// it is recognized from their format.
+    /// The client that wrote the transcripts: claude, codex, gemini, opencode, crush, pi, aider or
+    /// cline. By default it is recognized from their format.
     #[arg(long, value_parser = client)]
     client: Option<Client>,
+    /// Take files that the transcripts lack from a git repository: OLD is the folder in the
+    /// transcripts, or its name alone, and NEW is the clone on this machine.
+    #[arg(long = "map", value_name = "OLD=NEW", value_parser = map_entry)]
+    maps: Vec<(String, PathBuf)>,
     /// Turn the failures into cases below this folder; secrets and home folders are removed.
     #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = "fixtures/mined")]
     save: Option<PathBuf>,
@@ -38,6 +47,12 @@ pub(crate) struct MineArgs {
     /// leaves the machine.
     #[arg(long)]
     ask_model: bool,
+    /// Also write a line of JSON for each failed edit, without its texts.
+    #[arg(long, value_name = "FILE")]
+    rows: Option<PathBuf>,
+    /// Print no text, no path and no name of a session, only counts and hashes, to share them.
+    #[arg(long, conflicts_with = "save")]
+    text_free: bool,
 }
 
 /// The client with this name, or a message that lists the names.
@@ -49,17 +64,48 @@ fn client(name: &str) -> Result<Client, String> {
     })
 }
 
+/// Splits `OLD=NEW`.
+fn map_entry(entry: &str) -> Result<(String, PathBuf), String> {
+    match entry.rsplit_once('=') {
+        Some((old, new)) if !old.is_empty() && Path::new(new).is_dir() => {
+            Ok((old.to_owned(), PathBuf::from(new)))
+        }
+        Some((_, new)) if !Path::new(new).is_dir() => Err(format!("there is no folder {new}")),
+        _ => Err("write the folder in the transcripts, =, and the clone on this machine".into()),
+    }
+}
+
 /// Finds, replays and counts the failed edits, and saves them as cases if the flags ask for it.
 pub(crate) async fn run(common: &Common, args: MineArgs) -> Result<(), Exit> {
-    let findings = find_transcripts(&args)?;
-    let progress = Progress::new("sessions", findings.transcripts.len());
-    let failures_in = |transcript| {
-        let failures = failures(transcript);
-        progress.advance();
-        failures
-    };
-    let failures: Vec<Failure> = findings.transcripts.iter().flat_map(failures_in).collect();
+    let found = find_sources(&args)?;
+    let map = folder_map(&args);
+    let bytes = found.sources.iter().map(|(_, source)| source.bytes).sum();
+    let progress = Progress::of_bytes(bytes);
+    // Each source is dropped once it is mined, so that the memory holds only the failures.
+    let results = parallel(&found.sources, |(client, source)| {
+        let read = source.read(*client);
+        let mined: Vec<MinedSession> =
+            read.transcripts.iter().map(|transcript| mine(transcript, &map)).collect();
+        progress.advance_by(source.bytes);
+        (mined, read.unread)
+    });
     drop(progress);
+    let (mut sessions, mut unread) = (Vec::new(), Vec::new());
+    for (mined, not_read) in results {
+        sessions.extend(mined);
+        unread.extend(not_read);
+    }
+    if sessions.is_empty() {
+        return Err(Exit::usage(match &unread[..] {
+            [(path, why), ..] => format!("{} {why}", path.display()),
+            [] => format!(
+                "there are no transcripts in {}; name a file or folder",
+                found.searched.join(", ")
+            ),
+        }));
+    }
+    let sessions = without_copies(sessions);
+    let failures: Vec<&Failure> = sessions.iter().flat_map(|session| &session.failures).collect();
     let by_model = if args.ask_model { Some(ask_model(common, &failures).await?) } else { None };
     let saved = match &args.save {
         None => None,
@@ -68,7 +114,16 @@ pub(crate) async fn run(common: &Common, args: MineArgs) -> Result<(), Exit> {
             Err(error) => return Err(Exit::fault(format!("cannot write a case: {error}"))),
         },
     };
-    let summary = MineSummary::new(&findings, &failures, by_model);
+    let unread = unread.iter().map(|(path, why)| (path.display().to_string(), why.clone()));
+    let mut summary = MineSummary::new(&sessions, unread.collect(), by_model);
+    if args.text_free {
+        summary = summary.without_texts();
+    }
+    if let Some(file) = &args.rows
+        && let Err(error) = write_rows(&summary.failures, &common.root().join(file))
+    {
+        return Err(Exit::fault(format!("cannot write {}: {error}", file.display())));
+    }
     let text = if common.json {
         as_json(&summary, saved.as_ref().map(|(saved, _)| saved))
     } else {
@@ -81,44 +136,73 @@ pub(crate) async fn run(common: &Common, args: MineArgs) -> Result<(), Exit> {
     out::print(text)
 }
 
-/// Reads the transcripts that the flags name, or those in the clients' own folders.
-fn find_transcripts(args: &MineArgs) -> Result<Findings, Exit> {
-    let read_error = |path: &Path, error: io::Error| {
-        Exit::usage(format!("cannot read {}: {error}", path.display()))
+/// Writes a line of JSON for each failed edit.
+fn write_rows(failures: &[FailureRecord], file: &Path) -> io::Result<()> {
+    let mut out = io::BufWriter::new(fs::File::create(file)?);
+    for failure in failures {
+        writeln!(out, "{}", serde_json::to_string(failure)?)?;
+    }
+    out.flush()
+}
+
+/// The sources to read, each with its client if that is known, and the places that were searched.
+struct Found {
+    sources: Vec<(Option<Client>, Source)>,
+    searched: Vec<String>,
+}
+
+/// Finds the transcripts that the flags name, or those in the clients' own folders.
+fn find_sources(args: &MineArgs) -> Result<Found, Exit> {
+    let mut found = Found { sources: Vec::new(), searched: Vec::new() };
+    let mut add = |path: &Path, client: Option<Client>| {
+        let all = sources(path).map_err(|error| {
+            Exit::usage(format!("cannot read {}: {error}", path.display()))
+        })?;
+        found.sources.extend(all.into_iter().map(|source| (client, source)));
+        Ok(())
     };
-    let mut all = Findings::default();
-    let mut searched = Vec::new();
     if let Some(path) = &args.path {
-        all = read(path, args.client).map_err(|error| read_error(path, error))?;
-        searched.push(path.display().to_string());
-    } else {
-        let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-        let is_selected = |client: &Client| args.client.is_none_or(|only| only == *client);
-        for client in Client::ALL.iter().copied().filter(is_selected) {
-            for home in client.homes(variable) {
-                if home.exists() {
-                    let found =
-                        read(&home, Some(client)).map_err(|error| read_error(&home, error))?;
-                    all.transcripts.extend(found.transcripts);
-                    all.unread.extend(found.unread);
-                }
-                searched.push(home.display().to_string());
+        add(path, args.client)?;
+        found.searched.push(path.display().to_string());
+        return Ok(found);
+    }
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let is_selected = |client: &Client| args.client.is_none_or(|only| only == *client);
+    let mut searched = Vec::new();
+    for client in Client::ALL.iter().copied().filter(is_selected) {
+        for home in client.homes(variable) {
+            if home.exists() {
+                add(&home, Some(client))?;
             }
+            searched.push(home.display().to_string());
         }
     }
-    match (&all.transcripts[..], &all.unread[..]) {
-        ([], [(path, reason), ..]) => Err(Exit::usage(format!("{} {reason}", path.display()))),
-        ([], []) => Err(Exit::usage(format!(
-            "there are no transcripts in {}; name a file or folder",
-            searched.join(", ")
-        ))),
-        _ => Ok(all),
+    found.searched = searched;
+    Ok(found)
+}
+
+/// Returns the repositories that the flags name. If the transcripts lie in a repository, the folder
+/// that has its name in them is that repository.
+fn folder_map(args: &MineArgs) -> FolderMap {
+    let mut map = FolderMap::default();
+    for (recorded, clone) in &args.maps {
+        map.add(recorded, clone.clone());
     }
+    let path = args.path.as_ref().and_then(|path| std::path::absolute(path).ok());
+    for top in path.iter().flat_map(|path| path.ancestors()) {
+        if let Some(name) = top.file_name()
+            && Repository::at(top).is_some()
+        {
+            map.add(&name.to_string_lossy(), top.to_owned());
+            break;
+        }
+    }
+    map
 }
 
 /// Asks the configured model about the edits that the engine refuses, and returns how many of them
 /// apply with its answers.
-async fn ask_model(common: &Common, failures: &[Failure]) -> Result<usize, Exit> {
+async fn ask_model(common: &Common, failures: &[&Failure]) -> Result<usize, Exit> {
     use crate::engine::{CallOptions, Engine};
     use crate::store::MemoryStore;
     use std::sync::Arc;
@@ -129,8 +213,11 @@ async fn ask_model(common: &Common, failures: &[Failure]) -> Result<usize, Exit>
         ));
     };
     let mut count = 0;
-    for failure in failures.iter().filter(|failure| failure.code().is_some()) {
-        let Some((before, _)) = &failure.before else { continue };
+    let is_refused = |failure: &&&Failure| {
+        failure.class.is_text_missing() && failure.code().is_some() && !failure.is_patch
+    };
+    for failure in failures.iter().filter(is_refused) {
+        let Some(FileBefore { text: before, .. }) = &failure.before else { continue };
         let store = Arc::new(MemoryStore::new());
         let name = file_name(&failure.path);
         let engine = Engine::builder(Arc::clone(&store)).corrector(Arc::clone(&corrector)).build();
@@ -157,90 +244,134 @@ fn file_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
+/// What a person wants to know first: how many failed edits would have worked, and what all of them
+/// cost.
+fn headline(summary: &MineSummary) -> String {
+    let missing = summary.total(|row| row.text_missing);
+    let recovered = summary.total(|row| row.recovered());
+    let failed = summary.failures.len();
+    let edits = summary.total(|row| row.edits);
+    let cost = summary.cost();
+    let mut out = match missing {
+        0 => format!("None of {} failed because its text was not found.", pluralize(edits, "edit")),
+        _ => format!(
+            "restitch applies {recovered} of the {} whose text your agents' tools did not find ({}).",
+            pluralize(missing, "edit"),
+            percent(recovered, missing)
+        ),
+    };
+    if failed > 0 {
+        let _ = write!(out, " In all, {failed} of {} failed", pluralize(edits, "edit"));
+        let _ = write!(out, ", which took {} more {}", cost.turns, if cost.turns == 1 { "turn" } else { "turns" });
+        if cost.tokens > 0 {
+            let about = if cost.tokens_estimated { "about " } else { "" };
+            let _ = write!(out, " and {about}{} output tokens", cost.tokens);
+        }
+        out.push('.');
+    }
+    out
+}
+
 /// The counts by client, model and cause, for a person.
 fn as_text(summary: &MineSummary) -> String {
     let MineSummary { skipped, unread, failures, by_model, .. } = summary;
-    let mut out = String::new();
+    let mut out = headline(summary);
     let _ = writeln!(
         out,
-        "{:<10}{:>9}{:>8}{:>8}{:>8}",
+        "\n\n{:<10}{:>9}{:>8}{:>8}{:>8}",
         "client", "sessions", "edits", "failed", "share"
     );
-    for (client, ClientCounts { sessions, edits }) in summary.clients() {
+    for (client, ClientCounts { sessions, edits }) in &summary.clients {
+        let client = client.as_str();
         let failed = failures.iter().filter(|failure| failure.client == client).count();
-        let share = percent(failed, edits);
+        let share = percent(failed, *edits);
         let _ = writeln!(out, "{client:<10}{sessions:>9}{edits:>8}{failed:>8}{share:>8}");
     }
     let _ = writeln!(
         out,
-        "\n{:<36}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>9}{:>9}{:>9}",
-        "model",
+        "\n{:<45}{:>8}{:>8}{:>11}{:>9}{:>9}{:>6}{:>7}{:>8}{:>7}{:>9}",
+        "edits by model",
         "edits",
         "failed",
-        "share",
+        "not found",
+        "no file",
+        "refused",
+        "made",
         "right",
         "blanks",
         "other",
-        "unknown",
-        "refused",
-        "no file"
+        "unknown"
     );
-    for row in summary.models() {
+    for row in &summary.models {
         let _ = writeln!(
             out,
-            "{:<36}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>9}{:>9}{:>9}",
-            row.model,
+            "{:<45}{:>8}{:>8}{:>11}{:>9}{:>9}{:>6}{:>7}{:>8}{:>7}{:>9}",
+            format!("{} {}", row.client, row.model),
             row.edits,
             row.failed,
-            percent(row.failed, row.edits),
+            row.text_missing,
+            row.no_file,
+            row.refused,
+            row.made_already,
             row.right,
             row.right_but_for_blanks,
             row.other_bytes,
-            row.truth_unknown,
-            row.refused,
-            row.no_file
+            row.truth_unknown
         );
     }
-    let _ = writeln!(
-        out,
-        "right: the result equals that of the agent's next edit; blanks: it differs only in whitespace; other: it differs; unknown: there is nothing to compare it with"
+    out.push_str(
+        "not found: edits whose text the agent's tool did not find; the columns after it are what restitch does with them\n\
+         no file: the file is not known; made: the edit was made already; right: the result equals that of the agent's next edit of the same place; \
+         blanks: it differs only in whitespace; other: it differs; unknown: there is nothing to compare it with\n",
     );
-    let _ = writeln!(out, "\nwhy they failed, and what restitch does with them:");
+    out.push_str("\nwhy they failed, and what restitch does with them:\n");
     let mut groups: BTreeMap<(&str, String), usize> = BTreeMap::new();
     for failure in failures {
         let prefix = if failure.recovered { "recovered by " } else { "" };
-        *groups.entry((&failure.why, format!("{prefix}{}", failure.cause))).or_default() += 1;
+        // What was not a question of finding a text is not decided again.
+        let cause = match failure.class.is_text_missing() {
+            true => format!("{prefix}{}", failure.cause()),
+            false => String::new(),
+        };
+        *groups.entry((failure.class.as_str(), cause)).or_default() += 1;
     }
     for ((why, cause), count) in &groups {
-        let _ = writeln!(out, "  {count:>5}  {why:<20} {cause}");
+        let _ = writeln!(out, "{}", format!("  {count:>5}  {why:<20} {cause}").trim_end());
     }
-    let count = |matches: &dyn Fn(&FailureRecord) -> bool| {
-        failures.iter().filter(|failure| matches(failure)).count()
+    let count = |source: Option<Provenance>| {
+        let is_from_there =
+            |failure: &&FailureRecord| failure.file_from == source.map(Provenance::as_str);
+        failures.iter().filter(is_from_there).count()
     };
-    let count_from = |provenance: Provenance| {
-        let is_from_there = |source: &String| source == provenance.as_str();
-        count(&|failure| failure.file_from.as_ref().is_some_and(is_from_there))
-    };
-    let file_known = count(&|failure| failure.file_known);
-    let recovered = count(&|failure| failure.recovered);
-    let recorded = count_from(Provenance::Recorded);
-    let reconstructed = count_from(Provenance::Reconstructed);
-    let from_error = count_from(Provenance::ErrorExcerpt);
+    let sources = [
+        Provenance::Recorded,
+        Provenance::Reconstructed,
+        Provenance::Versioned,
+        Provenance::Committed,
+        Provenance::ErrorExcerpt,
+    ];
+    let known: Vec<String> = sources
+        .iter()
+        .map(|source| format!("{} {}", count(Some(*source)), source.as_str()))
+        .collect();
     let _ = writeln!(
         out,
-        "\n{} failed; the file as it was before the edit is known for {file_known} ({recorded} recorded, {reconstructed} reconstructed, {} from git, {from_error} in part from the error)",
+        "\nthe file as it was before the edit is known for {} of {} ({})",
+        failures.len() - count(None),
         failures.len(),
-        file_known - recorded - reconstructed - from_error
+        known.join(", ")
     );
+    let landed = summary.total(|row| row.landed);
     let _ = writeln!(
         out,
-        "{recovered} recovered without a model ({} of the known)",
-        percent(recovered, file_known)
+        "of {landed} edits that landed and whose file is known, restitch makes {} otherwise and refuses {}",
+        summary.total(|row| row.landed_otherwise),
+        summary.total(|row| row.landed_refused)
     );
     match by_model {
-        Some(recovered_by_model) => {
-            let recovered_in_all = recovered + recovered_by_model;
-            let _ = writeln!(out, "{recovered_in_all} recovered with the model");
+        Some(more) => {
+            let all = summary.total(|row| row.recovered()) + more;
+            let _ = writeln!(out, "{all} recovered with the model");
         }
         None => {
             let _ = writeln!(out, "with a model: not asked (--ask-model asks the configured one)");
@@ -249,11 +380,8 @@ fn as_text(summary: &MineSummary) -> String {
     let cost = summary.cost();
     let _ = write!(
         out,
-        "after {} of them the agent changed the file later, which took {} more turns and {}{} output tokens; after {} it did not",
+        "after {} of the failed edits the agent changed the file later; after {} it did not",
         cost.changed_later,
-        cost.turns,
-        if cost.tokens_estimated { "about " } else { "" },
-        cost.tokens,
         failures.len() - cost.changed_later
     );
     if *skipped > 0 {
@@ -272,12 +400,13 @@ fn as_json(summary: &MineSummary, saved: Option<&Saved>) -> String {
         .iter()
         .map(|(path, reason)| json!({ "path": path, "why": reason }))
         .collect();
-    let recovered = summary.failures.iter().filter(|failure| failure.recovered).count();
+    let recovered = summary.total(|row| row.recovered());
     json!({
-        "sessions": summary.clients().map(|(_, counts)| counts.sessions).sum::<usize>(),
+        "headline": headline(summary),
+        "sessions": summary.clients.values().map(|counts| counts.sessions).sum::<usize>(),
         "sessions_with_edits": summary.sessions_with_edits,
-        "edits": summary.clients().map(|(_, counts)| counts.edits).sum::<usize>(),
-        "models": summary.models(), "cost": summary.cost(),
+        "edits": summary.total(|row| row.edits),
+        "models": summary.models, "cost": summary.cost(),
         "skipped_lines": summary.skipped, "unread": unread, "recovered": recovered,
         "recovered_with_model": summary.by_model.map(|more| recovered + more),
         "saved": saved, "failures": summary.failures,
@@ -308,18 +437,18 @@ impl std::fmt::Display for Saved {
 }
 
 /// Saves each failed edit with a known file as a case, unless it is there already.
-fn save(failures: &[Failure], dir: &Path) -> io::Result<Saved> {
+fn save(failures: &[&Failure], dir: &Path) -> io::Result<Saved> {
     let mut saved = Saved::default();
     for failure in failures {
         // Lines quoted in an error are not a whole file.
-        let is_usable = |(_, provenance): &&(String, Provenance)| {
-            *provenance != Provenance::ErrorExcerpt && !failure.edits.is_empty()
+        let is_usable = |file: &&FileBefore| {
+            file.source != Provenance::ErrorExcerpt && !failure.edits.is_empty()
         };
-        let Some((before, provenance)) = failure.before.as_ref().filter(is_usable) else {
+        let Some(before) = failure.before.as_ref().filter(is_usable) else {
             saved.without_file += 1;
             continue;
         };
-        let Some(mut fixture) = fixture(failure, before, *provenance, dir) else {
+        let Some(mut fixture) = fixture(failure, before, dir) else {
             saved.withheld += 1;
             continue;
         };
@@ -345,14 +474,14 @@ fn save(failures: &[Failure], dir: &Path) -> io::Result<Saved> {
 
 /// The case of a failed edit, with its secrets removed; `None` if one cannot be removed. The caller
 /// adds the expected result.
-fn fixture(failure: &Failure, before: &str, provenance: Provenance, dir: &Path) -> Option<Fixture> {
+fn fixture(failure: &Failure, file: &FileBefore, dir: &Path) -> Option<Fixture> {
     let mut redactor = Redactor::new();
-    redactor.learn(before);
+    redactor.learn(&file.text);
     for edit in &failure.edits {
         redactor.learn(&edit.old);
         redactor.learn(&edit.new);
     }
-    let before = redactor.clean(before)?;
+    let before = redactor.clean(&file.text)?;
     let clean = |edit: &Replacement| {
         let (old, new) = (redactor.clean(&edit.old)?, redactor.clean(&edit.new)?);
         Some(Replacement { old, new, all: edit.all })
@@ -362,11 +491,9 @@ fn fixture(failure: &Failure, before: &str, provenance: Provenance, dir: &Path) 
     // The id is a hash of the content, so that a failure in several transcripts is one case.
     let texts = edits.iter().flat_map(|edit| [edit.old.as_str(), edit.new.as_str()]);
     let content = std::iter::once(before.as_str()).chain(texts).collect::<Vec<_>>().join("\0");
-    let mut notes = vec![failure.error_kind];
-    if matches!(provenance, Provenance::Committed { .. }) {
-        notes.push(provenance.as_str());
-    }
-    notes.push(if failure.agrees_with_retry() == Some(true) {
+    let mut notes = vec![failure.class.as_str(), file.source.as_str(), file.certainty.as_str()];
+    let is_confirmed = failure.replay_outcome() == Some(ReplayOutcome::Right);
+    notes.push(if is_confirmed {
         "equal to the agent's own retry"
     } else {
         "not confirmed: read it before you trust it"
@@ -392,7 +519,8 @@ fn fixture(failure: &Failure, before: &str, provenance: Provenance, dir: &Path) 
             near_line: None,
             status: Status::Pass,
             reason: String::new(),
-            reconstructed: (provenance != Provenance::Recorded).then_some(true),
+            reconstructed: (file.source != Provenance::Recorded).then_some(true),
+            unconfirmed: (!is_confirmed).then_some(true),
             expect: Expect { ok: Some(true), ..Expect::default() },
             arguments: None,
         },

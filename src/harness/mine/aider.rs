@@ -260,9 +260,9 @@ impl Reader {
                 FileAction::Edited(EditAttempt {
                     id: format!("{}.{number}", self.turn),
                     edits: vec![Replacement { old: joined(&block.old), new, all: false }],
-                    before: None,
                     shown,
                     error,
+                    ..EditAttempt::default()
                 })
             };
             self.out.push(self.turn, &path, action);

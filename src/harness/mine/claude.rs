@@ -25,6 +25,8 @@ pub fn read(text: &str, session: &str) -> Transcript {
     let mut open_calls: HashMap<String, (String, Value, usize)> = HashMap::new();
     let mut messages: Vec<Message> = Vec::new();
     let mut index_by_id: HashMap<String, usize> = HashMap::new();
+    // Checkpoints have one name for all.
+    let is_checkpoint = ["full", "transcript"].contains(&session);
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         let Ok(record) = serde_json::from_str::<Value>(line) else {
             out.skipped += 1;
@@ -32,6 +34,9 @@ pub fn read(text: &str, session: &str) -> Transcript {
         };
         out.set_time(&record["timestamp"]);
         out.set_folder(&record["cwd"]);
+        if is_checkpoint && let Some(id) = record["sessionId"].as_str() {
+            out.session = id.to_owned();
+        }
         let content = record["message"]["content"].as_array();
         match (record["type"].as_str(), content) {
             (Some("assistant"), Some(parts)) => {
@@ -145,8 +150,8 @@ fn record_call(
             id: id.to_owned(),
             edits: replacements(input),
             before: detail["originalFile"].as_str().map(str::to_owned),
-            shown: None,
             error: failed.then_some(output),
+            ..EditAttempt::default()
         };
         out.push(turn, &path, FileAction::Edited(attempt));
     }

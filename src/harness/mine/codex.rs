@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::{Client, EditAttempt, FileAction, Replacement, Transcript};
-use crate::patch::{Change, Patch};
+use crate::patch::{Change, Hunk, HunkLine, Patch};
 
 /// A call whose output has not come yet, with its turn.
 enum PendingCall {
@@ -31,6 +31,9 @@ pub fn read(text: &str, session: &str) -> Transcript {
         out.set_time(&record["timestamp"]);
         out.set_folder(&payload["cwd"]);
         out.set_model(&payload["model"]);
+        if out.commit.is_none() {
+            out.commit = payload["git"]["commit_hash"].as_str().map(str::to_owned);
+        }
         let id = payload["call_id"].as_str().unwrap_or_default().to_owned();
         match payload["type"].as_str().unwrap_or_default() {
             "custom_tool_call" if payload["name"] == "apply_patch" => {
@@ -108,32 +111,100 @@ fn record_patch(out: &mut Transcript, id: &str, text: &str, turn: usize, output:
     let start = text.find("*** Begin Patch").unwrap_or(0);
     let end =
         text.rfind("*** End Patch").map_or(text.len(), |offset| offset + "*** End Patch".len());
+    let failed = !output.contains("Success. Updated the following files")
+        && (["verification failed", "Failed to find", "nvalid patch", "nvalid context"]
+            .iter()
+            .any(|words| output.contains(words)));
     let Ok(patch) = Patch::parse(&text[start..end.max(start)], None) else {
-        out.skipped += 1;
+        if failed {
+            let named = text.lines().find_map(|line| line.trim().strip_prefix("*** Update File: "));
+            let error = Some(format!("invalid patch: {output}"));
+            let attempt = EditAttempt { id: id.to_owned(), error, ..EditAttempt::default() };
+            out.push(turn, named.unwrap_or_default(), FileAction::Edited(attempt));
+        } else {
+            out.skipped += 1;
+        }
         return;
     };
-    let failed = output.contains("verification failed") || output.contains("Failed to find");
+    // Codex changes none of the files then, and names the first one that it cannot change.
+    let names = |path: &str| output.contains(&format!("{path}:"));
+    let one_is_named = patch.files.iter().any(|file| names(&file.path));
     for file in patch.files {
+        let is_named = names(&file.path);
         let action = match file.change {
             Change::Add(content) if !failed => FileAction::Written(content),
-            Change::Update { hunks, .. } => FileAction::Edited(EditAttempt {
-                id: id.to_owned(),
-                edits: hunks
-                    .iter()
-                    .map(|hunk| Replacement {
-                        old: hunk.old_lines().join("\n"),
-                        new: hunk.new_lines().join("\n"),
-                        all: false,
-                    })
-                    .collect(),
-                before: None,
-                shown: None,
-                error: failed.then(|| output.to_owned()),
-            }),
-            Change::Add(_) | Change::Delete => continue,
+            Change::Update { hunks, .. } if !failed || is_named || !one_is_named => {
+                FileAction::Edited(EditAttempt {
+                    id: id.to_owned(),
+                    edits: hunks.iter().map(Replacement::from).collect(),
+                    hunks,
+                    error: failed.then(|| output.to_owned()),
+                    ..EditAttempt::default()
+                })
+            }
+            Change::Delete if !failed => FileAction::ChangedUnseen,
+            Change::Update { .. } | Change::Add(_) | Change::Delete => continue,
         };
         out.push(turn, &file.path, action);
     }
+}
+
+impl From<&Hunk> for Replacement {
+    fn from(hunk: &Hunk) -> Self {
+        let (old, new) = (hunk.old_lines().join("\n"), hunk.new_lines().join("\n"));
+        Self { old, new, all: false }
+    }
+}
+
+/// Applies the hunks of a patch as Codex does: each below the one before, on lines that are the
+/// same, or else the same but for blanks at their ends. `None` if one does not apply.
+pub(super) fn apply_hunks(file: &str, hunks: &[Hunk]) -> Option<String> {
+    let mut lines: Vec<&str> = file.split('\n').collect();
+    if lines.last() == Some(&"") {
+        lines.pop();
+    }
+    // The first line of each change, how many lines it replaces, and the new ones.
+    let mut changes: Vec<(usize, usize, Vec<&str>)> = Vec::new();
+    let mut from = 0;
+    for hunk in hunks {
+        for header in &hunk.headers {
+            from = find_lines(&lines, &[header], from, false)? + 1;
+        }
+        let (mut old, mut new) = (hunk.old_lines(), hunk.new_lines());
+        let is_insertion = !hunk.lines.iter().any(|line| !matches!(line, HunkLine::Add(_)));
+        if is_insertion {
+            changes.push((lines.len(), 0, new));
+            continue;
+        }
+        let mut found = find_lines(&lines, &old, from, hunk.at_end);
+        if found.is_none() && old.last() == Some(&"") {
+            old.pop();
+            if new.last() == Some(&"") {
+                new.pop();
+            }
+            found = find_lines(&lines, &old, from, hunk.at_end);
+        }
+        let start = found?;
+        from = start + old.len();
+        changes.push((start, old.len(), new));
+    }
+    changes.sort_by_key(|(start, ..)| *start);
+    for (start, count, new) in changes.into_iter().rev() {
+        lines.splice(start..start + count, new);
+    }
+    Some(lines.join("\n") + "\n")
+}
+
+/// Returns the first place from line `from` on at which these lines are.
+fn find_lines(lines: &[&str], wanted: &[&str], from: usize, at_end: bool) -> Option<usize> {
+    let last = lines.len().checked_sub(wanted.len())?;
+    let from = if at_end { last } else { from };
+    let forms: [fn(&str) -> &str; 3] = [|line| line, str::trim_end, str::trim];
+    forms.iter().find_map(|form| {
+        (from..=last).find(|start| {
+            wanted.iter().zip(&lines[*start..]).all(|(one, other)| form(one) == form(other))
+        })
+    })
 }
 
 /// Records what a shell command shows of a file: all of it with `cat FILE`, a part of it with

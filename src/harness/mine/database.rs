@@ -19,7 +19,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Row};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{Client, Findings, Transcript, opencode, string_field};
+use super::{Client, Findings, Transcript, crush, opencode, string_field};
 
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 /// The position in the header of the byte that is 2 if changes go to a log beside the file.
@@ -46,11 +46,21 @@ pub fn read(file: &Path, found: &mut Findings) -> Result<(), String> {
         let before = file_state(file);
         let opened = open(file).map_err(|why| why.to_string())?;
         let mut tables = Tables::default();
-        let result = tables.fill(&opened.connection);
+        let kept_by = if name.contains("opencode") { Client::Opencode } else { Client::Crush };
+        let mut transcripts = Vec::new();
+        let result = match columns(&opened.connection, "messages") {
+            Ok(columns) if columns.iter().any(|column| column == "parts") => {
+                crush::read(&opened.connection, kept_by)
+                    .map(|found| transcripts = found)
+                    .map_err(DatabaseError::from)
+            }
+            _ => tables.fill(&opened.connection),
+        };
         // If it was read without a lock and has changed, the data may be a mix of two states.
         if opened.unlocked && before != file_state(file) {
             continue;
         }
+        found.transcripts.extend(transcripts);
         found.transcripts.extend(tables.transcripts(&name));
         return result.map_err(|why| why.to_string());
     }
@@ -63,7 +73,7 @@ enum DatabaseError {
     Database(#[from] rusqlite::Error),
     #[error("cannot read {path}: {error}", path = .0.display(), error = .1)]
     File(PathBuf, std::io::Error),
-    #[error("is not a database of opencode: it has no table `part`")]
+    #[error("is not a database of opencode or crush: it has no table `part` or `messages`")]
     Foreign,
     #[error("changed while it was being read, {ATTEMPTS} times; close opencode and mine again")]
     Changing,
@@ -228,12 +238,13 @@ impl Tables {
         if columns(database, "part")?.is_empty() {
             return Err(DatabaseError::Foreign);
         }
-        self.each_row(database, "session", &["id", "directory"], |tables, row| {
+        let tables = self;
+        each_row(database, "session", &["id", "directory"], "", |row| {
             if let (Some(id), Some(folder)) = (text_at(row, 0), text_at(row, 1)) {
                 tables.folders.insert(id, folder.into());
             }
         })?;
-        self.each_row(database, "message", &["id", "session_id", "data"], |tables, row| {
+        each_row(database, "message", &["id", "session_id", "data"], "", |row| {
             let json = json_at(row, 2);
             let session = text_at(row, 1).or_else(|| string_field(json.as_ref()?, &["sessionID"]));
             let id = text_at(row, 0).or_else(|| string_field(json.as_ref()?, &["id"]));
@@ -246,11 +257,12 @@ impl Tables {
             }
         })?;
         let mut row_number = 0;
-        self.each_row(
+        each_row(
             database,
             "part",
             &["id", "message_id", "session_id", "data"],
-            |tables, row| {
+            "",
+            |row| {
                 row_number += 1;
                 let json = json_at(row, 3);
                 let field = |column, name: &str| {
@@ -283,31 +295,6 @@ impl Tables {
         }
     }
 
-    /// Calls `take` with every row of a table. A column that the table does not have is NULL; a
-    /// missing table has no rows.
-    fn each_row(
-        &mut self,
-        database: &Connection,
-        table: &str,
-        wanted: &[&str],
-        mut take: impl FnMut(&mut Self, &Row<'_>),
-    ) -> rusqlite::Result<()> {
-        let existing = columns(database, table)?;
-        if existing.is_empty() {
-            return Ok(());
-        }
-        let exists = |name: &str| existing.iter().any(|column| column == name);
-        let selected: Vec<&str> =
-            wanted.iter().map(|column| if exists(column) { *column } else { "NULL" }).collect();
-        let mut query =
-            database.prepare(&format!("SELECT {} FROM {table}", selected.join(", ")))?;
-        let mut rows = query.query([])?;
-        while let Some(row) = rows.next()? {
-            take(self, row);
-        }
-        Ok(())
-    }
-
     /// Returns the sessions as transcripts. Unreadable rows without a known session are counted in
     /// the last transcript or, if there is none, in an empty one with the name `file`.
     fn transcripts(self, file: &str) -> Vec<Transcript> {
@@ -336,6 +323,31 @@ impl Tables {
     }
 }
 
+/// Calls `take` with every row of a table, in an order. A column that the table does not have is
+/// NULL; a missing table has no rows.
+pub(super) fn each_row(
+    database: &Connection,
+    table: &str,
+    wanted: &[&str],
+    order: &str,
+    mut take: impl FnMut(&Row<'_>),
+) -> rusqlite::Result<()> {
+    let existing = columns(database, table)?;
+    if existing.is_empty() {
+        return Ok(());
+    }
+    let exists = |name: &str| existing.iter().any(|column| column == name);
+    let selected: Vec<&str> =
+        wanted.iter().map(|column| if exists(column) { *column } else { "NULL" }).collect();
+    let mut query =
+        database.prepare(&format!("SELECT {} FROM {table} {order}", selected.join(", ")))?;
+    let mut rows = query.query([])?;
+    while let Some(row) = rows.next()? {
+        take(row);
+    }
+    Ok(())
+}
+
 /// Returns the columns of a table; none if the database has no such table.
 fn columns(database: &Connection, name: &str) -> rusqlite::Result<Vec<String>> {
     let mut query = database.prepare(
@@ -355,7 +367,7 @@ fn bytes_at<'a>(row: &'a Row<'_>, column: usize) -> Option<&'a [u8]> {
 }
 
 /// Returns a value that is a text and not empty.
-fn text_at(row: &Row<'_>, column: usize) -> Option<String> {
+pub(super) fn text_at(row: &Row<'_>, column: usize) -> Option<String> {
     let text = std::str::from_utf8(bytes_at(row, column)?).ok()?;
     (!text.is_empty()).then(|| text.to_owned())
 }

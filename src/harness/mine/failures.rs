@@ -1,13 +1,59 @@
-//! The failed edits of transcripts: the kind of error, the result of the engine on the same call,
-//! and the turns and tokens that the failure cost the agent.
+//! The edits of a transcript: those that failed, with the result of the engine on the same call and
+//! what the failure cost the agent, and those that landed, which the engine must apply alike.
 
 use std::collections::BTreeSet;
 
-use super::files::{Provenance, apply_exact, files_before_failures, find_retry};
-use super::{Client, FileAction, Replacement, Transcript, git};
+use serde::Serialize;
+
+use super::class::FailureClass;
+use super::files::{
+    Certainty, FileBefore, Provenance, files_before, next_change, next_edits,
+};
+use super::git::{FolderMap, committed_version};
+use super::{Client, EditAttempt, FileAction, Replacement, Transcript};
 use crate::apply::apply_text;
-use crate::edit::{EditCode, EditRequest, Expected, Refusal};
-use crate::harness::replay::{self, ReplayOutcome};
+use crate::edit::{EditCode, EditPlan, EditRequest, Expected, Refusal, Rung};
+use crate::harness::judge::has_new_syntax_errors;
+use crate::harness::replay::{ReplayOutcome, has_same_intention};
+use crate::patch::{Hunk, locate_hunks};
+use crate::text::Snapshot;
+
+/// One session with its edits, without the texts of those that landed.
+#[derive(Debug, Clone)]
+pub struct MinedSession {
+    /// The agent.
+    pub client: Client,
+    /// The session's name.
+    pub session: String,
+    /// Every call of an edit tool.
+    pub calls: Vec<EditCall>,
+    /// The calls that failed.
+    pub failures: Vec<Failure>,
+    /// The number of lines and records that were not understood.
+    pub skipped: usize,
+}
+
+/// A call of an edit tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EditCall {
+    /// The same for each copy of the call in several transcripts.
+    pub key: u64,
+    /// The model, if the transcript names it.
+    pub model: Option<String>,
+    /// The result of the engine, if the call landed and the file is known before and after.
+    pub landed: Option<LandedResult>,
+}
+
+/// The result of the engine on an edit that landed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum LandedResult {
+    /// The same file.
+    Same,
+    /// Another file.
+    Otherwise,
+    /// A refusal.
+    Refused,
+}
 
 /// One failed edit.
 #[derive(Debug, Clone)]
@@ -16,19 +62,22 @@ pub struct Failure {
     pub client: Client,
     /// The session and the call; the same in every run.
     pub id: String,
+    /// The call's key, as in [`EditCall`].
+    pub key: u64,
     /// The file.
     pub path: String,
-    /// The kind of error that the agent was shown.
-    pub error_kind: &'static str,
+    /// Why the agent's tool did not make the edit.
+    pub class: FailureClass,
     /// The replacements.
     pub edits: Vec<Replacement>,
-    /// The file before, if it is known, and how it is known.
-    pub before: Option<(String, Provenance)>,
+    /// Whether the call was a patch, whose hunks are the replacements.
+    pub is_patch: bool,
+    /// The file before, if it is known.
+    pub before: Option<FileBefore>,
     /// The result of the engine on the call; `None` if the file before is not known.
     pub outcome: Option<ReplayResult>,
-    /// The file before with the agent's next successful edit applied, if that edit has the same
-    /// intention.
-    pub retry: Option<String>,
+    /// The file before with the agent's next edit that has the same intention applied.
+    pub truth: Option<String>,
     /// The model, if the transcript names it.
     pub model: Option<String>,
     /// Whether the agent itself changed that file later.
@@ -46,182 +95,185 @@ pub struct Failure {
 #[derive(Debug, Clone)]
 pub enum ReplayResult {
     /// The engine applies the edit.
-    Recovered {
-        /// The rung of the last replacement.
+    Applied {
+        /// The rung of the replacement that was not exact.
         rung: String,
         /// The file afterwards.
         after: String,
+        /// Whether the file has a syntax error then that it did not have before; `None` for a
+        /// language that is not parsed.
+        adds_syntax_errors: Option<bool>,
     },
     /// The engine refuses the edit.
     Refused(Box<Refusal>),
 }
 
-/// The kinds of errors, each with the words of clients' messages that show it. The first match
-/// counts.
-const ERROR_KINDS: &[(&str, &[&str])] = &[
-    (
-        "several matches",
-        &["multiple", "matches of the string", "expected 1 occurrence but found", "more than once"],
-    ),
-    ("nothing to change", &["exactly the same", "no changes", "identical"]),
-    ("not read before", &["not been read", "read it first"]),
-    ("changed since read", &["modified since", "has been modified", "changed since"]),
-    ("no such file", &["not found: ", "no such file", "does not exist", "file not found"]),
-    (
-        "not found",
-        &[
-            "not found",
-            "0 occurrences",
-            "did not appear",
-            "could not find",
-            "failed to find",
-            "verification failed",
-            "no match",
-            "invalid context",
-        ],
-    ),
-];
-
-/// Returns the kind of an error message of a client.
-fn error_kind(error: &str) -> &'static str {
-    let error = error.to_lowercase();
-    let text_missing =
-        error.contains("string to replace not found") || error.contains("oldstring not found");
-    if text_missing {
-        return "not found";
-    }
-    ERROR_KINDS
-        .iter()
-        .find(|(_, words)| words.iter().any(|word| error.contains(word)))
-        .map_or("other", |(kind, _)| kind)
-}
-
-/// Returns every failed edit of a transcript.
-pub fn failures(transcript: &Transcript) -> Vec<Failure> {
-    let files_before = files_before_failures(transcript);
+/// Returns the edits of a transcript.
+pub fn mine(transcript: &Transcript, map: &FolderMap) -> MinedSession {
+    let mut files = files_before(transcript);
     let mut counted_turns = BTreeSet::new();
-    transcript
-        .steps
-        .iter()
-        .enumerate()
-        .filter_map(|(index, step)| {
-            let FileAction::Edited(attempt) = &step.action else { return None };
-            let error = attempt.error.as_ref()?;
-            let next_change = find_retry(transcript, index);
-            let last_turn = next_change
-                .map_or(step.turn, |(change_index, _)| transcript.steps[change_index].turn);
-            let turns: Vec<usize> =
-                (step.turn + 1..=last_turn).filter(|turn| counted_turns.insert(*turn)).collect();
-            let shown_lines = || Some((attempt.shown.clone()?, Provenance::ErrorExcerpt));
-            let before = files_before
-                .get(&index)
-                .cloned()
-                .or_else(|| git::committed_version(transcript, index))
-                .or_else(shown_lines);
-            let after_retry = next_change.and_then(|(_, retry)| {
-                let (retry, before) = (retry?, &before.as_ref()?.0);
-                // The results can be compared only if the retry started from the same version.
-                if retry.before.as_ref().is_some_and(|recorded| recorded != before) {
-                    return None;
-                }
-                match (&attempt.edits[..], &retry.edits[..]) {
-                    ([edit], [next]) if !edit.all && !next.all => {
-                        file_after_retry(before, edit, next)
-                    }
-                    _ => apply_exact(before, &retry.edits),
-                }
-            });
-            let outcome = before
-                .as_ref()
-                .filter(|_| !attempt.edits.is_empty())
-                .map(|(file, _)| replay(&step.path, file, &attempt.edits));
-            Some(Failure {
-                client: transcript.client,
-                id: format!("{}/{}", transcript.session, attempt.id),
-                path: step.path.clone(),
-                error_kind: error_kind(error),
-                edits: attempt.edits.clone(),
-                before,
-                outcome,
-                retry: after_retry,
-                model: step.model.clone(),
-                changed_later: next_change.is_some(),
-                turns: turns.len(),
-                tokens: turns.iter().filter_map(|turn| transcript.tokens.get(*turn)).sum(),
-                tokens_estimated: turns.iter().any(|turn| transcript.estimated.contains(turn)),
+    let (mut calls, mut failures) = (Vec::new(), Vec::new());
+    for (index, step) in transcript.steps.iter().enumerate() {
+        let FileAction::Edited(attempt) = &step.action else { continue };
+        let key = call_key(transcript, &step.path, attempt);
+        let landed = files
+            .landed
+            .remove(&index)
+            .map(|(before, after)| compare_landed(&step.path, &before, &after, attempt));
+        calls.push(EditCall { key, model: step.model.clone(), landed });
+        let Some(error) = &attempt.error else { continue };
+        let class = match FailureClass::of(error) {
+            _ if attempt.edits.is_empty() => FailureClass::Malformed,
+            class => class,
+        };
+        let changed_at = next_change(transcript, index);
+        let last_turn = changed_at.map_or(step.turn, |change| transcript.steps[change].turn);
+        let turns: Vec<usize> =
+            (step.turn + 1..=last_turn).filter(|turn| counted_turns.insert(*turn)).collect();
+        let shown_lines = || {
+            let text = attempt.shown.clone()?;
+            let (source, certainty) = (Provenance::ErrorExcerpt, Certainty::Part);
+            Some(FileBefore { text, source, certainty })
+        };
+        let before = files
+            .failed
+            .remove(&index)
+            .or_else(|| committed_version(transcript, index, map))
+            .or_else(shown_lines);
+        let (old, new) = attempt.texts();
+        let truth = before.as_ref().and_then(|file| {
+            next_edits(transcript, index).take(NEXT_EDITS).find_map(|next| {
+                let (next_old, next_new) = next.texts();
+                let says_the_same = has_same_intention((&old, &new), (&next_old, &next_new));
+                says_the_same.then(|| next.apply(&file.text)).flatten()
             })
-        })
-        .collect()
+        });
+        let outcome = before
+            .as_ref()
+            .filter(|_| !attempt.edits.is_empty())
+            .map(|file| replay(&step.path, &file.text, attempt));
+        failures.push(Failure {
+            client: transcript.client,
+            id: format!("{}/{}", transcript.session, attempt.id),
+            key,
+            path: step.path.clone(),
+            class,
+            edits: attempt.edits.clone(),
+            is_patch: !attempt.hunks.is_empty(),
+            before,
+            outcome,
+            truth,
+            model: step.model.clone(),
+            changed_later: changed_at.is_some(),
+            turns: turns.len(),
+            tokens: turns.iter().filter_map(|turn| transcript.tokens.get(*turn)).sum(),
+            tokens_estimated: turns.iter().any(|turn| transcript.estimated.contains(turn)),
+        });
+    }
+    MinedSession {
+        client: transcript.client,
+        session: transcript.session.clone(),
+        calls,
+        failures,
+        skipped: transcript.skipped,
+    }
 }
 
-/// Returns the file after the agent's next edit, if that has the same intention as the failed one.
-fn file_after_retry(before: &str, edit: &Replacement, next: &Replacement) -> Option<String> {
-    replay::file_after_retry(&replay::FailedEdit {
-        id: String::new(),
-        file: String::new(),
-        before: before.to_owned(),
-        old_str: edit.old.clone(),
-        new_str: edit.new.clone(),
-        retry: Some(replay::Retry { old_str: next.old.clone(), new_str: next.new.clone() }),
-    })
+/// How many of the agent's next edits of the file may be the failed one, sent again.
+const NEXT_EDITS: usize = 6;
+
+/// Returns a number that is the same for each copy of a call: clients copy the start of a session
+/// into the files of those that continue it.
+fn call_key(transcript: &Transcript, path: &str, attempt: &EditAttempt) -> u64 {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    // Only these give each call an id of its own, and copy it with the call.
+    let has_own_id = matches!(transcript.client, Client::Claude | Client::Codex | Client::Pi);
+    let session = if has_own_id { "" } else { transcript.session.as_str() };
+    // aider numbers the sessions of each folder.
+    let folder = match (&transcript.folder, transcript.client) {
+        (Some(folder), Client::Aider) => folder.to_string_lossy().into_owned(),
+        _ => String::new(),
+    };
+    let texts = attempt.edits.iter().flat_map(|edit| [edit.old.as_str(), edit.new.as_str()]);
+    let parts = [transcript.client.as_str(), &folder, session, &attempt.id, name];
+    let all: Vec<&str> = parts.into_iter().chain(texts).collect();
+    xxhash_rust::xxh3::xxh3_64(all.join("\0").as_bytes())
 }
 
-/// Runs the engine on the failed call: applies all replacements in order, or none.
-pub fn replay(path: &str, file: &str, edits: &[Replacement]) -> ReplayResult {
+/// Runs the engine on an edit that landed.
+fn compare_landed(path: &str, before: &str, after: &str, attempt: &EditAttempt) -> LandedResult {
+    match run(path, before, attempt) {
+        Ok((text, _)) if text == after => LandedResult::Same,
+        Ok(_) => LandedResult::Otherwise,
+        Err(_) => LandedResult::Refused,
+    }
+}
+
+/// Runs the engine on a failed call.
+fn replay(path: &str, file: &str, attempt: &EditAttempt) -> ReplayResult {
+    match run(path, file, attempt) {
+        Ok((after, rung)) => ReplayResult::Applied {
+            adds_syntax_errors: has_new_syntax_errors(path, file, &after),
+            rung,
+            after,
+        },
+        Err(refusal) => ReplayResult::Refused(Box::new(refusal)),
+    }
+}
+
+/// Runs the engine on a call: applies all replacements in order, or none. Returns the file
+/// afterwards and the rung.
+fn run(path: &str, file: &str, attempt: &EditAttempt) -> Result<(String, String), Refusal> {
+    if !attempt.hunks.is_empty() {
+        return apply_hunks(file, &attempt.hunks);
+    }
     let name = path.rsplit('/').next().unwrap_or(path);
     let mut text = file.to_owned();
     let mut rung = String::new();
-    for edit in edits {
-        match apply_one(name, &text, edit) {
-            Ok((after, applied_by)) => (text, rung) = (after, applied_by),
-            Err(refusal) => return ReplayResult::Refused(Box::new(refusal)),
+    for edit in &attempt.edits {
+        // The file's name decides its language.
+        let expected = if edit.all { Expected::All } else { Expected::default() };
+        let request = EditRequest::new(edit.old.as_str(), edit.new.as_str()).expecting(expected);
+        let applied = apply_text(Some(name), &text, &[request])?;
+        text = applied.text;
+        // The rung of the replacement that was not exact says what the call needed.
+        if rung.is_empty() || applied.rung != Rung::Exact {
+            rung = applied.rung.to_string();
         }
     }
-    ReplayResult::Recovered { rung, after: text }
+    Ok((text, rung))
 }
 
-/// Applies one replacement as the edit tool does, and returns the file afterwards and the rung. The
-/// file's name decides its language.
-fn apply_one(name: &str, file: &str, edit: &Replacement) -> Result<(String, String), Refusal> {
-    let expected = if edit.all { Expected::All } else { Expected::default() };
-    let request = EditRequest::new(edit.old.as_str(), edit.new.as_str()).expecting(expected);
-    let applied = apply_text(Some(name), file, &[request])?;
-    Ok((applied.text, applied.rung.to_string()))
+/// Applies a patch as the tool for patches does.
+fn apply_hunks(file: &str, hunks: &[Hunk]) -> Result<(String, String), Refusal> {
+    let snapshot = Snapshot::from_text(file.to_owned());
+    let located = locate_hunks(&snapshot, hunks)?;
+    let rung = located.explanation.rung.to_string();
+    let plan = EditPlan::new(&snapshot, located.splices)?;
+    Ok((plan.text_after(), rung))
 }
 
 impl Failure {
-    /// Whether the engine applies the edit.
+    /// Whether the engine applies an edit whose text the agent's tool did not find.
     pub fn is_recovered(&self) -> bool {
-        matches!(self.outcome, Some(ReplayResult::Recovered { .. }))
+        self.class.is_text_missing() && matches!(self.outcome, Some(ReplayResult::Applied { .. }))
     }
 
-    /// Whether the engine's result is the same as that of the agent's next edit; `None` if one of
-    /// the two is missing.
-    pub fn agrees_with_retry(&self) -> Option<bool> {
-        match (&self.outcome, &self.retry) {
-            (Some(ReplayResult::Recovered { after, .. }), Some(retry)) => Some(after == retry),
-            _ => None,
-        }
-    }
-
-    /// Compares the engine's result with that of the agent's next edit; `None` if the file before
-    /// is not known.
+    /// Compares the engine's result with the truth; `None` if the file before is not known.
     pub(crate) fn replay_outcome(&self) -> Option<ReplayOutcome> {
         Some(match self.outcome.as_ref()? {
-            ReplayResult::Recovered { after, .. } => {
-                ReplayOutcome::compare(after, self.retry.as_deref())
+            ReplayResult::Applied { after, .. } => {
+                ReplayOutcome::compare(after, self.truth.as_deref())
             }
             ReplayResult::Refused(_) => ReplayOutcome::Refused,
         })
     }
 
-    /// Returns the cause of the failure as the engine sees it: the rung that applied the edit, or
-    /// the code of the refusal.
-    pub fn cause(&self) -> String {
+    /// Returns the rung by which the engine applies the edit.
+    pub fn rung(&self) -> Option<&str> {
         match &self.outcome {
-            None => "file unknown".into(),
-            Some(ReplayResult::Recovered { rung, .. }) => rung.clone(),
-            Some(ReplayResult::Refused(refusal)) => refusal.code.as_str().to_owned(),
+            Some(ReplayResult::Applied { rung, .. }) => Some(rung),
+            _ => None,
         }
     }
 
@@ -231,5 +283,33 @@ impl Failure {
             Some(ReplayResult::Refused(refusal)) => Some(refusal.code),
             _ => None,
         }
+    }
+
+    /// Whether the result of the engine has a new syntax error.
+    pub fn adds_syntax_errors(&self) -> Option<bool> {
+        match &self.outcome {
+            Some(ReplayResult::Applied { adds_syntax_errors, .. }) => *adds_syntax_errors,
+            _ => None,
+        }
+    }
+}
+
+impl EditAttempt {
+    /// Returns the file after the edit, as a tool with exact matching makes it; `None` if such a
+    /// tool refuses it.
+    pub fn apply(&self, file: &str) -> Option<String> {
+        if self.hunks.is_empty() {
+            super::files::apply_exact(file, &self.edits)
+        } else {
+            super::codex::apply_hunks(file, &self.hunks)
+        }
+    }
+
+    /// Returns the texts that the edit removes and those that it puts in their place.
+    fn texts(&self) -> (String, String) {
+        let join = |text: fn(&Replacement) -> &str| {
+            self.edits.iter().map(text).collect::<Vec<_>>().join("\n")
+        };
+        (join(|edit| &edit.old), join(|edit| &edit.new))
     }
 }

@@ -1,21 +1,21 @@
-//! Tracks the contents of files through a transcript, to find the file before each failed edit.
+//! Tracks the contents of files through a transcript, to find the file before each edit.
 
 use std::collections::HashMap;
 
+use super::class::FailureClass;
 use super::{EditAttempt, FileAction, Replacement, Transcript, TranscriptStep};
 
-/// The source of the file before a failed edit.
+/// The source of the file before an edit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Provenance {
-    /// The transcript has the whole file.
+    /// The transcript has the whole file with this call or with the next edit.
     Recorded,
-    /// The file is reconstructed from what the agent read and wrote before.
+    /// The file is reconstructed from what the agent read and wrote.
     Reconstructed,
-    /// The file is the newest version that was committed before the edit.
-    Committed {
-        /// Whether the transcript shows or changes a part of the file that fits this version.
-        confirmed: bool,
-    },
+    /// The client keeps every version of the file.
+    Versioned,
+    /// The file is a version that was committed before the edit, with the agent's later edits.
+    Committed,
     /// Only the lines that the error shows are known.
     ErrorExcerpt,
 }
@@ -26,24 +26,135 @@ impl Provenance {
         match self {
             Self::Recorded => "recorded",
             Self::Reconstructed => "reconstructed",
-            Self::Committed { confirmed: true } => "from git",
-            Self::Committed { confirmed: false } => "from git, unconfirmed",
+            Self::Versioned => "stored version",
+            Self::Committed => "from git",
             Self::ErrorExcerpt => "in part, from the error",
         }
     }
 }
 
-/// Returns the file before each failed edit, by the index of its step. Failures whose file is not
-/// known are left out.
-pub fn files_before_failures(transcript: &Transcript) -> HashMap<usize, (String, Provenance)> {
+/// How certain it is that the file was as it is taken to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Certainty {
+    /// The call itself has it, or two sources say the same.
+    Sure,
+    /// One source says so. A command between it and the call may have changed the file.
+    Likely,
+    /// Nothing in the transcript confirms it, or two sources differ.
+    Unconfirmed,
+    /// Only lines of the file are known.
+    Part,
+}
+
+impl Certainty {
+    /// Returns the words for reports. They never change.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Sure => "sure",
+            Self::Likely => "likely",
+            Self::Unconfirmed => "unconfirmed",
+            Self::Part => "part",
+        }
+    }
+}
+
+/// The file before an edit, and how it is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileBefore {
+    /// The text.
+    pub text: String,
+    /// Its source.
+    pub source: Provenance,
+    /// How certain it is.
+    pub certainty: Certainty,
+}
+
+/// The files before the edits of a transcript, by the index of their step.
+#[derive(Debug, Default)]
+pub struct FilesBefore {
+    /// The files before failed edits, as far as they are known and do not contradict the error.
+    pub failed: HashMap<usize, FileBefore>,
+    /// The files before edits that succeeded, and after them. An edit after which the file is not
+    /// known is left out.
+    pub landed: HashMap<usize, (String, String)>,
+}
+
+/// A failed edit whose file may still become known.
+struct OpenFailure {
+    index: usize,
+    /// The file as it was reconstructed.
+    tracked: Option<String>,
+    /// The version that the client stored.
+    stored: Option<String>,
+}
+
+impl OpenFailure {
+    /// Decides on the file before the edit. `next` is the file as the agent read it next, or as its
+    /// next edit found it, without an edit of the agent's in between.
+    fn close(self, attempt: &EditAttempt, next: Option<&str>) -> Option<FileBefore> {
+        let class = attempt.error.as_deref().map(FailureClass::of)?;
+        let known = |text: &Option<String>| text.clone().filter(|text| fits(attempt, class, text));
+        let next = known(&next.map(str::to_owned));
+        let (tracked, stored) = (known(&self.tracked), known(&self.stored));
+        let sources = [
+            (&next, Provenance::Recorded),
+            (&stored, Provenance::Versioned),
+            (&tracked, Provenance::Reconstructed),
+        ];
+        let (text, source) =
+            sources.iter().find_map(|(text, source)| Some((text.as_ref()?, *source)))?;
+        let others = || sources.iter().filter(|other| other.1 != source);
+        let agrees = others().any(|(other, _)| other.as_ref() == Some(text));
+        let differs = others().any(|(other, _)| other.as_ref().is_some_and(|other| other != text));
+        let certainty = match (agrees, differs) {
+            (true, _) => Certainty::Sure,
+            (false, false) => Certainty::Likely,
+            (false, true) => Certainty::Unconfirmed,
+        };
+        Some(FileBefore { text: text.clone(), source, certainty })
+    }
+}
+
+/// Whether a file can be the one that a call failed on: a text that the tool did not find is not in
+/// it, and one that it found several times is.
+pub fn fits(attempt: &EditAttempt, class: FailureClass, file: &str) -> bool {
+    if attempt.shown.as_ref().is_some_and(|shown| !contains_lines(file, shown)) {
+        return false;
+    }
+    match class {
+        FailureClass::NotFound | FailureClass::PatchContext => attempt.apply(file).is_none(),
+        FailureClass::SeveralMatches => {
+            let is_repeated =
+                |edit: &Replacement| !edit.old.is_empty() && file.matches(&edit.old).count() > 1;
+            attempt.edits.iter().any(is_repeated)
+        }
+        _ => true,
+    }
+}
+
+/// Follows the files through a transcript.
+pub fn files_before(transcript: &Transcript) -> FilesBefore {
     let mut current: HashMap<&str, String> = HashMap::new();
-    let mut found: HashMap<usize, (String, Provenance)> = HashMap::new();
-    // The failures since a file last changed. If the next edit records the file, they get it too.
-    let mut failures_since_change: HashMap<&str, Vec<usize>> = HashMap::new();
+    let mut found = FilesBefore::default();
+    // The failures since a file last changed.
+    let mut open: HashMap<&str, Vec<OpenFailure>> = HashMap::new();
+    let attempt_at = |index: usize| match &transcript.steps[index].action {
+        FileAction::Edited(attempt) => Some(attempt),
+        _ => None,
+    };
+    let close = |found: &mut FilesBefore, failures: Option<Vec<OpenFailure>>, next: Option<&str>| {
+        for failure in failures.into_iter().flatten() {
+            let index = failure.index;
+            if let Some(file) = attempt_at(index).and_then(|attempt| failure.close(attempt, next)) {
+                found.failed.insert(index, file);
+            }
+        }
+    };
     for (index, step) in transcript.steps.iter().enumerate() {
-        let path = step.path.as_str();
+        let path = step.file.as_str();
         match &step.action {
             FileAction::Viewed { text, whole: true, .. } => {
+                close(&mut found, open.remove(path), Some(text));
                 current.insert(path, text.clone());
             }
             FileAction::Viewed { from, text, whole: false } => {
@@ -52,59 +163,81 @@ pub fn files_before_failures(transcript: &Transcript) -> HashMap<usize, (String,
                 }
             }
             FileAction::Written(text) => {
+                close(&mut found, open.remove(path), None);
                 current.insert(path, text.clone());
-                failures_since_change.remove(path);
             }
             FileAction::Edited(attempt) if attempt.error.is_some() => {
-                let fits = |file: &&String| {
-                    attempt.shown.as_ref().is_none_or(|shown| contains_lines(file, shown))
-                };
                 if let Some(before) = &attempt.before {
-                    found.insert(index, (before.clone(), Provenance::Recorded));
+                    let (text, source) = (before.clone(), Provenance::Recorded);
+                    let file = FileBefore { text, source, certainty: Certainty::Sure };
+                    found.failed.insert(index, file);
+                    current.insert(path, before.clone());
                     continue;
                 }
-                if let Some(file) = current.get(path).filter(fits) {
-                    found.insert(index, (file.clone(), Provenance::Reconstructed));
-                }
-                failures_since_change.entry(path).or_default().push(index);
+                let tracked = current.get(path).cloned();
+                let failure = OpenFailure { index, tracked, stored: attempt.stored.clone() };
+                open.entry(path).or_default().push(failure);
             }
             FileAction::Edited(attempt) => {
-                let failures = failures_since_change.remove(path).unwrap_or_default();
-                if let Some(before) = &attempt.before {
-                    for failure in failures {
-                        found.insert(failure, (before.clone(), Provenance::Recorded));
+                let before = attempt.before.as_deref();
+                close(&mut found, open.remove(path), before);
+                let before = before.map(str::to_owned).or_else(|| current.remove(path));
+                let after = before.as_deref().and_then(|file| attempt.apply(file));
+                match (before, after) {
+                    (Some(before), Some(after)) => {
+                        current.insert(path, after.clone());
+                        found.landed.insert(index, (before, after));
                     }
-                    current.insert(path, before.clone());
-                }
-                match current.get(path).and_then(|file| apply_exact(file, &attempt.edits)) {
-                    Some(after) => current.insert(path, after),
                     // The edit succeeded, so the file is not what we take it to be.
-                    None => current.remove(path),
-                };
+                    _ => drop(current.remove(path)),
+                }
             }
             FileAction::ChangedUnseen => {
+                close(&mut found, open.remove(path), None);
                 current.remove(path);
-                failures_since_change.remove(path);
             }
         }
+    }
+    for failures in open.into_values() {
+        close(&mut found, Some(failures), None);
     }
     found
 }
 
-/// Finds the next step in which the agent itself changed the file of a failed edit. Returns its
-/// index, and the edit if the step is an edit with a known text. Steps of the same turn are
-/// skipped, since the agent sent them before it saw the failure.
-pub fn find_retry(
+/// Finds the next step in which the agent itself changed the file of a failed edit. Steps of the
+/// same turn are skipped, since the agent sent them before it saw the failure.
+pub fn next_change(transcript: &Transcript, failure: usize) -> Option<usize> {
+    let mut later = later_steps(transcript, failure);
+    later.find_map(|(index, step)| match &step.action {
+        FileAction::Edited(attempt) if attempt.error.is_none() => Some(index),
+        FileAction::Written(_) | FileAction::ChangedUnseen => Some(index),
+        FileAction::Edited(_) | FileAction::Viewed { .. } => None,
+    })
+}
+
+/// Returns the agent's next edits of a failed edit's file that succeeded, up to the step in which
+/// the file changed in another way.
+pub fn next_edits(transcript: &Transcript, failure: usize) -> impl Iterator<Item = &EditAttempt> {
+    let is_edit = |step: &&TranscriptStep| {
+        matches!(step.action, FileAction::Edited(_) | FileAction::Viewed { .. })
+    };
+    later_steps(transcript, failure).map(|(_, step)| step).take_while(is_edit).filter_map(|step| {
+        match &step.action {
+            FileAction::Edited(attempt) if attempt.error.is_none() => Some(attempt),
+            _ => None,
+        }
+    })
+}
+
+/// Returns the later steps on the file of a failed edit, without those of its own turn.
+fn later_steps(
     transcript: &Transcript,
     failure: usize,
-) -> Option<(usize, Option<&EditAttempt>)> {
-    let failed = transcript.steps.get(failure)?;
+) -> impl Iterator<Item = (usize, &TranscriptStep)> {
+    let failed = transcript.steps.get(failure);
     let later = transcript.steps.iter().enumerate().skip(failure + 1);
-    let is_reaction = |step: &TranscriptStep| step.path == failed.path && step.turn != failed.turn;
-    later.filter(|(_, step)| is_reaction(step)).find_map(|(index, step)| match &step.action {
-        FileAction::Edited(attempt) if attempt.error.is_none() => Some((index, Some(attempt))),
-        FileAction::Written(_) | FileAction::ChangedUnseen => Some((index, None)),
-        FileAction::Edited(_) | FileAction::Viewed { .. } => None,
+    later.filter(move |(_, step)| {
+        failed.is_some_and(|failed| step.file == failed.file && step.turn != failed.turn)
     })
 }
 

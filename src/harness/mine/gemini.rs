@@ -80,8 +80,8 @@ fn record_call(out: &mut Transcript, turn: usize, call: &Value) {
                 id: call["id"].as_str().unwrap_or_default().to_owned(),
                 edits: replacements(input),
                 before: original.as_str().map(str::to_owned),
-                shown: None,
                 error: failed.then(response_text),
+                ..EditAttempt::default()
             };
             out.push(turn, &path, FileAction::Edited(attempt));
         }

@@ -1,10 +1,11 @@
 //! Finds the file before a failed edit in the git repository that the agent worked in. This is done
 //! only if the transcript does not have the file.
 //!
-//! The newest version that was committed before the call is taken, and the agent's earlier edits
-//! are applied that are not in it. The version is dropped if it contradicts anything that the
-//! transcript shows of the file. Uncommitted changes of others cannot be seen, so a version that
-//! nothing in the transcript confirms is marked as unconfirmed.
+//! A session of Codex names the commit that it began at. Otherwise, and if the repository does not
+//! have that commit, the newest versions are tried that were committed before the call. The agent's
+//! earlier edits are applied that are not in the version. A version is dropped if it contradicts
+//! anything that the transcript shows of the file. Uncommitted changes of others cannot be seen, so
+//! a version that nothing in the transcript confirms is marked as unconfirmed.
 //!
 //! The folder and the path come from the transcript, so they are passed to git in a way that it
 //! cannot take them for options. Git runs nothing that the repository's configuration names: no
@@ -13,33 +14,107 @@
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::files::{Provenance, apply_exact, contains_lines, find_retry};
-use super::{EditAttempt, FileAction, Transcript};
+use super::class::FailureClass;
+use super::files::{Certainty, FileBefore, Provenance, contains_lines, fits, next_edits};
+use super::{FileAction, Transcript};
 
 /// The most bytes of a version; a larger one is not read.
 const MAX_BYTES: u64 = 16 << 20;
+/// How many versions of a file are tried.
+const VERSIONS: usize = 10;
+
+/// Where the folders that transcripts name are on this machine.
+#[derive(Debug, Clone, Default)]
+pub struct FolderMap {
+    /// Each recorded folder, or the name of one, with the repository on this machine.
+    entries: Vec<(String, PathBuf)>,
+}
+
+impl FolderMap {
+    /// Adds a folder of a transcript, or its name alone, and the clone that it stands for.
+    pub fn add(&mut self, recorded: &str, clone: PathBuf) {
+        self.entries.push((recorded.trim_end_matches(['/', '\\']).replace('\\', "/"), clone));
+    }
+
+    /// Returns the repositories that may have a recorded file, each with the file's path in it.
+    fn places(&self, folder: Option<&Path>, path: &str) -> Vec<(Repository, String)> {
+        let is_absolute = path.starts_with('/') || path.get(1..3) == Some(":/");
+        let full = match folder {
+            Some(folder) if !is_absolute => {
+                format!("{}/{path}", folder.to_string_lossy().replace('\\', "/"))
+            }
+            _ => path.to_owned(),
+        };
+        let parts: Vec<&str> = full.split('/').filter(|part| *part != ".").collect();
+        let mut places = Vec::new();
+        for (recorded, clone) in &self.entries {
+            let mut add = |below: &[&str]| {
+                if !below.is_empty() && !below.contains(&"..") {
+                    places.push((Repository { root: clone.clone() }, below.join("/")));
+                }
+            };
+            if recorded.contains('/') {
+                let recorded: Vec<&str> = recorded.split('/').collect();
+                if let Some(below) = parts.strip_prefix(recorded.as_slice()) {
+                    add(below);
+                }
+            } else {
+                let has_name = |(_, part): &(usize, &&str)| part.eq_ignore_ascii_case(recorded);
+                for (index, _) in parts.iter().enumerate().filter(has_name) {
+                    add(&parts[index + 1..]);
+                }
+                // A transcript may name its files from the top of the repository.
+                if !is_absolute && folder.is_none() {
+                    add(&parts);
+                }
+            }
+        }
+        if let Some(folder) = folder
+            && let Some(repository) = Repository::containing(folder)
+            && let Some(below) = repository.path_of(folder, path)
+        {
+            places.push((repository, below));
+        }
+        places
+    }
+}
 
 /// Returns the committed version of the file before the failed edit at step `failure`.
-pub fn committed_version(transcript: &Transcript, failure: usize) -> Option<(String, Provenance)> {
+pub fn committed_version(
+    transcript: &Transcript,
+    failure: usize,
+    map: &FolderMap,
+) -> Option<FileBefore> {
     let step = transcript.steps.get(failure)?;
-    let (folder, time) = (transcript.folder.as_ref()?, step.time?);
-    let repository = Repository::containing(folder)?;
-    let path = repository.path_of(folder, &step.path)?;
-    let version = repository.version_at(&path, time)?;
-    reconcile(transcript, failure, version)
+    let mut unconfirmed = None;
+    for (repository, path) in map.places(transcript.folder.as_deref(), &step.path) {
+        let began_at = transcript.commit.as_deref().and_then(|commit| {
+            let is_id = (7..=64).contains(&commit.len());
+            let is_id = is_id && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+            repository.content(&format!("{}:{path}", is_id.then_some(commit)?))
+        });
+        let versions = match began_at {
+            Some(text) => vec![text],
+            None => step.time.map(|time| repository.versions_at(&path, time)).unwrap_or_default(),
+        };
+        for version in versions {
+            match reconcile(transcript, failure, version) {
+                Some(file) if file.certainty == Certainty::Likely => return Some(file),
+                Some(file) => drop(unconfirmed.get_or_insert(file)),
+                None => {}
+            }
+        }
+    }
+    unconfirmed
 }
 
 /// Applies the agent's earlier edits to a committed version that does not have them yet, and
 /// returns the result; `None` if it contradicts the transcript.
-fn reconcile(
-    transcript: &Transcript,
-    failure: usize,
-    mut file: String,
-) -> Option<(String, Provenance)> {
-    let path = &transcript.steps.get(failure)?.path;
+fn reconcile(transcript: &Transcript, failure: usize, mut file: String) -> Option<FileBefore> {
+    let path = &transcript.steps.get(failure)?.file;
     let mut confirmed = false;
     let mut views: Vec<(usize, &str)> = Vec::new();
-    for step in transcript.steps[..failure].iter().filter(|step| step.path == *path) {
+    for step in transcript.steps[..failure].iter().filter(|step| step.file == *path) {
         match &step.action {
             FileAction::Viewed { from, text, .. } => views.push((*from, text)),
             FileAction::Written(text) => {
@@ -52,7 +127,7 @@ fn reconcile(
                     .iter()
                     .all(|edit| !edit.new.is_empty() && file.contains(&edit.new));
                 if !is_committed {
-                    file = apply_exact(&file, &attempt.edits)?;
+                    file = attempt.apply(&file)?;
                 }
                 confirmed = true;
                 views.clear();
@@ -64,22 +139,22 @@ fn reconcile(
     for (from, text) in views {
         confirmed |= confirmed_by_view(&file, from, text)?;
     }
-    if let FileAction::Edited(EditAttempt { shown: Some(shown), .. }) =
-        &transcript.steps[failure].action
-    {
-        if !contains_lines(&file, shown) {
+    if let FileAction::Edited(attempt) = &transcript.steps[failure].action {
+        let class = attempt.error.as_deref().map_or(FailureClass::Other, FailureClass::of);
+        if !fits(attempt, class, &file) {
             return None;
         }
-        confirmed = true;
+        confirmed |= attempt.shown.as_ref().is_some_and(|shown| contains_lines(&file, shown));
     }
-    let retry = find_retry(transcript, failure).and_then(|(_, retry)| retry);
+    let retry = next_edits(transcript, failure).next();
     if let Some(edit) = retry.and_then(|retry| retry.edits.first()) {
         if !file.contains(&edit.old) && !file.replace("\r\n", "\n").contains(&edit.old) {
             return None;
         }
         confirmed = true;
     }
-    Some((file, Provenance::Committed { confirmed }))
+    let certainty = if confirmed { Certainty::Likely } else { Certainty::Unconfirmed };
+    Some(FileBefore { text: file, source: Provenance::Committed, certainty })
 }
 
 /// Compares a view of the lines from `from` on with the file. Returns `None` if they differ (the
@@ -101,7 +176,9 @@ fn confirmed_by_view(file: &str, from: usize, view: &str) -> Option<bool> {
     Some(has_text)
 }
 
-struct Repository {
+/// A git repository, with a work tree or without.
+#[derive(Debug)]
+pub struct Repository {
     root: PathBuf,
 }
 
@@ -137,35 +214,87 @@ impl Repository {
         (!below_root.is_empty()).then_some(below_root)
     }
 
-    /// Returns the newest content of a path that was committed before `time`, which is in seconds
-    /// since 1970.
-    fn version_at(&self, path: &str, time: i64) -> Option<String> {
-        let before = format!("--before=@{time} +0000");
-        let commit = self.git(&[
-            "log",
-            "-1",
-            &before,
-            "--format=%H",
-            "--no-show-signature",
-            "--no-ext-diff",
-            "--no-textconv",
-            "--end-of-options",
-            "HEAD",
-            "--",
-            path,
-        ])?;
-        let commit = String::from_utf8(commit).ok()?;
-        let commit = commit.trim();
-        if commit.len() < 40 || !commit.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return None;
+    /// Returns the repository whose top folder, or git directory, a folder is.
+    pub fn at(folder: &Path) -> Option<Self> {
+        let is_top = folder.join(".git").exists()
+            || (folder.join("HEAD").is_file() && folder.join("objects").is_dir());
+        is_top.then(|| Self { root: folder.to_owned() })
+    }
+
+    /// Returns the contents of a path that were committed before `time`, which is in seconds since
+    /// 1970: that of the current branch first, then the newest ones of all branches.
+    fn versions_at(&self, path: &str, time: i64) -> Vec<String> {
+        let mut objects: Vec<String> = Vec::new();
+        let mut versions = Vec::new();
+        for (of, count) in [("HEAD", 1), ("--all", VERSIONS)] {
+            let before = format!("--before=@{time} +0000");
+            let count = format!("-{count}");
+            let mut arguments = vec![
+                "log",
+                &count,
+                &before,
+                "--format=%H",
+                "--no-show-signature",
+                "--no-ext-diff",
+                "--no-textconv",
+            ];
+            arguments.extend(if of == "--all" { vec![of] } else { vec!["--end-of-options", of] });
+            arguments.extend(["--", path]);
+            let commits = self.git(&arguments).and_then(|out| String::from_utf8(out).ok());
+            for commit in commits.unwrap_or_default().lines() {
+                let object = format!("{commit}:{path}");
+                if !objects.contains(&object) {
+                    versions.extend(self.content(&object));
+                    objects.push(object);
+                }
+            }
         }
+        versions.dedup();
+        versions
+    }
+
+    /// Returns the content of an object, such as `COMMIT:PATH`, if it is a text and not too large.
+    pub fn content(&self, object: &str) -> Option<String> {
         // `cat-file` without options returns the object as it is stored and runs no filter.
-        let object = format!("{commit}:{path}");
-        let size = String::from_utf8(self.git(&["cat-file", "-s", &object])?).ok()?;
+        let size = String::from_utf8(self.git(&["cat-file", "-s", object])?).ok()?;
         if size.trim().parse::<u64>().ok()? > MAX_BYTES {
             return None;
         }
-        String::from_utf8(self.git(&["cat-file", "blob", &object])?).ok()
+        String::from_utf8(self.git(&["cat-file", "blob", object])?).ok()
+    }
+
+    /// Returns the transcripts that checkpoints keep on branches of their own, each with its path
+    /// on the branch, its object and its size.
+    pub fn checkpoints(&self) -> Vec<(String, String, u64)> {
+        let lines = |arguments: &[&str]| {
+            self.git(arguments)
+                .and_then(|out| String::from_utf8(out).ok())
+                .map(|out| out.lines().map(str::to_owned).collect::<Vec<_>>())
+                .unwrap_or_default()
+        };
+        let branches = lines(&[
+            "for-each-ref",
+            "--format=%(objectname)",
+            "refs/heads/entire/checkpoints/",
+            "refs/remotes/*/entire/checkpoints/",
+        ]);
+        let mut found: Vec<(String, String, u64)> = Vec::new();
+        for branch in branches {
+            for line in lines(&["ls-tree", "-r", "-l", &branch]) {
+                let Some((entry, path)) = line.split_once('\t') else { continue };
+                let fields: Vec<&str> = entry.split_whitespace().collect();
+                let [_, "blob", object, size] = fields[..] else { continue };
+                if path.ends_with(".jsonl") && !found.iter().any(|(_, known, _)| known == object) {
+                    found.push((path.to_owned(), object.to_owned(), size.parse().unwrap_or(0)));
+                }
+            }
+        }
+        found
+    }
+
+    /// Returns the bytes of an object.
+    pub fn bytes(&self, object: &str) -> Option<Vec<u8>> {
+        self.git(&["cat-file", "blob", object])
     }
 
     /// Runs git and returns its output; `None` if it fails.
@@ -193,7 +322,7 @@ impl Repository {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Client, Replacement};
+    use super::super::{Client, EditAttempt, Replacement};
     use super::*;
 
     const FILE: &str = "one\ntwo\nthree\n";
@@ -216,10 +345,9 @@ mod tests {
         for (turn, action) in actions.enumerate() {
             transcript.push(turn, "/p/a", action);
         }
-        match reconcile(&transcript, failure, FILE.into())? {
-            (file, Provenance::Committed { confirmed }) => Some((file, confirmed)),
-            other => panic!("{other:?}"),
-        }
+        let file = reconcile(&transcript, failure, FILE.into())?;
+        assert_eq!(file.source, Provenance::Committed);
+        Some((file.text, file.certainty == Certainty::Likely))
     }
 
     fn saw(from: usize, text: &str) -> FileAction {

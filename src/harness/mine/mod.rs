@@ -7,9 +7,13 @@
 //! out. Nothing leaves the machine, and [`redact`] removes secrets from what is saved.
 
 pub mod aider;
+pub mod class;
 pub mod claude;
+pub mod cline;
 pub mod codex;
 pub mod compression;
+#[cfg(feature = "mine")]
+pub mod crush;
 #[cfg(feature = "mine")]
 pub mod database;
 #[cfg(not(feature = "mine"))]
@@ -20,6 +24,7 @@ pub mod files;
 pub mod gemini;
 pub mod git;
 pub mod opencode;
+pub mod pi;
 pub mod redact;
 pub(crate) mod summary;
 
@@ -29,12 +34,15 @@ const LEAN_BUILD: &str = "this restitch was built without the feature `mine`, wh
 #[cfg(feature = "mine")]
 const LEAN_BUILD: &str = "";
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek as _};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+
+use crate::patch::Hunk;
+
 
 /// An agent whose transcripts can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -47,14 +55,28 @@ pub enum Client {
     Gemini,
     /// opencode.
     Opencode,
+    /// crush.
+    Crush,
+    /// pi, and OpenClaw, which is made of it.
+    Pi,
     /// aider.
     Aider,
+    /// Cline.
+    Cline,
 }
 
 impl Client {
     /// Every client.
-    pub const ALL: &[Self] =
-        &[Self::Claude, Self::Codex, Self::Gemini, Self::Opencode, Self::Aider];
+    pub const ALL: &[Self] = &[
+        Self::Claude,
+        Self::Codex,
+        Self::Gemini,
+        Self::Opencode,
+        Self::Crush,
+        Self::Pi,
+        Self::Aider,
+        Self::Cline,
+    ];
 
     /// Returns the client's name on the command line and in reports.
     pub fn as_str(self) -> &'static str {
@@ -63,13 +85,16 @@ impl Client {
             Self::Codex => "codex",
             Self::Gemini => "gemini",
             Self::Opencode => "opencode",
+            Self::Crush => "crush",
+            Self::Pi => "pi",
             Self::Aider => "aider",
+            Self::Cline => "cline",
         }
     }
 
     /// Returns the paths where the client keeps its transcripts. Most are folders; opencode may
-    /// also have a database elsewhere, and aider has a file in the current folder. `variable` looks
-    /// up an environment variable.
+    /// also have a database elsewhere, and aider and crush keep theirs in the current folder.
+    /// `variable` looks up an environment variable.
     pub fn homes(self, variable: impl Fn(&str) -> Option<String>) -> Vec<PathBuf> {
         let home = || variable("HOME").or_else(|| variable("USERPROFILE")).map(PathBuf::from);
         let folder_of = |name: &str, below_home: &str| {
@@ -84,12 +109,32 @@ impl Client {
             Self::Opencode => {
                 folder_of("XDG_DATA_HOME", ".local/share").map(|dir| dir.join("opencode"))
             }
+            Self::Crush => Some(PathBuf::from(".crush")),
+            Self::Pi => {
+                folder_of("PI_CODING_AGENT_DIR", ".pi/agent").map(|dir| dir.join("sessions"))
+            }
+            Self::Cline => {
+                let config = folder_of("XDG_CONFIG_HOME", ".config");
+                config.map(|dir| dir.join("Code").join(cline::TASKS))
+            }
             Self::Aider => {
                 let named = variable("AIDER_CHAT_HISTORY_FILE").map(PathBuf::from);
                 Some(named.unwrap_or_else(|| PathBuf::from(aider::NAME)))
             }
         };
         let mut homes = Vec::from_iter(folder);
+        match self {
+            Self::Opencode => homes.push(PathBuf::from(".opencode")),
+            Self::Pi => homes.extend(home().map(|dir| dir.join(".openclaw/agents"))),
+            Self::Cline => {
+                // On macOS, and on Windows.
+                let mac = home().map(|dir| dir.join("Library/Application Support"));
+                let windows = variable("APPDATA").map(PathBuf::from);
+                let places = mac.into_iter().chain(windows);
+                homes.extend(places.map(|dir| dir.join("Code").join(cline::TASKS)));
+            }
+            _ => {}
+        }
         if self == Self::Opencode
             && let Some(database) = variable("OPENCODE_DB").filter(|path| path != ":memory:")
         {
@@ -104,7 +149,33 @@ impl Client {
     }
 }
 
-/// The transcripts that were read.
+/// A file or another place that may hold transcripts.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Source {
+    place: Place,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// The place of a [`Source`].
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    /// A transcript or a database.
+    File(PathBuf),
+    /// A folder of opencode's, with a file for each record.
+    Tree(PathBuf),
+    /// A transcript on a branch of checkpoints.
+    Checkpoint {
+        /// The repository.
+        repository: PathBuf,
+        /// The path on the branch.
+        path: String,
+        /// The object.
+        object: String,
+    },
+}
+
+/// The transcripts of a source.
 #[derive(Debug, Clone, Default)]
 pub struct Findings {
     /// The sessions.
@@ -122,6 +193,8 @@ pub struct Transcript {
     pub session: String,
     /// The folder that the client worked in, if the transcript has it.
     pub folder: Option<PathBuf>,
+    /// The commit at which the session began, if the transcript names it.
+    pub commit: Option<String>,
     /// The actions of the agent on files, in order.
     pub steps: Vec<TranscriptStep>,
     /// The output tokens of each turn, if the client counts them.
@@ -146,8 +219,10 @@ pub struct TranscriptStep {
     pub time: Option<i64>,
     /// The model, if the transcript names it.
     pub model: Option<String>,
-    /// The file.
+    /// The file, as the agent named it.
     pub path: String,
+    /// The file, from the session's folder if it is below that.
+    pub file: String,
     /// The action.
     pub action: FileAction,
 }
@@ -179,8 +254,12 @@ pub struct EditAttempt {
     pub id: String,
     /// The replacements, of which the tool applies all or none.
     pub edits: Vec<Replacement>,
-    /// The file before, if the transcript has it.
+    /// The hunks, if the call was a patch. The replacements are the same as text.
+    pub hunks: Vec<Hunk>,
+    /// The file before, if the record of the call has it.
     pub before: Option<String>,
+    /// The newest version of the file that the client had stored before.
+    pub stored: Option<String>,
     /// The lines of the file that the error shows.
     pub shown: Option<String>,
     /// The error, if the call failed.
@@ -204,6 +283,7 @@ impl Transcript {
             client,
             session: session.to_owned(),
             folder: None,
+            commit: None,
             steps: Vec::new(),
             tokens: Vec::new(),
             estimated: BTreeSet::new(),
@@ -216,13 +296,13 @@ impl Transcript {
     /// Adds an action on a file, with the time and the model of the current record.
     fn push(&mut self, turn: usize, path: &str, action: FileAction) {
         let (time, model) = (self.time, self.model.clone());
-        self.steps.push(TranscriptStep {
-            turn,
-            time,
-            model,
-            path: path.replace('\\', "/"),
-            action,
-        });
+        let path = path.replace('\\', "/");
+        // The same file may be named in full and from the folder.
+        let folder = self.folder.as_ref().map(|dir| dir.to_string_lossy().replace('\\', "/"));
+        let below = folder.and_then(|folder| path.strip_prefix(&folder)?.strip_prefix('/'));
+        let file = below.unwrap_or(&path);
+        let file = file.strip_prefix("./").unwrap_or(file).to_owned();
+        self.steps.push(TranscriptStep { turn, time, model, path, file, action });
     }
 
     /// Sets the time of the next steps, in any client's format. A record without a time keeps that
@@ -255,40 +335,60 @@ impl Transcript {
     }
 }
 
-/// Reads a transcript, or all transcripts below a folder. Without a `client`, the content of each
-/// file shows which client wrote it.
-pub fn read(path: &Path, client: Option<Client>) -> io::Result<Findings> {
-    let mut found = Findings::default();
-    let mut files = Vec::new();
+/// Returns the transcripts below a folder, or the one at a path, and those that a repository keeps
+/// on branches of checkpoints.
+pub fn sources(path: &Path) -> io::Result<Vec<Source>> {
+    let mut found = Vec::new();
     if path.is_dir() {
-        collect_files(path, &mut files)?;
+        collect_sources(path, &mut found)?;
+        let checkpoints = git::Repository::at(path).map(|repository| repository.checkpoints());
+        for (name, object, bytes) in checkpoints.unwrap_or_default() {
+            let repository = path.to_owned();
+            found.push(Source {
+                place: Place::Checkpoint { repository, path: name, object },
+                bytes,
+            });
+        }
     } else {
-        fs::metadata(path)?;
-        files.push(path.to_owned());
+        let bytes = fs::metadata(path)?.len();
+        found.push(Source { place: Place::File(path.to_owned()), bytes });
     }
-    files.sort();
-    // Databases come first, since a session may be in a database and in a tree of files.
-    let (databases, files): (Vec<_>, Vec<_>) =
-        files.into_iter().partition(|file| is_database_file(file));
-    for file in &databases {
-        if let Err(why) = read_file(file, client, &mut found) {
-            found.unread.push((file.clone(), why));
-        }
-    }
-    if path.is_dir() && client.is_none_or(|client| client == Client::Opencode) {
-        // opencode fills its database from the tree, so a session in both is read once.
-        let database_sessions: HashSet<String> =
-            found.transcripts.iter().map(|transcript| transcript.session.clone()).collect();
-        let mut tree_transcripts = opencode::read_storage(path)?;
-        tree_transcripts.retain(|transcript| !database_sessions.contains(&transcript.session));
-        found.transcripts.extend(tree_transcripts);
-    }
-    for file in &files {
-        if let Err(why) = read_file(file, client, &mut found) {
-            found.unread.push((file.clone(), why));
-        }
-    }
+    found.sort();
     Ok(found)
+}
+
+impl Source {
+    /// Reads the source. Without a `client`, the content shows which client wrote it.
+    pub fn read(&self, client: Option<Client>) -> Findings {
+        let mut found = Findings::default();
+        match &self.place {
+            Place::File(file) => {
+                if let Err(why) = read_file(file, client, &mut found) {
+                    found.unread.push((file.clone(), why));
+                }
+            }
+            Place::Tree(folder) => match opencode::read_storage(folder) {
+                Ok(transcripts) if client.is_none_or(|client| client == Client::Opencode) => {
+                    found.transcripts = transcripts;
+                }
+                Ok(_) => {}
+                Err(error) => found.unread.push((folder.clone(), format!("cannot be read: {error}"))),
+            },
+            Place::Checkpoint { repository, path, object } => {
+                let bytes = git::Repository::at(repository)
+                    .and_then(|repository| repository.bytes(object));
+                match bytes {
+                    Some(bytes) => {
+                        let text = String::from_utf8_lossy(&bytes);
+                        let name = path.rsplit('/').next().unwrap_or(path);
+                        read_text(&text, stem(name), repository, client, &mut found);
+                    }
+                    None => found.unread.push((path.into(), "is not in the repository".into())),
+                }
+            }
+        }
+        found
+    }
 }
 
 /// Reads one file into `found`. The error says what is wrong with the file; what could be read
@@ -300,7 +400,7 @@ fn read_file(file: &Path, client: Option<Client>, found: &mut Findings) -> Resul
     Read::by_ref(&mut opened).take(16).read_to_end(&mut start).map_err(message)?;
     if database::is_database(&start) {
         return match client {
-            None | Some(Client::Opencode) => database::read(file, found),
+            None | Some(Client::Opencode | Client::Crush) => database::read(file, found),
             Some(_) => Ok(()),
         };
     }
@@ -309,24 +409,40 @@ fn read_file(file: &Path, client: Option<Client>, found: &mut Findings) -> Resul
     // A transcript may have invalid bytes; its other lines are still good.
     let text = String::from_utf8_lossy(&content.bytes);
     let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let session = stem(decompressed_name(&name));
     let has_nothing = text.is_empty() && content.broken.is_some();
     if !has_nothing {
-        let client = client.or_else(|| detect_client(&text));
-        if client == Some(Client::Aider) {
-            let folder = std::path::absolute(file).ok();
-            let folder = folder.as_deref().and_then(Path::parent);
-            found.transcripts.extend(aider::read(&text, session, folder));
-        }
-        found.transcripts.extend(match client {
-            Some(Client::Claude) => Some(claude::read(&text, session)),
-            Some(Client::Codex) => Some(codex::read(&text, session)),
-            Some(Client::Gemini) => Some(gemini::read(&text, session)),
-            Some(Client::Opencode) => opencode::read_export(&text, session),
-            Some(Client::Aider) | None => None,
-        });
+        read_text(&text, stem(decompressed_name(&name)), file, client, found);
     }
     content.broken.map_or(Ok(()), Err)
+}
+
+/// Reads the text of a transcript. `file` is where it lies.
+fn read_text(
+    text: &str,
+    session: &str,
+    file: &Path,
+    client: Option<Client>,
+    found: &mut Findings,
+) {
+    let client = client.or_else(|| detect_client(text));
+    if client == Some(Client::Aider) {
+        let folder = std::path::absolute(file).ok();
+        let folder = folder.as_deref().and_then(Path::parent);
+        found.transcripts.extend(aider::read(text, session, folder));
+    }
+    found.transcripts.extend(match client {
+        Some(Client::Claude) => Some(claude::read(text, session)),
+        Some(Client::Codex) => Some(codex::read(text, session)),
+        Some(Client::Gemini) => Some(gemini::read(text, session)),
+        Some(Client::Opencode) => opencode::read_export(text, session),
+        Some(Client::Pi) => Some(pi::read(text, session)),
+        Some(Client::Cline) => {
+            // Each task has a folder of its own.
+            let task = file.parent().and_then(Path::file_name);
+            cline::read(text, &task.map_or(session.into(), |task| task.to_string_lossy()))
+        }
+        Some(Client::Aider | Client::Crush) | None => None,
+    });
 }
 
 /// Returns a file's name without the suffix of a compressed file.
@@ -338,26 +454,37 @@ fn stem(name: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
-/// Adds all files below a folder that may be transcripts to `files`.
-fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+/// Folders that hold no transcripts, and often very many files.
+const SKIPPED: [&str; 4] = [".git", "node_modules", "target", ".venv"];
+
+/// Adds all files below a folder that may be transcripts to `found`.
+fn collect_sources(folder: &Path, found: &mut Vec<Source>) -> io::Result<()> {
+    // opencode's tree of single records is read as a whole.
+    if folder.join("message").is_dir() && folder.join("part").is_dir() {
+        found.push(Source { place: Place::Tree(folder.to_owned()), bytes: 0 });
+        return Ok(());
+    }
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
+        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
         if path.is_dir() {
-            // `opencode::read_storage` reads opencode's tree of single records.
-            if !path.join("message").is_dir() && !path.join("part").is_dir() {
-                collect_files(&path, files)?;
+            if !SKIPPED.contains(&name) {
+                collect_sources(&path, found)?;
             }
             continue;
         }
-        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
         let plain_name = decompressed_name(name);
+        // OpenClaw renames a session that it deletes or starts anew.
+        let is_kept = [".jsonl.deleted.", ".jsonl.reset."].iter().any(|mark| name.contains(mark));
         let is_transcript =
             [".jsonl", ".json", aider::NAME].iter().any(|end| plain_name.ends_with(end))
+                || is_kept
                 || (name.ends_with(".db") && is_database_file(&path));
         // While Codex compresses a rollout, the file is there in both forms.
         let is_copy = plain_name != name && path.with_file_name(plain_name).is_file();
         if is_transcript && !is_copy {
-            files.push(path);
+            let bytes = fs::metadata(&path).map_or(0, |meta| meta.len());
+            found.push(Source { place: Place::File(path), bytes });
         }
     }
     Ok(())
@@ -381,6 +508,9 @@ fn detect_client(text: &str) -> Option<Client> {
             return Some(Client::Gemini);
         }
     }
+    if cline::is_conversation(text) {
+        return Some(Client::Cline);
+    }
     if text.lines().take(1000).any(|line| line.starts_with(aider::START)) {
         return Some(Client::Aider);
     }
@@ -389,6 +519,8 @@ fn detect_client(text: &str) -> Option<Client> {
         let has = |name: &str| record.get(name).is_some();
         if has("payload") && has("type") {
             Some(Client::Codex)
+        } else if pi::is_record(&record) {
+            Some(Client::Pi)
         } else if has("projectHash") || has("toolCalls") {
             Some(Client::Gemini)
         } else if has("sessionId") && (has("message") || has("parentUuid")) {

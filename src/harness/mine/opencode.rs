@@ -128,8 +128,8 @@ pub(super) fn record_part(out: &mut Transcript, turn: usize, part: &Value) {
                 id: part["callID"].as_str().unwrap_or_default().to_owned(),
                 edits: replacements(input),
                 before,
-                shown: None,
                 error: failed.then(|| text_of(&state["error"])),
+                ..EditAttempt::default()
             };
             out.push(turn, &path, FileAction::Edited(attempt));
         }

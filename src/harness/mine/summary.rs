@@ -1,25 +1,27 @@
 //! The result of mining as counts and one record for each failure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use super::failures::Failure;
-use super::{Client, FileAction, Findings};
+use super::Client;
+use super::class::FailureClass;
+use super::failures::{Failure, LandedResult, MinedSession};
+use crate::edit::EditCode;
 use crate::harness::replay::ReplayOutcome;
 
 /// The result of mining.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct MineSummary {
     /// The sessions and edits of each client.
-    pub(crate) clients: BTreeMap<String, ClientCounts>,
-    /// The number of edits of each model.
-    pub(crate) models: BTreeMap<String, usize>,
+    pub(crate) clients: BTreeMap<Client, ClientCounts>,
     pub(crate) sessions_with_edits: usize,
     /// The number of lines and records that were not understood.
     pub(crate) skipped: usize,
     /// Files that could not be read, or only in part, each with the reason.
     pub(crate) unread: Vec<(String, String)>,
+    /// The edits of each agent and model.
+    pub(crate) models: Vec<ModelCounts>,
     /// The failed edits.
     pub(crate) failures: Vec<FailureRecord>,
     /// The number of further edits that a model recovers; `None` if no model was asked.
@@ -27,30 +29,34 @@ pub(crate) struct MineSummary {
 }
 
 /// The sessions and edits of one client.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ClientCounts {
     pub(crate) sessions: usize,
     pub(crate) edits: usize,
 }
 
 /// A failed edit without its texts.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(crate) struct FailureRecord {
-    pub(crate) client: String,
+    pub(crate) client: &'static str,
     pub(crate) id: String,
     pub(crate) path: String,
-    /// The kind of error that the agent was shown.
-    pub(crate) why: String,
-    /// The rung that applies the edit, or the code of the refusal.
-    pub(crate) cause: String,
-    pub(crate) recovered: bool,
+    pub(crate) model: Option<String>,
+    /// Why the agent's tool did not make the edit.
+    pub(crate) class: FailureClass,
     /// The words of the [`ReplayOutcome`]; `None` if the file before is not known.
-    pub(crate) ending: Option<String>,
-    pub(crate) agrees_with_retry: Option<bool>,
+    pub(crate) ending: Option<&'static str>,
+    /// The rung that applies the edit.
+    pub(crate) rung: Option<String>,
+    /// The code of the refusal.
+    pub(crate) code: Option<&'static str>,
+    pub(crate) recovered: bool,
+    pub(crate) new_syntax_error: Option<bool>,
     pub(crate) file_known: bool,
     /// The words of the [`super::files::Provenance`].
-    pub(crate) file_from: Option<String>,
-    pub(crate) model: Option<String>,
+    pub(crate) file_from: Option<&'static str>,
+    /// The words of the [`super::files::Certainty`].
+    pub(crate) certainty: Option<&'static str>,
     /// Whether the agent itself changed that file later.
     pub(crate) changed_later: bool,
     pub(crate) turns: usize,
@@ -58,18 +64,37 @@ pub(crate) struct FailureRecord {
     pub(crate) tokens_estimated: bool,
 }
 
-/// The edits of one model, and the results of those that failed.
-#[derive(Debug, Default, Serialize)]
+/// The edits of one agent and model. The counts from `right` on are of failed edits whose text the
+/// agent's tool did not find.
+#[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct ModelCounts {
+    pub(crate) client: &'static str,
     pub(crate) model: String,
     pub(crate) edits: usize,
     pub(crate) failed: usize,
+    /// The failed edits of each class.
+    pub(crate) classes: BTreeMap<&'static str, usize>,
+    pub(crate) text_missing: usize,
     pub(crate) right: usize,
     pub(crate) right_but_for_blanks: usize,
     pub(crate) other_bytes: usize,
     pub(crate) truth_unknown: usize,
+    pub(crate) made_already: usize,
     pub(crate) refused: usize,
     pub(crate) no_file: usize,
+    pub(crate) new_syntax_errors: usize,
+    /// The edits that landed and whose file is known, and those of them that restitch makes
+    /// otherwise or refuses.
+    pub(crate) landed: usize,
+    pub(crate) landed_otherwise: usize,
+    pub(crate) landed_refused: usize,
+}
+
+impl ModelCounts {
+    /// The edits that restitch applies and the agent's tool did not find.
+    pub(crate) fn recovered(&self) -> usize {
+        self.right + self.right_but_for_blanks + self.other_bytes + self.truth_unknown
+    }
 }
 
 /// The cost of failed edits until the agent changed the file itself.
@@ -81,87 +106,130 @@ pub(crate) struct RecoveryCost {
     pub(crate) tokens_estimated: bool,
 }
 
-impl MineSummary {
-    /// Counts the sessions and edits, and makes a record of each failure.
-    pub(crate) fn new(found: &Findings, failed: &[Failure], by_model: Option<usize>) -> Self {
-        let mut clients: BTreeMap<String, ClientCounts> = BTreeMap::new();
-        let mut models: BTreeMap<String, usize> = BTreeMap::new();
-        let mut sessions_with_edits = 0;
-        for transcript in &found.transcripts {
-            let counts = clients.entry(transcript.client.as_str().to_owned()).or_default();
-            let edits_before = counts.edits;
-            counts.sessions += 1;
-            for step in &transcript.steps {
-                if matches!(step.action, FileAction::Edited(_)) {
-                    counts.edits += 1;
-                    *models.entry(model_name(step.model.as_ref()).to_owned()).or_default() += 1;
-                }
-            }
-            sessions_with_edits += usize::from(counts.edits > edits_before);
-        }
-        let record = |failure: &Failure| FailureRecord {
-            client: failure.client.as_str().into(),
+impl FailureRecord {
+    fn new(failure: &Failure) -> Self {
+        Self {
+            client: failure.client.as_str(),
             id: failure.id.clone(),
             path: failure.path.clone(),
-            why: failure.error_kind.into(),
-            cause: failure.cause(),
-            recovered: failure.is_recovered(),
-            ending: failure.replay_outcome().map(|outcome| outcome.label().into()),
-            agrees_with_retry: failure.agrees_with_retry(),
-            file_known: failure.before.is_some(),
-            file_from: failure.before.as_ref().map(|(_, source)| source.as_str().into()),
             model: failure.model.clone(),
+            class: failure.class,
+            ending: failure.replay_outcome().map(ReplayOutcome::label),
+            rung: failure.rung().map(str::to_owned),
+            code: failure.code().map(EditCode::as_str),
+            recovered: failure.is_recovered(),
+            new_syntax_error: failure.adds_syntax_errors(),
+            file_known: failure.before.is_some(),
+            file_from: failure.before.as_ref().map(|file| file.source.as_str()),
+            certainty: failure.before.as_ref().map(|file| file.certainty.as_str()),
             changed_later: failure.changed_later,
             turns: failure.turns,
             tokens: failure.tokens,
             tokens_estimated: failure.tokens_estimated,
-        };
-        let unread =
-            found.unread.iter().map(|(path, why)| (path.display().to_string(), why.clone()));
-        Self {
-            clients,
-            models,
-            sessions_with_edits,
-            skipped: found.transcripts.iter().map(|transcript| transcript.skipped).sum(),
-            unread: unread.collect(),
-            failures: failed.iter().map(record).collect(),
-            by_model,
         }
-        .sorted()
     }
 
-    fn sorted(mut self) -> Self {
-        self.unread.sort();
+    /// Returns the rung that applies the edit, or else the code of the refusal.
+    pub(crate) fn cause(&self) -> &str {
+        self.rung.as_deref().or(self.code).unwrap_or("file unknown")
+    }
+}
+
+/// Takes out the copies of calls: a client copies the start of a session into the file of one that
+/// continues it, and each checkpoint has all of a session so far. The copy stays whose file is known
+/// best.
+pub(crate) fn without_copies(mut sessions: Vec<MinedSession>) -> Vec<MinedSession> {
+    let certainty = |failure: &Failure| failure.before.as_ref().map(|file| file.certainty);
+    let mut best: HashMap<u64, (usize, Option<super::files::Certainty>)> = HashMap::new();
+    for (index, session) in sessions.iter().enumerate() {
+        for failure in &session.failures {
+            let found = certainty(failure);
+            let is_better = match best.get(&failure.key) {
+                None => true,
+                Some((_, known)) => match (found, known) {
+                    (Some(found), Some(known)) => found < *known,
+                    (found, known) => found.is_some() && known.is_none(),
+                },
+            };
+            if is_better {
+                best.insert(failure.key, (index, found));
+            }
+        }
+    }
+    let mut seen_calls = HashSet::new();
+    let mut seen_failures = HashSet::new();
+    for (index, session) in sessions.iter_mut().enumerate() {
+        session.calls.retain(|call| seen_calls.insert(call.key));
+        session.failures.retain(|failure| {
+            best.get(&failure.key).is_some_and(|(copy, _)| *copy == index)
+                && seen_failures.insert(failure.key)
+        });
+    }
+    sessions
+}
+
+impl MineSummary {
+    /// Counts the sessions and edits, and makes a record of each failure.
+    pub(crate) fn new(
+        sessions: &[MinedSession],
+        unread: Vec<(String, String)>,
+        by_model: Option<usize>,
+    ) -> Self {
+        let mut summary = Self { unread, by_model, ..Self::default() };
+        let mut models: BTreeMap<(Client, String), ModelCounts> = BTreeMap::new();
+        let mut names = HashSet::new();
+        for session in sessions {
+            let counts = summary.clients.entry(session.client).or_default();
+            // A session may be in several files, but aider numbers those of each file.
+            let is_new = names.insert((session.client, session.session.as_str()));
+            counts.sessions += usize::from(is_new || session.client == Client::Aider);
+            counts.edits += session.calls.len();
+            summary.sessions_with_edits += usize::from(!session.calls.is_empty());
+            summary.skipped += session.skipped;
+            for call in &session.calls {
+                let row = row_of(&mut models, session.client, call.model.as_ref());
+                row.edits += 1;
+                row.landed += usize::from(call.landed.is_some());
+                row.landed_otherwise += usize::from(call.landed == Some(LandedResult::Otherwise));
+                row.landed_refused += usize::from(call.landed == Some(LandedResult::Refused));
+            }
+            for failure in &session.failures {
+                row_of(&mut models, session.client, failure.model.as_ref()).count(failure);
+                summary.failures.push(FailureRecord::new(failure));
+            }
+        }
+        summary.models = models.into_values().collect();
+        summary.unread.sort();
+        summary.failures.sort();
+        summary
+    }
+
+    /// Replaces what tells of a person's work by hashes and endings.
+    pub(crate) fn without_texts(mut self) -> Self {
+        let hash = |text: &str| format!("{:016x}", xxhash_rust::xxh3::xxh3_64(text.as_bytes()));
+        let ending = |path: &str| {
+            let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
+            // A long ending may be a name.
+            name.rsplit_once('.').map(|(_, end)| end).filter(|end| end.len() <= 5).map_or_else(
+                String::new,
+                |end| format!("*.{}", end.to_lowercase()),
+            )
+        };
+        for failure in &mut self.failures {
+            failure.id = hash(&failure.id);
+            failure.path = ending(&failure.path);
+        }
+        for (path, why) in &mut self.unread {
+            *path = hash(path);
+            why.clear();
+        }
         self.failures.sort();
         self
     }
 
-    /// Returns the edits of each model, and the results of those that failed.
-    pub(crate) fn models(&self) -> Vec<ModelCounts> {
-        let mut rows: BTreeMap<&str, ModelCounts> = BTreeMap::new();
-        for (model, edits) in &self.models {
-            rows.entry(model).or_default().edits = *edits;
-        }
-        for failure in &self.failures {
-            let row = rows.entry(model_name(failure.model.as_ref())).or_default();
-            row.failed += 1;
-            let ended = |outcome: ReplayOutcome| failure.ending.as_deref() == Some(outcome.label());
-            let count = if ended(ReplayOutcome::Right) {
-                &mut row.right
-            } else if ended(ReplayOutcome::OnlyWhitespace) {
-                &mut row.right_but_for_blanks
-            } else if ended(ReplayOutcome::Other) {
-                &mut row.other_bytes
-            } else if ended(ReplayOutcome::Unknown) {
-                &mut row.truth_unknown
-            } else if ended(ReplayOutcome::Refused) {
-                &mut row.refused
-            } else {
-                &mut row.no_file
-            };
-            *count += 1;
-        }
-        rows.into_iter().map(|(model, row)| ModelCounts { model: model.into(), ..row }).collect()
+    /// Adds up a count of all models.
+    pub(crate) fn total(&self, count: impl Fn(&ModelCounts) -> usize) -> usize {
+        self.models.iter().map(count).sum()
     }
 
     /// Returns the cost of all failed edits.
@@ -174,16 +242,41 @@ impl MineSummary {
             tokens_estimated: failed.iter().any(|failure| failure.tokens_estimated),
         }
     }
-
-    /// Returns the counts of each client that has sessions, in the order of [`Client::ALL`].
-    pub(crate) fn clients(&self) -> impl Iterator<Item = (&'static str, ClientCounts)> {
-        Client::ALL
-            .iter()
-            .filter_map(|client| Some((client.as_str(), *self.clients.get(client.as_str())?)))
-    }
 }
 
-/// Returns the words for a model in a table, also if the transcript does not name it.
-fn model_name(model: Option<&String>) -> &str {
-    model.map_or("not named", String::as_str)
+/// Returns the row of a client and a model, which the transcript may not name.
+fn row_of<'a>(
+    models: &'a mut BTreeMap<(Client, String), ModelCounts>,
+    client: Client,
+    model: Option<&String>,
+) -> &'a mut ModelCounts {
+    let name = model.map_or("not named", String::as_str).to_owned();
+    let row = models.entry((client, name.clone())).or_default();
+    (row.client, row.model) = (client.as_str(), name);
+    row
+}
+
+impl ModelCounts {
+    /// Counts a failed edit.
+    fn count(&mut self, failure: &Failure) {
+        self.failed += 1;
+        *self.classes.entry(failure.class.as_str()).or_default() += 1;
+        if !failure.class.is_text_missing() {
+            return;
+        }
+        self.text_missing += 1;
+        self.new_syntax_errors += usize::from(failure.adds_syntax_errors() == Some(true));
+        let count = match failure.replay_outcome() {
+            Some(ReplayOutcome::Right) => &mut self.right,
+            Some(ReplayOutcome::OnlyWhitespace) => &mut self.right_but_for_blanks,
+            Some(ReplayOutcome::Other) => &mut self.other_bytes,
+            Some(ReplayOutcome::Unknown) => &mut self.truth_unknown,
+            Some(ReplayOutcome::Refused) if failure.code() == Some(EditCode::AlreadyApplied) => {
+                &mut self.made_already
+            }
+            Some(ReplayOutcome::Refused) => &mut self.refused,
+            None => &mut self.no_file,
+        };
+        *count += 1;
+    }
 }

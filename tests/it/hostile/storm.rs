@@ -249,9 +249,13 @@ fn transcripts() {
     storm("transcripts", 600, seeds, |input| {
         std::fs::write(&file, input).expect("file");
         for client in mine::Client::ALL {
-            let _ = mine::read(&file, Some(*client));
+            for source in mine::sources(&file).expect("file") {
+                let _ = source.read(Some(*client));
+            }
         }
-        let _ = mine::read(&file, None);
+        for source in mine::sources(&file).expect("file") {
+            let _ = source.read(None);
+        }
     });
 }
 
