@@ -79,9 +79,9 @@ fn check_part(page: &str, name: &str, wanted: &str) {
     );
 }
 
-/// Text for a cell of a table, with what Markdown would take for markup outside of code.
+/// Text of a generated list, with what Markdown would take for markup outside of code.
 fn cell(text: &str) -> String {
-    let text = text.replace('|', "\\|").replace('\n', " ");
+    let text = text.replace('\n', " ");
     let parts = text.split('`').enumerate();
     let parts = parts.map(|(at, part)| match at % 2 {
         0 => part.replace('<', "&lt;"),

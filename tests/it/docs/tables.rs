@@ -32,20 +32,20 @@ pub(super) fn comment(source: &str, variant: &str) -> String {
 fn the_ladder_and_the_rewrites_are_as_the_code_has_them() {
     let source = text_of("src/edit/rung.rs");
     let (rungs, rewrites) = source.split_once("Rewrite {").expect("both enums");
-    let mut ladder = "| rung | what it forgives |\n| --- | --- |\n".to_owned();
+    let mut ladder = String::new();
     for rung in LADDER {
-        ladder.push_str(&format!("| `{rung}` | {} |\n", cell(rung.about())));
+        ladder.push_str(&format!("- `{rung}`: {}\n", cell(rung.about())));
     }
     check_part("docs/reference/rungs.md", "ladder", &ladder);
-    let mut others = "| rung | what it stands for |\n| --- | --- |\n".to_owned();
+    let mut others = String::new();
     for rung in Rung::ALL.iter().filter(|rung| !LADDER.contains(rung)) {
-        others.push_str(&format!("| `{rung}` | {} |\n", comment(rungs, &format!("{rung:?}"))));
+        others.push_str(&format!("- `{rung}`: {}\n", comment(rungs, &format!("{rung:?}"))));
     }
     check_part("docs/reference/rungs.md", "other rungs", &others);
-    let mut table = "| rewrite | what was done |\n| --- | --- |\n".to_owned();
+    let mut table = String::new();
     for rewrite in Rewrite::ALL {
         let about = comment(rewrites, &format!("{rewrite:?}"));
-        table.push_str(&format!("| `{rewrite}` | {} |\n", cell(&about)));
+        table.push_str(&format!("- `{rewrite}`: {}\n", cell(&about)));
     }
     check_part("docs/reference/rungs.md", "rewrites", &table);
 }
