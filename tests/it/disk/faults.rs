@@ -578,3 +578,94 @@ fn a_fault_in_a_commit_an_undo_or_a_rollback_leaves_the_truth() {
     assert!(lies.is_empty(), "{lies:#?}");
     assert!(faults > 30, "{faults}");
 }
+
+/// Two servers, the command line and an editor that saves by renaming work on one tree, and the
+/// servers are killed at some moment. Every commit is whole or absent, no save of the editor is lost,
+/// and an undo takes back the whole of a commit.
+#[test]
+fn servers_a_command_and_an_editor_share_a_tree_and_die() {
+    use std::io::Write as _;
+    let rounds = super::count(5, 200);
+    let work = Sandbox::in_memory();
+    for name in ["a", "b"] {
+        fs::write(work.file(name), "n 0\n").expect("file");
+    }
+    let shared =
+        |ours: usize, editors: usize| format!("ours {ours}\n1\n2\n3\n4\neditor {editors}\n");
+    fs::write(work.file("c"), shared(0, 0)).expect("file");
+    let number = |name: &str| -> usize {
+        let text = text(&work, name);
+        text.trim().strip_prefix("n ").and_then(|n| n.parse().ok()).expect("whole")
+    };
+    let (mut moved, mut undone, mut seed) = (0, 0, 7_u64);
+    for round in 1..=rounds {
+        let first = number("a");
+        let mut servers: Vec<_> = (0..2)
+            .map(|_| {
+                let mut command = work.restitch();
+                command.args(["--no-model", "mcp"]).stdin(Stdio::piped());
+                let mut server =
+                    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("server");
+                let mut stdin = server.stdin.take().expect("piped");
+                let hello = json!({ "jsonrpc": "2.0", "id": "i", "method": "initialize", "params": {
+                    "protocolVersion": "2025-06-18", "capabilities": {},
+                    "clientInfo": { "name": "test", "version": "1" } } });
+                let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+                let _ = writeln!(stdin, "{hello}\n{ready}");
+                let feeder = std::thread::spawn(move || {
+                    for n in first..first + 400 {
+                        let section = |name: &str| {
+                            format!("--- {name}\n+++ {name}\n@@ -1 +1 @@\n-n {n}\n+n {}\n", n + 1)
+                        };
+                        let patch = section("a") + &section("b");
+                        let call = json!({ "jsonrpc": "2.0", "id": n, "method": "tools/call",
+                            "params": { "name": "apply_patch", "arguments": { "patch": patch } } });
+                        if writeln!(stdin, "{call}").is_err() {
+                            return;
+                        }
+                    }
+                });
+                (server, feeder)
+            })
+            .collect();
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        std::thread::sleep(std::time::Duration::from_millis(40 + (seed >> 33) % 300));
+        // The editor writes its line of the file as it is now, and the command another line of it.
+        let saved = shared(round - 1, round);
+        fs::write(work.file("c.new"), &saved).expect("saved");
+        fs::rename(work.file("c.new"), work.file("c")).expect("saved");
+        let (old, new) = (format!("ours {}", round - 1), format!("ours {round}"));
+        let edit = ["--no-model", "edit", "c", "--old", &old, "--new", &new];
+        let out = work.restitch().args(edit).output().expect("edit");
+        assert!(out.status.success(), "{out:?}");
+        for (server, _) in &mut servers {
+            server.kill().expect("killed");
+            server.wait().expect("ended");
+        }
+        for (_, feeder) in servers {
+            feeder.join().expect("feeder");
+        }
+        let log = work.restitch().arg("log").output().expect("log");
+        assert!(log.status.success(), "{log:?}");
+        assert_eq!(number("a"), number("b"), "round {round}: a commit is half there");
+        assert_eq!(text(&work, "c"), shared(round, round), "round {round}: a save is lost");
+        moved += number("a") - first;
+        let before = (number("a"), text(&work, "c"));
+        let undo = work.restitch().args(["--json", "undo"]).output().expect("undo");
+        let after = (number("a"), text(&work, "c"));
+        assert_eq!(number("a"), number("b"), "round {round}: an undo is half there");
+        if undo.status.success() {
+            undone += 1;
+            let is_pair = after == (before.0.wrapping_sub(1), before.1.clone());
+            let is_line = after == (before.0, shared(round - 1, round));
+            assert!(is_pair || is_line, "round {round}: {before:?} became {after:?}");
+            // The next round begins from the same line.
+            fs::write(work.file("c"), shared(round, round)).expect("file");
+        } else {
+            assert_eq!(before, after);
+        }
+    }
+    println!("{rounds} kills of two servers: {moved} commits of two files, {undone} undone");
+    assert!(moved > 0 && undone > 0);
+    assert_eq!(work.leftover_files(), Vec::<String>::new());
+}
