@@ -57,10 +57,11 @@ fn ray_adds_up_the_counts_of_all_packages_though_a_worker_dies() {
     let packages = root.path().join("corpus");
     corpus(&packages);
     let one = |package: usize| {
-        let dir = packages.join(format!("p{package}"));
-        let version = |name: &str| dir.join(name).to_string_lossy().into_owned();
-        let (from, to) = (version("a"), version("b"));
-        restitch(&["measure", "--json", "--from", &from, "--to", &to, "--max", "9"])
+        let name = format!("p{package}");
+        let alone = root.path().join(format!("only-{name}"));
+        std::fs::create_dir(&alone).expect("folder");
+        std::os::unix::fs::symlink(packages.join(&name), alone.join(&name)).expect("link");
+        restitch(&["measure", "--json", "--corpus", &alone.to_string_lossy(), "--max", "9"])
     };
     let wanted = counts(&[one(0), one(1), one(2)]);
     assert!(wanted.values().map(|way| way["right"]).sum::<u64>() > 200, "{wanted:?}");
