@@ -87,7 +87,8 @@ mod tests {
 
     #[test]
     fn the_estimate_is_by_what_is_done() {
-        let line = |done, elapsed| progress_line("cases", 1, done, 40, Duration::from_secs(elapsed));
+        let line =
+            |done, elapsed| progress_line("cases", 1, done, 40, Duration::from_secs(elapsed));
         assert_eq!(line(10, 5), "10 of 40 cases, about 15 s left");
         assert_eq!(line(40, 20), "40 of 40 cases, about 0 s left");
     }

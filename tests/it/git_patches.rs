@@ -73,7 +73,9 @@ fn a_patch_of_git_is_applied_whole_or_refused() {
         ("a name with blanks", |f| fs::write(f.join("b c"), "").unwrap(), &[], None),
         (
             "a copy",
-            |f| drop(fs::copy(f.join("long"), f.join("copy")).unwrap()),
+            |f| {
+                fs::copy(f.join("long"), f.join("copy")).unwrap();
+            },
             &["-C", "--find-copies-harder"],
             Some("copies"),
         ),

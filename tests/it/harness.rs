@@ -303,7 +303,8 @@ fn mining_twice_finds_nothing_new_and_no_secret_is_saved() {
     let data = data.expect("data").expect("JSON");
     let unconfirmed = &data["unconfirmed"];
     let apart = [&unconfirmed["applied"], &unconfirmed["refused"]].map(Value::as_u64);
-    let counted: u64 = data["rows"].as_array().expect("rows").iter().filter_map(|row| row["cases"].as_u64()).sum();
+    let counted: u64 =
+        data["rows"].as_array().expect("rows").iter().filter_map(|row| row["cases"].as_u64()).sum();
     let shown = data["cases"].as_array().expect("cases");
     let marked = shown.iter().filter(|case| case["verdict"] == "unconfirmed").count() as u64;
     let apart: u64 = apart.into_iter().flatten().sum();
@@ -460,7 +461,11 @@ fn a_comparison_runs_nothing_from_a_folder_that_others_can_write_to() {
     };
     let refused = run(&shared);
     assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stdout));
-    assert!(text(&refused.stderr).contains("other users can write to"), "{}", text(&refused.stderr));
+    assert!(
+        text(&refused.stderr).contains("other users can write to"),
+        "{}",
+        text(&refused.stderr)
+    );
     let own = root.path().join("own");
     assert_eq!(run(&own).status.code(), Some(0));
     assert_eq!(std::fs::metadata(&own).expect("folder").permissions().mode() & 0o777, 0o700);

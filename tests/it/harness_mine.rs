@@ -360,10 +360,18 @@ mod git {
     fn the_version_of_that_time_is_taken_unless_the_transcript_shows_another() {
         let repository = Repository::new();
         let bare = repository.mined(&[], &[]);
-        assert_eq!((&bare["file_from"], &bare["certainty"]), (&json!("from git"), &json!("unconfirmed")), "{bare}");
+        assert_eq!(
+            (&bare["file_from"], &bare["certainty"]),
+            (&json!("from git"), &json!("unconfirmed")),
+            "{bare}"
+        );
         assert_eq!(bare["recovered"], true, "{bare}");
         let seen = repository.mined(&[read(5, &["def second(other):"])], &[]);
-        assert_eq!((&seen["file_from"], &seen["certainty"]), (&json!("from git"), &json!("likely")), "{seen}");
+        assert_eq!(
+            (&seen["file_from"], &seen["certainty"]),
+            (&json!("from git"), &json!("likely")),
+            "{seen}"
+        );
         let other = repository.mined(&[read(5, &["def third(other):"])], &[]);
         assert_eq!(other["file_known"], false, "{other}");
         let retried = edit("    return combine(other)", "    return merge(other)", true);
@@ -572,12 +580,17 @@ shop.py
         assert_eq!((&second["path"], &second["file_known"]), (&json!("gone.py"), &json!(false)));
         assert_eq!((&second["changed_later"], &second["turns"]), (&json!(false), &json!(0)));
         let rows = said["models"].as_array().expect("rows").iter().map(|row| {
-            let counts = ["edits", "failed", "text_missing", "right", "no_file"].map(|name| row[name].as_u64());
+            let counts = ["edits", "failed", "text_missing", "right", "no_file"]
+                .map(|name| row[name].as_u64());
             (row["model"].as_str().expect("name"), counts.map(Option::unwrap_or_default))
         });
         assert_eq!(
             rows.collect::<Vec<_>>(),
-            [("maker/large-1", [3, 1, 1, 1, 0]), ("not named", [1, 1, 1, 0, 1]), ("small-2", [1, 0, 0, 0, 0])]
+            [
+                ("maker/large-1", [3, 1, 1, 1, 0]),
+                ("not named", [1, 1, 1, 0, 1]),
+                ("small-2", [1, 0, 0, 0, 0])
+            ]
         );
         // Lines that an error shows are no file, and make no case.
         let cases = root.path().join("cases");
@@ -701,12 +714,8 @@ mod agents {
         database.pragma_update(None, "journal_mode", "wal").expect("mode");
         database.pragma_update(None, "wal_autocheckpoint", 0).expect("log kept");
         database.execute_batch(CRUSH).expect("tables");
-        let call = |id: &str, name: &str, input: Value| {
-            json!([{"type": "tool_call", "data": {"id": id, "name": name, "input": input.to_string()}}])
-        };
-        let result = |id: &str, said: &str, failed: bool| {
-            json!([{"type": "tool_result", "data": {"tool_call_id": id, "content": said, "metadata": "{}", "is_error": failed}}])
-        };
+        let call = |id: &str, name: &str, input: Value| json!([{"type": "tool_call", "data": {"id": id, "name": name, "input": input.to_string()}}]);
+        let result = |id: &str, said: &str, failed: bool| json!([{"type": "tool_result", "data": {"tool_call_id": id, "content": said, "metadata": "{}", "is_error": failed}}]);
         let edit = |old: &str, new: &str| json!({"file_path": "/p/a.py", "old_string": old, "new_string": new});
         let missing = "old_string not found in file. Make sure it matches exactly";
         for (number, (role, parts)) in [
@@ -722,15 +731,31 @@ mod agents {
         .into_iter()
         .enumerate()
         {
-            let row = params![format!("m{number}"), "s1", role, parts.to_string(), "large-1", 1_750_000_000 + number as i64];
+            let row = params![
+                format!("m{number}"),
+                "s1",
+                role,
+                parts.to_string(),
+                "large-1",
+                1_750_000_000 + number as i64
+            ];
             database.execute("INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?)", row).expect("row");
         }
         let second = BEFORE.replace("def a(x):", "def a(x, y):");
         let third = second.replace(NEXT_OLD, NEXT_NEW);
         for (number, (content, time)) in
-            [(BEFORE, 0), (BEFORE, 0), (second.as_str(), 1), (third.as_str(), 7)].into_iter().enumerate()
+            [(BEFORE, 0), (BEFORE, 0), (second.as_str(), 1), (third.as_str(), 7)]
+                .into_iter()
+                .enumerate()
         {
-            let row = params![format!("f{number}"), "s1", "/p/a.py", content, number as i64, 1_750_000_000 + time];
+            let row = params![
+                format!("f{number}"),
+                "s1",
+                "/p/a.py",
+                content,
+                number as i64,
+                1_750_000_000 + time
+            ];
             database.execute("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)", row).expect("row");
         }
         database
@@ -738,7 +763,8 @@ mod agents {
 
     #[test]
     fn crush_and_the_older_opencode_keep_every_version() {
-        for (name, client) in [(".crush/crush.db", "crush"), (".opencode/opencode.db", "opencode")] {
+        for (name, client) in [(".crush/crush.db", "crush"), (".opencode/opencode.db", "opencode")]
+        {
             let root = tempfile::tempdir().expect("folder");
             let file = root.path().join(name);
             fs::create_dir_all(file.parent().expect("parent")).expect("folder");
@@ -751,8 +777,16 @@ mod agents {
             assert_eq!((failures.len(), &said["edits"]), (2, &json!(4)), "{said}");
             let found = failures.iter().find(|f| f["class"] == "not found").expect("one");
             assert_eq!((&found["client"], &found["model"]), (&json!(client), &json!("large-1")));
-            assert_eq!((&found["file_from"], &found["certainty"]), (&json!("stored version"), &json!("likely")), "{found}");
-            assert_eq!((&found["rung"], &found["ending"]), (&json!("indentation"), &json!("right")), "{found}");
+            assert_eq!(
+                (&found["file_from"], &found["certainty"]),
+                (&json!("stored version"), &json!("likely")),
+                "{found}"
+            );
+            assert_eq!(
+                (&found["rung"], &found["ending"]),
+                (&json!("indentation"), &json!("right")),
+                "{found}"
+            );
             let unread = failures.iter().find(|f| f["class"] == "not read before").expect("one");
             assert_eq!(unread["recovered"], false, "{unread}");
             assert_eq!(said["models"][0]["text_missing"], 1, "{said}");
@@ -784,21 +818,37 @@ mod agents {
         };
         for (name, text) in [
             ("x.jsonl", session("Could not find the exact text in a.py.", true)),
-            ("agents/main/sessions/x.jsonl.deleted.2026-02-17T07-01-45.903Z", session(&refused.to_string(), false)),
+            (
+                "agents/main/sessions/x.jsonl.deleted.2026-02-17T07-01-45.903Z",
+                session(&refused.to_string(), false),
+            ),
         ] {
             let root = tempfile::tempdir().expect("folder");
             write(&root.path().join(name), text);
             let said = mined(root.path());
             let found = only(&said);
-            assert_eq!((&found["client"], &found["class"], &found["id"]), (&json!("pi"), &json!("not found"), &json!("x/t2")));
-            assert_eq!((&found["ending"], &found["tokens"]), (&json!("right"), &json!(20)), "{found}");
-            assert_eq!((&said["edits"], &said["models"][0]["landed"]), (&json!(2), &json!(1)), "{said}");
+            assert_eq!(
+                (&found["client"], &found["class"], &found["id"]),
+                (&json!("pi"), &json!("not found"), &json!("x/t2"))
+            );
+            assert_eq!(
+                (&found["ending"], &found["tokens"]),
+                (&json!("right"), &json!(20)),
+                "{found}"
+            );
+            assert_eq!(
+                (&said["edits"], &said["models"][0]["landed"]),
+                (&json!(2), &json!(1)),
+                "{said}"
+            );
         }
     }
 
     #[test]
     fn a_conversation_of_cline_quotes_the_file() {
-        let block = |old: &str, new: &str| format!("------- SEARCH\n{old}\n=======\n{new}\n+++++++ REPLACE\n");
+        let block = |old: &str, new: &str| {
+            format!("------- SEARCH\n{old}\n=======\n{new}\n+++++++ REPLACE\n")
+        };
         let tags = |old: &str, new: &str| {
             json!({"role": "assistant", "content": [{"type": "text", "text":
                 format!("<replace_in_file>\n<path>a.py</path>\n<diff>\n{}</diff>\n</replace_in_file>", block(old, new))}]})
@@ -806,22 +856,33 @@ mod agents {
         let error = format!(
             "<error>\nThe SEARCH block:\n{OLD}\n...does not match anything in the file.\n</error>\nThe file was reverted to its original state:\n\n<file_content path=\"a.py\">\n{BEFORE}\n</file_content>"
         );
-        let answer = |said: &str| {
-            json!({"role": "user", "content": [{"type": "text", "text": "[replace_in_file for 'a.py'] Result:"}, {"type": "text", "text": said}]})
-        };
-        let saved = format!("The content was successfully saved to a.py.\n<final_file_content path=\"a.py\">\n{}\n</final_file_content>", BEFORE.replace(NEXT_OLD, NEXT_NEW));
-        let mut messages = vec![tags(OLD, NEW), answer(&error), tags(NEXT_OLD, NEXT_NEW), answer(&saved)];
+        let answer = |said: &str| json!({"role": "user", "content": [{"type": "text", "text": "[replace_in_file for 'a.py'] Result:"}, {"type": "text", "text": said}]});
+        let saved = format!(
+            "The content was successfully saved to a.py.\n<final_file_content path=\"a.py\">\n{}\n</final_file_content>",
+            BEFORE.replace(NEXT_OLD, NEXT_NEW)
+        );
+        let mut messages =
+            vec![tags(OLD, NEW), answer(&error), tags(NEXT_OLD, NEXT_NEW), answer(&saved)];
         let root = tempfile::tempdir().expect("folder");
         let file = root.path().join("tasks/1753/api_conversation_history.json");
         write(&file, json!(messages).to_string());
         let tagged = mined(&file);
         let found = only(&tagged);
-        assert_eq!((&found["client"], &found["file_from"]), (&json!("cline"), &json!("recorded")), "{found}");
-        assert_eq!((&found["class"], &found["ending"]), (&json!("not found"), &json!("right")), "{found}");
+        assert_eq!(
+            (&found["client"], &found["file_from"]),
+            (&json!("cline"), &json!("recorded")),
+            "{found}"
+        );
+        assert_eq!(
+            (&found["class"], &found["ending"]),
+            (&json!("not found"), &json!("right")),
+            "{found}"
+        );
         // Newer versions send calls as parts of the message.
         messages[0]["content"] = json!([{"type": "tool_use", "id": "t1", "name": "replace_in_file",
             "input": {"path": "a.py", "diff": block(OLD, NEW)}}]);
-        messages[1]["content"] = json!([{"type": "tool_result", "tool_use_id": "t1", "content": error}]);
+        messages[1]["content"] =
+            json!([{"type": "tool_result", "tool_use_id": "t1", "content": error}]);
         write(&file, json!(messages).to_string());
         assert_eq!(only(&mined(&file))["ending"], "right");
     }
@@ -854,18 +915,28 @@ mod agents {
         let commit = repository(&clone);
         let record = |payload: Value| json!({"timestamp": "2026-01-09T13:00:00.000Z", "type": "x", "payload": payload});
         let patch = |id: &str, lines: &str| {
-            let input = format!("*** Begin Patch\n*** Update File: src/a.py\n@@\n{lines}*** End Patch");
-            record(json!({"type": "custom_tool_call", "name": "apply_patch", "call_id": id, "input": input}))
+            let input =
+                format!("*** Begin Patch\n*** Update File: src/a.py\n@@\n{lines}*** End Patch");
+            record(
+                json!({"type": "custom_tool_call", "name": "apply_patch", "call_id": id, "input": input}),
+            )
         };
-        let output = |id: &str, said: &str| record(json!({"type": "custom_tool_call_output", "call_id": id, "output": said}));
+        let output = |id: &str, said: &str| {
+            record(json!({"type": "custom_tool_call_output", "call_id": id, "output": said}))
+        };
         let done = "Success. Updated the following files:\nM src/a.py\n";
         let session = lines(&[
-            record(json!({"id": "r", "cwd": "/home/someone/git/shop", "git": {"commit_hash": commit}})),
+            record(
+                json!({"id": "r", "cwd": "/home/someone/git/shop", "git": {"commit_hash": commit}}),
+            ),
             record(json!({"model": "gpt-x-codex"})),
             patch("c1", "-def a(x):\n+def a(x, y):\n"),
             output("c1", done),
             patch("c2", " def a(x, y):\n \n \tif x:\n-\t\treturn 1\n+\t\treturn 3\n"),
-            output("c2", "apply_patch verification failed: Failed to find expected lines in src/a.py:\ndef a(x, y):"),
+            output(
+                "c2",
+                "apply_patch verification failed: Failed to find expected lines in src/a.py:\ndef a(x, y):",
+            ),
             patch("c3", " \tif x:\n-\t\treturn 1\n+\t\treturn 3\n"),
             output("c3", done),
             patch("c4", "nothing that a patch may have\n*** Add: x\n"),
@@ -880,14 +951,25 @@ mod agents {
             let said = mined_from(&[&file, "--map", &map], &[]);
             let failures = said["failures"].as_array().expect("list");
             let found = failures.iter().find(|f| f["class"] == "patch context").expect("one");
-            assert_eq!((&found["file_from"], &found["certainty"]), (&json!("from git"), &json!("likely")), "{said}");
-            assert_eq!((&found["model"], &found["ending"]), (&json!("gpt-x-codex"), &json!("right")), "{said}");
+            assert_eq!(
+                (&found["file_from"], &found["certainty"]),
+                (&json!("from git"), &json!("likely")),
+                "{said}"
+            );
+            assert_eq!(
+                (&found["model"], &found["ending"]),
+                (&json!("gpt-x-codex"), &json!("right")),
+                "{said}"
+            );
         }
         // What lies in the repository needs no map, if the folder has its name in the transcript.
         fs::create_dir_all(clone.join(".codex")).expect("folder");
         fs::copy(&*file, clone.join(".codex/rollout-1.jsonl")).expect("copy");
         let said = mined(&clone);
-        assert!(said["failures"].as_array().expect("list").iter().any(|f| f["ending"] == "right"), "{said}");
+        assert!(
+            said["failures"].as_array().expect("list").iter().any(|f| f["ending"] == "right"),
+            "{said}"
+        );
         let absent = root.path().join("absent").to_string_lossy().into_owned();
         let bad = mine(&[&file, "--map", &format!("shop={absent}")], &[]);
         let said = String::from_utf8_lossy(&bad.stderr).into_owned();
@@ -906,7 +988,8 @@ mod agents {
         let half: String = whole.lines().take(6).map(|line| format!("{line}\n")).collect();
         let git = |arguments: &[&str]| {
             let mut git = Command::new("git");
-            git.args(["-c", "user.name=t", "-c", "user.email=t@example.com", "-C"]).arg(&repository_dir);
+            git.args(["-c", "user.name=t", "-c", "user.email=t@example.com", "-C"])
+                .arg(&repository_dir);
             assert!(git.args(arguments).output().expect("git").status.success(), "{arguments:?}");
         };
         git(&["checkout", "-q", "--orphan", "entire/checkpoints/v1"]);
@@ -948,7 +1031,9 @@ fn without_texts_only_counts_and_hashes_are_shown() {
     for failure in plain["failures"].as_array().expect("list") {
         let path = failure["path"].as_str().expect("path");
         let name = path.rsplit('/').next().expect("name").split('.').next().expect("stem");
-        for private in [path, failure["id"].as_str().expect("id"), "jane", "5f1c", &format!("{name}.")] {
+        for private in
+            [path, failure["id"].as_str().expect("id"), "jane", "5f1c", &format!("{name}.")]
+        {
             assert!(!all.contains(private), "{private} is in {all}");
         }
     }

@@ -155,9 +155,8 @@ struct Found {
 fn find_sources(args: &MineArgs) -> Result<Found, Exit> {
     let mut found = Found { sources: Vec::new(), searched: Vec::new() };
     let mut add = |path: &Path, client: Option<Client>| {
-        let all = sources(path).map_err(|error| {
-            Exit::usage(format!("cannot read {}: {error}", path.display()))
-        })?;
+        let all = sources(path)
+            .map_err(|error| Exit::usage(format!("cannot read {}: {error}", path.display())))?;
         found.sources.extend(all.into_iter().map(|source| (client, source)));
         Ok(())
     };
@@ -262,7 +261,12 @@ fn headline(summary: &MineSummary) -> String {
     };
     if failed > 0 {
         let _ = write!(out, " In all, {failed} of {} failed", pluralize(edits, "edit"));
-        let _ = write!(out, ", which took {} more {}", cost.turns, if cost.turns == 1 { "turn" } else { "turns" });
+        let _ = write!(
+            out,
+            ", which took {} more {}",
+            cost.turns,
+            if cost.turns == 1 { "turn" } else { "turns" }
+        );
         if cost.tokens > 0 {
             let about = if cost.tokens_estimated { "about " } else { "" };
             let _ = write!(out, " and {about}{} output tokens", cost.tokens);

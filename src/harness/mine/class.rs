@@ -205,23 +205,53 @@ mod tests {
     #[test]
     fn each_clients_words_have_their_class() {
         for (error, class) in [
-            ("String to replace not found in file.\nString: multiple, permission denied", Class::NotFound),
+            (
+                "String to replace not found in file.\nString: multiple, permission denied",
+                Class::NotFound,
+            ),
             ("old_string not found in file. Make sure it matches exactly", Class::NotFound),
             ("edit 1 failed: old_string not found in content.", Class::NotFound),
-            ("Could not find the exact text in src/hooks.ts. The old text must match", Class::NotFound),
+            (
+                "Could not find the exact text in src/hooks.ts. The old text must match",
+                Class::NotFound,
+            ),
             ("Failed to edit, 0 occurrences found for old_string in a.py", Class::NotFound),
-            ("The SEARCH block:\nis blocked\n...does not match anything in the file.", Class::NotFound),
-            ("apply_patch verification failed: Failed to find expected lines in /a.ts:\nx", Class::PatchContext),
-            ("failed in sandbox with execution error: sandbox denied exec error\nFailed to find expected lines in a", Class::PatchContext),
-            ("Invalid patch hunk on line 13: Expected update hunk to start with a @@", Class::Malformed),
-            ("Found 2 matches of the string to replace, but replace_all is false.", Class::SeveralMatches),
-            ("Found 3 occurrences of the text in a. The text must be unique.", Class::SeveralMatches),
+            (
+                "The SEARCH block:\nis blocked\n...does not match anything in the file.",
+                Class::NotFound,
+            ),
+            (
+                "apply_patch verification failed: Failed to find expected lines in /a.ts:\nx",
+                Class::PatchContext,
+            ),
+            (
+                "failed in sandbox with execution error: sandbox denied exec error\nFailed to find expected lines in a",
+                Class::PatchContext,
+            ),
+            (
+                "Invalid patch hunk on line 13: Expected update hunk to start with a @@",
+                Class::Malformed,
+            ),
+            (
+                "Found 2 matches of the string to replace, but replace_all is false.",
+                Class::SeveralMatches,
+            ),
+            (
+                "Found 3 occurrences of the text in a. The text must be unique.",
+                Class::SeveralMatches,
+            ),
             ("old_string appears multiple times in the file", Class::SeveralMatches),
-            ("No changes to make: old_string and new_string are exactly the same.", Class::NothingToChange),
+            (
+                "No changes to make: old_string and new_string are exactly the same.",
+                Class::NothingToChange,
+            ),
             ("edit 6: old_string and new_string are identical", Class::NothingToChange),
             ("File has not been read yet. Read it first before writing to it.", Class::NotRead),
             ("you must read the file before editing it. Use the View tool first", Class::NotRead),
-            ("File has been modified since read, either by the user or by a linter.", Class::ChangedSinceRead),
+            (
+                "File has been modified since read, either by the user or by a linter.",
+                Class::ChangedSinceRead,
+            ),
             ("File has been unexpectedly modified. Read it again", Class::ChangedSinceRead),
             ("The user doesn't want to proceed with this tool use.", Class::NotAllowed),
             ("Permission denied", Class::NotAllowed),

@@ -99,7 +99,9 @@ impl Tables {
                 }
             }
             // Only the sum of a session is counted.
-            if turn > 0 && let Some(tokens) = self.tokens.get(id) {
+            if turn > 0
+                && let Some(tokens) = self.tokens.get(id)
+            {
                 let each = tokens / u64::try_from(turn).unwrap_or(1);
                 for turn in 1..=turn {
                     out.add_tokens(turn, each);

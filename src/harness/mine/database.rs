@@ -257,33 +257,26 @@ impl Tables {
             }
         })?;
         let mut row_number = 0;
-        each_row(
-            database,
-            "part",
-            &["id", "message_id", "session_id", "data"],
-            "",
-            |row| {
-                row_number += 1;
-                let json = json_at(row, 3);
-                let field = |column, name: &str| {
-                    text_at(row, column).or_else(|| string_field(json.as_ref()?, &[name]))
-                };
-                let (id, message, session) =
-                    (field(0, "id"), field(1, "messageID"), field(2, "sessionID"));
-                match (session, message, json) {
-                    (Some(session), Some(message), Some(part)) => {
-                        // Most parts are text; only calls of tools can be actions on files.
-                        if part["type"] == "tool" {
-                            let messages =
-                                &mut tables.sessions.entry(session).or_default().messages;
-                            let parts = &mut messages.entry(message).or_default().parts;
-                            parts.insert((id.unwrap_or_default(), row_number), part);
-                        }
+        each_row(database, "part", &["id", "message_id", "session_id", "data"], "", |row| {
+            row_number += 1;
+            let json = json_at(row, 3);
+            let field = |column, name: &str| {
+                text_at(row, column).or_else(|| string_field(json.as_ref()?, &[name]))
+            };
+            let (id, message, session) =
+                (field(0, "id"), field(1, "messageID"), field(2, "sessionID"));
+            match (session, message, json) {
+                (Some(session), Some(message), Some(part)) => {
+                    // Most parts are text; only calls of tools can be actions on files.
+                    if part["type"] == "tool" {
+                        let messages = &mut tables.sessions.entry(session).or_default().messages;
+                        let parts = &mut messages.entry(message).or_default().parts;
+                        parts.insert((id.unwrap_or_default(), row_number), part);
                     }
-                    (session, ..) => tables.skip(session),
                 }
-            },
-        )?;
+                (session, ..) => tables.skip(session),
+            }
+        })?;
         Ok(())
     }
 

@@ -6,9 +6,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::class::FailureClass;
-use super::files::{
-    Certainty, FileBefore, Provenance, files_before, next_change, next_edits,
-};
+use super::files::{Certainty, FileBefore, Provenance, files_before, next_change, next_edits};
 use super::git::{FolderMap, committed_version};
 use super::{Client, EditAttempt, FileAction, Replacement, Transcript};
 use crate::apply::apply_text;

@@ -142,7 +142,9 @@ pub fn files_before(transcript: &Transcript) -> FilesBefore {
         FileAction::Edited(attempt) => Some(attempt),
         _ => None,
     };
-    let close = |found: &mut FilesBefore, failures: Option<Vec<OpenFailure>>, next: Option<&str>| {
+    let close = |found: &mut FilesBefore,
+                 failures: Option<Vec<OpenFailure>>,
+                 next: Option<&str>| {
         for failure in failures.into_iter().flatten() {
             let index = failure.index;
             if let Some(file) = attempt_at(index).and_then(|attempt| failure.close(attempt, next)) {

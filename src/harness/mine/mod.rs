@@ -43,7 +43,6 @@ use serde_json::Value;
 
 use crate::patch::Hunk;
 
-
 /// An agent whose transcripts can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Client {
@@ -372,11 +371,13 @@ impl Source {
                     found.transcripts = transcripts;
                 }
                 Ok(_) => {}
-                Err(error) => found.unread.push((folder.clone(), format!("cannot be read: {error}"))),
+                Err(error) => {
+                    found.unread.push((folder.clone(), format!("cannot be read: {error}")))
+                }
             },
             Place::Checkpoint { repository, path, object } => {
-                let bytes = git::Repository::at(repository)
-                    .and_then(|repository| repository.bytes(object));
+                let bytes =
+                    git::Repository::at(repository).and_then(|repository| repository.bytes(object));
                 match bytes {
                     Some(bytes) => {
                         let text = String::from_utf8_lossy(&bytes);
@@ -417,13 +418,7 @@ fn read_file(file: &Path, client: Option<Client>, found: &mut Findings) -> Resul
 }
 
 /// Reads the text of a transcript. `file` is where it lies.
-fn read_text(
-    text: &str,
-    session: &str,
-    file: &Path,
-    client: Option<Client>,
-    found: &mut Findings,
-) {
+fn read_text(text: &str, session: &str, file: &Path, client: Option<Client>, found: &mut Findings) {
     let client = client.or_else(|| detect_client(text));
     if client == Some(Client::Aider) {
         let folder = std::path::absolute(file).ok();

@@ -71,14 +71,14 @@ fn record_call(out: &mut Transcript, id: &str, call: &Value, turn: usize, result
         ("read", Some(path)) if error.is_none() => {
             let from = input["offset"].as_u64().and_then(|line| usize::try_from(line).ok());
             let from = from.unwrap_or(1).max(1);
-            let is_cut = input.get("limit").is_some() || CUT.iter().any(|mark| output.contains(mark));
+            let is_cut =
+                input.get("limit").is_some() || CUT.iter().any(|mark| output.contains(mark));
             // Without a number on each line, the text of a view is that of the file.
             let view = match CUT.iter().filter_map(|mark| output.rfind(mark)).min() {
                 Some(end) => output[..end].rsplit_once('\n').map_or("", |(view, _)| view),
                 None => &output,
             };
-            let (from, text) =
-                strip_line_numbers(view).unwrap_or_else(|| (from, view.to_owned()));
+            let (from, text) = strip_line_numbers(view).unwrap_or_else(|| (from, view.to_owned()));
             let whole = from == 1 && !is_cut;
             out.push(turn, &path, FileAction::Viewed { from, text, whole });
         }

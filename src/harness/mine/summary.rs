@@ -210,10 +210,10 @@ impl MineSummary {
         let ending = |path: &str| {
             let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
             // A long ending may be a name.
-            name.rsplit_once('.').map(|(_, end)| end).filter(|end| end.len() <= 5).map_or_else(
-                String::new,
-                |end| format!("*.{}", end.to_lowercase()),
-            )
+            name.rsplit_once('.')
+                .map(|(_, end)| end)
+                .filter(|end| end.len() <= 5)
+                .map_or_else(String::new, |end| format!("*.{}", end.to_lowercase()))
         };
         for failure in &mut self.failures {
             failure.id = hash(&failure.id);
