@@ -205,7 +205,7 @@ impl Bucket {
             let path = job.edit.path();
             self.seen().remove(path.as_str());
             let (before, after) = (job.before().map(<[u8]>::to_vec), job.after());
-            if !self.restore(path, version, before, after).await {
+            if !self.restore(path, version, before, after).await.unwrap_or(false) {
                 unrestored.push(path.to_string());
             }
         }
@@ -213,14 +213,14 @@ impl Bucket {
     }
 
     /// Restores the content from before a commit, but only over `version`, which the commit wrote;
-    /// returns whether the content is restored.
+    /// `false` if another version has taken its place. After an error it is to be tried again.
     async fn restore(
         &self,
         path: &WorkPath,
         version: &ObjectVersion,
         before: Option<Vec<u8>>,
         after: Option<&[u8]>,
-    ) -> bool {
+    ) -> Result<bool, StorageError> {
         let committed = after.map(|bytes| Snapshot::decode_lossy(bytes.to_vec()));
         let restored = match before {
             Some(bytes) => After::Content(bytes.into()),
@@ -236,9 +236,10 @@ impl Bucket {
                 for warning in self.after_write(&rebased, restored_version).await {
                     tracing::warn!("{warning}");
                 }
-                true
+                Ok(true)
             }
-            Ok(WriteOutcome::Superseded(_)) | Err(_) => false,
+            Ok(WriteOutcome::Superseded(_)) => Ok(false),
+            Err(error) => Err(error),
         }
     }
 
@@ -266,8 +267,13 @@ impl Bucket {
             }
             let Some(content) = self.objects.get(&mark.key, 4096).await? else { continue };
             let record_key = String::from_utf8_lossy(&content.bytes).into_owned();
-            if self.recover_commit(&record_key).await? {
-                self.objects.remove(&mark.key).await?;
+            // One that cannot be rolled back now keeps its record, and must not hide the others.
+            match self.recover_commit(&record_key).await {
+                Ok(true) => self.objects.remove(&mark.key).await?,
+                Ok(false) => {}
+                Err(error) => {
+                    tracing::warn!(%error, record = record_key, "cannot roll back an interrupted commit now");
+                }
             }
         }
         Ok(())
@@ -329,6 +335,6 @@ impl Bucket {
             return Ok(versions.before.as_ref() == Some(&current.bytes));
         }
         let after = versions.after.as_deref();
-        Ok(self.restore(&path, &current.version, versions.before.clone(), after).await)
+        self.restore(&path, &current.version, versions.before.clone(), after).await
     }
 }
