@@ -1,5 +1,5 @@
 export * from './results.cjs'
-import type { Applied, Corrected, Edit, EditOptions, Refused, Span } from './results.cjs'
+import type { Applied, Code, Corrected, Edit, EditOptions, Refused, Rung, Span } from './results.cjs'
 
 /**
  * What to do about a new syntax error: `warn` reports it; `veto` (the default) also refuses the edit
@@ -18,7 +18,7 @@ export declare class Edited {
   private constructor()
   readonly ok: true
   readonly path: string
-  readonly rung: string
+  readonly rung: Rung
   readonly rewrites: string[]
   readonly replacements: number
   readonly warnings: string[]
@@ -124,7 +124,7 @@ export type Format = 'openai' | 'openai-responses' | 'anthropic' | 'gemini' | 'm
 /** The answer of a tool. */
 export interface Reply {
   ok: boolean
-  code: string | null
+  code: Code | null
   /** The text for a model. */
   message: string
   report: Record<string, any>

@@ -4,7 +4,7 @@
 
 class RefusedError extends Error {
   constructor(refused) {
-    super(refused.text)
+    super(refused.message)
     this.name = 'RefusedError'
     this.refused = refused
   }
@@ -38,9 +38,9 @@ function camel(value) {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [name(key), camel(inner)]))
 }
 
-function refused(report, text) {
+function refused({ message: reason, ...report }, message) {
   const lists = { occurrences: [], nearest: [], outcomes: [], conflicts: [], attempts: [] }
-  return Object.assign(new Refused(), lists, camel(report), { text })
+  return Object.assign(new Refused(), lists, camel(report), { reason, message })
 }
 
 /** Whether a string contains a lone surrogate, which only JavaScript's strings can hold. */

@@ -10,6 +10,61 @@ export interface EditOptions {
   nearLine?: number
 }
 
+/** The stable codes of refusals. */
+export type Code =
+  | 'EDIT_NO_OCCURRENCE_FOUND'
+  | 'EDIT_EXPECTED_OCCURRENCE_MISMATCH'
+  | 'EDIT_NO_CHANGE'
+  | 'EDIT_ALREADY_APPLIED'
+  | 'EDIT_INVALID_PATH'
+  | 'EDIT_FILE_NOT_FOUND'
+  | 'EDIT_FILE_READ_ERROR'
+  | 'EDIT_FILE_WRITE_ERROR'
+  | 'ATTEMPT_TO_CREATE_EXISTING_FILE'
+  | 'EDIT_CONFLICT'
+  | 'EDIT_AMBIGUOUS'
+  | 'EDIT_STALE_ANCHOR'
+  | 'EDIT_NOT_TEXT'
+  | 'EDIT_TOO_LARGE'
+  | 'EDIT_OVERLAP'
+  | 'EDIT_OMISSION'
+  | 'EDIT_SYNTAX'
+  | 'EDIT_BLOCKED'
+  | 'EDIT_UNENCODABLE'
+  | 'EDIT_INVALID_ARGUMENTS'
+
+/** What had to be forgiven for a call to match. */
+export type Rung =
+  | 'exact'
+  | 'line_endings'
+  | 'unescaped'
+  | 'line_numbers'
+  | 'diff_markers'
+  | 'code_fence'
+  | 'html_entities'
+  | 'outer_blank_lines'
+  | 'trailing_blanks'
+  | 'look_alikes'
+  | 'indentation'
+  | 'look_alikes_and_indentation'
+  | 'blank_lines'
+  | 'spacing'
+  | 'punctuation'
+  | 'reflowed'
+  | 'elided'
+  | 'aligned'
+  | 'model'
+  | 'carried'
+  | 'create'
+  | 'delete'
+  | 'rename'
+  | 'move'
+  | 'insert'
+  | 'undo'
+  | 'repeated'
+  | 'staged'
+  | 'init'
+
 /** One replacement of text by text. */
 export interface Edit extends EditOptions {
   old: string
@@ -81,7 +136,7 @@ export declare class Applied<T extends string | Uint8Array = string> {
   readonly ok: true
   readonly text: T
   /** The rung of the ladder that matched; `exact` if nothing had to be forgiven. */
-  readonly rung: string
+  readonly rung: Rung
   readonly rewrites: string[]
   readonly replacements: number
   readonly warnings: string[]
@@ -96,12 +151,13 @@ export declare class Refused {
   private constructor()
   readonly ok: false
   /** Stable: `EDIT_NO_OCCURRENCE_FOUND`, `EDIT_AMBIGUOUS`, … */
-  readonly code: string
-  readonly message: string
+  readonly code: Code
+  /** What is wrong, in one sentence. */
+  readonly reason: string
   /** What to do next. */
   readonly hint: string | null
-  /** The whole refusal for a model: the cause, the nearest lines, the next step. */
-  readonly text: string
+  /** The text for a model: the cause, the nearest lines, the next step. */
+  readonly message: string
   readonly nearest: Near[]
   readonly occurrences: number[]
   readonly outcomes: Outcome[]

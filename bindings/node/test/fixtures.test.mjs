@@ -18,7 +18,7 @@ test(`${cases.length} packed cases, as bytes`, () => {
   for (const { id, path, before, old, new: new_, options, right, refuse, knownFailure } of cases) {
     const result = apply(before, old, new_, { ...options, path })
     if (result instanceof Refused) {
-      assert.ok(right.length ? knownFailure : refuse.includes(result.code), `${id}: ${result.text}`)
+      assert.ok(right.length ? knownFailure : refuse.includes(result.code), `${id}: ${result.message}`)
     } else {
       assert.ok(right.some((bytes) => Buffer.compare(bytes, result.text) === 0), id)
     }

@@ -24,6 +24,9 @@ export function check({ Applied, Refused, RefusedError, apply, applyMany }) {
     const result = apply(GO, 'if err := c.Last(); err != nil {', 'if true {')
     assert.ok(result instanceof Refused && !result.ok)
     assert.equal(result.code, 'EDIT_NO_OCCURRENCE_FOUND')
+    // Only a text after an edit is called `text`, so a refusal is never written to a file.
+    assert.equal(result.text, undefined)
+    assert.match(result.message, /^EDIT_NO_OCCURRENCE_FOUND: /)
     assert.equal(result.nearest[0].firstDifference.line, 3)
     assert.throws(() => result.unwrap(), (error) => error instanceof RefusedError && error.refused === result)
   })
@@ -44,7 +47,7 @@ export function check({ Applied, Refused, RefusedError, apply, applyMany }) {
     const done = applyMany(text, [{ old: 'three', new: 'two' }, { old: 'two', new: '2' }])
     assert.equal(done.unwrap().text, 'one\n2\ntwo\n')
     const refused = applyMany(text, [{ old: 'one', new: '1' }, { old: 'four', new: '4' }])
-    assert.match(refused.message, /^edit 2 of 2: /)
+    assert.match(refused.reason, /^edit 2 of 2: /)
     assert.equal(applyMany(text, []).ok, false)
   })
 

@@ -16,7 +16,7 @@ class RestitchBackend(FilesystemBackend):
         engine = Engine(self.cwd)
         done = engine.edit(file_path.lstrip("/"), old_string, new_string, replace_all=replace_all)
         if isinstance(done, Refused):
-            return EditResult(error=done.text)
+            return EditResult(error=done.message)
         return EditResult(path=file_path, occurrences=done.replacements)
 
 

@@ -45,6 +45,8 @@ def test_a_refusal_is_a_result_and_unwrap_raises() -> None:
     result = apply(GO, "if err := c.Last(); err != nil {", "if true {")
     assert isinstance(result, Refused) and not result.ok
     assert result.code == "EDIT_NO_OCCURRENCE_FOUND"
+    # Only a text after an edit is called `text`, so a refusal is never written to a file.
+    assert not hasattr(result, "text") and result.message.startswith("EDIT_NO_OCCURRENCE_FOUND: ")
     assert result.nearest[0].start_line == 3 and result.hint
     with pytest.raises(RefusedError, match="EDIT_NO_OCCURRENCE_FOUND") as raised:
         result.unwrap()
@@ -68,7 +70,7 @@ def test_many_are_all_or_nothing_against_the_original() -> None:
     done = apply_many(text, [Edit("three", "two"), Edit("two", "2")])
     assert done.unwrap().text == "one\n2\ntwo\n"
     refused = apply_many(text, [Edit("one", "1"), Edit("four", "4")])
-    assert isinstance(refused, Refused) and refused.message.startswith("edit 2 of 2: ")
+    assert isinstance(refused, Refused) and refused.reason.startswith("edit 2 of 2: ")
     assert not apply_many(text, []).ok
 
 

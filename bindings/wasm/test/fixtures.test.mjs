@@ -46,7 +46,7 @@ test(
       // What is right is known for the whole product, parser and all.
       if (same[at][0] !== parsed[at][0] || same[at][1] !== parsed[at][1]) byParser += 1
       else if (ofBytes instanceof Refused) {
-        assert.ok(right.length ? knownFailure : refuse.includes(ofBytes.code), `${id}: ${ofBytes.text}`)
+        assert.ok(right.length ? knownFailure : refuse.includes(ofBytes.code), `${id}: ${ofBytes.message}`)
       } else {
         assert.ok(right.some((bytes) => Buffer.compare(bytes, ofBytes.text) === 0), id)
       }

@@ -13,6 +13,19 @@ use super::{Project, check_part, text_of};
 const GO: &str = "func serve(c *Conn) {\n\tfor {\n\t\tif err := c.Next(); err != nil {\n\t\t\treturn\n\t\t}\n\t}\n}\n";
 const PYTHON: &str = "import math\n\ndef area(r):\n    return math.pi * r ** 2\n\ndef ring(r, s):\n    return area(r) - area(s)\n";
 
+/// The codes and the rungs are literal types in Python and TypeScript.
+#[test]
+fn the_types_of_the_bindings_name_every_code_and_rung() {
+    let names = EditCode::ALL.iter().map(|code| code.as_str());
+    let names = names.chain(restitch::edit::Rung::ALL.iter().map(|rung| rung.as_str()));
+    let python = text_of("bindings/python/python/restitch_edit/_types.py");
+    let typescript = text_of("bindings/node/results.d.cts");
+    for name in names {
+        assert!(python.contains(&format!("    \"{name}\",\n")), "_types.py lacks {name}");
+        assert!(typescript.contains(&format!("  | '{name}'\n")), "results.d.cts lacks {name}");
+    }
+}
+
 /// One code on the page.
 struct Entry {
     code: EditCode,

@@ -1,5 +1,7 @@
 from typing import Any, TypeAlias, TypeVar, final
 
+from ._types import Rung
+
 _T = TypeVar("_T", str, bytes)
 
 __all__ = ["Engine", "apply_many", "version"]
@@ -7,7 +9,7 @@ __all__ = ["Engine", "apply_many", "version"]
 _Extent: TypeAlias = tuple[int, int, int, int]
 _Applied: TypeAlias = tuple[
     _T,
-    str,
+    Rung,
     tuple[str, ...],
     int,
     tuple[str, ...],

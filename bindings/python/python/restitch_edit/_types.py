@@ -7,6 +7,63 @@ from typing import Any, Generic, Literal, NoReturn, TypeVar
 
 T = TypeVar("T", str, bytes)
 
+Code = Literal[
+    "EDIT_NO_OCCURRENCE_FOUND",
+    "EDIT_EXPECTED_OCCURRENCE_MISMATCH",
+    "EDIT_NO_CHANGE",
+    "EDIT_ALREADY_APPLIED",
+    "EDIT_INVALID_PATH",
+    "EDIT_FILE_NOT_FOUND",
+    "EDIT_FILE_READ_ERROR",
+    "EDIT_FILE_WRITE_ERROR",
+    "ATTEMPT_TO_CREATE_EXISTING_FILE",
+    "EDIT_CONFLICT",
+    "EDIT_AMBIGUOUS",
+    "EDIT_STALE_ANCHOR",
+    "EDIT_NOT_TEXT",
+    "EDIT_TOO_LARGE",
+    "EDIT_OVERLAP",
+    "EDIT_OMISSION",
+    "EDIT_SYNTAX",
+    "EDIT_BLOCKED",
+    "EDIT_UNENCODABLE",
+    "EDIT_INVALID_ARGUMENTS",
+]
+"""The stable codes of refusals."""
+
+Rung = Literal[
+    "exact",
+    "line_endings",
+    "unescaped",
+    "line_numbers",
+    "diff_markers",
+    "code_fence",
+    "html_entities",
+    "outer_blank_lines",
+    "trailing_blanks",
+    "look_alikes",
+    "indentation",
+    "look_alikes_and_indentation",
+    "blank_lines",
+    "spacing",
+    "punctuation",
+    "reflowed",
+    "elided",
+    "aligned",
+    "model",
+    "carried",
+    "create",
+    "delete",
+    "rename",
+    "move",
+    "insert",
+    "undo",
+    "repeated",
+    "staged",
+    "init",
+]
+"""What had to be forgiven for a call to match."""
+
 
 @dataclass(frozen=True, slots=True)
 class Edit:
@@ -100,7 +157,7 @@ class Applied(Generic[T]):
     """A text after an edit, and how the call was understood."""
 
     text: T
-    rung: str
+    rung: Rung
     """The rung of the ladder that matched; `exact` if nothing had to be forgiven."""
     rewrites: tuple[str, ...]
     replacements: int
@@ -119,7 +176,7 @@ class Edited:
     """A file after an edit."""
 
     path: str
-    rung: str
+    rung: Rung
     rewrites: tuple[str, ...]
     replacements: int
     warnings: tuple[str, ...]
@@ -172,7 +229,7 @@ class RefusedError(Exception):
     """Raised by `unwrap()` of a refusal."""
 
     def __init__(self, refused: Refused) -> None:
-        super().__init__(refused.text)
+        super().__init__(refused.message)
         self.refused = refused
 
 
@@ -180,13 +237,14 @@ class RefusedError(Exception):
 class Refused:
     """An edit that did not happen. Nothing was written."""
 
-    code: str
+    code: Code
     """Stable: `EDIT_NO_OCCURRENCE_FOUND`, `EDIT_AMBIGUOUS`, …"""
-    message: str
+    reason: str
+    """What is wrong, in one sentence."""
     hint: str | None
     """What to do next."""
-    text: str
-    """The whole refusal for a model: the cause, the nearest lines, the next step."""
+    message: str
+    """The text for a model: the cause, the nearest lines, the next step."""
     nearest: tuple[Near, ...] = ()
     occurrences: tuple[int, ...] = ()
     outcomes: tuple[Outcome, ...] = ()
@@ -204,7 +262,7 @@ class Reply:
     """The answer of a tool, with the report as parsed JSON."""
 
     ok: bool
-    code: str | None
+    code: Code | None
     message: str
     """The text for a model."""
     report: dict[str, Any]
@@ -228,7 +286,7 @@ def spans_of(rows: list[dict[str, Any]]) -> tuple[Span, ...]:
     return tuple(Span(Extent(**row["before"]), Extent(**row["after"])) for row in rows)
 
 
-def refused_of(report: dict[str, Any], text: str) -> Refused:
+def refused_of(report: dict[str, Any], message: str) -> Refused:
     def near(row: dict[str, Any]) -> Near:
         first = row["first_difference"]
         difference = None if first is None else Difference(**first)
@@ -236,9 +294,9 @@ def refused_of(report: dict[str, Any], text: str) -> Refused:
 
     return Refused(
         code=report["code"],
-        message=report["message"],
+        reason=report["message"],
         hint=report["hint"],
-        text=text,
+        message=message,
         nearest=tuple(near(row) for row in report["nearest"]),
         occurrences=tuple(report["occurrences"]),
         outcomes=tuple(Outcome(**row) for row in report.get("outcomes", ())),
