@@ -23,5 +23,7 @@ pub use escape::{escape_for_terminal, quote_name};
 pub use hash::ContentHash;
 pub use lines::{Line, LineEnding, LineIndex, LineSpan};
 pub(crate) use lines::{lines as each_line, pluralize};
+#[cfg(feature = "llm")]
+pub(crate) use redact::without_credentials;
 pub use redact::{redact, redact_json, register_secret, register_url_credentials};
 pub use snapshot::Snapshot;

@@ -35,6 +35,15 @@ pub fn register_url_credentials(url: &str) {
     }
 }
 
+/// The URL without the user name and the password in it.
+#[cfg(feature = "llm")]
+pub(crate) fn without_credentials(url: &str) -> Cow<'_, str> {
+    match user_info(url) {
+        Some(user_info) => Cow::Owned(url.replacen(&format!("{user_info}@"), "", 1)),
+        None => Cow::Borrowed(url),
+    }
+}
+
 /// The part of a URL's authority before the `@`: a user name, perhaps with a password.
 fn user_info(url: &str) -> Option<&str> {
     let (_, rest) = url.split_once("://")?;

@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::port::{BoxFuture, Budget, ChatError, ChatModel, ChatReply, ChatRequest};
+use crate::text::without_credentials;
 use wire::{HttpService, clip, error_chain};
 
 pub(crate) use profile::{
@@ -45,7 +46,7 @@ pub struct Endpoint {
 impl std::fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Endpoint")
-            .field("base_url", &self.base_url)
+            .field("base_url", &without_credentials(&self.base_url))
             .field("model", &self.model)
             .field("api_key", &self.api_key.as_ref().map(|_| "…"))
             .finish()
@@ -136,9 +137,10 @@ impl OpenAi {
         }
     }
 
-    /// The base URL and the model, as a key for profiles and caches.
+    /// The base URL and the model, as a key for profiles and caches. A password in the URL is never
+    /// stored.
     fn name(&self) -> String {
-        format!("{} {}", self.endpoint.base_url, self.endpoint.model)
+        format!("{} {}", without_credentials(&self.endpoint.base_url), self.endpoint.model)
     }
 
     /// Sends one chat completion request without retries and returns the body of the answer.

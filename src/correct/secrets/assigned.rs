@@ -1,7 +1,6 @@
 //! Finds values that are secrets according to their names, such as `password = …`, in settings, in
 //! shell scripts and in code.
 
-use super::commands;
 use super::values::{is_placeholder, is_random};
 
 /// The kind of file that a line is in.
@@ -62,13 +61,8 @@ const SETTINGS: &[&str] = &[
     "md",
 ];
 
-/// Whether a line assigns a secret to a name, or passes one to a program.
-pub(super) fn gives_secret(line: &str, file_kind: FileKind) -> bool {
-    assigns_secret(line, file_kind) || commands::gives_secret(line, file_kind == FileKind::Settings)
-}
-
 /// Whether a line assigns a secret to a name.
-fn assigns_secret(line: &str, file_kind: FileKind) -> bool {
+pub(super) fn assigns_secret(line: &str, file_kind: FileKind) -> bool {
     separators(line).take(12).any(|(at, length)| {
         if let Some((value, origin)) = attribute_value(line, at) {
             return is_secret(value, origin, Form::Literal);
@@ -96,6 +90,16 @@ fn assigns_secret(line: &str, file_kind: FileKind) -> bool {
         let mut texts = std::iter::once(after).chain(after_type);
         texts.any(|text| starts_with_secret(text, origin, unquoted_form))
     })
+}
+
+/// Whether a line names a secret whose value is in the lines below it: `password:` alone, or with a
+/// sign of a folded or literal text in YAML.
+pub(super) fn names_secret_below(line: &str) -> bool {
+    let line = line.split(" #").next().unwrap_or(line).trim_end();
+    let line = line.trim_end_matches(|c: char| c.is_ascii_digit() || "+-".contains(c));
+    let name = line.trim_end_matches(['|', '>']).trim_end();
+    let Some(name) = name.strip_suffix(':') else { return false };
+    value_origin(&words_before(name)).is_some()
 }
 
 /// Where a secret of this name usually comes from.
@@ -264,6 +268,10 @@ fn value_origin(words: &[String]) -> Option<ValueOrigin> {
     if PASSWORDS.iter().any(|name| is_or_ends_with(name, 6)) {
         return Some(ValueOrigin::Person);
     }
+    // A value in quotes under the bare name `secret` may be a word of a person.
+    if words.len() == 1 && last == "secret" {
+        return Some(ValueOrigin::Person);
+    }
     let is_key = last == "key" && second_last.is_some_and(|word| KEYS.contains(&word));
     let is_generated = is_key || GENERATED.iter().any(|name| is_or_ends_with(name, 5));
     is_generated.then_some(ValueOrigin::Machine)
@@ -287,6 +295,7 @@ fn starts_with_secret(text: &str, origin: ValueOrigin, unquoted_form: Form) -> b
     };
     // `"""…"""`
     let value = value.strip_prefix("\"\"").filter(|rest| rest.starts_with('"')).unwrap_or(value);
+    let value = literal_in_call(value).unwrap_or(value);
     let quote = value.chars().next().filter(|c| matches!(c, '"' | '\'' | '`'));
     let value = match quote {
         Some(quote) => value[1..].split(quote).next(),
@@ -314,6 +323,17 @@ fn starts_with_secret(text: &str, origin: ValueOrigin, unquoted_form: Form) -> b
     value.len() >= 12
         && !value.contains(['(', '[', '{', '<', '&', '.', ':'])
         && is_secret(value, origin, Form::Code)
+}
+
+/// The text from the literal on in a call that only converts it: `String::from("…")`,
+/// `new SecretString("…")`, `Some("…")`.
+fn literal_in_call(value: &str) -> Option<&str> {
+    let (callee, arguments) = value.split_once('(')?;
+    let name = callee.rsplit([':', '.', ' ', '<', '>']).next()?;
+    let converts =
+        ["from", "new", "Some", "str", "bytes", "String", "of", "into", "Secret", "SecretString"];
+    let is_quoted = arguments.starts_with(['"', '\'', '`']);
+    (converts.contains(&name) && is_quoted && callee.len() <= 60).then_some(arguments)
 }
 
 /// Whether a value looks like a secret of that origin.

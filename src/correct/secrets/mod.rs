@@ -1,18 +1,17 @@
 //! Keeps secrets from being sent to a model. Files whose names suggest secrets are never sent, nor
-//! are calls with text that looks like a secret. Lines of the file that look like a secret are
-//! redacted.
+//! are calls with text that looks like a secret. Secrets in the text of the file are redacted: a key
+//! whose form is known as a whole, and otherwise the whole line.
 //!
 //! Limits: secrets are detected by their format and by the names of variables. The published formats
 //! of keys are known; a secret that looks like ordinary text is not detected.
 
 mod assigned;
-mod commands;
-mod kinds;
 mod names;
-mod shapes;
+mod rules;
 mod values;
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use assigned::FileKind;
 
@@ -95,34 +94,52 @@ impl Secrets {
         let mut redacted = ask.clone();
         if let Ask::CorrectOld { path, windows, .. } = &mut redacted {
             for window in windows {
-                window.text = self.redact_lines(path, &window.text);
+                window.text = self.redact_in(path, &window.text);
             }
         }
         Ok(Cow::Owned(redacted))
     }
 
-    /// The text with its secrets redacted, line by line. The name before a value stays.
-    fn redact_lines(&self, path: &str, text: &str) -> String {
-        let file_kind = FileKind::of(path);
-        let mut in_key = false;
-        let redact = |line: &str| {
-            let body = line.trim_end_matches(['\r', '\n']);
-            in_key |= body.contains("-----BEGIN ");
-            let is_secret = in_key || self.secret_kind(body, file_kind).is_some();
-            in_key &= !body.contains("-----END ");
-            if !is_secret {
-                return line.to_owned();
+    /// The text of a file, or of a part of it, with its secrets redacted.
+    pub fn redact_in(&self, path: &str, text: &str) -> String {
+        let mut out = String::with_capacity(text.len());
+        let mut copied_to = 0;
+        for Secret { range, .. } in self.secrets_in(path, text) {
+            // What an earlier one covers is redacted already.
+            if range.end <= copied_to {
+                continue;
             }
-            let indent = body.len() - body.trim_start().len();
-            let value_start = body.find([':', '=']).map_or(indent, |at| at + 1);
-            format!("{} [blacked out]{}", &body[..value_start], &line[body.len()..])
-        };
-        text.split_inclusive('\n').map(redact).collect()
+            if range.start >= copied_to {
+                out.push_str(&text[copied_to..range.start]);
+                out.push_str(REDACTED);
+            }
+            copied_to = range.end;
+        }
+        out.push_str(&text[copied_to..]);
+        out
+    }
+
+    /// The secrets in the text of a file, in order.
+    fn secrets_in(&self, path: &str, text: &str) -> Vec<Secret> {
+        let mut found: Vec<Secret> = self
+            .literals
+            .iter()
+            .flat_map(|literal| text.match_indices(literal.as_str()))
+            .map(|(at, literal)| Secret {
+                range: at..at + literal.len(),
+                what: "the key of the endpoint",
+            })
+            .collect();
+        let keys = rules::find_vendored(text).into_iter();
+        found.extend(keys.map(|key| Secret { range: key.range, what: key.what }));
+        found.extend(secret_lines(text, FileKind::of(path)));
+        found.sort_by_key(|secret| (secret.range.start, std::cmp::Reverse(secret.range.end)));
+        found
     }
 
     /// The text of a log entry with its secrets redacted.
     pub fn redact(&self, text: &str) -> String {
-        self.redact_lines("", text)
+        self.redact_in("", text)
     }
 
     /// Whether a file's name suggests that it holds secrets.
@@ -138,20 +155,92 @@ impl Secrets {
     /// The number of the first line in the text of a file that looks like a secret, and what it looks
     /// like. In a settings file, an unquoted value may be a secret; in code, it is more likely a name.
     pub fn find_in(&self, path: &str, text: &str) -> Option<(usize, &'static str)> {
-        let file_kind = FileKind::of(path);
-        (1..)
-            .zip(text.lines())
-            .find_map(|(number, line)| Some((number, self.secret_kind(line, file_kind)?)))
+        let first = self.secrets_in(path, text).into_iter().next()?;
+        Some((text[..first.range.start].matches('\n').count() + 1, first.what))
     }
+}
 
-    /// The kind of secret that a line contains, such as `an AWS key`.
-    fn secret_kind(&self, line: &str, file_kind: FileKind) -> Option<&'static str> {
-        if self.literals.iter().any(|secret| line.contains(secret.as_str())) {
-            return Some("the key of the endpoint");
+/// What stands in the place of a secret.
+const REDACTED: &str = "[redacted]";
+
+/// A secret in a text.
+struct Secret {
+    range: Range<usize>,
+    what: &'static str,
+}
+
+/// The lines that hold a secret, each from its first word to its end.
+fn secret_lines(text: &str, file_kind: FileKind) -> Vec<Secret> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    let mut state = LineState::default();
+    for line in text.split_inclusive('\n') {
+        let body = line.trim_end_matches(['\r', '\n']);
+        let indent = body.len() - body.trim_start().len();
+        if let Some(what) = state.secret_kind(body, indent, file_kind)
+            && indent < body.len()
+        {
+            found.push(Secret { range: start + indent..start + body.len(), what });
         }
-        kinds::find(line)
-            .or_else(|| shapes::find(line))
-            .or_else(|| assigned::gives_secret(line, file_kind).then_some("a password or key"))
+        start += line.len();
+    }
+    found
+}
+
+/// What the lines before say about the next one.
+#[derive(Default)]
+struct LineState {
+    /// Within a key in PEM.
+    in_key: bool,
+    /// The last line was base64, as in the body of a key.
+    after_key_body: bool,
+    /// The last line names a machine or a user, as in a netrc file.
+    after_login: bool,
+    /// The indentation of a line that names a secret whose value is in the lines below it.
+    value_below: Option<usize>,
+}
+
+impl LineState {
+    /// The kind of secret that a line contains, such as `a private key`.
+    fn secret_kind(
+        &mut self,
+        line: &str,
+        indent: usize,
+        file_kind: FileKind,
+    ) -> Option<&'static str> {
+        let is_blank = indent == line.len();
+        if let Some(above) = self.value_below {
+            if is_blank || indent > above {
+                return (!is_blank).then_some("a password or key");
+            }
+            self.value_below = None;
+        }
+        let begins_key = line.contains("-----BEGIN ") && !line.contains("CERTIFICATE");
+        self.in_key |= begins_key;
+        let is_in_key = self.in_key;
+        self.in_key &= !line.contains("-----END ");
+        let is_key_body = values::is_key_body(line)
+            || self.after_key_body && values::is_base64_line(line)
+            || line.contains("-----END ") && line.contains("KEY");
+        self.after_key_body = is_key_body;
+        if is_in_key || is_key_body {
+            return Some("a private key");
+        }
+        let is_login_line = self.after_login
+            && line.split_whitespace().next() == Some("password")
+            && line.split_whitespace().count() == 2;
+        let first_word = line.split_whitespace().next().unwrap_or_default();
+        self.after_login = ["machine", "login", "account"].contains(&first_word);
+        if is_login_line {
+            return Some("a login with a password");
+        }
+        if file_kind == FileKind::Settings && assigned::names_secret_below(line) {
+            self.value_below = Some(indent);
+            return None;
+        }
+        rules::find_own(line, file_kind)
+            .or_else(|| assigned::assigns_secret(line, file_kind).then_some("a password or key"))
+            .or_else(|| values::has_random_word(line).then_some("a random key"))
     }
 }
 
@@ -189,7 +278,7 @@ mod tests {
         // Put together at run time, so that no scanner takes this file for a leak.
         let body = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8";
         let lines = [
-            format!("AKIA{}", "Q3E5R7T9Y1U3I5O7"),
+            format!("AKIA{}", "Q3E5R7T2Y4U3I5O7"),
             format!("token: ghp_{body}"),
             format!("sk-{body}"),
             format!("sk-ant-{body}"),

@@ -375,3 +375,34 @@ fn logs_are_filtered_by_module() {
     assert_eq!(logs("restitch::internals::correct=debug"), (true, false));
     assert_eq!(logs("restitch::engine=debug"), (false, true));
 }
+
+/// A password in the base URL is used, and stored nowhere.
+#[test]
+fn the_password_of_a_base_url_is_never_stored() {
+    let bench = Bench::with("lib.rs", FILE);
+    let server = server();
+    let url = server.base_url().replacen("://", "://user:pass-of-the-url@", 1);
+    let config = format!(
+        "[model]\nname = \"m\"\nbase_url = \"{url}\"\ndisk_cache = true\nrecord = \"{}\"\n",
+        bench.state.path().join("record.jsonl").display()
+    );
+    edit(&bench, &config, &|_| {});
+    assert!(!server.seen().is_empty(), "the model is asked");
+    let mut folders = vec![bench.state.path().to_path_buf()];
+    let mut files = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("folder").flatten() {
+            let path = entry.path();
+            match path.is_dir() {
+                true => folders.push(path),
+                false => {
+                    files += 1;
+                    let bytes = fs::read(&path).expect("file");
+                    let text = String::from_utf8_lossy(&bytes);
+                    assert!(!text.contains("pass-of-the-url"), "{}: {text}", path.display());
+                }
+            }
+        }
+    }
+    assert!(files > 0, "something is stored");
+}
