@@ -470,6 +470,11 @@ impl Disk {
         };
         match history.begin(&intents, context.request, context.undoes, sync) {
             Ok(revision) => Ok(Some(revision)),
+            // Nothing is written without a record only because another process is at work.
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => Err(refusals::conflict(
+                jobs[0].edit.path(),
+                "cannot be written now, because another process holds the lock of the history",
+            )),
             Err(error) => match jobs {
                 [job] => {
                     job.warnings.push(format!(

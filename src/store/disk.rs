@@ -39,9 +39,18 @@ use crate::port::{
 /// Every running commit of this process holds this lock for reading.
 pub(super) static RUNNING_COMMITS: RwLock<()> = RwLock::new(());
 
+/// Set when the process is about to end, so that commits that have not begun do not wait for others.
+static IS_ENDING: AtomicBool = AtomicBool::new(false);
+
+/// Whether the process is about to end.
+pub(super) fn is_ending() -> bool {
+    IS_ENDING.load(Ordering::Acquire)
+}
+
 /// Waits for running commits and prevents new ones. Called when a signal is about to end the
 /// process.
 pub fn quiesce() {
+    IS_ENDING.store(true, Ordering::Release);
     std::mem::forget(RUNNING_COMMITS.write().unwrap_or_else(PoisonError::into_inner));
 }
 

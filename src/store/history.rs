@@ -19,8 +19,9 @@ use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use super::lock::{Backoff, LockOutcome, try_lock};
 use super::log::{
     LogEntry, LogRecord, LoggedFile, Patch, StoredVersion, encode_line, last_revision, read_entries,
 };
@@ -62,6 +63,9 @@ pub(super) struct History {
     added: AtomicU64,
 }
 
+/// How long a commit waits for another process that writes the history.
+const LOCK_WAIT: Duration = Duration::from_secs(30);
+
 /// The log, open for writing. Holds its lock: other writers wait until this is dropped.
 struct LogWriter {
     log: File,
@@ -89,10 +93,19 @@ impl History {
         Ok(Self { folder, blobs, limits, added: AtomicU64::new(0) })
     }
 
-    /// Opens the log for writing and waits for its lock.
-    fn lock_log(&self) -> io::Result<LogWriter> {
+    /// Opens the log for writing and waits for its lock, at most [`LOCK_WAIT`]. `is_ending` says whether
+    /// the process is about to end; then it waits no longer.
+    fn lock_log(&self, is_ending: &dyn Fn() -> bool) -> io::Result<LogWriter> {
         let lock = open_in(&self.folder, "lock")?;
-        lock.lock()?;
+        let mut backoff = Backoff::until(Instant::now() + LOCK_WAIT);
+        while try_lock(&lock)? == LockOutcome::Busy {
+            if is_ending() || !backoff.wait() {
+                return Err(io::Error::new(
+                    io::ErrorKind::TimedOut,
+                    "another process holds the history's lock",
+                ));
+            }
+        }
         Ok(LogWriter { log: open_in(&self.folder, "log")?, _lock: lock })
     }
 
@@ -122,7 +135,7 @@ impl History {
         undoes: Option<u64>,
         sync: HistorySync,
     ) -> io::Result<u64> {
-        let mut writer = self.lock_log()?;
+        let mut writer = self.lock_log(&super::disk::is_ending)?;
         let mut files = Vec::new();
         for intent in intents {
             let patch = match (&intent.before, intent.after) {
@@ -174,7 +187,7 @@ impl History {
 
     /// Records that a commit is finished, and deletes old commits if needed.
     pub(super) fn record_done(&self, revision: u64) -> io::Result<()> {
-        let mut writer = self.lock_log()?;
+        let mut writer = self.lock_log(&|| false)?;
         self.append(&mut writer, &LogRecord::Done(revision))?;
         // Every 64 commits: for the age limit, and for files that a crash left uncounted.
         let is_due = revision.is_multiple_of(64);
@@ -183,7 +196,7 @@ impl History {
 
     /// Records that a commit has failed.
     pub(super) fn record_failed(&self, revision: u64) -> io::Result<()> {
-        let mut writer = self.lock_log()?;
+        let mut writer = self.lock_log(&|| false)?;
         self.append(&mut writer, &LogRecord::Failed(revision))
     }
 
@@ -195,7 +208,7 @@ impl History {
         bytes: &[u8],
         metadata: Metadata,
     ) -> io::Result<()> {
-        let mut writer = self.lock_log()?;
+        let mut writer = self.lock_log(&|| false)?;
         let sha256 = ContentHash::of(bytes);
         self.store_blob(bytes, sha256, HistorySync::Synced)?;
         let before = StoredVersion { sha256, metadata };
@@ -365,7 +378,7 @@ impl History {
         }
         written?;
         self.added.fetch_add(text.len() as u64, Ordering::Relaxed);
-        let writer = self.lock_log()?;
+        let writer = self.lock_log(&|| false)?;
         self.enforce_limits(&writer, false)
     }
 

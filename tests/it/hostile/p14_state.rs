@@ -303,3 +303,50 @@ fn commits_that_are_too_old_are_deleted() {
     println!("of 80 daily commits those from revision {oldest} on are left: {left} in all");
     assert!((51..=53).contains(&oldest), "{oldest}");
 }
+
+/// Another process holds the history's lock: a signal and the end of the input are heeded, and nothing is
+/// written.
+#[test]
+fn a_held_history_is_no_reason_not_to_end() {
+    let sandbox = Sandbox::new();
+    sandbox.write("f", "one\n");
+    let edit = json!({ "arguments": { "path": "f", "old_str": "one", "new_str": "two" } });
+    assert_eq!(sandbox.batch(std::slice::from_ref(&edit))[0]["ok"], true);
+    let mut folders = vec![sandbox.state()];
+    let mut locks = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("folder").flatten() {
+            match entry.path() {
+                path if path.is_dir() => folders.push(path),
+                path if path.ends_with("lock") => locks.push(path),
+                _ => {}
+            }
+        }
+    }
+    assert!(!locks.is_empty(), "the history has a lock");
+    let held: Vec<std::fs::File> = locks
+        .iter()
+        .map(|path| {
+            let file = std::fs::File::options().write(true).open(path).expect("lock");
+            file.lock().expect("held");
+            file
+        })
+        .collect();
+    let back =
+        json!({ "id": 1, "arguments": { "path": "f", "old_str": "two", "new_str": "three" } });
+    let mut batch = sandbox.client(&["batch"]);
+    batch.send(&back);
+    std::thread::sleep(Duration::from_millis(700));
+    let process = rustix::process::Pid::from_child(&batch.child);
+    rustix::process::kill_process(process, rustix::process::Signal::TERM).expect("signal");
+    let took = batch.ends_within(Duration::from_secs(10)).expect("SIGTERM ends it");
+    println!("SIGTERM ended `batch` after {took:?}");
+    let mut mcp = sandbox.mcp();
+    mcp.start_call(1, "edit_file", back["arguments"].clone());
+    std::thread::sleep(Duration::from_millis(700));
+    mcp.close_stdin();
+    let took = mcp.ends_within(Duration::from_secs(15)).expect("the end of its input ends it");
+    println!("the end of the input ended `mcp` after {took:?}");
+    drop(held);
+    assert_eq!(sandbox.text("f"), "two\n");
+}
