@@ -68,6 +68,11 @@ impl Formatter for CommandFormatter {
             Some(Formatted { by, text: formatted })
         })
     }
+
+    fn formats(&self, path: &str) -> bool {
+        Language::from_path(path)
+            .is_some_and(|language| self.by_language.contains_key(language.name))
+    }
 }
 
 /// Runs one formatter on a text and returns its output, or the reason why it cannot be used.

@@ -11,7 +11,6 @@ mod frames;
 mod http;
 mod metrics;
 mod session;
-pub(crate) mod stdin;
 mod workers;
 
 use std::collections::BTreeSet;
@@ -38,7 +37,6 @@ use tokio::sync::{mpsc, watch};
 
 use crate::edit::{EditCode, Refusal};
 use crate::engine::{CallOptions, Engine, Observer, UndoScope};
-use crate::session::SeenAnswers;
 use crate::tools::{ToolReply, ToolSpec, Toolbox};
 
 #[cfg(feature = "cli")]
@@ -67,13 +65,11 @@ needs; do not repeat a refused call as it was.";
 
 /// Serves the tools over stdin and stdout until the client closes them.
 pub async fn serve_stdio(server: McpServer) -> Result<(), String> {
-    let (_, stdout) = rmcp::transport::stdio();
-    let (stdin, counter) =
-        stdin::open().map_err(|error| format!("stdin cannot be read: {error}"))?;
+    let (stdin, stdout) = rmcp::transport::stdio();
     let (request_writer, request_reader) = tokio::io::duplex(1 << 16);
     let (answer_writer, answer_reader) = tokio::io::duplex(1 << 16);
     let (send_rejection, rejections) = mpsc::channel(16);
-    let traffic = frames::Traffic::new(Some(counter));
+    let traffic = frames::Traffic::new();
     let client_closed = traffic.closed();
     tokio::spawn(frames::forward_requests(
         stdin,
@@ -85,7 +81,7 @@ pub async fn serve_stdio(server: McpServer) -> Result<(), String> {
     let forward_answers =
         frames::forward_answers(answer_reader, stdout, rejections, traffic.clone());
     let forwarding = tokio::spawn(forward_answers);
-    let server = McpServer { client_closed: Some(client_closed), traffic: Some(traffic), ..server };
+    let server = McpServer { client_closed: Some(client_closed), ..server };
     let transport = AsyncRwTransport::new_server(request_reader, answer_writer);
     let service = match server.serve(transport).await {
         Ok(service) => service,
@@ -111,8 +107,6 @@ pub struct McpServer {
     workers: Workers,
     /// Becomes true when the client no longer waits for any answer.
     client_closed: Option<watch::Receiver<bool>>,
-    /// The state of the client's stdio stream; `None` over HTTP.
-    traffic: Option<Arc<frames::Traffic>>,
     /// Whether the client has asked for the list of resources, and so wants to know of new ones.
     lists_resources: Arc<AtomicBool>,
     /// Counts the calls; `None` over stdio.
@@ -157,7 +151,6 @@ impl McpServer {
             watched: Arc::default(),
             workers,
             client_closed: None,
-            traffic: None,
             lists_resources: Arc::default(),
             metrics: None,
         }
@@ -390,15 +383,7 @@ impl ServerHandler for McpServer {
         let _running = RunningCall::begin(self.metrics.clone());
         let start = Instant::now();
         let (observer, progress) = forward_progress(&context);
-        let id = context.id.clone().into_json_value().to_string();
         let toolbox = self.tools.session(&context).await.with_observer(observer);
-        let seen_answers = match &self.traffic {
-            Some(traffic) => traffic.take_seen_answers(&id),
-            // Requests without a session share one record, so nobody knows which client has seen
-            // which answer.
-            None if self.tools.is_shared(&context) => SeenAnswers::Unknown,
-            None => SeenAnswers::UpTo(toolbox.engine().ledger().answer_count()),
-        };
         let ledger = toolbox.engine().ledger().clone();
         let file_count_before = ledger.files().len();
         let toolbox = match context.peer.peer_info() {
@@ -408,18 +393,16 @@ impl ServerHandler for McpServer {
         let name = request.name.into_owned();
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         let tool = name.clone();
-        let options = session_options(seen_answers);
+        let options = CallOptions { undo_scope: UndoScope::Session, ..CallOptions::default() };
         // Dropping `work` stops a call to the model and a commit that has not begun. If the tool
         // panics, the client gets an answer that says so.
-        let work = self.workers.run(move || async move {
-            let (reply, pending) = toolbox.call_deferred(&name, arguments, &options).await;
-            (reply, Some(pending))
-        });
-        let (mut reply, pending) = tokio::select! {
-            result = work => result.unwrap_or_else(|| (ToolReply::refused(
+        let work =
+            self.workers.run(move || async move { toolbox.call(&name, arguments, &options).await });
+        let mut reply = tokio::select! {
+            result = work => result.unwrap_or_else(|| ToolReply::refused(
                 Refusal::new(EditCode::ReadError, "the tool stopped with an internal error")
                     .hint("The file may or may not have changed: read it before the next edit."),
-            ), None)),
+            )),
             () = context.ct.cancelled() => {
                 return Err(ErrorData::internal_error("the call was cancelled", None));
             }
@@ -441,11 +424,6 @@ impl ServerHandler for McpServer {
             // This fails only if the client has disconnected.
             let _ = context.peer.notify_resource_list_changed().await;
         }
-        match (pending, &self.traffic) {
-            (Some(pending), Some(traffic)) => traffic.store_pending_answer(id, pending),
-            (Some(pending), None) => drop(pending.deliver()),
-            (None, _) => {}
-        }
         Ok(answer(reply, self.format).into())
     }
 }
@@ -466,12 +444,6 @@ fn require_room<'a>(
         return Err(ErrorData::invalid_params(why, None));
     }
     Ok(())
-}
-
-/// The options of a call over MCP, where `undo` without a revision takes back the session's last
-/// edit.
-fn session_options(seen_answers: SeenAnswers) -> CallOptions {
-    CallOptions { undo_scope: UndoScope::Session, seen_answers, ..CallOptions::default() }
 }
 
 /// The `file://` URI of a file whose path is relative to the root.

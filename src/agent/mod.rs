@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::edit::EditCode;
 use crate::engine::CallOptions;
 use crate::port::BoxFuture;
-use crate::session::{GuardPolicy, SeenAnswers};
+use crate::session::GuardPolicy;
 use crate::text::Snapshot;
 use crate::tools::export::{Format, export};
 use crate::tools::{ToolReply, Toolbox, paths_of};
@@ -164,11 +164,9 @@ impl<C: Chat> Agent<C> {
                 messages.push(user_message(reminder));
                 continue;
             }
-            // The line numbers in these calls refer to the answers that the model had before this turn.
-            let seen_answers = SeenAnswers::UpTo(self.toolbox.engine().ledger().answer_count());
             for call in &turn.calls {
                 let reply = {
-                    let mut work = pin!(self.execute(&mut run, call, seen_answers));
+                    let mut work = pin!(self.execute(&mut run, call));
                     let reply = until_stopped(stop.as_mut(), work.as_mut()).await;
                     if reply.is_none() {
                         // Enough time to finish a write, but not to wait for a model's answer.
@@ -201,12 +199,7 @@ impl<C: Chat> Agent<C> {
 
     /// Executes a tool call. First keeps each file that it names, if no earlier call named it, for the
     /// diff at the end.
-    async fn execute(
-        &self,
-        run: &mut RunState,
-        call: &ToolUse,
-        seen_answers: SeenAnswers,
-    ) -> ToolReply {
+    async fn execute(&self, run: &mut RunState, call: &ToolUse) -> ToolReply {
         let as_text = Value::String(call.arguments.clone());
         let arguments = serde_json::from_str(&call.arguments).unwrap_or(as_text);
         if let Value::Object(fields) = &arguments {
@@ -215,8 +208,7 @@ impl<C: Chat> Agent<C> {
                 run.before.entry(path).or_insert(current);
             }
         }
-        let options = CallOptions { seen_answers, ..CallOptions::default() };
-        self.toolbox.call(&call.name, arguments, &options).await
+        self.toolbox.call(&call.name, arguments, &CallOptions::default()).await
     }
 
     /// The file as it is, or `None` if it cannot be read.

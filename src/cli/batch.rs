@@ -9,35 +9,22 @@ use serde_json::{Value, json};
 use super::args::{BatchArgs, Common};
 use super::exit::Exit;
 use super::settings;
-use crate::adapters::mcp::{BoundedLines, stdin};
+use crate::adapters::mcp::BoundedLines;
 use crate::edit::{EditCode, Refusal};
 use crate::engine::CallOptions;
-use crate::session::{AnswerTracker, SeenAnswers};
 use crate::spans;
-use crate::tools::{self, PendingAnswer, ToolReply, Toolbox};
+use crate::tools::{self, ToolReply, Toolbox};
 
 /// Answers each line of stdin until it ends.
 pub(crate) async fn run(common: &Common, args: BatchArgs) -> Result<(), Exit> {
     let toolbox = settings::toolbox(common)?;
-    let (stdin, counter) =
-        stdin::open().map_err(|error| Exit::fault(format!("cannot read stdin: {error}")))?;
-    let mut lines = BoundedLines::new(stdin, MAX_LINE);
-    let mut answer_tracker = AnswerTracker::default();
+    let mut lines = BoundedLines::new(tokio::io::stdin(), MAX_LINE);
     loop {
         let line_start = lines.taken;
         let Some(line) = lines.next().await else { return Ok(()) };
         let (id, reply) = match line {
             Ok(line) if line.trim_ascii().is_empty() => continue,
-            Ok(line) => {
-                let seen_answers = answer_tracker.advance_to(line_start);
-                let (id, reply, pending) =
-                    handle_line(&toolbox, &line, args.dry_run, seen_answers).await;
-                if let Some(pending) = pending {
-                    // Requests that have arrived by now were sent without this answer.
-                    answer_tracker.record_answer_sent(counter.received(), pending.deliver());
-                }
-                (id, reply)
-            }
+            Ok(line) => handle_line(&toolbox, &line, args.dry_run).await,
             Err(_) => {
                 let length = lines.taken - line_start;
                 let mebibytes = MAX_LINE >> 20;
@@ -86,38 +73,28 @@ struct Envelope {
     request_id: Option<String>,
 }
 
-/// The id of the request in a line, its reply, and, if it called a tool, the answer to deliver.
-async fn handle_line(
-    toolbox: &Toolbox,
-    line: &[u8],
-    dry_run: bool,
-    seen_answers: SeenAnswers,
-) -> (Value, ToolReply, Option<PendingAnswer>) {
+/// The id of the request in a line, and its reply.
+async fn handle_line(toolbox: &Toolbox, line: &[u8], dry_run: bool) -> (Value, ToolReply) {
     let mut envelope = match serde_json::from_slice::<Value>(line) {
         Ok(Value::Object(envelope)) => envelope,
         Ok(_) => {
-            return (Value::Null, invalid_request("the request is not a JSON object".into()), None);
+            return (Value::Null, invalid_request("the request is not a JSON object".into()));
         }
         Err(error) => {
-            return (
-                Value::Null,
-                invalid_request(format!("the request is not JSON: {error}")),
-                None,
-            );
+            return (Value::Null, invalid_request(format!("the request is not JSON: {error}")));
         }
     };
     let id = envelope.remove("id").unwrap_or(Value::Null);
     let Some(arguments) = envelope.remove("arguments") else {
-        return (id, invalid_request("`arguments` is missing".into()), None);
+        return (id, invalid_request("`arguments` is missing".into()));
     };
     let envelope: Envelope = match tools::parse_envelope("batch", envelope) {
         Ok(envelope) => envelope,
-        Err(refusal) => return (id, ToolReply::refused(refusal), None),
+        Err(refusal) => return (id, ToolReply::refused(refusal)),
     };
     let options = CallOptions {
         dry_run: envelope.dry_run.unwrap_or(false) || dry_run,
         request_id: envelope.request_id.map(Into::into),
-        seen_answers,
         ..CallOptions::default()
     };
     let tool = envelope.tool.as_deref().unwrap_or("edit_file");
@@ -131,8 +108,7 @@ async fn handle_line(
         let gate = toolbox.engine().syntax_gate();
         let reply = span.in_scope(|| tools::edit_text_with(tool, arguments, gate));
         spans::record_reply(&span, &reply);
-        return (id, reply, None);
+        return (id, reply);
     }
-    let (reply, pending) = toolbox.call_deferred(tool, arguments, &options).await;
-    (id, reply, Some(pending))
+    (id, toolbox.call(tool, arguments, &options).await)
 }

@@ -95,7 +95,8 @@ impl Engine {
         refuse_too_many_occurrences(request, snapshot)?;
         // The caller takes `near_line` from the version that it was shown, so it is mapped to the
         // current file.
-        let near_line = request.near_line.map(|line| self.current_line_hint(path, snapshot, line));
+        let near_line =
+            request.near_line.and_then(|line| self.current_line_hint(path, snapshot, line));
         let request = &EditRequest { near_line, ..request.clone() };
         let model = match self.corrector.is_available() {
             true => Model::Present,

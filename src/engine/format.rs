@@ -2,6 +2,7 @@
 //! both.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
@@ -11,10 +12,18 @@ use crate::edit::{
 };
 use crate::text::Snapshot;
 
+/// How long the formatters of one call may take together, before the last one begins.
+pub(super) const FORMAT_TIME: Duration = Duration::from_secs(30);
+
 impl Engine {
     /// The edit with its result formatted. If the formatter fails, the edit stays as it is, with a
     /// note about that.
-    pub(super) async fn formatted(&self, edit: VerifiedEdit) -> Result<VerifiedEdit, Refusal> {
+    /// After `ends` no formatter is started any more.
+    pub(super) async fn formatted(
+        &self,
+        edit: VerifiedEdit,
+        ends: Instant,
+    ) -> Result<VerifiedEdit, Refusal> {
         let text = match (edit.before(), edit.plan(), edit.after()) {
             (Some(_), Some(plan), _) => plan.text_after(),
             (None, None, After::Content(content)) if edit.explanation().rung == Rung::Create => {
@@ -25,9 +34,15 @@ impl Engine {
             }
             _ => return Ok(edit),
         };
-        let Some(formatted) = self.formatter.format(edit.path().as_str(), &text).await else {
-            return Ok(edit);
+        let formatted = if Instant::now() < ends {
+            self.formatter.format(edit.path().as_str(), &text).await
+        } else if self.formatter.formats(edit.path().as_str()) {
+            let why = format!("the formatters of this call took {} s", FORMAT_TIME.as_secs());
+            return Ok(edit.with_format(FormatNote::failed("the formatter".to_owned(), why)));
+        } else {
+            None
         };
+        let Some(formatted) = formatted else { return Ok(edit) };
         let by = formatted.by;
         match formatted.text {
             Ok(new) if new == text => Ok(edit.with_format(FormatNote::unchanged(by))),

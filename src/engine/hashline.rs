@@ -9,7 +9,6 @@ use crate::edit::{
 use crate::hashline::ops::{self, HashlineEdit, Op};
 use crate::hashline::resolver::{Resolver, is_snapshot_id};
 use crate::hashline::stale::short_id;
-use crate::session::numbering_basis;
 use crate::text::Snapshot;
 
 /// A call of `hashline_edit`.
@@ -81,8 +80,7 @@ impl Engine {
         refuse_too_many_edits("edits", request.edits.len())?;
         let snapshot_id = request.snapshot.as_deref();
         let versions = self.versions(path, current, snapshot_id).await;
-        let basis = numbering_basis(&versions, current, self.seen_answers);
-        let resolver = || Resolver::new(current, &versions, snapshot_id, basis.clone());
+        let resolver = || Resolver::new(current, &versions, snapshot_id);
         let located = match ops::locate(&request.edits, current, resolver()) {
             // Another process may have moved the lines. The history of the store shows where they
             // are.

@@ -1,7 +1,7 @@
 //! Limits of one call. A call over a limit is refused before any work is done for it, and the
 //! refusal names the limit.
 
-use crate::edit::{EditCode, EditRequest, Expected, Refusal};
+use crate::edit::{EditCode, EditRequest, Expected, Refusal, VerifiedEdit};
 use crate::text::Snapshot;
 
 /// At most this many edits or operations in one call.
@@ -13,6 +13,29 @@ pub(super) const MAX_OCCURRENCES: usize = 100_000;
 /// In one call, the number of edits of a file times the number of its bytes is at most this, because
 /// each edit is searched for in the whole file.
 pub(super) const MAX_EDIT_WORK: usize = 4 << 30;
+
+/// The files of one call have at most this many bytes together, since all of them are in memory.
+const MAX_CALL_BYTES: usize = 512 << 20;
+
+/// The bytes of the file that an edit changes.
+pub(super) fn bytes_of(edit: &VerifiedEdit) -> usize {
+    edit.before().map_or(0, |before| before.bytes().len())
+}
+
+/// Refuses a call whose files have so many bytes together.
+pub(super) fn refuse_too_many_bytes(bytes: usize) -> Result<(), Refusal> {
+    if bytes <= MAX_CALL_BYTES {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        EditCode::TooLarge,
+        format!(
+            "the files of the call have more than {} MiB together, which is the limit of one call",
+            MAX_CALL_BYTES >> 20
+        ),
+    )
+    .hint("Nothing was written. Edit them in several calls."))
+}
 
 /// Refuses a call with too many edits. `what` names them in the message.
 pub(crate) fn refuse_too_many_edits(what: &str, count: usize) -> Result<(), Refusal> {

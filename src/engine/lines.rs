@@ -71,13 +71,12 @@ impl Engine {
             Err(refusal) => return Err(refusal),
         };
         let versions = self.versions(path, &current, snapshot).await;
-        let basis = numbering_basis(&versions, &current, self.seen_answers);
-        let mut resolver = Resolver::new(&current, &versions, snapshot, basis.clone());
+        let mut resolver = Resolver::new(&current, &versions, snapshot);
         let mut explanation = Explanation::plain(Rung::Exact);
         let mut located = Vec::with_capacity(changes.len());
         let mut stale_anchors: Vec<StaleAnchor> = Vec::new();
         for (index, change) in changes.into_iter().enumerate() {
-            let span = match resolver.resolve_numbers(change.span) {
+            let span = match resolver.resolve_numbers(change.span, &change.lines) {
                 Ok(span) => span,
                 Err(NumberError::OutOfRange(total)) => {
                     line_edit::check_span(change.span, total)?;
@@ -99,27 +98,23 @@ impl Engine {
         }
         if !stale_anchors.is_empty() {
             let mut refusal = stale::refusal(&stale_anchors, &current);
-            self.name_read_version(&mut refusal, &stale_anchors, &versions, &basis);
+            name_read_version(&mut refusal, &stale_anchors, &versions, &current);
+            // A line that another program has changed where it stands is shown by the refusal.
+            let changed = stale_anchors.iter().filter(|anchor| {
+                anchor.cause == StaleCause::Changed && anchor.near == anchor.anchor.line
+            });
+            let changed = changed.map(|anchor| LineSpan { start: anchor.near, end: anchor.near });
+            self.ledger.record_read(path, &current, &changed.collect::<Vec<_>>());
             self.record_fresh_anchors(path, &current, &refusal);
             return Err(refusal);
         }
         explanation.warnings.truncate(MAX_MOVE_WARNINGS);
-        if snapshot.is_none() {
-            explanation.warnings.extend(renumbering_warning(
-                &located,
-                &versions,
-                &current,
-                &mut resolver,
-            ));
-            if let NumberingBasis::Versions(candidates) = &basis
-                && candidates.len() > 1
-                && explanation.rung == Rung::Exact
-            {
-                explanation.warnings.push(
-                    "the file has changed since you read it, but not in the lines you edited"
-                        .into(),
-                );
-            }
+        let was_changed_by_others =
+            !versions.is_empty() && versions.last().is_none_or(|last| last.snapshot != current);
+        if snapshot.is_none() && was_changed_by_others && explanation.rung == Rung::Exact {
+            explanation.warnings.push(
+                "the file has changed since you read it, but not in the lines you edited".into(),
+            );
         }
         let known = match snapshot {
             // A caller that names the version has read it.
@@ -184,13 +179,12 @@ impl Engine {
         line: usize,
     ) -> Result<usize, Refusal> {
         let versions = self.ledger.versions(path);
-        let basis = numbering_basis(&versions, current, self.seen_answers);
-        let mut resolver = Resolver::new(current, &versions, None, basis);
+        let mut resolver = Resolver::new(current, &versions, None);
         let span = match line {
             0 => LineSpan { start: 1, end: 0 },
             line => LineSpan { start: line, end: line },
         };
-        match resolver.resolve_numbers(span) {
+        match resolver.resolve_numbers(span, &[]) {
             Ok(span) => Ok(span.end),
             Err(NumberError::OutOfRange(_)) => Ok(line),
             Err(NumberError::Stale(stale_anchors)) => {
@@ -201,44 +195,26 @@ impl Engine {
         }
     }
 
-    /// The current number of a line that the caller names only as a hint. If that line is gone, the
-    /// number of the nearest one.
+    /// The current number of a line that the caller names only as a hint; `None` where it is in doubt
+    /// which line is meant.
     pub(super) fn current_line_hint(
         &self,
         path: &WorkPath,
         current: &Snapshot,
         line: usize,
-    ) -> usize {
+    ) -> Option<usize> {
         let versions = self.ledger.versions(path);
-        let basis = numbering_basis(&versions, current, self.seen_answers);
-        let NumberingBasis::Versions(candidates) = &basis else { return line };
-        let Some(VersionRef::Recorded(index)) = candidates.first() else { return line };
-        let mut resolver = Resolver::new(current, &versions, None, basis.clone());
-        nearest(&resolver.line_map(*index), line, current)
-    }
-
-    /// Adds to the hint of an ambiguous refusal the id of the version that the caller has read.
-    fn name_read_version(
-        &self,
-        refusal: &mut Refusal,
-        stale_anchors: &[StaleAnchor],
-        versions: &[SeenVersion],
-        basis: &NumberingBasis,
-    ) {
-        let NumberingBasis::Versions(candidates) = basis else { return };
-        if !stale_anchors.iter().any(|anchor| anchor.cause == StaleCause::Ambiguous) {
-            return;
-        }
-        let read_version = candidates.iter().find_map(|version| match version {
-            VersionRef::Recorded(index) => Some(stale::short_id(&versions[*index].snapshot)),
-            VersionRef::Current => None,
+        let named = LineSpan { start: line, end: line };
+        let NumberingBasis::Versions(basis) = numbering_basis(&versions, current, named) else {
+            return None;
+        };
+        let mut resolver = Resolver::new(current, &versions, None);
+        let mut lines = basis.into_iter().map(|version| match version {
+            VersionRef::Current => line,
+            VersionRef::Recorded(at) => nearest(&resolver.line_map(at), line, current),
         });
-        if let (Some(hint), Some(id)) = (&mut refusal.hint, read_version) {
-            *hint = hint.replace(
-                "or give the snapshot you read",
-                &format!("or your old numbers with snapshot \"{id}\", which you read"),
-            );
-        }
+        let first = lines.next()?;
+        lines.all(|other| other == first).then_some(first)
     }
 
     /// Refuses an edit that would overwrite unseen lines of a file that the caller has read in
@@ -284,7 +260,7 @@ impl Engine {
         refusal.hint = Some(if unseen_count <= MAX_REVEALED {
             let spans: Vec<LineSpan> =
                 shown.iter().map(|&number| LineSpan { start: number, end: number }).collect();
-            self.ledger.record_shown(path, current, &spans, self.call);
+            self.ledger.record_shown(path, current, &spans);
             "They are shown above; send the same call again to replace them.".into()
         } else {
             format!(
@@ -310,7 +286,7 @@ impl Engine {
             .map(|anchor| LineSpan { start: anchor.line, end: anchor.line })
             .collect();
         if !shown.is_empty() {
-            self.ledger.record_shown(path, current, &shown, self.call);
+            self.ledger.record_shown(path, current, &shown);
         }
     }
 }
@@ -346,11 +322,10 @@ pub(super) async fn find_span(
     snapshot: Option<&str>,
 ) -> Result<ResolvedSpan, Refusal> {
     let versions = engine.versions(path, current, snapshot).await;
-    let basis = numbering_basis(&versions, current, engine.seen_answers);
-    let mut resolver = Resolver::new(current, &versions, snapshot, basis.clone());
+    let mut resolver = Resolver::new(current, &versions, snapshot);
     let named = LineSpan { start: first.line, end: last.line };
     let stale_anchors = if first.id.is_empty() {
-        match resolver.resolve_numbers(named) {
+        match resolver.resolve_numbers(named, &[]) {
             Ok(span) => return Ok(ResolvedSpan { span, named }),
             Err(NumberError::OutOfRange(total)) => {
                 line_edit::check_span(named, total)?;
@@ -366,7 +341,7 @@ pub(super) async fn find_span(
                 // Another process may have moved the lines. The history of the store shows where
                 // they are.
                 let recorded = engine.recorded_versions(path, None).await;
-                let resolver = Resolver::new(current, &versions, snapshot, basis.clone());
+                let resolver = Resolver::new(current, &versions, snapshot);
                 match resolver.with_recorded_versions(&recorded).resolve(first, last) {
                     Ok(found) => return Ok(found),
                     Err(anchors) => anchors,
@@ -375,35 +350,32 @@ pub(super) async fn find_span(
         }
     };
     let mut refusal = stale::refusal(&stale_anchors, current);
-    engine.name_read_version(&mut refusal, &stale_anchors, &versions, &basis);
+    name_read_version(&mut refusal, &stale_anchors, &versions, current);
     engine.record_fresh_anchors(path, current, &refusal);
     Err(refusal)
 }
 
-/// A warning for a caller whose numbers are taken as those after its last edit, although they may
-/// be those of its last read: some clients run several calls of one turn before they show the model
-/// any answer.
-fn renumbering_warning(
-    located: &[LocatedEdit],
+/// Adds to the hint of an ambiguous refusal the id of the version whose numbers were shown first.
+fn name_read_version(
+    refusal: &mut Refusal,
+    stale_anchors: &[StaleAnchor],
     versions: &[SeenVersion],
     current: &Snapshot,
-    resolver: &mut Resolver<'_>,
-) -> Option<String> {
-    let last = versions.last().filter(|last| last.snapshot == *current)?;
-    let covers = |spans: &[LineSpan], line: usize| {
-        spans.iter().any(|span| (span.start..=span.end).contains(&line))
-    };
-    located.iter().find_map(|edit| {
-        let line = edit.span.start;
-        if covers(&last.numbered, line) {
-            return None;
-        }
-        let read_version = versions.iter().rposition(|version| covers(&version.numbered, line))?;
-        let current_line = resolver.line_map(read_version).line(line)?;
-        (current_line != line).then(|| format!(
-            "line numbers are taken to be those after your last edit; what you read as line {line} is now line {current_line}"
-        ))
-    })
+) {
+    let ambiguous = stale_anchors.iter().find(|anchor| anchor.cause == StaleCause::Ambiguous);
+    let Some(line) = ambiguous.map(|anchor| anchor.anchor.line) else { return };
+    let named = LineSpan { start: line, end: line };
+    let NumberingBasis::Versions(basis) = numbering_basis(versions, current, named) else { return };
+    let read_version = basis.iter().find_map(|version| match version {
+        VersionRef::Recorded(index) => Some(stale::short_id(&versions[*index].snapshot)),
+        VersionRef::Current => None,
+    });
+    if let (Some(hint), Some(id)) = (&mut refusal.hint, read_version) {
+        *hint = hint.replace(
+            "or give the snapshot you read",
+            &format!("or your old numbers with snapshot \"{id}\", which you read"),
+        );
+    }
 }
 
 /// The checked edit with these line changes. If the file changes before the commit, the edit is

@@ -27,7 +27,7 @@ mod within;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tracing::Instrument as _;
 
@@ -36,18 +36,19 @@ use crate::port::{
     CommitOptions, Committed, Corrector, FileStore, Formatter, NoCorrector, NoFormatter, RequestId,
     Syntax, refuse_duplicate_paths,
 };
-use crate::session::{CallId, Ledger};
+use crate::session::Ledger;
 use crate::spans;
 use crate::store::{StagingStore, already_exists};
 use crate::text::{Encoding, NotText, Snapshot};
 
 pub(crate) use crate::line_edit::moves::{Side, Transfer};
 pub use crate::reading::{FileView, LineSelection, ReadLimits, ReadRequest, ReadStyle};
-pub use crate::session::SeenAnswers;
 pub(crate) use call_record::{CallRecord, CallRecorder};
 pub(crate) use cells::Outputs;
+use format::FORMAT_TIME;
 pub use hashline::HashlineRequest;
 pub(crate) use limits::refuse_too_many_edits;
+use limits::{bytes_of, refuse_too_many_bytes};
 pub(crate) use moves::{MoveIndentation, MoveRequest};
 pub use progress::{Observer, Stage};
 pub(crate) use syntax::SyntaxGate;
@@ -63,9 +64,6 @@ pub struct CallOptions {
     pub request_id: Option<RequestId>,
     /// Which edit an undo without a revision undoes.
     pub undo_scope: UndoScope,
-    /// Which answers the caller had received when it sent the call. Its line numbers are those of
-    /// these answers.
-    pub seen_answers: SeenAnswers,
 }
 
 /// Which edit an undo without a revision undoes.
@@ -92,9 +90,6 @@ pub struct Engine {
     staging: Option<Arc<StagingStore>>,
     ledger: Arc<Ledger>,
     encoding: Option<Encoding>,
-    /// The current call, under which the session records the lines that its answer shows.
-    call: Option<CallId>,
-    seen_answers: SeenAnswers,
 }
 
 /// What one call may spend on a model.
@@ -182,8 +177,6 @@ impl Engine {
                 staging: None,
                 ledger: Arc::default(),
                 encoding: None,
-                call: None,
-                seen_answers: SeenAnswers::All,
             },
         }
     }
@@ -258,9 +251,10 @@ impl Engine {
         &self.ledger
     }
 
-    /// The same engine for one call, whose caller has received these answers.
-    pub(crate) fn in_call(&self, call: CallId, seen_answers: SeenAnswers) -> Self {
-        Self { call: Some(call), seen_answers, ..self.clone() }
+    /// The same engine with a ledger that several callers share.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn shared_session(&self) -> Self {
+        Self { ledger: Arc::new(Ledger::shared()), ..self.clone() }
     }
 
     /// Tells the observer, if there is one, which stage a call has reached.
@@ -329,9 +323,11 @@ impl Engine {
                 self.refuse_existing(edit.path()).await?;
             }
         }
+        refuse_too_many_bytes(batch.iter().map(bytes_of).sum())?;
         let mut checked = Vec::with_capacity(batch.len());
+        let formatting_ends = Instant::now() + FORMAT_TIME;
         for edit in batch {
-            let formatted = self.formatted(edit).await?;
+            let formatted = self.formatted(edit, formatting_ends).await?;
             checked.push(self.syntax.with_syntax_check(formatted));
         }
         let batch = checked;
@@ -384,8 +380,7 @@ impl Engine {
         };
         match after {
             Some(after) => {
-                let call = self.call;
-                self.ledger.record_edit(edit.path(), edit.before(), &after, &report.spans, call);
+                self.ledger.record_edit(edit.path(), edit.before(), &after, &report.spans);
             }
             None => self.ledger.forget(edit.path()),
         }

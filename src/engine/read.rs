@@ -20,6 +20,6 @@ impl Engine {
 
     /// Records that a read showed lines to the caller.
     pub(crate) fn record_read(&self, path: &WorkPath, snapshot: &Snapshot, lines: &[LineSpan]) {
-        self.ledger.record_read(path, snapshot, lines, self.call);
+        self.ledger.record_read(path, snapshot, lines);
     }
 }

@@ -59,7 +59,7 @@ impl Engine {
                 matches_left -= hits.matches.len();
                 // The file may have changed since its matches were counted.
                 total_matches = total_matches + hits.match_count - found.count;
-                self.ledger.record_read(&found.path, &snapshot, &shown_lines, self.call);
+                self.ledger.record_read(&found.path, &snapshot, &shown_lines);
                 files.push(hits);
             }
         }

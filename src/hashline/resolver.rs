@@ -4,7 +4,7 @@
 //! version that the caller was shown and in which the line has that id is a possible origin; all of
 //! them must lead to the same lines, otherwise the anchor is stale. If no version is on record, number
 //! and id must match the file. A number without letters must lead to the same lines from every version
-//! that the caller may mean.
+//! that the caller may mean, unless the new text says which lines are meant.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::text::{LineSpan, Snapshot};
 use super::anchors::Anchor;
 use super::line_map::LineMap;
 use super::{stale, tag};
-use crate::session::{NumberingBasis, VersionRef};
+use crate::session::{NumberingBasis, VersionRef, numbering_basis};
 
 /// A version of a file that was shown to the caller or written by this session.
 #[derive(Debug, Clone)]
@@ -24,29 +24,17 @@ pub struct SeenVersion {
     pub shown: Vec<LineSpan>,
     /// The map from the lines of the previous version, if an edit of this session made this one.
     pub line_map: Option<Arc<LineMap>>,
-    /// The lines that the caller was shown with the numbers of this version.
-    pub(crate) numbered: Vec<LineSpan>,
-    /// The number of the answer that showed this version to the caller, if any.
-    pub(crate) reported_in: Option<u64>,
-    /// The running calls whose answers will show this version to the caller.
-    pub(crate) pending: Vec<u64>,
-    /// `None` if no version just before this one was dropped; otherwise the first answer that reported
-    /// a dropped one, if any did.
-    pub(crate) dropped: Option<Option<u64>>,
+    /// The lines that the caller has read or searched for in this version.
+    pub(crate) read: Vec<LineSpan>,
+    /// The first line whose number in a version just before this one, which was dropped from the record,
+    /// is not known any more.
+    pub(crate) lost_from: Option<usize>,
 }
 
 impl SeenVersion {
     /// A version of which the caller knows these lines.
     pub fn new(snapshot: Snapshot, shown: Vec<LineSpan>) -> Self {
-        Self {
-            snapshot,
-            shown,
-            line_map: None,
-            numbered: Vec::new(),
-            reported_in: None,
-            pending: Vec::new(),
-            dropped: None,
-        }
+        Self { snapshot, shown, line_map: None, read: Vec::new(), lost_from: None }
     }
 }
 
@@ -114,8 +102,6 @@ pub(crate) struct Resolver<'a> {
     current: &'a Snapshot,
     versions: &'a [SeenVersion],
     origin: Origin,
-    /// The versions whose numbers the caller may use if it names no version.
-    basis: NumberingBasis,
     /// For each version, the map to the current file, once it was needed.
     maps: Vec<Option<Arc<LineMap>>>,
     /// Older versions that the caller's anchors may be from; they only help to locate lost lines.
@@ -136,13 +122,11 @@ pub(crate) fn is_snapshot_id(id: &str, version: &Snapshot) -> bool {
 
 impl<'a> Resolver<'a> {
     /// A resolver for one call. `versions` are in the order in which they were seen; `snapshot` is the
-    /// snapshot id, or a prefix of it, that the caller named; `basis` are the versions whose numbers
-    /// the caller may use if it named none.
+    /// snapshot id, or a prefix of it, that the caller named.
     pub(crate) fn new(
         current: &'a Snapshot,
         versions: &'a [SeenVersion],
         snapshot: Option<&str>,
-        basis: NumberingBasis,
     ) -> Self {
         let origin = match snapshot {
             None => Origin::Any,
@@ -152,7 +136,7 @@ impl<'a> Resolver<'a> {
                 .rposition(|version| is_snapshot_id(id, &version.snapshot))
                 .map_or(Origin::Unknown, Origin::Version),
         };
-        Self { current, versions, origin, basis, maps: vec![None; versions.len()], recorded: &[] }
+        Self { current, versions, origin, maps: vec![None; versions.len()], recorded: &[] }
     }
 
     /// The same resolver, with versions that only help to locate lost lines.
@@ -197,25 +181,13 @@ impl<'a> Resolver<'a> {
         last: &Anchor,
     ) -> Result<LineSpan, Vec<StaleAnchor>> {
         let named = LineSpan { start: first.line, end: last.line };
-        let NumberingBasis::Versions(basis) = self.basis.clone() else {
-            return Err(self.stale_both(first, last, StaleCause::UnknownSnapshot));
-        };
-        // The caller's anchors cannot come from an edit whose answer it has not received.
-        let has_unreported_edit = !basis.contains(&VersionRef::Current);
-        let latest = basis.iter().filter_map(|at| match at {
-            VersionRef::Recorded(at) => Some(*at),
-            VersionRef::Current => None,
-        });
-        let latest = latest.max().filter(|_| has_unreported_edit);
         let mismatches_now = mismatches(self.current, first, last);
         let mut places = Vec::new();
         let mut lost = None;
-        for at in 0..=latest.unwrap_or(self.versions.len().saturating_sub(1)) {
-            let Some(version) = self.versions.get(at) else { break };
+        for (at, version) in self.versions.iter().enumerate() {
             let shown = |line| covers(&version.shown, line);
-            let is_meant = has_unreported_edit && basis.contains(&VersionRef::Recorded(at));
-            if (version.snapshot == *self.current && !has_unreported_edit)
-                || !(is_meant || shown(first.line) && shown(last.line))
+            if version.snapshot == *self.current
+                || !(shown(first.line) && shown(last.line))
                 || !mismatches(&version.snapshot, first, last).is_empty()
             {
                 continue;
@@ -225,7 +197,7 @@ impl<'a> Resolver<'a> {
                 Err(stale) => lost = Some(stale),
             }
         }
-        if mismatches_now.is_empty() && !has_unreported_edit {
+        if mismatches_now.is_empty() {
             places.push(named);
         }
         let agree = places.windows(2).all(|pair| pair[0] == pair[1]);
@@ -251,27 +223,30 @@ impl<'a> Resolver<'a> {
                 Err(distinct)
             }
             (None, Some(stale)) => Err(stale),
-            (None, None) if mismatches_now.is_empty() => {
-                Err(self.stale_both(first, last, StaleCause::Changed))
-            }
             (None, None) => Err(self.relocated(mismatches_now)),
         }
     }
 
     /// The numbers of these lines in the current file, on which all versions that the caller may mean
-    /// must agree.
-    pub(crate) fn resolve_numbers(&mut self, named: LineSpan) -> Result<LineSpan, NumberError> {
-        let origins = match (self.origin, self.basis.clone()) {
-            (Origin::Unknown, _) | (Origin::Any, NumberingBasis::Lost) => {
-                return Err(NumberError::Stale(self.stale_numbers(
-                    named,
-                    &[named],
-                    StaleCause::UnknownSnapshot,
-                )));
-            }
-            (Origin::Current, _) => vec![VersionRef::Current],
-            (Origin::Version(at), _) => vec![VersionRef::Recorded(at)],
-            (Origin::Any, NumberingBasis::Versions(basis)) => basis,
+    /// must agree. Where they do not, `new` may tell: lines of the file that stand at only one of the
+    /// places, and that the new text repeats.
+    pub(crate) fn resolve_numbers(
+        &mut self,
+        named: LineSpan,
+        new: &[String],
+    ) -> Result<LineSpan, NumberError> {
+        let unknown = |resolver: &Self| {
+            let stale = resolver.stale_numbers(named, &[named], StaleCause::UnknownSnapshot);
+            Err(NumberError::Stale(stale))
+        };
+        let origins = match self.origin {
+            Origin::Unknown => return unknown(self),
+            Origin::Current => vec![VersionRef::Current],
+            Origin::Version(at) => vec![VersionRef::Recorded(at)],
+            Origin::Any => match numbering_basis(self.versions, self.current, named) {
+                NumberingBasis::Lost => return unknown(self),
+                NumberingBasis::Versions(basis) => basis,
+            },
         };
         let mut places: Vec<LineSpan> = Vec::new();
         let mut lost: Vec<LineSpan> = Vec::new();
@@ -300,6 +275,12 @@ impl<'a> Resolver<'a> {
                         VersionRef::Recorded(at) => self.near(at, named.start),
                         VersionRef::Current => named.start,
                     };
+                    // The session itself has rewritten these lines, and they are where they were.
+                    if let VersionRef::Recorded(at) = origin
+                        && self.is_rewritten_in_place(at, named)
+                    {
+                        continue;
+                    }
                     lost.push(LineSpan { start: near, end: near });
                 }
             }
@@ -315,10 +296,46 @@ impl<'a> Resolver<'a> {
                 Err(NumberError::Stale(self.stale_numbers(named, lost, StaleCause::Changed)))
             }
             _ => {
+                if let Some(place) = self.proven(&places, new) {
+                    return Ok(place);
+                }
                 places.extend(lost);
                 Err(NumberError::Stale(self.stale_numbers(named, &places, StaleCause::Ambiguous)))
             }
         }
+    }
+
+    /// Whether only edits of this session lie between a version and the current file, and have moved
+    /// neither these lines nor the lines beside them.
+    fn is_rewritten_in_place(&mut self, at: usize, named: LineSpan) -> bool {
+        let is_own_work = self.versions[at + 1..].iter().all(|version| version.line_map.is_some())
+            && self.versions.last().is_some_and(|last| last.snapshot == *self.current);
+        let total = self.versions[at].snapshot.lines().total();
+        let is_same_length = total == self.current.lines().total();
+        let map = self.line_map(at);
+        let stays = |line: usize| map.line(line).map(|moved| moved == line);
+        is_own_work
+            && (1..named.start).rev().find_map(stays).unwrap_or(true)
+            && (named.end + 1..=total).find_map(stays).unwrap_or(is_same_length)
+            && (named.start..=named.end).all(|line| stays(line).unwrap_or(true))
+    }
+
+    /// The only one of the places at which a line stands that the new text repeats. Such a line counts
+    /// only if it is long enough to be no coincidence, and is in the file once.
+    fn proven(&self, places: &[LineSpan], new: &[String]) -> Option<LineSpan> {
+        let is_telling = |line: &str| line.chars().filter(|c| c.is_alphanumeric()).count() >= 8;
+        let repeated = |number: usize| {
+            let line = self.current.line(number)?.trim();
+            let is_repeated = is_telling(line) && new.iter().any(|new| new.trim() == line);
+            let total = self.current.lines().total();
+            let is_line =
+                |other: &usize| self.current.line(*other).is_some_and(|other| other.trim() == line);
+            (is_repeated && (1..=total).filter(is_line).nth(1).is_none()).then_some(())
+        };
+        let mut proven = places
+            .iter()
+            .filter(|place| (place.start..=place.end).any(|line| repeated(line).is_some()));
+        proven.next().copied().filter(|_| proven.next().is_none())
     }
 
     /// A line number as a stale anchor for the start and the end of each of these places.
@@ -517,15 +534,10 @@ mod tests {
     ) -> Result<usize, StaleCause> {
         let current = Snapshot::from_text(current);
         let anchor = Anchor::parse(raw).expect("anchor");
-        Resolver::new(
-            &current,
-            versions,
-            snapshot,
-            NumberingBasis::Versions(vec![VersionRef::Current]),
-        )
-        .resolve(&anchor, &anchor)
-        .map(|found| found.span.start)
-        .map_err(|stale| stale[0].cause)
+        Resolver::new(&current, versions, snapshot)
+            .resolve(&anchor, &anchor)
+            .map(|found| found.span.start)
+            .map_err(|stale| stale[0].cause)
     }
 
     #[test]
@@ -567,12 +579,7 @@ mod tests {
         let [b, c] =
             [(2, "b"), (3, "c")].map(|(n, t)| Anchor::parse(&tag::render(n, t)).expect("ok"));
         let versions = [old];
-        let mut resolver = Resolver::new(
-            &current,
-            &versions,
-            None,
-            NumberingBasis::Versions(vec![VersionRef::Current]),
-        );
+        let mut resolver = Resolver::new(&current, &versions, None);
         let stale = resolver.resolve(&b, &c).expect_err("split");
         assert_eq!(
             stale.iter().map(|s| (s.cause, s.near)).collect::<Vec<_>>(),

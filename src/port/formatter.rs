@@ -8,6 +8,9 @@ use super::BoxFuture;
 pub trait Formatter: fmt::Debug + Send + Sync {
     /// Formats the text of a file; `None` if there is no formatter for the path.
     fn format<'a>(&'a self, path: &'a str, text: &'a str) -> BoxFuture<'a, Option<Formatted>>;
+
+    /// Whether there is a formatter for the path.
+    fn formats(&self, path: &str) -> bool;
 }
 
 /// The outcome of a formatter.
@@ -26,5 +29,9 @@ pub(crate) struct NoFormatter;
 impl Formatter for NoFormatter {
     fn format<'a>(&'a self, _: &'a str, _: &'a str) -> BoxFuture<'a, Option<Formatted>> {
         Box::pin(async { None })
+    }
+
+    fn formats(&self, _: &str) -> bool {
+        false
     }
 }

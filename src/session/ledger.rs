@@ -1,13 +1,12 @@
-//! The record of a session: which lines of which versions of a file it has shown or written, and
-//! which answers its caller had received when it sent a call.
+//! The record of a session: which lines of which versions of a file it has shown or written.
 //!
 //! Versions are kept whole, so that a line number from any of them can be mapped to the current file.
 //! Whether a call is stale depends on the content of the lines that it touches, never on times: a
 //! change elsewhere in the file is no reason to refuse.
 //!
-//! A line number refers to what the caller had been shown. So each version records which answer
-//! reported it, and each call records the last answer that its caller had received. Both are numbers
-//! of answers, not times.
+//! A line number without a snapshot may be from any version since the last read of that line. The
+//! answer to an edit tells new numbers too, but a client may have sent the next call before the model
+//! had seen that answer, so only a read or a search settles which numbering is meant.
 //!
 //! Limits: 12 versions per file and 64 MiB in all. The oldest version is kept while there is room;
 //! if one between is dropped, the mappings across it are joined. A call that uses the numbers of a
@@ -24,38 +23,6 @@ use crate::text::{LineSpan, Snapshot};
 
 const MAX_VERSIONS: usize = 12;
 const MAX_BYTES: usize = 64 << 20;
-
-/// How many answers a session has given, as a point in time of the session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub struct AnswerCount(u64);
-
-/// The answers that the caller had received when it sent a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum SeenAnswers {
-    /// Every answer that was given before the call began.
-    #[default]
-    All,
-    /// The answers up to this number.
-    UpTo(AnswerCount),
-    /// The answers are not known, because several callers share the session.
-    Unknown,
-}
-
-impl SeenAnswers {
-    /// Whether the caller had received the answer with this number; `None` is an answer that is not
-    /// sent yet.
-    fn covers(self, reported: Option<u64>) -> bool {
-        match self {
-            Self::All => reported.is_some(),
-            Self::UpTo(answer) => reported.is_some_and(|reported| reported <= answer.0),
-            Self::Unknown => true,
-        }
-    }
-}
-
-/// The number of a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct CallId(u64);
 
 /// The versions whose line numbers a call may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,6 +46,9 @@ pub(crate) enum VersionRef {
 #[derive(Debug, Default)]
 pub struct Ledger {
     state: Mutex<LedgerState>,
+    /// Whether several callers share the record. Then a read settles nothing, since another caller may
+    /// have made it.
+    is_shared: bool,
     writing: tokio::sync::Mutex<()>,
 }
 
@@ -91,10 +61,6 @@ struct LedgerState {
     bytes: usize,
     /// The commits of this session.
     revisions: BTreeSet<u64>,
-    /// How many answers were given.
-    answers: u64,
-    /// How many calls were begun.
-    calls: u64,
 }
 
 #[derive(Debug, Default)]
@@ -107,6 +73,11 @@ struct TrackedFile {
 }
 
 impl Ledger {
+    /// A record that several callers share.
+    pub(crate) fn shared() -> Self {
+        Self { is_shared: true, ..Self::default() }
+    }
+
     fn state(&self) -> MutexGuard<'_, LedgerState> {
         // After a panic elsewhere a version may be missing, which at worst makes an anchor stale.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -119,33 +90,6 @@ impl Ledger {
         self.writing.lock().await
     }
 
-    /// The number of answers that were sent so far.
-    pub fn answer_count(&self) -> AnswerCount {
-        AnswerCount(self.state().answers)
-    }
-
-    /// Begins a call. The caller learns what the call shows and writes only from its answer.
-    pub(crate) fn begin_call(&self) -> CallId {
-        let mut state = self.state();
-        state.calls += 1;
-        CallId(state.calls)
-    }
-
-    /// Records that the answer of a call is sent to the caller, and returns how many answers have been
-    /// sent.
-    pub(crate) fn record_answer(&self, call: CallId) -> AnswerCount {
-        let mut state = self.state();
-        state.answers += 1;
-        let answer = state.answers;
-        for version in state.files.values_mut().flat_map(|file| &mut file.versions) {
-            if version.pending.contains(&call.0) {
-                version.pending.retain(|id| *id != call.0);
-                version.reported_in.get_or_insert(answer);
-            }
-        }
-        AnswerCount(answer)
-    }
-
     /// Records that this session made the commit of that number.
     pub fn record_commit(&self, revision: u64) {
         self.state().revisions.insert(revision);
@@ -156,27 +100,22 @@ impl Ledger {
         self.state().revisions.clone()
     }
 
-    /// Records that a read shows lines of this version to the caller, with the answer of `call`;
-    /// without a call, at once.
-    pub(crate) fn record_read(
-        &self,
-        path: &WorkPath,
-        snapshot: &Snapshot,
-        lines: &[LineSpan],
-        call: Option<CallId>,
-    ) {
-        self.record_shown(path, snapshot, lines, call);
-        self.state().touch(path).was_read |= !lines.is_empty();
+    /// Records that a read shows lines of this version to the caller.
+    pub(crate) fn record_read(&self, path: &WorkPath, snapshot: &Snapshot, lines: &[LineSpan]) {
+        self.record_shown(path, snapshot, lines);
+        let mut state = self.state();
+        let file = state.touch(path);
+        file.was_read |= !lines.is_empty();
+        if let Some(last) = file.versions.last_mut()
+            && !self.is_shared
+        {
+            last.read.extend_from_slice(lines);
+            last.read = merge_ranges(std::mem::take(&mut last.read));
+        }
     }
 
     /// Records that some answer shows lines of this version to the caller.
-    pub(crate) fn record_shown(
-        &self,
-        path: &WorkPath,
-        snapshot: &Snapshot,
-        lines: &[LineSpan],
-        call: Option<CallId>,
-    ) {
+    pub(crate) fn record_shown(&self, path: &WorkPath, snapshot: &Snapshot, lines: &[LineSpan]) {
         let mut state = self.state();
         let file = state.touch(path);
         if file.versions.last().is_none_or(|last| last.snapshot != *snapshot) {
@@ -186,15 +125,11 @@ impl Ledger {
             file.versions.push(SeenVersion::new(snapshot.clone(), merge_ranges(known)));
             state.bytes += memory_size(snapshot);
         }
-        let report = state.begin_report(call);
         if let Some(last) = state.touch(path).versions.last_mut()
             && !lines.is_empty()
         {
             last.shown.extend_from_slice(lines);
             last.shown = merge_ranges(std::mem::take(&mut last.shown));
-            last.numbered.extend_from_slice(lines);
-            last.numbered = merge_ranges(std::mem::take(&mut last.numbered));
-            report.mark(last);
         }
         state.evict();
     }
@@ -206,20 +141,18 @@ impl Ledger {
         before: Option<&Snapshot>,
         after: &Snapshot,
         spans: &[Span],
-        call: Option<CallId>,
     ) {
         let Some(before) = before else {
             let end = after.lines().total();
-            return self.record_read(path, after, &[LineSpan { start: 1, end }], call);
+            return self.record_read(path, after, &[LineSpan { start: 1, end }]);
         };
         let map = Arc::new(LineMap::from_edit(before, after, spans));
-        if self.fill_in_edit(path, before, after, &map, call) {
+        if self.fill_in_edit(path, before, after, &map) {
             return;
         }
         // If another program has changed the file before this edit, record that version too.
-        self.record_shown(path, before, &[], call);
+        self.record_shown(path, before, &[]);
         let mut state = self.state();
-        let report = state.begin_report(call);
         let file = state.touch(path);
         let mut shown =
             file.versions.last().map_or_else(Vec::new, |last| map.map_spans(&last.shown));
@@ -236,9 +169,7 @@ impl Ledger {
         );
         shown.extend_from_slice(&fresh);
         let mut version = SeenVersion::new(after.clone(), merge_ranges(shown));
-        version.numbered = fresh;
         version.line_map = Some(map);
-        report.mark(&mut version);
         file.versions.push(version);
         state.bytes += memory_size(after);
         state.evict();
@@ -253,17 +184,14 @@ impl Ledger {
         before: &Snapshot,
         after: &Snapshot,
         map: &Arc<LineMap>,
-        call: Option<CallId>,
     ) -> bool {
         let mut state = self.state();
-        let report = state.begin_report(call);
         let file = state.touch(path);
         let step = file.versions.windows(2).rposition(|pair| {
             pair[1].line_map.is_none() && pair[0].snapshot == *before && pair[1].snapshot == *after
         });
         let Some(at) = step else { return false };
         file.versions[at + 1].line_map = Some(map.clone());
-        report.mark(&mut file.versions[at + 1]);
         true
     }
 
@@ -332,65 +260,39 @@ impl Ledger {
     }
 }
 
-/// The versions whose line numbers a caller may use, given the answers that it has received. Edits of
-/// the session whose answers the caller has not received do not count. If another program has changed
-/// the file since, the caller may know the file before or after that change, so both count.
+/// The versions whose numbering a call may use for these lines: those since the last read of the lines,
+/// and the current file. Lines that were never read have their numbers from elsewhere: from before the
+/// first edit of the session, or from later.
 pub(crate) fn numbering_basis(
     versions: &[SeenVersion],
     current: &Snapshot,
-    seen_answers: SeenAnswers,
+    named: LineSpan,
 ) -> NumberingBasis {
-    if seen_answers == SeenAnswers::Unknown {
-        let all = (0..versions.len()).map(VersionRef::Recorded);
-        return NumberingBasis::Versions(all.chain([VersionRef::Current]).collect());
-    }
-    let is_known = |at: usize| seen_answers.covers(versions[at].reported_in);
-    let is_session_edit = |at: usize| versions[at].line_map.is_some();
-    let last_known = (0..versions.len()).rfind(|&at| is_known(at));
-    let after_known = last_known.map_or(0, |at| at + 1);
-    let follows_dropped_known_version =
-        |at: usize| versions[at].dropped.is_some_and(|reported| seen_answers.covers(reported));
-    if (after_known..versions.len()).any(follows_dropped_known_version) {
+    // An insertion before line 1, or after the last line, names the line beside it.
+    let ends = [named.start.min(named.end).max(1), named.start.max(named.end).max(1)];
+    let is_read = |version: &SeenVersion| {
+        let covers =
+            |line: &usize| version.read.iter().any(|span| (span.start..=span.end).contains(line));
+        ends.iter().all(covers)
+    };
+    let since = versions.iter().rposition(is_read);
+    let later = since.map_or(0, |at| at + 1);
+    let is_lost = |from: usize| ends.iter().any(|end| *end >= from);
+    if versions[later..].iter().filter_map(|version| version.lost_from).any(is_lost) {
         return NumberingBasis::Lost;
     }
-    // The last version before the first edit whose answer the caller had not received.
-    let first_unreported = (after_known..versions.len()).find(|&at| is_session_edit(at));
-    let before_unreported = match first_unreported {
-        Some(0) => return NumberingBasis::Lost,
-        Some(at) => VersionRef::Recorded(at - 1),
-        None => VersionRef::Current,
-    };
-    let mut basis = Vec::new();
-    if let Some(at) = last_known
-        && !(before_unreported == VersionRef::Current && versions[at].snapshot == *current)
-    {
-        basis.push(VersionRef::Recorded(at));
-    }
-    if !basis.contains(&before_unreported) {
-        basis.push(before_unreported);
-    }
-    NumberingBasis::Versions(basis)
+    // What came after a version that is there again was taken back.
+    let same = versions.iter().position(|version| version.snapshot == *current);
+    let earlier = (since.unwrap_or(0)..same.unwrap_or(versions.len())).map(VersionRef::Recorded);
+    NumberingBasis::Versions(earlier.chain([VersionRef::Current]).collect())
 }
 
-/// How a version is reported to the caller.
-enum ReportedBy {
-    /// With the answer of the running call of this number.
-    Call(u64),
-    /// At once, as the answer of this number.
-    Answer(u64),
-}
-
-impl ReportedBy {
-    /// Notes in a version how it is reported, unless it was reported before.
-    fn mark(&self, version: &mut SeenVersion) {
-        match self {
-            Self::Call(call) if version.reported_in.is_none() => version.pending.push(*call),
-            Self::Call(_) => {}
-            Self::Answer(answer) => {
-                version.reported_in.get_or_insert(*answer);
-            }
-        }
-    }
+/// The first line that has another number after an edit; `None` if each line in both versions has the
+/// same number in both.
+fn first_moved(map: &LineMap, before: &Snapshot, after: &Snapshot) -> Option<usize> {
+    let (before, after) = (before.lines().total(), after.lines().total());
+    let is_moved = |line: &usize| map.line(*line).is_some_and(|moved| moved != *line);
+    (1..=before).find(is_moved).or_else(|| (before != after).then_some(before.min(after) + 1))
 }
 
 impl TrackedFile {
@@ -401,11 +303,23 @@ impl TrackedFile {
     /// Drops a version, joins the two line maps across it, and returns its size.
     fn drop_version(&mut self, at: usize) -> usize {
         let removed = self.versions.remove(at);
-        if let Some(next) = self.versions.get_mut(at) {
-            let dropped = [Some(removed.reported_in), removed.dropped, next.dropped];
-            // Keep the earliest answer that reported one of them; not reported counts as last.
-            next.dropped =
-                dropped.into_iter().flatten().min_by_key(|reported| reported.unwrap_or(u64::MAX));
+        if at > 0
+            && let [before, next] = &mut self.versions[at - 1..=at]
+        {
+            let moved = |from: &Snapshot, to: &Snapshot, map: Option<&Arc<LineMap>>| match map {
+                Some(map) => first_moved(map, from, to),
+                None => first_moved(&LineMap::diff(from, to), from, to),
+            };
+            let dropped = &removed.snapshot;
+            let since_before = moved(&before.snapshot, dropped, removed.line_map.as_ref());
+            let until_next = moved(dropped, &next.snapshot, next.line_map.as_ref());
+            // Up to there, lines are numbered as in one of the neighbours.
+            let lost = since_before.zip(until_next).map(|(before, next)| before.max(next));
+            next.lost_from = [next.lost_from, removed.lost_from, lost].into_iter().flatten().min();
+        } else if at == 0
+            && let Some(first) = self.versions.first_mut()
+        {
+            first.lost_from = Some(1);
         }
         if at > 0 && at < self.versions.len() {
             // Two edits of this session become one; a change by another program stays unknown.
@@ -435,18 +349,6 @@ impl LedgerState {
         let file = self.files.entry(path.clone()).or_default();
         file.touched = self.clock;
         file
-    }
-
-    /// How a version that is recorded now is reported: with the answer of `call`; without a call at
-    /// once, which counts as an answer of its own.
-    fn begin_report(&mut self, call: Option<CallId>) -> ReportedBy {
-        match call {
-            Some(call) => ReportedBy::Call(call.0),
-            None => {
-                self.answers += 1;
-                ReportedBy::Answer(self.answers)
-            }
-        }
     }
 
     /// Drops versions until the limits are kept: the second oldest of a file with too many versions,
@@ -490,68 +392,57 @@ mod tests {
     }
 
     #[test]
-    fn a_call_uses_the_numbers_of_the_answers_its_caller_had_received() {
+    fn a_number_may_be_from_any_version_since_its_line_was_read() {
         let (ledger, file) = (Ledger::default(), path("a"));
         let old = lines(10);
         let now = Snapshot::from_text(format!("new\n{}", old.text()));
-        let of = |ledger: &Ledger, now: &Snapshot, seen_answers| {
-            numbering_basis(&ledger.versions(&file), now, seen_answers)
+        let of = |ledger: &Ledger, now: &Snapshot| {
+            numbering_basis(&ledger.versions(&file), now, span(5, 5))
         };
-        assert_eq!(
-            of(&ledger, &old, SeenAnswers::All),
-            NumberingBasis::Versions(vec![VersionRef::Current])
-        );
-        ledger.record_read(&file, &old, &[span(1, 10)], None);
-        let read = ledger.answer_count();
-        let call = ledger.begin_call();
-        ledger.record_edit(&file, Some(&old), &now, &[], Some(call));
-        // Not answered yet: numbers in a call now refer to the read.
-        assert_eq!(
-            of(&ledger, &now, SeenAnswers::All),
-            NumberingBasis::Versions(vec![VersionRef::Recorded(0)])
-        );
-        ledger.record_answer(call);
-        assert_eq!(
-            of(&ledger, &now, SeenAnswers::All),
-            NumberingBasis::Versions(vec![VersionRef::Current])
-        );
-        assert_eq!(
-            of(&ledger, &now, SeenAnswers::UpTo(read)),
-            NumberingBasis::Versions(vec![VersionRef::Recorded(0)])
-        );
+        let current = NumberingBasis::Versions(vec![VersionRef::Current]);
+        let both = NumberingBasis::Versions(vec![VersionRef::Recorded(0), VersionRef::Current]);
+        assert_eq!(of(&ledger, &old), current);
+        ledger.record_read(&file, &old, &[span(1, 10)]);
+        assert_eq!(of(&ledger, &old), current);
+        ledger.record_edit(&file, Some(&old), &now, &[]);
+        assert_eq!(of(&ledger, &now), both, "the answer to an edit settles nothing");
+        ledger.record_shown(&file, &now, &[span(5, 5)]);
+        assert_eq!(of(&ledger, &now), both);
+        ledger.record_read(&file, &now, &[span(1, 11)]);
+        assert_eq!(of(&ledger, &now), current, "a read does");
         // The caller may know of another program's change or not.
         let foreign = Snapshot::from_text(format!("other\n{}", now.text()));
-        assert_eq!(
-            of(&ledger, &foreign, SeenAnswers::All),
-            NumberingBasis::Versions(vec![VersionRef::Recorded(1), VersionRef::Current])
-        );
-        assert_eq!(
-            of(&ledger, &foreign, SeenAnswers::Unknown),
-            NumberingBasis::Versions(vec![
-                VersionRef::Recorded(0),
-                VersionRef::Recorded(1),
-                VersionRef::Current
-            ])
-        );
+        let wanted = NumberingBasis::Versions(vec![VersionRef::Recorded(1), VersionRef::Current]);
+        assert_eq!(of(&ledger, &foreign), wanted);
+        // Another caller's read settles nothing.
+        let shared = Ledger::shared();
+        shared.record_read(&file, &old, &[span(1, 10)]);
+        shared.record_edit(&file, Some(&old), &now, &[]);
+        shared.record_read(&file, &now, &[span(1, 11)]);
+        assert_eq!(of(&shared, &now), both);
     }
 
     #[test]
-    fn a_call_of_a_version_that_is_gone_is_lost_and_one_of_the_first_is_not() {
-        let (ledger, file) = (Ledger::default(), path("a"));
-        let mut moments = vec![ledger.answer_count()];
-        let text = |n: usize| Snapshot::from_text("x\n".repeat(n) + lines(9).text());
-        for n in 0..30 {
-            let call = ledger.begin_call();
-            ledger.record_edit(&file, Some(&text(n)), &text(n + 1), &[], Some(call));
-            moments.push(ledger.record_answer(call));
+    fn numbers_of_a_version_that_is_gone_are_lost_unless_nothing_had_moved() {
+        for (moves, is_lost) in [(true, true), (false, false)] {
+            let (ledger, file) = (Ledger::default(), path("a"));
+            let text = |n: usize| match moves {
+                true => Snapshot::from_text("x\n".repeat(n) + lines(9).text()),
+                false => {
+                    Snapshot::from_text(lines(9).text().replace("line 1\n", &format!("{n}\n")))
+                }
+            };
+            ledger.record_read(&file, &text(0), &[span(1, 9)]);
+            for n in 0..30 {
+                ledger.record_edit(&file, Some(&text(n)), &text(n + 1), &[]);
+            }
+            let basis = numbering_basis(&ledger.versions(&file), &text(30), span(5, 5));
+            assert_eq!(basis == NumberingBasis::Lost, is_lost, "{basis:?}");
+            // A read settles it.
+            ledger.record_read(&file, &text(30), &[span(1, 9)]);
+            let basis = numbering_basis(&ledger.versions(&file), &text(30), span(5, 5));
+            assert_eq!(basis, NumberingBasis::Versions(vec![VersionRef::Current]));
         }
-        let of = |n: usize| {
-            numbering_basis(&ledger.versions(&file), &text(30), SeenAnswers::UpTo(moments[n]))
-        };
-        assert_eq!(of(0), NumberingBasis::Versions(vec![VersionRef::Recorded(0)]));
-        assert_eq!(of(5), NumberingBasis::Lost);
-        assert!(matches!(of(29), NumberingBasis::Versions(_)));
-        assert_eq!(of(30), NumberingBasis::Versions(vec![VersionRef::Current]));
     }
 
     #[test]
@@ -559,8 +450,8 @@ mod tests {
         let (ledger, file) = (Ledger::default(), path("a"));
         let old = lines(10);
         assert_eq!(ledger.unseen_lines(&file, &old, span(1, 2)), None);
-        ledger.record_read(&file, &old, &[span(2, 3)], None);
-        ledger.record_read(&file, &old, &[span(6, 10)], None);
+        ledger.record_read(&file, &old, &[span(2, 3)]);
+        ledger.record_read(&file, &old, &[span(6, 10)]);
         assert_eq!(ledger.unseen_lines(&file, &old, span(2, 3)), Some(vec![]));
         assert_eq!(
             ledger.unseen_lines(&file, &old, span(1, 7)),
@@ -574,13 +465,13 @@ mod tests {
     fn memory_is_bounded_and_the_latest_version_stays() {
         let (ledger, file) = (Ledger::default(), path("a"));
         for n in 1..40 {
-            ledger.record_read(&file, &lines(n), &[span(1, n)], None);
+            ledger.record_read(&file, &lines(n), &[span(1, n)]);
         }
         assert_eq!(ledger.versions(&file).len(), MAX_VERSIONS);
         assert_eq!(ledger.versions(&file).last().expect("last").snapshot, lines(39));
         let big = |c: &str| Snapshot::from_text(c.repeat(20 << 20));
         for (k, c) in ["x", "y", "z", "w"].iter().enumerate() {
-            ledger.record_read(&path(&format!("big{k}")), &big(c), &[], None);
+            ledger.record_read(&path(&format!("big{k}")), &big(c), &[]);
         }
         assert!(!ledger.has_record(&path("big0")));
         assert!(ledger.has_record(&path("big3")));

@@ -32,7 +32,7 @@ mod tool_set;
 mod undo;
 
 use std::fmt;
-use std::sync::{Arc, MutexGuard};
+use std::sync::MutexGuard;
 
 use serde_json::{Map, Value};
 use tracing::Instrument as _;
@@ -40,7 +40,7 @@ use tracing::Instrument as _;
 use crate::edit::{EditCode, Refusal};
 use crate::engine::{CallOptions, Engine, Observer};
 use crate::port::{BoxFuture, RequestId, RequestStatus};
-use crate::session::{AnswerCount, CallId, Guard, GuardPolicy, Ledger};
+use crate::session::{Guard, GuardPolicy};
 use crate::spans;
 use crate::text::{redact, redact_json};
 #[cfg(feature = "cli")]
@@ -174,21 +174,6 @@ pub fn find(name: &str) -> Option<&'static ToolSpec> {
     })
 }
 
-/// An answer that has not been sent to the caller yet.
-#[derive(Debug)]
-#[must_use = "until it is delivered, line numbers in later calls refer to the state before this answer"]
-pub struct PendingAnswer {
-    ledger: Arc<Ledger>,
-    call: CallId,
-}
-
-impl PendingAnswer {
-    /// Records that the answer is sent now, and returns how many answers have been sent.
-    pub fn deliver(self) -> AnswerCount {
-        self.ledger.record_answer(self.call)
-    }
-}
-
 /// Executes tools by name with JSON arguments.
 #[derive(Debug, Clone)]
 pub struct Toolbox {
@@ -227,6 +212,13 @@ impl Toolbox {
     #[must_use]
     pub fn session(&self) -> Self {
         Self { engine: self.engine.session(), ..self.clone() }
+    }
+
+    /// The same tools with a record that several callers share.
+    #[cfg(feature = "mcp")]
+    #[must_use]
+    pub(crate) fn shared_session(&self) -> Self {
+        Self { engine: self.engine.shared_session(), ..self.clone() }
     }
 
     /// The session's guard, when there is one.
@@ -281,30 +273,9 @@ impl Toolbox {
         self.find(read_file::TOOL.name).is_some()
     }
 
-    /// Runs one tool and counts its answer as sent. Every failure is a reply, never a panic.
+    /// Runs one tool, and logs the call if it may have changed files. Every failure is a reply, never a
+    /// panic.
     pub async fn call(&self, name: &str, arguments: Value, options: &CallOptions) -> ToolReply {
-        let (reply, pending) = self.call_deferred(name, arguments, options).await;
-        pending.deliver();
-        reply
-    }
-
-    /// Runs one tool whose answer is delivered later. Until [`PendingAnswer::deliver`] is called, line
-    /// numbers in other calls refer to the state before this answer.
-    pub async fn call_deferred(
-        &self,
-        name: &str,
-        arguments: Value,
-        options: &CallOptions,
-    ) -> (ToolReply, PendingAnswer) {
-        let ledger = self.engine.ledger().clone();
-        let call = ledger.begin_call();
-        let in_call =
-            Self { engine: self.engine.in_call(call, options.seen_answers), ..self.clone() };
-        (in_call.call_and_log(name, arguments, options).await, PendingAnswer { ledger, call })
-    }
-
-    /// Runs one tool inside a tracing span, and logs the call if it may have changed files.
-    async fn call_and_log(&self, name: &str, arguments: Value, options: &CallOptions) -> ToolReply {
         let tool = find(name);
         let span = spans::call(tool.map_or("unknown tool", |tool| tool.name));
         let reply = self.execute(name, arguments, options).instrument(span.clone()).await;

@@ -10,9 +10,6 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::stdin::StdinCounter;
-use crate::session::{AnswerTracker, Received, SeenAnswers};
-use crate::tools::PendingAnswer;
 use rmcp::ErrorData;
 use rmcp::model::ErrorCode;
 use serde_json::{Value, json};
@@ -52,22 +49,11 @@ pub(super) struct Traffic {
     byte_permits: Arc<Semaphore>,
     answered: Notify,
     closed: watch::Sender<bool>,
-    /// Counts the bytes received from the client; `None` in tests.
-    stdin: Option<Arc<StdinCounter>>,
-    answer_tracker: Mutex<AnswerTracker>,
-    /// The answers that the client had received when it sent a call, by the call's id.
-    seen_answers: Mutex<HashMap<String, SeenAnswers>>,
-    /// Answers that are ready and not sent yet, by the ids of their calls.
-    pending_answers: Mutex<HashMap<String, PendingAnswer>>,
 }
 
 impl Traffic {
-    pub(super) fn new(stdin: Option<Arc<StdinCounter>>) -> Arc<Self> {
+    pub(super) fn new() -> Arc<Self> {
         Arc::new(Self {
-            stdin,
-            answer_tracker: Mutex::default(),
-            seen_answers: Mutex::default(),
-            pending_answers: Mutex::default(),
             open_calls: Mutex::default(),
             cancelled: Mutex::default(),
             waiting: Mutex::default(),
@@ -81,41 +67,6 @@ impl Traffic {
     /// A value that becomes true when the client no longer waits for any answer.
     pub(super) fn closed(&self) -> watch::Receiver<bool> {
         self.closed.subscribe()
-    }
-
-    /// Removes and returns the answers that the client had received when it sent the call of this id.
-    pub(super) fn take_seen_answers(&self, id: &str) -> SeenAnswers {
-        let mut seen_answers = self.seen_answers.lock().unwrap_or_else(PoisonError::into_inner);
-        seen_answers.remove(id).unwrap_or_default()
-    }
-
-    /// Stores the answer to the call of this id until [`Self::record_answer`] marks it as delivered.
-    pub(super) fn store_pending_answer(&self, id: String, pending: PendingAnswer) {
-        self.pending_answers.lock().unwrap_or_else(PoisonError::into_inner).insert(id, pending);
-    }
-
-    /// Records that a call begins at this offset of the client's stream, and which answers the
-    /// client had seen by then.
-    fn record_call(&self, id: &str, offset: u64) {
-        let mut answer_tracker = self.answer_tracker.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(Received::Bytes(bytes)) = self.stdin.as_ref().map(|stdin| stdin.received()) {
-            answer_tracker.record_client_pause(bytes);
-        }
-        let seen_answers = answer_tracker.advance_to(offset);
-        self.seen_answers
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(id.to_owned(), seen_answers);
-    }
-
-    /// Records that the answer to the call of this id is sent now.
-    fn record_answer(&self, id: &str) {
-        let pending =
-            self.pending_answers.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
-        let Some(pending) = pending else { return };
-        let mut answer_tracker = self.answer_tracker.lock().unwrap_or_else(PoisonError::into_inner);
-        let received = self.stdin.as_ref().map_or(Received::StillWriting, |stdin| stdin.received());
-        answer_tracker.record_answer_sent(received, pending.deliver());
     }
 
     /// Whether no call is running or waiting.
@@ -171,9 +122,9 @@ pub(super) async fn forward_requests(
     // notifications are dropped.
     let mut has_begun = false;
     loop {
-        let offset = lines.taken;
+        let is_first = lines.taken == 0;
         let Some(mut line) = lines.next().await else { break };
-        if offset == 0
+        if is_first
             && let Ok(first) = &mut line
             && first.starts_with(BYTE_ORDER_MARK)
         {
@@ -208,7 +159,6 @@ pub(super) async fn forward_requests(
         match kind {
             MessageKind::Call(id) => {
                 let bytes = u32::try_from(line.len()).unwrap_or(u32::MAX);
-                traffic.record_call(&id, offset);
                 let bytes_permit =
                     traffic.byte_permits.clone().acquire_many_owned(bytes).await.ok();
                 *traffic.waiting.lock().unwrap_or_else(PoisonError::into_inner) += 1;
@@ -295,9 +245,6 @@ pub(super) async fn forward_answers(
         // A line with a method is a message of the server, not an answer.
         let head = String::from_utf8_lossy(&line[..line.len().min(EDGE_BYTES)]);
         let id = find_id(&head).filter(|_| !head.contains("\"method\""));
-        if let Some(id) = id {
-            traffic.record_answer(id);
-        }
         if to.write_all(&line).await.is_err() || to.flush().await.is_err() {
             return;
         }
@@ -540,7 +487,7 @@ mod tests {
         );
         let (to, mut from) = tokio::io::duplex(1 << 20);
         let (rejections, mut refused) = mpsc::channel(16);
-        forward_requests(input.as_bytes(), to, rejections, Traffic::new(None), 50_000).await;
+        forward_requests(input.as_bytes(), to, rejections, Traffic::new(), 50_000).await;
         let mut out = String::new();
         tokio::io::AsyncReadExt::read_to_string(&mut from, &mut out).await.expect("text");
         let ids: Vec<Value> = out
@@ -580,7 +527,7 @@ mod tests {
         let (mut client, from) = tokio::io::duplex(1 << 16);
         let (to, mut calls) = tokio::io::duplex(1 << 16);
         let (back, _refused) = mpsc::channel(16);
-        let reader = tokio::spawn(forward_requests(from, to, back, Traffic::new(None), CALL * 2));
+        let reader = tokio::spawn(forward_requests(from, to, back, Traffic::new(), CALL * 2));
         let (tell, mut taken) = watch::channel(0);
         let writer = tokio::spawn(async move {
             for id in 0..CALLS {

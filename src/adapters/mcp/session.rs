@@ -39,7 +39,7 @@ impl fmt::Debug for SessionTools {
 impl SessionTools {
     pub(super) fn new(toolbox: Toolbox) -> Self {
         Self {
-            toolbox,
+            toolbox: toolbox.shared_session(),
             opener: None,
             opening: String::new(),
             session: OnceCell::new(),
@@ -60,9 +60,11 @@ impl SessionTools {
     /// The same tools for a new session.
     pub(super) fn for_new_session(&self) -> Self {
         Self {
+            toolbox: self.toolbox.clone(),
             opener: self.opener.clone(),
             opening: self.opening.clone(),
-            ..Self::new(self.toolbox.clone())
+            session: OnceCell::new(),
+            pending_notice: Mutex::default(),
         }
     }
 
