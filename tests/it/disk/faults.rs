@@ -2,6 +2,7 @@
 //! state folder cannot be written, no file can be opened, a recovery itself fails.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
@@ -523,7 +524,9 @@ fn a_fault_in_a_commit_an_undo_or_a_rollback_leaves_the_truth() {
         }
         // The history is kept by the path of the root, so it is put back at the same place.
         let kept = work.outside().join("kept");
+        // A state folder that others can read is not used once it has files.
         fs::create_dir_all(work.state()).expect("state");
+        fs::set_permissions(work.state(), fs::Permissions::from_mode(0o700)).expect("mode");
         let copy = |from: &Path, to: &Path| {
             let _ = fs::remove_dir_all(to);
             let done = Command::new("cp").arg("-a").arg(from).arg(to).status();
