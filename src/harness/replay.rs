@@ -194,15 +194,21 @@ fn with_model(case: &FailedEdit, truth: &str) -> ReplayRun {
             Ask::RepairEscapes { new, .. } => Reply::Text(new.clone()),
         };
         let this_run = run(case, Some(truth), Model::Present, &mut answer);
-        if matches!(this_run.outcome, ReplayOutcome::Right | ReplayOutcome::OnlyWhitespace) {
+        if this_run.outcome == ReplayOutcome::Right {
             return this_run;
         }
-        last_run = Some(this_run);
+        // Of the others, one that differs in blanks says most.
+        if last_run
+            .as_ref()
+            .is_none_or(|last: &ReplayRun| last.outcome != ReplayOutcome::OnlyWhitespace)
+        {
+            last_run = Some(this_run);
+        }
         choice += 1;
     }
     match last_run {
         // None of the outcomes is the intended one, so this model would choose none of them.
-        Some(last) if last.asked.contains(&"choose") && last.outcome != ReplayOutcome::Refused => {
+        Some(last) if last.asked.contains(&"choose") && last.outcome == ReplayOutcome::Other => {
             ReplayRun {
                 outcome: ReplayOutcome::Refused,
                 why: "no outcome is the truth".into(),
@@ -283,8 +289,8 @@ fn refusal_reason(refusal: &Refusal) -> String {
     }
 }
 
-/// Returns the counts of each outcome as text, and the reason for each call that is refused even
-/// with a model.
+/// Returns the counts of each outcome as text, and each call whose result has other bytes even with
+/// a model, or that is refused, with the reason.
 pub(crate) fn table(edits: &[ReplayedEdit]) -> String {
     let mut out = String::new();
     let counts = |runs: &[&ReplayRun]| {
@@ -304,9 +310,7 @@ pub(crate) fn table(edits: &[ReplayedEdit]) -> String {
         "of those refused, with a model that knows the next edit: {}",
         counts(&with_model)
     );
-    let is_recovered = |run: &&&ReplayRun| {
-        matches!(run.outcome, ReplayOutcome::Right | ReplayOutcome::OnlyWhitespace)
-    };
+    let is_recovered = |run: &&&ReplayRun| run.outcome == ReplayOutcome::Right;
     let questions: usize = with_model.iter().filter(is_recovered).map(|run| run.asked.len()).sum();
     let recovered = with_model.iter().filter(is_recovered).count();
     if recovered > 0 {
@@ -316,9 +320,9 @@ pub(crate) fn table(edits: &[ReplayedEdit]) -> String {
     }
     for edit in edits {
         if let Some(run) = &edit.with_model
-            && run.outcome == ReplayOutcome::Refused
+            && run.outcome != ReplayOutcome::Right
         {
-            let _ = writeln!(out, "  {} refused: {}", edit.id, run.why);
+            let _ = writeln!(out, "  {} {}: {}", edit.id, run.outcome.label(), run.why);
         }
     }
     out

@@ -46,6 +46,7 @@ pub(super) fn judge(case: &Case<'_>, text: &str) -> Result<(), String> {
     }
     let file_diff = SideDiff::of(&base, &file);
     let call_diff = SideDiff::of(&base, &call);
+    check_definition(&base, &file, &file_diff)?;
     let renames = renames(case, &base, &file, &file_diff);
     if let Some(stale) = answer.words.iter().find(|w| w.is_name && renames.contains_key(w.text)) {
         return Err(format!(
@@ -222,6 +223,49 @@ fn renames<'a>(
         }
     }
     renames
+}
+
+/// Checks that a definition with another name is the same one otherwise: if more of its words are
+/// others, it may be a sibling of one that is gone.
+fn check_definition(
+    base: &Words<'_>,
+    file: &Words<'_>,
+    file_diff: &SideDiff,
+) -> Result<(), String> {
+    const DEFINING: [&str; 12] = [
+        "fn",
+        "def",
+        "func",
+        "function",
+        "fun",
+        "sub",
+        "class",
+        "struct",
+        "interface",
+        "trait",
+        "enum",
+        "module",
+    ];
+    let mut renamed = None;
+    let mut others = HashSet::new();
+    for op in file_diff.ops.iter().filter(|op| !op.is_equal && op.base.len() == op.side.len()) {
+        for (old_at, new_at) in op.base.clone().zip(op.side.clone()) {
+            let pair = (base.words[old_at].text, file.words[new_at].text);
+            let before = old_at.checked_sub(1).map_or("", |at| base.words[at].text);
+            if DEFINING.contains(&before) && base.words[old_at].is_name {
+                renamed = Some(pair);
+            } else if pair.0.contains(is_word_char) && pair.0 != pair.1 {
+                others.insert(pair);
+            }
+        }
+    }
+    match renamed {
+        Some(pair) if others.iter().any(|other| *other != pair) => Err(format!(
+            "`{}` has another name and other words than `{}`, and may not be the same",
+            pair.1, pair.0
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Checks that of the lines that only the file has, no more are gone than lines of the base lack a
@@ -900,6 +944,28 @@ mod tests {
         };
         go.accepts(&["g(\"a  b\", 2)"]);
         go.rejects(&[("g(\"a b\", 2)", "")]);
+    }
+
+    #[test]
+    fn a_sibling_of_what_is_gone_is_not_the_same() {
+        let rust = Call {
+            language: "rust",
+            old: "fn read_limit() -> u32 {\n    get(\"read\")\n}",
+            new: "fn read_limit() -> u32 {\n    get(\"read\").min(9)\n}",
+            found: "fn write_limit() -> u32 {\n    get(\"write\")\n}",
+        };
+        let text = "fn write_limit() -> u32 {\n    get(\"write\").min(9)\n}";
+        rust.rejects(&[(text, "may not be the same")]);
+        let renamed = Call { found: "fn load_limit() -> u32 {\n    get(\"read\")\n}", ..rust };
+        renamed.accepts(&["fn load_limit() -> u32 {\n    get(\"read\").min(9)\n}"]);
+        let python = Call {
+            language: "python",
+            old: "def start(self):\n    self.log('begin')\n    self.run()",
+            new: "def start(self):\n    self.log('begin')\n    self.run(1)",
+            found: "def stop(self):\n    self.log('end')\n    self.run()",
+        };
+        let text = "def stop(self):\n    self.log('end')\n    self.run(1)";
+        python.rejects(&[(text, "may not be the same")]);
     }
 
     #[test]

@@ -318,6 +318,119 @@ fn a_stale_changed_line_is_recovered() {
     }
 }
 
+/// A line that the call only quotes, but that differs in words, is a reason to ask. What the matcher
+/// would write counts only if the model cannot be reached.
+#[test]
+fn a_quoted_line_that_differs_in_words_is_asked_about() {
+    for (path, comment, stale, code) in [
+        ("a.rs", "// opens the door", "// opens a door", "    open();\n    wait();\n    close();"),
+        ("a.py", "# opens the door", "# opens a door", "    open()\n    wait()\n    close()"),
+    ] {
+        let file = format!("top:\n    {comment}\n{code}\nbottom\n");
+        let quoted = |comment: &str| format!("    {comment}\n{code}");
+        let changed = |text: String| text.replace("close(", "close(1");
+        let request = EditRequest::new(quoted(stale), changed(quoted(stale)));
+        let right = changed(file.clone());
+        let place = Some(Location { window: 1, start_line: 2, end_line: 5 });
+        let answer = |new: String| Reply::WithNew { text: String::new(), place, new };
+        let (step, asked) =
+            play(start_in(path, &request, &file), |_| answer(changed(quoted(comment))));
+        assert_eq!(asked, ["correct_old"], "{path}");
+        assert_eq!(result(&step, &file).as_ref(), Some(&right), "{path}: {step:?}");
+        let (step, _) =
+            super::asked(start_in(path, &request, &file)).reply(Err(CorrectorError::Timeout));
+        assert_eq!(result(&step, &file).as_ref(), Some(&right), "{path}: {step:?}");
+        for bad in [Reply::Declined, answer(changed(quoted(stale))), answer(quoted(comment))] {
+            let (step, _) = play(start_in(path, &request, &file), |_| bad.clone());
+            assert_eq!(refusal(step).code, EditCode::NoOccurrence, "{path}: {bad:?}");
+        }
+    }
+}
+
+/// An empty text deletes the lines, and leaves no line of blanks.
+#[test]
+fn a_deletion_leaves_no_blank_line() {
+    for (path, file, old, line, left) in [
+        (
+            "a.rs",
+            "fn a() {\n    b(1); // one\n    c();\n}\n",
+            "    b(1); // two\n",
+            2,
+            "fn a() {\n    c();\n}\n",
+        ),
+        (
+            "a.py",
+            "def a():\r\n    b(1)  # one\r\n    c()\r\n",
+            "    b(1)  # two\n",
+            2,
+            "def a():\r\n    c()\r\n",
+        ),
+    ] {
+        let place = Some(Location { window: 1, start_line: line, end_line: line });
+        let answer = Reply::WithNew { text: String::new(), place, new: String::new() };
+        let (step, asked) =
+            play(start_in(path, &EditRequest::new(old, ""), file), |_| answer.clone());
+        assert_eq!(asked, ["correct_old"], "{path}");
+        assert_eq!(result(&step, file).as_deref(), Some(left), "{path}: {step:?}");
+    }
+}
+
+/// Line numbers that were copied with the snippet point at the lines, and are not written.
+#[test]
+fn a_snippet_with_line_numbers_is_found() {
+    for new in [ADJUSTED_NEW.to_owned(), format!("3|{ADJUSTED_NEW}")] {
+        let answer =
+            Reply::WithNew { text: format!("3|{CORRECTED_OLD}"), place: None, new: new.clone() };
+        let (step, _) = play(start(&request(), FILE), |ask| match ask {
+            Ask::CorrectOld { .. } => answer.clone(),
+            _ => text(&new),
+        });
+        let wanted = (new == ADJUSTED_NEW).then(after);
+        assert_eq!(result(&step, FILE), wanted, "{new}: {step:?}");
+    }
+}
+
+/// "Made already" becomes that refusal, if the file has the lines.
+#[test]
+fn what_is_made_already_is_said() {
+    for (file, code) in [
+        ("a = 1\nb = 22\nc = 3\n", EditCode::AlreadyApplied),
+        ("a = 1\nb = 9\nc = 3\n", EditCode::NoOccurrence),
+    ] {
+        let request = EditRequest::new("a = 0\nb = 2\nd = 4", "a = 1\nb = 22\nc = 3");
+        let (step, _) = play(start_in("a.py", &request, file), |_| Reply::AlreadyDone);
+        assert_eq!(refusal(step).code, code, "{file}");
+    }
+}
+
+/// The second question shows the whole file to a model that needs to see more.
+#[test]
+fn a_model_that_is_unsure_sees_the_whole_file() {
+    let filler: String = (0..200).map(|n| format!("fn filler_{n}() {{ work({n}); }}\n")).collect();
+    let file = format!("{FILE}{filler}");
+    let mut sizes = Vec::new();
+    let (step, asked) = play(start(&request(), &file), |ask| {
+        sizes.push(ask.shown().iter().map(|text| text.len()).sum::<usize>());
+        Reply::Unsure
+    });
+    assert_eq!(asked, ["correct_old", "correct_old"]);
+    assert!(sizes[0] * 2 < file.len() && sizes[1] == file.len(), "{sizes:?}");
+    assert_eq!(refusal(step).code, EditCode::NoOccurrence);
+}
+
+/// A text may be given where no outcome is right; it is judged like any other.
+#[test]
+fn none_but_this_is_a_choice() {
+    let (request, file) = ambiguous_call();
+    let deeper = "\t\ta();\n\t\tnew();\n\t\tb();";
+    let (step, asked) = play(start(&request, file), |_| text(deeper));
+    assert_eq!(asked, ["choose"]);
+    let wanted = "f {\n\t\ta();\n\t\tnew();\n\t\tb();\n}\n";
+    assert_eq!(result(&step, file).as_deref(), Some(wanted), "{step:?}");
+    let (step, _) = play(start(&request, file), |_| text("\t\ta();\n\t\tevil();\n\t\tb();"));
+    assert_eq!(refusal(step).code, EditCode::Ambiguous);
+}
+
 /// The place and its whole new text are one answer to one question.
 #[test]
 fn one_question_is_enough() {

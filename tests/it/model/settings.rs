@@ -369,10 +369,10 @@ fn logs_are_filtered_by_module() {
             .edit_with(&server, "lib.rs", OLD, NEW, |command| command.env("RESTITCH_LOG", filter));
         let text = String::from_utf8_lossy(&output.stderr).into_owned();
         let from = |module: &str| text.lines().any(|line| line.contains(&format!(" {module}")));
-        (from("restitch::internals::correct"), from("restitch::engine"))
+        (from("restitch::correct"), from("restitch::engine"))
     };
     assert_eq!(logs("debug"), (true, true));
-    assert_eq!(logs("restitch::internals::correct=debug"), (true, false));
+    assert_eq!(logs("restitch::correct=debug"), (true, false));
     assert_eq!(logs("restitch::engine=debug"), (false, true));
 }
 
