@@ -25,6 +25,10 @@ impl Mask {
             prefix.push('X');
         }
         for text in masked.texts_mut() {
+            // A secret over several lines, such as a key, is more than a value of the call.
+            if secrets.redact_in(&path, text).matches('\n').count() != text.matches('\n').count() {
+                return Err("the text has a secret of several lines".to_owned());
+            }
             *text = mask.mask_lines(secrets, &path, text, &prefix);
         }
         Ok((mask, masked))
@@ -32,10 +36,10 @@ impl Mask {
 
     /// The text with the secrets of each line masked.
     fn mask_lines(&mut self, secrets: &Secrets, path: &str, text: &str, prefix: &str) -> String {
-        let redacted = secrets.redact(text);
+        let redacted = secrets.redact_in(path, text);
         let lines = text.split_inclusive('\n').zip(redacted.split_inclusive('\n'));
         let mask_line = |(line, redacted): (&str, &str)| {
-            let alone = secrets.redact(line);
+            let alone = secrets.redact_in(path, line);
             let redacted = if line == redacted { alone.as_str() } else { redacted };
             let is_secret = line != redacted || secrets.find_in(path, line).is_some();
             match secret_part(line, redacted).filter(|_| is_secret) {

@@ -260,6 +260,8 @@ fn check_definition(
         }
     }
     match renamed {
+        // A longer or shorter form of the name is a rename.
+        Some((old, new)) if new.contains(old) || old.contains(new) => Ok(()),
         Some(pair) if others.iter().any(|other| *other != pair) => Err(format!(
             "`{}` has another name and other words than `{}`, and may not be the same",
             pair.1, pair.0
