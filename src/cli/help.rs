@@ -37,7 +37,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("demo", "restitch demo"),
     (
         "init",
-        "restitch init claude\nrestitch init codex --write --allow-edits\nrestitch init codex --remove --write",
+        "restitch init claude\nrestitch init codex --write --allow-edits\nrestitch init cursor",
     ),
     ("doctor", "restitch doctor\nrestitch doctor --client claude"),
     (

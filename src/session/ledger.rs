@@ -74,6 +74,7 @@ struct TrackedFile {
 
 impl Ledger {
     /// A record that several callers share.
+    #[cfg(any(test, feature = "mcp"))]
     pub(crate) fn shared() -> Self {
         Self { is_shared: true, ..Self::default() }
     }

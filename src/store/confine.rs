@@ -195,9 +195,11 @@ pub(super) struct Root {
 
 /// Opens files below a folder to read them: for a search, which finds them by their paths. What has
 /// taken the place of a file since, such as a link to elsewhere or a pipe, is not opened.
+#[cfg(feature = "search")]
 #[derive(Debug)]
 pub(crate) struct Reader(Root);
 
+#[cfg(feature = "search")]
 impl Reader {
     pub(crate) fn open(folder: &Path) -> io::Result<Self> {
         Root::open(folder, Walk::Kernel).map(Self)

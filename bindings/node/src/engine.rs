@@ -91,7 +91,6 @@ impl NativeEngine {
             dry_run,
             request_id: request_id.map(Into::into),
             undo_scope: UndoScope::Session,
-            ..CallOptions::default()
         };
         let reply = self.toolbox.call(&name, arguments, &options).await;
         serde_json::to_string(&reply).map_err(|error| Error::from_reason(error.to_string()))

@@ -70,7 +70,6 @@ impl Engine {
             dry_run,
             request_id: request_id.map(Into::into),
             undo_scope: UndoScope::Session,
-            ..CallOptions::default()
         };
         py.detach(|| {
             let runtime = tokio::runtime::Builder::new_current_thread()

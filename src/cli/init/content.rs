@@ -178,8 +178,8 @@ impl Content {
                 self.checked(root.to_string())
             }
             Self::Toml(ours) => {
-                let parsed: toml::Table = toml::from_str(text)
-                    .map_err(|error| unreadable("TOML", &error.message().to_owned()))?;
+                let parsed: toml::Table =
+                    toml::from_str(text).map_err(|error| unreadable("TOML", error.message()))?;
                 let theirs = serde_json::to_value(parsed)
                     .map_err(|error| unreadable("TOML", &error.to_string()))?;
                 let changes = self.changes(&theirs, ours)?;

@@ -280,7 +280,7 @@ fn stop_by(server: &Server, signal: Signal) {
 /// ends with 0.
 fn the_end_waits(signal: Signal) {
     let (temp, config) = world();
-    let (mut server, head, under_way) = under_way(temp.path(), &config, 2);
+    let (mut server, head, under_way) = under_way(temp.path(), config, 2);
     stop_by(&server, signal);
     assert_eq!(server.get("/healthz", None).0, 200, "it is still well");
     let (status, head, _) = server.ask("POST /mcp", &head, &call("edit_file", &slow()));
@@ -318,7 +318,7 @@ fn the_end_waits_no_longer_than_told() {
     assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
 
     let (temp, config) = world();
-    let (mut server, _, _stream) = under_way(temp.path(), &config, 20);
+    let (mut server, _, _stream) = under_way(temp.path(), config, 20);
     let start = Instant::now();
     stop(&server);
     kill_process(Pid::from_child(&server.child), Signal::TERM).expect("signal");

@@ -99,10 +99,12 @@ async fn the_text_editor_tool_views_creates_replaces_and_inserts() {
             json!({"command": "insert", "path": "a.txt", "insert_line": 0, "insert_text": "zero"}),
             "zero\none\ntwo\nthree",
         ),
+        (json!({"command": "view", "path": "a.txt"}), "zero\none\ntwo\nthree"),
         (
             json!({"command": "insert", "path": "a.txt", "insert_line": 2, "new_str": "half\n"}),
             "zero\none\nhalf\ntwo\nthree",
         ),
+        (json!({"command": "view", "path": "a.txt"}), "zero\none\nhalf\ntwo\nthree"),
         (
             json!({"command": "insert", "path": "a.txt", "insert_line": 5, "insert_text": "end"}),
             "zero\none\nhalf\ntwo\nthree\nend",

@@ -28,7 +28,7 @@ fn session() -> String {
         result("t1", false, read),
         call("t2", "Edit", json!({"file_path": path, "old_string": OLD, "new_string": NEW})),
         result("t2", true, Value::Null),
-        call("t3", "Edit", json!({"file_path": path, "old_string": "  items.len()\n}", "new_string": "  items.len() + 1\n}"})),
+        call("t3", "Edit", json!({"file_path": path, "old_string": "\titems.len()\n}", "new_string": "\titems.len() + 1\n}"})),
         result("t3", true, Value::Null),
     ]
     .map(|line| format!("{line}\n"))
@@ -51,12 +51,12 @@ fn a_failed_edit_that_only_the_model_recovers_is_counted() {
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
     let unasked = run(&[], &[]);
-    assert!(unasked.contains("1 recovered without a model"), "{unasked}");
+    assert!(unasked.contains("restitch applies 1 of the 2 edits"), "{unasked}");
     assert!(unasked.contains("with a model: not asked"), "{unasked}");
     assert!(server.seen().is_empty(), "nothing leaves the machine without --ask-model");
     let asked = ["--ask-model", "--save", "cases"];
     let text = run(&[], &asked);
-    assert!(text.contains("1 recovered without a model"), "{text}");
+    assert!(text.contains("restitch applies 1 of the 2 edits"), "{text}");
     assert!(text.contains("2 recovered with the model"), "{text}");
     assert!(text.contains("2 new cases saved"), "{text}");
     let seen = server.seen();

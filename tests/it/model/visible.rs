@@ -51,7 +51,7 @@ fn a_secret_in_an_answer_is_left_out_of_the_traces() {
         .edit_with(&server, "lib.rs", OLD, NEW, |command| command.env("RESTITCH_LOG", "trace"));
     let logs = String::from_utf8_lossy(&output.stderr);
     assert_eq!(reply["report"]["attempts"][0]["outcome"], "rejected", "{reply}");
-    assert!(logs.contains("[blacked out]"), "{logs}");
+    assert!(logs.contains("[redacted]"), "{logs}");
     assert!(!logs.contains(canary), "{logs}");
 }
 

@@ -6,7 +6,7 @@ use restitch::store::{DiskOptions, DiskStore};
 use restitch::tools::Toolbox;
 use serde_json::{Value, json};
 
-use super::{Session, anchor, warnings};
+use super::{Session, anchor};
 
 fn numbered(total: usize) -> String {
     (1..=total).map(|n| format!("line {n}\n")).collect()
