@@ -193,6 +193,17 @@ pub struct Conflict {
     pub written: Option<String>,
 }
 
+/// A line that the call keeps but quotes with other words; it stays as the file has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Kept {
+    /// The line in the file.
+    pub line: usize,
+    /// What the call expected there.
+    pub believed: String,
+    /// What is there.
+    pub found: String,
+}
+
 /// One of several possible results of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[non_exhaustive]

@@ -13,7 +13,7 @@ mod syntax;
 mod verify;
 
 pub(crate) use diff::short_diff;
-pub(crate) use error::{Attempt, Conflict, Difference, Near, OutcomeDiff};
+pub(crate) use error::{Attempt, Conflict, Difference, Kept, Near, OutcomeDiff};
 pub use error::{EditCode, Refusal};
 pub use path::WorkPath;
 pub use plan::{EditPlan, Splice};

@@ -7,7 +7,7 @@ use super::diff::unified_diff;
 use super::spans::{LineShift, Span, before_and_after, line_count, line_delta, line_shifts};
 use super::syntax::FormatNote;
 use super::verify::{After, VerifiedEdit};
-use super::{Attempt, Conflict, Rewrite, Rung, SyntaxCheck};
+use super::{Attempt, Conflict, Kept, Rewrite, Rung, SyntaxCheck};
 use crate::hashline::tag;
 use crate::text::{ContentHash, LineSpan, Snapshot, pluralize, quote_name};
 
@@ -30,6 +30,9 @@ pub struct Explanation {
     /// Lines that the call changes but misquotes, and what was written there.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<Conflict>,
+    /// Lines that the call keeps but quotes with other words; they stay as the file has them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<Kept>,
     /// Warnings about an edit that succeeded.
     pub warnings: Vec<String>,
     /// Whether the file was parsed before and after, and the errors that are new.
@@ -51,6 +54,7 @@ impl Explanation {
             model: ModelUse::default(),
             attempts: Vec::new(),
             conflicts: Vec::new(),
+            kept: Vec::new(),
             warnings: Vec::new(),
             syntax: None,
             format: None,
@@ -79,6 +83,7 @@ impl Explanation {
         self.model.add(&part.model);
         self.attempts.extend_from_slice(&part.attempts);
         self.conflicts.extend_from_slice(&part.conflicts);
+        self.kept.extend_from_slice(&part.kept);
         self.warnings.extend_from_slice(&part.warnings);
     }
 }
@@ -217,6 +222,9 @@ pub struct EditReport {
     pub write_method: Option<WriteMethod>,
 }
 
+/// The most lines that the call misquotes and keeps that a text names, and how much of each.
+const MAX_KEPT_SHOWN: usize = 3;
+const MAX_KEPT_TEXT: usize = 80;
 /// The most edits of a call that get a verification of their own.
 const MAX_VERIFICATIONS: usize = 100;
 /// The most replaced lines in a verification.
@@ -443,6 +451,12 @@ impl EditReport {
         let edited = self.before_sha256.is_some() && self.after_sha256.is_some();
         if edited && !shifts.is_empty() {
             out.push_str(&format!("\nLines moved: {}.", shifts.join(", ")));
+        }
+        for kept in self.explanation.kept.iter().take(MAX_KEPT_SHOWN) {
+            let [found, believed] =
+                [&kept.found, &kept.believed].map(|line| clip(line.trim(), MAX_KEPT_TEXT));
+            let line = kept.line;
+            out.push_str(&format!("\nLine {line} had `{found}`, not `{believed}`; kept."));
         }
         for warning in &self.explanation.warnings {
             out.push_str("\nNote: ");

@@ -152,7 +152,7 @@ impl Rung {
             Self::Elided => {
                 "a placeholder in `old_str`, such as `// ... existing code ...`, that stands for lines of the file"
             }
-            Self::Aligned => "misquoted comments and blank lines that the edit does not change",
+            Self::Aligned => "misquoted comments, and lines of a long quote that the edit keeps",
             Self::Model => "a correction by a model that passed the checks",
             _ => "",
         }

@@ -64,6 +64,7 @@ pub(super) fn lex(language: &Language, text: &str) -> Lexed {
         tokens: Vec::new(),
         closed: true,
         brackets: Vec::new(),
+        condition_ended: false,
         balanced: true,
         interpolations: Vec::new(),
         heredocs: Vec::new(),
@@ -81,8 +82,10 @@ struct Lexer<'a> {
     code_start: usize,
     tokens: Vec<Token>,
     closed: bool,
-    /// The brackets that are open.
-    brackets: Vec<u8>,
+    /// The brackets that are open, and whether each begins the condition of a statement such as `if`.
+    brackets: Vec<(u8, bool)>,
+    /// Whether the last bracket that closed ended such a condition.
+    condition_ended: bool,
     balanced: bool,
     /// For each open `${` of a template literal, how many brackets were open before it.
     interpolations: Vec<usize>,
@@ -114,7 +117,8 @@ impl Lexer<'_> {
     fn finish(mut self) -> Lexed {
         self.push_code(self.text.len());
         let balanced = self.balanced && self.brackets.is_empty() && self.interpolations.is_empty();
-        Lexed { tokens: self.tokens, closed: self.closed, balanced, unmatched: self.brackets }
+        let unmatched = self.brackets.into_iter().map(|(bracket, _)| bracket).collect();
+        Lexed { tokens: self.tokens, closed: self.closed, balanced, unmatched }
     }
 
     /// Adds a token for the code that ends at `to`, if there is any.
@@ -215,8 +219,8 @@ impl Lexer<'_> {
             ("c++", b'R') if !self.is_inside_word() => {
                 return self.push_raw(cpp_raw_string(rest));
             }
-            // A digit separator, not a character.
-            ("c++" | "c", b'\'') if self.is_inside_word() => {
+            // A digit separator, not a character, as in `1'000`. In `L'x'` the quote opens one.
+            ("c++" | "c", b'\'') if self.is_inside_number() => {
                 self.at += 1;
                 return true;
             }
@@ -261,6 +265,15 @@ impl Lexer<'_> {
         self.text[..self.at].chars().next_back().is_some_and(|c| c.is_alphanumeric() || c == '_')
     }
 
+    /// Whether the word before begins with a digit.
+    fn is_inside_number(&self) -> bool {
+        let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '\'';
+        let before = &self.text[self.code_start..self.at];
+        let start = before.rfind(|c: char| !is_word(c)).map_or(0, |at| at + 1);
+        let start = (start..=before.len()).find(|&at| before.is_char_boundary(at));
+        start.is_some_and(|start| before[start..].starts_with(|c: char| c.is_ascii_digit()))
+    }
+
     /// Whether a slash opens a regular expression: after an operator, an opening bracket or a
     /// keyword that expects a value.
     fn expects_value(&self) -> bool {
@@ -278,6 +291,10 @@ impl Lexer<'_> {
         if before.ends_with(|c: char| "(,=:[!&|?{};+*%~^>".contains(c)) {
             // The slash of a tag that closes itself, `/>`, opens none.
             return !self.text[self.at..].starts_with("/>");
+        }
+        // After the condition of a statement, a slash divides nothing.
+        if before.ends_with(')') {
+            return self.condition_ended;
         }
         let word = before.rsplit(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or("");
         matches!(
@@ -333,7 +350,8 @@ impl Lexer<'_> {
     fn track_bracket(&mut self, byte: u8) {
         let opening = match byte {
             b'(' | b'[' | b'{' => {
-                self.brackets.push(byte);
+                let begins_condition = byte == b'(' && self.follows_condition_keyword();
+                self.brackets.push((byte, begins_condition));
                 return;
             }
             b')' => b'(',
@@ -341,12 +359,23 @@ impl Lexer<'_> {
             b'}' => b'{',
             _ => return,
         };
-        if self.brackets.last() == Some(&opening) {
-            self.brackets.pop();
-        } else {
-            self.balanced = false;
-            self.brackets.push(byte);
+        match self.brackets.last() {
+            Some(&(last, is_condition)) if last == opening => {
+                self.condition_ended = is_condition;
+                self.brackets.pop();
+            }
+            _ => {
+                self.balanced = false;
+                self.brackets.push((byte, false));
+            }
         }
+    }
+
+    /// Whether the code before here ends with a keyword that a condition in parentheses follows.
+    fn follows_condition_keyword(&self) -> bool {
+        let before = self.text[self.code_start..self.at].trim_end();
+        let word = before.rsplit(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or("");
+        matches!(word, "if" | "while" | "for" | "with")
     }
 }
 

@@ -1,18 +1,12 @@
-//! A limit on the work of one call. The loops of the matcher count their steps with
-//! [`Budget::spend`], and pass its error on with `?`: `fn explanations(…, budget: &Budget) ->
-//! Result<Vec<Explanation>, Exhausted>`. Whoever began the work makes it a refusal with
-//! [`Exhausted::refusal`]. Steps are counted instead of time, so that the same call gets the same
-//! result on every machine, and by a result instead of unwinding, so that the limit also holds with
-//! `panic = "abort"`.
+//! A limit on the work of one call. The loops of the matcher count their steps with [`spend`], and
+//! stop at its error; [`Budget::run`] then gives the error to whoever began the work, who makes it a
+//! refusal. Steps are counted instead of time, so that the same call gets the same result on every
+//! machine, and nothing unwinds, so that the limit also holds with `panic = "abort"`.
 //!
 //! One budget serves all the matching of a call, also that of its several edits. It is made where the
 //! call begins and passed on by reference.
-//!
-//! [`Budget::run`] and the function [`spend`] serve code that does not return results yet. They
-//! unwind, and count against the same budget.
 
 use std::cell::{Cell, RefCell};
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -50,9 +44,16 @@ impl Exhausted {
     }
 }
 
+/// The steps of the work that runs on a thread, and why it must end, once it must.
+#[derive(Debug, Clone, Copy)]
+struct Work {
+    steps_left: u64,
+    ended: Option<Exhausted>,
+}
+
 thread_local! {
-    /// The steps left to the work that [`Budget::run`] runs on this thread.
-    static STEPS_LEFT: Cell<Option<u64>> = const { Cell::new(None) };
+    /// The work that [`Budget::run`] runs on this thread.
+    static WORK: Cell<Option<Work>> = const { Cell::new(None) };
     /// The flag that is set when the caller of this thread's work no longer waits.
     static CANCELLED: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
@@ -75,51 +76,39 @@ impl Budget {
         Self { steps_left: Cell::new(steps) }
     }
 
-    /// Counts steps. Once they are used up, or the caller no longer waits, every call fails.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for the matcher that weighs explanations"))]
-    pub(crate) fn spend(&self, steps: usize) -> Result<(), Exhausted> {
-        let before = self.steps_left.get();
-        let after = before.saturating_sub(steps as u64);
-        self.steps_left.set(after);
-        check(before, after, steps)
-    }
-
-    /// Runs work that counts with [`spend`], and stops it by unwinding. Within an outer run, it counts
-    /// against the outer budget.
+    /// Runs work that counts with [`spend`]. The error says that it was cut short, so that its result
+    /// does not count. Within an outer run, it counts against the outer budget.
     pub(crate) fn run<T>(&self, work: impl FnOnce() -> T) -> Result<T, Exhausted> {
-        if cfg!(panic = "abort") || STEPS_LEFT.get().is_some() {
-            return Ok(work());
+        if let Some(outer) = WORK.get() {
+            let done = work();
+            let ended = WORK.get().unwrap_or(outer).ended;
+            return ended.map_or(Ok(done), Err);
         }
-        STEPS_LEFT.set(Some(self.steps_left.get()));
-        // This is unwind safe: whatever an aborted work has half changed is dropped with it.
-        let done = catch_unwind(AssertUnwindSafe(work));
-        self.steps_left.set(STEPS_LEFT.take().unwrap_or_default());
-        done.or_else(|panic| match panic.downcast::<Exhausted>() {
-            Ok(why) => Err(*why),
-            Err(panic) => resume_unwind(panic),
-        })
+        WORK.set(Some(Work { steps_left: self.steps_left.get(), ended: None }));
+        let done = work();
+        let Some(after) = WORK.take() else { return Ok(done) };
+        self.steps_left.set(after.steps_left);
+        after.ended.map_or(Ok(done), Err)
     }
 }
 
-/// The error once steps are used up or the caller no longer waits, when `steps` of `before` are spent.
-fn check(before: u64, after: u64, steps: usize) -> Result<(), Exhausted> {
+/// Counts steps of the work that [`Budget::run`] runs on this thread. At an error the work must stop
+/// where it is; every later call fails, too. Elsewhere it does nothing.
+pub(crate) fn spend(steps: usize) -> Result<(), Exhausted> {
+    let Some(mut work) = WORK.get() else { return Ok(()) };
+    if let Some(ended) = work.ended {
+        return Err(ended);
+    }
+    let before = work.steps_left;
+    work.steps_left = before.saturating_sub(steps as u64);
+    let is_due = before / CANCEL_CHECK_INTERVAL != work.steps_left / CANCEL_CHECK_INTERVAL;
     if before < steps as u64 || before == 0 {
-        return Err(Exhausted::Steps);
+        work.ended = Some(Exhausted::Steps);
+    } else if is_due && is_cancelled() {
+        work.ended = Some(Exhausted::Cancelled);
     }
-    if before / CANCEL_CHECK_INTERVAL != after / CANCEL_CHECK_INTERVAL && is_cancelled() {
-        return Err(Exhausted::Cancelled);
-    }
-    Ok(())
-}
-
-/// Counts steps of the work that [`Budget::run`] runs on this thread; elsewhere it does nothing.
-pub(crate) fn spend(steps: usize) {
-    let Some(before) = STEPS_LEFT.get() else { return };
-    let after = before.saturating_sub(steps as u64);
-    STEPS_LEFT.set(Some(after));
-    if let Err(why) = check(before, after, steps) {
-        resume_unwind(Box::new(why));
-    }
+    WORK.set(Some(work));
+    work.ended.map_or(Ok(()), Err)
 }
 
 /// Whether the caller of this thread's work no longer waits.
@@ -146,49 +135,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn work_over_the_budget_is_aborted_and_the_rest_is_kept() {
+    fn work_over_the_budget_ends_and_the_rest_is_kept() {
         let budget = Budget::of(100);
-        assert_eq!(budget.run(|| spend(60)), Ok(()));
-        assert_eq!(budget.run(|| Budget::default().run(|| spend(41))), Err(Exhausted::Steps));
+        assert_eq!(budget.run(|| spend(60)), Ok(Ok(())));
+        assert_eq!(
+            budget.run(|| Budget::default().run(|| spend(41)).is_err()),
+            Err(Exhausted::Steps)
+        );
+        assert_eq!(budget.run(|| spend(1)), Err(Exhausted::Steps));
         assert_eq!(Budget::of(1).run(|| 7), Ok(7));
-        // Not run by a budget: never aborted.
-        spend(usize::MAX);
+        // Not run by a budget: no limit.
+        assert_eq!(spend(usize::MAX), Ok(()));
     }
 
     #[test]
-    fn a_budget_counts_by_result() {
-        let budget = Budget::of(100);
-        assert_eq!(budget.spend(60), Ok(()));
-        assert_eq!(budget.run(|| spend(30)), Ok(()));
-        assert_eq!(budget.spend(10), Ok(()));
-        assert_eq!(budget.spend(1), Err(Exhausted::Steps));
-        // Also after a caller who has not passed the error on.
-        let budget = Budget::of(5);
-        assert_eq!(budget.spend(usize::MAX), Err(Exhausted::Steps));
-        assert_eq!(budget.spend(1), Err(Exhausted::Steps));
-    }
-
-    #[test]
-    fn a_panic_in_the_work_is_passed_on() {
-        let panics = || Budget::default().run(|| panic!("in the work"));
-        assert!(catch_unwind(AssertUnwindSafe(panics)).is_err());
-        assert_eq!(STEPS_LEFT.get(), None);
+    fn ended_work_stays_ended() {
+        let done = Budget::of(5).run(|| (spend(usize::MAX), spend(0)));
+        assert_eq!(done, Err(Exhausted::Steps));
     }
 
     #[cfg(feature = "mcp")]
     #[test]
-    fn cancelled_work_is_aborted() {
+    fn cancelled_work_ends() {
         let flag = Arc::new(AtomicBool::new(false));
         let done = run_until_cancelled(flag.clone(), || {
             Budget::default().run(|| {
                 flag.store(true, Ordering::Relaxed);
-                spend(1 << 20);
+                spend(1 << 20).is_err()
             })
         });
         assert_eq!(done, Err(Exhausted::Cancelled));
-        flag.store(true, Ordering::Relaxed);
-        let done = run_until_cancelled(flag, || Budget::default().spend(1 << 20));
-        assert_eq!(done, Err(Exhausted::Cancelled));
-        assert_eq!(Budget::default().run(|| spend(1 << 20)), Ok(()));
+        assert_eq!(Budget::default().run(|| spend(1 << 20)), Ok(Ok(())));
     }
 }

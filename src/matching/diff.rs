@@ -122,7 +122,9 @@ fn longest_common_subsequence(
         return;
     }
     out.cells_left -= cells;
-    budget::spend(cells);
+    if budget::spend(cells).is_err() {
+        return;
+    }
     let width = columns + 1;
     let mut best = vec![0_u32; (rows + 1) * width];
     for i in (0..rows).rev() {
@@ -167,7 +169,7 @@ pub(super) fn line_ops(old: &[&str], new: &[&str]) -> Vec<LineOp> {
     let mut pairs = common_pairs(&exact_keys(old), &exact_keys(new));
     // Between the equal lines, lines that differ only in their indentation are paired.
     let keys = |lines: &[&str]| -> Vec<u64> {
-        lines.iter().map(|line| super::source_file::Tolerance::Indentation.key(line)).collect()
+        lines.iter().map(|line| super::fold::plain_key(line.trim())).collect()
     };
     let (old_keys, new_keys) = (keys(old), keys(new));
     let mut reindented = Pairs { found: Vec::new(), cells_left: MAX_TOTAL_CELLS };

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use memchr::memmem::Finder;
 
-use super::escape_review;
+use super::escapes;
 use super::fold::is_word_char;
 use super::indent;
 use super::indent_of;
@@ -148,10 +148,12 @@ fn replace(
     ranges: &[Range<usize>],
     finder: &Finder<'_>,
 ) -> Verdict {
-    if let [range] = ranges
-        && let Some(line) = find_applied_edit(request, file, range, finder)
-    {
-        return Verdict::Refused(refuse::already_applied(line));
+    let applied = |range: &Range<usize>| find_applied_edit(request, file, range, finder);
+    if let Some(line) = ranges.iter().take(MAX_CHECKED).find_map(applied) {
+        return Verdict::Refused(match ranges.len() {
+            1 => refuse::already_applied(line),
+            count => refuse::partly_applied(line, count),
+        });
     }
     if let Some(placeholder) = introduced_placeholder(request, file) {
         return Verdict::Refused(refuse::omission(placeholder));
@@ -160,15 +162,15 @@ fn replace(
     explanation.replacements = ranges.len();
     let mut new = request.new.clone();
     if let [range] = ranges {
-        match escape_review::review_escapes(file, range, &request.old, &request.new) {
-            escape_review::EscapeReview::Proven(text) => {
+        match escapes::review_escapes(file, range, &request.old, &request.new) {
+            escapes::EscapeReview::Proven(text) => {
                 new = text;
                 explanation.rewrites.push(Rewrite::UnescapeNew);
             }
-            escape_review::EscapeReview::Suspicious => {
-                explanation.warnings.push(escape_review::ESCAPES_WARNING.into())
+            escapes::EscapeReview::Suspicious => {
+                explanation.warnings.push(escapes::ESCAPES_WARNING.into())
             }
-            escape_review::EscapeReview::Fine => {}
+            escapes::EscapeReview::Fine => {}
         }
     }
     explanation.warnings.extend(warnings_for(request, file, &ranges[0], &new));
@@ -182,6 +184,9 @@ fn replace(
     }
     Verdict::One(Explained::new(request, file, splices, explanation))
 }
+
+/// The most places of a call that are checked for an edit that was made already.
+const MAX_CHECKED: usize = 10_000;
 
 /// Whether a text has line breaks, and no carriage return.
 fn has_only_lf(text: &str) -> bool {
@@ -219,12 +224,65 @@ fn find_applied_edit(
     finder: &Finder<'_>,
 ) -> Option<usize> {
     let new = &request.new;
+    if mends_structure(request, file, range) {
+        return None;
+    }
     let mut offsets = finder.find_iter(new.as_bytes()).take(1_000);
     let start = offsets.find_map(|offset| {
         let start = range.start.checked_sub(offset)?;
         file.text.as_bytes()[start..].starts_with(new.as_bytes()).then_some(start)
     })?;
     Some(file.snapshot.lines().number_at(start))
+}
+
+/// Whether the edit closes what the file leaves open: then what it adds is not there yet, even if the
+/// next line looks like it.
+fn mends_structure(request: &EditRequest, file: &SourceFile<'_>, range: &Range<usize>) -> bool {
+    let (old, new) = (request.old.as_str(), request.new.as_str());
+    let Some(added) = new.strip_prefix(old).or_else(|| new.strip_suffix(old)) else { return false };
+    let Some(language) = file.language else { return false };
+    let after = || [&file.text[..range.start], new, &file.text[range.end..]].concat();
+    if file.proves_structure() && !added.contains(is_word_char) {
+        return !file.lexed().is_some_and(crate::language::Lexed::is_well_formed)
+            && language.lex(&after()).is_well_formed();
+    }
+    let added = added.trim();
+    if let Some(tag) = added.strip_prefix("</").and_then(|tag| tag.strip_suffix('>')) {
+        let open = format!("<{tag}");
+        let is_end = |c: Option<char>| !c.is_some_and(|c| is_word_char(c) || c == '-');
+        let opened = file
+            .text
+            .match_indices(&open)
+            .filter(|(at, open)| is_end(file.text[at + open.len()..].chars().next()));
+        return opened.count() > file.text.matches(added).count();
+    }
+    added == "end" && {
+        let opens = |line: &&str| {
+            let line = line.trim();
+            let first = line.split(|c: char| !is_word_char(c)).next().unwrap_or_default();
+            let is_one_line = line.split(|c: char| !is_word_char(c)).any(|word| word == "end");
+            !is_one_line
+                && (matches!(
+                    first,
+                    "def"
+                        | "class"
+                        | "module"
+                        | "if"
+                        | "unless"
+                        | "while"
+                        | "until"
+                        | "case"
+                        | "begin"
+                        | "for"
+                        | "function"
+                        | "defmodule"
+                        | "defp"
+                ) || line.ends_with(" do")
+                    || line.ends_with('|') && line.contains(" do |"))
+        };
+        let closes = |line: &&str| line.trim() == "end" || line.trim().starts_with("end)");
+        file.text.lines().filter(opens).count() > file.text.lines().filter(closes).count()
+    }
 }
 
 /// A placeholder that `new_str` adds in code, if the edit would delete lines for it.

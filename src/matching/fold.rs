@@ -8,17 +8,7 @@ use std::ops::Range;
 
 use unicode_normalization::UnicodeNormalization as _;
 
-/// Which differences the canonical form of a line ignores. Each fold ignores more than the one
-/// before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Fold {
-    /// Look-alike characters.
-    LookAlike,
-    /// Also whitespace outside string literals, unless it separates two words.
-    Spacing,
-    /// Also the kind of quote around a literal, and one `,` or `;` at the end.
-    Punctuation,
-}
+use super::costs::Difference;
 
 /// One character of the canonical form, and the bytes of the line that it comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,18 +26,21 @@ impl Canonical {
 }
 
 /// The canonical form of `line` (one line, or part of one, without its ending).
-pub(super) fn canonical(line: &str, fold: Fold) -> Vec<Canonical> {
+pub(super) fn canonical(line: &str, fold: Difference) -> Vec<Canonical> {
     let mut chars = fold_look_alikes(line);
-    if fold >= Fold::Spacing {
+    if fold >= Difference::Spacing {
         let literals = literals(&chars);
-        if fold >= Fold::Punctuation {
+        if fold >= Difference::Punctuation {
             for literal in &literals {
                 chars[literal.start].char = '"';
                 chars[literal.end - 1].char = '"';
             }
         }
         chars = drop_spacing(&chars, &literals);
-        if fold >= Fold::Punctuation
+        if fold >= Difference::Reflow {
+            chars = drop_trailing_commas(chars);
+        }
+        if fold >= Difference::Punctuation
             && chars.last().is_some_and(|last| matches!(last.char, ',' | ';'))
         {
             chars.pop();
@@ -56,13 +49,37 @@ pub(super) fn canonical(line: &str, fold: Fold) -> Vec<Canonical> {
     chars
 }
 
-/// A hash of the canonical form of a line, without whitespace at its ends.
-pub(super) fn key(line: &str, fold: Fold) -> u64 {
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    for canonical in canonical(line.trim(), fold) {
-        hash = mix(hash, u32::from(canonical.char));
+/// Removes a comma before a closing bracket, as formatters add it to a list that they break. The comma
+/// of a tuple of one stays.
+fn drop_trailing_commas(chars: Vec<Canonical>) -> Vec<Canonical> {
+    // For each open bracket: whether it follows a word, as that of a call, and its commas so far.
+    let mut open: Vec<(bool, usize)> = Vec::new();
+    let mut out: Vec<Canonical> = Vec::with_capacity(chars.len());
+    for canonical in chars {
+        match canonical.char {
+            '(' | '[' | '{' => {
+                let follows_word = canonical.char != '('
+                    || out
+                        .last()
+                        .is_some_and(|last| is_word_char(last.char) || ")]>".contains(last.char));
+                open.push((follows_word, 0));
+            }
+            ',' => {
+                if let Some((_, commas)) = open.last_mut() {
+                    *commas += 1;
+                }
+            }
+            ')' | ']' | '}' => {
+                let (follows_word, commas) = open.pop().unwrap_or((false, 0));
+                if out.last().is_some_and(|last| last.char == ',') && (follows_word || commas > 1) {
+                    out.pop();
+                }
+            }
+            _ => {}
+        }
+        out.push(canonical);
     }
-    hash
+    out
 }
 
 /// A hash of the text as it is.
@@ -76,7 +93,7 @@ fn mix(hash: u64, c: u32) -> u64 {
 }
 
 /// Whether two lines are equal under a fold; whitespace at their ends does not count.
-pub(super) fn is_equal(a: &str, b: &str, fold: Fold) -> bool {
+pub(super) fn is_equal(a: &str, b: &str, fold: Difference) -> bool {
     let (a, b) = (canonical(a.trim(), fold), canonical(b.trim(), fold));
     a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| a.char == b.char)
 }
@@ -246,37 +263,37 @@ pub(super) fn is_word_char(c: char) -> bool {
 mod tests {
     use super::*;
 
-    fn text(line: &str, fold: Fold) -> String {
+    fn text(line: &str, fold: Difference) -> String {
         canonical(line, fold).into_iter().map(|canonical| canonical.char).collect()
     }
 
     #[test]
     fn each_fold_ignores_what_it_names() {
-        assert_eq!(text("say “hi” – ok…", Fold::LookAlike), "say \"hi\" - ok...");
-        assert_eq!(text("cafe\u{301}\u{200b}\u{a0}x", Fold::LookAlike), "café x");
-        assert_eq!(text("ｆｏｏ（１）", Fold::LookAlike), "foo(1)");
+        assert_eq!(text("say “hi” – ok…", Difference::LookAlikes), "say \"hi\" - ok...");
+        assert_eq!(text("cafe\u{301}\u{200b}\u{a0}x", Difference::LookAlikes), "café x");
+        assert_eq!(text("ｆｏｏ（１）", Difference::LookAlikes), "foo(1)");
         assert_eq!(
-            text("so — or -- so; i-- and --x", Fold::LookAlike),
+            text("so — or -- so; i-- and --x", Difference::LookAlikes),
             "so - or - so; i-- and --x"
         );
-        assert_eq!(text("if ( a  ==  b ) {", Fold::Spacing), "if(a==b){");
-        assert_eq!(text("x = 'a  b' ; y", Fold::Spacing), "x='a  b';y");
-        assert_eq!(text("return value", Fold::Spacing), "return value");
-        assert_eq!(text("a + +b", Fold::Spacing), "a+ +b");
-        assert_eq!(text("f('x', `y`);", Fold::Punctuation), "f(\"x\",\"y\")");
-        assert_eq!(text("don't, won't", Fold::Punctuation), "don't,won't");
-        assert_eq!(text("f(b'x', f'{y}')", Fold::Punctuation), "f(b\"x\",f\"{y}\")");
+        assert_eq!(text("if ( a  ==  b ) {", Difference::Spacing), "if(a==b){");
+        assert_eq!(text("x = 'a  b' ; y", Difference::Spacing), "x='a  b';y");
+        assert_eq!(text("return value", Difference::Spacing), "return value");
+        assert_eq!(text("a + +b", Difference::Spacing), "a+ +b");
+        assert_eq!(text("f('x', `y`);", Difference::Punctuation), "f(\"x\",\"y\")");
+        assert_eq!(text("don't, won't", Difference::Punctuation), "don't,won't");
+        assert_eq!(text("f(b'x', f'{y}')", Difference::Punctuation), "f(b\"x\",f\"{y}\")");
     }
 
     #[test]
     fn a_laxer_fold_keeps_what_a_stricter_one_finds_equal() {
         for (a, b) in [("a\u{a0}b", "a b"), ("x = ‘y’", "x = 'y'"), ("naïve", "nai\u{308}ve")]
         {
-            for fold in [Fold::LookAlike, Fold::Spacing, Fold::Punctuation] {
+            for fold in [Difference::LookAlikes, Difference::Spacing, Difference::Punctuation] {
                 assert!(is_equal(a, b, fold), "{a} {b} {fold:?}");
             }
         }
-        assert!(!is_equal("returnvalue", "return value", Fold::Punctuation));
-        assert!(!is_equal("x = 'a b'", "x = 'ab'", Fold::Spacing));
+        assert!(!is_equal("returnvalue", "return value", Difference::Punctuation));
+        assert!(!is_equal("x = 'a b'", "x = 'ab'", Difference::Spacing));
     }
 }

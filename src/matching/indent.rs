@@ -4,7 +4,6 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::budget;
 use super::source_file::SourceFile;
 
 /// The whitespace at the start of a line.
@@ -85,13 +84,18 @@ impl IndentRule {
         }
     }
 
+    /// Whether a level is as wide in the call as in the file.
+    pub(super) fn keeps_unit(&self) -> bool {
+        self.unit == UnitChange::Keep
+    }
+
     /// Whether the rule changes nothing.
     pub(super) fn is_same(&self) -> bool {
         self.unit == UnitChange::Keep && self.shift == Shift::None
     }
 
     /// Whether it maps whole levels to whole levels.
-    fn is_on_grid(&self, levels: LevelWidths) -> bool {
+    pub(super) fn is_on_grid(&self, levels: LevelWidths) -> bool {
         let shifted = match &self.shift {
             Shift::None => "",
             Shift::Deeper(by) | Shift::Shallower(by) => by.as_str(),
@@ -182,82 +186,9 @@ impl LevelWidths {
         Self { call, shown_by_old, tentative, below_first, file: file.indent_unit(), call_has_tabs }
     }
 
-    /// Whether both widths are known and differ.
-    fn widths_differ(self) -> bool {
-        self.call.zip(self.file).is_some_and(|(call, file)| call != file)
-    }
-}
-
-/// How the indentation of the file at a candidate differs from the call's: pairs of (indentation in
-/// the call, indentation in the file), and the rules that explain them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct IndentMap {
-    /// Every rule that explains all pairs, likeliest first; empty for an irregular map.
-    pub(super) rules: Vec<IndentRule>,
-    /// Whether the first line of the call has lost its indentation, so that the rules leave it out.
-    pub(super) first_line_excluded: bool,
-    levels: LevelWidths,
-    pairs: Vec<(String, String)>,
-}
-
-impl IndentMap {
-    /// Fits rules to all pairs, or, if none fits, to all but the first. `levels_after_first` has the
-    /// widths without the first line: if that line has lost its indentation, the step to the next
-    /// line is no level.
-    pub(super) fn fit(
-        pairs: Vec<(String, String)>,
-        levels: LevelWidths,
-        levels_after_first: LevelWidths,
-    ) -> Self {
-        let mut rules = fit_rules(&pairs, levels);
-        // A step of old_str may be several levels, so other widths are tried, too.
-        let common_width = pairs.iter().map(|(from, _)| from.len()).filter(|&w| w > 0).reduce(gcd);
-        let common_if_better =
-            common_width.filter(|&all| !levels.tentative.is_some_and(|part| divides(part, all)));
-        for call in [levels.tentative, common_if_better] {
-            if rules.is_empty() && call.is_some() {
-                rules = fit_rules(&pairs, LevelWidths { call, ..levels });
-            }
-        }
-        // The first line has lost its indentation, or a part of it, while other lines kept theirs. If
-        // no line is indented, all of them have lost it.
-        let others_are_indented = pairs.iter().skip(1).any(|(from, _)| !from.is_empty());
-        let has_lost_indent = |(from, to): &(String, String)| {
-            others_are_indented && columns(from, 4) <= columns(to, 4)
-        };
-        // If the first line is as deep as in the file and the levels of old_str explain the others,
-        // nothing was lost: new_str only has levels of another width.
-        let is_scaled = |first: &(String, String)| {
-            let levels = LevelWidths { call: common_width, ..levels };
-            first.0 == first.1 && common_width.is_some() && !fit_rules(&pairs, levels).is_empty()
-        };
-        let first_line_excluded = rules.is_empty()
-            && pairs.len() > 1
-            && pairs.first().is_some_and(|first| has_lost_indent(first) && !is_scaled(first));
-        if first_line_excluded {
-            let file_has_tabs = pairs.iter().any(|(_, to)| to.contains('\t'));
-            let call = levels_after_first.call.or(levels.call.filter(|_| file_has_tabs));
-            rules = fit_rules(&pairs[1..], LevelWidths { call, ..levels_after_first });
-        }
-        let first_line_excluded = first_line_excluded && !rules.is_empty();
-        // If nothing else shows a width, a new line that is less deep than the first one does.
-        if let (None, None, Some(width)) = (levels.call, levels.tentative, levels.below_first) {
-            let new_rules = fit_rules(&pairs, LevelWidths { call: Some(width), ..levels });
-            let new_rules: Vec<IndentRule> =
-                new_rules.into_iter().filter(|rule| !rules.contains(rule)).collect();
-            rules.extend(new_rules);
-        }
-        Self { rules, first_line_excluded, levels, pairs }
-    }
-
-    /// Whether the call and the file have the same indentation in every pair.
-    pub(super) fn is_same(&self) -> bool {
-        self.pairs.iter().all(|(from, to)| from == to)
-    }
-
     /// A step of indentation in the call, converted to the file's level width if it is whole levels.
-    pub(super) fn scale(&self, step: &str) -> String {
-        match (self.levels.call, self.levels.file) {
+    pub(super) fn scale(self, step: &str) -> String {
+        match (self.call, self.file) {
             (Some(call), Some(file)) if step.len().is_multiple_of(call) && !step.contains('\t') => {
                 " ".repeat(step.len() / call * file)
             }
@@ -265,41 +196,59 @@ impl IndentMap {
         }
     }
 
-    /// Whether no rule fits, so that only indentation that occurs in the pairs can be mapped.
-    pub(super) fn is_irregular(&self) -> bool {
-        self.rules.is_empty()
-    }
-
-    /// The file's indentation for `indent`, an indentation of the call. If the pairs have several
-    /// for it, the nearest ones above and below the pair at index `near` must agree.
-    pub(super) fn lookup(&self, indent: &str, near: usize) -> ObservedIndent<'_> {
-        budget::spend(self.pairs.len());
-        let pairs = self.pairs.iter().enumerate().skip(usize::from(self.first_line_excluded));
-        let targets: Vec<(usize, &str)> = pairs
-            .filter(|(_, (from, _))| from == indent)
-            .map(|(at, (_, to))| (at, to.as_str()))
-            .collect();
-        let Some(&(_, first_target)) = targets.first() else { return ObservedIndent::Unseen };
-        if targets.iter().all(|(_, to)| *to == first_target) {
-            return ObservedIndent::As(first_target);
-        }
-        let above = targets.iter().rfind(|(at, _)| *at <= near);
-        let below = targets.iter().find(|(at, _)| *at > near);
-        match (above, below) {
-            (Some((_, above)), Some((_, below))) if above == below => ObservedIndent::As(above),
-            _ => ObservedIndent::Conflicting,
-        }
+    /// Whether both widths are known and differ.
+    fn widths_differ(self) -> bool {
+        self.call.zip(self.file).is_some_and(|(call, file)| call != file)
     }
 }
 
-/// The file's indentation for an indentation of the call, according to the pairs of a map.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ObservedIndent<'a> {
-    As(&'a str),
-    /// The pairs have several.
-    Conflicting,
-    /// No pair has this indentation of the call.
-    Unseen,
+/// The rules that explain all pairs (indentation in the call, indentation in the file), and whether
+/// they leave out the first pair, because the first line of the call has lost its indentation.
+/// `levels_after_first` has the widths without the first line: if that line has lost its indentation,
+/// the step to the next line is no level.
+pub(super) fn fit(
+    pairs: &[(String, String)],
+    levels: LevelWidths,
+    levels_after_first: LevelWidths,
+) -> (Vec<IndentRule>, bool) {
+    let mut rules = fit_rules(pairs, levels);
+    // A step of old_str may be several levels, so other widths are tried, too.
+    let common_width = pairs.iter().map(|(from, _)| from.len()).filter(|&w| w > 0).reduce(gcd);
+    let common_if_better =
+        common_width.filter(|&all| !levels.tentative.is_some_and(|part| divides(part, all)));
+    for call in [levels.tentative, common_if_better] {
+        if rules.is_empty() && call.is_some() {
+            rules = fit_rules(pairs, LevelWidths { call, ..levels });
+        }
+    }
+    // The first line has lost its indentation, or a part of it, while other lines kept theirs. If
+    // no line is indented, all of them have lost it.
+    let others_are_indented = pairs.iter().skip(1).any(|(from, _)| !from.is_empty());
+    let has_lost_indent =
+        |(from, to): &(String, String)| others_are_indented && columns(from, 4) <= columns(to, 4);
+    // If the first line is as deep as in the file and the levels of old_str explain the others,
+    // nothing was lost: new_str only has levels of another width.
+    let is_scaled = |first: &(String, String)| {
+        let levels = LevelWidths { call: common_width, ..levels };
+        first.0 == first.1 && common_width.is_some() && !fit_rules(pairs, levels).is_empty()
+    };
+    let first_line_excluded = rules.is_empty()
+        && pairs.len() > 1
+        && pairs.first().is_some_and(|first| has_lost_indent(first) && !is_scaled(first));
+    if first_line_excluded {
+        let file_has_tabs = pairs.iter().any(|(_, to)| to.contains('\t'));
+        let call = levels_after_first.call.or(levels.call.filter(|_| file_has_tabs));
+        rules = fit_rules(&pairs[1..], LevelWidths { call, ..levels_after_first });
+    }
+    let first_line_excluded = first_line_excluded && !rules.is_empty();
+    // If nothing else shows a width, a new line that is less deep than the first one does.
+    if let (None, None, Some(width)) = (levels.call, levels.tentative, levels.below_first) {
+        let new_rules = fit_rules(pairs, LevelWidths { call: Some(width), ..levels });
+        let new_rules: Vec<IndentRule> =
+            new_rules.into_iter().filter(|rule| !rules.contains(rule)).collect();
+        rules.extend(new_rules);
+    }
+    (rules, first_line_excluded)
 }
 
 /// The rules that explain all pairs, likeliest first. A rule that does not map whole levels to whole
@@ -397,62 +346,4 @@ fn divides(part: usize, width: usize) -> bool {
 /// The greatest common divisor.
 fn gcd(a: usize, b: usize) -> usize {
     if b == 0 { a } else { gcd(b, a % b) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn fit(pairs: &[(&str, &str)], file: Option<usize>) -> IndentMap {
-        let pairs = pairs.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned()));
-        let levels = LevelWidths { file, ..LevelWidths::default() };
-        IndentMap::fit(pairs.collect(), levels, levels)
-    }
-
-    fn apply(map: &IndentMap, indent: &str) -> Vec<Option<String>> {
-        map.rules.iter().map(|rule| rule.apply(indent)).collect()
-    }
-
-    #[test]
-    fn one_tab_too_few_everywhere() {
-        let map = fit(&[("", "\t"), ("\t", "\t\t"), ("", "\t")], None);
-        assert!(apply(&map, "\t\t").iter().all(|indent| indent.as_deref() == Some("\t\t\t")));
-    }
-
-    #[test]
-    fn one_level_too_many() {
-        let map = fit(&[("        ", "    "), ("            ", "        ")], Some(4));
-        assert_eq!(apply(&map, "        "), [Some("    ".into())]);
-        assert_eq!(apply(&map, ""), [None]);
-    }
-
-    #[test]
-    fn a_level_of_another_width() {
-        let map = fit(&[("    ", "\t"), ("        ", "\t\t")], None);
-        assert_eq!(apply(&map, "            ")[0].as_deref(), Some("\t\t\t"));
-        let map = fit(&[("  ", "    "), ("    ", "        ")], Some(4));
-        let indents = apply(&map, "      ");
-        assert!(
-            indents.iter().all(|indent| indent.as_deref() == Some("            ")),
-            "{indents:?}"
-        );
-    }
-
-    #[test]
-    fn a_lost_first_indent_is_excluded() {
-        let map = fit(&[("", "    "), ("        ", "        "), ("    ", "    ")], Some(4));
-        assert!(map.first_line_excluded);
-        assert_eq!(apply(&map, "        "), [Some("        ".into())]);
-    }
-
-    #[test]
-    fn an_irregular_map_answers_from_its_pairs() {
-        let map = fit(&[("  ", "\t"), ("   ", "\t\t\t"), ("\t ", " ")], None);
-        assert!(map.is_irregular());
-        assert_eq!(map.lookup("   ", 0), ObservedIndent::As("\t\t\t"));
-        assert_eq!(map.lookup("       ", 0), ObservedIndent::Unseen);
-        let flat = fit(&[("", "    "), ("", "        "), ("", "        "), ("", "  ")], None);
-        assert_eq!(flat.lookup("", 1), ObservedIndent::As("        "));
-        assert_eq!(flat.lookup("", 0), ObservedIndent::Conflicting);
-    }
 }

@@ -2,41 +2,43 @@
 //!
 //! ```text
 //! Call { old, new, expected, near_line, language }  SourceFile (lines, keys, index, lexed lazily)
+//!   → exact(call)                   plain replacement, if it is there as often as expected
 //!   → readings(call)                what the text could have been before the mistake
-//!   → candidates(file, reading)     exact, by tolerance, reflowed, elided, aligned
-//!   → outcomes(candidate, reading)  the merge of old, new and file under each consistent reading
+//!   → places(file, reading)         where it may be: joined keys, aligned bands, placeholders
+//!   → explanations(place, reading)  each way to indent and join the new text, with its price
 //!   → verdict                       One | Ambiguous | Missing | Refused
 //! ```
 //!
-//! The rungs of [`LADDER`] are tried from the strictest to the laxest, and the first that
-//! finds any candidate decides: a wrong count there is a refusal, never a reason to try
-//! something laxer.
+//! No rule decides alone: every explanation at every place is weighed, and the cheapest is taken if
+//! its evidence exceeds its cost and no other result comes close. `costs` has the prices, and
+//! `forbidden` what no price allows.
 //!
 //! Pure and bounded: no I/O, no clock, and the work grows with file and `old_str`, not
 //! with their product. Where it still could, `budget` limits it.
 
-mod align;
-mod already_applied;
 pub(crate) mod budget;
-mod candidate;
+mod call;
+mod characters;
+mod costs;
 mod diff;
-mod elide;
-mod escape_review;
+mod escapes;
 mod exact;
+mod explain;
 mod fold;
+mod forbidden;
 mod indent;
-mod indent_reading;
-mod ladder;
+mod maps;
 mod nearest;
-mod outcome;
 mod placeholder;
+mod places;
 mod rank;
 pub(crate) mod reading;
-mod reflow;
 mod refuse;
 mod source_file;
 mod tokens;
+mod verdict;
 mod veto;
+mod write;
 
 use crate::edit::{
     Corrected, EditCode, EditRequest, Explanation, Near, Refusal, Rewrite, Rung, Splice,
@@ -44,16 +46,13 @@ use crate::edit::{
 use crate::text::{Snapshot, pluralize};
 
 use budget::Budget;
-use ladder::LadderCall;
 use source_file::SourceFile;
 
-pub(crate) use escape_review::{
-    ESCAPES_WARNING, EscapeReview, escape_readings, review_line_escapes,
-};
+pub(crate) use escapes::{ESCAPES_WARNING, EscapeReview, escape_readings, review_line_escapes};
 pub(crate) use indent::indent_of;
 pub(crate) use rank::nearest_lines;
 
-/// The rungs, strictest first.
+/// The rungs, strictest first, as the report ranks them.
 pub const LADDER: &[Rung] = &[
     Rung::Exact,
     Rung::LineEndings,
@@ -88,12 +87,15 @@ pub(crate) fn reindent(
     let after_first = new.get(1..).unwrap_or_default();
     let levels = indent::LevelWidths::new(&file, &[], &new);
     let levels_after_first = indent::LevelWidths::new(&file, &[], after_first);
-    let map = indent::IndentMap::fit(pairs, levels, levels_after_first);
-    if map.is_same() || map.first_line_excluded {
+    if pairs.iter().all(|(from, to)| from == to) {
+        return None;
+    }
+    let (rules, first_lost) = indent::fit(&pairs, levels, levels_after_first);
+    if first_lost {
         return None;
     }
     let mut variants: Vec<Vec<String>> = Vec::new();
-    for rule in &map.rules {
+    for rule in &rules {
         let reindent_line = |line: &String| {
             if line.trim().is_empty() {
                 return Some(line.clone());
@@ -196,7 +198,7 @@ pub fn explain(request: &EditRequest, snapshot: &Snapshot) -> Result<Explained, 
 /// Decides what a call does to a file, within a work budget.
 pub fn decide(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
     let decided = Budget::default().run(|| decide_unbounded(request, snapshot));
-    decided.unwrap_or_else(|aborted| Verdict::Refused(aborted.refusal()))
+    decided.unwrap_or_else(|ended| Verdict::Refused(ended.refusal()))
 }
 
 /// Decides what a call does to a file, without a limit on the work.
@@ -222,14 +224,9 @@ fn decide_unbounded(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
     if request.old.trim().is_empty() || file.text.is_empty() {
         return Verdict::Missing(refuse::not_found(request, &file));
     }
-    let call = LadderCall { request, file: &file };
     let readings =
         reading::readings(strip_next_indent(&request.old), strip_next_indent(&request.new));
-    call.match_by_tolerance(&readings)
-        .or_else(|| call.match_reflowed(&readings))
-        .or_else(|| call.match_elided(&readings))
-        .or_else(|| call.find_applied(&readings))
-        .unwrap_or_else(|| call.match_aligned(&readings))
+    verdict::decide(request, &file, &readings)
 }
 
 /// The text without the spaces and tabs after its last line break. They are the indentation of the
@@ -255,15 +252,15 @@ fn fill_empty_file(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
     }
     let mut explanation = Explanation::plain(Rung::Exact);
     let mut text = request.new.clone();
-    match escape_review::review_file_escapes(request.language, &request.new) {
-        escape_review::EscapeReview::Proven(repaired) => {
+    match escapes::review_file_escapes(request.language, &request.new) {
+        escapes::EscapeReview::Proven(repaired) => {
             text = repaired;
             explanation.rewrites.push(Rewrite::UnescapeNew);
         }
-        escape_review::EscapeReview::Suspicious => {
-            explanation.warnings.push(escape_review::ESCAPES_WARNING.into())
+        escapes::EscapeReview::Suspicious => {
+            explanation.warnings.push(escapes::ESCAPES_WARNING.into())
         }
-        escape_review::EscapeReview::Fine => {}
+        escapes::EscapeReview::Fine => {}
     }
     Verdict::One(Explained { splices: vec![Splice { range: 0..0, text }], explanation })
 }

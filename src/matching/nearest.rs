@@ -14,7 +14,7 @@ use rapidfuzz::distance::{indel, lcs_seq, levenshtein};
 use super::budget;
 use super::diff;
 use super::fold::is_word_char;
-use super::source_file::{BLANK_LINE_KEY, SourceFile, Tolerance};
+use super::source_file::{BLANK_LINE_KEY, SourceFile, line_key};
 use super::tokens::words;
 use crate::edit::{Difference, Near};
 
@@ -50,7 +50,7 @@ pub(super) struct Index {
 impl Index {
     /// The index of a file.
     pub(super) fn of(file: &SourceFile<'_>) -> Self {
-        let keys = file.keys(Tolerance::Indentation);
+        let keys = file.keys();
         let mut lines: HashMap<u64, Vec<u32>> = HashMap::new();
         let mut word_positions: HashMap<u64, Vec<u32>> = HashMap::new();
         let add = |map: &mut HashMap<u64, Vec<u32>>, key: u64, at: usize| {
@@ -133,13 +133,15 @@ fn likely_starts(file: &SourceFile<'_>, text: &[&str], nonblank: &[usize]) -> Ve
         }
         #[expect(clippy::cast_precision_loss, reason = "at most MAX_POSITIONS places")]
         let weight = weight / (places.len() as f64).sqrt();
-        budget::spend(8 * places.len());
+        if budget::spend(8 * places.len()).is_err() {
+            return;
+        }
         for place in places {
             *votes.entry(*place as isize - at.cast_signed()).or_default() += weight;
         }
     };
     for &at in nonblank.iter().step_by(nonblank.len().div_ceil(MAX_VOTING_LINES).max(1)) {
-        let key = Tolerance::Indentation.key(text[at]);
+        let key = line_key(text[at]);
         let places = index.equal_lines(key);
         if text[at].contains(is_word_char) {
             vote(at, places, 4.0);
@@ -192,7 +194,9 @@ fn starts_by_letters(file: &SourceFile<'_>, text: &[&str], nonblank: &[usize]) -
             if body.len() > MAX_LINE_CHARS {
                 continue;
             }
-            budget::spend(8 + body.len() / 4);
+            if budget::spend(8 + body.len() / 4).is_err() {
+                return out;
+            }
             let args = indel::Args::default().score_cutoff(0.5);
             if let Some(score) = comparator.normalized_similarity_with_args(body.chars(), &args) {
                 best.push((score, place));
@@ -238,10 +242,9 @@ fn compare(
     if lines.is_empty() {
         return None;
     }
-    budget::spend(4 * (lines.len() + nonblank.len()));
-    let file_keys = file.keys(Tolerance::Indentation);
-    let text_keys: Vec<u64> =
-        nonblank.iter().map(|&at| Tolerance::Indentation.key(text[at])).collect();
+    budget::spend(4 * (lines.len() + nonblank.len())).ok()?;
+    let file_keys = file.keys();
+    let text_keys: Vec<u64> = nonblank.iter().map(|&at| line_key(text[at])).collect();
     let window: Vec<usize> = lines.filter(|&at| file_keys[at] != BLANK_LINE_KEY).collect();
     let window_keys: Vec<u64> = window.iter().map(|&at| file_keys[at]).collect();
     let mut paired: Vec<Option<usize>> = vec![None; nonblank.len()];
@@ -269,7 +272,7 @@ fn compare(
                 1 => partial_similarity(text_line, file.body(place).trim()),
                 _ => line_similarity(file, text_line, file.body(place).trim()),
             };
-            equal += usize::from(file_keys[place] == Tolerance::Indentation.key(text[line]));
+            equal += usize::from(file_keys[place] == line_key(text[line]));
             weighted_similarity += line_weight * similarity;
         }
     }
@@ -373,7 +376,9 @@ fn partial_similarity(a: &str, b: &str) -> f64 {
     if b.len() <= a.len() || a.len() > MAX_LINE_CHARS / 2 {
         return whole;
     }
-    budget::spend(a.len() * b.len());
+    if budget::spend(a.len() * b.len()).is_err() {
+        return 0.0;
+    }
     // A Levenshtein distance that costs nothing before and after the matched part of `b`.
     let mut above: Vec<usize> = vec![0; b.len() + 1];
     let mut row = above.clone();
@@ -399,7 +404,9 @@ fn similarity(a: &str, b: &str) -> f64 {
     }
     let cut = |text: &'_ str| text.chars().take(MAX_LINE_CHARS).collect::<Vec<char>>();
     let (a, b) = (cut(a), cut(b));
-    budget::spend(128 + 4 * (a.len() + b.len()) + a.len() * b.len() / 64);
+    if budget::spend(128 + 4 * (a.len() + b.len()) + a.len() * b.len() / 64).is_err() {
+        return 0.0;
+    }
     if a.is_empty() || b.is_empty() {
         return 0.0;
     }

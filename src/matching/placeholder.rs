@@ -31,6 +31,9 @@ pub(super) fn is_placeholder(line: &str) -> bool {
     if words.is_empty() {
         return has_dots && (comment.is_some() || inner.len() <= 4);
     }
+    if has_dots && words == "rest" {
+        return true;
+    }
     let has_phrase = PHRASES.iter().any(|phrase| words.contains(phrase));
     // Without dots, a comment is a placeholder only if it says nothing else.
     let says_nothing_else = || {
@@ -68,8 +71,20 @@ const PHRASES: &[&str] = &[
 ];
 
 /// Words with which a comment without dots begins if it is a placeholder.
-const FIRST_WORDS: &[&str] =
-    &["rest of", "existing code", "remaining", "same as before", "other methods"];
+const FIRST_WORDS: &[&str] = &[
+    "rest of",
+    "existing code",
+    "remaining code",
+    "remaining methods",
+    "remaining functions",
+    "remaining lines",
+    "remaining implementation",
+    "remaining imports",
+    "remaining fields",
+    "remaining tests",
+    "same as before",
+    "other methods",
+];
 
 /// `... x` or `…x`, but not `...x`, which spreads a value.
 fn starts_with_dots(text: &str) -> bool {

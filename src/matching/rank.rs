@@ -11,7 +11,7 @@ use super::budget;
 use super::fold::{is_word_char, plain_key};
 use super::indent_of;
 use super::nearest::{MAX_POSITIONS, MAX_REGIONS, Region, regions, to_near};
-use super::source_file::{SourceFile, Tolerance, split_lines};
+use super::source_file::{SourceFile, line_key, split_lines};
 use super::tokens::words;
 use crate::edit::Near;
 use crate::text::Snapshot;
@@ -48,12 +48,6 @@ impl Ranking {
             0 | 1 => &[],
             count => &self.regions[..count.min(self.regions.len())],
         }
-    }
-
-    /// Whether one region alone is the nearest, and it has some of these lines.
-    pub(super) fn is_nearest(&self, lines: &Range<usize>) -> bool {
-        self.equally_near == 1
-            && self.regions.first().is_some_and(|region| overlap(&region.lines, lines))
     }
 }
 
@@ -104,9 +98,11 @@ pub(super) fn rank(file: &SourceFile<'_>, text: &[&str], max_count: usize) -> Ra
 fn clues_of(file: &SourceFile<'_>, lines: &Range<usize>, weights: &BTreeMap<u64, f64>) -> Clues {
     let mut clues = Clues::new();
     for at in lines.clone() {
-        budget::spend(4 + file.body(at).len() / 4);
+        if budget::spend(4 + file.body(at).len() / 4).is_err() {
+            break;
+        }
         let keys = words(file.body(at)).map(plain_key);
-        let keys = keys.chain([file.keys(Tolerance::Indentation)[at]]);
+        let keys = keys.chain([file.keys()[at]]);
         clues.extend(keys.filter(|key| weights.contains_key(key)));
     }
     clues
@@ -136,12 +132,14 @@ fn clue_weights(file: &SourceFile<'_>, text: &[&str]) -> BTreeMap<u64, f64> {
         }
     };
     for line in text.iter().filter(|line| line.contains(is_word_char)) {
-        budget::spend(4 + line.len() / 4);
+        if budget::spend(4 + line.len() / 4).is_err() {
+            break;
+        }
         for word in words(line) {
             let key = plain_key(word);
             add(key, index.lines_with_word(key), word.len().min(MAX_WORD_WEIGHT));
         }
-        let key = Tolerance::Indentation.key(line);
+        let key = line_key(line);
         add(key, index.equal_lines(key), LINE_WEIGHT);
     }
     weights

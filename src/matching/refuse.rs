@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
+use super::costs::Difference;
 use super::fold::is_word_char;
 use super::nearest::{self, Region};
-use super::outcome::ConflictHunk;
 use super::rank::{Ranking, overlap, rank};
 use super::source_file::{SourceFile, split_lines};
-use crate::edit::{Conflict, EditCode, EditRequest, Expected, Refusal, Rung};
+use super::write::ConflictHunk;
+use crate::edit::{Conflict, EditCode, EditRequest, Expected, Refusal};
 use crate::text::LineSpan;
 
 /// The most lines that a refusal lists as occurrences.
@@ -59,7 +60,7 @@ pub(super) fn not_found(request: &EditRequest, file: &SourceFile<'_>) -> Refusal
     }
     refusal.equally_near = ranking.tied().len();
     refusal.message.push_str(&describe_nearest(&refusal, &ranking));
-    let mut hint = quoting_hint(&lines, request, &ranking);
+    let mut hint = quoting_hint(&lines, request, file, &ranking);
     let escapes = ["\\n", "\\\""].into_iter().filter(|escape| request.old.contains(escape));
     if escapes.clone().any(|escape| !file.text.contains(escape)) {
         hint.push_str(" Send line breaks and quotes as they are, not as \\n and \\\".");
@@ -116,8 +117,26 @@ fn list(lines: &[usize]) -> String {
     if lines.len() > 10 { list + ", …" } else { list }
 }
 
+/// Whether these lines are too much to be quoted as a whole.
+fn is_long(file: &SourceFile<'_>, span: LineSpan) -> bool {
+    let line_len = |number| file.snapshot.line(number).map_or(0, str::len);
+    (span.start..=span.end).map(line_len).sum::<usize>() > MAX_QUOTED_BYTES
+}
+
+/// The hint to quote less.
+fn part_hint(span: LineSpan) -> String {
+    format!(
+        "Quote only the part of {span} that changes, exactly as in the file, and send new_str for that part."
+    )
+}
+
 /// The hint that says which lines of the file to quote instead of `old_str`.
-fn quoting_hint(old: &[&str], request: &EditRequest, ranking: &Ranking) -> String {
+fn quoting_hint(
+    old: &[&str],
+    request: &EditRequest,
+    file: &SourceFile<'_>,
+    ranking: &Ranking,
+) -> String {
     let best = &ranking.regions[0];
     if !ranking.tied().is_empty() {
         return "Read these places, and quote the one you mean exactly as it is in the file, with a line that only it has.".to_owned();
@@ -143,6 +162,9 @@ fn quoting_hint(old: &[&str], request: &EditRequest, ranking: &Ranking) -> Strin
                 at + 1,
                 excerpt(old[at])
             )
+        }
+        _ if (best.equal > 0 || best.score >= 0.6) && is_long(file, span(best)) => {
+            part_hint(span(best))
         }
         _ if best.equal > 0 || best.score >= 0.6 => format!("Quote {quote_best}"),
         _ => "Read the file again; the text has changed or is in another file.".to_owned(),
@@ -205,7 +227,15 @@ pub(super) fn closer_elsewhere(request: &EditRequest, here: usize, nearer: usize
 /// The refusal of an edit that the file already has, at `line`.
 pub(super) fn already_applied(line: usize) -> Refusal {
     Refusal::new(EditCode::AlreadyApplied, format!("the file already has new_str, at line {line}"))
-        .hint("The edit seems to be done already; go on with the next step. Do not send it again.")
+        .hint("The edit seems to be done already; go on with the next step. If new_str is meant once more, quote the line after it too, in old_str and in new_str.")
+}
+
+/// The refusal of a call for `count` places of which the one at `line` has `new_str` already.
+pub(super) fn partly_applied(line: usize, count: usize) -> Refusal {
+    let message = format!(
+        "old_str fits {count} places, but at line {line} it is a part of new_str, which the file already has there"
+    );
+    Refusal::new(EditCode::AlreadyApplied, message).hint("If the edit is done already, go on with the next step. Otherwise edit the places that are left one by one, each with the lines around it in old_str and new_str.")
 }
 
 /// The refusal of a `new_str` with a placeholder that would delete code.
@@ -216,10 +246,21 @@ pub(super) fn omission(placeholder: &str) -> Refusal {
         .hint("Write the code out in full, or narrow old_str and new_str to the lines that change. To delete the code, leave the placeholder out.")
 }
 
+/// The refusal of a call whose placeholder stands for lines (from 0) that would go unseen.
+pub(super) fn unseen_lines_go(lines: &Range<usize>) -> Refusal {
+    let span = LineSpan { start: lines.start + 1, end: lines.end };
+    let message = format!(
+        "a placeholder of old_str stands for lines within {span}, and new_str does not have the same placeholder between the same lines, so code that was not quoted would go or move"
+    );
+    Refusal::new(EditCode::Omission, message).hint(format!(
+        "Keep the placeholder as it is in both strings. To change or delete what it stands for, read {span} and quote all of it."
+    ))
+}
+
 /// The refusal of a call whose place is known, but not which of `count` results it means there;
 /// 0 if every result would be a guess.
-pub(super) fn ambiguous(line: usize, rung: Rung, count: usize) -> Refusal {
-    let place = format!("old_str is at line {line} with different {}", ignored_by(rung));
+pub(super) fn ambiguous(line: usize, cause: Difference, count: usize) -> Refusal {
+    let place = format!("old_str is at line {line} with different {}", cause.name());
     let message = match count {
         0 => format!("{place}, and it is not clear how new_str should be written there"),
         _ => format!("{place}, and new_str can be written there in {count} ways"),
@@ -230,40 +271,21 @@ pub(super) fn ambiguous(line: usize, rung: Rung, count: usize) -> Refusal {
 
 /// The refusal of an edit that changes only what the rung ignores, such as indentation, where the
 /// file has neither `old_str` nor `new_str` character for character.
-pub(super) fn only_ignored_changes(line: usize, rung: Rung) -> Refusal {
+pub(super) fn only_ignored_changes(line: usize, cause: Difference) -> Refusal {
     let message = format!(
         "old_str is at line {line} with different {0}, and new_str changes only {0}",
-        ignored_by(rung)
+        cause.name()
     );
     Refusal::new(EditCode::NoOccurrence, message).hint(format!(
         "Read around line {line}, then send old_str exactly as the file has it and new_str as it should be."
     ))
 }
 
-/// The name, for messages, of the difference that a rung ignores.
-fn ignored_by(rung: Rung) -> &'static str {
-    match rung {
-        Rung::LineEndings => "line endings",
-        Rung::Unescaped => "escapes",
-        Rung::LineNumbers | Rung::DiffMarkers | Rung::CodeFence | Rung::HtmlEntities => {
-            "line prefixes or markup"
-        }
-        Rung::OuterBlankLines | Rung::BlankLines => "blank lines",
-        Rung::TrailingBlanks => "spaces at line ends",
-        Rung::LookAlikes => "quotes, dashes or spaces",
-        Rung::Indentation | Rung::LookAlikesAndIndentation => "indentation",
-        Rung::Spacing => "white space",
-        Rung::Punctuation => "quotes or closing marks",
-        Rung::Reflowed => "line breaks",
-        _ => "words",
-    }
-}
-
 /// Adds to the hint of a refusal that the call would fit if the language were known: only then may
-/// the difference that `rung` forgives be ignored.
-pub(super) fn blame_unknown_language(refusal: &mut Refusal, rung: Rung) {
+/// the difference `cause` be ignored.
+pub(super) fn blame_unknown_language(refusal: &mut Refusal, cause: Difference) {
     let hint = refusal.hint.take().unwrap_or_default();
-    let difference = ignored_by(rung);
+    let difference = cause.name();
     refusal.hint = Some(format!(
         "{hint} The only difference is in {difference}; it counts, since the language is unknown."
     ));
@@ -271,10 +293,10 @@ pub(super) fn blame_unknown_language(refusal: &mut Refusal, rung: Rung) {
 }
 
 /// The refusal of an edit whose every possible result leaves brackets or literals unclosed.
-pub(super) fn leaves_unclosed(line: usize, rung: Rung) -> Refusal {
+pub(super) fn leaves_unclosed(line: usize, cause: Difference) -> Refusal {
     let message = format!(
         "old_str is at line {line} with different {}, and new_str there would leave brackets or literals unclosed",
-        ignored_by(rung)
+        cause.name()
     );
     Refusal::new(EditCode::Syntax, message).hint(format!(
         "Read around line {line}, quote it exactly, and check the brackets and quotes of new_str."
@@ -323,11 +345,8 @@ pub(super) fn stale(
                 "{span} of the file already {verb} like new_str. Go on if that is right; otherwise copy {span} exactly into old_str."
             );
         }
-        let line_len = |number| file.snapshot.line(number).map_or(0, str::len);
-        if (span.start..=span.end).map(line_len).sum::<usize>() > MAX_QUOTED_BYTES {
-            return format!(
-                "Quote only the part of {span} that changes, exactly as in the file, and send new_str for that part."
-            );
+        if is_long(file, span) {
+            return part_hint(span);
         }
         format!("Copy {span} of the file exactly into old_str, and send the new text as new_str.")
     });
@@ -369,28 +388,5 @@ fn excerpt(line: &str) -> String {
     match line.char_indices().nth(MAX_EXCERPT_CHARS) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::text::Snapshot;
-
-    #[test]
-    fn other_letter_case_is_named() {
-        let snapshot = Snapshot::from_text("SELECT A\nFROM B;\n");
-        let refusal =
-            not_found(&EditRequest::new("from b;", "from c;"), &SourceFile::new(&snapshot, None));
-        assert_eq!(
-            refusal.message,
-            "old_str is not in the file; line 2 has it in different letter case"
-        );
-        let snapshot = Snapshot::from_text("SELECT A\nFROM B;\nSELECT C\nFROM B;\n");
-        let refusal =
-            not_found(&EditRequest::new("from b;", "from c;"), &SourceFile::new(&snapshot, None));
-        assert!(refusal.message.contains("lines 2, 4 have it"), "{}", refusal.message);
-        let lines: Vec<usize> = refusal.nearest.iter().map(|near| near.start_line).collect();
-        assert_eq!(lines, [2, 4]);
     }
 }

@@ -1,117 +1,71 @@
-//! A file with what the matcher needs to know about it: its lines, a key for each line at each
-//! tolerance, its tokens and its indentation. Everything is computed on first use.
+//! A file with what the matcher needs to know about it: its lines, one lax key a line, how often each
+//! word stands in it, its literals and comments. Everything is computed on first use.
 
 use std::cell::OnceCell;
+use std::collections::HashMap;
 use std::ops::Range;
 
-use super::fold::{self, Fold};
+use super::costs::MAX_LINE_BITS;
+use super::fold::{self, is_word_char, plain_key};
 use super::indent;
-use super::indent_of;
-use crate::language::{Language, Lexed};
-use crate::text::{LineEnding, Snapshot};
+use super::tokens::words;
+use crate::language::{Language, Lexed, TokenKind};
+use crate::text::{Line, LineEnding, Snapshot};
 
-/// A difference that two lines may have and still count as the same, strictest first. Each
-/// tolerance also ignores what the ones above it ignore; only `Indentation` does not ignore
-/// look-alikes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Tolerance {
-    /// The line ending.
-    LineEndings,
-    /// Trailing whitespace.
-    TrailingBlanks,
-    /// Characters that look alike.
-    LookAlikes,
-    /// Indentation.
-    Indentation,
-    /// Characters that look alike, and indentation.
-    LookAlikesAndIndentation,
-    /// Blank lines that only one side has.
-    BlankLines,
-    /// Whitespace inside the line, outside of literals.
-    Spacing,
-    /// The kind of quotes, and one `,` or `;` at the end.
-    Punctuation,
-}
-
-impl Tolerance {
-    pub(super) const ALL: [Self; 8] = [
-        Self::LineEndings,
-        Self::TrailingBlanks,
-        Self::LookAlikes,
-        Self::Indentation,
-        Self::LookAlikesAndIndentation,
-        Self::BlankLines,
-        Self::Spacing,
-        Self::Punctuation,
-    ];
-
-    /// The fold that ignores differences inside a line; `None` if none are ignored.
-    pub(super) fn fold(self) -> Option<Fold> {
-        match self {
-            Self::LineEndings | Self::TrailingBlanks | Self::Indentation => None,
-            Self::LookAlikes | Self::LookAlikesAndIndentation | Self::BlankLines => {
-                Some(Fold::LookAlike)
-            }
-            Self::Spacing => Some(Fold::Spacing),
-            Self::Punctuation => Some(Fold::Punctuation),
-        }
-    }
-
-    /// Whether indentation is ignored.
-    pub(super) fn ignores_indentation(self) -> bool {
-        self >= Self::Indentation
-    }
-
-    /// Whether blank lines are left out of the comparison.
-    pub(super) fn skips_blank_lines(self) -> bool {
-        self >= Self::BlankLines
-    }
-
-    /// The key of a line: two lines are the same at this tolerance if and only if their keys are.
-    pub(super) fn key(self, line: &str) -> u64 {
-        if self == Self::LineEndings {
-            return fold::plain_key(line);
-        }
-        if line.trim().is_empty() {
-            return BLANK_LINE_KEY;
-        }
-        match (self.fold(), self.ignores_indentation()) {
-            (None, false) => fold::plain_key(line.trim_end()),
-            (None, true) => fold::plain_key(line.trim()),
-            (Some(fold), true) => fold::key(line, fold),
-            (Some(fold), false) => {
-                // The fold ignores whitespace at the ends of the line, so the indentation is added.
-                let indent = indent_of(line);
-                let not_spaces: String = indent.chars().filter(|c| *c != ' ').collect();
-                let indent_key = fold::plain_key(&not_spaces).wrapping_add(indent.len() as u64);
-                fold::key(line, fold) ^ indent_key
-            }
-        }
-    }
-
-    /// Whether two lines are the same at this tolerance.
-    pub(super) fn matches(self, a: &str, b: &str) -> bool {
-        a == b || self.key(a) == self.key(b)
-    }
-}
-
-/// The key of every blank line, at all tolerances but the first.
+/// The key of every blank line.
 pub(super) const BLANK_LINE_KEY: u64 = 0;
 
-/// One line of the file, by byte offsets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct FileLine {
-    pub(super) start: usize,
-    /// Where the content ends and the ending begins.
-    pub(super) end: usize,
-    pub(super) ending: LineEnding,
+/// Adds the lax key of a line: what is left of it without white space, `,` and `;`, with one kind of
+/// quotes, and with plain characters for look-alikes. Lines that differ in their key differ in words.
+pub(super) fn push_lax(line: &str, out: &mut String) {
+    let start = out.len();
+    if line.is_ascii() && !line.contains("--") {
+        for byte in line.bytes() {
+            match byte {
+                b' ' | b'\t' | b'\r' | 0x0b | 0x0c | b',' | b';' => {}
+                b'"' | b'`' => out.push('\''),
+                byte => out.push(char::from(byte)),
+            }
+        }
+    } else {
+        let chars = fold::canonical(line, super::costs::Difference::LookAlikes);
+        out.extend(chars.iter().filter_map(|canonical| lax_char(canonical.char)));
+    }
+    // A line of commas alone is not blank.
+    if out.len() == start && !line.trim().is_empty() {
+        out.push(',');
+    }
 }
 
-impl FileLine {
-    /// Where the next line begins.
-    pub(super) fn full_end(self) -> usize {
-        self.end + self.ending.as_str().len()
+/// The character of a lax key for a plain character; `None` if the key leaves it out.
+pub(super) fn lax_char(c: char) -> Option<char> {
+    match c {
+        ',' | ';' => None,
+        '"' | '`' => Some('\''),
+        c if c.is_whitespace() => None,
+        c => Some(c),
     }
+}
+
+/// The hash of the lax key of a line.
+pub(super) fn line_key(line: &str) -> u64 {
+    let mut key = String::with_capacity(line.len());
+    push_lax(line, &mut key);
+    hash(&key)
+}
+
+/// The hash of a lax key.
+fn hash(key: &str) -> u64 {
+    if key.is_empty() { BLANK_LINE_KEY } else { xxhash_rust::xxh3::xxh3_64(key.as_bytes()).max(1) }
+}
+
+/// The lax keys of all lines that are not blank, joined, so that text that is broken into lines in
+/// another way is found by one search.
+#[derive(Debug)]
+pub(super) struct Joined {
+    pub(super) text: String,
+    /// Where the key of each line that is not blank begins, and where the last one ends.
+    pub(super) starts: Vec<usize>,
 }
 
 /// A file and what is computed from it during one call.
@@ -119,9 +73,11 @@ pub(super) struct SourceFile<'t> {
     pub(super) snapshot: &'t Snapshot,
     pub(super) text: &'t str,
     pub(super) language: Option<&'static Language>,
-    lines: OnceCell<Vec<FileLine>>,
-    keys: [OnceCell<Vec<u64>>; Tolerance::ALL.len()],
+    lines: OnceCell<Vec<Line>>,
     nonblank_lines: OnceCell<Vec<usize>>,
+    joined: OnceCell<Joined>,
+    keys: OnceCell<Vec<u64>>,
+    word_counts: OnceCell<HashMap<u64, u32>>,
     lexed: OnceCell<Option<Lexed>>,
     indent_unit: OnceCell<Option<usize>>,
     index: OnceCell<super::nearest::Index>,
@@ -135,8 +91,10 @@ impl<'t> SourceFile<'t> {
             text: snapshot.text(),
             language,
             lines: OnceCell::new(),
-            keys: [const { OnceCell::new() }; Tolerance::ALL.len()],
             nonblank_lines: OnceCell::new(),
+            joined: OnceCell::new(),
+            keys: OnceCell::new(),
+            word_counts: OnceCell::new(),
             lexed: OnceCell::new(),
             indent_unit: OnceCell::new(),
             index: OnceCell::new(),
@@ -144,33 +102,18 @@ impl<'t> SourceFile<'t> {
     }
 
     /// The lines of the file.
-    pub(super) fn lines(&self) -> &[FileLine] {
-        self.lines.get_or_init(|| {
-            let line = |line: crate::text::Line| FileLine {
-                start: line.body.start,
-                end: line.body.end,
-                ending: line.ending,
-            };
-            crate::text::each_line(self.text).map(line).collect()
-        })
+    pub(super) fn lines(&self) -> &[Line] {
+        self.lines.get_or_init(|| crate::text::each_line(self.text).collect())
     }
 
     /// The content of a line (from 0).
     pub(super) fn body(&self, at: usize) -> &'t str {
-        let line = self.lines()[at];
-        &self.text[line.start..line.end]
+        &self.text[self.lines()[at].body.clone()]
     }
 
     /// Whether a line (from 0) has nothing but whitespace.
     pub(super) fn is_blank(&self, at: usize) -> bool {
         self.body(at).trim().is_empty()
-    }
-
-    /// The key of every line.
-    pub(super) fn keys(&self, tolerance: Tolerance) -> &[u64] {
-        self.keys[tolerance as usize].get_or_init(|| {
-            (0..self.lines().len()).map(|at| tolerance.key(self.body(at))).collect()
-        })
     }
 
     /// The lines that are not blank, from 0.
@@ -179,15 +122,104 @@ impl<'t> SourceFile<'t> {
             .get_or_init(|| (0..self.lines().len()).filter(|&at| !self.is_blank(at)).collect())
     }
 
+    /// The joined lax keys.
+    pub(super) fn joined(&self) -> &Joined {
+        self.joined.get_or_init(|| {
+            let mut text = String::with_capacity(self.text.len());
+            let mut starts = Vec::with_capacity(self.nonblank_lines().len() + 1);
+            for &at in self.nonblank_lines() {
+                starts.push(text.len());
+                push_lax(self.body(at), &mut text);
+            }
+            starts.push(text.len());
+            Joined { text, starts }
+        })
+    }
+
+    /// The key of every line, blank ones included.
+    pub(super) fn keys(&self) -> &[u64] {
+        self.keys.get_or_init(|| {
+            let mut keys = vec![BLANK_LINE_KEY; self.lines().len()];
+            let joined = self.joined();
+            for (&at, span) in self.nonblank_lines().iter().zip(joined.starts.windows(2)) {
+                keys[at] = hash(&joined.text[span[0]..span[1]]);
+            }
+            keys
+        })
+    }
+
+    /// How much a line says about a place, in bits: long and rare words say much, brackets nothing.
+    pub(super) fn bits(&self, line: &str) -> f64 {
+        let counts = self.word_counts.get_or_init(|| {
+            let mut counts = HashMap::new();
+            for word in words(self.text) {
+                *counts.entry(plain_key(word)).or_default() += 1;
+            }
+            counts
+        });
+        let mut seen: Vec<u64> = Vec::new();
+        let mut bits = 0.0;
+        for word in words(line) {
+            let key = plain_key(word);
+            if seen.contains(&key) {
+                continue;
+            }
+            seen.push(key);
+            let count = counts.get(&key).copied().unwrap_or(1).max(1);
+            #[expect(clippy::cast_precision_loss, reason = "the length of a word")]
+            let most =
+                (2.0 + 2.0 * word.chars().count() as f64).min(12.0 + f64::from(count).log2());
+            bits += (most - f64::from(count).log2()).clamp(0.0, 12.0);
+            if bits > MAX_LINE_BITS {
+                return MAX_LINE_BITS;
+            }
+        }
+        bits
+    }
+
     /// The line (from 0) that contains an offset.
     pub(super) fn line_at(&self, offset: usize) -> usize {
-        self.lines().partition_point(|line| line.start <= offset).saturating_sub(1)
+        self.lines().partition_point(|line| line.body.start <= offset).saturating_sub(1)
     }
 
     /// The tokens and brackets of the file; `None` for a language that is not lexed.
     pub(super) fn lexed(&self) -> Option<&Lexed> {
-        let lex = || self.language.filter(|l| l.is_lexed()).map(|l| l.lex(self.text));
-        self.lexed.get_or_init(lex).as_ref()
+        self.lexed.get_or_init(|| self.language.map(|l| l.lex(self.text))).as_ref()
+    }
+
+    /// Whether the language is lexed well enough to prove that a text is well formed.
+    pub(super) fn proves_structure(&self) -> bool {
+        self.language.is_some_and(Language::is_lexed)
+    }
+
+    /// Whether white space between tokens and the kind of quotes mean nothing here.
+    pub(super) fn is_free_form(&self) -> bool {
+        self.language.is_some_and(Language::is_free_form)
+    }
+
+    /// Whether a line (from 0) begins inside a literal that began on a line above.
+    pub(super) fn begins_in_literal(&self, at: usize) -> bool {
+        let start = self.lines()[at].body.start;
+        self.lexed().is_some_and(|lexed| {
+            let token = lexed.tokens.partition_point(|token| token.range.end <= start);
+            lexed
+                .tokens
+                .get(token)
+                .is_some_and(|token| token.kind == TokenKind::Literal && token.range.start < start)
+        })
+    }
+
+    /// Whether a line (from 0) of the file is a comment and nothing else.
+    pub(super) fn is_comment(&self, at: usize) -> bool {
+        let Some(language) = self.language.filter(|language| language.is_code()) else {
+            return false;
+        };
+        let body = self.body(at);
+        if body.trim_start().starts_with('*') {
+            let start = self.lines()[at].body.start + body.len() - body.trim_start().len();
+            return self.lexed().is_some_and(|lexed| lexed.kind_at(start) == TokenKind::Comment);
+        }
+        language.is_comment(body)
     }
 
     /// The width of a level of indentation in spaces; `None` for a file that is indented by
@@ -209,11 +241,28 @@ impl<'t> SourceFile<'t> {
         let all = self.lines();
         match lines.is_empty() {
             true => {
-                let at = all.get(lines.start).map_or(self.text.len(), |line| line.start);
+                let at = all.get(lines.start).map_or(self.text.len(), |line| line.body.start);
                 at..at
             }
-            false => all[lines.start].start..all[lines.end - 1].end,
+            false => all[lines.start].body.start..all[lines.end - 1].body.end,
         }
+    }
+
+    /// Whether an offset is inside a name or a number.
+    pub(super) fn splits_name(&self, at: usize) -> bool {
+        let before = self.text[..at].chars().next_back();
+        let after = self.text[at..].chars().next();
+        before.is_some_and(is_word_char) && after.is_some_and(is_word_char)
+    }
+
+    /// The line ending of the lines around a line (from 0).
+    pub(super) fn ending_near(&self, at: usize) -> LineEnding {
+        let around = [Some(at), at.checked_sub(1)];
+        let endings = around.iter().flatten().filter_map(|&at| self.lines().get(at));
+        endings
+            .map(|line| line.ending)
+            .find(|ending| *ending != LineEnding::None)
+            .unwrap_or(LineEnding::Lf)
     }
 }
 
@@ -224,4 +273,17 @@ const MAX_SAMPLED_LINES: usize = 4_000;
 pub(super) fn split_lines(text: &str) -> Vec<&str> {
     let body = text.strip_suffix('\n').unwrap_or(text);
     body.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)).collect()
+}
+
+/// The lines of `new` as a replacement of `old`. A line break at the end that only `new` has adds a
+/// blank line, as it does in an exact replacement.
+pub(super) fn new_lines<'a>(old: &str, new: &'a str) -> Vec<&'a str> {
+    if new.is_empty() && old.ends_with('\n') {
+        return Vec::new();
+    }
+    let mut lines = split_lines(new);
+    if new.ends_with('\n') && !old.ends_with('\n') {
+        lines.push("");
+    }
+    lines
 }

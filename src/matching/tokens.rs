@@ -6,7 +6,8 @@ use std::ops::Range;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::budget;
-use super::fold::{Fold, canonical, is_word_char};
+use super::costs::Difference;
+use super::fold::{canonical, is_word_char};
 use crate::language::Language;
 
 /// Longer texts are not merged by tokens.
@@ -68,7 +69,9 @@ pub(super) fn similarity(a: &str, b: &str) -> f64 {
     let weight = |token: &Token<'_>| {
         if token.text.starts_with(is_word_char) { token.text.len() + 1 } else { 1 }
     };
-    budget::spend(2 * (a.len() + b.len()) + a.len() * b.len() / 16);
+    if budget::spend(2 * (a.len() + b.len()) + a.len() * b.len() / 16).is_err() {
+        return 0.0;
+    }
     let total: usize = a.iter().chain(&b).map(weight).sum();
     let texts = |tokens: &[Token<'_>]| tokens.iter().map(|t| t.text.to_owned()).collect::<Vec<_>>();
     let ops = capture_diff_slices(Algorithm::Myers, &texts(&a), &texts(&b));
@@ -98,7 +101,7 @@ pub(super) fn merge(
     old: &str,
     file: &str,
     new: &str,
-    fold: Option<Fold>,
+    fold: Option<Difference>,
     language: Option<&Language>,
 ) -> Option<Merged> {
     if old == file {
@@ -132,16 +135,15 @@ pub(super) fn merge(
             None => at == 0 && *old_at == 0,
         };
         match stands_for[at].filter(follows_previous) {
-            // A token that the fold drops may not be in the file.
-            Some(old_at)
-                if old_tokens[old_at].gap == token.gap
-                    && !spans[old_at].is_empty()
-                    && old_at.checked_sub(1).is_none_or(|before| !spans[before].is_empty()) =>
-            {
+            Some(old_at) if old_tokens[old_at].gap == token.gap && !spans[old_at].is_empty() => {
                 let from = old_at.checked_sub(1).map_or(0, |before| spans[before].end);
                 out.push_str(&file[from..spans[old_at].start]);
             }
-            _ => out.push_str(token.gap),
+            _ => match partner[at].and_then(|old_at| broken_gap(file, &spans, old_at)) {
+                // What closes a list that the file breaks into lines stays on its own line.
+                Some(gap) if token.gap.is_empty() || !token.gap.contains('\n') => out.push_str(gap),
+                _ => out.push_str(token.gap),
+            },
         }
         match partner[at].filter(|&old_at| is_same_run(&old_tokens, old_at, &new_tokens, at)) {
             Some(old_at) => out.push_str(&file[spans[old_at].clone()]),
@@ -175,6 +177,14 @@ pub(super) fn merge(
         true => Merged::Ambiguous(out, new.to_owned()),
         false => Merged::Certain(out),
     })
+}
+
+/// What the file has before a closing bracket on a line of its own: a comma, if any, and the line break.
+fn broken_gap<'f>(file: &'f str, spans: &[Range<usize>], old_at: usize) -> Option<&'f str> {
+    let before = spans[old_at.checked_sub(1)?].end;
+    let gap = &file[before..spans[old_at].start];
+    let closes = file[spans[old_at].clone()].starts_with([')', ']', '}']);
+    (closes && gap.contains('\n') && gap.trim_matches(',').trim().is_empty()).then_some(gap)
 }
 
 /// Whether the call keeps a quote for which the file has another character, and also adds or
@@ -278,7 +288,9 @@ fn pairs(old_tokens: &[Token<'_>], new_tokens: &[Token<'_>]) -> Vec<Pair> {
     let texts = |tokens: &[Token<'_>]| tokens.iter().map(|t| t.text.to_owned()).collect::<Vec<_>>();
     let mut out = Vec::new();
     let (old_len, new_len) = (old_tokens.len(), new_tokens.len());
-    budget::spend(2 * (old_len + new_len) + old_len * new_len / 16);
+    if budget::spend(2 * (old_len + new_len) + old_len * new_len / 16).is_err() {
+        return out;
+    }
     for op in capture_diff_slices(Algorithm::Myers, &texts(old_tokens), &texts(new_tokens)) {
         let (x, y) = (op.old_range(), op.new_range());
         match op {
@@ -299,7 +311,7 @@ fn positions(
     old: &str,
     file: &str,
     tokens: &[Token<'_>],
-    fold: Option<Fold>,
+    fold: Option<Difference>,
 ) -> Option<Vec<Range<usize>>> {
     let Some(fold) = fold else {
         // Without a fold, all tokens must be equal.
@@ -351,7 +363,7 @@ fn positions(
 mod tests {
     use super::*;
 
-    fn clear(old: &str, file: &str, new: &str, fold: Fold) -> Option<String> {
+    fn clear(old: &str, file: &str, new: &str, fold: Difference) -> Option<String> {
         match merge(old, file, new, Some(fold), Language::from_name("js"))? {
             Merged::Certain(text) => Some(text),
             Merged::Ambiguous(..) => None,
@@ -361,17 +373,17 @@ mod tests {
     #[test]
     fn what_the_call_keeps_stays_as_the_file_has_it() {
         let rows = [
-            ("f(a, b)", "f( a,b )", "f(a, c)", Fold::Spacing, "f( a,c )"),
-            ("x = 'a';", "x = \"a\"", "x = 'b';", Fold::Punctuation, "x = \"b\""),
-            ("type: 'x'", "type: \"x\",", "type: 'y',", Fold::Punctuation, "type: \"y\","),
+            ("f(a, b)", "f( a,b )", "f(a, c)", Difference::Spacing, "f( a,c )"),
+            ("x = 'a';", "x = \"a\"", "x = 'b';", Difference::Punctuation, "x = \"b\""),
+            ("type: 'x'", "type: \"x\",", "type: 'y',", Difference::Punctuation, "type: \"y\","),
             (
                 "say \"hi\" - it's",
                 "say “hi” – it’s",
                 "say \"ho\" - it's",
-                Fold::LookAlike,
+                Difference::LookAlikes,
                 "say “ho” – it’s",
             ),
-            ("a b", "a\u{a0}b", "a c", Fold::LookAlike, "a\u{a0}c"),
+            ("a b", "a\u{a0}b", "a c", Difference::LookAlikes, "a\u{a0}c"),
         ];
         for (old, file, new, fold, wanted) in rows {
             assert_eq!(clear(old, file, new, fold).as_deref(), Some(wanted), "{old:?} {new:?}");
@@ -384,7 +396,7 @@ mod tests {
             "say \"yes\"",
             "say “yes”",
             "say \"no\" and \"maybe\"",
-            Some(Fold::LookAlike),
+            Some(Difference::LookAlikes),
             None,
         );
         assert!(matches!(merged, Some(Merged::Ambiguous(..))), "{merged:?}");
@@ -392,15 +404,15 @@ mod tests {
 
     #[test]
     fn a_closing_mark_is_not_put_after_what_opens_a_block() {
-        let merged = merge("g(2)", "g(2);", "if (x) {", Some(Fold::Punctuation), None);
+        let merged = merge("g(2)", "g(2);", "if (x) {", Some(Difference::Punctuation), None);
         let open = Merged::Ambiguous("if (x) {;".into(), "if (x) {".into());
         assert_eq!(merged, Some(open));
-        let kept = clear("g(2)", "g(2);", "g(3)", Fold::Punctuation);
+        let kept = clear("g(2)", "g(2);", "g(3)", Difference::Punctuation);
         assert_eq!(kept.as_deref(), Some("g(3);"));
     }
 
     #[test]
     fn different_words_do_not_merge() {
-        assert_eq!(merge("a b", "a c", "a d", Some(Fold::Punctuation), None), None);
+        assert_eq!(merge("a b", "a c", "a d", Some(Difference::Punctuation), None), None);
     }
 }

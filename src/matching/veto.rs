@@ -14,7 +14,7 @@ pub(super) fn breaks_structure(
     old: &str,
     new: &str,
 ) -> bool {
-    let Some(language) = file.language.filter(|language| language.is_lexed()) else { return false };
+    let Some(language) = file.language.filter(|_| file.proves_structure()) else { return false };
     if !file.lexed().is_some_and(Lexed::is_well_formed) {
         return false;
     }

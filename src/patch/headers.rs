@@ -3,7 +3,7 @@
 
 use super::Hunk;
 use crate::edit::{EditCode, Refusal};
-use crate::matching::budget::spend;
+use crate::matching::budget::{Exhausted, spend};
 use crate::text::{LineSpan, Snapshot};
 
 /// The lines on which a hunk with a header may begin.
@@ -26,7 +26,7 @@ pub(super) fn bounds(
     let mut outer = vec![Bounds { header: 0, last: total }];
     for header in &hunk.headers {
         let wanted = header.trim();
-        spend(total.saturating_mul(outer.len()));
+        spend(total.saturating_mul(outer.len())).map_err(Exhausted::refusal)?;
         let lines_that = |matches: &dyn Fn(&str) -> bool| -> Vec<usize> {
             let is_inside = |line: &usize| {
                 outer.iter().any(|bounds| bounds.header < *line && *line <= bounds.last)
@@ -118,7 +118,9 @@ fn header_not_found(snapshot: &Snapshot, wanted: &str) -> Refusal {
     let total = snapshot.lines().total();
     let distance = |line: usize| {
         let text = snapshot.line(line).unwrap_or_default().trim();
-        spend(MAX_COMPARED);
+        if spend(MAX_COMPARED).is_err() {
+            return usize::MAX;
+        }
         let start = |text: &str| text.chars().take(MAX_COMPARED).collect::<String>();
         rapidfuzz::distance::levenshtein::distance(start(wanted).chars(), start(text).chars())
     };

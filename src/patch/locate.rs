@@ -52,8 +52,7 @@ fn locate_hunk(
     let fits = |start: usize| {
         let is_same = |(i, line): &(usize, &&str)| snapshot.line(start + i) == Some(**line);
         let same = old.iter().enumerate().take_while(is_same).count();
-        spend(same + 1);
-        same == old.len() && (!hunk.at_end || start + old.len() > total)
+        spend(same + 1).is_ok() && same == old.len() && (!hunk.at_end || start + old.len() > total)
     };
     let span = |start: usize| LineSpan { start, end: start + old.len() - 1 };
     let last = (total + 1).saturating_sub(old.len());

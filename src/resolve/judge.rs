@@ -360,7 +360,7 @@ fn check_edges(case: &Case<'_>, text: &str) -> Result<(), String> {
     let (above, below) = blank_lines(text);
     let known: Vec<(usize, usize)> = [case.found, case.new].map(blank_lines).into();
     let is_blank = text.trim().is_empty();
-    if !is_blank && !(known.iter().any(|k| k.0 >= above) && known.iter().any(|k| k.1 >= below)) {
+    if !(is_blank || known.iter().any(|k| k.0 >= above) && known.iter().any(|k| k.1 >= below)) {
         return Err(
             "the text has a blank line at its start or end, unlike the file and the edit".into()
         );

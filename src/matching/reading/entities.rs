@@ -3,7 +3,7 @@
 //! Evidence: issues of Roo Code and Cline, whose tools decode entities for some models.
 
 use super::{Mistake, NewText, UndoNew};
-use crate::edit::{Rewrite, Rung};
+use crate::matching::costs::Difference;
 
 pub(super) struct HtmlEntities;
 
@@ -20,12 +20,8 @@ const ENTITIES: &[(&str, &str)] = &[
 ];
 
 impl Mistake for HtmlEntities {
-    fn rewrite(&self) -> Rewrite {
-        Rewrite::HtmlEntities
-    }
-
-    fn rung(&self) -> Rung {
-        Rung::HtmlEntities
+    fn difference(&self) -> Difference {
+        Difference::HtmlEntities
     }
 
     fn whole_lines(&self) -> bool {
@@ -78,19 +74,4 @@ fn decode(text: &str, used: &[&str]) -> String {
     }
     out.push_str(rest);
     out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::tests::read;
-    use super::*;
-
-    #[test]
-    fn entities_are_decoded_unless_new_str_has_the_character() {
-        let new = |new: &str| {
-            read(Rewrite::HtmlEntities, "a &lt; b &amp;&amp; c", new).map(|(_, new)| new)
-        };
-        assert_eq!(new("a &gt; b"), Some(NewText::Known("a > b".into())));
-        assert_eq!(new("\"&lt;\" < x"), Some(NewText::Known("\"&lt;\" < x".into())));
-    }
 }

@@ -4,7 +4,7 @@
 //! restitch's own views.
 
 use super::{Mistake, NewText, UndoNew};
-use crate::edit::{Rewrite, Rung};
+use crate::matching::costs::Difference;
 
 /// Consecutive line numbers in one style, in front of every line. Blank lines between two numbers
 /// may have none.
@@ -16,12 +16,16 @@ pub(super) enum LineNumbers {
 }
 
 impl Mistake for LineNumbers {
-    fn rewrite(&self) -> Rewrite {
-        Rewrite::LineNumbers
+    fn difference(&self) -> Difference {
+        Difference::LineNumbers
     }
 
-    fn rung(&self) -> Rung {
-        Rung::LineNumbers
+    fn surcharge(&self) -> f64 {
+        match self {
+            Self::Padded => 0.0,
+            // Where a space follows every number, it is the view's.
+            Self::Bare => 1.0,
+        }
     }
 
     fn undo(&self, old: &str, _new: &str) -> Option<(String, UndoNew)> {
@@ -140,40 +144,4 @@ pub(crate) fn parse_line_number(line: &str) -> Option<(NumberStyle, usize, &str)
 fn digits(text: &str) -> Option<(usize, &str)> {
     let end = text.bytes().take_while(u8::is_ascii_digit).count();
     Some((text[..end].parse().ok()?, &text[end..]))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::tests::read;
-    use super::*;
-
-    #[test]
-    fn numbers_are_stripped_when_uniform_and_consecutive() {
-        for text in [
-            "12|a\n13|  b",
-            "   12→a\n   13→  b",
-            "12: a\n13:   b",
-            "12\ta\n13\t  b",
-            "<<12>>a\n<<13>>  b",
-            "[12]a\n[13]  b",
-            "12#VK|a\n13#XJ|  b",
-            "L12: a\nL13:   b",
-            "12 | a\n13 |   b",
-        ] {
-            let old = read(Rewrite::LineNumbers, text, "").map(|(old, _)| old);
-            assert_eq!(old.as_deref(), Some("a\n  b"), "{text:?}");
-        }
-        let gap = read(Rewrite::LineNumbers, "12|a\n\n14|  b", "").map(|(old, _)| old);
-        assert_eq!(gap.as_deref(), Some("a\n\n  b"));
-        for text in ["12|a\n\n13|b", "12|a\n14|b", "12|a\n13: b", "12|a\nb", "a = 12"] {
-            assert_eq!(read(Rewrite::LineNumbers, text, ""), None, "{text:?}");
-        }
-    }
-
-    #[test]
-    fn a_number_of_any_value_is_taken_from_new_str() {
-        let new = |old: &str, new: &str| read(Rewrite::LineNumbers, old, new).map(|(_, new)| new);
-        assert_eq!(new("<<2>>b", "<<9>>B"), Some(NewText::Known("B".into())));
-        assert_eq!(new("12|a\n13|b", "12|a\nnew\n13|b"), Some(NewText::Known("a\nnew\nb".into())));
-    }
 }

@@ -3,24 +3,25 @@
 //! shows the mistake too; if that is unclear, both its forms are kept and the outcomes decide.
 
 mod entities;
-mod escapes;
 mod line_numbers;
 mod wrappers;
 
-pub(crate) use escapes::{unescape_all, unescape_quotes};
-pub(super) use line_numbers::lone_line_number;
+use line_numbers::lone_line_number;
 pub(crate) use line_numbers::{NumberStyle, parse_line_number};
 pub(crate) use wrappers::diff_side;
 pub(super) use wrappers::{is_diff_with_context, is_fence};
 
-use crate::edit::{Rewrite, Rung};
+use super::costs::{Difference, NEW_AS_SENT};
+use super::escapes::Escapes;
 
 /// A mistake that affects a whole text.
 pub(super) trait Mistake: Sync {
-    /// The rewrite that undoes it.
-    fn rewrite(&self) -> Rewrite;
-    /// The rung of a call that matches once this mistake is undone.
-    fn rung(&self) -> Rung;
+    /// Its name in the table of costs.
+    fn difference(&self) -> Difference;
+    /// What this way to undo the mistake costs more than the usual one.
+    fn surcharge(&self) -> f64 {
+        0.0
+    }
     /// Whether the text consists of whole lines once the mistake is undone.
     fn whole_lines(&self) -> bool {
         true
@@ -55,10 +56,10 @@ impl NewText {
 
 /// The mistakes, in the order in which they are tried.
 const MISTAKES: &[&dyn Mistake] = &[
-    &escapes::Escapes::All,
-    &escapes::Escapes::Quotes,
-    &escapes::Escapes::Breaks,
-    &escapes::Escapes::QuotesAndBreaks,
+    &Escapes::All,
+    &Escapes::Quotes,
+    &Escapes::Breaks,
+    &Escapes::QuotesAndBreaks,
     &line_numbers::LineNumbers::Padded,
     &line_numbers::LineNumbers::Bare,
     &wrappers::DiffMarkers,
@@ -74,31 +75,65 @@ const MAX_COMBINED_MISTAKES: usize = 2;
 #[derive(Debug, Clone)]
 pub(super) struct Reading {
     pub(super) old: String,
-    pub(super) new: NewText,
-    pub(super) rewrites: Vec<Rewrite>,
-    /// The rung of the call if the file has `old` character for character.
-    pub(super) rung: Rung,
+    pub(super) new: String,
+    pub(super) mistakes: Vec<Difference>,
     /// Whether `old` must match whole lines of the file.
     pub(super) whole_lines: bool,
+    /// The number of the first line, if line numbers were copied.
+    pub(super) first_line: Option<usize>,
+    /// Whether that number may belong to the text, so that the text must be at that line.
+    pub(super) numbers_must_agree: bool,
+    /// Whether `new` shows the mistake but is taken as it was sent.
+    pub(super) new_is_as_sent: bool,
+    /// What it costs more than its mistakes.
+    pub(super) surcharge: f64,
+    /// Whether there is another reading of `new` for the same `old`.
+    pub(super) has_two_texts: bool,
+}
+
+impl Reading {
+    /// The call that takes this one back.
+    pub(super) fn reversed(&self) -> Self {
+        let (old, new) = (self.new.clone(), self.old.clone());
+        Self {
+            old,
+            new,
+            whole_lines: false,
+            first_line: None,
+            numbers_must_agree: false,
+            ..self.clone()
+        }
+    }
+}
+
+/// A call with some mistakes undone in `old`, and what that may make of `new`.
+#[derive(Debug, Clone)]
+struct Draft {
+    old: String,
+    new: NewText,
+    mistakes: Vec<Difference>,
+    whole_lines: bool,
+    first_line: Option<usize>,
+    surcharge: f64,
 }
 
 /// All readings of a call: as it is, then with one mistake undone, then with two.
 pub(super) fn readings(old: &str, new: &str) -> Vec<Reading> {
-    let plain = Reading {
+    let mut out = vec![Draft {
         old: old.to_owned(),
         new: NewText::Known(new.to_owned()),
-        rewrites: Vec::new(),
-        rung: Rung::LineEndings,
+        mistakes: Vec::new(),
         whole_lines: false,
-    };
-    let mut out = vec![plain];
+        first_line: None,
+        surcharge: 0.0,
+    }];
     let mut from = 0;
     for _ in 0..MAX_COMBINED_MISTAKES {
         let to = out.len();
         for at in from..to {
             let base = out[at].clone();
             for mistake in MISTAKES {
-                if base.rewrites.contains(&mistake.rewrite()) {
+                if base.mistakes.contains(&mistake.difference()) {
                     continue;
                 }
                 let new = base.new.texts().next().unwrap_or_default();
@@ -113,10 +148,17 @@ pub(super) fn readings(old: &str, new: &str) -> Vec<Reading> {
                         undo(sent).texts().next().unwrap_or(sent).to_owned(),
                     ),
                 };
-                let mut rewrites = base.rewrites.clone();
-                rewrites.push(mistake.rewrite());
+                let mut mistakes = base.mistakes.clone();
+                mistakes.push(mistake.difference());
+                let first_line = match mistake.difference() {
+                    Difference::LineNumbers => {
+                        base.old.lines().next().and_then(parse_line_number).map(|(_, n, _)| n)
+                    }
+                    _ => base.first_line,
+                };
                 let whole_lines = base.whole_lines || mistake.whole_lines();
-                out.push(Reading { old, new, rewrites, rung: mistake.rung(), whole_lines });
+                let surcharge = base.surcharge + mistake.surcharge();
+                out.push(Draft { old, new, mistakes, whole_lines, first_line, surcharge });
             }
         }
         from = to;
@@ -125,7 +167,29 @@ pub(super) fn readings(old: &str, new: &str) -> Vec<Reading> {
     if wrappers::is_diff_with_context(old, new) {
         out.remove(0);
     }
-    out
+    out.into_iter().flat_map(|draft| draft.into_readings(old)).collect()
+}
+
+impl Draft {
+    /// One reading for each text that `new` may be.
+    fn into_readings(self, sent: &str) -> Vec<Reading> {
+        let texts: Vec<String> = self.new.texts().map(str::to_owned).collect();
+        let has_two_texts = texts.len() > 1;
+        let numbers_must_agree =
+            self.mistakes.contains(&Difference::LineNumbers) && lone_line_number(sent).is_some();
+        let reading = |(at, new): (usize, String)| Reading {
+            old: self.old.clone(),
+            new,
+            mistakes: self.mistakes.clone(),
+            whole_lines: self.whole_lines,
+            first_line: self.first_line,
+            numbers_must_agree,
+            new_is_as_sent: at > 0,
+            surcharge: self.surcharge + if at > 0 { NEW_AS_SENT } else { 0.0 },
+            has_two_texts,
+        };
+        texts.into_iter().enumerate().map(reading).collect()
+    }
 }
 
 /// What `new` means, decided by the lines that it shares with `old` if all of them agree. A line that
@@ -145,30 +209,5 @@ fn decide_by_shared_lines(old: &str, old_undone: &str, new: &str, new_undone: Ne
         (_, false, true) => NewText::Known(new.to_owned()),
         (NewText::Either(text, _), true, false) => NewText::Known(text),
         (new_undone, ..) => new_undone,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The first reading with only this rewrite.
-    pub(super) fn read(rewrite: Rewrite, old: &str, new: &str) -> Option<(String, NewText)> {
-        let all = readings(old, new);
-        let found = all.into_iter().find(|reading| reading.rewrites == [rewrite])?;
-        Some((found.old, found.new))
-    }
-
-    #[test]
-    fn two_mistakes_compose() {
-        let all = readings("1|a \\\"b\\\"\n2|c", "1|a \\\"d\\\"\n2|c");
-        let both = all.iter().find(|reading| reading.old == "a \"b\"\nc").expect("read");
-        assert_eq!(both.new, NewText::Known("a \"d\"\nc".into()));
-        assert_eq!(both.rewrites, [Rewrite::Unescape, Rewrite::LineNumbers]);
-    }
-
-    #[test]
-    fn a_text_without_a_mistake_has_one_reading() {
-        assert_eq!(readings("let a = 1;\nlet b = 2;", "let a = 3;").len(), 1);
     }
 }

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::{Mistake, NewText, UndoNew};
-use crate::edit::{Rewrite, Rung};
+use crate::matching::costs::Difference;
 
 /// `-`, `+` or a space in front of each line.
 ///
@@ -11,12 +11,8 @@ use crate::edit::{Rewrite, Rung};
 pub(super) struct DiffMarkers;
 
 impl Mistake for DiffMarkers {
-    fn rewrite(&self) -> Rewrite {
-        Rewrite::DiffMarkers
-    }
-
-    fn rung(&self) -> Rung {
-        Rung::DiffMarkers
+    fn difference(&self) -> Difference {
+        Difference::DiffMarkers
     }
 
     fn undo(&self, old: &str, new: &str) -> Option<(String, UndoNew)> {
@@ -116,12 +112,8 @@ pub(crate) fn diff_side(text: &str, own: char, other: char) -> Option<String> {
 pub(super) struct CodeFence;
 
 impl Mistake for CodeFence {
-    fn rewrite(&self) -> Rewrite {
-        Rewrite::CodeFence
-    }
-
-    fn rung(&self) -> Rung {
-        Rung::CodeFence
+    fn difference(&self) -> Difference {
+        Difference::CodeFence
     }
 
     fn undo(&self, old: &str, new: &str) -> Option<(String, UndoNew)> {
@@ -168,12 +160,8 @@ fn strip_fence(text: &str) -> Option<String> {
 pub(super) struct OuterBlankLines;
 
 impl Mistake for OuterBlankLines {
-    fn rewrite(&self) -> Rewrite {
-        Rewrite::OuterBlankLines
-    }
-
-    fn rung(&self) -> Rung {
-        Rung::OuterBlankLines
+    fn difference(&self) -> Difference {
+        Difference::OuterBlankLines
     }
 
     fn undo(&self, old: &str, _new: &str) -> Option<(String, UndoNew)> {
@@ -208,37 +196,4 @@ fn strip_lines(text: &str, head: usize, tail: usize) -> String {
         kept.push('\n');
     }
     kept
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::tests::read;
-    use super::*;
-
-    #[test]
-    fn wrappers_are_removed_from_both_strings() {
-        let known = |old: &str, new: &str| Some((old.to_owned(), NewText::Known(new.to_owned())));
-        assert_eq!(read(Rewrite::DiffMarkers, " a\n-b", " a\n+c"), known("a\nb", "a\nc"));
-        assert_eq!(read(Rewrite::DiffMarkers, " a\n-b\n+c", " a\n-b\n+c"), known("a\nb", "a\nc"));
-        let fenced = read(Rewrite::CodeFence, "```rust\nx\n```", "```rust\ny\n```");
-        assert_eq!(fenced, known("x", "y"));
-        assert_eq!(read(Rewrite::CodeFence, "```rust\nx\n```", "z"), known("x", "z"));
-        assert_eq!(read(Rewrite::OuterBlankLines, "\n\na\n\n", "\nb\n"), known("a\n", "b\n"));
-    }
-
-    #[test]
-    fn a_diff_of_context_and_new_lines_is_read_as_one() {
-        let known = |old: &str, new: &str| Some((old.to_owned(), NewText::Known(new.to_owned())));
-        let added = read(Rewrite::DiffMarkers, "   a\n   b", "   a\n+  c\n   b");
-        assert_eq!(added, known("  a\n  b", "  a\n  c\n  b"));
-        let gone = read(Rewrite::DiffMarkers, "   a\n-  b\n   c", "   a\n   c");
-        assert_eq!(gone, known("  a\n  b\n  c", "  a\n  c"));
-        assert_eq!(read(Rewrite::DiffMarkers, "- a\n- b", "- a\n- c"), None);
-    }
-
-    #[test]
-    fn markers_on_some_lines_keep_both_texts() {
-        let new = read(Rewrite::DiffMarkers, " a\n-b", "a\n+b").map(|(_, new)| new);
-        assert_eq!(new, Some(NewText::Either("a\nb".into(), "a\n+b".into())));
-    }
 }

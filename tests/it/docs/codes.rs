@@ -129,7 +129,7 @@ fn entries() -> Vec<Entry> {
             "",
             Call(
                 "edit_file",
-                || json!({ "path": "f.go", "old_str": "\ta()\n\tb()\n", "new_str": "\ta()\n\t\tnew()\n\tb()\n" }),
+                || json!({ "path": "say.js", "old_str": "say(`hi`);", "new_str": "say(`hi ${name}`);" }),
             ),
         ),
         entry(
@@ -202,7 +202,7 @@ fn fill(root: &Path) {
         ("server.go", GO.as_bytes()),
         ("area.py", PYTHON.as_bytes()),
         ("call.js", b"g(f( a,b ));\n"),
-        ("f.go", b"func f() {\n\t\ta()\n\t\tb()\n}\n"),
+        ("say.js", b"say(\"hi\");\n"),
         ("ports.ini", b"[a]\nport = 80\n[b]\nport = 80\n"),
         ("logo.png", b"\x89PNG\r\n\0\0"),
         ("latin.txt", b"caf\xe9, pr\xeat \xe0 porter\n"),

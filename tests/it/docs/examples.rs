@@ -40,10 +40,10 @@ const EXAMPLES: &[Example] = &[
     Example {
         part: "outcomes",
         page: PRINCIPLES,
-        path: "f.go",
-        file: "func f() {\n\t\ta()\n\t\tb()\n}\n",
-        old: "\ta()\n\tb()\n",
-        new: "\ta()\n\t\tnew()\n\tb()\n",
+        path: "greet.js",
+        file: "say(\"hi\");\n",
+        old: "say(`hi`);",
+        new: "say(`hi ${name}`);",
         by: "EDIT_AMBIGUOUS",
     },
     Example {

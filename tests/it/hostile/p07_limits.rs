@@ -86,8 +86,8 @@ fn the_work_of_one_call_is_limited_by_name() {
 
     // Long lines, all alike and in another order: each is compared with many, letter by letter.
     let line = |n: usize| format!("{n:05}{}\n", "let value = compute(item, options); ".repeat(16));
-    sandbox.write("long", (0..5_000).map(line).collect::<String>());
-    let call = json!({ "path": "long", "old_str": shuffled(5_000, line), "new_str": "x\n" });
+    sandbox.write("long", (0..9_000).map(line).collect::<String>());
+    let call = json!({ "path": "long", "old_str": shuffled(9_000, line), "new_str": "x\n" });
     refused(&sandbox, "edit_file", call, "the limit of one call");
 }
 

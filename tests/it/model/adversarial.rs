@@ -159,10 +159,11 @@ fn wrong_answers_about_escapes_and_places_write_only_what_is_mechanical() {
         let written = result(&step, file).expect("the call itself is valid");
         assert_eq!(written, file.replace("    start();", given), "{name}");
     }
-    let file = "f {\n\t\ta();\n\t\tb();\n}\n";
-    let request = EditRequest::new("\ta();\n\tb();\n", "\ta();\n\t\tnew();\n\tb();\n");
-    for (name, reply) in kinds("1", asked(start(&request, file)).ask()) {
-        let (step, _) = play(start(&request, file), |_| reply.clone());
+    let file = "say(\"hi\");\n";
+    let request = EditRequest::new("say(`hi`);", "say(`hi ${name}`);");
+    let begin = || start_in("a.js", &request, file);
+    for (name, reply) in kinds("1", asked(begin()).ask()) {
+        let (step, _) = play(begin(), |_| reply.clone());
         assert_eq!(result(&step, file), None, "{name}");
     }
 }

@@ -252,10 +252,11 @@ fn a_place_that_is_no_nearer_than_another_is_not_taken() {
     }
 }
 
-/// Every line is one tab too shallow, but for one new line that stands as deep as the file's.
+/// Every line is one tab too shallow, but for one new line below a comma, that stands as deep as the
+/// file's lines or deeper.
 fn ambiguous_call() -> (EditRequest, &'static str) {
-    let call = EditRequest::new("\ta();\n\tb();\n", "\ta();\n\t\tnew();\n\tb();\n");
-    (call, "f {\n\t\ta();\n\t\tb();\n}\n")
+    let call = EditRequest::new("\ta(),\n\tb(),\n", "\ta(),\n\t\tnew(),\n\tb(),\n");
+    (call, "f {\n\t\ta(),\n\t\tb(),\n}\n")
 }
 
 #[test]
@@ -263,7 +264,7 @@ fn which_outcome_is_meant_is_chosen_by_number() {
     let (request, file) = ambiguous_call();
     let (step, asked) = play(start(&request, file), |_| Reply::Window(2));
     assert_eq!(asked, ["choose"]);
-    assert_eq!(result(&step, file).as_deref(), Some("f {\n\t\ta();\n\t\tnew();\n\t\tb();\n}\n"));
+    assert_eq!(result(&step, file).as_deref(), Some("f {\n\t\ta(),\n\t\tnew(),\n\t\tb(),\n}\n"));
     for bad in [Reply::Window(0), Reply::Window(3), Reply::Declined, text("a();")] {
         let (step, _) = play(start(&request, file), |_| bad.clone());
         let refusal = refusal(step);
@@ -422,12 +423,12 @@ fn a_model_that_is_unsure_sees_the_whole_file() {
 #[test]
 fn none_but_this_is_a_choice() {
     let (request, file) = ambiguous_call();
-    let deeper = "\t\ta();\n\t\tnew();\n\t\tb();";
+    let deeper = "\t\ta(),\n\t\tnew(),\n\t\tb(),";
     let (step, asked) = play(start(&request, file), |_| text(deeper));
     assert_eq!(asked, ["choose"]);
-    let wanted = "f {\n\t\ta();\n\t\tnew();\n\t\tb();\n}\n";
+    let wanted = "f {\n\t\ta(),\n\t\tnew(),\n\t\tb(),\n}\n";
     assert_eq!(result(&step, file).as_deref(), Some(wanted), "{step:?}");
-    let (step, _) = play(start(&request, file), |_| text("\t\ta();\n\t\tevil();\n\t\tb();"));
+    let (step, _) = play(start(&request, file), |_| text("\t\ta(),\n\t\tevil(),\n\t\tb(),"));
     assert_eq!(refusal(step).code, EditCode::Ambiguous);
 }
 

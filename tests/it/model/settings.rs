@@ -228,8 +228,8 @@ fn the_model_is_switched_off() {
     assert_eq!(kinds("enabled = true"), ["correct_old", "adjust_new"]);
     assert_eq!(kinds("enabled = false"), [""; 0]);
     // A call with two possible results.
-    bench.put("f.go", "func f() {\n\t\ta()\n\t\tb()\n}\n");
-    let arguments = ["f.go", "--old", "\ta()\n\tb()\n", "--new", "\ta()\n\t\tnew()\n\tb()\n"];
+    bench.put("say.js", "say(\"hi\");\n");
+    let arguments = ["say.js", "--old", "say(`hi`);", "--new", "say(`hi ${name}`);"];
     let (reply, _) = call(&bench, &model(&server, ""), &arguments, &|_| {});
     assert_eq!(reply["code"], "EDIT_AMBIGUOUS", "{reply}");
     assert_eq!(server.seen().last().map(|seen| seen.kind()), Some("choose"));

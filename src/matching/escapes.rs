@@ -1,10 +1,20 @@
-//! One level of escaping too many: the text was put into a string once too often.
+//! Escapes: one level too many, because the text was put into a string once too often.
+//!
+//! As a reading, they are undone in both strings where `old_str` shows the mistake. As a review, they
+//! are undone in what is written where the language forbids them: outside of literals and comments,
+//! `\\n` or `\\"` is an error. Of the forms that lex clean, the one that touches only forbidden spots
+//! counts; if several others differ, the text is written as sent, with a warning, or a model is asked.
 //!
 //! Evidence: all models of the Gemini family make this mistake, and gemini-cli has an unescape step
 //! of its own for it.
 
-use super::{Mistake, NewText, UndoNew};
-use crate::edit::{Rewrite, Rung};
+use std::ops::Range;
+
+use super::costs::Difference;
+use super::reading::{Mistake, NewText, UndoNew};
+use super::source_file::SourceFile;
+use crate::language::{Language, Lexed, TokenKind};
+use crate::text::Snapshot;
 
 /// Which escapes are undone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,12 +30,8 @@ pub(super) enum Escapes {
 }
 
 impl Mistake for Escapes {
-    fn rewrite(&self) -> Rewrite {
-        Rewrite::Unescape
-    }
-
-    fn rung(&self) -> Rung {
-        Rung::Unescaped
+    fn difference(&self) -> Difference {
+        Difference::Unescape
     }
 
     fn whole_lines(&self) -> bool {
@@ -267,46 +273,160 @@ pub(crate) fn unescape_quotes(text: &str) -> String {
     Escapes::Quotes.unescape_text(text, QUOTES)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::super::readings;
-    use super::*;
+/// Languages in which a backslash before `n`, `t` or a quote is an error outside of literals.
+const STRICT: &[&str] = &[
+    "rust",
+    "python",
+    "javascript",
+    "typescript",
+    "go",
+    "c",
+    "c++",
+    "java",
+    "kotlin",
+    "dart",
+    "json",
+    "protobuf",
+];
 
-    #[test]
-    fn one_level_is_undone() {
-        for (text, meant) in [
-            (r"a\nb", "a\nb"),
-            (r"a\tb", "a\tb"),
-            (r#"say \"hi\""#, "say \"hi\""),
-            (r"a\\b", r"a\b"),
-            (r"a\\nb", r"a\nb"),
-            ("mixed\nand\\n", "mixed\nand\n"),
-            ("none", "none"),
-            ("", ""),
-            (r"it\'s \`x\`", "it's `x`"),
-            (r"\d+ \q", r"\d+ \q"),
-            ("trailing\\", "trailing\\"),
-        ] {
-            assert_eq!(unescape_all(text), meant, "{text:?}");
+/// The warning about suspicious escapes.
+pub(crate) const ESCAPES_WARNING: &str =
+    "new_str holds escapes (\\n, \\\") outside of string literals; they were written as sent";
+
+/// What a review of the escapes of a new text found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum EscapeReview {
+    /// There are none, or the language allows them where they are.
+    Fine,
+    /// They are a mistake; the text without it.
+    Proven(String),
+    /// They are perhaps a mistake.
+    Suspicious,
+}
+
+/// Reviews `new` as the replacement of a range of the file.
+pub(super) fn review_escapes(
+    file: &SourceFile<'_>,
+    place: &Range<usize>,
+    old: &str,
+    new: &str,
+) -> EscapeReview {
+    let strict = file.language.filter(|language| STRICT.contains(&language.name));
+    let Some(language) = strict.filter(|_| has_escape(new)) else { return EscapeReview::Fine };
+    // The file already has such text, so here it is no mistake.
+    if has_escape(old)
+        && file.lexed().is_some_and(|lexed| escapes_in_code(lexed, file.text, place.clone()))
+    {
+        return EscapeReview::Fine;
+    }
+    let whole = |new: &str| [&file.text[..place.start], new, &file.text[place.end..]].concat();
+    let may_be_proven = file.lexed().is_some_and(Lexed::is_well_formed);
+    review(language, new, place.start, &whole, may_be_proven)
+}
+
+/// Reviews `new` at `start` of the text that `whole` makes of it.
+fn review(
+    language: &Language,
+    new: &str,
+    start: usize,
+    whole: &dyn Fn(&str) -> String,
+    may_be_proven: bool,
+) -> EscapeReview {
+    let is_clean = |new: &str, must_be_whole: bool| {
+        let text = whole(new);
+        let lexed = language.lex(&text);
+        (!must_be_whole || lexed.is_well_formed())
+            && !escapes_in_code(&lexed, &text, start..start + new.len())
+    };
+    if is_clean(new, false) {
+        return EscapeReview::Fine;
+    }
+    if !may_be_proven || may_be_markup(language, new) {
+        return EscapeReview::Suspicious;
+    }
+    // Breaks outside of literals are all that a language forbids, if the quotes are bare.
+    let least = Escapes::Breaks.unescape_text(new, QUOTES);
+    if is_clean(&least, true) {
+        return EscapeReview::Proven(least);
+    }
+    let all = unescape_all(new);
+    let valid: Vec<String> =
+        [all.clone(), unescape_quotes(new), Escapes::QuotesAndBreaks.unescape_text(new, QUOTES)]
+            .into_iter()
+            .filter(|text| is_clean(text, true))
+            .collect();
+    // Where every quote and backslash of a line is escaped, the line as a whole was.
+    let was_escaped_whole = new.split('\n').all(|line| escape(&unescape_all(line)) == line);
+    match &valid[..] {
+        [first, ..] if *first == all && was_escaped_whole => EscapeReview::Proven(all),
+        [first, rest @ ..] if rest.iter().all(|other| other == first) => {
+            EscapeReview::Proven(first.clone())
+        }
+        _ => EscapeReview::Suspicious,
+    }
+}
+
+/// The text with one level of escaping more, in the form that most serialisers write.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        match c {
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            '"' | '\\' => out.extend(['\\', c]),
+            c => out.push(c),
         }
     }
+    out
+}
 
-    #[test]
-    fn new_is_unescaped_where_it_shows_the_same_mistake() {
-        let new = |old: &str, new: &str| -> Vec<NewText> {
-            let all = readings(old, new);
-            let read = |reading: &&super::super::Reading| reading.rewrites == [Rewrite::Unescape];
-            all.iter().filter(read).map(|reading| reading.new.clone()).collect()
-        };
-        let known = |text: &str| NewText::Known(text.to_owned());
-        assert_eq!(new(r#"f(\"a\")"#, "f(\\\"b\\\");\ng();")[0], known("f(\"b\");\ng();"));
-        assert_eq!(new(r#"f(\"a\")"#, r#"f("b\"")"#)[0], known(r#"f("b\"")"#));
-        assert_eq!(new(r"a\nb", "print('\\n')\nb")[0], known("print('\\n')\nb"));
-        assert_eq!(new(r#"f(\"a\")"#, r#"f(\"b\"); C:\new\it"#)[0], known(r#"f("b"); C:\new\it"#));
-        assert_eq!(new(r#"p("\n");\nq();"#, r#"p("\n");\nr();"#)[1], known("p(\"\\n\");\nr();"));
-        assert_eq!(
-            new(r"a();\nb();", r#"p(\"x\ny\");\nb();"#)[0],
-            NewText::Either("p(\"x\ny\");\nb();".into(), "p(\"x\\ny\");\nb();".into())
-        );
+/// Reviews new text as the replacement of whole lines, for a caller that has no `old_str`.
+pub(crate) fn review_line_escapes(
+    snapshot: &Snapshot,
+    language: Option<&'static Language>,
+    place: &Range<usize>,
+    new: &str,
+) -> EscapeReview {
+    let file = SourceFile::new(snapshot, language);
+    review_escapes(&file, place, &file.text[place.clone()], new)
+}
+
+/// Reviews the content of a new file.
+pub(crate) fn review_file_escapes(
+    language: Option<&'static Language>,
+    content: &str,
+) -> EscapeReview {
+    let strict = language.filter(|language| STRICT.contains(&language.name));
+    let Some(language) = strict.filter(|_| has_escape(content)) else { return EscapeReview::Fine };
+    review(language, content, 0, &|text| text.to_owned(), true)
+}
+
+/// The unescaped forms of `new` that a model may choose from, those that change most first.
+pub(crate) fn escape_readings(new: &str) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for text in [unescape_all(new), unescape_quotes(new)] {
+        if text != new && !out.contains(&text) {
+            out.push(text);
+        }
     }
+    out
+}
+
+/// Whether a text has an escape that is an error outside of literals.
+fn has_escape(text: &str) -> bool {
+    ["\\n", "\\t", "\\\"", "\\'", "\\`"].iter().any(|escape| text.contains(escape))
+}
+
+/// Whether a text may be JSX, which allows backslashes in the text between tags.
+fn may_be_markup(language: &Language, text: &str) -> bool {
+    matches!(language.name, "javascript" | "typescript") && text.contains("</")
+}
+
+/// Whether a range of a lexed text has an escape outside of literals and comments.
+fn escapes_in_code(lexed: &Lexed, text: &str, range: Range<usize>) -> bool {
+    let backslashes = memchr::memchr_iter(b'\\', &text.as_bytes()[range.clone()]);
+    backslashes.map(|at| range.start + at).any(|at| {
+        let next = text.as_bytes().get(at + 1).copied().unwrap_or(b' ');
+        matches!(next, b'n' | b't' | b'"' | b'\'' | b'`') && lexed.kind_at(at) == TokenKind::Code
+    })
 }

@@ -1,0 +1,97 @@
+//! A call under one reading: its lines, and what it does to each.
+
+use super::diff::{LineOp, line_ops};
+use super::source_file::{new_lines, split_lines};
+
+/// What a call does to a line of `old_str`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It stays, white space included.
+    Kept,
+    /// Only its indentation or its trailing blanks change.
+    Moved,
+    Changed,
+    Deleted,
+}
+
+/// The lines of a call and what it does to them.
+pub(super) struct Call<'a> {
+    pub(super) old: Vec<&'a str>,
+    pub(super) new: Vec<&'a str>,
+    pub(super) ops: Vec<LineOp>,
+    fates: Vec<Fate>,
+    /// For each line of `new_str`: the line of `old_str` that it is or that it replaces.
+    partners: Vec<Option<usize>>,
+    /// Whether `old_str` ends with a line break.
+    pub(super) ends_with_newline: bool,
+}
+
+impl<'a> Call<'a> {
+    /// The call that replaces `old` by `new`.
+    pub(super) fn new(old: &'a str, new: &'a str) -> Self {
+        let ends_with_newline = old.ends_with('\n');
+        let (new, old) = (new_lines(old, new), split_lines(old));
+        let ops = line_ops(&old, &new);
+        let mut fates = vec![Fate::Deleted; old.len()];
+        let mut partners = vec![None; new.len()];
+        for op in &ops {
+            match *op {
+                LineOp::Keep(at, new_at) => {
+                    (fates[at], partners[new_at]) = (Fate::Kept, Some(at));
+                }
+                LineOp::Change(at, new_at) => {
+                    let is_moved = old[at].trim() == new[new_at].trim();
+                    fates[at] = if is_moved { Fate::Moved } else { Fate::Changed };
+                    partners[new_at] = Some(at);
+                }
+                LineOp::Delete(_) | LineOp::Insert(_) => {}
+            }
+        }
+        Self { old, new, ops, fates, partners, ends_with_newline }
+    }
+
+    /// What the call does to a line of `old_str`.
+    pub(super) fn fate(&self, old: usize) -> Fate {
+        self.fates[old]
+    }
+
+    /// Whether the words of a line of `old_str` stay.
+    pub(super) fn keeps(&self, old: usize) -> bool {
+        matches!(self.fates[old], Fate::Kept | Fate::Moved)
+    }
+
+    /// The line of `old_str` that a line of `new_str` is or replaces.
+    pub(super) fn partner(&self, new: usize) -> Option<usize> {
+        self.partners[new]
+    }
+
+    /// Whether the call changes, removes or adds a line beside line `old`, blank lines aside.
+    pub(super) fn changes_beside(&self, old: usize) -> bool {
+        let is_at = |op: &LineOp| matches!(*op, LineOp::Keep(at, _) | LineOp::Change(at, _) | LineOp::Delete(at) if at == old);
+        let Some(at) = self.ops.iter().position(is_at) else { return true };
+        let is_quiet = |op: &LineOp| match *op {
+            LineOp::Keep(..) => true,
+            LineOp::Change(at, _) => self.fates[at] == Fate::Moved,
+            LineOp::Delete(_) | LineOp::Insert(_) => false,
+        };
+        let is_blank = |op: &&LineOp| match **op {
+            LineOp::Keep(at, _) | LineOp::Change(at, _) | LineOp::Delete(at) => {
+                self.old[at].trim().is_empty()
+            }
+            LineOp::Insert(at) => self.new[at].trim().is_empty(),
+        };
+        // The nearest line with text on each side, and every blank one up to it.
+        let is_noisy = |ops: &mut dyn Iterator<Item = &LineOp>| {
+            for op in ops {
+                if !is_quiet(op) {
+                    return true;
+                }
+                if !is_blank(&op) {
+                    return false;
+                }
+            }
+            false
+        };
+        is_noisy(&mut self.ops[at + 1..].iter()) || is_noisy(&mut self.ops[..at].iter().rev())
+    }
+}

@@ -1,0 +1,90 @@
+//! Characters that the call and the file write differently: the same letters, other quotes or dashes.
+
+use std::ops::Range;
+
+use super::call::Call;
+use super::costs::Difference;
+use super::fold;
+use super::places::Place;
+use super::source_file::SourceFile;
+
+/// What the call writes differently from the file in all lines of a place, such as typographic quotes
+/// for the file's plain ones: pairs of (text in the call, text in the file). A character for which the
+/// file has several forms is not in the map and stays as sent.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct CharacterMap(Vec<(String, String)>);
+
+impl CharacterMap {
+    /// The maps that the equal lines of call and file show: one, and if it maps dashes, another one
+    /// without them: a long dash can stand for one hyphen or for two, and the lines do not show which.
+    pub(super) fn learn(
+        file: &SourceFile<'_>,
+        call: &Call<'_>,
+        place: &Place,
+        differences: &[Option<Difference>],
+    ) -> Vec<Self> {
+        let differs = |d: &Option<Difference>| d.is_some_and(|d| d >= Difference::LookAlikes);
+        if call.old.iter().all(|line| line.is_ascii()) || !differences.iter().any(differs) {
+            return vec![Self::default()];
+        }
+        // `None` where the file has several texts for one of the call.
+        let mut seen: Vec<(&str, Option<&str>)> = Vec::new();
+        for (link, difference) in place.links.iter().zip(differences) {
+            let is_equal = !matches!(difference, Some(Difference::Words | Difference::Comment));
+            if !link.is_pair() || !is_equal {
+                continue;
+            }
+            let (old, there) = (call.old[link.old.start], &file.text[link.bytes.clone()]);
+            for (from, to) in
+                look_alikes(old, there).into_iter().filter(|(from, _)| !from.is_ascii())
+            {
+                match seen.iter_mut().find(|(known, _)| *known == from) {
+                    Some((_, target)) if *target != Some(to) => *target = None,
+                    Some(_) => {}
+                    None => seen.push((from, Some(to))),
+                }
+            }
+        }
+        let agreed = seen.into_iter().filter_map(|(from, to)| Some((from, to?)));
+        let different = agreed.filter(|(from, to)| from != to);
+        let map: Vec<(String, String)> =
+            different.map(|(from, to)| (from.to_owned(), to.to_owned())).collect();
+        let is_dash = |(from, _): &(String, String)| from.starts_with(['–', '—']);
+        let without: Vec<_> = map.iter().filter(|pair| !is_dash(pair)).cloned().collect();
+        match without.len() < map.len() {
+            true => vec![Self(map), Self(without)],
+            false => vec![Self(map)],
+        }
+    }
+
+    /// Whether it changes nothing.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The text as the file would write it.
+    pub(super) fn apply(&self, text: &str) -> String {
+        self.0.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
+    }
+}
+
+/// The characters of two lines as pairs of (text in the call, text in the file). Empty if the lines
+/// differ in length once look-alikes are the same.
+pub(super) fn look_alikes<'a>(call: &'a str, file: &'a str) -> Vec<(&'a str, &'a str)> {
+    let (call, file) = (call.trim(), file.trim());
+    let [call_chars, file_chars] =
+        [call, file].map(|line| fold::canonical(line, Difference::LookAlikes));
+    if call_chars.len() != file_chars.len() {
+        return Vec::new();
+    }
+    // One character may stand for several, as an ellipsis does for three dots.
+    let mut pairs: Vec<(Range<usize>, Range<usize>)> = Vec::new();
+    for (in_call, in_file) in call_chars.iter().zip(&file_chars) {
+        match pairs.last_mut() {
+            Some((last, other)) if *last == in_call.range() => other.end = in_file.end,
+            Some((other, last)) if *last == in_file.range() => other.end = in_call.end,
+            _ => pairs.push((in_call.range(), in_file.range())),
+        }
+    }
+    pairs.into_iter().map(|(a, b)| (&call[a], &file[b])).collect()
+}

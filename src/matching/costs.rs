@@ -1,0 +1,176 @@
+//! The one table: every difference between a call and the file, what it costs, and its names in the
+//! report. A cost is how surprising the difference is, in bits, if the place is right.
+//!
+//! `docs/design/principles.md` says how each was measured; `tests/it/matching/costs.rs` prints what
+//! halving and doubling it changes.
+
+use crate::edit::{Rewrite, Rung};
+
+/// How a call can differ from the file. First the mistakes that spoil a call as a whole, then the
+/// differences of lines, then those of the place. The order is that of the ladder in the docs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Difference {
+    LineEndings,
+    Unescape,
+    LineNumbers,
+    DiffMarkers,
+    CodeFence,
+    HtmlEntities,
+    OuterBlankLines,
+    TrailingBlanks,
+    LookAlikes,
+    Indentation,
+    BlankLines,
+    /// White space between tokens.
+    Spacing,
+    /// The kind of quotes, or a `,` or `;` at the end.
+    Punctuation,
+    Reflow,
+    Elision,
+    /// A comment with other words.
+    Comment,
+    /// Code with other words, in a line that the call keeps.
+    Words,
+}
+
+use Difference as D;
+
+impl Difference {
+    /// What one such difference costs.
+    pub(super) const fn cost(self) -> f64 {
+        match self {
+            // No one sees a line ending.
+            D::LineEndings => 0.0,
+            // Invisible in every view, and stripped by most.
+            D::TrailingBlanks => 1.0,
+            // Models write these around a text by habit; nearly never part of code.
+            D::CodeFence | D::DiffMarkers => 2.0,
+            // Formatters change it, and models type it from memory.
+            D::Spacing => 2.0,
+            D::OuterBlankLines => 1.0,
+            // Each needs a tool on the way that encodes the text once too often.
+            D::Unescape | D::LineNumbers | D::HtmlEntities => 3.0,
+            D::Punctuation => 3.0,
+            D::BlankLines => 3.5,
+            // Indentation is priced by its map (`indent`): this is the constant shift.
+            D::Indentation => 4.0,
+            D::LookAlikes => 4.0,
+            D::Reflow | D::Elision => 5.0,
+            D::Comment => 5.0,
+            D::Words => 10.0,
+        }
+    }
+
+    /// The rung that a call with this difference as its laxest is reported at.
+    pub(super) fn rung(self) -> Rung {
+        match self {
+            D::LineEndings => Rung::LineEndings,
+            D::Unescape => Rung::Unescaped,
+            D::LineNumbers => Rung::LineNumbers,
+            D::DiffMarkers => Rung::DiffMarkers,
+            D::CodeFence => Rung::CodeFence,
+            D::HtmlEntities => Rung::HtmlEntities,
+            D::OuterBlankLines => Rung::OuterBlankLines,
+            D::TrailingBlanks => Rung::TrailingBlanks,
+            D::LookAlikes => Rung::LookAlikes,
+            D::Indentation => Rung::Indentation,
+            D::BlankLines => Rung::BlankLines,
+            D::Spacing => Rung::Spacing,
+            D::Punctuation => Rung::Punctuation,
+            D::Reflow => Rung::Reflowed,
+            D::Elision => Rung::Elided,
+            D::Comment | D::Words => Rung::Aligned,
+        }
+    }
+
+    /// The rewrite that undoes it.
+    pub(super) fn rewrite(self) -> Rewrite {
+        match self {
+            D::LineEndings => Rewrite::LineEndings,
+            D::Unescape => Rewrite::Unescape,
+            D::LineNumbers => Rewrite::LineNumbers,
+            D::DiffMarkers => Rewrite::DiffMarkers,
+            D::CodeFence => Rewrite::CodeFence,
+            D::HtmlEntities => Rewrite::HtmlEntities,
+            D::OuterBlankLines => Rewrite::OuterBlankLines,
+            D::TrailingBlanks => Rewrite::TrailingBlanks,
+            D::LookAlikes => Rewrite::LookAlikes,
+            D::Indentation => Rewrite::Indentation,
+            D::BlankLines => Rewrite::BlankLines,
+            D::Spacing => Rewrite::Spacing,
+            D::Punctuation => Rewrite::Punctuation,
+            D::Reflow => Rewrite::Reflow,
+            D::Elision => Rewrite::Elision,
+            D::Comment | D::Words => Rewrite::StaleContext,
+        }
+    }
+
+    /// Its name in messages.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            D::LineEndings => "line endings",
+            D::Unescape => "escapes",
+            D::LineNumbers | D::DiffMarkers | D::CodeFence | D::HtmlEntities => {
+                "line prefixes or markup"
+            }
+            D::OuterBlankLines | D::BlankLines => "blank lines",
+            D::TrailingBlanks => "spaces at line ends",
+            D::LookAlikes => "quotes, dashes or spaces",
+            D::Indentation => "indentation",
+            D::Spacing => "white space",
+            D::Punctuation => "quotes or closing marks",
+            D::Reflow => "line breaks",
+            D::Elision | D::Comment | D::Words => "words",
+        }
+    }
+}
+
+/// How much dearer the next different result must be. At 0 calls that must be refused are applied; at
+/// 6 real ones are lost.
+pub(super) const MARGIN: f64 = 3.0;
+/// The same if a kept line differs in words.
+pub(super) const LOOSE_MARGIN: f64 = 12.0;
+/// If a kept line differs in words, the evidence must be so many times the cost.
+pub(super) const LOOSE_EVIDENCE: f64 = 4.0;
+/// The same if only comments differ, are missing or are more.
+pub(super) const COMMENT_EVIDENCE: f64 = 2.0;
+/// How many lines must stand there beside a line of code with other words, a missing one or one more.
+pub(super) const LONG_QUOTE: usize = 8;
+/// The evidence that must be left after the cost.
+pub(super) const THRESHOLD: f64 = 0.0;
+/// The share of the cost for each further line with the same difference: one habit, not many mistakes.
+pub(super) const AGAIN: f64 = 0.25;
+/// `new_str` shows the mistake of `old_str`, but is taken as it was sent.
+pub(super) const NEW_AS_SENT: f64 = 2.0;
+/// Copied line numbers that do not agree with the place.
+pub(super) const NUMBERS_OFF: f64 = 12.0;
+/// `old_str` begins or ends inside a line.
+pub(super) const PART: f64 = 1.5;
+/// A line that only the file has, between two lines of the call.
+pub(super) const EXTRA: f64 = 9.0;
+/// A line that only the call has.
+pub(super) const MISSING: f64 = 14.0;
+/// A line with other words, or a missing one, at the edge of the call: added.
+pub(super) const EDGE: f64 = 15.0;
+/// The share of a line's evidence that is lost with it: added.
+pub(super) const LOST: f64 = 0.5;
+/// The place is plain, but a line that the call changes has other words.
+pub(super) const STALE: f64 = 3.0;
+/// Another width of a level, tabs for spaces.
+pub(super) const LEVELS: f64 = 4.5;
+/// A shift that is no whole number of levels: added.
+pub(super) const OFF_GRID: f64 = 2.0;
+/// Only a table or the nearest line explains the indentation; no rule does.
+pub(super) const IRREGULAR: f64 = 8.0;
+/// The first line lost its indentation: added.
+pub(super) const FIRST_LOST: f64 = 0.5;
+/// A run of lines that the call moves, if this map is right.
+pub(super) const MOVED: f64 = 1.5;
+/// `old_str` is indented wrongly and `new_str` rightly, and no line says so.
+pub(super) const AS_SENT: f64 = 4.0;
+/// A written line mixes tabs and spaces against the style of the file.
+pub(super) const FOREIGN: f64 = 5.0;
+/// The share of the text that must stand at a place that has changed since, for it to be a rival.
+pub(super) const STALE_SHARE: f64 = 0.33;
+/// The most evidence that one line gives.
+pub(super) const MAX_LINE_BITS: f64 = 30.0;

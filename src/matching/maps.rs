@@ -1,0 +1,624 @@
+//! Maps of indentation: from what the call has to what the file gets. Each that fits the lines at the
+//! place is tried, at a price: a rule for all lines, a table where no rule explains them, and the
+//! lines as they were sent. What the call then does to lines that it keeps says which is likelier: it
+//! moves as few runs of lines as possible.
+
+use std::collections::HashSet;
+
+use super::call::{Call, Fate};
+use super::costs::{AS_SENT, Difference, FIRST_LOST, IRREGULAR, LEVELS, MOVED, OFF_GRID};
+use super::diff::LineOp;
+use super::indent::{IndentRule, LevelWidths, columns, fit};
+use super::indent_of;
+use super::places::{LinkKind, Place};
+use super::source_file::SourceFile;
+use crate::language::TokenKind;
+
+/// The indentation of every line of `new_str` under one map.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct IndentMap {
+    /// How it reads the call, in words; `None` for the usual way.
+    pub(super) how: Option<&'static str>,
+    pub(super) price: f64,
+    pub(super) indents: Vec<String>,
+    /// Whether no line of the place shows the indentation of some new line.
+    pub(super) is_guess: bool,
+    /// Whether it changes nothing.
+    pub(super) is_same: bool,
+    /// Whether the lines that the call keeps are as deep as in `new_str`, too.
+    pub(super) moves_kept: bool,
+}
+
+/// The width of a tab when indentation is compared.
+const TAB_WIDTH: usize = 4;
+
+/// The lines of a call that are paired with lines of the file, and their indentations.
+struct Pairs<'c, 'a, 'f, 't> {
+    file: &'f SourceFile<'t>,
+    call: &'c Call<'a>,
+    /// (line of `old_str`, line of the file), those inside literals of the file left out.
+    lines: Vec<(usize, usize)>,
+    /// The same, inside literals.
+    literal: Vec<(usize, usize)>,
+    /// Whether the first line has lost its indentation.
+    first_lost: bool,
+}
+
+/// Every map that fits the lines at a place.
+pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec<IndentMap> {
+    let as_sent: Vec<String> = call.new.iter().map(|line| indent_of(line).to_owned()).collect();
+    let mut pairs = Pairs::of(file, call, place);
+    let same = IndentMap {
+        how: None,
+        price: 0.0,
+        indents: as_sent.clone(),
+        is_guess: false,
+        is_same: true,
+        moves_kept: false,
+    };
+    let is_same = |pairs: &[(usize, usize)]| {
+        pairs.iter().all(|&(old, line)| indent_of(call.old[old]) == indent_of(file.body(line)))
+    };
+    if is_same(&pairs.lines) && !is_same(&pairs.literal) {
+        pairs.lines.append(&mut pairs.literal);
+        pairs.lines.sort_unstable();
+    }
+    let indents = pairs.indents();
+    if indents.iter().all(|(from, to)| from == to) {
+        return vec![same];
+    }
+    let levels = LevelWidths::new(file, &call.old, &call.new);
+    let levels_after_first = LevelWidths::new(
+        file,
+        call.old.get(1..).unwrap_or_default(),
+        call.new.get(1..).unwrap_or_default(),
+    );
+    let (rules, first_lost) = fit(&indents, levels, levels_after_first);
+    pairs.first_lost = first_lost;
+    let begins_in_literal =
+        place.lines().start < file.lines().len() && file.begins_in_literal(place.lines().start);
+    let unmapped = unmapped_lines(file, &call.new, begins_in_literal);
+    let mut out: Vec<IndentMap> = Vec::new();
+    let mut readings: Vec<(Option<&IndentRule>, f64)> = rules
+        .iter()
+        .map(|rule| {
+            let price = if rule.keeps_unit() { Difference::Indentation.cost() } else { LEVELS };
+            let off_grid = if rule.is_on_grid(levels) { 0.0 } else { OFF_GRID };
+            (Some(rule), price + off_grid + if first_lost { FIRST_LOST } else { 0.0 })
+        })
+        .collect();
+    if readings.is_empty() {
+        readings.push((None, IRREGULAR));
+    }
+    let cheapest = readings.iter().map(|(_, price)| *price).fold(f64::INFINITY, f64::min);
+    for (rule, price) in readings {
+        let mut is_guess = false;
+        let mut indents = Vec::with_capacity(call.new.len());
+        for at in 0..call.new.len() {
+            let sent = indent_of(call.new[at]);
+            let (indent, shown) = match unmapped.contains(&at) {
+                true => (sent.to_owned(), true),
+                false => pairs.indent(at, rule, &levels),
+            };
+            let is_blank = call.new[at].trim().is_empty();
+            is_guess |= !shown && !is_blank;
+            is_guess |= !is_blank && indent != sent && belongs_at_margin(file, call, at);
+            indents.push(if is_blank { sent.to_owned() } else { indent });
+        }
+        is_guess |= !pairs.keeps_order(&indents, &unmapped);
+        let against = if pairs.says_as_sent(Triples::Shared) { AS_SENT } else { 0.0 };
+        let price = price + MOVED * pairs.moved_runs(Side::Call) + against;
+        let how = Some("new lines re-indented like the lines of old_str");
+        out.push(IndentMap { how, price, indents, is_guess, is_same: false, moves_kept: false });
+    }
+    let (lone, is_sure) = pairs.lone_lines();
+    if !lone.is_empty()
+        && let Some(mapped) = out.first()
+    {
+        let price = mapped.price;
+        let indents = (0..call.new.len()).map(|at| {
+            if lone.contains(&at) { as_sent[at].clone() } else { mapped.indents[at].clone() }
+        });
+        out.push(IndentMap {
+            how: Some("new lines indented as they were sent"),
+            price,
+            indents: indents.collect(),
+            ..mapped.clone()
+        });
+        // The maps would make them deeper than their neighbours for no reason.
+        let count = out.len() - 1;
+        if is_sure {
+            for mapped in &mut out[..count] {
+                mapped.price += AS_SENT;
+            }
+        }
+    }
+    let off_grid = if pairs.is_on_grid() { 0.0 } else { OFF_GRID };
+    let price = cheapest
+        + off_grid
+        + MOVED * pairs.moved_runs(Side::File)
+        + if pairs.says_as_sent(Triples::All) || pairs.starts_as_in_file() { 0.0 } else { AS_SENT };
+    let how = Some("new lines indented as they were sent");
+    out.push(IndentMap {
+        how,
+        price,
+        indents: as_sent,
+        is_guess: false,
+        is_same: false,
+        moves_kept: true,
+    });
+    out
+}
+
+/// Where the kept lines of a call were before it, if a map is right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    /// As the call has them: `new_str` is as wrong as `old_str`.
+    Call,
+    /// As the file has them: only `old_str` is wrong.
+    File,
+}
+
+/// Which lines say something about the indentation: those that both strings have, or also the outermost
+/// line of each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Triples {
+    All,
+    Shared,
+}
+
+/// The indentation of a line in `old_str`, in `new_str` and in the file.
+#[derive(Debug, Clone, Copy)]
+struct Triple<'a> {
+    old: &'a str,
+    new: &'a str,
+    file: &'a str,
+}
+
+impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
+    fn of<'c>(
+        file: &'f SourceFile<'t>,
+        call: &'c Call<'a>,
+        place: &Place,
+    ) -> Pairs<'c, 'a, 'f, 't> {
+        let (mut lines, mut literal, mut unlike) = (Vec::new(), Vec::new(), Vec::new());
+        for link in &place.links {
+            let is_paired = (link.is_pair() || link.kind == LinkKind::Reflowed)
+                && !call.old[link.old.start].trim().is_empty()
+                && link.starts_line(file);
+            if !is_paired {
+                continue;
+            }
+            let pair = (link.old.start, link.lines.start);
+            let is_equal = link.kind == LinkKind::Reflowed
+                || !link.ends_line(file)
+                || super::source_file::line_key(call.old[pair.0]) == file.keys()[pair.1];
+            if !is_equal {
+                unlike.push(pair);
+            } else if file.begins_in_literal(pair.1) {
+                literal.push(pair);
+            } else {
+                lines.push(pair);
+            }
+        }
+        if lines.is_empty() {
+            lines = std::mem::take(if literal.is_empty() { &mut unlike } else { &mut literal });
+        }
+        Pairs { file, call, lines, literal, first_lost: false }
+    }
+
+    /// The pairs of (indentation in the call, indentation in the file).
+    fn indents(&self) -> Vec<(String, String)> {
+        let indent = |&(old, line): &(usize, usize)| {
+            (indent_of(self.call.old[old]).to_owned(), indent_of(self.file.body(line)).to_owned())
+        };
+        self.lines.iter().map(indent).collect()
+    }
+
+    /// The file's indentation of the line that line `old` of the call is paired with.
+    fn file_indent(&self, old: usize) -> Option<&'t str> {
+        let find = |pairs: &[(usize, usize)]| {
+            pairs.binary_search_by_key(&old, |pair| pair.0).ok().map(|at| pairs[at].1)
+        };
+        find(&self.lines)
+            .or_else(|| find(&self.literal))
+            .map(|line| indent_of(self.file.body(line)))
+    }
+
+    /// The indentation that a rule gives line `at` of `new_str`, and whether the place shows it.
+    fn indent(&self, at: usize, rule: Option<&IndentRule>, levels: &LevelWidths) -> (String, bool) {
+        let sent = indent_of(self.call.new[at]);
+        let partner = self.call.partner(at);
+        if let Some(old) = partner
+            && let Some(there) = self.file_indent(old)
+            && sent == indent_of(self.call.old[old])
+        {
+            return (there.to_owned(), true);
+        }
+        if self.first_lost && self.is_first(at) && sent == indent_of(self.call.old[self.lines[0].0])
+        {
+            return (self.file_indent(self.lines[0].0).unwrap_or(sent).to_owned(), true);
+        }
+        let (above, below) = self.neighbours(at);
+        if let Some(near) = self.literal_around(above, below) {
+            let (call, there) =
+                (indent_of(self.call.old[near]), self.file_indent(near).unwrap_or(sent));
+            if call == there {
+                return (sent.to_owned(), true);
+            }
+        }
+        if let Some(mapped) = rule.and_then(|rule| rule.apply(sent)) {
+            return (mapped, true);
+        }
+        if rule.is_none() {
+            let targets: Vec<(usize, &str)> = self
+                .lines
+                .iter()
+                .skip(usize::from(self.first_lost))
+                .filter(|(old, _)| indent_of(self.call.old[*old]) == sent)
+                .map(|(old, line)| (*old, indent_of(self.file.body(*line))))
+                .collect();
+            if let Some((_, first)) = targets.first() {
+                if targets.iter().all(|(_, to)| to == first) {
+                    return ((*first).to_owned(), true);
+                }
+                let seen = |old: Option<usize>| {
+                    old.filter(|&old| indent_of(self.call.old[old]) == sent)
+                        .and_then(|old| self.file_indent(old))
+                };
+                return match (seen(above), seen(below)) {
+                    (Some(above), Some(below)) if above == below => (above.to_owned(), true),
+                    (above, below) => (above.or(below).unwrap_or(first).to_owned(), false),
+                };
+            }
+        }
+        let Some(near) = above.or(below) else { return (sent.to_owned(), false) };
+        let (call, there) =
+            (indent_of(self.call.old[near]), self.file_indent(near).unwrap_or(sent));
+        if let Some(deeper) = sent.strip_prefix(call) {
+            return (format!("{there}{}", levels.scale(deeper)), above.is_some());
+        }
+        let step = call.strip_prefix(sent).map(|step| levels.scale(step));
+        match step.and_then(|step| there.len().checked_sub(step.len())) {
+            Some(len) if there.is_char_boundary(len) => (there[..len].to_owned(), rule.is_some()),
+            _ => (sent.to_owned(), false),
+        }
+    }
+
+    /// Whether line `at` is the first of `new_str` that is not blank.
+    fn is_first(&self, at: usize) -> bool {
+        self.call.new[..at].iter().all(|line| line.trim().is_empty())
+    }
+
+    /// The nearest paired lines of `old_str` above and below line `new` of `new_str`.
+    fn neighbours(&self, new: usize) -> (Option<usize>, Option<usize>) {
+        let (mut above, mut seen) = (None, false);
+        for op in &self.call.ops {
+            let (old, here) = match *op {
+                LineOp::Keep(old, at) | LineOp::Change(old, at) => (Some(old), Some(at)),
+                LineOp::Delete(old) => (Some(old), None),
+                LineOp::Insert(at) => (None, Some(at)),
+            };
+            let paired = old.filter(|&old| self.file_indent(old).is_some());
+            if here == Some(new) {
+                seen = true;
+                above = above.or(paired);
+                continue;
+            }
+            match (seen, paired) {
+                (true, Some(below)) => return (above, Some(below)),
+                (false, Some(old)) => above = Some(old),
+                _ => {}
+            }
+        }
+        (above, None)
+    }
+
+    /// The neighbour inside the literal that a new line goes into: the line below it begins inside one.
+    fn literal_around(&self, above: Option<usize>, below: Option<usize>) -> Option<usize> {
+        let is_literal =
+            |old: &usize| self.literal.binary_search_by_key(old, |pair| pair.0).is_ok();
+        below.filter(is_literal).and(above.filter(is_literal).or(below))
+    }
+
+    /// The indentations of every line that both strings have, of every line that is rewritten, and of
+    /// the outermost line of each side.
+    fn triples(&self) -> Vec<Triple<'_>> {
+        let first = self.lines.first().map(|pair| pair.0).filter(|_| self.first_lost);
+        let mut out = Vec::new();
+        for (at, line) in self.call.new.iter().enumerate() {
+            let old =
+                self.call.partner(at).filter(|&old| Some(old) != first && !line.trim().is_empty());
+            if let Some(old) = old
+                && let Ok(pair) = self.lines.binary_search_by_key(&old, |pair| pair.0)
+            {
+                let file = indent_of(self.file.body(self.lines[pair].1));
+                out.push(Triple { old: indent_of(self.call.old[old]), new: indent_of(line), file });
+            }
+        }
+        fn outermost<'i>(indents: impl Iterator<Item = &'i str>) -> Option<&'i str> {
+            indents.min_by_key(|indent| columns(indent, TAB_WIDTH))
+        }
+        let skipped = usize::from(self.first_lost && self.lines.len() > 1);
+        let new = (0..self.call.new.len())
+            .filter(|&at| {
+                !(self.call.new[at].trim().is_empty() || self.first_lost && self.is_first(at))
+            })
+            .map(|at| indent_of(self.call.new[at]));
+        let old = self.lines[skipped..].iter().map(|pair| indent_of(self.call.old[pair.0]));
+        let file = self.lines[skipped..].iter().map(|pair| indent_of(self.file.body(pair.1)));
+        if let (Some(old), Some(new), Some(file)) =
+            (outermost(old), outermost(new), outermost(file))
+        {
+            out.push(Triple { old, new, file });
+        }
+        out
+    }
+
+    /// How many runs of lines the call moves, if they were where `side` has them; at most three count.
+    fn moved_runs(&self, side: Side) -> f64 {
+        let (mut runs, mut before) = (0_u8, 0);
+        for triple in self.triples() {
+            let from = match side {
+                Side::Call => triple.old,
+                Side::File => triple.file,
+            };
+            let width = |indent: &str| columns(indent, TAB_WIDTH).cast_signed();
+            let step = if from == triple.new { 0 } else { width(triple.new) - width(from) };
+            runs += u8::from(step != 0 && step != before);
+            before = step;
+        }
+        f64::from(runs.min(3))
+    }
+
+    /// Whether some line is indented in `new_str` as in the file, and none as in `old_str`.
+    fn says_as_sent(&self, which: Triples) -> bool {
+        let triples = self.triples();
+        let shared = match which {
+            Triples::All => triples.len(),
+            Triples::Shared => triples.len().saturating_sub(1),
+        };
+        self.is_on_grid()
+            && triples[..shared].iter().any(|t| t.new == t.file && t.file != t.old)
+            && !triples.iter().any(|t| t.new == t.old && t.old != t.file)
+    }
+
+    /// Whether the levels of `new_str` are as wide as those of the file.
+    fn is_on_grid(&self) -> bool {
+        let unit = self.file.indent_unit();
+        self.call.new.iter().filter(|line| !line.trim().is_empty()).all(|line| {
+            let indent = indent_of(line);
+            indent.contains('\t') || unit.is_none_or(|unit| indent.len().is_multiple_of(unit))
+        })
+    }
+
+    /// New lines that are deeper than their neighbours although nothing opens a block, and as deep as the
+    /// file has these: they may be right as sent, and the lines around them wrong. It is not sure below a line that
+    /// ends in a comma: they may go on with it.
+    fn lone_lines(&self) -> (HashSet<usize>, bool) {
+        let (mut out, mut is_sure) = (HashSet::new(), true);
+        let full: Vec<usize> =
+            (0..self.call.new.len()).filter(|&at| !self.call.new[at].trim().is_empty()).collect();
+        let width = |at: usize| columns(indent_of(self.call.new[at]), TAB_WIDTH);
+        let mut from = 0;
+        while from < full.len() {
+            let run = full[from..].iter().take_while(|&&at| self.is_new_or_moved(at)).count();
+            if run == 0 {
+                from += 1;
+                continue;
+            }
+            let before = from.checked_sub(1).map(|at| full[at]);
+            // A first line that has lost its indentation says nothing about that of others.
+            let is_unclear = before.is_some_and(|at| self.first_lost && self.is_first(at));
+            let near = before.into_iter().chain(full.get(from + run).copied());
+            let near: Vec<(usize, &str)> = near
+                .filter_map(|at| {
+                    Some((at, self.call.partner(at).and_then(|old| self.file_indent(old))?))
+                })
+                .collect();
+            let above = before.map_or("", |at| self.call.new[at].trim_end());
+            let count = |marks: [char; 3]| above.matches(marks).count();
+            let opens = above.ends_with(['{', '(', '[', ':', '>', '=', '\\', '+', '|', '&'])
+                || count(['(', '[', '{']) > count([')', ']', '}']);
+            let goes_on =
+                self.call.new[full[from]].trim_start().starts_with(['.', '?', '|', '&', '+', '*']);
+            let least = full[from..from + run].iter().copied().min_by_key(|&at| width(at));
+            if let Some(least) = least
+                && !(opens || goes_on || is_unclear)
+                && !near.is_empty()
+                && near.iter().all(|(at, _)| width(least) > width(*at))
+                && near.iter().any(|(_, file)| *file == indent_of(self.call.new[least]))
+            {
+                out.extend(full[from..from + run].iter().copied());
+                is_sure &= !above.ends_with(',');
+            }
+            from += run;
+        }
+        (out, is_sure)
+    }
+
+    /// Whether line `at` is new, or a rewritten line as deep as the file has it, and not as `old_str` does.
+    fn is_new_or_moved(&self, at: usize) -> bool {
+        self.call.partner(at).is_none_or(|old| {
+            let (sent, before) = (indent_of(self.call.new[at]), indent_of(self.call.old[old]));
+            self.call.fate(old) == Fate::Changed
+                && sent != before
+                && self.file_indent(old) == Some(sent)
+        })
+    }
+
+    /// Whether the first line of `new_str` is as deep as the file has the place, and `old_str` is not.
+    fn starts_as_in_file(&self) -> bool {
+        let Some(&(old, line)) = self.lines.first() else { return false };
+        let there = indent_of(self.file.body(line));
+        let first = self.call.new.iter().find(|line| !line.trim().is_empty());
+        first.is_some_and(|first| indent_of(first) == there)
+            && indent_of(self.call.old[old]) != there
+    }
+
+    /// Whether each new line compares to its neighbours in the result as it does in `new_str`: deeper,
+    /// less deep, or as deep. If not, the map does not suit these lines.
+    fn keeps_order(&self, indents: &[String], unmapped: &HashSet<usize>) -> bool {
+        let width = |indent: &str| columns(indent, TAB_WIDTH);
+        let (mut above, mut opened): (Option<(usize, usize, bool)>, Option<usize>) = (None, None);
+        for (at, indent) in indents.iter().enumerate() {
+            if self.call.new[at].trim().is_empty() || unmapped.contains(&at) {
+                continue;
+            }
+            let is_kept = self
+                .call
+                .partner(at)
+                .is_some_and(|old| indent_of(self.call.old[old]) == indent_of(self.call.new[at]));
+            let here = (width(indent_of(self.call.new[at])), width(indent), is_kept);
+            if let Some((sent, result, above_is_kept)) = above
+                && !(is_kept && above_is_kept)
+                && sent.cmp(&here.0) != result.cmp(&here.1)
+            {
+                return false;
+            }
+            if !is_kept && opened.is_some_and(|result| result >= here.1) {
+                return false;
+            }
+            // A first line that has lost its indentation says nothing about the step to the next, unless
+            // it opens a block: then that is inside.
+            let is_lost = self.first_lost && self.is_first(at);
+            let opens = self.call.new[at].trim_end().ends_with(['{', '(', '[', ':']);
+            opened = (is_lost && opens).then_some(here.1);
+            above = Some(here).filter(|_| !is_lost);
+        }
+        true
+    }
+}
+
+/// Whether a new line without indentation may belong at the margin of the file, whatever stands around
+/// it. A line below it that the call keeps shows that it does not.
+fn belongs_at_margin(file: &SourceFile<'_>, call: &Call<'_>, at: usize) -> bool {
+    let (new, line) = (&call.new, call.new[at]);
+    let Some(language) = file.language else { return false };
+    let is_shown = || {
+        (at + 1..new.len())
+            .any(|below| call.partner(below).is_some() && !new[below].trim().is_empty())
+    };
+    let is_directive = match language.name {
+        "c" | "c++" | "objective-c" | "c#" => line.starts_with('#') || is_label(line),
+        "go" => is_label(line),
+        "yaml" => line.starts_with("---"),
+        _ => false,
+    };
+    if is_directive && call.partner(at).is_none() {
+        return true;
+    }
+    if !indent_of(line).is_empty() || call.partner(at).is_some() || is_shown() {
+        return false;
+    }
+    let blank_above = new[..at].iter().rev().take_while(|line| line.trim().is_empty()).count();
+    let word = line.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
+    match language.name {
+        "python" => {
+            line.starts_with("if __name__")
+                || blank_above >= 2
+                    && (line.starts_with('@')
+                        || matches!(word, "class" | "def" | "async" | "if" | "import" | "from"))
+        }
+        "yaml" => {
+            let is_item = |line: &str| line.starts_with("- ");
+            let beside_keys = || {
+                (0..new.len()).any(|other| {
+                    call.partner(other).is_some()
+                        && indent_of(new[other]).is_empty()
+                        && !is_item(new[other])
+                })
+            };
+            match is_item(line) {
+                true => beside_keys(),
+                false => line.trim_end().ends_with(':'),
+            }
+        }
+        "markdown" => line.starts_with('#'),
+        "make" => line.contains(':') && !line.contains(":="),
+        "ini" | "toml" => line.starts_with('['),
+        _ => false,
+    }
+}
+
+/// Whether a line is a label to jump to.
+fn is_label(line: &str) -> bool {
+    line.trim_end().strip_suffix(':').is_some_and(|name| {
+        !name.is_empty()
+            && name != "default"
+            && name.chars().all(|c| c.is_alphanumeric() || c == '_')
+    })
+}
+
+/// The lines of `new_str` inside a here-document that it opens, and the one that ends it: the language
+/// gives their white space meaning, so they are as they were sent.
+fn unmapped_lines(file: &SourceFile<'_>, new: &[&str], begins_in_literal: bool) -> HashSet<usize> {
+    let mut out = HashSet::new();
+    let has_heredocs = file.language.is_some_and(|l| {
+        matches!(l.name, "shell" | "ruby" | "perl" | "php" | "dockerfile" | "make" | "yaml")
+    });
+    // In YAML the lines are inside a block of their own, which has its depth.
+    let in_block = file.language.is_some_and(|language| language.name == "yaml");
+    let mut at = 0;
+    while has_heredocs && at < new.len() {
+        let (opener, word) = (indent_of(new[at]), heredoc_word(new[at]));
+        at += 1;
+        let Some(word) = word else { continue };
+        if let Some(len) = new[at..].iter().position(|line| line.trim() == word) {
+            let end = indent_of(new[at + len]);
+            if columns(end, TAB_WIDTH) < columns(opener, TAB_WIDTH)
+                || !in_block && (opener.is_empty() || end.contains('\t'))
+            {
+                out.extend(at..=at + len);
+            }
+            at += len + 1;
+        }
+    }
+    if !begins_in_literal {
+        out.extend(outdented_literal_lines(file, new));
+    }
+    out
+}
+
+/// The lines of `new_str` inside a literal that it opens, if they are less deep than the line that opens
+/// it: their white space is a part of the literal.
+fn outdented_literal_lines(file: &SourceFile<'_>, new: &[&str]) -> Vec<usize> {
+    let Some(language) = file.language.filter(|_| file.proves_structure()) else {
+        return Vec::new();
+    };
+    let text = new.join("\n");
+    let lexed = language.lex(&text);
+    if !lexed.closed {
+        return Vec::new();
+    }
+    let mut out = Vec::new();
+    let (mut start, mut opener) = (0, 0);
+    for (at, line) in new.iter().enumerate() {
+        let token = lexed.tokens.partition_point(|token| token.range.end <= start);
+        let inside = lexed
+            .tokens
+            .get(token)
+            .is_some_and(|token| token.kind == TokenKind::Literal && token.range.start < start);
+        let width = |line: &str| columns(indent_of(line), TAB_WIDTH);
+        if !inside {
+            opener = width(line);
+        } else if width(line) < opener {
+            out.push(at);
+        }
+        start += line.len() + 1;
+    }
+    out
+}
+
+/// The word that ends a here-document whose lines may not be indented, if a line opens one.
+fn heredoc_word(line: &str) -> Option<&str> {
+    let (_, rest) = line.split_once("<<")?;
+    let rest = rest.trim_start_matches('<').trim_start_matches(' ');
+    if rest.starts_with(['~', '=']) {
+        return None;
+    }
+    let rest = rest.trim_start_matches(['-', '\'', '"', '\\']);
+    let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+    let word = &rest[..end];
+    word.starts_with(|c: char| c.is_alphabetic() || c == '_').then_some(word)
+}

@@ -1,0 +1,505 @@
+//! Decides: by class first, then by price. What is forbidden is gone; a conflict stands as stale; the
+//! rest competes by cost. The cheapest result is applied if the next different one, the conflict
+//! elsewhere and the reverse of the call are a margin dearer.
+
+use super::costs::{
+    COMMENT_EVIDENCE, Difference, LOOSE_EVIDENCE, LOOSE_MARGIN, MARGIN, STALE_SHARE, THRESHOLD,
+};
+use super::escapes::{self, EscapeReview};
+use super::exact;
+use super::explain::{Explanation, Outcome, Strictness, explain};
+use super::forbidden::Forbidden;
+use super::placeholder;
+use super::rank::{Ranking, overlap, rank};
+use super::reading::Reading;
+use super::source_file::{SourceFile, line_key, split_lines};
+use super::{Explained, Verdict, refuse, veto};
+use crate::edit::{EditRequest, Expected, OutcomeDiff, Rewrite, Rung, Splice};
+use crate::text::{LineEnding, Snapshot};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::rc::Rc;
+
+/// Weighs every explanation of a call that is not in the file as it was sent.
+pub(super) fn decide(
+    request: &EditRequest,
+    file: &SourceFile<'_>,
+    readings: &[Reading],
+) -> Verdict {
+    let mut found: Vec<Explanation> = Vec::new();
+    let mut made: Vec<(f64, Explanation)> = Vec::new();
+    let mut truncated = false;
+    let mut forbidden = Vec::new();
+    for reading in readings {
+        let reading = Rc::new(reading.clone());
+        let more = explain(file, &reading, Strictness::Call);
+        found.extend(more.list);
+        truncated |= more.truncated;
+        forbidden.extend(more.forbidden);
+    }
+    // On the lines of a result that needs no other words, a conflict and a result that does are only
+    // worse alignments of the same place.
+    let plain = Spans::of(found.iter().filter(|e| e.splice().is_some() && !e.is_loose));
+    let written = Spans::of(found.iter().filter(|e| e.splice().is_some()));
+    found.retain(|e| match e.splice() {
+        Some(_) => !e.is_loose || !plain.meet(&e.lines),
+        None => e.share >= STALE_SHARE && !written.meet(&e.lines),
+    });
+    for reading in readings {
+        made.extend(explain_reverse(file, reading, readings));
+    }
+    let trial = Trial { request, file, made: cheapest_made(made), truncated, forbidden };
+    trial.judge(found)
+}
+
+/// Ranges of lines, joined where they overlap, in order.
+struct Spans(Vec<Range<usize>>);
+
+impl Spans {
+    fn of<'e>(explanations: impl Iterator<Item = &'e Explanation>) -> Self {
+        let mut all: Vec<Range<usize>> = explanations.map(|e| e.lines.clone()).collect();
+        all.sort_by_key(|lines| lines.start);
+        let mut joined: Vec<Range<usize>> = Vec::new();
+        for lines in all {
+            match joined.last_mut() {
+                Some(last) if lines.start < last.end => last.end = last.end.max(lines.end),
+                _ => joined.push(lines),
+            }
+        }
+        Self(joined)
+    }
+
+    /// Whether one of them has a line of these.
+    fn meet(&self, lines: &Range<usize>) -> bool {
+        let at = self.0.partition_point(|span| span.end <= lines.start);
+        self.0.get(at).is_some_and(|span| span.start < lines.end)
+    }
+}
+
+/// The explanations that the call was made already: its reverse would apply.
+fn explain_reverse(
+    file: &SourceFile<'_>,
+    reading: &Reading,
+    readings: &[Reading],
+) -> Vec<(f64, Explanation)> {
+    if reading.new.trim().is_empty() {
+        return Vec::new();
+    }
+    let is_old =
+        |line: &str| readings.iter().any(|r| r.old.lines().any(|old| old.trim() == line.trim()));
+    let own: Vec<&str> =
+        reading.new.lines().filter(|line| !line.trim().is_empty() && !is_old(line)).collect();
+    if own.is_empty() {
+        return Vec::new();
+    }
+    // If the call changes no word, only a clearly cheaper reverse counts.
+    let old_keys: Vec<u64> = readings.iter().flat_map(|r| r.old.lines().map(line_key)).collect();
+    let has_words = own.iter().any(|line| {
+        line.contains(super::fold::is_word_char) && !old_keys.contains(&line_key(line))
+    });
+    let late = if has_words { 0.0 } else { MARGIN };
+    let found = explain(file, &Rc::new(reading.reversed()), Strictness::Reverse);
+    found
+        .list
+        .into_iter()
+        .filter(|e| e.splice().is_some() && e.evidence - e.cost >= THRESHOLD)
+        .map(|e| (e.cost + late, e))
+        .collect()
+}
+
+/// The cheapest explanation that the call was made.
+fn cheapest_made(made: Vec<(f64, Explanation)>) -> Option<(f64, Explanation)> {
+    made.into_iter().min_by(|a, b| a.0.total_cmp(&b.0))
+}
+
+/// A call with its explanations before the judge.
+struct Trial<'a, 't> {
+    request: &'a EditRequest,
+    file: &'a SourceFile<'t>,
+    /// The cheapest explanation that the call was made, with its cost.
+    made: Option<(f64, Explanation)>,
+    /// Whether there are more places than were explained.
+    truncated: bool,
+    /// What is forbidden, and where.
+    forbidden: Vec<(Forbidden, Range<usize>)>,
+}
+
+/// The most rivals that are checked for a broken structure; of more, the number alone refuses the call.
+const MAX_VETOED: usize = 16;
+
+/// What must lie between an explanation and its rivals.
+fn margin(explanation: &Explanation) -> f64 {
+    if explanation.is_loose { LOOSE_MARGIN } else { MARGIN }
+}
+
+/// How many times its cost the evidence for an explanation must be if it is loose.
+fn loose_evidence(explanation: &Explanation) -> f64 {
+    if explanation.needs_code { LOOSE_EVIDENCE } else { COMMENT_EVIDENCE }
+}
+
+/// Whether the evidence for an explanation is strong enough.
+fn is_strong(explanation: &Explanation) -> bool {
+    explanation.evidence - explanation.cost >= THRESHOLD
+        && (!explanation.is_loose
+            || explanation.splice().is_none()
+            || explanation.evidence >= loose_evidence(explanation) * explanation.cost)
+}
+
+impl Trial<'_, '_> {
+    fn judge(mut self, mut found: Vec<Explanation>) -> Verdict {
+        found.sort_by(|a, b| a.cost.total_cmp(&b.cost));
+        self.drop_equal(&mut found);
+        // Where all that the call changes stands there as it would be, the call was made.
+        let made = found
+            .iter()
+            .position(|e| e.is_loose && e.splice().is_some_and(|splice| !self.changes(splice)));
+        if let Some(at) = made {
+            let explanation = found.remove(at);
+            let made = (explanation.cost, explanation);
+            self.made = cheapest_made(self.made.take().into_iter().chain([made]).collect());
+        }
+        // If some result changes the file, those that change nothing are no readings of the call.
+        if found.iter().any(|e| e.splice().is_some_and(|splice| self.changes(splice))) {
+            found.retain(|e| e.splice().is_none_or(|splice| self.changes(splice)));
+        }
+        let mut dropped = None;
+        let best = loop {
+            let Some(at) = found.iter().position(is_strong) else {
+                return self.nothing_strong(&found, dropped.as_ref());
+            };
+            if !self.breaks(&found[at]) {
+                break at;
+            }
+            dropped = Some(found.remove(at));
+        };
+        let best = found.swap_remove(best);
+        let limit = best.cost + margin(&best);
+        if let Some((cost, made)) = &self.made
+            && *cost < limit
+        {
+            return Verdict::Refused(refuse::already_applied(made.lines.start + 1));
+        }
+        if best.splice().is_none() {
+            return self.stale(&best);
+        }
+        if let Some(placeholder) = self.introduced_placeholder(&best) {
+            return Verdict::Refused(refuse::omission(&placeholder));
+        }
+        let chosen_by_veto = dropped.is_some_and(|d| d.cost < best.cost - MARGIN);
+        found.sort_by(|a, b| a.cost.total_cmp(&b.cost));
+        if self.request.expected != Expected::default() || self.truncated {
+            found.retain(|e| e.cost < limit || e.splice().is_some() && is_strong(e));
+            found.insert(0, best);
+            return self.choose_all(found);
+        }
+        // Results at the same place differ in what is written there, not in what was quoted.
+        let limit_here = best.cost + MARGIN;
+        let lines = best.lines.clone();
+        found.retain(|e| e.cost < if overlap(&e.lines, &lines) { limit_here } else { limit });
+        if found.len() <= MAX_VETOED {
+            found.retain(|e| !self.breaks(e));
+        }
+        self.choose(best, found, chosen_by_veto)
+    }
+
+    /// The verdict on the cheapest result and its rivals.
+    fn choose(&self, best: Explanation, rivals: Vec<Explanation>, chosen_by_veto: bool) -> Verdict {
+        let (here, elsewhere): (Vec<Explanation>, Vec<Explanation>) = rivals
+            .into_iter()
+            .partition(|e| e.lines.start < best.lines.end && best.lines.start < e.lines.end);
+        let here: Vec<Explanation> = here.into_iter().filter(|e| e.splice().is_some()).collect();
+        if !elsewhere.is_empty() {
+            let mut all: Vec<Explanation> =
+                std::iter::once(best).chain(here).chain(elsewhere).collect();
+            all.sort_by_key(|e| e.lines.start);
+            let mut lines: Vec<usize> = all.iter().map(|e| e.lines.start + 1).collect();
+            lines.dedup();
+            let nearest = exact::nearest_to_line(self.request, &lines).map(|at| lines[at]);
+            if let Some(line) = nearest {
+                let mut near: Vec<Explanation> = all
+                    .into_iter()
+                    .filter(|e| e.lines.start + 1 == line && e.splice().is_some())
+                    .collect();
+                if !near.is_empty() {
+                    let best = near.remove(0);
+                    return self.write(best, near, chosen_by_veto);
+                }
+            } else if let Some(stale) = all.iter().find(|e| e.splice().is_none()) {
+                let here =
+                    all.iter().find(|e| e.splice().is_some()).map_or(1, |e| e.lines.start + 1);
+                return Verdict::Refused(refuse::closer_elsewhere(
+                    self.request,
+                    here,
+                    stale.lines.start + 1,
+                ));
+            }
+            return Verdict::Refused(refuse::wrong_count(self.request, &lines, false));
+        }
+        self.write(best, here, chosen_by_veto)
+    }
+
+    /// The verdict on a result at the one place, and on others there.
+    fn write(&self, best: Explanation, others: Vec<Explanation>, chosen_by_veto: bool) -> Verdict {
+        let line = best.lines.start + 1;
+        let cause = self.laxest(&best);
+        let splices = best.splice().cloned().into_iter().collect::<Vec<_>>();
+        if others.is_empty() && !best.is_guess && !chosen_by_veto {
+            if !splices.iter().any(|splice| self.changes(splice)) {
+                let writes_new = splices.iter().any(|s| s.text.trim() == self.request.new.trim());
+                return Verdict::Refused(match writes_new {
+                    true => refuse::already_applied(line),
+                    false => refuse::only_ignored_changes(line, cause),
+                });
+            }
+            return Verdict::One(self.explained(&best, splices));
+        }
+        let are_guesses = others.is_empty();
+        let mut refusal =
+            refuse::ambiguous(line, cause, if are_guesses { 0 } else { others.len() + 1 });
+        let all: Vec<Explanation> = std::iter::once(best).chain(others).collect();
+        let mut outcomes = Vec::new();
+        for explanation in &all {
+            let Some(splice) = explanation.splice() else { continue };
+            let how = match are_guesses {
+                true => "a guess that nothing in the call confirms".to_owned(),
+                false if explanation.how.is_empty() => "lines as the file writes them".to_owned(),
+                false => explanation.how.clone(),
+            };
+            refusal
+                .outcomes
+                .push(OutcomeDiff { how, diff: self.diff(std::slice::from_ref(splice)) });
+            outcomes.push(self.explained(explanation, vec![splice.clone()]));
+        }
+        Verdict::Ambiguous { outcomes, are_guesses, refusal }
+    }
+
+    /// The verdict on a call that expects another number of places than one, from the cheapest
+    /// explanation on: all of its places are edited, or none.
+    fn choose_all(&self, found: Vec<Explanation>) -> Verdict {
+        // The chosen ones by the bytes that they replace, or the lines of a conflict.
+        let mut taken: BTreeMap<usize, (usize, f64)> = BTreeMap::new();
+        let mut all: Vec<Explanation> = Vec::new();
+        let mut is_clear = !self.truncated;
+        for explanation in found {
+            let Range { start, end } = match explanation.splice() {
+                Some(splice) => splice.range.clone(),
+                None => self.file.byte_range(&explanation.lines),
+            };
+            let before = taken.range(..end.max(start + 1)).next_back().map(|(_, taken)| *taken);
+            match before.filter(|(taken_end, _)| *taken_end > start) {
+                Some((_, limit)) => is_clear &= explanation.cost >= limit,
+                None => {
+                    taken.insert(start, (end, explanation.cost + margin(&explanation)));
+                    all.push(explanation);
+                }
+            }
+        }
+        all.sort_by_key(|e| (e.lines.start, e.splice().map_or(0, |splice| splice.range.start)));
+        let mut lines: Vec<usize> = all.iter().map(|e| e.lines.start + 1).collect();
+        let count = lines.len();
+        lines.dedup();
+        let is_plain = |e: &Explanation| e.splice().is_some() && !e.is_guess && !e.is_loose;
+        let splices: Vec<Splice> = all.iter().filter_map(|e| e.splice().cloned()).collect();
+        let overlap = splices.windows(2).any(|pair| pair[0].range.end > pair[1].range.start);
+        let fits = match self.request.expected {
+            Expected::All => true,
+            Expected::Exactly(expected) => expected.get() == count,
+        };
+        let breaks = || {
+            let Reading { old, new, .. } = &*all[0].reading;
+            veto::breaks_structure(self.file, &splices, old, new)
+        };
+        if !is_clear || overlap || !fits || !all.iter().all(is_plain) || breaks() {
+            return Verdict::Refused(refuse::wrong_count(self.request, &lines, false));
+        }
+        let mut whole = all[0].clone();
+        whole.differences = all.iter().flat_map(|e| e.differences.iter().copied()).collect();
+        Verdict::One(self.explained(&whole, splices))
+    }
+
+    /// The refusal where nothing explains the call well enough.
+    fn nothing_strong(&self, found: &[Explanation], dropped: Option<&Explanation>) -> Verdict {
+        if let Some((_, made)) = &self.made {
+            return Verdict::Refused(refuse::already_applied(made.lines.start + 1));
+        }
+        if let Some(dropped) = dropped {
+            return Verdict::Refused(refuse::leaves_unclosed(
+                dropped.lines.start + 1,
+                self.laxest(dropped),
+            ));
+        }
+        let unseen = self.forbidden.iter().find(|(why, _)| *why == Forbidden::UnseenLinesGo);
+        if let Some((_, lines)) = unseen {
+            return Verdict::Refused(refuse::unseen_lines_go(lines));
+        }
+        if let Some(stale) =
+            found.iter().find(|e| e.splice().is_none() && e.evidence > 2.0 * e.cost)
+        {
+            return self.stale(stale);
+        }
+        let mut refusal = refuse::not_found(self.request, self.file);
+        let meaningful = self.forbidden.iter().find_map(|(why, _)| match why {
+            Forbidden::Meaningful(difference) => Some(*difference),
+            _ => None,
+        });
+        if let Some(difference) = meaningful.filter(|_| self.file.language.is_none()) {
+            refuse::blame_unknown_language(&mut refusal, difference);
+        }
+        Verdict::Missing(refusal)
+    }
+
+    /// The refusal of a call whose place has changed.
+    fn stale(&self, explanation: &Explanation) -> Verdict {
+        let ranking: Ranking =
+            rank(self.file, &split_lines(&self.request.old), refuse::MAX_NEAREST);
+        let Outcome::Conflict(hunks) = &explanation.outcome else {
+            return Verdict::Missing(refuse::not_found(self.request, self.file));
+        };
+        if hunks.is_empty() {
+            return Verdict::Missing(refuse::not_found(self.request, self.file));
+        }
+        Verdict::Missing(refuse::stale(self.request, self.file, ranking, &explanation.lines, hunks))
+    }
+
+    /// Keeps the cheapest of the explanations with the same result, and of the conflicts at one place.
+    fn drop_equal(&self, found: &mut Vec<Explanation>) {
+        let mut seen: std::collections::HashSet<(usize, usize, String)> =
+            std::collections::HashSet::new();
+        found.retain(|e| {
+            seen.insert(match &e.outcome {
+                Outcome::Writes(splice) => {
+                    let Splice { range, text } = normalized(self.file.text, splice);
+                    (range.start, range.end, text)
+                }
+                Outcome::Conflict(_) => (usize::MAX, e.lines.start, String::new()),
+            })
+        });
+    }
+
+    /// Whether a splice changes the file.
+    fn changes(&self, splice: &Splice) -> bool {
+        self.file.text[splice.range.clone()] != splice.text
+    }
+
+    /// Whether an explanation breaks brackets, literals or indentation that file and call had whole.
+    fn breaks(&self, explanation: &Explanation) -> bool {
+        let Reading { old, new, .. } = &*explanation.reading;
+        explanation.splice().is_some_and(|splice| {
+            veto::breaks_structure(self.file, std::slice::from_ref(splice), old, new)
+        })
+    }
+
+    /// The laxest difference of an explanation.
+    fn laxest(&self, explanation: &Explanation) -> Difference {
+        explanation.differences.iter().copied().max().unwrap_or(Difference::LineEndings)
+    }
+
+    /// A short diff of what the splices change.
+    fn diff(&self, splices: &[Splice]) -> String {
+        let after = veto::apply_splices(self.file.text, splices);
+        crate::edit::short_diff(self.file.snapshot, splices, &Snapshot::from_text(after))
+    }
+
+    /// A placeholder that `new_str` adds in code: written as it is, it would replace lines.
+    fn introduced_placeholder(&self, best: &Explanation) -> Option<String> {
+        if !self.file.language.is_some_and(|language| language.is_code()) {
+            return None;
+        }
+        let Reading { old, new, .. } = &*best.reading;
+        placeholder::introduced(old, new, self.file.text).map(str::to_owned)
+    }
+
+    /// The edit of an explanation: rung and rewrites are read off its differences.
+    fn explained(&self, explanation: &Explanation, mut splices: Vec<Splice>) -> Explained {
+        let mut warning = None;
+        let mut is_repaired = false;
+        if let [splice] = &mut splices[..] {
+            match escapes::review_escapes(
+                self.file,
+                &splice.range,
+                &explanation.reading.old,
+                &splice.text,
+            ) {
+                EscapeReview::Proven(text) => {
+                    splice.text = text;
+                    is_repaired = true;
+                }
+                EscapeReview::Suspicious => warning = Some(escapes::ESCAPES_WARNING.to_owned()),
+                EscapeReview::Fine => {}
+            }
+        }
+        let mut differences = explanation.differences.clone();
+        if self.line_endings_differ(explanation) && !differences.contains(&Difference::LineEndings)
+        {
+            differences.push(Difference::LineEndings);
+        }
+        differences.sort_unstable();
+        differences.dedup();
+        let has = |difference| differences.contains(&difference);
+        let laxest = differences.last().copied().unwrap_or(Difference::LineEndings);
+        let rung = match laxest {
+            Difference::Indentation if has(Difference::LookAlikes) => {
+                Rung::LookAlikesAndIndentation
+            }
+            laxest => laxest.rung(),
+        };
+        let mut out = crate::edit::Explanation::plain(rung);
+        out.rewrites = differences.iter().map(|difference| difference.rewrite()).collect();
+        out.rewrites.extend(is_repaired.then_some(Rewrite::UnescapeNew));
+        out.rewrites.dedup();
+        out.kept = explanation.kept.clone();
+        out.warnings.extend(warning);
+        let (old, new) = (&self.request.old, &self.request.new);
+        out.warnings.extend(exact::suspicious_text_warnings(self.file, old, new));
+        out.warnings.extend(exact::added_blank_line_warning(old, new));
+        Explained::new(self.request, self.file, splices, out)
+    }
+
+    /// Whether call and file end their lines differently at the place.
+    fn line_endings_differ(&self, explanation: &Explanation) -> bool {
+        let lines = &self.file.lines()[explanation.lines.clone()];
+        let has = |ending: LineEnding| lines.iter().any(|line| line.ending == ending);
+        let old = &self.request.old;
+        let differ = match old.contains("\r\n") {
+            true => has(LineEnding::Lf),
+            false => has(LineEnding::CrLf),
+        };
+        let lacks_last = old.ends_with('\n')
+            && explanation.lines.end == self.file.lines().len()
+            && lines.last().is_some_and(|last| last.ending == LineEnding::None);
+        differ || lacks_last
+    }
+}
+
+/// The smallest splice with the same result; of several, the last.
+fn normalized(text: &str, splice: &Splice) -> Splice {
+    let old = &text[splice.range.clone()];
+    let new = splice.text.as_str();
+    let shared = |a: &mut dyn Iterator<Item = (char, char)>| -> usize {
+        a.take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum()
+    };
+    let head = shared(&mut old.chars().zip(new.chars()));
+    let (old, new) = (&old[head..], &new[head..]);
+    let tail = shared(&mut old.chars().rev().zip(new.chars().rev()));
+    let (old, new) = (&old[..old.len() - tail], &new[..new.len() - tail]);
+    let mut start = splice.range.start + head;
+    let mut moved: std::collections::VecDeque<char> =
+        if old.is_empty() { new.chars().collect() } else { old.chars().collect() };
+    // What is only added or only removed can be moved along text that repeats it.
+    if old.is_empty() != new.is_empty() {
+        let mut after = text[start + old.len()..].chars();
+        while let (Some(first), Some(next)) = (moved.front().copied(), after.next()) {
+            if first != next {
+                break;
+            }
+            moved.rotate_left(1);
+            start += first.len_utf8();
+        }
+        let moved: String = moved.into_iter().collect();
+        return match old.is_empty() {
+            true => Splice { range: start..start, text: moved },
+            false => Splice { range: start..start + moved.len(), text: String::new() },
+        };
+    }
+    Splice { range: start..start + old.len(), text: new.to_owned() }
+}
