@@ -222,7 +222,8 @@ pub(super) fn elided_context(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option
     elide(draft, from, to, rng)
 }
 
-/// Replaces the middle of the removed lines by a placeholder in `old_str`; `new_str` stays whole.
+/// Replaces the middle of the removed lines by a placeholder in `old_str`; `new_str` stays whole. It
+/// must be refused: lines that are not quoted are not removed.
 pub(super) fn elided_removed(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
     let first = draft.lines.iter().position(|draft_line| draft_line.role == LineRole::Removed)?;
     let removed_count = draft.lines[first..]

@@ -25,6 +25,8 @@ const ABSENT: Expectation = Refused(&[NoOccurrence]);
 const OTHER_COUNT: Expectation = Refused(&[OccurrenceMismatch]);
 /// Both reasons apply, so either code is right.
 const ABSENT_OR_OTHER_COUNT: Expectation = Refused(&[NoOccurrence, OccurrenceMismatch]);
+/// Lines would go that nobody quoted.
+const UNSEEN: Expectation = Refused(&[Omission, NoOccurrence]);
 
 /// Every mutation of the generator, in the order in which tables show them. Ids never change.
 pub(crate) const MUTATIONS: &[Mutation] = &[
@@ -121,7 +123,6 @@ pub(crate) const MUTATIONS: &[Mutation] = &[
     mutation("joined", "lines", Right, &[Lines(lines::joined)]),
     mutation("wrapped", "lines", Right, &[Lines(lines::wrapped)]),
     mutation("elided-context", "lines", Right, &[Lines(lines::elided_context)]),
-    mutation("elided-removed", "lines", Right, &[Lines(lines::elided_removed)]),
     // Spelling.
     mutation("spacing-lost", "wording", Right, &[Lines(wording::spacing_lost)]),
     mutation("spacing-doubled", "wording", Right, &[Lines(wording::spacing_doubled)]),
@@ -131,6 +132,7 @@ pub(crate) const MUTATIONS: &[Mutation] = &[
     mutation("end-added", "wording", Right, &[Lines(wording::end_added)]),
     mutation("comment-misremembered", "wording", Right, &[Lines(wording::comment_misremembered)]),
     mutation("context-stale", "refuse: stale", ABSENT, &[Lines(wording::context_stale)]),
+    mutation("elided-removed", "refuse: unseen lines", UNSEEN, &[Lines(lines::elided_removed)]),
     // Two mistakes at once.
     mutation(
         "tab-few+numbers",

@@ -195,8 +195,8 @@ pub(super) fn comment_misremembered(draft: &mut EditDraft<'_>, rng: &mut Rng) ->
 }
 
 /// Replaces a name in a context line of code by another one in the call, as if the call were made
-/// for an older version of the file. It must be refused: only comments and blank lines of the
-/// context may differ.
+/// for an older version of the file. It must be refused: the line is beside a change, and what is
+/// beside one may not differ.
 pub(super) fn context_stale(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
     draft.widen_context(4, 4);
     (draft.nonblank_lines() >= 8 && draft.repeated_share() < 0.4).then_some(())?;
@@ -207,7 +207,7 @@ pub(super) fn context_stale(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<
         .flat_map(|draft_line| [draft_line.old.clone(), draft_line.new.clone()])
         .flatten()
         .collect();
-    // Lines between two other context lines, blank ones aside.
+    // Lines beside a changed one, blank ones aside.
     let nonblank = draft.positions(|draft_line| !draft_line.is_blank_context());
     let candidates: Vec<usize> = draft
         .positions(DraftLine::is_context_text)
@@ -219,8 +219,9 @@ pub(super) fn context_stale(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<
                 neighbor.is_some_and(|&neighbor| draft.lines[neighbor].role == LineRole::Context)
             };
             position > 0
-                && is_context(nonblank.get(position - 1))
-                && is_context(nonblank.get(position + 1))
+                && position + 1 < nonblank.len()
+                && !(is_context(nonblank.get(position - 1))
+                    && is_context(nonblank.get(position + 1)))
                 && names(line, 4).len() > 1
                 && !may_have_string(line)
                 && !draft.edit.language.is_comment(line)
