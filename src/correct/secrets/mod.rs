@@ -10,12 +10,9 @@ mod names;
 mod rules;
 mod values;
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use assigned::FileKind;
-
-use crate::port::{Ask, Window};
 
 /// Finds and redacts secrets in what would be sent.
 #[derive(Clone, Default)]
@@ -53,51 +50,6 @@ impl Secrets {
     pub fn with_name(mut self, pattern: &str) -> Self {
         self.names.push(pattern.to_lowercase());
         self
-    }
-
-    /// The question, with each line of the file redacted that looks like a secret. The error says why
-    /// nothing of the question may be sent; it does not repeat the secret.
-    pub fn redact_ask<'a>(&self, ask: &'a Ask) -> Result<Cow<'a, Ask>, String> {
-        let no_windows: &[Window] = &[];
-        let (path, texts, windows) = match ask {
-            Ask::CorrectOld { path, old, new, windows, .. } => {
-                (path, vec![("old_str", old), ("new_str", new)], &windows[..])
-            }
-            Ask::Choose { path, old, new, outcomes, .. } => {
-                let shown = outcomes.iter().map(|outcome| ("the file's text", outcome));
-                (
-                    path,
-                    [("old_str", old), ("new_str", new)].into_iter().chain(shown).collect(),
-                    no_windows,
-                )
-            }
-            Ask::AdjustNew { path, old, corrected_old, new, .. } => (
-                path,
-                vec![("old_str", old), ("the matched text", corrected_old), ("new_str", new)],
-                no_windows,
-            ),
-            Ask::RepairEscapes { path, old, new, .. } => {
-                (path, vec![("old_str", old), ("new_str", new)], no_windows)
-            }
-        };
-        if self.is_secret_file(path) {
-            return Err(format!("a file named like `{}` may hold secrets", path.escape_debug()));
-        }
-        for (name, text) in texts {
-            if let Some((line, what)) = self.find_in(path, text) {
-                return Err(format!("line {line} of {name} looks like {what}"));
-            }
-        }
-        if windows.iter().all(|window| self.find_in(path, &window.text).is_none()) {
-            return Ok(Cow::Borrowed(ask));
-        }
-        let mut redacted = ask.clone();
-        if let Ask::CorrectOld { path, windows, .. } = &mut redacted {
-            for window in windows {
-                window.text = self.redact_in(path, &window.text);
-            }
-        }
-        Ok(Cow::Owned(redacted))
     }
 
     /// The text of a file, or of a part of it, with its secrets redacted.
