@@ -127,6 +127,9 @@ struct Trial<'a, 't> {
 /// The most rivals that are checked for a broken structure; of more, the number alone refuses the call.
 const MAX_VETOED: usize = 16;
 
+/// The most offsets of `old_str` in `new_str` that are compared with the file.
+const MAX_OFFSETS: usize = 16;
+
 /// What must lie between an explanation and its rivals.
 fn margin(explanation: &Explanation) -> f64 {
     if explanation.is_loose { LOOSE_MARGIN } else { MARGIN }
@@ -312,9 +315,34 @@ impl Trial<'_, '_> {
         if !is_clear || overlap || !fits || !all.iter().all(is_plain) || breaks() {
             return Verdict::Refused(refuse::wrong_count(self.request, &lines, false));
         }
+        if let Some(made) = all.iter().find(|e| self.is_made_around(e)) {
+            return Verdict::Refused(match count {
+                1 => refuse::already_applied(made.lines.start + 1),
+                _ => refuse::partly_applied(made.lines.start + 1, count),
+            });
+        }
         let mut whole = all[0].clone();
         whole.differences = all.iter().flat_map(|e| e.differences.iter().copied()).collect();
         Verdict::One(self.explained(&whole, splices))
+    }
+
+    /// Whether what `new_str` puts around `old_str` is around the place already, so that the call was
+    /// probably sent before.
+    fn is_made_around(&self, explanation: &Explanation) -> bool {
+        fn dense(text: &str) -> impl DoubleEndedIterator<Item = char> {
+            text.chars().filter(|c| !c.is_whitespace())
+        }
+        let Some(Splice { range, .. }) = explanation.splice() else { return false };
+        let (old, new) = (explanation.reading.old.trim(), explanation.reading.new.trim());
+        let (above, below) = (&self.file.text[..range.start], &self.file.text[range.end..]);
+        new.match_indices(old).take(MAX_OFFSETS).any(|(at, _)| {
+            let (head, tail) = (&new[..at], &new[at + old.len()..]);
+            let mut before = dense(above).rev();
+            let mut after = dense(below);
+            !(head.trim().is_empty() && tail.trim().is_empty())
+                && dense(head).rev().all(|c| before.next() == Some(c))
+                && dense(tail).all(|c| after.next() == Some(c))
+        })
     }
 
     /// The refusal where nothing explains the call well enough.

@@ -7,6 +7,7 @@ mod multi;
 mod refusals;
 mod rows;
 mod seed_004;
+mod weighing;
 
 use restitch::edit::{EditCode, EditPlan, EditRequest, Refusal, WorkPath};
 use restitch::internals::matching::{Explained, explain};

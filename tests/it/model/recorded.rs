@@ -1,5 +1,5 @@
 //! Questions about failed edits of agents, with recorded answers. The edits are reduced and put in
-//! other words; the answers were written from the prompt alone, without the result in view.
+//! other words; the answers were written together with the cases.
 
 use restitch::edit::EditCode;
 use restitch::internals::correct::{PromptBook, ReplyKind, parse_reply};
