@@ -86,7 +86,7 @@ impl Language {
     /// The language of a path, by its name alone.
     ///
     /// ```
-    /// use restitch::language::Language;
+    /// use restitch::internals::language::Language;
     ///
     /// assert_eq!(Language::from_path("src/lib.rs").map(|l| l.name), Some("rust"));
     /// assert_eq!(Language::from_path("notes"), None);

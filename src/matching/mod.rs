@@ -180,8 +180,8 @@ impl Verdict {
 ///
 /// ```
 /// use restitch::edit::{EditRequest, Rung};
-/// use restitch::matching::explain;
-/// use restitch::text::Snapshot;
+/// use restitch::internals::matching::explain;
+/// use restitch::internals::text::Snapshot;
 ///
 /// let file = Snapshot::from_text("fn main() {\n\tif a {\n\t\tb();\n\t}\n}\n");
 /// // Every line has one tab too few.

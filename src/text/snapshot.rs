@@ -11,12 +11,11 @@ use super::{ContentHash, Encoding, LineEnding, LineIndex, NotText, Unencodable, 
 /// An immutable version of a file. Cloning is cheap.
 ///
 /// ```
-/// use restitch::text::Snapshot;
+/// use restitch::internals::text::Snapshot;
 ///
-/// let file = Snapshot::decode(b"caf\xE9 au lait\r\n".to_vec())?;
+/// let file = Snapshot::decode(b"caf\xE9 au lait\r\n".to_vec()).expect("text");
 /// assert_eq!(file.text(), "café au lait\r\n");
 /// assert_eq!(file.byte_range(0..5), 0..4);
-/// # Ok::<(), restitch::text::NotText>(())
 /// ```
 #[derive(Clone)]
 pub struct Snapshot(Arc<Inner>);
