@@ -36,7 +36,7 @@ test(
       return JSON.stringify({ id, arguments: args })
     })
     for (const syntax of ['veto', 'off']) {
-      const run = spawnSync(command, ['--syntax', syntax, 'batch'], { input: lines.join('\n'), maxBuffer: 1 << 30 })
+      const run = spawnSync(command, ['batch', '--syntax', syntax], { input: lines.join('\n'), maxBuffer: 1 << 30 })
       const replies = run.stdout.toString().trim().split('\n').map((line) => JSON.parse(line))
       assert.equal(replies.length, cases.length)
       cases.forEach(({ id, path, before, old, new: new_, options }, at) => {
