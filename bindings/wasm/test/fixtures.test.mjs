@@ -22,7 +22,7 @@ function batch(...flags) {
     if (options.expected) args.expected_replacements = options.expected
     return JSON.stringify({ id, arguments: args })
   })
-  const run = spawnSync(command, [...flags, 'batch'], { input: lines.join('\n'), maxBuffer: 1 << 30 })
+  const run = spawnSync(command, ['batch', ...flags], { input: lines.join('\n'), maxBuffer: 1 << 30 })
   const replies = run.stdout.toString().trim().split('\n').map((line) => JSON.parse(line))
   assert.equal(replies.length, cases.length)
   return replies.map(({ code, report }) => [code, report.text])
