@@ -17,11 +17,13 @@ pub(crate) use corrector::NoCorrector;
 pub use corrector::{Ask, Budget, Corrector, CorrectorError, Location, Reply, Window};
 pub(crate) use formatter::NoFormatter;
 pub use formatter::{Formatted, Formatter};
+#[cfg(unix)]
+pub(crate) use store::duplicate_edit;
+pub(crate) use store::refuse_duplicate_paths;
 pub use store::{
     Change, CommitOptions, Committed, FileStore, ListedObject, Listing, Overlay, RequestId,
     RequestStatus, Revision, RevisionFile, UndoMode, Undone,
 };
-pub(crate) use store::{duplicate_edit, refuse_duplicate_paths};
 pub(crate) use syntax::NoSyntax;
 pub use syntax::{Definition, Syntax};
 pub use versioned::{LoadedFile, StoreOutcome, VersionedFiles};

@@ -4,6 +4,7 @@
 //! untouched, the old lines can be put back where they are now; the first version that
 //! changed them is a conflict.
 
+#[cfg(any(unix, feature = "object-store"))]
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -12,6 +13,7 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 use crate::edit::{EditCode, Refusal, WorkPath};
 
 /// Lines are followed through at most this many versions of a file.
+#[cfg(any(unix, feature = "object-store"))]
 pub(super) const MAX_VERSIONS: usize = 12;
 
 /// What made a version of a file: a revision, or a program that is not restitch.
@@ -45,6 +47,7 @@ impl VersionSource {
 
 /// Maps each undone revision to the revision that undid it. `commits` are the finished commits,
 /// newest first, each with the revision that it undoes.
+#[cfg(any(unix, feature = "object-store"))]
 pub(super) fn undone_by(commits: impl Iterator<Item = (u64, Option<u64>)>) -> HashMap<u64, u64> {
     let mut undone_by = HashMap::new();
     for (revision, undoes) in commits {
