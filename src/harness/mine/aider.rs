@@ -188,7 +188,7 @@ impl Reader {
         } else if !self.failed.is_empty() {
             self.read_quote(body);
         } else if let Some(model) = model_name(body) {
-            self.out.model = Some(model.to_owned());
+            self.out.set_model(&model.into());
         } else if let Some(tokens) = received_tokens(body) {
             self.out.add_tokens(self.turn, tokens);
         } else if body.starts_with("Removed: ") {

@@ -20,20 +20,13 @@ const BYTES_PER_TOKEN: u64 = 4;
 
 /// Reads one session file.
 pub fn read(text: &str, session: &str) -> Transcript {
-    let mut out = Transcript::new(Client::Claude, session);
     // Calls without a result yet, by id: the tool, its input and the turn.
     let mut open_calls: HashMap<String, (String, Value, usize)> = HashMap::new();
     let mut messages: Vec<Message> = Vec::new();
     let mut index_by_id: HashMap<String, usize> = HashMap::new();
     // Checkpoints have one name for all.
     let is_checkpoint = ["full", "transcript"].contains(&session);
-    for line in text.lines().filter(|line| !line.trim().is_empty()) {
-        let Ok(record) = serde_json::from_str::<Value>(line) else {
-            out.skipped += 1;
-            continue;
-        };
-        out.set_time(&record["timestamp"]);
-        out.set_folder(&record["cwd"]);
+    let mut out = Transcript::of_lines(Client::Claude, session, text, |out, record| {
         if is_checkpoint && let Some(id) = record["sessionId"].as_str() {
             out.session = id.to_owned();
         }
@@ -64,13 +57,13 @@ pub fn read(text: &str, session: &str) -> Transcript {
                     let id = part["tool_use_id"].as_str().unwrap_or_default();
                     if let Some((name, input, turn)) = open_calls.remove(id) {
                         let detail = &record["toolUseResult"];
-                        record_call(&mut out, id, &name, &input, turn, part, detail);
+                        record_call(out, id, &name, &input, turn, part, detail);
                     }
                 }
             }
             _ => {}
         }
-    }
+    });
     for (turn, message) in (1..).zip(&messages) {
         let (tokens, estimated) = message.tokens();
         out.add_tokens(turn, tokens);

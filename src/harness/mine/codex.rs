@@ -18,17 +18,11 @@ enum PendingCall {
 
 /// Reads one rollout.
 pub fn read(text: &str, session: &str) -> Transcript {
-    let mut out = Transcript::new(Client::Codex, session);
     let mut pending: HashMap<String, PendingCall> = HashMap::new();
     let mut turn = 0;
     let mut last_total = None;
-    for line in text.lines().filter(|line| !line.trim().is_empty()) {
-        let Ok(record) = serde_json::from_str::<Value>(line) else {
-            out.skipped += 1;
-            continue;
-        };
+    Transcript::of_lines(Client::Codex, session, text, |out, record| {
         let payload = &record["payload"];
-        out.set_time(&record["timestamp"]);
         out.set_folder(&payload["cwd"]);
         out.set_model(&payload["model"]);
         if out.commit.is_none() {
@@ -58,10 +52,10 @@ pub fn read(text: &str, session: &str) -> Transcript {
                 let output = output_text(&payload["output"]);
                 match pending.remove(&id) {
                     Some(PendingCall::Patch(patch, turn)) => {
-                        record_patch(&mut out, &id, &patch, turn, &output)
+                        record_patch(out, &id, &patch, turn, &output)
                     }
                     Some(PendingCall::Shell(command, turn)) => {
-                        record_shell(&mut out, &command, turn, &output)
+                        record_shell(out, &command, turn, &output)
                     }
                     None => {}
                 }
@@ -80,8 +74,7 @@ pub fn read(text: &str, session: &str) -> Transcript {
             }
             _ => {}
         }
-    }
-    out
+    })
 }
 
 /// Returns the command of a shell call. In a list such as `["bash", "-lc", "cat a"]` it is the last

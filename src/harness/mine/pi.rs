@@ -25,16 +25,9 @@ pub fn is_record(record: &Value) -> bool {
 pub fn read(text: &str, session: &str) -> Transcript {
     // A file that OpenClaw has renamed keeps the name of the session before the first dot.
     let session = session.split('.').next().unwrap_or(session);
-    let mut out = Transcript::new(Client::Pi, session);
     let mut open_calls: HashMap<String, (Value, usize)> = HashMap::new();
     let mut turn = 0;
-    for line in text.lines().filter(|line| !line.trim().is_empty()) {
-        let Ok(record) = serde_json::from_str::<Value>(line) else {
-            out.skipped += 1;
-            continue;
-        };
-        out.set_time(&record["timestamp"]);
-        out.set_folder(&record["cwd"]);
+    Transcript::of_lines(Client::Pi, session, text, |out, record| {
         out.set_model(&record["modelId"]);
         let message = &record["message"];
         match message["role"].as_str() {
@@ -52,13 +45,12 @@ pub fn read(text: &str, session: &str) -> Transcript {
             Some("toolResult") => {
                 let id = message["toolCallId"].as_str().unwrap_or_default();
                 if let Some((call, turn)) = open_calls.remove(id) {
-                    record_call(&mut out, id, &call, turn, message);
+                    record_call(out, id, &call, turn, message);
                 }
             }
             _ => {}
         }
-    }
-    out
+    })
 }
 
 /// Records a call and its result, if the call read or changed a file.

@@ -1,0 +1,239 @@
+//! Finds the files and branches that hold transcripts, and reads each with the reader of its client.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek as _};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::{
+    Client, Transcript, aider, claude, cline, codex, compression, database, gemini, git, opencode,
+    pi,
+};
+
+/// A file or another place that may hold transcripts.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Source {
+    place: Place,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// The place of a [`Source`].
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    /// A transcript or a database.
+    File(PathBuf),
+    /// A folder of opencode's, with a file for each record.
+    Tree(PathBuf),
+    /// A transcript on a branch of checkpoints.
+    Checkpoint {
+        /// The repository.
+        repository: PathBuf,
+        /// The path on the branch.
+        path: String,
+        /// The object.
+        object: String,
+    },
+}
+
+/// The transcripts of a source.
+#[derive(Debug, Clone, Default)]
+pub struct Findings {
+    /// The sessions.
+    pub transcripts: Vec<Transcript>,
+    /// Files that could not be read, or only in part, each with the reason.
+    pub unread: Vec<(PathBuf, String)>,
+}
+
+/// Returns the transcripts below a folder, or the one at a path, and those that a repository keeps
+/// on branches of checkpoints.
+pub fn sources(path: &Path) -> io::Result<Vec<Source>> {
+    let mut found = Vec::new();
+    if path.is_dir() {
+        collect_sources(path, &mut found)?;
+        let checkpoints = git::Repository::at(path).map(|repository| repository.checkpoints());
+        for (name, object, bytes) in checkpoints.unwrap_or_default() {
+            let repository = path.to_owned();
+            found.push(Source {
+                place: Place::Checkpoint { repository, path: name, object },
+                bytes,
+            });
+        }
+    } else {
+        let bytes = fs::metadata(path)?.len();
+        found.push(Source { place: Place::File(path.to_owned()), bytes });
+    }
+    found.sort();
+    Ok(found)
+}
+
+impl Source {
+    /// Reads the source. Without a `client`, the content shows which client wrote it.
+    pub fn read(&self, client: Option<Client>) -> Findings {
+        let mut found = Findings::default();
+        match &self.place {
+            Place::File(file) => {
+                if let Err(why) = read_file(file, client, &mut found) {
+                    found.unread.push((file.clone(), why));
+                }
+            }
+            Place::Tree(folder) => match opencode::read_storage(folder) {
+                Ok(transcripts) if client.is_none_or(|client| client == Client::Opencode) => {
+                    found.transcripts = transcripts;
+                }
+                Ok(_) => {}
+                Err(error) => {
+                    found.unread.push((folder.clone(), format!("cannot be read: {error}")))
+                }
+            },
+            Place::Checkpoint { repository, path, object } => {
+                let bytes =
+                    git::Repository::at(repository).and_then(|repository| repository.bytes(object));
+                match bytes {
+                    Some(bytes) => {
+                        let text = String::from_utf8_lossy(&bytes);
+                        let name = path.rsplit('/').next().unwrap_or(path);
+                        read_text(&text, stem(name), repository, client, &mut found);
+                    }
+                    None => found.unread.push((path.into(), "is not in the repository".into())),
+                }
+            }
+        }
+        found
+    }
+}
+
+/// Reads one file into `found`. The error says what is wrong with the file; what could be read
+/// before it is in `found` anyway.
+fn read_file(file: &Path, client: Option<Client>, found: &mut Findings) -> Result<(), String> {
+    let message = |error: io::Error| format!("cannot be read: {error}");
+    let mut opened = File::open(file).map_err(message)?;
+    let mut start = Vec::new();
+    Read::by_ref(&mut opened).take(16).read_to_end(&mut start).map_err(message)?;
+    if database::is_database(&start) {
+        return match client {
+            None | Some(Client::Opencode | Client::Crush) => database::read(file, found),
+            Some(_) => Ok(()),
+        };
+    }
+    opened.rewind().map_err(message)?;
+    let content = compression::decompress(opened, compression::MAX_BYTES).map_err(message)?;
+    // A transcript may have invalid bytes; its other lines are still good.
+    let text = String::from_utf8_lossy(&content.bytes);
+    let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let has_nothing = text.is_empty() && content.broken.is_some();
+    if !has_nothing {
+        read_text(&text, stem(decompressed_name(&name)), file, client, found);
+    }
+    content.broken.map_or(Ok(()), Err)
+}
+
+/// Reads the text of a transcript. `file` is where it lies.
+fn read_text(text: &str, session: &str, file: &Path, client: Option<Client>, found: &mut Findings) {
+    let client = client.or_else(|| detect_client(text));
+    if client == Some(Client::Aider) {
+        let folder = std::path::absolute(file).ok();
+        let folder = folder.as_deref().and_then(Path::parent);
+        found.transcripts.extend(aider::read(text, session, folder));
+    }
+    found.transcripts.extend(match client {
+        Some(Client::Claude) => Some(claude::read(text, session)),
+        Some(Client::Codex) => Some(codex::read(text, session)),
+        Some(Client::Gemini) => Some(gemini::read(text, session)),
+        Some(Client::Opencode) => opencode::read_export(text, session),
+        Some(Client::Pi) => Some(pi::read(text, session)),
+        Some(Client::Cline) => {
+            // Each task has a folder of its own.
+            let task = file.parent().and_then(Path::file_name);
+            cline::read(text, &task.map_or(session.into(), |task| task.to_string_lossy()))
+        }
+        Some(Client::Aider | Client::Crush) | None => None,
+    });
+}
+
+/// Returns a file's name without the suffix of a compressed file.
+fn decompressed_name(name: &str) -> &str {
+    compression::SUFFIXES.iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name)
+}
+
+fn stem(name: &str) -> &str {
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
+}
+
+/// Folders that hold no transcripts, and often very many files.
+const SKIPPED: [&str; 4] = [".git", "node_modules", "target", ".venv"];
+
+/// Adds all files below a folder that may be transcripts to `found`.
+fn collect_sources(folder: &Path, found: &mut Vec<Source>) -> io::Result<()> {
+    // opencode's tree of single records is read as a whole.
+    if folder.join("message").is_dir() && folder.join("part").is_dir() {
+        found.push(Source { place: Place::Tree(folder.to_owned()), bytes: 0 });
+        return Ok(());
+    }
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
+        if path.is_dir() {
+            if !SKIPPED.contains(&name) {
+                collect_sources(&path, found)?;
+            }
+            continue;
+        }
+        let plain_name = decompressed_name(name);
+        // OpenClaw renames a session that it deletes or starts anew.
+        let is_kept = [".jsonl.deleted.", ".jsonl.reset."].iter().any(|mark| name.contains(mark));
+        let is_transcript =
+            [".jsonl", ".json", aider::NAME].iter().any(|end| plain_name.ends_with(end))
+                || is_kept
+                || (name.ends_with(".db") && is_database_file(&path));
+        // While Codex compresses a rollout, the file is there in both forms.
+        let is_copy = plain_name != name && path.with_file_name(plain_name).is_file();
+        if is_transcript && !is_copy {
+            let bytes = fs::metadata(&path).map_or(0, |meta| meta.len());
+            found.push(Source { place: Place::File(path), bytes });
+        }
+    }
+    Ok(())
+}
+
+/// Whether a file is a SQLite database, by its first bytes.
+fn is_database_file(path: &Path) -> bool {
+    let mut start = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(16).read_to_end(&mut start));
+    read.is_ok() && database::is_database(&start)
+}
+
+/// Returns the client whose transcript this is, by the fields of its records.
+fn detect_client(text: &str) -> Option<Client> {
+    if let Ok(Value::Object(whole)) = serde_json::from_str::<Value>(text) {
+        let has = |name: &str| whole.get(name).is_some();
+        if has("messages") && has("info") {
+            return Some(Client::Opencode);
+        }
+        if has("messages") && (has("sessionId") || has("projectHash")) {
+            return Some(Client::Gemini);
+        }
+    }
+    if cline::is_conversation(text) {
+        return Some(Client::Cline);
+    }
+    if text.lines().take(1000).any(|line| line.starts_with(aider::START)) {
+        return Some(Client::Aider);
+    }
+    text.lines().take(50).find_map(|line| {
+        let record: Value = serde_json::from_str(line).ok()?;
+        let has = |name: &str| record.get(name).is_some();
+        if has("payload") && has("type") {
+            Some(Client::Codex)
+        } else if pi::is_record(&record) {
+            Some(Client::Pi)
+        } else if has("projectHash") || has("toolCalls") {
+            Some(Client::Gemini)
+        } else if has("sessionId") && (has("message") || has("parentUuid")) {
+            Some(Client::Claude)
+        } else {
+            None
+        }
+    })
+}
