@@ -65,9 +65,10 @@ fn the_core_table_counts_right_refused_and_wrong() {
     for (name, cases) in [("attacks", attacks), ("real", real)] {
         std::fs::write(root.path().join(name), cases.concat()).expect("file");
     }
+    let restitch = env!("CARGO_BIN_EXE_restitch");
     let run = Command::new("python3")
         .arg(repo("scripts/core-table"))
-        .args(["attacks", "real", "--restitch", env!("CARGO_BIN_EXE_restitch")])
+        .args(["attacks", "real", "--restitch", restitch])
         .current_dir(root.path())
         .output()
         .expect("python3 runs");
@@ -77,6 +78,8 @@ fn the_core_table_counts_right_refused_and_wrong() {
         "4 cases: 2 right, 1 refused where it must apply, 1 wrong",
         "4 failed edits, 3 with a truth: 3 applied (1 equal to the truth, 0 equal but for blanks, 1 different, 1 nothing to compare), 1 not applied",
         "not applied by code: 1 EDIT_NO_OCCURRENCE_FOUND",
+        &format!("| attacks | {restitch} | 4 | 2 |  |  |  |  | 1 | 1 |"),
+        &format!("| real | {restitch} | 4 | 1 | 0 | 1 | 1 |  | 1 |  |"),
     ] {
         assert!(out.contains(line), "{line} is not in {out}");
     }
