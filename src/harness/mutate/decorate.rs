@@ -65,6 +65,56 @@ pub(super) fn diff_markers(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<()>
     Some(())
 }
 
+/// Puts a `+` before the added lines only.
+pub(super) fn diff_markers_of_added(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<()> {
+    let added = draft.positions(|draft_line| draft_line.role == LineRole::Added);
+    (!added.is_empty()).then_some(())?;
+    for index in added {
+        draft.lines[index].change_in_call(|line| format!("+{line}"));
+    }
+    Some(())
+}
+
+/// Puts line numbers before the lines of the file, and the gutter without a number before new ones.
+pub(super) fn numbers_but_of_added(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<()> {
+    let added = draft.positions(|draft_line| draft_line.role == LineRole::Added);
+    (!added.is_empty()).then_some(())?;
+    let mut number = draft.head.matches('\n').count();
+    for draft_line in &mut draft.lines {
+        let gutter = if draft_line.role == LineRole::Added {
+            " ".repeat(6)
+        } else {
+            number += 1;
+            format!("{number:>6}")
+        };
+        draft_line.change_in_call(|line| format!("{gutter} | {line}"));
+    }
+    Some(())
+}
+
+/// Escapes the kept and removed lines for HTML, and not the added ones: one of them has an entity that
+/// is meant, beside a sign that is not escaped.
+pub(super) fn html_but_of_added(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<()> {
+    (!has_entity(&draft.edit.file)).then_some(())?;
+    let last = draft.positions(|draft_line| draft_line.role == LineRole::Added).pop()?;
+    let is_free = |line: &str| !line.contains(['&', '<', '>', '"']);
+    draft.lines[last].after.as_deref().is_some_and(is_free).then_some(())?;
+    let mut escaped = false;
+    for (index, draft_line) in draft.lines.iter_mut().enumerate() {
+        if index == last {
+            for line in [&mut draft_line.new, &mut draft_line.after].into_iter().flatten() {
+                line.push_str(" < &lt;");
+            }
+        } else if draft_line.role == LineRole::Added {
+            draft_line.new.as_deref().is_some_and(is_free).then_some(())?;
+        } else {
+            draft_line.change_in_call(|line| line.replace('&', "&amp;").replace('<', "&lt;"));
+            escaped |= draft_line.old != draft_line.file;
+        }
+    }
+    escaped.then_some(())
+}
+
 /// Puts `-` before every line of `old_str` and `+` before every line of `new_str`.
 pub(super) fn diff_sides(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<()> {
     for draft_line in &mut draft.lines {

@@ -4,7 +4,7 @@
 //! itself. So these mutations do not apply to edits with a backslash.
 
 use super::super::rng::Rng;
-use super::CallDraft;
+use super::{CallDraft, EditDraft, LineRole};
 
 /// Returns the text as it is between the quotes of a JSON string.
 fn json_body(text: &str) -> String {
@@ -82,5 +82,21 @@ pub(super) fn backslashes(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     has_odd_run(&call.old).then_some(())?;
     call.old = call.old.replace('\\', "\\\\");
     call.new = call.new.replace('\\', "\\\\");
+    Some(())
+}
+
+/// Escapes the quotes and backslashes of the kept lines only: the new ones are right.
+pub(super) fn kept_lines(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<()> {
+    let is_escaped = |line: &str| line.contains(['"', '\\']);
+    let kept = draft.positions(|draft_line| {
+        draft_line.is_context_text() && draft_line.file.as_deref().is_some_and(is_escaped)
+    });
+    let added = |role| draft.positions(|draft_line| draft_line.role == role);
+    (!kept.is_empty() && !added(LineRole::Added).is_empty()).then_some(())?;
+    for draft_line in &mut draft.lines {
+        if draft_line.role != LineRole::Added {
+            draft_line.change_in_call(|line| line.replace('\\', "\\\\").replace('"', "\\\""));
+        }
+    }
     Some(())
 }

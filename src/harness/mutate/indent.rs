@@ -2,7 +2,7 @@
 //! lines must be shifted by the same amount.
 
 use super::super::rng::Rng;
-use super::{CallDraft, EditDraft, LineRole};
+use super::{CallDraft, DraftLine, EditDraft, LineRole};
 
 /// Changes every line that is not blank; `None` if one of them cannot be changed.
 fn map_lines(text: &str, change: impl Fn(&str) -> Option<String>) -> Option<String> {
@@ -74,6 +74,71 @@ pub(super) fn one_tab_too_few_but_in_added(draft: &mut EditDraft<'_>, _: &mut Rn
             draft_line.change_in_call(|line| line[1..].to_owned());
         }
     }
+    Some(())
+}
+
+/// Removes one level from every line of the call, and adds lines to the new text, above the last kept
+/// line: some indented like that line, and some at the margin, where they stay.
+fn one_level_too_few_beside_margin(
+    draft: &mut EditDraft<'_>,
+    lines: &[(bool, &str)],
+) -> Option<()> {
+    let unit = indent_unit(&draft.edit.file);
+    let level = if unit > 0 { " ".repeat(unit) } else { "\t".to_owned() };
+    let last = draft.lines.last().filter(|draft_line| draft_line.is_context_text())?;
+    let indentation = indentation_of(last.file.as_deref()?).to_owned();
+    for draft_line in &mut draft.lines {
+        [&draft_line.old, &draft_line.new]
+            .into_iter()
+            .flatten()
+            .all(|line| line.is_empty() || line.starts_with(&level))
+            .then_some(())?;
+        draft_line.change_in_call(|line| line.get(level.len()..).unwrap_or("").to_owned());
+    }
+    let at = draft.lines.len() - 1;
+    let added = lines.iter().map(|(is_indented, line)| {
+        let after = if *is_indented { format!("{indentation}{line}") } else { (*line).to_owned() };
+        let new = if *is_indented { after[level.len()..].to_owned() } else { after.clone() };
+        let (new, after) = (Some(new), Some(after));
+        let role = LineRole::Added;
+        DraftLine { role, file: None, old: None, new, after, ..DraftLine::context("") }
+    });
+    draft.lines.splice(at..at, added.collect::<Vec<_>>());
+    Some(())
+}
+
+/// Adds a literal over several lines to the new text of a call that is one level too shallow. What
+/// is in the literal stays as the call has it.
+pub(super) fn literal_in_new(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<()> {
+    let (mark, opening, closing) = match draft.edit.language.name {
+        "python" => ("\"\"\"", "notes = \"\"\"", "\"\"\""),
+        "javascript" | "typescript" => ("`", "const notes = `", "`;"),
+        "go" => ("`", "notes := `", "`"),
+        _ => return None,
+    };
+    (!draft.edit.file.contains(mark)).then_some(())?;
+    let inside = [(false, "first"), (false, "  second"), (false, "    third"), (false, closing)];
+    one_level_too_few_beside_margin(draft, &[&[(true, opening)], &inside[..]].concat())
+}
+
+/// Adds lines of the preprocessor to the new text of a call that is one level too shallow.
+pub(super) fn margin_in_new(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<()> {
+    ["c", "cpp", "c++", "c#"].contains(&draft.edit.language.name).then_some(())?;
+    let lines = [(false, "#if LATER"), (true, "later();"), (false, "#endif")];
+    one_level_too_few_beside_margin(draft, &lines)
+}
+
+/// Removes another indentation from each string: one level of `old_str`, all that is common of
+/// `new_str`. Only the file has the right one.
+pub(super) fn depths_differ(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
+    let unit = indent_unit(&call.before());
+    let level = if unit > 0 { " ".repeat(unit) } else { "\t".to_owned() };
+    let common = indentations(&call.new).min_by_key(|indentation| indentation.len())?.to_owned();
+    (common.len() > level.len()).then_some(())?;
+    let without = |text: &str, indentation: &str| {
+        map_lines(text, |line| line.strip_prefix(indentation).map(str::to_owned))
+    };
+    (call.old, call.new) = (without(&call.old, &level)?, without(&call.new, &common)?);
     Some(())
 }
 

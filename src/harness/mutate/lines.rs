@@ -24,14 +24,12 @@ pub(super) fn trailing_in_file(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Opti
     Some(())
 }
 
-/// Adds whitespace at the end of the rewritten line in the file. The new line is right with and
-/// without that whitespace.
+/// Adds whitespace at the end of the rewritten line in the file. It goes with that line: the new
+/// one is as the call has it.
 pub(super) fn trailing_at_change(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
-    let (removed, added) = single_replacement(draft)?;
+    let (removed, _) = single_replacement(draft)?;
     let padding = rng.pick(TRAILING)?;
     draft.lines[removed].change_in_file(|line| format!("{line}{padding}"));
-    let with_padding = format!("{}{padding}", draft.lines[added].after.as_ref()?);
-    draft.lines[added].alternative = Some((with_padding, "\n"));
     Some(())
 }
 
@@ -220,6 +218,41 @@ pub(super) fn elided_context(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option
     let (from, to) = (2, change.checked_sub(2)?);
     (to >= from + 3 && is_elision_unique(draft, from, to)).then_some(())?;
     elide(draft, from, to, rng)
+}
+
+/// Replaces the context above the change, from the heading of another section on, by a placeholder
+/// in both strings. It must be refused: the change is in a section that the call does not name.
+pub(super) fn elided_section(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
+    let is_heading = match draft.edit.language.name {
+        "toml" | "ini" => |line: &str| line.starts_with('[') && line.trim_end().ends_with(']'),
+        "markdown" => |line: &str| line.starts_with("## "),
+        _ => return None,
+    };
+    let starts_section = |draft_line: &DraftLine| {
+        draft_line.role == LineRole::Context && draft_line.file.as_deref().is_some_and(is_heading)
+    };
+    draft.widen_context(60, 0);
+    let change = draft.lines.iter().position(|draft_line| draft_line.role != LineRole::Context)?;
+    let headings: Vec<usize> = (0..change).filter(|&at| starts_section(&draft.lines[at])).collect();
+    let [.., first, _] = headings[..] else { return None };
+    draft.lines.drain(..first).filter_map(|line| line.file).for_each(|line| {
+        draft.head.push_str(&line);
+        draft.head.push('\n');
+    });
+    elide(draft, 1, change - first, rng)
+}
+
+/// Replaces the middle of the context above the change by a placeholder, which has other words in
+/// `new_str`. It must be refused: the call does not say that the two stand for the same lines.
+pub(super) fn elided_differently(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
+    elided_context(draft, rng)?;
+    let placeholder = draft
+        .lines
+        .iter_mut()
+        .find(|draft_line| draft_line.file.is_none() && draft_line.role == LineRole::Context)?;
+    let opener = draft.edit.language.comment_openers().next()?;
+    placeholder.new = Some(format!("{opener} ... the other code as before ..."));
+    Some(())
 }
 
 /// Replaces the middle of the removed lines by a placeholder in `old_str`; `new_str` stays whole. It

@@ -390,6 +390,52 @@ pub(super) fn twins_equally_near(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Op
     Some(())
 }
 
+/// Changes a name in a removed line of the file, and appends a copy of the lines as they are quoted,
+/// but for what `change` makes of them. The call is made for the first place, which has changed.
+fn twin_of_changed(
+    draft: &mut EditDraft<'_>,
+    rng: &mut Rng,
+    change: impl Fn(usize, &str) -> String,
+) -> Option<()> {
+    (draft.nonblank_lines() >= 3).then_some(())?;
+    let (index, span) = removed_word(draft, rng, |line| names(line, 4))?;
+    let quoted: Vec<&str> =
+        draft.lines.iter().filter_map(|draft_line| draft_line.old.as_deref()).collect();
+    let twin: Vec<String> =
+        quoted.iter().enumerate().map(|(index, line)| change(index, line)).collect();
+    (twin.iter().zip(&quoted).any(|(twin, quoted)| twin != quoted)).then_some(())?;
+    draft.tail.push_str(&format!("\n{}\n", twin.join("\n")));
+    let line = draft.lines[index].file.clone()?;
+    let name = line[span.0..span.1].to_owned();
+    draft.lines[index].file = Some(replace_span(&line, span, &format!("{name}Changed")));
+    Some(())
+}
+
+/// The twin is one level deeper.
+pub(super) fn twin_deeper(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
+    let unit = indent_unit(&draft.edit.file);
+    let level = if unit > 0 { " ".repeat(unit) } else { "\t".to_owned() };
+    twin_of_changed(draft, rng, |_, line| indent_more(line, &level))
+}
+
+/// The twin has blanks at the ends of its lines.
+pub(super) fn twin_trailing(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
+    twin_of_changed(draft, rng, |_, line| format!("{line} "))
+}
+
+/// The twin has a blank line more.
+pub(super) fn twin_blank_line(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
+    twin_of_changed(draft, rng, |index, line| match index {
+        1 => format!("\n{line}"),
+        _ => line.to_owned(),
+    })
+}
+
+/// The twin has more blanks around its signs.
+pub(super) fn twin_spacing(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
+    twin_of_changed(draft, rng, |_, line| line.replace(" = ", "  =  ").replace(", ", ",  "))
+}
+
 /// Replaces the context below the change by a placeholder in `new_str` only, where it would delete
 /// that context.
 pub(super) fn omission(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
@@ -447,5 +493,15 @@ pub(super) fn every_name(call: &mut CallDraft, rng: &mut Rng) -> Option<()> {
 pub(super) fn name_repeats(call: &mut CallDraft, rng: &mut Rng) -> Option<()> {
     every_name(call, rng)?;
     call.expected = Expected::default();
+    Some(())
+}
+
+/// Makes a call that puts a word before each occurrence of a name, and sends it once more.
+pub(super) fn every_name_again(call: &mut CallDraft, rng: &mut Rng) -> Option<()> {
+    every_name(call, rng)?;
+    call.new = format!("late_{}", call.old);
+    let again = call.region.replace(&call.old, &call.new);
+    (!call.region.contains(&call.new)).then_some(())?;
+    call.region = again;
     Some(())
 }

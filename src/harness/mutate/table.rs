@@ -6,8 +6,8 @@ use super::{
     Expectation, Mutation, Step, decorate, escapes, indent, lines, refuse, unicode, wording,
 };
 use crate::edit::EditCode::{
-    AlreadyApplied, CreateExisting, InvalidArguments, NoChange, NoOccurrence, OccurrenceMismatch,
-    Omission,
+    AlreadyApplied, Ambiguous, CreateExisting, InvalidArguments, NoChange, NoOccurrence,
+    OccurrenceMismatch, Omission,
 };
 
 const fn mutation(
@@ -25,6 +25,8 @@ const ABSENT: Expectation = Refused(&[NoOccurrence]);
 const OTHER_COUNT: Expectation = Refused(&[OccurrenceMismatch]);
 /// Both reasons apply, so either code is right.
 const ABSENT_OR_OTHER_COUNT: Expectation = Refused(&[NoOccurrence, OccurrenceMismatch]);
+/// The place that is meant has changed, and another one is only like it.
+const CHANGED: Expectation = Refused(&[NoOccurrence, Ambiguous]);
 /// Lines would go that nobody quoted.
 const UNSEEN: Expectation = Refused(&[Omission, NoOccurrence]);
 
@@ -49,6 +51,9 @@ pub(crate) const MUTATIONS: &[Mutation] = &[
     mutation("shift-odd", "indentation", Right, &[Strings(indent::one_space_too_few)]),
     mutation("dedented", "indentation", Right, &[Strings(indent::dedented)]),
     mutation("first-lost", "indentation", Right, &[Strings(indent::first_lost)]),
+    mutation("depths-differ", "indentation", Right, &[Strings(indent::depths_differ)]),
+    mutation("literal-in-new", "indentation", Right, &[Lines(indent::literal_in_new)]),
+    mutation("margin-in-new", "indentation", Right, &[Lines(indent::margin_in_new)]),
     mutation("2-spaces-for-tabs", "indentation", Right, &[Strings(indent::spaces_for_tabs::<2>)]),
     mutation("4-spaces-for-tabs", "indentation", Right, &[Strings(indent::spaces_for_tabs::<4>)]),
     mutation("8-spaces-for-tabs", "indentation", Right, &[Strings(indent::spaces_for_tabs::<8>)]),
@@ -64,6 +69,7 @@ pub(crate) const MUTATIONS: &[Mutation] = &[
     mutation("escaped-single-quotes", "escapes", Right, &[Strings(escapes::single_quotes)]),
     mutation("escaped-backticks", "escapes", Right, &[Strings(escapes::backticks)]),
     mutation("escaped-backslashes", "escapes", Right, &[Strings(escapes::backslashes)]),
+    mutation("escaped-kept-lines", "escapes", Right, &[Lines(escapes::kept_lines)]),
     // Line breaks, and whitespace at the end of lines.
     mutation("crlf-in-call", "endings", Right, &[Strings(decorate::crlf_in_call)]),
     mutation("crlf-in-file", "endings", Right, &[Strings(decorate::crlf_in_file)]),
@@ -98,6 +104,14 @@ pub(crate) const MUTATIONS: &[Mutation] = &[
         Right,
         &[Strings(decorate::numbers_of_old::<5>)],
     ),
+    mutation("numbers-not-of-added", "decoration", Right, &[Lines(decorate::numbers_but_of_added)]),
+    mutation(
+        "diff-markers-of-added",
+        "decoration",
+        Right,
+        &[Lines(decorate::diff_markers_of_added)],
+    ),
+    mutation("html-not-of-added", "decoration", Right, &[Lines(decorate::html_but_of_added)]),
     mutation("diff-markers", "decoration", Right, &[Lines(decorate::diff_markers)]),
     mutation("diff-sides", "decoration", Right, &[Lines(decorate::diff_sides)]),
     mutation("fence", "decoration", Right, &[Strings(decorate::fence)]),
@@ -133,6 +147,13 @@ pub(crate) const MUTATIONS: &[Mutation] = &[
     mutation("comment-misremembered", "wording", Right, &[Lines(wording::comment_misremembered)]),
     mutation("context-stale", "refuse: stale", ABSENT, &[Lines(wording::context_stale)]),
     mutation("elided-removed", "refuse: unseen lines", UNSEEN, &[Lines(lines::elided_removed)]),
+    mutation("elided-section", "refuse: unseen lines", UNSEEN, &[Lines(lines::elided_section)]),
+    mutation(
+        "elided-differently",
+        "refuse: unseen lines",
+        UNSEEN,
+        &[Lines(lines::elided_differently)],
+    ),
     // Two mistakes at once.
     mutation(
         "tab-few+numbers",
@@ -264,6 +285,10 @@ pub(crate) const MUTATIONS: &[Mutation] = &[
     ),
     mutation("file-has-more", "refuse: stale", ABSENT, &[Lines(refuse::file_has_more)]),
     mutation("old-has-more", "refuse: stale", ABSENT, &[Lines(refuse::old_has_more)]),
+    mutation("twin-deeper", "refuse: stale", CHANGED, &[Lines(refuse::twin_deeper)]),
+    mutation("twin-trailing", "refuse: stale", CHANGED, &[Lines(refuse::twin_trailing)]),
+    mutation("twin-blank-line", "refuse: stale", CHANGED, &[Lines(refuse::twin_blank_line)]),
+    mutation("twin-spacing", "refuse: stale", CHANGED, &[Lines(refuse::twin_spacing)]),
     mutation("twice", "refuse: ambiguous", OTHER_COUNT, &[Strings(refuse::twice)]),
     mutation("twice-folded", "refuse: ambiguous", OTHER_COUNT, &[Strings(refuse::twice_folded)]),
     mutation(
@@ -290,6 +315,12 @@ pub(crate) const MUTATIONS: &[Mutation] = &[
         "refuse: nothing to do",
         Refused(&[AlreadyApplied, NoChange]),
         &[Lines(refuse::already_applied)],
+    ),
+    mutation(
+        "every-name-again",
+        "refuse: nothing to do",
+        Refused(&[AlreadyApplied, NoChange, OccurrenceMismatch]),
+        &[Strings(refuse::every_name_again)],
     ),
     mutation(
         "no-change",
