@@ -189,7 +189,7 @@ fn unpack(packed: CaseLine, source: &SourceLine) -> Result<PackedCase, String> {
 
 /// Returns the one replacement that turns `source` into `file`: start and end byte in `source`,
 /// and the new text. `None` if the two are equal.
-fn patch(source: &str, file: &str) -> Option<(usize, usize, String)> {
+pub(crate) fn patch(source: &str, file: &str) -> Option<(usize, usize, String)> {
     if source == file {
         return None;
     }

@@ -13,6 +13,8 @@ use super::super::args::Common;
 use super::super::exit::Exit;
 use crate::cli::out;
 use crate::cli::progress::Progress;
+use crate::edit::Expected;
+use crate::harness::case::{Case, Truth};
 use crate::harness::fixture::{Expect, Fixture, Spec, Status, Tree, slug};
 use crate::harness::judge::CaseVerdict;
 use crate::harness::measure::parallel;
@@ -20,8 +22,11 @@ use crate::harness::mine::failures::{Failure, MinedSession, mine};
 use crate::harness::mine::files::{FileBefore, Provenance};
 use crate::harness::mine::git::{FolderMap, Repository};
 use crate::harness::mine::redact::Redactor;
-use crate::harness::mine::summary::{ClientCounts, FailureRecord, MineSummary, without_copies};
+use crate::harness::mine::summary::{
+    ClientCounts, FailureRecord, MineSummary, RecoveryCost, without_copies,
+};
 use crate::harness::mine::{Client, Replacement, Source, sources};
+use crate::harness::pack;
 use crate::harness::replay::ReplayOutcome;
 use crate::harness::score::percent;
 use crate::language::Language;
@@ -40,7 +45,9 @@ pub(crate) struct MineArgs {
     /// transcripts, or its name alone, and NEW is the clone on this machine.
     #[arg(long = "map", value_name = "OLD=NEW", value_parser = map_entry)]
     maps: Vec<(String, PathBuf)>,
-    /// Turn the failures into cases below this folder; secrets and home folders are removed.
+    /// Turn the failures into cases below this folder; secrets and home folders are removed. A name
+    /// that ends with .pack.jsonl is one file, with those whose next edit shows the right result:
+    /// `harness compare` runs them through other tools.
     #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = "fixtures/mined")]
     save: Option<PathBuf>,
     /// Also ask the configured model about edits that the engine refuses. Without this, nothing
@@ -51,7 +58,7 @@ pub(crate) struct MineArgs {
     #[arg(long, value_name = "FILE")]
     rows: Option<PathBuf>,
     /// Print no text, no path and no name of a session, only counts and hashes, to share them.
-    #[arg(long, conflicts_with = "save")]
+    #[arg(long)]
     text_free: bool,
 }
 
@@ -109,7 +116,7 @@ pub(crate) async fn run(common: &Common, args: MineArgs) -> Result<(), Exit> {
     let by_model = if args.ask_model { Some(ask_model(common, &failures).await?) } else { None };
     let saved = match &args.save {
         None => None,
-        Some(dir) => match save(&failures, &common.root().join(dir)) {
+        Some(dir) => match save_as_named(&failures, &common.root().join(dir)) {
             Ok(saved) => Some((saved, dir)),
             Err(error) => return Err(Exit::fault(format!("cannot write a case: {error}"))),
         },
@@ -224,11 +231,7 @@ async fn ask_model(common: &Common, failures: &[&Failure]) -> Result<usize, Exit
         store.put(path.clone(), before.clone().into_bytes());
         let mut all_applied = true;
         for edit in &failure.edits {
-            let expected = if edit.all {
-                crate::edit::Expected::All
-            } else {
-                crate::edit::Expected::default()
-            };
+            let expected = if edit.all { Expected::All } else { Expected::default() };
             let request = crate::edit::EditRequest::new(edit.old.as_str(), edit.new.as_str())
                 .expecting(expected);
             all_applied &= engine.edit_file(&path, &request, &CallOptions::default()).await.is_ok();
@@ -243,35 +246,34 @@ fn file_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
-/// What a person wants to know first: how many failed edits would have worked, and what all of them
-/// cost.
+/// What a person wants to know first: how many failed edits restitch would have applied, and what
+/// these cost. All failures are in the second line.
 fn headline(summary: &MineSummary) -> String {
-    let missing = summary.total(|row| row.text_missing);
     let recovered = summary.total(|row| row.recovered());
     let failed = summary.failures.len();
-    let edits = summary.total(|row| row.edits);
-    let cost = summary.cost();
-    let mut out = match missing {
-        0 => format!("None of {} failed because its text was not found.", pluralize(edits, "edit")),
-        _ => format!(
-            "restitch applies {recovered} of the {} whose text your agents' tools did not find ({}).",
-            pluralize(missing, "edit"),
-            percent(recovered, missing)
-        ),
-    };
-    if failed > 0 {
-        let _ = write!(out, " In all, {failed} of {} failed", pluralize(edits, "edit"));
-        let _ = write!(
-            out,
-            ", which took {} more {}",
-            cost.turns,
-            if cost.turns == 1 { "turn" } else { "turns" }
-        );
-        if cost.tokens > 0 {
-            let about = if cost.tokens_estimated { "about " } else { "" };
-            let _ = write!(out, " and {about}{} output tokens", cost.tokens);
-        }
-        out.push('.');
+    let edits = pluralize(summary.total(|row| row.edits), "edit");
+    if failed == 0 {
+        return format!("None of your agents' {edits} failed.");
+    }
+    let missing = summary.total(|row| row.text_missing);
+    format!(
+        "restitch would have applied {recovered} of your agents' {}{}.\n\
+         In all, {failed} of {edits} failed, {missing} of them since their text was not found{}.",
+        pluralize(failed, "failed edit"),
+        price(", which took", &summary.cost(|failure| failure.recovered)),
+        price("; that took", &summary.cost(|_| true)),
+    )
+}
+
+/// The turns and tokens of a cost, behind these words; nothing if it took none.
+fn price(words: &str, cost: &RecoveryCost) -> String {
+    if cost.turns == 0 {
+        return String::new();
+    }
+    let mut out = format!("{words} {}", pluralize(cost.turns, "more turn"));
+    if cost.tokens > 0 {
+        let about = if cost.tokens_estimated { "about " } else { "" };
+        let _ = write!(out, " and {about}{} output tokens", cost.tokens);
     }
     out
 }
@@ -381,7 +383,7 @@ fn as_text(summary: &MineSummary) -> String {
             let _ = writeln!(out, "with a model: not asked (--ask-model asks the configured one)");
         }
     }
-    let cost = summary.cost();
+    let cost = summary.cost(|_| true);
     let _ = write!(
         out,
         "after {} of the failed edits the agent changed the file later; after {} it did not",
@@ -410,7 +412,8 @@ fn as_json(summary: &MineSummary, saved: Option<&Saved>) -> String {
         "sessions": summary.clients.values().map(|counts| counts.sessions).sum::<usize>(),
         "sessions_with_edits": summary.sessions_with_edits,
         "edits": summary.total(|row| row.edits),
-        "models": summary.models, "cost": summary.cost(),
+        "models": summary.models, "cost": summary.cost(|_| true),
+        "cost_of_recovered": summary.cost(|failure| failure.recovered),
         "skipped_lines": summary.skipped, "unread": unread, "recovered": recovered,
         "recovered_with_model": summary.by_model.map(|more| recovered + more),
         "saved": saved, "failures": summary.failures,
@@ -428,6 +431,9 @@ struct Saved {
     withheld: usize,
     #[serde(rename = "without_a_file")]
     without_file: usize,
+    /// Of a pack: those without a right result.
+    #[serde(rename = "without_a_truth")]
+    without_truth: usize,
 }
 
 impl std::fmt::Display for Saved {
@@ -436,8 +442,70 @@ impl std::fmt::Display for Saved {
             f,
             "{} new cases saved, {} were there already, {} held back because a secret could not be removed, {} without a file",
             self.new, self.existing, self.withheld, self.without_file
-        )
+        )?;
+        match self.without_truth {
+            0 => Ok(()),
+            count => write!(f, ", {count} whose right result is not known"),
+        }
     }
+}
+
+/// Saves the failed edits as a pack or as folders, as the name wants it.
+fn save_as_named(failures: &[&Failure], to: &Path) -> io::Result<Saved> {
+    if !to.to_string_lossy().ends_with(pack::SUFFIX) {
+        return save(failures, to);
+    }
+    let mut saved = Saved::default();
+    let mut cases: Vec<Case> = Vec::new();
+    for failure in failures {
+        let ([edit], Some(file)) = (&failure.edits[..], &failure.before) else {
+            saved.without_file += 1;
+            continue;
+        };
+        let Some(truth) = failure.truth.as_ref().filter(|_| failure.class.is_text_missing()) else {
+            saved.without_truth += 1;
+            continue;
+        };
+        match packed(failure, edit, &file.text, truth) {
+            Some(case) if cases.iter().any(|other| other.id == case.id) => saved.existing += 1,
+            Some(case) => cases.push(case),
+            None => saved.withheld += 1,
+        }
+    }
+    saved.new = cases.len();
+    let text = pack::write(cases.iter().map(|case| (case, None))).map_err(io::Error::other)?;
+    fs::write(to, text)?;
+    Ok(saved)
+}
+
+/// The packed case of a failed edit, with its secrets removed; `None` if one cannot be removed, or if
+/// nothing is left of the edit.
+fn packed(failure: &Failure, edit: &Replacement, before: &str, truth: &str) -> Option<Case> {
+    let mut redactor = Redactor::new();
+    let texts = [before, truth, &edit.old, &edit.new];
+    texts.iter().for_each(|text| redactor.learn(text));
+    let [before, truth, old, new] = texts.map(|text| redactor.clean(text));
+    let (before, truth, old, new) = (before?, truth?, old?, new?);
+    let path = redactor.clean(file_name(&failure.path))?;
+    let (start, end, text) = pack::patch(&before, &truth)?;
+    let content = [&before, &old, &new].map(String::as_str).join("\0");
+    Some(Case {
+        id: format!(
+            "mined@{}-{path}-{:016x}",
+            failure.client.as_str(),
+            xxhash_rust::xxh3::xxh3_64(content.as_bytes())
+        ),
+        cause: failure.class.as_str().to_owned(),
+        family: "mined".into(),
+        language: Language::from_path(&path).map(|found| found.name.to_owned()).unwrap_or_default(),
+        path,
+        before: before.into_bytes(),
+        old,
+        new,
+        expected: if edit.all { Expected::All } else { Expected::default() },
+        near_line: None,
+        truth: Truth::Right { range: start..end, texts: vec![text] },
+    })
 }
 
 /// Saves each failed edit with a known file as a case, unless it is there already.

@@ -232,9 +232,9 @@ impl MineSummary {
         self.models.iter().map(count).sum()
     }
 
-    /// Returns the cost of all failed edits.
-    pub(crate) fn cost(&self) -> RecoveryCost {
-        let failed = &self.failures;
+    /// Returns the cost of these failed edits.
+    pub(crate) fn cost(&self, of: impl Fn(&FailureRecord) -> bool) -> RecoveryCost {
+        let failed: Vec<_> = self.failures.iter().filter(|failure| of(failure)).collect();
         RecoveryCost {
             changed_later: failed.iter().filter(|failure| failure.changed_later).count(),
             turns: failed.iter().map(|failure| failure.turns).sum(),
