@@ -7,10 +7,10 @@
 
 use std::path::Path;
 
-use restitch::edit::{EditRequest, Refusal, VerifiedEdit, WorkPath};
 use restitch::engine::{CallOptions, Engine};
-use restitch::port::{BoxFuture, CommitOptions, Committed, FileStore};
+use restitch::port::{BoxFuture, CommitOptions, Committed, FileStore, VerifiedEdit, WorkPath};
 use restitch::store::MemoryStore;
+use restitch::{EditRequest, Refusal};
 
 struct Printing(MemoryStore);
 

@@ -3,9 +3,9 @@
 
 #[cfg(feature = "cli")]
 pub use crate::harness::{mine, suite};
-pub use crate::hashline::tag;
 pub use crate::patch::Patch;
-pub use crate::reading::read;
+pub use crate::text::tag;
+pub use crate::views::read;
 
 use crate::edit::{After, EditPlan, Explanation, Refusal, VerifiedEdit, WorkPath};
 use crate::text::Snapshot;
@@ -13,13 +13,59 @@ use crate::text::Snapshot;
 pub mod text {
     //! Texts with their bytes.
 
-    pub use crate::text::{ContentHash, Encoding, Snapshot};
+    pub use crate::text::{ContentHash, Encoding, Snapshot, quote_name, register_secret};
+}
+
+pub mod store {
+    //! What every store with a history needs.
+
+    pub use crate::store::change_feed::ChangeFeed;
+    pub use crate::store::protect::{admit, unportable_reason};
+    pub use crate::store::rebase::{not_found, rebase_edit};
+    pub use crate::store::revert::{
+        LaterVersion, MAX_VERSIONS, VersionSource, revert_change, undone_by,
+    };
+    pub use crate::store::versioned::{into_committed, millis};
+}
+
+pub mod tools {
+    //! The tables of the tools.
+
+    #[cfg(feature = "cli")]
+    use crate::engine::SyntaxGate;
+    pub use crate::tools::arguments::SYNONYMS;
+    pub use crate::tools::dialect::{Dialect, PHRASES};
+    pub use crate::tools::{ToolSpec, Visibility};
+
+    /// Every tool.
+    pub const TOOLS: &[ToolSpec] = crate::tools::TOOLS;
+
+    /// Answers a call of `edit_file` that contains the text to edit, as `text`.
+    #[cfg(feature = "cli")]
+    pub fn edit_text(given: serde_json::Value) -> crate::tools::ToolReply {
+        crate::tools::edit_text_with("edit_file", given, &SyntaxGate::built_in())
+    }
+}
+
+pub mod engine {
+    //! Requests of tools.
+
+    pub use crate::engine::hashline::HashlineRequest;
+    pub use crate::views::{ReadLimits, ReadRequest, ReadStyle};
 }
 
 pub mod language {
     //! The languages.
 
     pub use crate::language::Language;
+
+    /// The request for a text in this language.
+    pub fn in_language(
+        request: crate::edit::EditRequest,
+        language: Option<&'static Language>,
+    ) -> crate::edit::EditRequest {
+        crate::edit::EditRequest { language, ..request }
+    }
 }
 
 pub mod matching {

@@ -29,6 +29,7 @@ mod text;
 )]
 mod language;
 
+#[doc(hidden)]
 pub mod edit;
 
 #[allow(unreachable_pub, reason = "`internals` shows a part of it to tests and benchmarks")]
@@ -46,7 +47,7 @@ mod line_edit;
 
 mod hashline;
 
-mod reading;
+mod views;
 
 mod notebook;
 
@@ -68,7 +69,7 @@ pub mod store;
 
 mod session;
 
-mod spans;
+mod traces;
 
 pub mod engine;
 
@@ -93,7 +94,7 @@ pub mod cli;
 pub mod internals;
 
 pub use apply::{Applied, Applier, apply, apply_bytes, apply_many, apply_text};
-pub use edit::{EditCode, EditRequest, Expected, Refusal, Rewrite, Rung};
+pub use edit::{Corrected, EditCode, EditRequest, Expected, Extent, Refusal, Rewrite, Rung, Span};
 
 pub mod model {
     //! A [`Corrector`](crate::port::Corrector) made of a chat model: yours, or

@@ -94,8 +94,5 @@ fn print_progress(event: AgentEvent<'_>) {
 fn clip(text: &str) -> String {
     let text = redact(text);
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(100) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
+    crate::text::clip(&line, 100)
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand};
 
+use super::OpenUrl;
 use super::root::Root;
 use crate::engine::SyntaxMode;
 
@@ -25,7 +26,7 @@ const GLOBAL: &str = "Global options";
 pub(crate) struct Common {
     /// The folder to work in; nothing outside it is touched. Default: the git top level above the
     /// current folder, else the current folder; `mcp` and `hook` also look for a client's project
-    /// (see their help). Builds with object storage also take
+    /// (see their help). The command restitch-object-store also takes
     /// s3://BUCKET/PREFIX, az://, abfss://.
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
@@ -51,6 +52,9 @@ pub(crate) struct Common {
     /// The current folder, if the root was found above it.
     #[arg(skip)]
     pub(crate) below_root: Option<PathBuf>,
+    /// What opens a root that is a URL.
+    #[arg(skip)]
+    pub(crate) open_url: Option<OpenUrl>,
 }
 
 /// Flags of commands that write files.

@@ -12,8 +12,8 @@ use super::settings;
 use crate::adapters::mcp::BoundedLines;
 use crate::edit::{EditCode, Refusal};
 use crate::engine::CallOptions;
-use crate::spans;
 use crate::tools::{self, ToolReply, Toolbox};
+use crate::traces;
 
 /// Answers each line of stdin until it ends.
 pub(crate) async fn run(common: &Common, args: BatchArgs) -> Result<(), Exit> {
@@ -104,10 +104,10 @@ async fn handle_line(toolbox: &Toolbox, line: &[u8], dry_run: bool) -> (Value, T
     if let Some(tool) = EDITING.into_iter().find(|name| *name == tool)
         && tools::has_inline_text(&arguments)
     {
-        let span = spans::call(tool);
+        let span = traces::call(tool);
         let gate = toolbox.engine().syntax_gate();
         let reply = span.in_scope(|| tools::edit_text_with(tool, arguments, gate));
-        spans::record_reply(&span, &reply);
+        reply.record_in(&span);
         return (id, reply);
     }
     (id, toolbox.call(tool, arguments, &options).await)

@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::args::Common;
 use super::exit::Exit;
-use super::{history, out};
+use super::{out, undo};
 use crate::engine::{CallRecord, CallRecorder};
 use crate::store::state_folder;
 use crate::text::pluralize;
@@ -220,7 +220,7 @@ pub(crate) fn print(common: &Common) -> Result<(), Exit> {
             let group_texts: String = groups.iter().map(CallGroup::text).collect();
             format!(
                 "calls since {}, in all folders\n{}",
-                history::format_utc(since * 1000),
+                undo::format_utc(since * 1000),
                 group_texts.trim_end()
             )
         }

@@ -27,8 +27,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("undo", "restitch undo\nrestitch undo 17 --dry-run"),
     (
         "mcp",
-        "restitch mcp\nrestitch mcp --tools edit_file,read_file\nrestitch mcp --http 127.0.0.1:8484\n\
-         restitch mcp --root s3://bucket/prefix",
+        "restitch mcp\nrestitch mcp --tools edit_file,read_file\nrestitch mcp --http 127.0.0.1:8484",
     ),
     ("hook", "restitch hook claude PreToolUse < event.json"),
     ("agent", "restitch agent 'Rename open() to connect() in src' --model gpt-5-mini"),

@@ -16,7 +16,6 @@ mod edit;
 mod exit;
 mod harness;
 mod help;
-mod history;
 mod hook;
 mod init;
 mod logs;
@@ -30,10 +29,14 @@ mod schema;
 mod search;
 mod settings;
 mod signals;
+mod undo;
 mod wording;
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::FromArgMatches as _;
 use clap::error::ErrorKind;
@@ -41,8 +44,35 @@ use clap::error::ErrorKind;
 use args::{Cli, Command, Common, DevArgs, DevCommand};
 use exit::Exit;
 
+use crate::port::{BoxFuture, FileStore};
+
+/// A root that is a URL, and how to open it.
+#[derive(Debug)]
+pub struct UrlRoot {
+    /// The URL.
+    pub url: String,
+    /// `[object_store]` of the configuration.
+    pub settings: BTreeMap<String, String>,
+    /// Protected paths that edits may write nevertheless.
+    pub allow_protected: Vec<String>,
+    /// The state folder, if it can be used.
+    pub state: Option<PathBuf>,
+}
+
+/// Opens the store of a root that is a URL.
+pub type OpenUrl = fn(UrlRoot) -> BoxFuture<'static, Result<Arc<dyn FileStore>, String>>;
+
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
+    run_with(None)
+}
+
+/// Runs the command line of this process, which also takes a URL as the root.
+pub fn main_with(open_url: OpenUrl) -> ExitCode {
+    run_with(Some(open_url))
+}
+
+fn run_with(open_url: Option<OpenUrl>) -> ExitCode {
     let parsed =
         help::command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match parsed {
@@ -72,7 +102,7 @@ pub fn main() -> ExitCode {
     };
     let ended = runtime.block_on(async {
         signals::install_handlers();
-        run(cli).await
+        run(cli, open_url).await
     });
     // Work that nobody waits for is dropped, but a running commit is finished.
     signals::finish_commits();
@@ -110,8 +140,8 @@ fn is_hook() -> bool {
 }
 
 /// Runs one command.
-async fn run(cli: Cli) -> Result<(), Exit> {
-    let mut common = Common { session: cli.command.session(), ..cli.common };
+async fn run(cli: Cli, open_url: Option<OpenUrl>) -> Result<(), Exit> {
+    let mut common = Common { session: cli.command.session(), open_url, ..cli.common };
     if cli.command.works_in_project() {
         common.find_project();
     }
@@ -127,9 +157,9 @@ async fn run(cli: Cli) -> Result<(), Exit> {
         Command::Batch(args) => batch::run(&common, args).await,
         Command::Read(args) => read::run(&common, args).await,
         Command::Search(args) => search::run(&common, args).await,
-        Command::Undo(args) => history::undo(&common, &args).await,
+        Command::Undo(args) => undo::undo(&common, &args).await,
         Command::Log(args) if args.stats => call_log::print(&common),
-        Command::Log(_) => history::log(&common).await,
+        Command::Log(_) => undo::log(&common).await,
         Command::Mcp(args) => mcp::run(&common, args).await,
         Command::Init(args) => init::run(&common, &args).await,
         Command::Doctor(args) => doctor::run(&common, &args).await,

@@ -5,9 +5,9 @@ use std::io::{self, Write as _};
 use super::args::{Common, ReadArgs};
 use super::exit::Exit;
 use super::{settings, wording};
-use crate::reading::{LineSelection, ReadLimits, ReadRequest, ReadStyle};
 use crate::text::LineSpan;
 use crate::tools::ToolReply;
+use crate::views::{LineSelection, ReadLimits, ReadRequest, ReadStyle};
 
 /// Prints the lines that the arguments select.
 pub(crate) async fn run(common: &Common, args: ReadArgs) -> Result<(), Exit> {

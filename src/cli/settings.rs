@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::UrlRoot;
 use super::args::{Common, DurabilityArg};
 use super::call_log::CallLog;
 use super::exit::Exit;
@@ -62,7 +63,7 @@ pub(crate) fn store(
     settings: &BTreeMap<String, String>,
 ) -> Result<Arc<dyn FileStore>, Exit> {
     if let Some(url) = common.root_url() {
-        return open_bucket(common, url, settings);
+        return open_url(common, url, settings);
     }
     match DiskStore::open_with(common.root(), disk_options(common)) {
         Ok(store) => Ok(Arc::new(store)),
@@ -72,39 +73,26 @@ pub(crate) fn store(
     }
 }
 
-/// Opens the store of a root in object storage.
-#[cfg(feature = "object-store")]
-fn open_bucket(
+/// Opens the store of a root that is a URL.
+fn open_url(
     common: &Common,
     url: &str,
     settings: &BTreeMap<String, String>,
 ) -> Result<Arc<dyn FileStore>, Exit> {
-    use crate::store::{BucketOptions, BucketStore};
-
-    let options = BucketOptions {
+    let Some(open) = common.open_url else {
+        return Err(Exit::usage(format!(
+            "the root {url} is in object storage, which this command does not support; use the command restitch-object-store"
+        )));
+    };
+    let root = UrlRoot {
+        url: url.to_owned(),
         settings: settings.clone(),
         allow_protected: common.session.editing.disk.allow_protected.clone(),
         state: usable_state_folder().ok(),
-        ..BucketOptions::default()
     };
-    let opened = tokio::task::block_in_place(|| {
-        tokio::runtime::Handle::current().block_on(BucketStore::open(url, options))
-    });
-    match opened {
-        Ok(store) => Ok(Arc::new(store)),
-        Err(why) => Err(Exit::fault(format!("cannot open the root {url}: {why}"))),
-    }
-}
-
-#[cfg(not(feature = "object-store"))]
-fn open_bucket(
-    _: &Common,
-    url: &str,
-    _: &BTreeMap<String, String>,
-) -> Result<Arc<dyn FileStore>, Exit> {
-    Err(Exit::usage(format!(
-        "the root {url} is in object storage, which this build of restitch does not support; build it with --features object-store"
-    )))
+    let opened =
+        tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(open(root)));
+    opened.map_err(|why| Exit::fault(format!("cannot open the root {url}: {why}")))
 }
 
 /// The options of the store on the disk, from the flags and the environment.

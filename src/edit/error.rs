@@ -318,7 +318,7 @@ impl Refusal {
     /// Adds the files that a failed commit has written and cannot restore. Such a refusal must not
     /// say that nothing was written.
     #[must_use]
-    pub(crate) fn with_unrestored(mut self, files: &[String]) -> Self {
+    pub fn with_unrestored(mut self, files: &[String]) -> Self {
         if files.is_empty() {
             return self;
         }

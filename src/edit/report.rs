@@ -8,8 +8,8 @@ use super::spans::{LineShift, Span, before_and_after, line_count, line_delta, li
 use super::syntax::FormatNote;
 use super::verify::{After, VerifiedEdit};
 use super::{Attempt, Conflict, Kept, Rewrite, Rung, SyntaxCheck};
-use crate::hashline::tag;
-use crate::text::{ContentHash, LineSpan, Snapshot, pluralize, quote_name};
+use crate::text::tag;
+use crate::text::{ContentHash, LineSpan, Snapshot, clip, pluralize, quote_name};
 
 /// How an edit was understood: which rung matched and what was rewritten.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -502,14 +502,6 @@ fn push_lines<'a>(out: &mut String, lines: impl Iterator<Item = &'a String>, max
         expected_number = number.map(|number| number + 1);
         out.push('\n');
         out.push_str(&clip(line, max));
-    }
-}
-
-/// The text, cut after `max` characters with `…` at the end.
-fn clip(text: &str, max: usize) -> String {
-    match text.char_indices().nth(max) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
     }
 }
 

@@ -38,17 +38,17 @@ impl Default for Expected {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct EditRequest {
     /// The text to find, as the model gave it.
-    pub old: String,
+    pub(crate) old: String,
     /// The text to put in its place; always literal.
-    pub new: String,
+    pub(crate) new: String,
     /// How often `old` is expected to occur.
-    pub expected: Expected,
+    pub(crate) expected: Expected,
     /// A 1-based line: of several candidates, the nearest to it is meant.
-    pub near_line: Option<usize>,
+    pub(crate) near_line: Option<usize>,
     /// A path of names, such as `class Pool / fn open`, to which the search is limited.
-    pub within: Option<String>,
+    pub(crate) within: Option<String>,
     /// The file's language, if known.
-    pub language: Option<&'static Language>,
+    pub(crate) language: Option<&'static Language>,
 }
 
 impl EditRequest {
@@ -68,6 +68,20 @@ impl EditRequest {
     #[must_use]
     pub fn expecting(mut self, expected: Expected) -> Self {
         self.expected = expected;
+        self
+    }
+
+    /// Names a 1-based line: of several candidates, the nearest to it is meant.
+    #[must_use]
+    pub fn near_line(mut self, line: impl Into<Option<usize>>) -> Self {
+        self.near_line = line.into();
+        self
+    }
+
+    /// Limits the search to a definition: a path of names, such as `class Pool / fn open`.
+    #[must_use]
+    pub fn within(mut self, definition: impl Into<String>) -> Self {
+        self.within = Some(definition.into());
         self
     }
 }

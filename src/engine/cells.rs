@@ -6,8 +6,8 @@ use super::{CallOptions, Engine};
 use crate::edit::{EditCode, EditPlan, EditReport, EditRequest, Refusal, VerifiedEdit, WorkPath};
 use crate::matching::budget::Budget;
 use crate::notebook::{Cell, Notebook, is_notebook};
-use crate::reading::{self, FileView, ReadRequest};
 use crate::text::{LineSpan, Snapshot};
+use crate::views::{self, FileView, ReadRequest};
 
 /// A view of a notebook is cut after this many bytes.
 const MAX_VIEW_BYTES: usize = 256 << 10;
@@ -87,7 +87,7 @@ impl Engine {
             text.truncate(end);
             text.push_str("\n… cut, because it is too long; read single cells with `cell`\n");
         }
-        let reading = reading::read(path.as_str(), &snapshot, &ReadRequest::default())?;
+        let reading = views::read(path.as_str(), &snapshot, &ReadRequest::default())?;
         let all_lines = LineSpan { start: 1, end: snapshot.lines().total() };
         self.record_read(path, &snapshot, &[all_lines]);
         let cells = notebook.cells.iter().map(|cell| CellSummary {

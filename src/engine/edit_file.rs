@@ -16,8 +16,8 @@ use crate::matching::Explained;
 use crate::matching::budget::{self, Exhausted};
 use crate::port::{Budget, CorrectorError};
 use crate::resolve::{AnswerVerdict, Model, Resolution, Resolved, Step};
-use crate::spans;
 use crate::text::Snapshot;
+use crate::traces;
 
 impl Engine {
     /// Applies one edit.
@@ -125,13 +125,13 @@ impl Engine {
                     // Ends the call in time even if the corrector ignores the deadline.
                     let answer =
                         timeout_at(budget.deadline(), self.corrector.correct(&ask, &budget));
-                    let span = spans::ask(ask.kind());
+                    let span = traces::ask(ask.kind());
                     let answer = answer.instrument(span.clone()).await;
                     let answer = answer.unwrap_or(Err(CorrectorError::Timeout));
                     let replied = work.run(|| resolution.reply(answer));
                     let (next, verdict) = replied.map_err(Exhausted::refusal)?;
                     tracing::info!(path = %path, ask = ask.kind(), ?verdict, "correction");
-                    spans::record_verdict(&span, verdict);
+                    record_verdict(&span, verdict);
                     if verdict == AnswerVerdict::Rejected {
                         self.corrector.rejected(&ask).await;
                     }
@@ -165,4 +165,14 @@ fn verified_edit(
         view.admit(&resolved.explained)?;
         verified_edit(&path, current, resolved, &spent, &gate, &request)
     })))
+}
+
+/// Records the outcome of a question to a model.
+fn record_verdict(span: &tracing::Span, verdict: AnswerVerdict) {
+    let outcome = match verdict {
+        AnswerVerdict::Accepted => "accepted",
+        AnswerVerdict::Rejected => "rejected",
+        AnswerVerdict::NoAnswer => "no answer",
+    };
+    span.record("restitch.outcome", outcome);
 }

@@ -8,6 +8,7 @@ use crate::edit::{
     EditCode, EditPlan, EditReport, Explanation, Rebase, Refusal, Rung, VerifiedEdit, WorkPath,
 };
 use crate::hashline::line_map::LineMap;
+use crate::hashline::numbering::{NumberingBasis, VersionRef, numbering_basis};
 use crate::hashline::resolver::{
     NumberError, ResolvedSpan, Resolver, SeenVersion, StaleAnchor, StaleCause, is_snapshot_id,
     nearest,
@@ -15,7 +16,6 @@ use crate::hashline::resolver::{
 use crate::hashline::{anchors::Anchor, stale};
 use crate::language::Language;
 use crate::line_edit::{self, DecidedEdits, LineChange, LocatedEdit};
-use crate::session::{NumberingBasis, VersionRef, numbering_basis};
 use crate::text::{LineSpan, Snapshot};
 
 /// A refusal shows at most this many unseen lines.

@@ -7,8 +7,7 @@ mod call_record;
 mod cells;
 mod edit_file;
 mod format;
-mod hashline;
-mod history;
+pub(crate) mod hashline;
 mod limits;
 mod lines;
 mod moves;
@@ -22,6 +21,7 @@ mod read;
 #[cfg(feature = "search")]
 mod search;
 mod syntax;
+mod undo;
 mod within;
 
 use std::fmt;
@@ -31,26 +31,26 @@ use std::time::{Duration, Instant};
 
 use tracing::Instrument as _;
 
-use crate::edit::{After, Durability, EditCode, EditReport, Refusal, VerifiedEdit, WorkPath};
+use crate::edit::{After, Durability, EditCode, Refusal, VerifiedEdit, WorkPath};
 use crate::port::{
     CommitOptions, Committed, Corrector, FileStore, Formatter, NoCorrector, NoFormatter, RequestId,
     Syntax, refuse_duplicate_paths,
 };
 use crate::session::Ledger;
-use crate::spans;
 use crate::store::{StagingStore, already_exists};
 use crate::text::{Encoding, NotText, Snapshot};
+use crate::traces;
 
+pub use crate::edit::EditReport;
 pub(crate) use crate::line_edit::moves::{Side, Transfer};
-pub use crate::reading::{FileView, LineSelection, ReadLimits, ReadRequest, ReadStyle};
 pub(crate) use call_record::{CallRecord, CallRecorder};
 pub(crate) use cells::Outputs;
 use format::FORMAT_TIME;
-pub use hashline::HashlineRequest;
+pub(crate) use hashline::HashlineRequest;
 pub(crate) use limits::refuse_too_many_edits;
 use limits::{bytes_of, refuse_too_many_bytes};
 pub(crate) use moves::{MoveIndentation, MoveRequest};
-pub use progress::{Observer, Stage};
+pub(crate) use progress::{Observer, Stage};
 pub(crate) use syntax::SyntaxGate;
 pub use syntax::SyntaxMode;
 
@@ -343,9 +343,9 @@ impl Engine {
         }
         let commit = CommitOptions { request_id: options.request_id.clone() };
         let _writing = self.ledger.lock_writes().await;
-        let span = spans::commit(batch.len());
+        let span = traces::commit(batch.len());
         let committed = self.store.commit(batch, commit).instrument(span.clone()).await;
-        spans::record_result(&span, &committed);
+        traces::record_result(&span, &committed);
         let committed = committed?;
         Ok(committed.into_iter().map(|committed| self.record_commit(committed)).collect())
     }

@@ -51,7 +51,7 @@ impl fmt::Display for Stage {
 }
 
 /// Receives each stage with its subject: a path, or the kind of question to a model.
-pub type Observer = Arc<dyn Fn(Stage, &str) + Send + Sync>;
+pub(crate) type Observer = Arc<dyn Fn(Stage, &str) + Send + Sync>;
 
 /// A corrector that tells the observer each time it is asked.
 pub(super) struct ObservedCorrector {

@@ -2,8 +2,8 @@
 
 use super::Engine;
 use crate::edit::{Refusal, WorkPath};
-use crate::reading::{self, FileView, ReadRequest};
 use crate::text::{LineSpan, Snapshot};
+use crate::views::{self, FileView, ReadRequest};
 
 impl Engine {
     /// Reads a file for the caller, and records in the session which lines were shown.
@@ -13,7 +13,7 @@ impl Engine {
         request: &ReadRequest,
     ) -> Result<(FileView, Snapshot), Refusal> {
         let snapshot = self.snapshot(path).await?;
-        let reading = reading::read(path.as_str(), &snapshot, request)?;
+        let reading = views::read(path.as_str(), &snapshot, request)?;
         self.record_read(path, &snapshot, &reading.ranges);
         Ok((reading, snapshot))
     }

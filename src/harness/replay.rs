@@ -121,8 +121,8 @@ pub(crate) fn file_after_retry(case: &FailedEdit) -> Option<String> {
 /// Whether two calls, each with its `old` and `new`, have the same intention: their `old` share half
 /// of their words, and they add mostly the same words or, if they add none, remove mostly the same.
 pub(crate) fn has_same_intention(call: (&str, &str), next: (&str, &str)) -> bool {
-    let (old, new) = (words(call.0), words(call.1));
-    let (next_old, next_new) = (words(next.0), words(next.1));
+    let (old, new) = (sorted_words(call.0), sorted_words(call.1));
+    let (next_old, next_new) = (sorted_words(next.0), sorted_words(next.1));
     let difference = |a: &[&str], b: &[&str]| -> Vec<String> {
         a.iter().filter(|word| !b.contains(word)).map(|word| (*word).to_owned()).collect()
     };
@@ -146,11 +146,8 @@ pub(crate) fn has_same_intention(call: (&str, &str), next: (&str, &str)) -> bool
 }
 
 /// Returns the different words of a text, sorted.
-fn words(text: &str) -> Vec<&str> {
-    let mut words: Vec<&str> = text
-        .split(|c: char| !c.is_alphanumeric() && c != '_')
-        .filter(|word| !word.is_empty())
-        .collect();
+fn sorted_words(text: &str) -> Vec<&str> {
+    let mut words: Vec<&str> = crate::text::words(text).collect();
     words.sort_unstable();
     words.dedup();
     words

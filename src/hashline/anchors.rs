@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::edit::{EditCode, Refusal};
 
-use super::tag::ALPHABET;
+use crate::text::tag::ALPHABET;
 
 /// A line named by its number and its id.
 #[derive(Debug, Clone, PartialEq, Eq)]

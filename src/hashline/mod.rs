@@ -6,7 +6,7 @@
 
 pub(crate) mod anchors;
 pub(crate) mod line_map;
+pub(crate) mod numbering;
 pub(crate) mod ops;
 pub(crate) mod resolver;
 pub(crate) mod stale;
-pub mod tag;

@@ -8,12 +8,12 @@
 
 use std::sync::Arc;
 
-use crate::text::{LineSpan, Snapshot};
+use crate::text::{LineSpan, Snapshot, tag};
 
 use super::anchors::Anchor;
 use super::line_map::LineMap;
-use super::{stale, tag};
-use crate::session::{NumberingBasis, VersionRef, numbering_basis};
+use super::numbering::{NumberingBasis, VersionRef, numbering_basis};
+use super::stale;
 
 /// A version of a file that was shown to the caller or written by this session.
 #[derive(Debug, Clone)]

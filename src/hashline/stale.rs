@@ -5,7 +5,7 @@ use crate::edit::{EditCode, Refusal};
 use crate::text::{LineSpan, Snapshot};
 
 use super::resolver::{StaleAnchor, StaleCause};
-use super::tag;
+use crate::text::tag;
 
 /// How many lines above and below a stale line are to be read again.
 pub(crate) const RECOVERY_WINDOW: usize = 8;

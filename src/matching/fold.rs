@@ -9,6 +9,7 @@ use std::ops::Range;
 use unicode_normalization::UnicodeNormalization as _;
 
 use super::costs::Difference;
+pub(super) use crate::text::is_word_char;
 
 /// One character of the canonical form, and the bytes of the line that it comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -252,11 +253,6 @@ fn drop_spacing(chars: &[Canonical], literals: &[Range<usize>]) -> Vec<Canonical
 /// operators that would otherwise become one.
 fn is_significant_space(before: char, after: char) -> bool {
     is_word_char(before) && is_word_char(after) || before == after && "+-&|<>=*/:.".contains(before)
-}
-
-/// Whether a character can be part of a word.
-pub(super) fn is_word_char(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use super::budget;
 use super::costs::Difference;
 use super::fold::{canonical, is_word_char};
 use crate::language::Language;
+pub(super) use crate::text::words;
 
 /// Longer texts are not merged by tokens.
 const MAX_TOKENS: usize = 4_000;
@@ -50,11 +51,6 @@ fn tokens(text: &str) -> (Vec<Token<'_>>, &str) {
         out.push(Token { gap, text: &rest[..len], start });
         at = start + len;
     }
-}
-
-/// The words of a text.
-pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !is_word_char(c)).filter(|word| !word.is_empty())
 }
 
 /// The share of tokens that two lines have in common, from 0 to 1, weighted by length.

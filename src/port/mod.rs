@@ -11,10 +11,13 @@ mod versioned;
 use std::future::Future;
 use std::pin::Pin;
 
-pub use crate::text::{ContentHash, LineSpan, Snapshot};
+pub use crate::edit::{After, Durability, VerifiedEdit, WorkPath, WriteMethod};
+pub use crate::text::{ContentHash, Snapshot};
 pub use chat::{ChatError, ChatModel, ChatReply, ChatRequest};
+pub use corrector::Budget;
 pub(crate) use corrector::NoCorrector;
-pub use corrector::{Ask, Budget, Corrector, CorrectorError, Location, Reply, Window};
+#[doc(hidden)]
+pub use corrector::{Ask, Corrector, CorrectorError, Location, Reply, Window};
 pub(crate) use formatter::NoFormatter;
 pub use formatter::{Formatted, Formatter};
 #[cfg(unix)]
@@ -25,6 +28,7 @@ pub use store::{
     RequestStatus, Revision, RevisionFile, UndoMode, Undone,
 };
 pub(crate) use syntax::NoSyntax;
+#[doc(hidden)]
 pub use syntax::{Definition, Syntax};
 pub use versioned::{LoadedFile, StoreOutcome, VersionedFiles};
 

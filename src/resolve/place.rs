@@ -9,7 +9,7 @@ use super::candidates::{Candidates, overlap};
 use super::words::is_word_char;
 use crate::edit::{EditRequest, Expected};
 use crate::port::Location;
-use crate::text::Snapshot;
+use crate::text::{Snapshot, words};
 
 /// How much of the rarer words of `old_str` the place must have.
 const MIN_SHARED: f64 = 0.5;
@@ -192,10 +192,6 @@ fn shared(a: &str, b: &str, file: &str) -> f64 {
     let total: f64 = of_a.iter().map(|word| weight(word)).sum();
     let common: f64 = of_a.intersection(&of_b).map(|word| weight(word)).sum();
     if total == 0.0 { 0.0 } else { common / total }
-}
-
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !is_word_char(c)).filter(|word| !word.is_empty())
 }
 
 /// How many lines of `a` with a word the text `b` has, but for white space around them.

@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use crate::language::{Language, TokenKind};
+pub(super) use crate::text::is_word_char;
 
 /// A word of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -173,11 +174,6 @@ fn word_len(text: &str) -> usize {
         }
         return len;
     }
-}
-
-/// Whether a character is part of a word.
-pub(super) fn is_word_char(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
 }
 
 #[cfg(test)]

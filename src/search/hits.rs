@@ -6,7 +6,7 @@ use super::scan::ScannedFile;
 use super::{Columns, Context, FileHits, MAX_LINE_CHARS, MAX_MATCHES, Match};
 use crate::edit::WorkPath;
 use crate::hashline::stale::{render_clipped, short_id};
-use crate::hashline::tag::{self, Width};
+use crate::text::tag::{self, Width};
 use crate::text::{ContentHash, LineSpan, Snapshot, each_line};
 
 /// How many characters before the hit are shown of a long line.

@@ -24,24 +24,6 @@ use crate::text::{LineSpan, Snapshot};
 const MAX_VERSIONS: usize = 12;
 const MAX_BYTES: usize = 64 << 20;
 
-/// The versions whose line numbers a call may use.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum NumberingBasis {
-    /// These versions; the current file may be one of them.
-    Versions(Vec<VersionRef>),
-    /// A version that is no longer on record.
-    Lost,
-}
-
-/// A version of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum VersionRef {
-    /// The current file.
-    Current,
-    /// The version with this index in the record.
-    Recorded(usize),
-}
-
 /// The record of one session. Share it with [`Arc`].
 #[derive(Debug, Default)]
 pub struct Ledger {
@@ -261,33 +243,6 @@ impl Ledger {
     }
 }
 
-/// The versions whose numbering a call may use for these lines: those since the last read of the lines,
-/// and the current file. Lines that were never read have their numbers from elsewhere: from before the
-/// first edit of the session, or from later.
-pub(crate) fn numbering_basis(
-    versions: &[SeenVersion],
-    current: &Snapshot,
-    named: LineSpan,
-) -> NumberingBasis {
-    // An insertion before line 1, or after the last line, names the line beside it.
-    let ends = [named.start.min(named.end).max(1), named.start.max(named.end).max(1)];
-    let is_read = |version: &SeenVersion| {
-        let covers =
-            |line: &usize| version.read.iter().any(|span| (span.start..=span.end).contains(line));
-        ends.iter().all(covers)
-    };
-    let since = versions.iter().rposition(is_read);
-    let later = since.map_or(0, |at| at + 1);
-    let is_lost = |from: usize| ends.iter().any(|end| *end >= from);
-    if versions[later..].iter().filter_map(|version| version.lost_from).any(is_lost) {
-        return NumberingBasis::Lost;
-    }
-    // What came after a version that is there again was taken back.
-    let same = versions.iter().position(|version| version.snapshot == *current);
-    let earlier = (since.unwrap_or(0)..same.unwrap_or(versions.len())).map(VersionRef::Recorded);
-    NumberingBasis::Versions(earlier.chain([VersionRef::Current]).collect())
-}
-
 /// The first line that has another number after an edit; `None` if each line in both versions has the
 /// same number in both.
 fn first_moved(map: &LineMap, before: &Snapshot, after: &Snapshot) -> Option<usize> {
@@ -379,6 +334,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::hashline::numbering::{NumberingBasis, VersionRef, numbering_basis};
 
     fn path(name: &str) -> WorkPath {
         WorkPath::parse(name, Path::new("/w")).expect("path")

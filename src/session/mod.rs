@@ -5,4 +5,4 @@ mod ledger;
 
 pub(crate) use guard::Guard;
 pub(crate) use guard::{CallOutcome, FileHash, GuardPolicy, GuardVerdict, GuardedCall};
-pub(crate) use ledger::{Ledger, NumberingBasis, VersionRef, numbering_basis};
+pub(crate) use ledger::Ledger;

@@ -13,7 +13,7 @@ const CAPACITY: usize = 1024;
 
 /// The sending side of the feed.
 #[derive(Debug)]
-pub(super) struct ChangeFeed {
+pub struct ChangeFeed {
     pub(super) sender: Sender<Change>,
     /// Revisions that were announced, or that are older than the first listener.
     pub(super) announced: Mutex<HashSet<u64>>,
@@ -23,7 +23,8 @@ pub(super) struct ChangeFeed {
 }
 
 impl ChangeFeed {
-    pub(super) fn new() -> Self {
+    /// A feed without listeners.
+    pub fn new() -> Self {
         Self {
             sender: channel(CAPACITY).0,
             announced: Mutex::default(),
@@ -33,12 +34,12 @@ impl ChangeFeed {
     }
 
     /// A receiver of every change from now on.
-    pub(super) fn subscribe(&self) -> Receiver<Change> {
+    pub fn subscribe(&self) -> Receiver<Change> {
         self.sender.subscribe()
     }
 
     /// Sends a change to every receiver.
-    pub(super) fn announce(&self, change: Change) {
+    pub fn announce(&self, change: Change) {
         if let Some(revision) = change.revision {
             self.announced.lock().unwrap_or_else(PoisonError::into_inner).insert(revision);
         }

@@ -49,7 +49,8 @@ pub(super) fn is_ending() -> bool {
 
 /// Waits for running commits and prevents new ones. Called when a signal is about to end the
 /// process.
-pub fn quiesce() {
+#[cfg(feature = "cli")]
+pub(crate) fn quiesce() {
     IS_ENDING.store(true, Ordering::Release);
     std::mem::forget(RUNNING_COMMITS.write().unwrap_or_else(PoisonError::into_inner));
 }

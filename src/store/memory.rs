@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::rebase::{not_found, rebase_edit};
-use crate::edit::{After, Durability, Refusal, VerifiedEdit, WorkPath, WriteMethod};
+use super::versioned::into_committed;
+use crate::edit::{After, Durability, Refusal, VerifiedEdit, WorkPath};
 use crate::port::{BoxFuture, CommitOptions, Committed, FileStore, refuse_duplicate_paths};
 
 /// A store without a disk.
@@ -67,18 +68,7 @@ impl MemoryStore {
                     }
                     After::Removed => files.content.remove(edit.path()),
                 };
-                let method = match (edit.base(), edit.after()) {
-                    (_, After::Removed) => WriteMethod::Removed,
-                    (None, _) => WriteMethod::Created,
-                    _ => WriteMethod::Replaced,
-                };
-                Committed {
-                    edit,
-                    method,
-                    revision: None,
-                    durability: Durability::Unknown,
-                    warnings: Vec::new(),
-                }
+                into_committed(edit, None, Durability::Unknown)
             })
             .collect())
     }

@@ -4,9 +4,7 @@
 //! other stores work on every system: `memory`, `staging`, and `versioned` for the caller's own
 //! files.
 
-#[cfg(feature = "object-store")]
-mod bucket;
-mod change_feed;
+pub(crate) mod change_feed;
 #[cfg(unix)]
 mod commit;
 #[cfg(unix)]
@@ -33,17 +31,17 @@ mod options;
 #[cfg(any(not(unix), test))]
 #[cfg_attr(unix, allow(dead_code, unreachable_pub, reason = "on Unix only its tests are built"))]
 mod portable;
-mod protect;
+pub(crate) mod protect;
 #[cfg(unix)]
 mod prune;
-mod rebase;
+pub(crate) mod rebase;
 #[cfg(unix)]
 mod refusals;
 #[cfg(unix)]
 mod replace;
 #[cfg(any(not(unix), test))]
 mod replace_file;
-mod revert;
+pub(crate) mod revert;
 mod staging;
 #[cfg(unix)]
 mod state;
@@ -51,25 +49,27 @@ mod state;
 mod temp_files;
 #[cfg(unix)]
 mod undo;
-mod versioned;
+pub(crate) mod versioned;
 #[cfg(unix)]
 mod watch;
 #[cfg(unix)]
 mod write;
 
-#[cfg(feature = "object-store")]
-pub use bucket::{BucketOptions, BucketStore};
 #[cfg(all(unix, feature = "search"))]
 pub(crate) use confine::Reader;
 #[cfg(unix)]
-pub use disk::{DiskStore, quiesce};
+pub use disk::DiskStore;
+#[cfg(all(unix, feature = "cli"))]
+pub(crate) use disk::quiesce;
 pub use folder::state_folder;
 #[cfg(feature = "cli")]
 pub(crate) use folder::{NO_STATE_FOLDER, canonical, usable_state_folder};
 pub use memory::MemoryStore;
 pub use options::{DiskOptions, HistoryLimits, SyncMode};
 #[cfg(not(unix))]
-pub use portable::{DiskStore, quiesce};
+pub use portable::DiskStore;
+#[cfg(all(not(unix), feature = "cli"))]
+pub(crate) use portable::quiesce;
 pub(crate) use rebase::already_exists;
 pub(crate) use staging::StagingStore;
 pub use versioned::VersionedStore;

@@ -28,7 +28,8 @@ use crate::port::{
 use crate::text::ContentHash;
 
 /// Does nothing: in this store a commit is finished when its call returns.
-pub fn quiesce() {}
+#[cfg(feature = "cli")]
+pub(crate) fn quiesce() {}
 
 /// A store over a folder. Cloning gives another handle to the same store.
 #[derive(Debug, Clone)]

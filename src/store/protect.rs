@@ -120,7 +120,7 @@ const ENDINGS: &[(&str, &str)] = &[
 /// Refuses `path` if `same_file_path`, a path that leads to the same file, is protected and not in
 /// `allowed`, where a folder stands for everything in it. For `extra_folders`, see
 /// [`protected_reason`].
-pub(super) fn admit(
+pub fn admit(
     path: &WorkPath,
     same_file_path: &str,
     extra_folders: &[String],
@@ -248,7 +248,7 @@ fn is_ignorable(c: char) -> bool {
 
 /// The reason why a new file should not have this path: some system cannot store it, or reads it
 /// as another name. `None` if every system can.
-pub(super) fn unportable_reason(path: &str) -> Option<&'static str> {
+pub fn unportable_reason(path: &str) -> Option<&'static str> {
     const DEVICES: &[&str] = &["con", "prn", "aux", "nul", "conin$", "conout$"];
     path.split('/').find_map(|part| {
         let stem = part.split(['.', ':']).next().unwrap_or_default().trim_end().to_lowercase();

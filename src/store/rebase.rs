@@ -5,10 +5,7 @@ use crate::text::{ContentHash, Snapshot};
 
 /// The edit for the current bytes of its file (`None` if there is no file): unchanged if it was
 /// made for them, else matched again.
-pub(super) fn rebase_edit(
-    edit: VerifiedEdit,
-    current: Option<&[u8]>,
-) -> Result<VerifiedEdit, Refusal> {
+pub fn rebase_edit(edit: VerifiedEdit, current: Option<&[u8]>) -> Result<VerifiedEdit, Refusal> {
     let changed = || conflict(edit.path(), "has changed since it was read");
     match (current, edit.base()) {
         (None, None) => Ok(edit),
@@ -23,7 +20,7 @@ pub(super) fn rebase_edit(
 }
 
 /// The refusal of a path without a file.
-pub(super) fn not_found(path: &WorkPath) -> Refusal {
+pub fn not_found(path: &WorkPath) -> Refusal {
     Refusal::new(EditCode::FileNotFound, format!("there is no file `{path}`"))
         .at(path.as_str())
         .hint("Check the path: search for a part of it. To create the file, edit it with an empty old_str.")

@@ -4,7 +4,6 @@
 //! untouched, the old lines can be put back where they are now; the first version that
 //! changed them is a conflict.
 
-#[cfg(any(unix, feature = "object-store"))]
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -13,19 +12,20 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 use crate::edit::{EditCode, Refusal, WorkPath};
 
 /// Lines are followed through at most this many versions of a file.
-#[cfg(any(unix, feature = "object-store"))]
-pub(super) const MAX_VERSIONS: usize = 12;
+pub const MAX_VERSIONS: usize = 12;
 
 /// What made a version of a file: a revision, or a program that is not restitch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum VersionSource {
+pub enum VersionSource {
+    /// A revision.
     Revision(u64),
+    /// Another program.
     External,
 }
 
 impl VersionSource {
     /// The refusal to undo a revision, because a later version changed the same lines.
-    pub(super) fn conflict(self, revision: u64, path: &WorkPath) -> Refusal {
+    pub fn conflict(self, revision: u64, path: &WorkPath) -> Refusal {
         let (why, hint) = match self {
             Self::Revision(later) => (
                 format!("revision {later} has changed the same lines since"),
@@ -47,8 +47,7 @@ impl VersionSource {
 
 /// Maps each undone revision to the revision that undid it. `commits` are the finished commits,
 /// newest first, each with the revision that it undoes.
-#[cfg(any(unix, feature = "object-store"))]
-pub(super) fn undone_by(commits: impl Iterator<Item = (u64, Option<u64>)>) -> HashMap<u64, u64> {
+pub fn undone_by(commits: impl Iterator<Item = (u64, Option<u64>)>) -> HashMap<u64, u64> {
     let mut undone_by = HashMap::new();
     for (revision, undoes) in commits {
         // An undo that was itself undone does not count.
@@ -63,16 +62,18 @@ pub(super) fn undone_by(commits: impl Iterator<Item = (u64, Option<u64>)>) -> Ha
 
 /// A version of a file after the change, and what made it.
 #[derive(Debug)]
-pub(super) struct LaterVersion<S> {
-    pub(super) bytes: Vec<u8>,
-    pub(super) source: S,
+pub struct LaterVersion<S> {
+    /// The file.
+    pub bytes: Vec<u8>,
+    /// What made it.
+    pub source: S,
 }
 
 /// The current file without the change from `before` to `after`. The error is the source of the
 /// first later version that changed the same lines.
 ///
 /// `later` has all versions since `after`, oldest first; the last one is the current file.
-pub(super) fn revert_change<S: Clone>(
+pub fn revert_change<S: Clone>(
     before: &[u8],
     after: &[u8],
     later: &[LaterVersion<S>],

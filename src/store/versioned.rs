@@ -303,7 +303,7 @@ impl<F: VersionedFiles> VersionedStore<F> {
 }
 
 /// A committed edit without warnings.
-pub(super) fn into_committed(
+pub fn into_committed(
     edit: VerifiedEdit,
     revision: Option<u64>,
     durability: Durability,
@@ -317,7 +317,7 @@ pub(super) fn into_committed(
 }
 
 /// The current time in milliseconds since 1970.
-pub(super) fn millis() -> u64 {
+pub fn millis() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
 }

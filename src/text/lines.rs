@@ -61,6 +61,24 @@ pub(crate) fn pluralize(count: usize, noun: &str) -> String {
     format!("{count} {noun}{ending}")
 }
 
+/// The text, cut after `max` characters with `…` at the end.
+pub(crate) fn clip(text: &str, max: usize) -> String {
+    match text.char_indices().nth(max) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// Whether a character can be part of a word.
+pub(crate) fn is_word_char(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// The words of a text.
+pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !is_word_char(c)).filter(|word| !word.is_empty())
+}
+
 /// One line of a text: where its content is, and how it ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {

@@ -59,17 +59,12 @@ struct Report {
 }
 
 /// Whether the arguments contain the text to edit.
-pub fn has_inline_text(arguments: &Value) -> bool {
+pub(crate) fn has_inline_text(arguments: &Value) -> bool {
     arguments.as_object().is_some_and(|given| given.contains_key("text"))
 }
 
-/// Answers a call of `edit_file` that contains the text to edit, as `text`. The edited text is in
-/// `report.text`.
-pub fn edit_text(given: Value) -> ToolReply {
-    edit_text_with("edit_file", given, &SyntaxGate::built_in())
-}
-
-/// Answers a call of `edit_file` or `multi_edit` that contains the text to edit, as `text`.
+/// Answers a call of `edit_file` or `multi_edit` that contains the text to edit, as `text`. The
+/// edited text is in `report.text`.
 pub(crate) fn edit_text_with(tool: &str, given: Value, gate: &SyntaxGate) -> ToolReply {
     let edited = match tool {
         "edit_file" => edit_once(given, gate),
@@ -132,7 +127,6 @@ fn decide(
 }
 
 /// Applies a call to the bytes of a file; returns the new bytes, and the reply.
-#[cfg(feature = "cli")]
 pub(crate) fn edit_bytes(
     bytes: Vec<u8>,
     call: &EditRequest,

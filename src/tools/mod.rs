@@ -4,9 +4,9 @@
 //! One file a tool; [`TOOLS`] is the table.
 
 mod apply_patch;
-mod arguments;
+pub(crate) mod arguments;
 mod check;
-mod dialect;
+pub(crate) mod dialect;
 mod edit;
 mod edit_file;
 mod edit_lines;
@@ -14,6 +14,7 @@ pub mod export;
 mod fillers;
 mod guarded;
 mod hashline_edit;
+#[cfg(feature = "cli")]
 mod inline_text;
 mod lines_argument;
 mod move_lines;
@@ -23,7 +24,7 @@ mod near_paths;
 mod read_file;
 mod replace;
 mod reply;
-pub mod schema;
+mod schema;
 #[cfg(feature = "search")]
 mod search;
 mod staging;
@@ -41,21 +42,19 @@ use crate::edit::{EditCode, Refusal};
 use crate::engine::{CallOptions, Engine, Observer};
 use crate::port::{BoxFuture, RequestId, RequestStatus};
 use crate::session::{Guard, GuardPolicy};
-use crate::spans;
 use crate::text::{redact, redact_json};
+use crate::traces;
 #[cfg(feature = "cli")]
 pub(crate) use apply_patch::prepare as prepare_patch;
 use guarded::GuardedCalls;
 #[cfg(feature = "cli")]
 pub(crate) use guarded::paths_of;
 
-pub use arguments::SYNONYMS;
-pub use dialect::{Dialect, PHRASES};
+pub(crate) use dialect::Dialect;
 #[cfg(feature = "cli")]
-pub(crate) use inline_text::{edit_bytes, edit_text_with, parse_language};
-pub use inline_text::{edit_text, has_inline_text};
+pub(crate) use inline_text::{edit_bytes, edit_text_with, has_inline_text, parse_language};
 pub use reply::ToolReply;
-pub use tool_set::ToolSet;
+pub(crate) use tool_set::ToolSet;
 
 /// The input of a tool.
 #[derive(Debug, Clone, Copy)]
@@ -114,7 +113,7 @@ impl fmt::Debug for ToolSpec {
 }
 
 /// Every tool.
-pub const TOOLS: &[ToolSpec] = &[
+pub(crate) const TOOLS: &[ToolSpec] = &[
     edit_file::TOOL,
     multi_edit::TOOL,
     edit_lines::TOOL,
@@ -166,7 +165,7 @@ const TOOL_ALIASES: &[(&str, &str)] = &[
 ];
 
 /// The tool with this name or alias.
-pub fn find(name: &str) -> Option<&'static ToolSpec> {
+pub(crate) fn find(name: &str) -> Option<&'static ToolSpec> {
     let by_name = |name: &str| TOOLS.iter().find(|tool| tool.name == name);
     by_name(name).or_else(|| {
         let (_, target) = TOOL_ALIASES.iter().find(|(alias, _)| *alias == name)?;
@@ -277,9 +276,9 @@ impl Toolbox {
     /// panic.
     pub async fn call(&self, name: &str, arguments: Value, options: &CallOptions) -> ToolReply {
         let tool = find(name);
-        let span = spans::call(tool.map_or("unknown tool", |tool| tool.name));
+        let span = traces::call(tool.map_or("unknown tool", |tool| tool.name));
         let reply = self.execute(name, arguments, options).instrument(span.clone()).await;
-        spans::record_reply(&span, &reply);
+        reply.record_in(&span);
         if !options.dry_run && tool.is_none_or(|tool| tool.writes) {
             let tool = tool.map_or("unknown tool", |tool| tool.name);
             self.engine.record_call(tool, reply.code.map(EditCode::as_str), &reply.report);

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use super::{ToolCall, ToolReply, ToolSpec, Visibility, parse, schema};
 use crate::edit::{EditCode, Refusal};
-use crate::hashline::tag::Width;
-use crate::reading::{FileView, LineSelection, ReadLimits, ReadRequest, ReadStyle};
 use crate::text::LineSpan;
+use crate::text::tag::Width;
+use crate::views::{FileView, LineSelection, ReadLimits, ReadRequest, ReadStyle};
 
 pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "read_file",

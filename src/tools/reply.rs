@@ -2,8 +2,10 @@
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use tracing::Span;
 
 use crate::edit::{EditCode, EditReport, Refusal};
+use crate::engine::CallRecord;
 
 /// The outcome of a tool call.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -119,6 +121,30 @@ fn truncate_text(text: &mut String) -> usize {
     text.truncate(end);
     text.push_str(&format!("\n… {bytes_cut} more bytes are left out"));
     bytes_cut
+}
+
+impl ToolReply {
+    /// Records the outcome of the call in its span.
+    pub(crate) fn record_in(&self, span: &Span) {
+        if span.is_disabled() {
+            return;
+        }
+        span.record("restitch.outcome", if self.ok { "done" } else { "refused" });
+        let code = self.code.map(|code| code.as_str());
+        if let Some(code) = code {
+            span.record("restitch.code", code);
+        }
+        let report = if self.report.is_object() { &self.report } else { &Value::Null };
+        let record = CallRecord::from_report("", code, report);
+        if let Some(rung) = record.rungs.first() {
+            span.record("restitch.rung", rung.as_str());
+        }
+        if record.requests + record.cached > 0 {
+            span.record("restitch.model.requests", record.requests);
+            span.record("restitch.model.cached", record.cached);
+            span.record("restitch.model.tokens", record.tokens);
+        }
+    }
 }
 
 impl From<Result<EditReport, Refusal>> for ToolReply {

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use crate::edit::{EditCode, Refusal};
 
 /// The schema of a tool's arguments.
-pub fn input<T: JsonSchema>() -> Value {
+pub(crate) fn input<T: JsonSchema>() -> Value {
     let mut settings = SchemaSettings::draft2020_12();
     settings.inline_subschemas = true;
     settings.meta_schema = None;
@@ -40,7 +40,7 @@ pub(super) fn input_with_encoding<T: JsonSchema>() -> Value {
 }
 
 /// The schema of a tool's answer, whose report is a `T` or a refusal.
-pub fn output<T: JsonSchema>() -> Value {
+pub(crate) fn output<T: JsonSchema>() -> Value {
     reply(report::<T>())
 }
 

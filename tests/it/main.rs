@@ -9,8 +9,6 @@
 
 mod agents;
 mod apply;
-#[cfg(all(unix, feature = "object-store"))]
-mod buckets;
 #[cfg(unix)]
 mod cluster;
 mod commands;
@@ -23,6 +21,7 @@ mod harness;
 #[cfg(feature = "mine")]
 mod harness_mine;
 mod hostile;
+mod long;
 mod matching;
 mod model;
 mod moves;

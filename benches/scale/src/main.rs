@@ -2,9 +2,9 @@
 //! on object storage. Prints one JSON object on stdout.
 //!
 //! `RESTITCH=COMMAND cargo run --release --manifest-path benches/scale/Cargo.toml [-- SECONDS]`, with
-//! a command that has the feature `object-store`. Each client has a session, a connection and a file
+//! the command restitch-object-store. Each client has a session, a connection and a file
 //! of its own, and sends its next edit when the last one is answered. The object store is moto
-//! (tests/it/buckets/install.sh), which answers one request at a time; without it that part is
+//! (object-store/tests/it/install.sh), which answers one request at a time; without it that part is
 //! skipped. Server, clients and moto share this machine. `scripts/evidence scale` keeps what this
 //! prints.
 
@@ -96,7 +96,7 @@ fn moto() -> Option<(KillOnDrop, u16)> {
     let repo = repo();
     let python = repo.join("target/s3/venv/bin/python");
     let mut child = Command::new(python)
-        .arg(repo.join("tests/it/buckets/server.py"))
+        .arg(repo.join("object-store/tests/it/server.py"))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -365,7 +365,7 @@ fn main() {
     };
     let mut found = json!({ "file_bytes": text(0).len(), "folder": rows(&folder) });
     match moto() {
-        None => eprintln!("SKIPPED: object storage: run tests/it/buckets/install.sh"),
+        None => eprintln!("SKIPPED: object storage: run object-store/tests/it/install.sh"),
         Some((_moto, port)) => {
             ask_moto(port, "PUT /work", "");
             let bucket = Store::Bucket(port);

@@ -102,9 +102,8 @@ fn mode(name: Option<String>) -> Result<SyntaxMode> {
 /// An edit from JavaScript as a request.
 fn call(edit: NativeEdit) -> std::result::Result<EditRequest, Refusal> {
     let expected = Expected::of(edit.replace_all, edit.expected.map(|count| count as usize))?;
-    let mut call = EditRequest::new(edit.old, edit.new).expecting(expected);
-    call.near_line = edit.near_line.map(|line| line as usize);
-    Ok(call)
+    let near_line = edit.near_line.map(|line| line as usize);
+    Ok(EditRequest::new(edit.old, edit.new).expecting(expected).near_line(near_line))
 }
 
 /// An applied edit as JavaScript gets it.

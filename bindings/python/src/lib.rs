@@ -77,10 +77,9 @@ fn mode(name: &str) -> PyResult<SyntaxMode> {
 /// An edit from Python as a request.
 fn call(row: &Row<'_>) -> Result<EditRequest, Refusal> {
     let (old, new, replace_all, expected, near_line) = row;
-    let mut call = EditRequest::new(well_formed(old, "old")?, well_formed(new, "new")?)
-        .expecting(Expected::of(Some(*replace_all), *expected)?);
-    call.near_line = *near_line;
-    Ok(call)
+    Ok(EditRequest::new(well_formed(old, "old")?, well_formed(new, "new")?)
+        .expecting(Expected::of(Some(*replace_all), *expected)?)
+        .near_line(*near_line))
 }
 
 /// A Python string as UTF-8. A string with a lone surrogate is refused, since no file can contain it.

@@ -49,9 +49,8 @@ fn calls(edits: &str) -> Result<Result<Vec<EditRequest>, Refusal>, JsError> {
         .into_iter()
         .map(|edit| {
             let expected = Expected::of(edit.replace_all, edit.expected)?;
-            let mut call = EditRequest::new(edit.old, edit.new).expecting(expected);
-            call.near_line = edit.near_line;
-            Ok(call)
+            let call = EditRequest::new(edit.old, edit.new).expecting(expected);
+            Ok(call.near_line(edit.near_line))
         })
         .collect())
 }

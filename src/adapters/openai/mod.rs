@@ -25,7 +25,8 @@ use wire::{HttpService, clip, error_chain};
 pub(crate) use profile::{
     AnswerCap, AnswerMode, InMemoryProfiles, Limitation, ProfileStore, ServerProfile,
 };
-pub use wire::{WireError, WireLimits};
+pub(crate) use wire::WireError;
+pub use wire::WireLimits;
 
 /// The base URL of OpenAI's own API.
 pub const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";

@@ -109,10 +109,7 @@ impl WireError {
 /// The first 200 characters of a server's error text, on one line.
 pub(super) fn clip(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(200) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
+    crate::text::clip(&line, 200)
 }
 
 /// The beginning of an error and its causes, as one text. The text of a failed connection names

@@ -9,6 +9,7 @@ use tree_sitter::{Node, Tree};
 use super::python_indentation;
 use crate::edit::SyntaxError;
 use crate::language::Language;
+use crate::text::clip;
 
 /// How many errors are reported at most.
 const MAX_ERRORS: usize = 8;
@@ -234,13 +235,5 @@ fn line_of(text: &str, at: usize) -> usize {
     match at >= text.len() && text.ends_with('\n') && number > 1 {
         true => number - 1,
         false => number,
-    }
-}
-
-/// The first `max_chars` characters of a text.
-fn clip(text: &str, max_chars: usize) -> String {
-    match text.char_indices().nth(max_chars) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
     }
 }

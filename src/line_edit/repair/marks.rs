@@ -2,11 +2,11 @@
 //! diff markers, carriage returns.
 
 use crate::edit::Rewrite;
-use crate::hashline::tag;
 use crate::language::Language;
 use crate::matching::indent_of;
 use crate::matching::reading::{NumberStyle, diff_side, parse_line_number};
 use crate::text::Snapshot;
+use crate::text::tag;
 
 use super::{LocatedEdit, RepairLog};
 

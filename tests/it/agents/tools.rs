@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 
 use restitch::edit::WorkPath;
 use restitch::engine::{CallOptions, Engine};
+use restitch::internals::tools::{Dialect, PHRASES, SYNONYMS};
 use restitch::store::MemoryStore;
-use restitch::tools::{Dialect, PHRASES, SYNONYMS, ToolReply, Toolbox};
+use restitch::tools::{ToolReply, Toolbox};
 use serde_json::{Value, json};
 
 use super::snapshots::check;

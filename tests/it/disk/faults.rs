@@ -8,7 +8,8 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
 use restitch::edit::{EditCode, EditRequest, Refusal, VerifiedEdit, WorkPath};
-use restitch::engine::{CallOptions, Engine, HashlineRequest, UndoScope};
+use restitch::engine::{CallOptions, Engine, UndoScope};
+use restitch::internals::engine::HashlineRequest;
 use restitch::port::{
     BoxFuture, CommitOptions, Committed, FileStore, LoadedFile, RequestId, RequestStatus,
     StoreOutcome, VersionedFiles,
@@ -442,8 +443,7 @@ fn a_line_number_beyond_any_file_is_answered_at_once() {
     edit(&engine, "a", "two", "zwei").expect("edit");
     fs::write(work.file("a"), "zero\none\nzwei\nthree\none\n").expect("another program");
     let start = std::time::Instant::now();
-    let request =
-        EditRequest { near_line: Some(10_000_000_000_000), ..EditRequest::new("one", "1") };
+    let request = EditRequest::new("one", "1").near_line(10_000_000_000_000_usize);
     let _ = block_on(engine.edit_file(&work_path("a"), &request, &CallOptions::default()));
     assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
 }

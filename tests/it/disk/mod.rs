@@ -22,33 +22,18 @@ mod races;
 #[cfg(unix)]
 mod undo;
 
+pub(crate) use super::long::{count, is_long_run, skip};
 use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use restitch::edit::{
-    After, EditReport, EditRequest, Expected, Explanation, Refusal, Rung, VerifiedEdit, WorkPath,
+    After, EditReport, EditRequest, Explanation, Refusal, Rung, VerifiedEdit, WorkPath,
 };
 use restitch::engine::{CallOptions, Engine};
 use restitch::internals::text::Snapshot;
 use restitch::store::{DiskOptions, DiskStore};
-
-/// Whether the full counts are asked for.
-pub(crate) fn is_long_run() -> bool {
-    std::env::var_os("RESTITCH_LONG").is_some_and(|value| value == "1")
-}
-
-/// `short` or `long` as the run wants it.
-pub(crate) fn count(short: usize, long_form: usize) -> usize {
-    if is_long_run() { long_form } else { short }
-}
-
-/// Says loudly that a proof did not run here.
-pub(crate) fn skip(what: &str, why: &str) {
-    println!("skipped: {what}: {why}");
-    eprintln!("skipped: {what}: {why}");
-}
 
 /// Finishes a future that never waits: outside a runtime the store works in place.
 pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
@@ -142,14 +127,7 @@ pub(crate) fn edit(
     old: &str,
     new: &str,
 ) -> Result<EditReport, Refusal> {
-    let request = EditRequest {
-        old: old.into(),
-        new: new.into(),
-        expected: Expected::default(),
-        near_line: None,
-        within: None,
-        language: None,
-    };
+    let request = EditRequest::new(old, new);
     let path = engine.path(path)?;
     block_on(engine.edit_file(&path, &request, &CallOptions::default()))
 }

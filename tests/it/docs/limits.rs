@@ -62,7 +62,7 @@ const BOUNDS: &[Bound] = &[
     Bound("a search in object", "5,000", "engine/object_search.rs", ": usize = 5_000;"),
     Bound("a search in object", "4 MiB", "engine/object_search.rs", ": u64 = 4 << 20;"),
     Bound("a search in object", "64 MiB", "engine/object_search.rs", ": u64 = 64 << 20;"),
-    Bound("a file in object", "64 MiB", "store/bucket/mod.rs", "max_bytes: 64 << 20"),
+    Bound("a file in object", "64 MiB", "../object-store/src/lib.rs", "max_bytes: 64 << 20"),
     Bound("an ignore file", "1 MiB", "search/ignore_rules.rs", ": u64 = 1 << 20;"),
     Bound("one rule of", "4,096", "search/ignore_rules.rs", ": usize = 4_096;"),
     Bound("`.git/config`", "1 MiB", "store/disk.rs", ": u64 = 1 << 20;"),

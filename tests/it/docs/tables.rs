@@ -7,7 +7,7 @@ use std::process::Command;
 
 use restitch::edit::{Rewrite, Rung};
 use restitch::internals::matching::LADDER;
-use restitch::tools::{TOOLS, Visibility};
+use restitch::internals::tools::{TOOLS, Visibility};
 use serde_json::Value;
 
 use super::{cell, check_part, repo, text_of};

@@ -13,7 +13,7 @@ fn blocks(count: usize) -> String {
 fn all_means_all() {
     let file = "let value  =  1;\n".repeat(20_001);
     let call = EditRequest::new("value = 1", "value = 2").for_path("a.rs");
-    let all = EditRequest { expected: Expected::All, ..call.clone() };
+    let all = call.clone().expecting(Expected::All);
     let explained = explain(&all, &Snapshot::from_text(file.as_str())).expect("explained");
     assert_eq!((explained.splices.len(), explained.explanation.rung), (20_001, Rung::Spacing));
     let one = explain(&call, &Snapshot::from_text(file)).expect_err("too many");

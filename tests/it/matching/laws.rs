@@ -3,6 +3,7 @@
 
 use proptest::prelude::*;
 use restitch::edit::{EditPlan, EditRequest, Expected};
+use restitch::internals::language::{Language, in_language};
 use restitch::internals::matching::explain;
 use restitch::internals::text::Snapshot;
 
@@ -208,10 +209,7 @@ fn exact_is_exact_in_a_hundred_thousand_calls() {
             continue;
         }
         let snapshot = Snapshot::from_text(text);
-        let call = EditRequest {
-            language: restitch::internals::language::Language::from_name(language),
-            ..EditRequest::new(old, new.clone())
-        };
+        let call = in_language(EditRequest::new(old, new.clone()), Language::from_name(language));
         let explained = match explain(&call, &snapshot) {
             Ok(explained) => explained,
             Err(refusal) => {

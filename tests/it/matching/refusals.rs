@@ -3,7 +3,7 @@
 use restitch::edit::{EditRequest, Refusal, Rewrite};
 use restitch::internals::matching::explain;
 use restitch::internals::text::Snapshot;
-use restitch::tools::edit_text;
+use restitch::internals::tools::edit_text;
 use serde_json::json;
 
 fn refusal(file: &str, old: &str, new: &str) -> Refusal {

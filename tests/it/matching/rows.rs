@@ -1,7 +1,7 @@
 //! One row a case: name, file, old, new, and the file after or the code.
 
 use restitch::edit::{EditCode, EditRequest};
-use restitch::internals::language::Language;
+use restitch::internals::language::{Language, in_language};
 
 use super::apply;
 
@@ -210,7 +210,7 @@ fn every_row_holds() {
         for row in *rows {
             count += 1;
             let language = Language::from_name(language);
-            let call = EditRequest { language, ..EditRequest::new(row.old, row.new) };
+            let call = in_language(EditRequest::new(row.old, row.new), language);
             let got = apply(row.file, &call);
             let fault = match (&row.want, got) {
                 (After(rung, after), Ok(got))

@@ -126,12 +126,12 @@ fn a_long_line_is_not_to_be_quoted_whole() {
 #[test]
 fn near_line_breaks_a_tie_and_makes_no_match() {
     let file = "a\nx\nb\nx\nc\n";
-    let near = |line| EditRequest { near_line: Some(line), ..EditRequest::new("x", "y") };
+    let near = |line: usize| EditRequest::new("x", "y").near_line(line);
     assert_eq!(apply(file, &near(5)).expect("fourth").0, "a\nx\nb\ny\nc\n");
     assert_eq!(apply(file, &near(1)).expect("second").0, "a\ny\nb\nx\nc\n");
     assert_eq!(code(file, &near(3)), EditCode::OccurrenceMismatch);
     let tied = apply(file, &near(3)).expect_err("as near").hint.expect("hint");
     assert!(tied.starts_with("Several places are equally near"), "{tied}");
-    let absent = EditRequest { near_line: Some(2), ..EditRequest::new("q", "y") };
+    let absent = EditRequest::new("q", "y").near_line(2_usize);
     assert_eq!(code(file, &absent), EditCode::NoOccurrence);
 }

@@ -194,7 +194,7 @@ fn rl1_unescaping_comes_before_any_question() {
 
 #[test]
 fn rl2_no_correction_is_a_tool() {
-    for tool in restitch::tools::TOOLS {
+    for tool in restitch::internals::tools::TOOLS {
         for word in ["correct", "adjust", "escape", "choose"] {
             assert!(!tool.name.contains(word), "{}", tool.name);
         }

@@ -11,7 +11,7 @@
 
 use restitch::edit::WorkPath;
 use restitch::engine::{CallOptions, Engine};
-use restitch::engine::{ReadRequest, ReadStyle};
+use restitch::internals::engine::{ReadRequest, ReadStyle};
 use restitch::store::MemoryStore;
 use restitch::tools::Toolbox;
 use serde_json::{Value, json};

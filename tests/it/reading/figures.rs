@@ -4,7 +4,7 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use restitch::engine::{ReadLimits, ReadRequest, ReadStyle};
+use restitch::internals::engine::{ReadLimits, ReadRequest, ReadStyle};
 use restitch::internals::read;
 use restitch::internals::text::Snapshot;
 use serde_json::json;

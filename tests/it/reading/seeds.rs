@@ -1,7 +1,7 @@
 //! The steps and success criteria of seeds 000 (search and line edits), 002 (partial
 //! re-read) and 003 (the hashline tool), by name.
 
-use restitch::tools::TOOLS;
+use restitch::internals::tools::TOOLS;
 use serde_json::{Value, json};
 
 use super::{Session, anchor};

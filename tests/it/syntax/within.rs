@@ -134,8 +134,7 @@ async fn several_edits_have_a_bound_each() {
     let tools = tools(&[("a.rs", RUST)]);
     let path = tools.engine().path("a.rs").expect("path");
     let edit = |new: &str, within: &str| {
-        let request = EditRequest::new("let n = 1;", new);
-        (path.clone(), EditRequest { within: Some(within.into()), ..request })
+        (path.clone(), EditRequest::new("let n = 1;", new).within(within))
     };
     let edits = [edit("let n = 5;", "Lake / open"), edit("let n = 6;", "fn drop")];
     let done = tools.engine().multi_edit(&edits, &CallOptions::default()).await;

@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 use super::history::{self, CommitState, FileChange};
 use super::objects::{ObjectVersion, PutOutcome, StorageError};
 use super::{Bucket, CurrentFile, REMOVAL_GRACE};
-use crate::edit::{After, EditCode, Refusal, VerifiedEdit, WorkPath};
-use crate::port::{Committed, RequestId};
-use crate::store::rebase::rebase_edit;
-use crate::store::versioned::{into_committed, millis};
-use crate::text::{ContentHash, quote_name};
+use restitch::edit::{After, EditCode, Refusal, VerifiedEdit, WorkPath};
+use restitch::internals::store::rebase_edit;
+use restitch::internals::store::{into_committed, millis};
+use restitch::internals::text::quote_name;
+use restitch::port::ContentHash;
+use restitch::port::{Committed, RequestId};
 
 /// How long the last step of a removal may take; far less than [`REMOVAL_GRACE`].
 const REMOVAL_TIMEOUT: Duration = Duration::from_secs(60);
@@ -46,7 +47,7 @@ impl RebasedEdit {
     pub(super) fn after(&self) -> Option<&[u8]> {
         match self.edit.after() {
             After::Content(content) => Some(content),
-            After::Removed => None,
+            _ => None,
         }
     }
 
@@ -402,7 +403,9 @@ impl Backoff {
 
 /// Refuses the name of a new file that some system cannot store.
 fn check_new_name(path: &WorkPath) -> Result<(), Refusal> {
-    let Some(why) = crate::store::protect::unportable_reason(path.as_str()) else { return Ok(()) };
+    let Some(why) = restitch::internals::store::unportable_reason(path.as_str()) else {
+        return Ok(());
+    };
     Err(Refusal::new(EditCode::InvalidPath, format!("the new name `{path}` {why}"))
         .at(path.as_str())
         .hint("Choose a name that is valid on every operating system."))

@@ -23,17 +23,14 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::broadcast;
 
-use super::change_feed::ChangeFeed;
-use super::protect;
-use super::rebase::not_found;
-use super::versioned::millis;
-use crate::edit::{Durability, EditCode, Refusal, VerifiedEdit, WorkPath};
-use crate::port::{
+use objects::{ListedKey, Object, ObjectVersion, Objects, PAGE_SIZE, StorageError};
+use restitch::edit::{After, Durability, EditCode, Refusal, VerifiedEdit, WorkPath};
+use restitch::internals::store::{ChangeFeed, admit, millis, not_found};
+use restitch::port::ContentHash;
+use restitch::port::{
     BoxFuture, Change, CommitOptions, Committed, FileStore, ListedObject, Listing, RequestId,
     RequestStatus, Revision, UndoMode, Undone,
 };
-use crate::text::ContentHash;
-use objects::{ListedKey, Object, ObjectVersion, Objects, PAGE_SIZE, StorageError};
 
 /// The folder in the bucket for restitch's own objects.
 const RESERVED_FOLDER: &str = ".restitch";
@@ -196,7 +193,7 @@ impl Bucket {
     /// Refuses a path that is protected, unless the options allow it.
     fn admit(&self, path: &WorkPath) -> Result<(), Refusal> {
         self.refuse_reserved(path)?;
-        protect::admit(path, path.as_str(), &[], &self.options.allow_protected)
+        admit(path, path.as_str(), &[], &self.options.allow_protected)
     }
 
     /// The number of a new commit: higher than the numbers of all commits of this process, and than
@@ -228,8 +225,8 @@ impl Bucket {
     fn announce(&self, revision: u64, edits: &[VerifiedEdit]) {
         for edit in edits {
             let sha256 = match edit.after() {
-                crate::edit::After::Content(content) => Some(content.hash()),
-                crate::edit::After::Removed => None,
+                After::Content(content) => Some(content.hash()),
+                _ => None,
             };
             self.changes.announce(Change {
                 revision: Some(revision),
@@ -374,11 +371,10 @@ mod tests {
     }
 
     /// Of a tree that is larger than what is fetched, a search says what it left out.
-    #[cfg(feature = "search")]
     #[tokio::test(flavor = "multi_thread")]
     async fn a_search_fetches_so_much_and_says_what_it_left_out() {
-        use crate::engine::{CallOptions, Engine};
-        use crate::tools::Toolbox;
+        use restitch::engine::{CallOptions, Engine};
+        use restitch::tools::Toolbox;
 
         const FETCHED: usize = 5_000;
         let call = async |tool: &str, arguments, files: Vec<(String, Vec<u8>)>| {

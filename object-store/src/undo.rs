@@ -8,13 +8,13 @@ use super::commit::CommitContext;
 use super::history::{self, CommitRecord, CommitState, FileRecord, FileVersions, HEAD_BYTES};
 use super::objects::{PAGE_SIZE, StorageError};
 use super::{Bucket, CurrentFile, RESERVED_FOLDER};
-use crate::edit::{
+use restitch::edit::{
     After, Durability, EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath,
 };
-use crate::port::{Revision, RevisionFile, UndoMode, Undone};
-use crate::store::revert::{self, LaterVersion, MAX_VERSIONS, VersionSource, revert_change};
-use crate::store::versioned::into_committed;
-use crate::text::{ContentHash, Snapshot};
+use restitch::internals::store::into_committed;
+use restitch::internals::store::{LaterVersion, MAX_VERSIONS, VersionSource, revert_change};
+use restitch::port::{ContentHash, Snapshot};
+use restitch::port::{Revision, RevisionFile, UndoMode, Undone};
 
 /// How many commits the log shows. An undo without a revision looks only at these.
 const MAX_LOGGED: usize = 200;
@@ -307,7 +307,12 @@ impl Bucket {
                 None => After::Removed,
             };
             let current = current.map(Snapshot::decode_lossy);
-            VerifiedEdit::restore(path.clone(), current, undone, Explanation::plain(Rung::Undo))
+            restitch::internals::restored(
+                path.clone(),
+                current,
+                undone,
+                Explanation::plain(Rung::Undo),
+            )
         };
         if current.bytes == recorded.after {
             return Ok(undo_edit(current.bytes, recorded.before));
@@ -444,7 +449,7 @@ impl Lineage {
 fn undone_by(newest_first: &[LoggedCommit]) -> HashMap<u64, u64> {
     let applied =
         newest_first.iter().filter(|commit| commit.was_applied).map(|commit| &commit.record);
-    revert::undone_by(applied.map(|record| (record.revision, record.undoes)))
+    restitch::internals::store::undone_by(applied.map(|record| (record.revision, record.undoes)))
 }
 
 /// The refusal after the history could not be read.

@@ -1,10 +1,23 @@
 //! Workspaces in object storage, against a real S3 server: moto, from PyPI, behind a proxy
 //! that counts requests, loses answers and takes conditions away.
 //!
-//! The short form runs with the feature `object-store`; `RESTITCH_LONG=1` runs the full counts.
+//! `RESTITCH_LONG=1` runs the full counts.
+#![cfg(unix)]
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "clippy knows tests by their attribute, and helpers of tests have none"
+)]
 
+#[path = "../../../tests/it/hostile/client.rs"]
+#[allow(dead_code, reason = "other tests use the rest of it")]
+mod client;
 mod everyday;
 mod faults;
+#[path = "../../../tests/it/long.rs"]
+mod long;
 mod proxy;
 mod races;
 mod stores;
@@ -17,13 +30,14 @@ use serde_json::{Value, json};
 
 use proxy::Proxy;
 
-use super::disk::{count, is_long_run, skip};
+use client::Client;
+use long::{count, is_long_run, skip};
 
 /// How many tests need the server.
 const NEED_SERVER: usize = 19;
 
 fn python() -> Option<PathBuf> {
-    let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/s3/venv/bin/python");
+    let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/s3/venv/bin/python");
     [ours, PathBuf::from("python3")].into_iter().find(|python| {
         let has_moto = Command::new(python)
             .args(["-c", "import moto.server, flask_cors"])
@@ -58,12 +72,12 @@ impl Bucket {
     fn aged(test: &str, seconds: u64) -> Option<Self> {
         let Some(python) = python() else {
             let why = format!(
-                "moto is not installed (tests/it/buckets/install.sh), needed by {NEED_SERVER} tests"
+                "moto is not installed (object-store/tests/it/install.sh), needed by {NEED_SERVER} tests"
             );
             skip(test, &why);
             return None;
         };
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/buckets/server.py");
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/server.py");
         let mut server = Command::new(python)
             .arg(script)
             .args(["--age", &seconds.to_string()])
@@ -129,7 +143,7 @@ impl Bucket {
 
 /// The command, with a state folder of its own and nothing of this environment.
 fn restitch(state: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_restitch"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_restitch-object-store"));
     command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
     command.env("RESTITCH_STATE_DIR", state.join("state")).env("HOME", state);
     command

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use super::objects::{Objects, PutOutcome, StorageError};
 use super::{BucketOptions, RESERVED_FOLDER};
-use crate::store::versioned::millis;
-use crate::text::ContentHash;
+use restitch::internals::store::millis;
+use restitch::port::ContentHash;
 
 /// A day in milliseconds.
 const DAY: u64 = 24 * 3600 * 1000;

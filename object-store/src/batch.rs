@@ -14,9 +14,9 @@ use super::commit::{
 };
 use super::history::{self, CommitRecord, CommitState, FileChange, FileVersions};
 use super::objects::{ObjectVersion, PutOutcome, StorageError};
-use crate::edit::{After, EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath};
-use crate::store::versioned::millis;
-use crate::text::Snapshot;
+use restitch::edit::{After, EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath};
+use restitch::internals::store::millis;
+use restitch::port::Snapshot;
 
 /// An open commit that is older than this belongs to a dead process.
 const LEASE: Duration = Duration::from_secs(120);
@@ -227,7 +227,7 @@ impl Bucket {
             None => After::Removed,
         };
         let explanation = Explanation::plain(Rung::Undo);
-        let edit = VerifiedEdit::restore(path.clone(), committed, restored, explanation);
+        let edit = restitch::internals::restored(path.clone(), committed, restored, explanation);
         let rebased = RebasedEdit { edit, version: Some(version.clone()) };
         let revision = self.next_revision(version.revision);
         let deadline = Instant::now() + Duration::from_secs(10);

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use super::history::{self, CommitRecord, CommitState, FileVersions};
 use super::objects::StorageError;
 use super::{Bucket, RESERVED_FOLDER};
-use crate::edit::{After, EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath};
-use crate::port::{Committed, RequestId, RequestStatus};
-use crate::store::versioned::into_committed;
-use crate::text::{ContentHash, Snapshot};
+use restitch::edit::{After, EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath};
+use restitch::internals::store::into_committed;
+use restitch::port::{Committed, RequestId, RequestStatus};
+use restitch::port::{ContentHash, Snapshot};
 
 /// A stored answer with more bytes than this is not read.
 const MAX_BYTES: u64 = 16 << 20;
@@ -120,7 +120,7 @@ impl Bucket {
             };
             let before = versions.before.map(Snapshot::decode_lossy);
             let explanation = Explanation::plain(Rung::Repeated);
-            Some(VerifiedEdit::restore(path, before, after, explanation))
+            Some(restitch::internals::restored(path, before, after, explanation))
         });
         edits
             .map(|edit| Committed {

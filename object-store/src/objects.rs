@@ -19,7 +19,7 @@ use object_store::{
     ObjectStoreExt as _, PutMode, PutOptions, PutPayload, RetryConfig, UpdateVersion,
 };
 
-use crate::text::register_secret;
+use restitch::internals::text::register_secret;
 
 /// Names of the metadata that objects carry. Azure allows only letters and digits in them.
 const REVISION: &str = "restitchrevision";

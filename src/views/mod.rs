@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::edit::{EditCode, Refusal};
 use crate::hashline::stale::{merge_ranges, short_id};
-use crate::hashline::tag::Width;
+use crate::text::tag::Width;
 use crate::text::{ContentHash, LineSpan, Snapshot, quote_name};
 
 /// How lines are shown.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use restitch::edit::{EditCode, EditRequest, WorkPath};
 use restitch::engine::{CallOptions, Engine};
 use restitch::port::{FileStore as _, UndoMode};
-use restitch::store::{BucketOptions, BucketStore};
+use restitch_object_store::{BucketOptions, BucketStore};
 
 fn path(name: &str) -> WorkPath {
     WorkPath::parse(name, Path::new("/")).expect("path")

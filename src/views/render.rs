@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{LineSelection, LineWindow, ReadRequest, ReadStyle};
-use crate::hashline::tag;
+use crate::text::tag;
 use crate::text::{LineSpan, Snapshot, pluralize};
 
 pub(super) struct Rendered {

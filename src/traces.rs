@@ -2,14 +2,10 @@
 //! each commit. They have names and numbers, never a path or a text. Without a subscriber they cost
 //! nothing. The fields `otel.…` have the names that layers for OpenTelemetry look for.
 
-use serde_json::Value;
 use tracing::Span;
 use tracing::field::Empty;
 
 use crate::edit::Refusal;
-use crate::engine::CallRecord;
-use crate::resolve::AnswerVerdict;
-use crate::tools::ToolReply;
 
 /// The target of every span here, by which subscribers know them.
 pub(crate) const TARGET: &str = "restitch::spans";
@@ -23,45 +19,11 @@ pub(crate) fn call(tool: &'static str) -> Span {
     )
 }
 
-/// Records the outcome of the call.
-pub(crate) fn record_reply(span: &Span, reply: &ToolReply) {
-    if span.is_disabled() {
-        return;
-    }
-    span.record("restitch.outcome", if reply.ok { "done" } else { "refused" });
-    let code = reply.code.map(|code| code.as_str());
-    if let Some(code) = code {
-        span.record("restitch.code", code);
-    }
-    let report = if reply.report.is_object() { &reply.report } else { &Value::Null };
-    let record = CallRecord::from_report("", code, report);
-    if let Some(rung) = record.rungs.first() {
-        span.record("restitch.rung", rung.as_str());
-    }
-    if record.requests + record.cached > 0 {
-        span.record("restitch.model.requests", record.requests);
-        span.record("restitch.model.cached", record.cached);
-        span.record("restitch.model.tokens", record.tokens);
-    }
-}
-
 /// The span of a question to a model.
 pub(crate) fn ask(kind: &'static str) -> Span {
     tracing::info_span!(
         target: TARGET, "ask", otel.name = "ask model", restitch.ask = kind, restitch.outcome = Empty,
     )
-}
-
-/// Records the outcome of the question.
-pub(crate) fn record_verdict(span: &Span, verdict: AnswerVerdict) {
-    span.record(
-        "restitch.outcome",
-        match verdict {
-            AnswerVerdict::Accepted => "accepted",
-            AnswerVerdict::Rejected => "rejected",
-            AnswerVerdict::NoAnswer => "no answer",
-        },
-    );
 }
 
 /// The span of a commit that changes `files` files.

@@ -311,7 +311,7 @@ fn only_commits_of_the_same_process_are_announced() {
     bucket.put("w/f", "one\ntwo\n");
     let mut command = bucket.command("w");
     command.arg("mcp").stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut mcp = crate::hostile::Client::start(command);
+    let mut mcp = crate::Client::start(command);
     mcp.send(&json!({ "jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": {
         "protocolVersion": "2025-06-18", "capabilities": {},
         "clientInfo": { "name": "test", "version": "1" } } }));
@@ -325,7 +325,7 @@ fn only_commits_of_the_same_process_are_announced() {
     let watch = json!({ "jsonrpc": "2.0", "id": 3, "method": "resources/subscribe", "params": { "uri": uri } });
     mcp.send(&watch);
     assert!(mcp.answer(&json!(3), SOON)["result"].is_object());
-    let updates_until = |mcp: &crate::hostile::Client, id: &Value| {
+    let updates_until = |mcp: &crate::Client, id: &Value| {
         let mut updates = 0;
         loop {
             let message = mcp.next(SOON);

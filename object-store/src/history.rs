@@ -6,8 +6,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::RESERVED_FOLDER;
-use crate::edit::WorkPath;
-use crate::text::ContentHash;
+use restitch::edit::WorkPath;
+use restitch::port::ContentHash;
 
 /// The largest revision: a number that JSON holds exactly in every language.
 const MAX_REVISION: u64 = (1 << 53) - 1;

@@ -6,7 +6,7 @@ use tracing::Instrument as _;
 use super::{CallOptions, Engine, UndoScope};
 use crate::edit::{EditCode, EditReport, Refusal, WorkPath};
 use crate::port::{Change, Committed, RequestId, RequestStatus, Revision, UndoMode};
-use crate::spans;
+use crate::traces;
 
 impl Engine {
     /// Undoes the commit `revision`. Without it, undoes the last commit that is not undone yet, in
@@ -23,9 +23,9 @@ impl Engine {
             (given, _) => given,
         };
         let _writing = self.ledger.lock_writes().await;
-        let span = spans::undo();
+        let span = traces::undo();
         let undone = self.store.undo(revision, mode).instrument(span.clone()).await;
-        spans::record_result(&span, &undone);
+        traces::record_result(&span, &undone);
         let undone = undone?;
         let reports = undone.committed.into_iter().map(|file| self.record_commit(file)).collect();
         Ok((undone.revision, reports))
