@@ -16,7 +16,7 @@ use crate::text::{NotText, Snapshot};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Applied<T = String> {
-    /// The edited text; everything outside `spans` is as it was.
+    /// The edited text; everything outside [`Self::spans`] is as it was.
     pub text: T,
     /// The rung of the ladder that matched.
     pub rung: Rung,
@@ -26,12 +26,10 @@ pub struct Applied<T = String> {
     pub replacements: usize,
     /// Warnings for the caller.
     pub warnings: Vec<String>,
-    /// Each changed span, before and after, in lines and bytes.
-    pub spans: Vec<Span>,
     /// The strings that were used, if they differ from the caller's.
     pub corrected: Option<Corrected>,
-    /// Unified diff.
-    pub diff: String,
+    path: WorkPath,
+    plan: EditPlan,
 }
 
 /// Applies one call to a text, or refuses it with a reason.
@@ -53,7 +51,8 @@ pub fn apply_many(text: &str, calls: &[EditRequest]) -> Result<Applied, Refusal>
     apply_text(None, text, calls)
 }
 
-/// Applies calls to a text. `path` is not opened: it gives the language and the name in the diff.
+/// Applies calls to a text. `path` is not opened: it gives the language, the parser and the name in
+/// the diff, as that of the calls does.
 pub fn apply_text(
     path: Option<&str>,
     text: &str,
@@ -107,10 +106,10 @@ impl Applier {
         text: &str,
         calls: &[EditRequest],
     ) -> Result<Applied, Refusal> {
-        let snapshot = Snapshot::from_text(text);
-        let edit = decide_edits(path, &snapshot, calls, &self.gate).map_err(with_language_hint)?;
-        let after = edit.plan().map(|plan| plan.text_after()).unwrap_or_default();
-        Ok(Applied::of(&edit, after))
+        self.apply(path, Snapshot::from_text(text), calls, |after| match after {
+            After::Content(content) => String::from_utf8(content.into_bytes()).unwrap_or_default(),
+            After::Removed => String::new(),
+        })
     }
 
     /// As [`apply_bytes`].
@@ -121,18 +120,27 @@ impl Applier {
         calls: &[EditRequest],
     ) -> Result<Applied<Vec<u8>>, Refusal> {
         let snapshot = Snapshot::decode(bytes.to_vec()).map_err(not_text)?;
-        let edit = decide_edits(path, &snapshot, calls, &self.gate).map_err(with_language_hint)?;
-        let after = match edit.after() {
-            After::Content(content) => content.to_vec(),
+        self.apply(path, snapshot, calls, |after| match after {
+            After::Content(content) => content.into_bytes(),
             After::Removed => Vec::new(),
-        };
-        Ok(Applied::of(&edit, after))
+        })
     }
-}
 
-/// The refusal, which also says how to name the language if that may help.
-fn with_language_hint(refusal: Refusal) -> Refusal {
-    refusal.hint_at_language("`path`")
+    fn apply<T>(
+        &self,
+        path: Option<&str>,
+        snapshot: Snapshot,
+        calls: &[EditRequest],
+        text: impl FnOnce(After) -> T,
+    ) -> Result<Applied<T>, Refusal> {
+        let edit = decide_edits(path, &snapshot, calls, &self.gate)
+            .map_err(|refusal| refusal.hint_at_language("`path`"))?;
+        let (path, after, plan, explanation) = edit.into_parts();
+        let plan = plan.unwrap_or_else(|| EditPlan::whole_file(&snapshot, snapshot.text()));
+        let Explanation { rung, rewrites, replacements, warnings, corrected, .. } = explanation;
+        let text = text(after);
+        Ok(Applied { text, rung, rewrites, replacements, warnings, corrected, path, plan })
+    }
 }
 
 /// The refusal of bytes that are not text.
@@ -142,12 +150,20 @@ pub(crate) fn not_text(why: NotText) -> Refusal {
 }
 
 impl<T> Applied<T> {
-    /// The result of `edit`, after which the text is `text`.
-    fn of(edit: &VerifiedEdit, text: T) -> Self {
-        let (spans, diff) = spans_and_diff(edit);
-        let Explanation { rung, rewrites, replacements, warnings, corrected, .. } =
-            edit.explanation().clone();
-        Self { text, rung, rewrites, replacements, warnings, spans, corrected, diff }
+    /// The edited text, and everything else.
+    pub fn into_text(self) -> (T, Applied<()>) {
+        let Self { text, rung, rewrites, replacements, warnings, corrected, path, plan } = self;
+        (text, Applied { text: (), rung, rewrites, replacements, warnings, corrected, path, plan })
+    }
+
+    /// Each changed span, before and after, in lines and bytes. Made anew by each call.
+    pub fn spans(&self) -> Vec<Span> {
+        spans_and_diff(&self.path, &self.plan).0
+    }
+
+    /// The unified diff. Made anew by each call.
+    pub fn diff(&self) -> String {
+        spans_and_diff(&self.path, &self.plan).1
     }
 }
 
@@ -161,6 +177,7 @@ pub(crate) fn decide_edits(
     calls: &[EditRequest],
     gate: &SyntaxGate,
 ) -> Result<VerifiedEdit, Refusal> {
+    let path = path.or_else(|| calls.iter().find_map(|call| call.path.as_deref()));
     let name = path.map(|path| path.trim_start_matches('/')).unwrap_or(UNNAMED);
     let path = WorkPath::parse(name, Path::new("/"))?;
     if calls.is_empty() {

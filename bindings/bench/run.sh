@@ -13,5 +13,5 @@ python3 -m venv "$there/venv"
 (cd "$there" && echo '{"private":true}' >package.json && npm install --silent --no-fund --no-audit --no-optional "$OLDPWD/$out"/restitch-*.tgz >&2)
 cp bindings/bench/bench.mjs "$there"
 # The profile that the artefacts are built with, so that only the way in differs.
-rust=$(cargo bench --quiet --profile "${PROFILE:-dist}" --features mine --bench apply)
+rust=$(cargo bench --quiet --profile "${PROFILE:-dist}" --features mine --bench apply -- bindings)
 "$there/venv/bin/python" bindings/bench/bench.py "$rust" "$there" "$out"

@@ -835,6 +835,7 @@ function __napiStampBindingTarget(exportsObject, target) {
 // linked import resolves to `undefined`.
 module.exports.__napiBindingTarget = __napiStampBindingTarget(nativeBinding, __napiLoadedBindingTarget)
 module.exports = nativeBinding
+module.exports.Change = nativeBinding.Change
 module.exports.NativeEngine = nativeBinding.NativeEngine
 module.exports.applyMany = nativeBinding.applyMany
 module.exports.version = nativeBinding.version

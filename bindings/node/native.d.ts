@@ -9,6 +9,14 @@
  */
 export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-wasip1'
 
+/** What an edit changed: it is made into lines and a diff when it is asked for. */
+export declare class Change {
+  /** Each changed span. */
+  spans(): Array<Span>
+  /** The unified diff. */
+  diff(): string
+}
+
 /** Tools by name and JSON. */
 export declare class NativeEngine {
   constructor(root: string | undefined | null, state: string | undefined | null, allowProtected: Array<string>, syntax?: string | undefined | null, load?: ((path: string) => Promise<NativeLoaded | null>) | null, storeIf?: ((path: string, bytes: Buffer | null, version: string | null) => Promise<boolean>) | null, model?: ((question: string) => Promise<string>) | null)
@@ -42,9 +50,8 @@ export interface NativeApplied {
   rewrites: Array<string>
   replacements: number
   warnings: Array<string>
-  spans: Array<Span>
   corrected?: Corrected
-  diff: string
+  change: Change
 }
 
 /** One replacement of text by text. */

@@ -58,9 +58,20 @@ function halfCharacter(what) {
   return refused(report, `${report.code}: ${report.message}\nNext: ${report.hint}`)
 }
 
+/** Defines a field that is made when it is first asked for. */
+function lazily(object, name, make) {
+  const get = () => {
+    const value = make()
+    Object.defineProperty(object, name, { value, enumerable: true })
+    return value
+  }
+  Object.defineProperty(object, name, { get, enumerable: true, configurable: true })
+}
+
 /**
  * `apply` and `applyMany` over a native core. `decide(text, edits, options)` takes a string or bytes
- * and returns the fields of an `Applied`, or the `report` of a refusal and its `text`.
+ * and returns the fields of an `Applied`, or the `report` of a refusal and its `text`. In place of
+ * `spans` and `diff` it may return a `change` that makes them.
  */
 function pure(decide) {
   function applyMany(text, edits, options = {}) {
@@ -69,10 +80,15 @@ function pure(decide) {
       if (malformed(edit.old)) return halfCharacter('old')
       if (malformed(edit.new)) return halfCharacter('new')
     }
-    const { report, ...result } = decide(text, edits, options)
+    const { report, change, ...result } = decide(text, edits, options)
     if (report !== undefined) return refused(report, result.text)
     result.corrected ??= null
-    return Object.assign(new Applied(), result)
+    const applied = Object.assign(new Applied(), result)
+    if (change !== undefined) {
+      lazily(applied, 'spans', () => change.spans())
+      lazily(applied, 'diff', () => change.diff())
+    }
+    return applied
   }
   function apply(text, old, new_, { path, syntax, ...edit } = {}) {
     return applyMany(text, [{ old, new: new_, ...edit }], { path, syntax })

@@ -98,7 +98,7 @@ fn edit_stdin(common: &Common, args: &EditArgs, old: String, new: String) -> Res
     let language = language.map_err(|refusal| Exit::usage(refusal.text()))?;
     let gate = SyntaxGate::new(TreeSitter::new(), model::settings(common)?.syntax);
     let (near_line, within) = (args.near, args.within.clone());
-    let request = EditRequest { old, new, expected, near_line, within, language };
+    let request = EditRequest { old, new, expected, near_line, within, language, path: None };
     let mut bytes = Vec::new();
     io::stdin()
         .read_to_end(&mut bytes)

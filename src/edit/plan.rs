@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{EditCode, Refusal};
-use crate::text::{ContentHash, LineSpan, Snapshot};
+use crate::text::{LineSpan, Snapshot};
 
 /// One replacement. The range is in text offsets of the snapshot.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub struct Splice {
 
 /// Sorted, disjoint splices and the version of the file that they are for. They cannot be applied to
 /// another version.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EditPlan {
     snapshot: Snapshot,
     splices: Vec<Splice>,
@@ -83,9 +83,9 @@ impl EditPlan {
         Self { snapshot: snapshot.clone(), splices }
     }
 
-    /// The hash of the version that the plan is for.
-    pub fn base(&self) -> ContentHash {
-        self.snapshot.hash()
+    /// The version that the plan is for.
+    pub(crate) fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
     }
 
     /// The splices, in the order of the file.
@@ -111,6 +111,9 @@ impl EditPlan {
     /// The bytes after the splices; everything outside them is copied as it is.
     pub fn bytes_after(&self) -> Result<Vec<u8>, Refusal> {
         let snapshot = &self.snapshot;
+        if snapshot.is_plain() {
+            return Ok(self.text_after().into_bytes());
+        }
         let bytes = snapshot.bytes();
         let inserted: usize = self.splices.iter().map(|s| s.text.len()).sum();
         let mut out = Vec::with_capacity(bytes.len() + inserted);

@@ -35,7 +35,7 @@ pub struct Explanation {
     pub kept: Vec<Kept>,
     /// Warnings about an edit that succeeded.
     pub warnings: Vec<String>,
-    /// Whether the file was parsed before and after, and the errors that are new.
+    /// Whether the edit was checked for syntax errors, and those that are new.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub syntax: Option<SyntaxCheck>,
     /// The result of the user's formatter, if one is configured.

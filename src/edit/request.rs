@@ -49,6 +49,9 @@ pub struct EditRequest {
     pub(crate) within: Option<String>,
     /// The file's language, if known.
     pub(crate) language: Option<&'static Language>,
+    /// Where the text is from, for a call that is made without a file: it tells the language and the
+    /// parser, and is not opened.
+    pub(crate) path: Option<String>,
 }
 
 impl EditRequest {
@@ -57,10 +60,12 @@ impl EditRequest {
         Self { old: old.into(), new: new.into(), ..Self::default() }
     }
 
-    /// Takes the language from the file's name, unless it is known already.
+    /// Says where the text is from. Takes the language from the file's name, unless it is known
+    /// already.
     #[must_use]
     pub fn for_path(mut self, path: &str) -> Self {
         self.language = self.language.or_else(|| Language::from_path(path));
+        self.path = Some(path.to_owned());
         self
     }
 

@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::EditPlan;
 use super::diff::unified_diff;
 use super::verify::{After, VerifiedEdit};
+use super::{EditPlan, WorkPath};
 use crate::text::{LineSpan, Snapshot};
 
 /// The lines and bytes of a changed span, before or after the edit.
@@ -70,10 +70,11 @@ pub(super) fn before_and_after(edit: &VerifiedEdit) -> (Snapshot, Snapshot, Vec<
     (before, after_text, spans)
 }
 
-/// The changed spans of an edit, and its unified diff.
-pub(crate) fn spans_and_diff(edit: &VerifiedEdit) -> (Vec<Span>, String) {
-    let (before, after, spans) = before_and_after(edit);
-    let diff = unified_diff(edit.path().as_str(), &before, &after, &spans);
+/// The changed spans of a plan, and its unified diff.
+pub(crate) fn spans_and_diff(path: &WorkPath, plan: &EditPlan) -> (Vec<Span>, String) {
+    let (before, after) = (plan.snapshot(), Snapshot::from_text(plan.text_after()));
+    let spans = spans(before, &after, plan);
+    let diff = unified_diff(path.as_str(), before, &after, &spans);
     (spans, diff)
 }
 

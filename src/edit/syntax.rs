@@ -5,11 +5,12 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The result of parsing a file before and after an edit.
+/// The result of looking for syntax errors that an edit brings in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct SyntaxCheck {
-    /// Whether the text was parsed before and after the edit; if not, `why_not` says why.
+    /// Whether the edit was checked: what it changes was parsed, and has no error, or the file had
+    /// none before. If not, `why_not` says why.
     pub checked: bool,
     /// Why it was not checked: `off`, `unknown_language`, `broken_before`, `too_large`,
     /// `too_much_work`.
@@ -79,7 +80,7 @@ pub enum Unchecked {
     Off,
     /// There is no grammar for the file's language.
     UnknownLanguage,
-    /// The file did not parse before the edit.
+    /// The file does not parse after the edit, and did not before.
     BrokenBefore,
     /// The file is too large.
     TooLarge,
@@ -118,7 +119,7 @@ impl SyntaxCheck {
         Self { checked: false, why_not: Some(why), new_errors: Vec::new() }
     }
 
-    /// Both texts were parsed, and these errors are new.
+    /// The edit was checked, and these errors are new.
     pub fn found(new_errors: Vec<SyntaxError>) -> Self {
         Self { checked: true, why_not: None, new_errors }
     }

@@ -45,7 +45,7 @@ impl VerifiedEdit {
         explanation: Explanation,
     ) -> Result<Self, Refusal> {
         let refuse = |code, message: &str| Refusal::new(code, message).at(path.as_str());
-        if plan.base() != before.hash() {
+        if !plan.snapshot().is_version(before) {
             return Err(refuse(EditCode::Conflict, "the file changed after the edit was planned")
                 .hint("Send the same call again."));
         }
@@ -80,8 +80,14 @@ impl VerifiedEdit {
                 ));
             }
         }
-        let before = Some(before.clone());
-        let after = After::Content(after.into());
+        let after = match before.is_plain() {
+            true => match String::from_utf8(after) {
+                Ok(text) => Content::from(Snapshot::from_text(text)),
+                Err(error) => error.into_bytes().into(),
+            },
+            false => after.into(),
+        };
+        let (before, after) = (Some(before.clone()), After::Content(after));
         Ok(Self { path, before, after, plan: Some(plan), explanation, rebase: None })
     }
 
@@ -163,6 +169,11 @@ impl VerifiedEdit {
     /// The file's content after the edit.
     pub fn after(&self) -> &After {
         &self.after
+    }
+
+    /// The parts of the edit.
+    pub(crate) fn into_parts(self) -> (WorkPath, After, Option<EditPlan>, Explanation) {
+        (self.path, self.after, self.plan, self.explanation)
     }
 
     /// The splices; `None` for an edit that writes the whole file or removes it.

@@ -2,6 +2,7 @@
 //! lenient reading or a model adds an error that the call as sent would not. The check never adds
 //! an outcome; it can only remove some.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 #[cfg(feature = "syntax")]
@@ -243,7 +244,9 @@ fn check_edit(syntax: &dyn Syntax, edit: &VerifiedEdit) -> Option<SyntaxCheck> {
     let path = edit.path().as_str();
     match (edit.before(), edit.plan()) {
         (Some(before), Some(plan)) => {
-            Some(syntax.compare(path, before.text(), &plan.text_after(), plan.splices()))
+            let text = content.text().filter(|_| before.is_plain());
+            let after = text.map_or_else(|| plan.text_after().into(), Cow::Borrowed);
+            Some(syntax.compare(path, before.text(), &after, plan.splices()))
         }
         (None, None) if edit.explanation().rung == Rung::Create => {
             let after = content.snapshot()?;

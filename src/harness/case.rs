@@ -61,12 +61,9 @@ impl Case {
     /// Returns the call of the case.
     pub fn request(&self) -> EditRequest {
         EditRequest {
-            old: self.old.clone(),
-            new: self.new.clone(),
             expected: self.expected,
             near_line: self.near_line,
-            within: None,
-            language: crate::language::Language::from_path(&self.path),
+            ..EditRequest::new(&self.old, &self.new).for_path(&self.path)
         }
     }
 

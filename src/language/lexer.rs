@@ -4,7 +4,7 @@
 //! It needs one pass, in linear time. What differs between languages beyond the table (lifetimes, raw
 //! strings, template interpolations, regular expressions, here-documents) is decided by the language's name.
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
 use super::{Language, Nesting, Quote, QuoteEscape, QuoteExtent};
 
@@ -56,31 +56,47 @@ impl Lexed {
 
 /// Lexes a text.
 pub(super) fn lex(language: &Language, text: &str) -> Lexed {
-    let mut lexer = Lexer {
-        language,
-        text,
-        at: 0,
-        code_start: 0,
-        tokens: Vec::new(),
-        closed: true,
-        brackets: Vec::new(),
-        condition_ended: false,
-        balanced: true,
-        interpolations: Vec::new(),
-        heredocs: Vec::new(),
-    };
-    lexer.run();
+    let mut lexer = Lexer::new(language, text);
+    lexer.run(|_| ControlFlow::Continue(()));
     lexer.finish()
+}
+
+/// Calls `visit` at the start of each line that begins in code and outside of brackets, until it
+/// breaks. Its arguments are the offset of the line, and a function for the end of the last code or
+/// literal before it. `false` if a literal, a comment or a bracket up to there is not closed.
+pub(super) fn visit_top_lines(
+    language: &Language,
+    text: &str,
+    mut visit: impl FnMut(usize, &dyn Fn() -> usize) -> ControlFlow<()>,
+) -> bool {
+    let mut lexer = Lexer::new(language, text);
+    lexer.is_visited = true;
+    lexer.run(|lexer| {
+        if !lexer.closed || !lexer.balanced {
+            return ControlFlow::Break(());
+        }
+        match lexer.brackets.is_empty() && lexer.interpolations.is_empty() {
+            true => visit(lexer.at, &|| lexer.last_code_end()),
+            false => ControlFlow::Continue(()),
+        }
+    });
+    lexer.closed && lexer.balanced
 }
 
 struct Lexer<'a> {
     language: &'a Language,
     text: &'a str,
+    /// Whether each byte may begin something else than plain code.
+    starts: [Start; 256],
+    /// Whether the starts of lines are visited.
+    is_visited: bool,
     /// The offset of the next byte to read.
     at: usize,
     /// Where the code that is not yet a token begins.
     code_start: usize,
     tokens: Vec<Token>,
+    /// Where the last code or literal among the tokens ends, white space not counted.
+    code_end: usize,
     closed: bool,
     /// The brackets that are open, and whether each begins the condition of a statement such as `if`.
     brackets: Vec<(u8, bool)>,
@@ -96,21 +112,110 @@ struct Lexer<'a> {
 /// The most characters after the backslash of an escaped character literal.
 const MAX_CHAR_ESCAPE: usize = 12;
 
-impl Lexer<'_> {
-    /// Reads the whole text.
-    fn run(&mut self) {
-        while self.at < self.text.len() {
+/// What a byte may begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Start {
+    /// Nothing: it is plain code.
+    Nothing,
+    /// A comment, a literal or a bracket.
+    Token,
+    /// A prefix of a literal, unless it is inside a word.
+    Prefix,
+    /// A new line.
+    Line,
+}
+
+impl Language {
+    /// What each byte may begin in this language.
+    fn starts(&self) -> [Start; 256] {
+        let mut starts = [Start::Nothing; 256];
+        let prefixes: &[u8] = match self.name {
+            "rust" => b"rbc",
+            "c++" => b"R",
+            _ => b"",
+        };
+        let others: &[u8] = match self.name {
+            "rust" | "c" | "c++" => b"'",
+            "javascript" | "typescript" => b"/`",
+            "shell" => b"<\\",
+            _ => b"",
+        };
+        let openers = self.comment_openers().chain(self.quotes.iter().map(|quote| quote.open));
+        for byte in openers.filter_map(|open| open.bytes().next()) {
+            starts[usize::from(byte)] = Start::Token;
+        }
+        for &byte in b"()[]{}".iter().chain(others) {
+            starts[usize::from(byte)] = Start::Token;
+        }
+        for &byte in prefixes {
+            starts[usize::from(byte)] = Start::Prefix;
+        }
+        starts[usize::from(b'\n')] = Start::Line;
+        starts
+    }
+}
+
+impl<'a> Lexer<'a> {
+    /// A lexer at the start of a text.
+    fn new(language: &'a Language, text: &'a str) -> Self {
+        Self {
+            language,
+            text,
+            starts: language.starts(),
+            is_visited: false,
+            at: 0,
+            code_start: 0,
+            tokens: Vec::new(),
+            code_end: 0,
+            closed: true,
+            brackets: Vec::new(),
+            condition_ended: false,
+            balanced: true,
+            interpolations: Vec::new(),
+            heredocs: Vec::new(),
+        }
+    }
+
+    /// Reads the text to its end, or until `visit`, called at the starts of lines that begin in
+    /// code, breaks.
+    fn run(&mut self, mut visit: impl FnMut(&Self) -> ControlFlow<()>) {
+        let bytes = self.text.as_bytes();
+        while let Some(&byte) = bytes.get(self.at) {
+            match self.starts[usize::from(byte)] {
+                Start::Nothing => {
+                    self.at += 1;
+                    continue;
+                }
+                Start::Prefix if self.is_inside_word() => {
+                    self.at += 1;
+                    continue;
+                }
+                Start::Line if self.heredocs.is_empty() => {
+                    self.at += 1;
+                    if self.is_visited && visit(self).is_break() {
+                        return;
+                    }
+                    continue;
+                }
+                Start::Line => {
+                    self.push_heredocs();
+                    continue;
+                }
+                Start::Token | Start::Prefix => {}
+            }
             let rest = &self.text[self.at..];
-            let byte = rest.as_bytes()[0];
-            if byte == b'\n' && !self.heredocs.is_empty() {
-                self.push_heredocs();
-            } else if self.push_comment(rest, byte) || self.push_literal(rest, byte) {
-                // The call that returned `true` has advanced `self.at`.
-            } else {
+            // A call that returns `true` has advanced `self.at`.
+            if !self.push_comment(rest, byte) && !self.push_literal(rest, byte) {
                 self.track_bracket(byte);
-                self.at += rest.chars().next().map_or(1, char::len_utf8);
+                self.at += 1;
             }
         }
+    }
+
+    /// The end of the last code or literal before here; 0 if there is none.
+    fn last_code_end(&self) -> usize {
+        let code = self.text[self.code_start..self.at].trim_end();
+        if code.is_empty() { self.code_end } else { self.code_start + code.len() }
     }
 
     /// The result, once the whole text is read.
@@ -124,6 +229,10 @@ impl Lexer<'_> {
     /// Adds a token for the code that ends at `to`, if there is any.
     fn push_code(&mut self, to: usize) {
         if self.code_start < to {
+            let code = self.text[self.code_start..to].trim_end();
+            if !code.is_empty() {
+                self.code_end = self.code_start + code.len();
+            }
             self.tokens.push(Token { kind: TokenKind::Code, range: self.code_start..to });
         }
         self.code_start = to;
@@ -132,6 +241,9 @@ impl Lexer<'_> {
     /// Adds a token from `self.at` to `end`.
     fn push(&mut self, kind: TokenKind, end: usize) {
         self.push_code(self.at);
+        if kind == TokenKind::Literal {
+            self.code_end = end;
+        }
         self.tokens.push(Token { kind, range: self.at..end });
         self.at = end;
         self.code_start = end;
@@ -262,7 +374,11 @@ impl Lexer<'_> {
 
     /// Whether the character before is part of a word.
     fn is_inside_word(&self) -> bool {
-        self.text[..self.at].chars().next_back().is_some_and(|c| c.is_alphanumeric() || c == '_')
+        let before = self.text.as_bytes()[..self.at].last();
+        before.is_some_and(|byte| match byte.is_ascii() {
+            true => byte.is_ascii_alphanumeric() || *byte == b'_',
+            false => self.text[..self.at].ends_with(char::is_alphanumeric),
+        })
     }
 
     /// Whether the word before begins with a digit.
@@ -308,14 +424,17 @@ impl Lexer<'_> {
     fn push_template(&mut self, skip: usize) {
         let bytes = self.text.as_bytes();
         let mut at = self.at + skip;
-        while at < bytes.len() {
+        while let Some(next) =
+            bytes.get(at..).and_then(|rest| memchr::memchr3(b'\\', b'`', b'$', rest))
+        {
+            at += next;
             match bytes[at] {
                 b'\\' => at += 1,
                 b'`' => {
                     self.push(TokenKind::Literal, at + 1);
                     return;
                 }
-                b'$' if bytes.get(at + 1) == Some(&b'{') => {
+                _ if bytes.get(at + 1) == Some(&b'{') => {
                     self.push(TokenKind::Literal, at + 2);
                     self.interpolations.push(self.brackets.len());
                     return;
@@ -373,6 +492,10 @@ impl Lexer<'_> {
 
     /// Whether the code before here ends with a keyword that a condition in parentheses follows.
     fn follows_condition_keyword(&self) -> bool {
+        // Only where a slash may open a regular expression does it matter.
+        if !matches!(self.language.name, "javascript" | "typescript") {
+            return false;
+        }
         let before = self.text[self.code_start..self.at].trim_end();
         let word = before.rsplit(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or("");
         matches!(word, "if" | "while" | "for" | "with")
@@ -382,27 +505,30 @@ impl Lexer<'_> {
 /// The length of the literal that begins here; `None` if it is not closed.
 fn literal_len(rest: &str, quote: &Quote) -> Option<usize> {
     let bytes = rest.as_bytes();
+    let close = quote.close.as_bytes();
     let mut at = quote.open.len();
-    while at < bytes.len() {
-        match bytes[at] {
-            b'\\' if quote.escape == QuoteEscape::Backslash => {
-                at += 2;
-                continue;
-            }
-            b'\n' if quote.extent == QuoteExtent::Line => return None,
-            _ => {}
-        }
-        if rest.as_bytes()[at..].starts_with(quote.close.as_bytes()) {
-            let end = at + quote.close.len();
-            let doubled = quote.escape == QuoteEscape::Doubled
-                && bytes[end..].starts_with(quote.close.as_bytes());
-            if !doubled {
+    // The bytes that are looked at; a quote without escapes or line limit has its own only.
+    let escape = if quote.escape == QuoteEscape::Backslash { b'\\' } else { close[0] };
+    let line_end = if quote.extent == QuoteExtent::Line { b'\n' } else { close[0] };
+    while let Some(next) =
+        bytes.get(at..).and_then(|rest| memchr::memchr3(escape, line_end, close[0], rest))
+    {
+        at += next;
+        if bytes[at] == b'\\' && quote.escape == QuoteEscape::Backslash {
+            at += 2;
+        } else if bytes[at] == b'\n' && quote.extent == QuoteExtent::Line {
+            return None;
+        } else if bytes[at..].starts_with(close) {
+            let end = at + close.len();
+            let is_doubled =
+                quote.escape == QuoteEscape::Doubled && bytes[end..].starts_with(close);
+            if !is_doubled {
                 return Some(end);
             }
-            at = end + quote.close.len();
-            continue;
+            at = end + close.len();
+        } else {
+            at += 1;
         }
-        at += 1;
     }
     None
 }

@@ -5,9 +5,12 @@
 //! apply.
 
 mod indentation;
+mod items;
 mod lexer;
 mod table;
 
+#[cfg(feature = "syntax")]
+pub(crate) use items::begins_item;
 pub use lexer::{Lexed, TokenKind};
 
 /// A language's lexical syntax.

@@ -224,14 +224,14 @@ fn find_applied_edit(
     finder: &Finder<'_>,
 ) -> Option<usize> {
     let new = &request.new;
-    if mends_structure(request, file, range) {
-        return None;
-    }
     let mut offsets = finder.find_iter(new.as_bytes()).take(1_000);
     let start = offsets.find_map(|offset| {
         let start = range.start.checked_sub(offset)?;
         file.text.as_bytes()[start..].starts_with(new.as_bytes()).then_some(start)
     })?;
+    if mends_structure(request, file, range) {
+        return None;
+    }
     Some(file.snapshot.lines().number_at(start))
 }
 

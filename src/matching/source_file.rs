@@ -3,12 +3,12 @@
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 
 use super::costs::MAX_LINE_BITS;
-use super::fold::{self, is_word_char, plain_key};
+use super::fold::{self, is_word_char};
 use super::indent;
-use super::tokens::words;
 use crate::language::{Language, Lexed, TokenKind};
 use crate::text::{Line, LineEnding, Snapshot};
 
@@ -19,14 +19,9 @@ pub(super) const BLANK_LINE_KEY: u64 = 0;
 /// quotes, and with plain characters for look-alikes. Lines that differ in their key differ in words.
 pub(super) fn push_lax(line: &str, out: &mut String) {
     let start = out.len();
-    if line.is_ascii() && !line.contains("--") {
-        for byte in line.bytes() {
-            match byte {
-                b' ' | b'\t' | b'\r' | 0x0b | 0x0c | b',' | b';' => {}
-                b'"' | b'`' => out.push('\''),
-                byte => out.push(char::from(byte)),
-            }
-        }
+    if is_plain(line) {
+        out.reserve(line.len());
+        out.extend(line.bytes().map(char::from).filter_map(lax_char));
     } else {
         let chars = fold::canonical(line, super::costs::Difference::LookAlikes);
         out.extend(chars.iter().filter_map(|canonical| lax_char(canonical.char)));
@@ -37,10 +32,16 @@ pub(super) fn push_lax(line: &str, out: &mut String) {
     }
 }
 
+/// Whether a line has no look-alikes.
+fn is_plain(line: &str) -> bool {
+    line.is_ascii()
+        && !memchr::memchr_iter(b'-', line.as_bytes()).any(|at| line[at + 1..].starts_with('-'))
+}
+
 /// The character of a lax key for a plain character; `None` if the key leaves it out.
 pub(super) fn lax_char(c: char) -> Option<char> {
     match c {
-        ',' | ';' => None,
+        ',' | ';' | ' ' | '\t' => None,
         '"' | '`' => Some('\''),
         c if c.is_whitespace() => None,
         c => Some(c),
@@ -58,6 +59,45 @@ pub(super) fn line_key(line: &str) -> u64 {
 fn hash(key: &str) -> u64 {
     if key.is_empty() { BLANK_LINE_KEY } else { xxhash_rust::xxh3::xxh3_64(key.as_bytes()).max(1) }
 }
+
+/// Calls `visit` with a hash of each word of a text, and its length in characters.
+fn each_word(text: &str, mut visit: impl FnMut(u64, u32)) {
+    let (mut hash, mut chars) = (0_u64, 0);
+    for c in text.chars() {
+        if is_word_char(c) {
+            hash = (hash.rotate_left(5) ^ u64::from(c)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            chars += 1;
+        } else if chars > 0 {
+            visit(hash, chars);
+            (hash, chars) = (0, 0);
+        }
+    }
+    if chars > 0 {
+        visit(hash, chars);
+    }
+}
+
+/// Hashes keys that are hashes already.
+#[derive(Debug, Default)]
+pub(super) struct KeyHasher(u64);
+
+impl Hasher for KeyHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = xxhash_rust::xxh3::xxh3_64(bytes);
+    }
+
+    fn write_u64(&mut self, key: u64) {
+        // The keys of words are weak in their lowest bits, by which the map chooses its bucket.
+        self.0 = key ^ key.rotate_left(32);
+    }
+}
+
+/// A map by keys that are hashes.
+pub(super) type KeyMap<T> = HashMap<u64, T, BuildHasherDefault<KeyHasher>>;
 
 /// The lax keys of all lines that are not blank, joined, so that text that is broken into lines in
 /// another way is found by one search.
@@ -77,7 +117,7 @@ pub(super) struct SourceFile<'t> {
     nonblank_lines: OnceCell<Vec<usize>>,
     joined: OnceCell<Joined>,
     keys: OnceCell<Vec<u64>>,
-    word_counts: OnceCell<HashMap<u64, u32>>,
+    word_counts: OnceCell<KeyMap<u32>>,
     lexed: OnceCell<Option<Lexed>>,
     indent_unit: OnceCell<Option<usize>>,
     index: OnceCell<super::nearest::Index>,
@@ -151,30 +191,22 @@ impl<'t> SourceFile<'t> {
     /// How much a line says about a place, in bits: long and rare words say much, brackets nothing.
     pub(super) fn bits(&self, line: &str) -> f64 {
         let counts = self.word_counts.get_or_init(|| {
-            let mut counts = HashMap::new();
-            for word in words(self.text) {
-                *counts.entry(plain_key(word)).or_default() += 1;
-            }
+            let mut counts = KeyMap::<u32>::default();
+            each_word(self.text, |key, _| *counts.entry(key).or_default() += 1);
             counts
         });
         let mut seen: Vec<u64> = Vec::new();
         let mut bits = 0.0;
-        for word in words(line) {
-            let key = plain_key(word);
-            if seen.contains(&key) {
-                continue;
+        each_word(line, |key, chars| {
+            if bits > MAX_LINE_BITS || seen.contains(&key) {
+                return;
             }
             seen.push(key);
             let count = counts.get(&key).copied().unwrap_or(1).max(1);
-            #[expect(clippy::cast_precision_loss, reason = "the length of a word")]
-            let most =
-                (2.0 + 2.0 * word.chars().count() as f64).min(12.0 + f64::from(count).log2());
+            let most = (2.0 + 2.0 * f64::from(chars)).min(12.0 + f64::from(count).log2());
             bits += (most - f64::from(count).log2()).clamp(0.0, 12.0);
-            if bits > MAX_LINE_BITS {
-                return MAX_LINE_BITS;
-            }
-        }
-        bits
+        });
+        if bits > MAX_LINE_BITS { MAX_LINE_BITS } else { bits }
     }
 
     /// The line (from 0) that contains an offset.

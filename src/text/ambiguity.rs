@@ -57,10 +57,11 @@ pub(super) fn ambiguous_encodings(
 /// character sets and uses only seven bits, so its bytes also look like ASCII.
 pub(super) fn stateful_encoding(bytes: &[u8]) -> Option<&'static str> {
     let has = |needle: &[u8]| memchr::memmem::find(bytes, needle).is_some();
-    if has(b"\x1b$B") || has(b"\x1b$@") || has(b"\x1b(J") || has(b"\x1b(I") {
+    let escapes = memchr::memchr(0x1b, bytes).is_some();
+    if escapes && (has(b"\x1b$B") || has(b"\x1b$@") || has(b"\x1b(J") || has(b"\x1b(I")) {
         return Some("ISO-2022-JP");
     }
-    if has(b"\x1b$)C") {
+    if escapes && has(b"\x1b$)C") {
         return Some("ISO-2022-KR");
     }
     let hz = memchr::memmem::find_iter(bytes, b"~{").any(|at| {

@@ -25,6 +25,22 @@ impl Content {
         }
     }
 
+    /// The content as text, if it is kept as text.
+    pub(crate) fn text(&self) -> Option<&str> {
+        match &self.0 {
+            Repr::Text(snapshot) => Some(snapshot.text()),
+            Repr::Bytes(_) => None,
+        }
+    }
+
+    /// The bytes, without a copy if nothing else holds them.
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        match self.0 {
+            Repr::Text(snapshot) => snapshot.into_bytes(),
+            Repr::Bytes(bytes) => bytes.to_vec(),
+        }
+    }
+
     /// SHA-256 of the bytes.
     pub fn hash(&self) -> ContentHash {
         match &self.0 {

@@ -115,6 +115,14 @@ impl Snapshot {
         self.0.bytes.as_deref().unwrap_or(self.0.text.as_bytes())
     }
 
+    /// The file's bytes, without a copy if there is no other snapshot of this version.
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        match Arc::try_unwrap(self.0) {
+            Ok(inner) => inner.bytes.unwrap_or_else(|| inner.text.into_bytes()),
+            Err(shared) => Self(shared).bytes().to_vec(),
+        }
+    }
+
     /// The encoding.
     pub fn encoding(&self) -> Encoding {
         self.0.encoding
@@ -123,6 +131,16 @@ impl Snapshot {
     /// SHA-256 of the bytes, computed on first use.
     pub fn hash(&self) -> ContentHash {
         *self.0.hash.get_or_init(|| ContentHash::of(self.bytes()))
+    }
+
+    /// Whether another snapshot is of the same version.
+    pub(crate) fn is_version(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.hash() == other.hash()
+    }
+
+    /// Whether the bytes of the file are exactly those of the text.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.0.bytes.is_none()
     }
 
     /// The line index, built on first use.
@@ -212,6 +230,10 @@ impl Snapshot {
     /// is certain enough for that text.
     pub fn ambiguous_encodings(&self, new: &str) -> Vec<&'static str> {
         let inner = &*self.0;
+        // All of them write ASCII alike.
+        if new.is_ascii() {
+            return Vec::new();
+        }
         let is_ascii = inner.bytes.is_none() && inner.text.is_ascii();
         let chosen = match (inner.encoding_source, inner.encoding) {
             (EncodingSource::Declared, _) => return Vec::new(),

@@ -69,12 +69,9 @@ impl TextEdit {
     pub(super) fn request(&self) -> Result<EditRequest, Refusal> {
         let expected = Expected::of(self.replace_all, self.expected_replacements)?;
         Ok(EditRequest {
-            old: self.old_str.clone(),
-            new: self.new_str.clone(),
             expected,
             near_line: self.near_line,
-            within: None,
-            language: None,
+            ..EditRequest::new(&self.old_str, &self.new_str)
         })
     }
 }

@@ -33,7 +33,7 @@ fn many_are_decided_on_the_text_as_it_is() {
     let calls = [EditRequest::new("three", "two"), EditRequest::new("one\ntwo", "1\n2")];
     let done = apply_many(text, &calls).expect("applied");
     assert_eq!(done.text, "1\r\n2\r\ntwo\r\n");
-    assert_eq!((done.replacements, done.spans.len()), (2, 2));
+    assert_eq!((done.replacements, done.spans().len()), (2, 2));
     let calls = [EditRequest::new("one", "1"), EditRequest::new("one\ntwo", "2")];
     assert_eq!(apply_many(text, &calls).expect_err("they touch").code, EditCode::Overlap);
     let calls = [EditRequest::new("one", "1"), EditRequest::new("four", "4")];
@@ -62,7 +62,8 @@ fn the_path_names_the_language_and_the_diff() {
     assert!(apply_text(None, text, &call).is_err(), "of an unknown language nothing is guessed");
     let done = apply_text(Some("/src/x.py"), text, &call).expect("Python");
     assert_eq!(done.text, "x = f(a, b, c)\n");
-    assert!(done.diff.starts_with("--- a/src/x.py\n"), "{}", done.diff);
+    assert!(done.diff().starts_with("--- a/src/x.py\n"), "{}", done.diff());
+    assert_eq!(apply(text, &call[0].clone().for_path("/src/x.py")).expect("as well"), done);
     assert_eq!(apply_text(Some("../x"), text, &call).expect_err("up").code, EditCode::InvalidPath);
 }
 

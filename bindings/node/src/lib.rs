@@ -6,7 +6,7 @@ mod engine;
 use napi::bindgen_prelude::{Buffer, Either, Error, Result};
 use napi_derive::napi;
 use restitch::engine::SyntaxMode;
-use restitch::{Applier, EditRequest, Expected, Refusal};
+use restitch::{Applied, Applier, EditRequest, Expected, Refusal};
 
 /// One replacement of text by text.
 #[napi(object)]
@@ -41,17 +41,39 @@ pub struct Corrected {
     pub new_str: String,
 }
 
+/// What an edit changed: it is made into lines and a diff when it is asked for.
+#[napi]
+pub struct Change(Applied<()>);
+
+#[napi]
+impl Change {
+    /// Each changed span.
+    #[napi]
+    pub fn spans(&self) -> Vec<Span> {
+        let span = |span: &restitch::edit::Span| Span {
+            before: extent(&span.before),
+            after: extent(&span.after),
+        };
+        self.0.spans().iter().map(span).collect()
+    }
+
+    /// The unified diff.
+    #[napi]
+    pub fn diff(&self) -> String {
+        self.0.diff()
+    }
+}
+
 /// A text after an edit.
-#[napi(object)]
+#[napi(object, object_from_js = false)]
 pub struct NativeApplied {
     pub text: Either<String, Buffer>,
     pub rung: String,
     pub rewrites: Vec<String>,
     pub replacements: u32,
     pub warnings: Vec<String>,
-    pub spans: Vec<Span>,
     pub corrected: Option<Corrected>,
-    pub diff: String,
+    pub change: Change,
 }
 
 /// A refusal: its report as JSON, and its text for a model.
@@ -107,25 +129,19 @@ fn call(edit: NativeEdit) -> std::result::Result<EditRequest, Refusal> {
 }
 
 /// An applied edit as JavaScript gets it.
-fn applied<T>(
-    done: restitch::Applied<T>,
-    text: impl FnOnce(T) -> Either<String, Buffer>,
-) -> NativeApplied {
+fn applied<T>(done: Applied<T>, text: impl FnOnce(T) -> Either<String, Buffer>) -> NativeApplied {
+    let (after, done) = done.into_text();
     NativeApplied {
         rung: done.rung.as_str().to_owned(),
         rewrites: done.rewrites.iter().map(|rewrite| rewrite.as_str().to_owned()).collect(),
         replacements: to_u32(done.replacements),
-        spans: done
-            .spans
-            .iter()
-            .map(|span| Span { before: extent(&span.before), after: extent(&span.after) })
-            .collect(),
         corrected: done
             .corrected
-            .map(|used| Corrected { old_str: used.old_str, new_str: used.new_str }),
-        warnings: done.warnings,
-        diff: done.diff,
-        text: text(done.text),
+            .as_ref()
+            .map(|used| Corrected { old_str: used.old_str.clone(), new_str: used.new_str.clone() }),
+        warnings: done.warnings.clone(),
+        text: text(after),
+        change: Change(done),
     }
 }
 

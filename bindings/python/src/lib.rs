@@ -5,7 +5,7 @@ mod engine;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
-use restitch::edit::{EditCode, Span};
+use restitch::edit::{EditCode, Extent};
 use restitch::engine::SyntaxMode;
 use restitch::{Applied, Applier, EditRequest, Expected, Refusal};
 use serde_json::Value;
@@ -15,7 +15,7 @@ mod _native {
     #[pymodule_export]
     use super::engine::Engine;
     #[pymodule_export]
-    use super::{apply_many, version};
+    use super::{Change, apply_many, version};
 }
 
 /// An edit as Python passes it: old, new, replace_all, expected, near_line.
@@ -47,8 +47,8 @@ fn apply_many<'py>(
         let bytes = bytes.as_bytes();
         return match py.detach(|| applier.bytes(path, bytes, &calls)) {
             Ok(applied) => {
-                let after = PyBytes::new(py, &applied.text).into_any();
-                answered(py, &applied, after)
+                let (after, applied) = applied.into_text();
+                answered(py, applied, PyBytes::new(py, &after).into_any())
             }
             Err(refusal) => refused(py, &refusal),
         };
@@ -59,8 +59,8 @@ fn apply_many<'py>(
     };
     match py.detach(|| applier.text(path, text, &calls)) {
         Ok(applied) => {
-            let after = PyString::new(py, &applied.text).into_any();
-            answered(py, &applied, after)
+            let (after, applied) = applied.into_text();
+            answered(py, applied, PyString::new(py, &after).into_any())
         }
         Err(refusal) => refused(py, &refusal),
     }
@@ -93,30 +93,44 @@ fn well_formed<'a>(text: &'a Bound<'_, PyString>, what: &str) -> Result<&'a str,
     })
 }
 
+/// What an edit changed: it is made into lines and a diff when it is asked for.
+#[pyclass(frozen)]
+struct Change(Applied<()>);
+
+type Side = (usize, usize, usize, usize);
+
+#[pymethods]
+impl Change {
+    /// Each changed span: first and last line, first byte and the one after the last, before and after.
+    fn spans(&self) -> Vec<(Side, Side)> {
+        let side = |e: &Extent| (e.start_line, e.end_line, e.start_byte, e.end_byte);
+        self.0.spans().iter().map(|span| (side(&span.before), side(&span.after))).collect()
+    }
+
+    /// The unified diff.
+    fn diff(&self) -> String {
+        self.0.diff()
+    }
+}
+
 /// An applied edit as a tuple of the fields of `Applied`.
-fn answered<'py, T>(
+fn answered<'py>(
     py: Python<'py>,
-    applied: &Applied<T>,
+    applied: Applied<()>,
     after: Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyTuple>> {
     let names = |names: &mut dyn Iterator<Item = &str>| PyTuple::new(py, names.collect::<Vec<_>>());
-    let spans = applied.spans.iter().map(|Span { before, after, .. }| {
-        let side =
-            |e: &restitch::edit::Extent| (e.start_line, e.end_line, e.start_byte, e.end_byte);
-        (side(before), side(after))
-    });
     let corrected = applied.corrected.as_ref().map(|c| (c.old_str.as_str(), c.new_str.as_str()));
-    let applied = (
+    let fields = (
         after,
         applied.rung.as_str(),
         names(&mut applied.rewrites.iter().map(|rewrite| rewrite.as_str()))?,
         applied.replacements,
         names(&mut applied.warnings.iter().map(String::as_str))?,
-        PyList::new(py, spans)?,
-        corrected,
-        applied.diff.as_str(),
+        corrected.into_pyobject(py)?,
     );
-    applied.into_pyobject(py)
+    let (after, rung, rewrites, replacements, warnings, corrected) = fields;
+    (after, rung, rewrites, replacements, warnings, corrected, Change(applied)).into_pyobject(py)
 }
 
 /// A refusal as a tuple of its report and its text for a model.

@@ -72,8 +72,8 @@ fn answer<T>(decided: Result<Applied<T>, Refusal>, text: impl FnOnce(T) -> JsVal
 /// The report of applied edits, with the names of JavaScript.
 fn report<T>(done: &Applied<T>) -> Value {
     let spans = done
-        .spans
-        .iter()
+        .spans()
+        .into_iter()
         .map(|span| json!({ "before": extent(&span.before), "after": extent(&span.after) }));
     json!({
         "rung": done.rung.as_str(),
@@ -84,7 +84,7 @@ fn report<T>(done: &Applied<T>) -> Value {
         "corrected": done.corrected.as_ref().map(|used| {
             json!({ "oldStr": used.old_str, "newStr": used.new_str })
         }),
-        "diff": done.diff,
+        "diff": done.diff(),
     })
 }
 

@@ -60,9 +60,12 @@ fn collect_errors(parsed: &ParsedText<'_>, changed: &Range<usize>) -> Vec<Syntax
     if !found.is_empty() {
         return found;
     }
-    let misindented =
-        python_indentation::misindented(parsed.tree, parsed.text).into_iter().take(MAX_ERRORS);
-    misindented.map(|statement| error_at(parsed.text, statement.at, statement.what)).collect()
+    let all = 0..parsed.text.len();
+    let misindented = python_indentation::misindented(parsed.tree, parsed.text, &all).into_iter();
+    misindented
+        .take(MAX_ERRORS)
+        .map(|statement| error_at(parsed.text, statement.at, statement.what))
+        .collect()
 }
 
 /// The outermost nodes that are errors or stand for missing tokens, in the order of the text.

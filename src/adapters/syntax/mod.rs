@@ -15,7 +15,7 @@ mod yaml;
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -23,6 +23,7 @@ use tree_sitter::{InputEdit, ParseOptions, Parser, Point, Tree};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::edit::{Splice, SyntaxCheck, SyntaxError, Unchecked};
+use crate::language::{Language, begins_item};
 use crate::port::{Definition, Syntax};
 use grammars::Grammar;
 
@@ -37,21 +38,32 @@ const MAX_REPORTS: usize = 2_000;
 /// The longest time of one parse, for slow machines.
 const MAX_TIME: Duration = Duration::from_millis(500);
 
-/// The trees of the last few texts up to this size are kept, because the text after one edit is the
-/// text before the next.
-const MAX_CACHED_BYTES: usize = 256 << 10;
-const MAX_CACHED_TREES: usize = 4;
+/// The texts of all trees that are kept have at most this many bytes together. They are kept because
+/// the text after one edit is the text before the next.
+const MAX_KEPT_BYTES: usize = 512 << 10;
+/// The most texts about which something is kept.
+const MAX_KEPT: usize = 64;
+
+/// A stretch of items up to this size is parsed again for each edit. For a longer one, the whole text
+/// is parsed at the second edit, so that its tree is there for the third.
+const MAX_STRETCH: usize = 8 << 10;
 
 /// Checks syntax and lists definitions with tree-sitter.
 #[derive(Default)]
 pub struct TreeSitter {
-    cache: Mutex<VecDeque<CachedTree>>,
+    kept: Mutex<VecDeque<Kept>>,
 }
 
-struct CachedTree {
+/// What is kept about a text.
+#[derive(Clone)]
+struct Kept {
     grammar: &'static str,
     text_hash: u128,
-    tree: Tree,
+    text_len: usize,
+    /// Whether an edit of it that has errors has brought them in, as far as is known.
+    is_sound: bool,
+    /// Its tree, if it was parsed as a whole.
+    tree: Option<Tree>,
 }
 
 impl fmt::Debug for TreeSitter {
@@ -66,33 +78,46 @@ impl TreeSitter {
         Self::default()
     }
 
-    /// The tree of a text, from the cache if it is there.
-    fn tree(&self, grammar: &Grammar, text: &str) -> Result<Tree, Unchecked> {
-        let text_hash = xxh3_128(text.as_bytes());
-        if let Some(tree) = self.cached(grammar, text_hash) {
-            return Ok(tree);
+    /// The tree of a text, and whether the text is sound.
+    fn tree(&self, grammar: &Grammar, text: &str, hash: u128) -> Result<(Tree, bool), Unchecked> {
+        if let Some(Kept { tree: Some(tree), is_sound, .. }) = self.kept(grammar, hash) {
+            return Ok((tree, is_sound));
         }
         let tree = parse(grammar, text, None)?;
-        self.add_to_cache(grammar, text_hash, text.len(), &tree);
-        Ok(tree)
+        let is_sound = is_error_free(&tree, text);
+        self.keep(grammar, hash, text.len(), is_sound, Some(&tree));
+        Ok((tree, is_sound))
     }
 
-    /// The tree of the text with this hash, if the cache has it.
-    fn cached(&self, grammar: &Grammar, text_hash: u128) -> Option<Tree> {
-        let cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_wanted =
-            |cached: &&CachedTree| cached.grammar == grammar.name && cached.text_hash == text_hash;
-        cache.iter().find(is_wanted).map(|cached| cached.tree.clone())
+    /// What is kept about the text with this hash.
+    fn kept(&self, grammar: &Grammar, text_hash: u128) -> Option<Kept> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.iter()
+            .find(|kept| kept.grammar == grammar.name && kept.text_hash == text_hash)
+            .cloned()
     }
 
-    /// Puts the tree of a text into the cache, unless the text is large.
-    fn add_to_cache(&self, grammar: &Grammar, text_hash: u128, text_len: usize, tree: &Tree) {
-        if text_len > MAX_CACHED_BYTES {
-            return;
+    /// Keeps what was found out about a text. A tree is not kept if its text is large.
+    fn keep(
+        &self,
+        grammar: &Grammar,
+        text_hash: u128,
+        text_len: usize,
+        is_sound: bool,
+        tree: Option<&Tree>,
+    ) {
+        let tree = tree.filter(|_| text_len <= MAX_KEPT_BYTES).cloned();
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.retain(|kept| kept.grammar != grammar.name || kept.text_hash != text_hash);
+        kept.push_front(Kept { grammar: grammar.name, text_hash, text_len, is_sound, tree });
+        kept.truncate(MAX_KEPT);
+        let mut bytes = 0;
+        for kept in kept.iter_mut().filter(|kept| kept.tree.is_some()) {
+            bytes += kept.text_len;
+            if bytes > MAX_KEPT_BYTES {
+                kept.tree = None;
+            }
         }
-        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        cache.push_front(CachedTree { grammar: grammar.name, text_hash, tree: tree.clone() });
-        cache.truncate(MAX_CACHED_TREES);
     }
 
     /// The first grammar that parses the text without an error, and the tree; `BrokenBefore` if no
@@ -102,16 +127,18 @@ impl TreeSitter {
         grammars: &'static [Grammar],
         text: &str,
     ) -> Result<(&'static Grammar, Tree), Unchecked> {
+        let hash = xxh3_128(text.as_bytes());
         for grammar in grammars {
-            let tree = self.tree(grammar, text)?;
-            if is_error_free(&tree, text) {
+            let (tree, is_sound) = self.tree(grammar, text, hash)?;
+            if is_sound {
                 return Ok((grammar, tree));
             }
         }
         Err(Unchecked::BrokenBefore)
     }
 
-    /// The errors that an edit has brought in: those of `after`, if `before` had none.
+    /// The errors that an edit has brought in: those of `after`, if `before` had none. The text before
+    /// is parsed only if the text after has an error.
     fn new_errors(
         &self,
         path: &str,
@@ -120,9 +147,10 @@ impl TreeSitter {
         splices: &[Splice],
     ) -> Result<Vec<SyntaxError>, Unchecked> {
         if yaml::covers(path) {
+            let Some(error) = yaml::error(after)? else { return Ok(Vec::new()) };
             return match yaml::error(before)? {
                 Some(_) => Err(Unchecked::BrokenBefore),
-                None => Ok(yaml::error(after)?.into_iter().collect()),
+                None => Ok(vec![error]),
             };
         }
         let grammars = grammars_for(path)?;
@@ -132,24 +160,13 @@ impl TreeSitter {
         if before.is_empty() {
             return self.errors(path, after);
         }
+        let texts = Texts { path, before, after, splices, hash_after: xxh3_128(after.as_bytes()) };
+        if self.is_sound_after(grammars, &texts) {
+            return Ok(Vec::new());
+        }
         let (grammar, tree_before) = self.parse_without_errors(grammars, before)?;
-        let hash_after = xxh3_128(after.as_bytes());
-        let tree_after = match self.cached(grammar, hash_after) {
-            Some(tree) => tree,
-            None if splices.is_empty() => parse(grammar, after, None)?,
-            None => {
-                let mut edited = tree_before.clone();
-                apply_splices(&mut edited, before, splices);
-                let tree = parse(grammar, after, Some(&edited))?;
-                match tree.root_node().has_error() {
-                    // Report an error only if a parse of the whole text has it too.
-                    true => parse(grammar, after, None)?,
-                    false => tree,
-                }
-            }
-        };
-        self.add_to_cache(grammar, hash_after, after.len(), &tree_after);
-        if is_error_free(&tree_after, after) {
+        let (tree_after, is_sound) = self.tree(grammar, after, texts.hash_after)?;
+        if is_sound {
             return Ok(Vec::new());
         }
         Ok(errors::new_errors(
@@ -158,11 +175,106 @@ impl TreeSitter {
             &errors::ParsedText { text: after, tree: &tree_after },
         ))
     }
+
+    /// Whether an edit brings in no error, as far as can be told without parsing the text before it:
+    /// by what changes in its tree, if that is kept; by the items around the edit, if they are few; or
+    /// by the whole text after. Where several grammars come into question, each must say so.
+    fn is_sound_after(&self, grammars: &'static [Grammar], texts: &Texts<'_>) -> bool {
+        let hash_before = xxh3_128(texts.before.as_bytes());
+        let mut stretch = None;
+        grammars.iter().all(|grammar| {
+            if self.kept(grammar, texts.hash_after).is_some_and(|kept| kept.is_sound) {
+                return true;
+            }
+            let kept_before = self.kept(grammar, hash_before).filter(|kept| kept.is_sound);
+            let (tree, is_sound) = match kept_before.as_ref().and_then(|kept| kept.tree.as_ref()) {
+                Some(tree) if !texts.splices.is_empty() => {
+                    match parse_again(grammar, texts, tree) {
+                        Some((tree, true)) => (Some(tree), true),
+                        _ => return false,
+                    }
+                }
+                _ => {
+                    let items = stretch.get_or_insert_with(|| texts.stretch()).clone();
+                    let is_few = items.as_ref().is_some_and(|items| {
+                        items.len() <= MAX_STRETCH
+                            || kept_before.is_none() && items.len() <= texts.after.len() / 2
+                    });
+                    match items.filter(|_| is_few) {
+                        Some(items) => (None, is_sound_alone(grammar, &texts.after[items])),
+                        None if grammars.len() > 1 => return false,
+                        None => {
+                            let parsed = self.tree(grammar, texts.after, texts.hash_after);
+                            return parsed.is_ok_and(|(_, is_sound)| is_sound);
+                        }
+                    }
+                }
+            };
+            if is_sound {
+                self.keep(grammar, texts.hash_after, texts.after.len(), true, tree.as_ref());
+            }
+            is_sound
+        })
+    }
+}
+
+/// A text before and after an edit.
+struct Texts<'a> {
+    path: &'a str,
+    before: &'a str,
+    after: &'a str,
+    /// The edit; empty if the whole text may have changed.
+    splices: &'a [Splice],
+    hash_after: u128,
+}
+
+impl Texts<'_> {
+    /// The top-level items around the edit, in the text after it. `None` if they cannot be told
+    /// without parsing, or the edit makes their ends doubtful.
+    fn stretch(&self) -> Option<Range<usize>> {
+        let (first, last) = (self.splices.first()?, self.splices.last()?);
+        let edited = first.range.start..last.range.end;
+        let items = Language::from_path(self.path)?.items_around(self.before, &edited)?;
+        let end = self.after.len() - (self.before.len() - items.end);
+        let is_whole = items.start == 0
+            || self.after[items.start..end].trim().is_empty()
+            || begins_item(self.after, items.start);
+        is_whole.then_some(items.start..end)
+    }
+
+    /// The part of the text after the edit that the splices have changed.
+    fn edited_after(&self) -> Range<usize> {
+        let start = self.splices.first().map_or(0, |splice| splice.range.start);
+        let end = self.splices.last().map_or(self.before.len(), |splice| splice.range.end);
+        start..self.after.len() - (self.before.len() - end)
+    }
+}
+
+/// Whether some items are sound without the rest of their text.
+fn is_sound_alone(grammar: &Grammar, items: &str) -> bool {
+    items.trim().is_empty()
+        || parse(grammar, items, None).is_ok_and(|tree| is_error_free(&tree, items))
+}
+
+/// The tree of the text after an edit, of which only what changes is parsed, and whether that is
+/// sound. The text before must be sound.
+fn parse_again(grammar: &Grammar, texts: &Texts<'_>, tree_before: &Tree) -> Option<(Tree, bool)> {
+    let mut edited = tree_before.clone();
+    apply_splices(&mut edited, texts.before, texts.splices);
+    let tree = parse(grammar, texts.after, Some(&edited)).ok()?;
+    let mut changed = texts.edited_after();
+    for range in edited.changed_ranges(&tree) {
+        changed = changed.start.min(range.start_byte)..changed.end.max(range.end_byte);
+    }
+    let is_sound = !tree.root_node().has_error()
+        && python_indentation::misindented(&tree, texts.after, &changed).is_empty();
+    Some((tree, is_sound))
 }
 
 /// Whether a text has neither syntax errors nor misindented Python statements.
 fn is_error_free(tree: &Tree, text: &str) -> bool {
-    !tree.root_node().has_error() && python_indentation::misindented(tree, text).is_empty()
+    let all = 0..text.len();
+    !tree.root_node().has_error() && python_indentation::misindented(tree, text, &all).is_empty()
 }
 
 impl Syntax for TreeSitter {
@@ -178,7 +290,7 @@ impl Syntax for TreeSitter {
             Ok(_) => Ok(Vec::new()),
             // Every grammar finds errors: report those of the first one.
             Err(Unchecked::BrokenBefore) => {
-                let tree = self.tree(&grammars[0], text)?;
+                let (tree, _) = self.tree(&grammars[0], text, xxh3_128(text.as_bytes()))?;
                 Ok(errors::all_errors(&errors::ParsedText { text, tree: &tree }))
             }
             Err(why) => Err(why),

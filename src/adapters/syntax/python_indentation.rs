@@ -1,6 +1,8 @@
 //! Checks the indentation of Python: tree-sitter's grammar accepts statements at any indentation,
 //! which Python does not.
 
+use std::ops::Range;
+
 use tree_sitter::{Node, Tree};
 
 /// What is wrong with the indentation of a statement, and where.
@@ -9,8 +11,13 @@ pub(super) struct MisindentedStatement {
     pub(super) what: &'static str,
 }
 
-/// The statements of a Python file whose indentation fits no block; empty for other languages.
-pub(super) fn misindented(tree: &Tree, text: &str) -> Vec<MisindentedStatement> {
+/// The statements whose indentation fits no block, of those top-level statements of a Python file
+/// that touch a range; empty for other languages.
+pub(super) fn misindented(
+    tree: &Tree,
+    text: &str,
+    range: &Range<usize>,
+) -> Vec<MisindentedStatement> {
     let mut found = Vec::new();
     let root = tree.root_node();
     if root.kind() != "module" || tree.language().name() != Some("python") {
@@ -19,8 +26,12 @@ pub(super) fn misindented(tree: &Tree, text: &str) -> Vec<MisindentedStatement> 
     let mut pending = vec![root];
     while let Some(node) = pending.pop() {
         let mut cursor = node.walk();
-        let children: Vec<Node<'_>> =
-            node.named_children(&mut cursor).filter(|child| !child.is_extra()).collect();
+        let touches =
+            |child: &Node<'_>| child.end_byte() >= range.start && child.start_byte() <= range.end;
+        let children: Vec<Node<'_>> = node
+            .named_children(&mut cursor)
+            .filter(|child| !child.is_extra() && (node != root || touches(child)))
+            .collect();
         match node.kind() {
             "module" => check_siblings(&children, Some(""), text, &mut found),
             "block" => {
@@ -122,7 +133,7 @@ mod tests {
             return vec![0];
         }
         let line = |m: MisindentedStatement| text[..m.at].matches('\n').count() + 1;
-        misindented(&tree, text).into_iter().map(line).collect()
+        misindented(&tree, text, &(0..text.len())).into_iter().map(line).collect()
     }
 
     #[test]

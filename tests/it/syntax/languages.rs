@@ -226,15 +226,20 @@ fn every_language_tells_a_new_error_and_none_where_there_is_none() {
     }
 }
 
-/// What was broken before says nothing of an edit: neither a new error, nor that it is mended,
-/// nor that it is sound.
+/// A text without errors has no new ones, whatever was before. One with errors says nothing of an
+/// edit if it had errors before.
 #[test]
 fn a_file_that_was_broken_before_is_not_judged() {
     for sample in SAMPLES {
         let Sample { path, file, broken, .. } = sample;
         let before = file.replacen(broken.0, broken.1, 1);
         let mended = TreeSitter::new().compare(path, &before, file, &[]);
-        assert_eq!(mended, SyntaxCheck::unchecked(Unchecked::BrokenBefore), "{path}");
+        let expected = match *path {
+            // Which of its grammars counts, only the text before tells.
+            "a.h" => SyntaxCheck::unchecked(Unchecked::BrokenBefore),
+            _ => SyntaxCheck::found(vec![]),
+        };
+        assert_eq!(mended, expected, "{path}");
         let worse = format!("{before}\n}}}}}}\n((((\n");
         let worse = TreeSitter::new().compare(path, &before, &worse, &[]);
         assert_eq!(worse, SyntaxCheck::unchecked(Unchecked::BrokenBefore), "{path}");

@@ -9,43 +9,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _native
-from ._engine import (
-    AsyncEngine,
-    AsyncModel,
-    AsyncStore,
-    Engine,
-    Format,
-    Model,
-    Store,
-    Style,
-    SyntaxMode,
-)
-from ._types import (
-    Applied,
-    Attempt,
-    Code,
-    Conflict,
-    Corrected,
-    Difference,
-    Edit,
-    Edited,
-    Extent,
-    Near,
-    Outcome,
-    Question,
-    ReadText,
-    Refused,
-    RefusedError,
-    Reply,
-    Rung,
-    Span,
-    Undone,
-    refused_of,
-)
+
+# What an edit of a text does not need is imported when it is first used.
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ._engine import (
+        AsyncEngine,
+        AsyncModel,
+        AsyncStore,
+        Engine,
+        Format,
+        Model,
+        Store,
+        Style,
+        SyntaxMode,
+    )
+    from ._types import (
+        Applied,
+        Attempt,
+        Code,
+        Conflict,
+        Corrected,
+        Difference,
+        Edit,
+        Edited,
+        Extent,
+        Near,
+        Outcome,
+        Question,
+        ReadText,
+        Refused,
+        RefusedError,
+        Reply,
+        Rung,
+        Span,
+        Undone,
+    )
 
 __version__ = _native.version()
 
@@ -85,6 +88,24 @@ __all__ = [
 T = TypeVar("T", str, bytes)
 
 
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from . import _types
+
+    owner: Any = _types
+    if not hasattr(owner, name):
+        from . import _engine
+
+        owner = _engine
+    value = globals()[name] = getattr(owner, name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]
+
+
 def apply(
     text: T,
     old: str,
@@ -101,8 +122,8 @@ def apply(
     `text` is a string, or the bytes of a file, which stay in their encoding. `path` tells the
     language and appears in the diff.
     """
-    edit = Edit(old, new, replace_all, expected, near_line)
-    return apply_many(text, (edit,), path=path, syntax=syntax)
+    row = (old, new, replace_all, expected, near_line)
+    return _result(_native.apply_many(text, [row], path, syntax))
 
 
 def apply_many(
@@ -114,17 +135,15 @@ def apply_many(
 ) -> Applied[T] | Refused:
     """Applies edits that all refer to the text as it is given, all or none of them."""
     rows = [(e.old, e.new, e.replace_all, e.expected, e.near_line) for e in edits]
-    answer = _native.apply_many(text, rows, path, syntax)
+    return _result(_native.apply_many(text, rows, path, syntax))
+
+
+def _result(answer: _native._Applied[T] | tuple[dict[str, Any], str]) -> Applied[T] | Refused:
+    """The result of what the native half answers."""
+    from ._types import Applied, Corrected, refused_of
+
     if len(answer) == 2:
         return refused_of(*answer)
-    after, rung, rewrites, replacements, warnings, spans, corrected, diff = answer
-    return Applied(
-        text=after,
-        rung=rung,
-        rewrites=rewrites,
-        replacements=replacements,
-        warnings=warnings,
-        spans=tuple([Span(Extent(*b), Extent(*a)) for b, a in spans]),
-        corrected=None if corrected is None else Corrected(*corrected),
-        diff=diff,
-    )
+    after, rung, rewrites, replacements, warnings, corrected, change = answer
+    used = None if corrected is None else Corrected(*corrected)
+    return Applied(after, rung, rewrites, replacements, warnings, used, change)

@@ -4,7 +4,7 @@ from ._types import Rung
 
 _T = TypeVar("_T", str, bytes)
 
-__all__ = ["Engine", "apply_many", "version"]
+__all__ = ["Change", "Engine", "apply_many", "version"]
 
 _Extent: TypeAlias = tuple[int, int, int, int]
 _Applied: TypeAlias = tuple[
@@ -13,10 +13,14 @@ _Applied: TypeAlias = tuple[
     tuple[str, ...],
     int,
     tuple[str, ...],
-    list[tuple[_Extent, _Extent]],
     tuple[str, str] | None,
-    str,
+    Change,
 ]
+
+@final
+class Change:
+    def spans(self) -> list[tuple[_Extent, _Extent]]: ...
+    def diff(self) -> str: ...
 
 def version() -> str: ...
 def apply_many(

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar
+
+if TYPE_CHECKING:
+    from ._native import Change
 
 T = TypeVar("T", str, bytes)
 
@@ -162,10 +165,19 @@ class Applied(Generic[T]):
     rewrites: tuple[str, ...]
     replacements: int
     warnings: tuple[str, ...]
-    spans: tuple[Span, ...]
     corrected: Corrected | None
-    diff: str
+    _change: Change = field(repr=False, compare=False)
     ok: Literal[True] = field(default=True, init=False)
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """Each changed span. Made anew each time it is asked for, like `diff`."""
+        return tuple([Span(Extent(*b), Extent(*a)) for b, a in self._change.spans()])
+
+    @property
+    def diff(self) -> str:
+        """The unified diff."""
+        return self._change.diff()
 
     def unwrap(self) -> Applied[T]:
         return self
