@@ -65,16 +65,6 @@ pub(super) fn diff_markers(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<()>
     Some(())
 }
 
-/// Puts a `+` before the added lines only.
-pub(super) fn diff_markers_of_added(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<()> {
-    let added = draft.positions(|draft_line| draft_line.role == LineRole::Added);
-    (!added.is_empty()).then_some(())?;
-    for index in added {
-        draft.lines[index].change_in_call(|line| format!("+{line}"));
-    }
-    Some(())
-}
-
 /// Puts line numbers before the lines of the file, and the gutter without a number before new ones.
 pub(super) fn numbers_but_of_added(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<()> {
     let added = draft.positions(|draft_line| draft_line.role == LineRole::Added);

@@ -26,7 +26,7 @@ const OTHER_COUNT: Expectation = Refused(&[OccurrenceMismatch]);
 /// Both reasons apply, so either code is right.
 const ABSENT_OR_OTHER_COUNT: Expectation = Refused(&[NoOccurrence, OccurrenceMismatch]);
 /// The place that is meant has changed, and another one is only like it.
-const CHANGED: Expectation = Refused(&[NoOccurrence, Ambiguous]);
+const CHANGED: Expectation = Refused(&[NoOccurrence, Ambiguous, OccurrenceMismatch]);
 /// Lines would go that nobody quoted.
 const UNSEEN: Expectation = Refused(&[Omission, NoOccurrence]);
 
@@ -105,12 +105,6 @@ pub(crate) const MUTATIONS: &[Mutation] = &[
         &[Strings(decorate::numbers_of_old::<5>)],
     ),
     mutation("numbers-not-of-added", "decoration", Right, &[Lines(decorate::numbers_but_of_added)]),
-    mutation(
-        "diff-markers-of-added",
-        "decoration",
-        Right,
-        &[Lines(decorate::diff_markers_of_added)],
-    ),
     mutation("html-not-of-added", "decoration", Right, &[Lines(decorate::html_but_of_added)]),
     mutation("diff-markers", "decoration", Right, &[Lines(decorate::diff_markers)]),
     mutation("diff-sides", "decoration", Right, &[Lines(decorate::diff_sides)]),
