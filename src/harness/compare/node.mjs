@@ -90,4 +90,5 @@ for await (const line of readline.createInterface({ input: process.stdin })) {
   }
   process.stdout.write(JSON.stringify(reply) + '\n');
 }
-process.exit(0);
+// What is still on its way through the pipe would be lost.
+process.stdout.write('', () => process.exit(0));
