@@ -116,7 +116,7 @@ const REJECTED_IN_STRICT: &[&str] = &[
 
 /// The schema under OpenAI's strict rules: every property is required, optional ones may be null,
 /// no others are allowed, and only keywords that strict mode knows are used.
-pub fn strict(schema: Value) -> Value {
+fn strict(schema: Value) -> Value {
     let Value::Object(mut object) = schema else { return schema };
     for keyword in REJECTED_IN_STRICT {
         object.remove(*keyword);

@@ -57,6 +57,7 @@ pub use reply::ToolReply;
 pub(crate) use tool_set::ToolSet;
 
 /// The input of a tool.
+#[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 pub struct ToolCall<'a> {
     /// The engine.
@@ -68,6 +69,7 @@ pub struct ToolCall<'a> {
 }
 
 /// Where a tool is listed.
+#[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Visibility {
     /// Everywhere.
@@ -81,6 +83,7 @@ pub enum Visibility {
 }
 
 /// One tool.
+#[doc(hidden)]
 #[derive(Clone, Copy)]
 pub struct ToolSpec {
     /// The wire name.
