@@ -413,7 +413,6 @@ fn as_json(summary: &MineSummary, saved: Option<&Saved>) -> String {
         "sessions_with_edits": summary.sessions_with_edits,
         "edits": summary.total(|row| row.edits),
         "models": summary.models, "cost": summary.cost(|_| true),
-        "cost_of_recovered": summary.cost(|failure| failure.recovered),
         "skipped_lines": summary.skipped, "unread": unread, "recovered": recovered,
         "recovered_with_model": summary.by_model.map(|more| recovered + more),
         "saved": saved, "failures": summary.failures,
