@@ -597,7 +597,7 @@ shop.py
         let saved = mined_from(&[&file.to_string_lossy(), "--save", &cases.to_string_lossy()], &[]);
         assert_eq!(
             saved["saved"],
-            json!({"new": 0, "there_already": 0, "held_back": 0, "without_a_file": 2})
+            json!({"new": 0, "there_already": 0, "held_back": 0, "without_a_file": 2, "without_a_truth": 0})
         );
     }
 }
@@ -1039,4 +1039,22 @@ fn without_texts_only_counts_and_hashes_are_shown() {
     }
     assert_eq!(shared["models"], plain["models"]);
     assert_eq!(shared["cost"], plain["cost"]);
+}
+
+/// Other tools are compared by the agent's own next edit, so a pack has only failures that have one.
+#[test]
+fn a_pack_has_the_failures_whose_next_edit_shows_the_result() {
+    let root = tempfile::tempdir().expect("folder");
+    let pack = root.path().join("mined.pack.jsonl");
+    let from = fixtures("claude");
+    let arguments = [&*from.to_string_lossy(), "--text-free", "--save", &pack.to_string_lossy()];
+    let found = mined_from(&arguments, &[]);
+    assert_eq!(
+        found["saved"],
+        json!({"new": 1, "there_already": 0, "held_back": 0, "without_a_file": 1, "without_a_truth": 2})
+    );
+    let text = fs::read_to_string(&pack).expect("pack");
+    let case: Value = serde_json::from_str(text.lines().nth(1).expect("a case")).expect("JSON");
+    assert_eq!(case["way"], "not found");
+    assert_eq!(case["right"][2], json!(["log(err)\n\t\t\tcontinue"]));
 }
