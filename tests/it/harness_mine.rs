@@ -1047,8 +1047,8 @@ fn a_pack_has_the_failures_whose_next_edit_shows_the_result() {
     let root = tempfile::tempdir().expect("folder");
     let pack = root.path().join("mined.pack.jsonl");
     let from = fixtures("claude");
-    let arguments = [&*from.to_string_lossy(), "--text-free", "--save", &pack.to_string_lossy()];
-    let found = mined_from(&arguments, &[]);
+    let (from, to) = (from.to_string_lossy(), pack.to_string_lossy());
+    let found = mined_from(&[&from, "--text-free", "--save", &to], &[]);
     assert_eq!(
         found["saved"],
         json!({"new": 1, "there_already": 0, "held_back": 0, "without_a_file": 1, "without_a_truth": 2})
