@@ -156,6 +156,13 @@ pub(super) const EDGE: f64 = 15.0;
 pub(super) const LOST: f64 = 0.5;
 /// The place is plain, but a line that the call changes has other words.
 pub(super) const STALE: f64 = 3.0;
+/// A further run of lines that have changed since.
+pub(super) const STALE_AGAIN: f64 = 5.0;
+/// The share of the text that must stand as it was quoted at a place that has changed since, for further
+/// changes there to cost nothing.
+pub(super) const PLAIN_SHARE: f64 = 0.5;
+/// The same where a line that the call keeps has other words, so that it must not be applied there.
+pub(super) const KEPT_SHARE: f64 = 0.8;
 /// Another width of a level, tabs for spaces.
 pub(super) const LEVELS: f64 = 4.5;
 /// A shift that is no whole number of levels: added.

@@ -53,7 +53,8 @@ impl Mistake for Escapes {
     }
 }
 
-const QUOTES: &[char] = &['"', '\'', '`'];
+/// The quotes of programming languages.
+pub(super) const QUOTES: &[char] = &['"', '\'', '`'];
 
 /// Evidence in a text for or against one level of escaping too many.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -155,8 +156,12 @@ impl Escapes {
         // A lone backslash shows that a text is not escaped. There, `\n` may be a backslash and the
         // start of a word, as in a path.
         let is_escaped = undoes_backslashes || old.escaped_break;
-        let undoes_breaks = is_escaped && (!new_evidence.raw_break || old.raw_break);
-        let undoes_tabs = is_escaped && (!new_evidence.raw_tab || old.raw_tab);
+        // Where old_str has line breaks or tabs as they are, and none escaped, so does new_str.
+        let undoes = |raw_in_new: bool, raw_in_old: bool| {
+            is_escaped && if raw_in_old { old.escaped_break } else { !raw_in_new }
+        };
+        let undoes_breaks = undoes(new_evidence.raw_break, old.raw_break);
+        let undoes_tabs = undoes(new_evidence.raw_tab, old.raw_tab);
         let wanted = |c: char| match c {
             'n' | 'r' => undoes_breaks,
             't' => undoes_tabs,
@@ -201,6 +206,26 @@ impl Escapes {
             false => NewText::Known(text),
         }
     }
+}
+
+/// The forms of a `new_str` that is one line with escaped line breaks, where `old_str` has its lines as
+/// they are: the breaks outside of literals undone, and if quotes are escaped as well, all escapes.
+pub(super) fn undo_in_new_only(old: &str, new: &str) -> Vec<String> {
+    let evidence = EscapeEvidence::of(old);
+    let is_one_line = !new.trim_end_matches('\n').contains('\n');
+    if !is_one_line || !evidence.raw_break || evidence.escaped_break {
+        return Vec::new();
+    }
+    let breaks = unescape_breaks(new);
+    if !breaks.trim_end_matches('\n').contains('\n') {
+        return Vec::new();
+    }
+    let mut out = vec![breaks];
+    let all = unescape_all(new);
+    if QUOTES.iter().any(|quote| new.contains(&format!("\\{quote}"))) && all != out[0] {
+        out.push(all);
+    }
+    out
 }
 
 /// Undoes one level of escaping for the characters for which `wanted` is true.

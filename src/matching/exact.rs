@@ -47,7 +47,13 @@ pub(super) struct Occurrences<'a> {
 pub(super) fn find_occurrences<'a>(file: &SourceFile<'_>, old: &'a str) -> Occurrences<'a> {
     let finder = Finder::new(old);
     let bytes = file.text.as_bytes();
-    let ranges: Vec<Range<usize>> = finder.find_iter(bytes).map(|at| at..at + old.len()).collect();
+    // A line break is one thing, also where it is two characters.
+    let splits_break = |range: &Range<usize>| {
+        let is_between = |at: usize| bytes[..at].ends_with(b"\r") && bytes[at..].starts_with(b"\n");
+        is_between(range.start) || is_between(range.end)
+    };
+    let ranges = finder.find_iter(bytes).map(|at| at..at + old.len());
+    let ranges: Vec<Range<usize>> = ranges.filter(|range| !splits_break(range)).collect();
     let overlaps = |range: &Range<usize>| {
         let to = (range.end + old.len() - 1).min(bytes.len());
         finder.find(&bytes[range.start + 1..to]).is_some_and(|at| range.start + 1 + at < range.end)
@@ -287,10 +293,7 @@ fn mends_structure(request: &EditRequest, file: &SourceFile<'_>, range: &Range<u
 
 /// A placeholder that `new_str` adds in code, if the edit would delete lines for it.
 fn introduced_placeholder<'a>(request: &'a EditRequest, file: &SourceFile<'_>) -> Option<&'a str> {
-    if !file.language.is_some_and(|language| language.is_code()) {
-        return None;
-    }
-    let placeholder = placeholder::introduced(&request.old, &request.new, file.text)?;
+    let placeholder = placeholder::introduced(&request.old, &request.new, file)?;
     let kept: std::collections::HashSet<&str> = request.new.lines().map(str::trim).collect();
     let lost = |line: &str| !line.trim().is_empty() && !kept.contains(line.trim());
     request.old.lines().any(lost).then_some(placeholder)
@@ -348,7 +351,6 @@ pub(super) fn added_blank_line_warning(old: &str, new: &str) -> Option<String> {
 
 /// The warnings about text in `new_str` that was probably not meant to be written.
 pub(super) fn suspicious_text_warnings(file: &SourceFile<'_>, old: &str, new: &str) -> Vec<String> {
-    let text = file.text;
     let mut out = Vec::new();
     if new.trim_start().starts_with("```")
         && !old.contains("```")
@@ -356,7 +358,7 @@ pub(super) fn suspicious_text_warnings(file: &SourceFile<'_>, old: &str, new: &s
     {
         out.push("new_str holds a code fence, which was written as it is".into());
     }
-    if placeholder::introduced(old, new, text).is_some() {
+    if placeholder::introduced(old, new, file).is_some() {
         out.push("new_str holds a placeholder for other text, which was written as it is".into());
     }
     let is_all_marked = |text: &str| {

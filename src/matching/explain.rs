@@ -10,9 +10,10 @@ use super::budget;
 use super::call::Call;
 use super::characters::CharacterMap;
 use super::costs::{
-    AGAIN, Difference, EDGE, EXTRA, FOREIGN, IRREGULAR, LONG_QUOTE, LOST, MISSING, NUMBERS_OFF,
-    PART, STALE,
+    AGAIN, Difference, EDGE, EXTRA, FOREIGN, IRREGULAR, KEPT_SHARE, LONG_QUOTE, LOST, MISSING,
+    NUMBERS_OFF, PART, PLAIN_SHARE, STALE, STALE_AGAIN,
 };
+use super::escapes::QUOTES;
 use super::exact::with_file_endings;
 use super::fold::{self, is_word_char};
 use super::forbidden::{self, Forbidden};
@@ -105,9 +106,12 @@ pub(super) fn explain(
     let plain: Vec<usize> = out.list.iter().map(|e| e.lines.start).collect();
     // The line break after the last line is that of a line of the file.
     let is_line = call.ends_with_newline && call.old.len() == 1;
+    let has_text = |line: Option<&&str>| line.is_some_and(|line| !line.trim().is_empty());
     let edges = Edges {
-        may_begin_inside: !reading.whole_lines && !is_line,
-        may_end_inside: !reading.whole_lines && !call.ends_with_newline,
+        may_begin_inside: !reading.whole_lines && !is_line && has_text(call.old.first()),
+        may_end_inside: !reading.whole_lines
+            && !call.ends_with_newline
+            && has_text(call.old.last()),
     };
     let found = places(file, &call.old, edges, &|at| call.keeps(at));
     for place in &found.list {
@@ -133,7 +137,11 @@ pub(super) fn explain(
 /// Where the text of a reading stands byte for byte, it is a plain replacement.
 fn as_it_stands(file: &SourceFile<'_>, reading: &Rc<Reading>) -> Vec<Explanation> {
     let mut out = Vec::new();
-    let old = &reading.old;
+    let (old, new) = (&reading.old, &reading.new);
+    // Without its last line break, new_str would join two lines.
+    if old.ends_with('\n') && !new.is_empty() && !new.ends_with('\n') {
+        return out;
+    }
     let evidence = plain_evidence(file, old.split('\n'));
     for start in memmem::find_iter(file.text.as_bytes(), old.as_str()).take(MAX_PLAIN) {
         let end = start + old.len();
@@ -141,11 +149,27 @@ fn as_it_stands(file: &SourceFile<'_>, reading: &Rc<Reading>) -> Vec<Explanation
             continue;
         }
         let (first, last) = (file.line_at(start), file.line_at(end.saturating_sub(1).max(start)));
+        // Behind its indentation, the first line has lost it. Then new_str stands as it is only if its
+        // first line has lost it, too, and the others have all of theirs, as those of old_str.
+        let line_start = file.lines()[first].body.start;
+        let before = &file.text[line_start..start];
+        let is_shallow = |line: &str| !line.trim().is_empty() && !line.starts_with(before);
+        if !before.is_empty()
+            && before.trim().is_empty()
+            && (!indent_of(new).is_empty()
+                || !old.contains('\n') && new.lines().skip(1).any(is_shallow))
+        {
+            continue;
+        }
+        // A blank line above the text is a line, and not the end of one.
+        if old.starts_with('\n') && !file.is_blank(first) {
+            continue;
+        }
         let mut cost = reading.cost();
         let is_part = !file.text[file.lines()[first].body.start..start].trim().is_empty()
             || !file.text[end..file.lines()[last].body.end.max(end)].trim().is_empty();
         cost += if is_part { PART } else { 0.0 } + numbers_price(reading, first);
-        let text = with_file_endings(file, start, &reading.new);
+        let text = with_file_endings(file, start, new);
         out.push(Explanation {
             outcome: Outcome::Writes(Splice { range: start..end, text }),
             cost,
@@ -194,6 +218,8 @@ fn numbers_price(reading: &Rc<Reading>, first: usize) -> f64 {
 struct Sum {
     /// What does not depend on how many lines differ in words.
     plain: f64,
+    /// The part of it that is for blanks at line ends and blank lines.
+    blanks: f64,
     /// What lines with other words, missing lines and lines more cost.
     loose: f64,
     /// Lines with other words.
@@ -204,8 +230,8 @@ struct Sum {
     extra: u32,
     /// Whether some of these are no comments.
     needs_code: bool,
-    /// How unlike they are.
-    unlike: f64,
+    /// How unlike the lines of each run of them are: what stands together was changed together.
+    runs: Vec<(usize, f64)>,
     evidence: f64,
     /// The letters of the lines that match.
     matched: f64,
@@ -218,16 +244,24 @@ impl Sum {
     /// Adds a difference of one line: a further one of its kind is the same habit.
     fn charge(&mut self, difference: Difference) {
         let again = self.differences.contains(&difference);
-        self.plain += difference.cost() * if again { AGAIN } else { 1.0 };
+        let cost = difference.cost() * if again { AGAIN } else { 1.0 };
+        self.plain += cost;
+        if matches!(difference, Difference::TrailingBlanks | Difference::BlankLines) {
+            self.blanks += cost;
+        }
         if !again {
             self.differences.push(difference);
         }
     }
 
     /// Adds what a line that one side lacks, or that has other words, costs.
-    fn charge_loose(&mut self, cost: f64, unlike: f64) {
+    /// `at` is its link.
+    fn charge_loose(&mut self, at: usize, cost: f64, unlike: f64) {
         self.loose += cost;
-        self.unlike += unlike;
+        match self.runs.last_mut() {
+            Some((last, most)) if *last + 1 == at => (*last, *most) = (at, most.max(unlike)),
+            _ => self.runs.push((at, unlike)),
+        }
     }
 
     /// Whether some line has other words, or one side lacks it.
@@ -236,10 +270,17 @@ impl Sum {
     }
 
     /// The cost of the place if a line that the call changes has changed since: what differs there was
-    /// someone's edit, and not the model's mistake. A line that was replaced counts once.
-    fn stale_cost(&self) -> f64 {
-        let further = (self.other_words + self.missing.max(self.extra)).saturating_sub(1);
-        self.plain + STALE + self.unlike + f64::from(further) * Difference::Words.cost() / 2.0
+    /// someone's edit, and not the model's mistake.
+    fn stale_cost(&self, reading: f64, share: f64, maps: &[IndentMap]) -> f64 {
+        let map = maps.iter().map(|map| map.price).fold(IRREGULAR, f64::min);
+        let runs = self.runs.iter().map(|(_, unlike)| unlike + STALE_AGAIN);
+        let further = runs.sum::<f64>() - STALE_AGAIN;
+        // Where all that is left stands as it was quoted, chance does not explain it.
+        let plain = self.plain - self.blanks;
+        if plain + map <= reading + f64::EPSILON && share >= PLAIN_SHARE {
+            return plain + STALE;
+        }
+        self.plain + map + STALE + further
     }
 }
 
@@ -259,11 +300,13 @@ fn weigh(
     let mut sum = Sum { plain: reading.cost(), ..Sum::default() };
     let number_at = lines.start.saturating_sub(first_old);
     sum.plain += numbers_price(reading, number_at);
+    let read_cost = sum.plain;
     let (head, tail) = place.partial_edges(file);
     sum.plain += PART * f64::from(u8::from(head) + u8::from(tail));
     let mut kept = Vec::new();
     let mut conflict = false;
     let mut forbidden = None;
+    let mut other_quotes = Vec::new();
     let paired: Vec<usize> = (0..place.links.len())
         .filter(|&at| !place.links[at].lines.is_empty() && !place.links[at].old.is_empty())
         .collect();
@@ -286,7 +329,7 @@ fn weigh(
                 let is_comment = link.lines.clone().all(|line| file.is_comment(line));
                 let price = if is_comment { Difference::Comment.cost() } else { EXTRA };
                 sum.needs_code |= !is_comment;
-                sum.charge_loose(price, 0.0);
+                sum.charge_loose(at, price, 0.0);
                 sum.extra += 1;
             }
             continue;
@@ -304,7 +347,8 @@ fn weigh(
                 forbidden = Some(Forbidden::OtherWords);
             }
             sum.needs_code |= !is_comment;
-            sum.charge_loose(price, STALE);
+            sum.differences.push(Difference::Comment);
+            sum.charge_loose(at, price, STALE);
             sum.missing += 1;
             conflict |= !keeps;
             continue;
@@ -313,7 +357,7 @@ fn weigh(
         let differs = matches!(difference, Some(Difference::Words | Difference::Comment));
         if strictness == Strictness::Call && differs && is_made(file, call, link) {
             // What the call would write stands there already.
-            sum.charge_loose(STALE, 0.0);
+            sum.charge_loose(at, STALE, 0.0);
             sum.other_words += 1;
             sum.differences.push(Difference::Comment);
             continue;
@@ -332,7 +376,7 @@ fn weigh(
                 Difference::Words.cost() + LOST * evidence + edge
             };
             sum.needs_code |= difference == Some(Difference::Words);
-            sum.charge_loose(price, STALE * (1.0 - similarity));
+            sum.charge_loose(at, price, STALE * (1.0 - similarity));
             sum.other_words += 1;
             conflict |= !keeps || call.fate(link.old.start) == super::call::Fate::Moved;
             let is_code =
@@ -358,6 +402,9 @@ fn weigh(
             sum.charge(difference);
             if difference == Difference::Spacing && !has_same_characters(file, call, link) {
                 sum.differences.push(Difference::LookAlikes);
+            }
+            if difference == Difference::Punctuation {
+                other_quotes.extend(other_quotes_of(file, call, link));
             }
             let needs_free_form = matches!(
                 difference,
@@ -388,18 +435,37 @@ fn weigh(
     if sum.needs_code && (sum.matched_lines < LONG_QUOTE || place.is_crowded) {
         forbidden = Some(Forbidden::OtherWords);
     }
+    if forbidden::quotes(file, call, &other_quotes) {
+        forbidden = Some(Forbidden::Meaningful(Difference::Punctuation));
+    }
     if sum.extra > 0 {
         forbidden = forbidden.or(forbidden::twice(file, call, place));
     }
+    if strictness == Strictness::Call {
+        forbidden = forbidden.or(forbidden::beside(file, call, place));
+    }
+    forbidden = forbidden::marks(file, call).or(forbidden);
     forbidden = forbidden::elision(call, place).or(forbidden);
+    conflict |= forbidden::other_bracket(file, call, place);
+    // Where what the call keeps has other words, the place may be the one that was meant, too.
+    let share = sum.matched / letters(call.old.iter().copied()).max(1.0);
+    conflict |= forbidden == Some(Forbidden::OtherWords) && share >= KEPT_SHARE;
     if let Some(why) = forbidden.filter(|_| !conflict) {
         return Err(why);
     }
     if !sum.needs_code {
         sum.evidence = sum.evidence.max(2.0 * sum.matched);
     }
-    let base =
-        Base { file, call, place, reading, differences: &differences, sum: &sum, kept: &kept };
+    let base = Base {
+        file,
+        call,
+        place,
+        reading,
+        differences: &differences,
+        sum: &sum,
+        read_cost,
+        kept: &kept,
+    };
     if conflict {
         base.push_conflict(out);
     } else {
@@ -416,6 +482,8 @@ struct Base<'b, 'c, 'a, 'f, 't> {
     reading: &'b Rc<Reading>,
     differences: &'c [Option<Difference>],
     sum: &'b Sum,
+    /// What reading the call in this way costs at this place.
+    read_cost: f64,
     kept: &'b [Kept],
 }
 
@@ -472,7 +540,8 @@ impl Base<'_, '_, '_, '_, '_> {
             && let Some(hunks) = conflict
         {
             let mut explanation = self.explanation(Outcome::Conflict(hunks), String::new());
-            explanation.cost = sum.stale_cost();
+            let maps = maps(file, call, place);
+            explanation.cost = sum.stale_cost(self.read_cost, explanation.share, &maps);
             out.push(explanation);
             return;
         }
@@ -532,8 +601,7 @@ impl Base<'_, '_, '_, '_, '_> {
             _ => Vec::new(),
         };
         let mut explanation = self.explanation(Outcome::Conflict(hunks), String::new());
-        let map = maps.iter().map(|map| map.price).fold(f64::INFINITY, f64::min);
-        explanation.cost = sum.stale_cost() + map.min(IRREGULAR);
+        explanation.cost = sum.stale_cost(self.read_cost, explanation.share, &maps);
         out.push(explanation);
     }
 
@@ -627,6 +695,13 @@ fn has_same_characters(file: &SourceFile<'_>, call: &Call<'_>, link: &Link) -> b
     dense(call.old[link.old.start]) == dense(&file.text[link.bytes.clone()])
 }
 
+/// The quotes that a line has in the call where the file has others.
+fn other_quotes_of(file: &SourceFile<'_>, call: &Call<'_>, link: &Link) -> Vec<char> {
+    let quotes = |text: &str| text.chars().filter(|c| QUOTES.contains(c)).collect::<Vec<_>>();
+    let (sent, there) = (quotes(call.old[link.old.start]), quotes(&file.text[link.bytes.clone()]));
+    sent.into_iter().zip(there).filter(|(a, b)| a != b).map(|(a, _)| a).collect()
+}
+
 /// Whether a line that the call changes reads in the file as `new_str` has it, and not as `old_str` does.
 pub(super) fn is_made(file: &SourceFile<'_>, call: &Call<'_>, link: &Link) -> bool {
     if !link.is_pair() || call.keeps(link.old.start) {
@@ -701,8 +776,11 @@ impl Reading {
     /// fence, and it is no mistake.
     fn may_stand_at(&self, file: &SourceFile<'_>, place: &Place) -> bool {
         let first = place.lines().start;
-        let is_below_fence =
-            || first.checked_sub(1).is_some_and(|above| is_fence(file.body(above)));
+        let is_below_fence = || {
+            let opens =
+                |above: usize| (0..=above).filter(|&at| is_fence(file.body(at))).count() % 2 == 1;
+            first.checked_sub(1).is_some_and(|above| is_fence(file.body(above)) && opens(above))
+        };
         (!self.numbers_must_agree || self.first_line == Some(first + 1))
             && !(self.mistakes.contains(&Difference::CodeFence) && is_below_fence())
     }

@@ -5,11 +5,13 @@ use super::call::{Call, Fate};
 use super::costs::Difference;
 use super::diff::LineOp;
 use super::fold::is_word_char;
+use super::indent::{IndentRule, LevelWidths, fit};
+use super::indent_of;
 use super::placeholder::is_placeholder;
 use super::places::Link;
 use super::places::{LinkKind, Place};
 use super::source_file::{SourceFile, line_key};
-use crate::language::TokenKind;
+use crate::language::{Language, TokenKind};
 
 /// Why an explanation is forbidden.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +24,8 @@ pub(super) enum Forbidden {
     Meaningful(Difference),
     /// Code that the call keeps has other words beside a change, or in a short quote.
     OtherWords,
+    /// New lines have the marks of a diff.
+    Marks,
     /// A placeholder is dropped or moved, and what it stands for would go or move unseen.
     UnseenLinesGo,
 }
@@ -53,6 +57,122 @@ pub(super) fn twice(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Op
     call.ops.iter().any(is_added).then_some(Forbidden::AddedTwice)
 }
 
+/// A bracket alone on a line that the call deletes is another one: what explains the indentation of the
+/// lines with words does not explain its own, or it has another mark behind it.
+pub(super) fn other_bracket(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> bool {
+    let pairs = place.links.iter().filter(|link| link.is_pair() && link.starts_line(file));
+    let pairs = pairs.filter(|link| !call.old[link.old.start].trim().is_empty());
+    let (words, brackets): (Vec<&Link>, Vec<&Link>) =
+        pairs.partition(|link| call.old[link.old.start].contains(is_word_char));
+    let mut deleted = brackets
+        .into_iter()
+        .filter(|link| call.fate(link.old.start) == Fate::Deleted)
+        .map(|link| (call.old[link.old.start], file.body(link.lines.start)))
+        .peekable();
+    if deleted.peek().is_none() || words.is_empty() {
+        return false;
+    }
+    let indents: Vec<(String, String)> = words
+        .iter()
+        .map(|link| (call.old[link.old.start], file.body(link.lines.start)))
+        .map(|(old, there)| (indent_of(old).to_owned(), indent_of(there).to_owned()))
+        .collect();
+    let levels = LevelWidths::new(file, &call.old, &call.new);
+    let (rules, _) = fit(&indents, levels, levels);
+    let mark = |line: &str| line.trim_end().chars().next_back().filter(|c| ",;".contains(*c));
+    deleted.any(|(old, there)| {
+        let fits = |rule: &IndentRule| {
+            rule.apply(indent_of(old)).is_some_and(|indent| indent == indent_of(there))
+        };
+        !rules.is_empty() && !rules.iter().any(fits)
+            || mark(old).zip(mark(there)).is_some_and(|(a, b)| a != b)
+    })
+}
+
+/// The evidence of lines that nobody adds a second time.
+pub(super) const TELLING: f64 = 10.0;
+
+/// What the call adds above or below all that it quotes does not stand there already.
+pub(super) fn beside(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Option<Forbidden> {
+    let added = |ops: &mut dyn Iterator<Item = &LineOp>| -> Vec<u64> {
+        let is_blank = |op: &LineOp| match *op {
+            LineOp::Insert(new) | LineOp::Keep(_, new) => call.new[new].trim().is_empty(),
+            LineOp::Change(old, _) | LineOp::Delete(old) => call.old[old].trim().is_empty(),
+        };
+        let inserts = ops.filter(|op| !is_blank(op)).map_while(|op| match *op {
+            LineOp::Insert(new) => Some(call.new[new]),
+            _ => None,
+        });
+        let lines: Vec<&str> = inserts.filter(|line| line.contains(is_word_char)).collect();
+        // A second `</div>` or `end` may be what was missing.
+        match lines.iter().map(|line| file.bits(line)).sum::<f64>() < TELLING {
+            true => Vec::new(),
+            false => lines.into_iter().map(line_key).collect(),
+        }
+    };
+    let lines = place.lines();
+    let is_there = |added: Vec<u64>, there: &mut dyn Iterator<Item = usize>| {
+        let mut there = there.filter(|&at| file.body(at).contains(is_word_char));
+        !added.is_empty()
+            && added.iter().all(|key| there.next().map(|at| file.keys()[at]) == Some(*key))
+    };
+    let reversed = |keys: Vec<u64>| keys.into_iter().rev().collect();
+    let head = reversed(added(&mut call.ops.iter()));
+    let tail = reversed(added(&mut call.ops.iter().rev()));
+    let above = is_there(head, &mut (0..lines.start).rev());
+    let below = is_there(tail, &mut (lines.end..file.lines().len()));
+    (above || below).then_some(Forbidden::AddedTwice)
+}
+
+/// The call has quotes of another kind than the file, `other`, where those are no quotes of a string, and
+/// it writes lines that have them.
+pub(super) fn quotes(file: &SourceFile<'_>, call: &Call<'_>, other: &[char]) -> bool {
+    // There, single quotes make a character or nothing.
+    let is_strict = |l: &Language| {
+        matches!(
+            l.name,
+            "json"
+                | "rust"
+                | "go"
+                | "c"
+                | "c++"
+                | "objective-c"
+                | "java"
+                | "c#"
+                | "kotlin"
+                | "swift"
+                | "scala"
+                | "zig"
+        )
+    };
+    if other.is_empty() || !file.language.is_some_and(is_strict) {
+        return false;
+    }
+    let count = |line: &str| line.matches(other).count();
+    call.ops.iter().any(|op| match *op {
+        LineOp::Insert(new) => count(call.new[new]) > 0,
+        LineOp::Change(old, new) => count(call.new[new]) > count(call.old[old]),
+        LineOp::Keep(..) | LineOp::Delete(_) => false,
+    })
+}
+
+/// Lines that only `new_str` has do not begin with the marks of a diff at the margin, where the text
+/// around them is deeper.
+pub(super) fn marks(file: &SourceFile<'_>, call: &Call<'_>) -> Option<Forbidden> {
+    let is_code = file.language.is_some_and(|l| l.is_code() && l.name != "yaml");
+    let is_marked = |line: &str| line.starts_with(['+', '-']) && line[1..].starts_with([' ', '\t']);
+    let is_added = |op: &LineOp| match *op {
+        LineOp::Insert(new) | LineOp::Change(_, new) => is_marked(call.new[new]),
+        _ => false,
+    };
+    let is_deep = |line: &&str| line.starts_with([' ', '\t']);
+    (is_code
+        && call.ops.iter().any(is_added)
+        && call.old.iter().any(is_deep)
+        && !call.old.iter().any(|line| is_marked(line)))
+    .then_some(Forbidden::Marks)
+}
+
 /// What a placeholder stands for is kept only if `new_str` has the same placeholder in its place.
 pub(super) fn elision(call: &Call<'_>, place: &Place) -> Option<Forbidden> {
     let elides = place.links.iter().any(|link| link.kind == LinkKind::Elided);
@@ -65,13 +185,19 @@ pub(super) fn elision(call: &Call<'_>, place: &Place) -> Option<Forbidden> {
             is_placeholder(call.old[old]) && !matches!(call.fate(old), Fate::Kept | Fate::Moved)
         })
     });
+    // What it stands for does not move with the lines around it.
+    let is_moved = |old: usize| old < call.old.len() && call.fate(old) == Fate::Moved;
+    let moves = place.links.iter().filter(is_marked).any(|link| {
+        !link.lines.is_empty()
+            && (link.old.start > 0 && is_moved(link.old.start - 1) || is_moved(link.old.end))
+    });
     // A placeholder that only new_str has stands for nothing.
     let adds = call.ops.iter().any(|op| match *op {
         LineOp::Insert(new) => is_placeholder(call.new[new]),
         LineOp::Change(old, new) => is_placeholder(call.new[new]) && !is_placeholder(call.old[old]),
         _ => false,
     });
-    (loses || adds).then_some(Forbidden::UnseenLinesGo)
+    (loses || adds || moves).then_some(Forbidden::UnseenLinesGo)
 }
 
 /// A line break that only one side has must mean nothing: it is no part of a comment, and where a

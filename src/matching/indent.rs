@@ -164,6 +164,8 @@ pub(super) struct LevelWidths {
     pub(super) file: Option<usize>,
     /// Whether any line of the call, new ones too, is indented by tabs.
     pub(super) call_has_tabs: bool,
+    /// How many tabs a level of the call has, if it has tabs.
+    pub(super) tabs: Option<usize>,
 }
 
 impl LevelWidths {
@@ -177,13 +179,23 @@ impl LevelWidths {
         // A single step of new_str may be an irregular line, so two are needed.
         let call = by_old.or_else(|| unit_seen_at_least(new.iter().copied(), 2));
         let call_has_tabs = old.iter().chain(new).any(|line| indent_of(line).contains('\t'));
+        let tabs = old.iter().chain(new).map(|line| indent_of(line).matches('\t').count());
+        let tabs = tabs.filter(|&count| count > 0).reduce(gcd);
         let new_widths =
             || new.iter().filter(|line| !line.trim().is_empty()).map(|line| indent_of(line).len());
         let below_first =
             new_widths().next().zip(new_widths().min()).map(|(first, least)| first - least);
         let below_first = below_first.filter(|&width| width > 1 && !call_has_tabs);
         let shown_by_old = by_old.is_some();
-        Self { call, shown_by_old, tentative, below_first, file: file.indent_unit(), call_has_tabs }
+        Self {
+            call,
+            shown_by_old,
+            tentative,
+            below_first,
+            file: file.indent_unit(),
+            call_has_tabs,
+            tabs,
+        }
     }
 
     /// A step of indentation in the call, converted to the file's level width if it is whole levels.
@@ -194,6 +206,12 @@ impl LevelWidths {
             }
             _ => step.to_owned(),
         }
+    }
+
+    /// The width of a tab of the call in the file's spaces.
+    fn tab(self) -> Option<usize> {
+        let (tabs, file) = (self.tabs.unwrap_or(1), self.file?);
+        Some(if file.is_multiple_of(tabs) { file / tabs } else { file })
     }
 
     /// Whether both widths are known and differ.
@@ -268,7 +286,7 @@ fn fit_rules(pairs: &[(String, String)], levels: LevelWidths) -> Vec<IndentRule>
     }
     let uses_known_width = |rule: &IndentRule| match rule.unit {
         UnitChange::ToTabs(width) => levels.call == Some(width),
-        UnitChange::ToSpaces(width) => levels.file == Some(width),
+        UnitChange::ToSpaces(width) => levels.tab() == Some(width),
         UnitChange::Keep | UnitChange::Scale(..) | UnitChange::Stretch(..) => false,
     };
     if out.iter().any(uses_known_width) {
@@ -316,7 +334,7 @@ fn unit_changes(pairs: &[(String, String)], levels: LevelWidths) -> Vec<UnitChan
     let mut out = vec![UnitChange::Keep];
     match (from_tabs, to_tabs) {
         (false, true) => out.extend(widths(levels.call).into_iter().map(UnitChange::ToTabs)),
-        (true, false) => out.extend(widths(levels.file).into_iter().map(UnitChange::ToSpaces)),
+        (true, false) => out.extend(widths(levels.tab()).into_iter().map(UnitChange::ToSpaces)),
         (true, true) => out.extend(widths(None).into_iter().map(UnitChange::ToTabs)),
         (false, false) => {
             let common = |side: fn(&(String, String)) -> &String| {

@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use super::call::{Call, Fate};
 use super::costs::{AS_SENT, Difference, FIRST_LOST, IRREGULAR, LEVELS, MOVED, OFF_GRID};
 use super::diff::LineOp;
+use super::fold::is_word_char;
 use super::indent::{IndentRule, LevelWidths, columns, fit};
 use super::indent_of;
 use super::places::{LinkKind, Place};
@@ -25,9 +26,13 @@ pub(super) struct IndentMap {
     pub(super) is_guess: bool,
     /// Whether it changes nothing.
     pub(super) is_same: bool,
-    /// Whether the lines that the call keeps are as deep as in `new_str`, too.
+    /// Whether the lines that the call keeps are as deep as in `new_str`, too. It is never taken, since
+    /// kept lines stay as they are, but where it fits as well, it is not clear what is meant.
     pub(super) moves_kept: bool,
 }
+
+/// Words at the end of a line below which a block begins.
+const BLOCK_WORDS: &[&str] = &["then", "do", "else", "begin", "try", "repeat"];
 
 /// The width of a tab when indentation is compared.
 const TAB_WIDTH: usize = 4;
@@ -77,7 +82,8 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
     pairs.first_lost = first_lost;
     let begins_in_literal =
         place.lines().start < file.lines().len() && file.begins_in_literal(place.lines().start);
-    let unmapped = unmapped_lines(file, &call.new, begins_in_literal);
+    let unmapped = pairs.without_shown(unmapped_lines(file, &call.new, begins_in_literal));
+    let in_new_literal = lines_of_new_literals(file, call);
     let mut out: Vec<IndentMap> = Vec::new();
     let mut readings: Vec<(Option<&IndentRule>, f64)> = rules
         .iter()
@@ -93,6 +99,7 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
     let cheapest = readings.iter().map(|(_, price)| *price).fold(f64::INFINITY, f64::min);
     for (rule, price) in readings {
         let mut is_guess = false;
+        let unclear = rule.map(|rule| pairs.unlike_shared(&unmapped, rule)).unwrap_or_default();
         let mut indents = Vec::with_capacity(call.new.len());
         for at in 0..call.new.len() {
             let sent = indent_of(call.new[at]);
@@ -101,12 +108,16 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
                 false => pairs.indent(at, rule, &levels),
             };
             let is_blank = call.new[at].trim().is_empty();
-            is_guess |= !shown && !is_blank;
+            is_guess |= unclear.contains(&at);
+            is_guess |= !shown && !is_blank || indent != sent && in_new_literal.contains(&at);
             is_guess |= !is_blank && indent != sent && belongs_at_margin(file, call, at);
             indents.push(if is_blank { sent.to_owned() } else { indent });
         }
-        is_guess |= !pairs.keeps_order(&indents, &unmapped);
-        let against = if pairs.says_as_sent(Triples::Shared) { AS_SENT } else { 0.0 };
+        is_guess |= !pairs.keeps_order(&indents, &unmapped) || pairs.moves_everything();
+        is_guess |= pairs.moves_to_file();
+        let is_as_sent =
+            pairs.says_as_sent(Triples::Shared) || pairs.first_lost && pairs.starts_as_in_file();
+        let against = if is_as_sent { AS_SENT } else { 0.0 };
         let price = price + MOVED * pairs.moved_runs(Side::Call) + against;
         let how = Some("new lines re-indented like the lines of old_str");
         out.push(IndentMap { how, price, indents, is_guess, is_same: false, moves_kept: false });
@@ -143,7 +154,12 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
         how,
         price,
         indents: as_sent,
-        is_guess: false,
+        is_guess: pairs.loses_first()
+            || pairs.lines.iter().any(|&(old, line)| {
+                call.fate(old) == Fate::Kept
+                    && call.old[old].contains(is_word_char)
+                    && indent_of(call.old[old]) != indent_of(file.body(line))
+            }),
         is_same: false,
         moves_kept: true,
     });
@@ -225,6 +241,35 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
             .map(|line| indent_of(self.file.body(line)))
     }
 
+    /// The lines without the runs of which the file has a line, too, and indents it otherwise: that shows
+    /// how the others are indented.
+    fn without_shown(&self, lines: HashSet<usize>) -> HashSet<usize> {
+        let is_shown = |at: &usize| {
+            self.call.partner(*at).is_some_and(|old| {
+                let there = self.file_indent(old);
+                there.is_some_and(|there| there != indent_of(self.call.old[old]))
+            })
+        };
+        let runs = runs(&lines);
+        runs.into_iter().filter(|run| !run.iter().any(is_shown)).flatten().collect()
+    }
+
+    /// The new lines of runs of which the file has some lines, if a rule would change the new ones, but
+    /// none of the others.
+    fn unlike_shared(&self, lines: &HashSet<usize>, rule: &IndentRule) -> HashSet<usize> {
+        let changes = |at: &usize| {
+            let indent = indent_of(self.call.new[*at]);
+            rule.apply(indent).as_deref() != Some(indent)
+        };
+        let is_shared = |at: &usize| self.call.partner(*at).is_some();
+        let of_run = |run: Vec<usize>| {
+            let (shared, new): (Vec<usize>, Vec<usize>) = run.into_iter().partition(is_shared);
+            let says_nothing = !shared.is_empty() && !shared.iter().any(changes);
+            new.into_iter().filter(|at| says_nothing && changes(at)).collect::<Vec<_>>()
+        };
+        runs(lines).into_iter().flat_map(of_run).collect()
+    }
+
     /// The indentation that a rule gives line `at` of `new_str`, and whether the place shows it.
     fn indent(&self, at: usize, rule: Option<&IndentRule>, levels: &LevelWidths) -> (String, bool) {
         let sent = indent_of(self.call.new[at]);
@@ -243,7 +288,11 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
         if let Some(near) = self.literal_around(above, below) {
             let (call, there) =
                 (indent_of(self.call.old[near]), self.file_indent(near).unwrap_or(sent));
-            if call == there {
+            let is_same = |&(old, line): &(usize, usize)| {
+                !self.call.old[old].contains(is_word_char)
+                    || indent_of(self.call.old[old]) == indent_of(self.file.body(line))
+            };
+            if call == there && self.literal.iter().all(is_same) {
                 return (sent.to_owned(), true);
             }
         }
@@ -283,6 +332,16 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
             Some(len) if there.is_char_boundary(len) => (there[..len].to_owned(), rule.is_some()),
             _ => (sent.to_owned(), false),
         }
+    }
+
+    /// Whether the first line of `new_str` has lost its indentation like that of `old_str`.
+    fn loses_first(&self) -> bool {
+        let Some(&(old, line)) = self.lines.first() else { return false };
+        let (sent, there) = (indent_of(self.call.old[old]), indent_of(self.file.body(line)));
+        let first = self.call.new.iter().find(|line| !line.trim().is_empty());
+        columns(sent, TAB_WIDTH) < columns(there, TAB_WIDTH)
+            && self.call.old[..old].iter().all(|line| line.trim().is_empty())
+            && first.is_some_and(|line| indent_of(line) == sent)
     }
 
     /// Whether line `at` is the first of `new_str` that is not blank.
@@ -371,6 +430,16 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
         f64::from(runs.min(3))
     }
 
+    /// Whether the call moves all that it has by the same step, and not to where the file has it: then the
+    /// two strings only begin at different depths, and nothing shows a move.
+    fn moves_everything(&self) -> bool {
+        let width = |indent: &str| columns(indent, TAB_WIDTH).cast_signed();
+        let triples = self.triples();
+        let steps: Vec<isize> = triples.iter().map(|t| width(t.new) - width(t.old)).collect();
+        let is_one_step = steps.iter().all(|step| *step != 0 && *step == steps[0]);
+        !steps.is_empty() && is_one_step && triples.iter().all(|t| t.new != t.file)
+    }
+
     /// Whether some line is indented in `new_str` as in the file, and none as in `old_str`.
     fn says_as_sent(&self, which: Triples) -> bool {
         let triples = self.triples();
@@ -392,6 +461,27 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
         })
     }
 
+    /// Whether the one line of `old_str` is moved deeper, to where the file has it, below a line that opens
+    /// no block: then it may be right as sent, and only the first line of each text lost its indentation.
+    fn moves_to_file(&self) -> bool {
+        let is_full = |line: &str| !line.trim().is_empty();
+        if self.call.old.iter().filter(|line| is_full(line)).count() > 1 {
+            return false;
+        }
+        let full: Vec<usize> =
+            (0..self.call.new.len()).filter(|&at| is_full(self.call.new[at])).collect();
+        full.windows(2).any(|pair| {
+            let (above, line) = (pair[0], self.call.new[pair[1]]);
+            let Some(old) = self.call.partner(pair[1]) else { return false };
+            let width = |line: &str| columns(indent_of(line), TAB_WIDTH);
+            width(line) > width(self.call.old[old])
+                && self.file_indent(old) == Some(indent_of(line))
+                && width(line) > width(self.call.new[above])
+                && !self.opens_block(above)
+                && !goes_on(line)
+        })
+    }
+
     /// New lines that are deeper than their neighbours although nothing opens a block, and as deep as the
     /// file has these: they may be right as sent, and the lines around them wrong. It is not sure below a line that
     /// ends in a comma: they may go on with it.
@@ -409,7 +499,10 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
             }
             let before = from.checked_sub(1).map(|at| full[at]);
             // A first line that has lost its indentation says nothing about that of others.
-            let is_unclear = before.is_some_and(|at| self.first_lost && self.is_first(at));
+            let is_unclear = match before {
+                Some(at) => self.first_lost && self.is_first(at),
+                None => self.call.partner(full[from]).is_none(),
+            };
             let near = before.into_iter().chain(full.get(from + run).copied());
             let near: Vec<(usize, &str)> = near
                 .filter_map(|at| {
@@ -417,11 +510,8 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
                 })
                 .collect();
             let above = before.map_or("", |at| self.call.new[at].trim_end());
-            let count = |marks: [char; 3]| above.matches(marks).count();
-            let opens = above.ends_with(['{', '(', '[', ':', '>', '=', '\\', '+', '|', '&'])
-                || count(['(', '[', '{']) > count([')', ']', '}']);
-            let goes_on =
-                self.call.new[full[from]].trim_start().starts_with(['.', '?', '|', '&', '+', '*']);
+            let opens = before.is_some_and(|at| self.opens_block(at));
+            let goes_on = goes_on(self.call.new[full[from]]);
             let least = full[from..from + run].iter().copied().min_by_key(|&at| width(at));
             if let Some(least) = least
                 && !(opens || goes_on || is_unclear)
@@ -435,6 +525,28 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
             from += run;
         }
         (out, is_sure)
+    }
+
+    /// Whether a deeper line may follow line `new` of `new_str`: by its end, or since `old_str` or the
+    /// file has one there.
+    fn opens_block(&self, new: usize) -> bool {
+        let line = self.call.new[new].trim_end();
+        let count = |marks: [char; 3]| line.matches(marks).count();
+        if line.ends_with(['{', '(', '[', ':', '>', '=', '\\', '+', '|', '&'])
+            || BLOCK_WORDS.iter().any(|word| line.ends_with(word))
+            || count(['(', '[', '{']) > count([')', ']', '}'])
+        {
+            return true;
+        }
+        let Some(old) = self.call.partner(new) else { return false };
+        let width = |line: &str| columns(indent_of(line), TAB_WIDTH);
+        let is_full = |line: &&str| !line.trim().is_empty();
+        let in_old = self.call.old[old + 1..].iter().copied().find(is_full);
+        let in_file = self.lines.iter().find(|pair| pair.0 == old).is_some_and(|&(_, line)| {
+            let mut below = (line + 1..self.file.lines().len()).map(|at| self.file.body(at));
+            below.find(is_full).is_some_and(|below| width(below) > width(self.file.body(line)))
+        });
+        in_file || in_old.is_some_and(|below| width(below) > width(self.call.old[old]))
     }
 
     /// Whether line `at` is new, or a rewritten line as deep as the file has it, and not as `old_str` does.
@@ -451,7 +563,8 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
     fn starts_as_in_file(&self) -> bool {
         let Some(&(old, line)) = self.lines.first() else { return false };
         let there = indent_of(self.file.body(line));
-        let first = self.call.new.iter().find(|line| !line.trim().is_empty());
+        let is_first = self.call.old[..old].iter().all(|line| line.trim().is_empty());
+        let first = self.call.new.iter().find(|line| is_first && !line.trim().is_empty());
         first.is_some_and(|first| indent_of(first) == there)
             && indent_of(self.call.old[old]) != there
     }
@@ -488,6 +601,13 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
         }
         true
     }
+}
+
+/// Lines in runs of neighbours.
+fn runs(lines: &HashSet<usize>) -> Vec<Vec<usize>> {
+    let mut sorted: Vec<usize> = lines.iter().copied().collect();
+    sorted.sort_unstable();
+    sorted.chunk_by(|a, b| a + 1 == *b).map(<[usize]>::to_vec).collect()
 }
 
 /// Whether a new line without indentation may belong at the margin of the file, whatever stands around
@@ -541,6 +661,11 @@ fn belongs_at_margin(file: &SourceFile<'_>, call: &Call<'_>, at: usize) -> bool 
     }
 }
 
+/// Whether a line goes on with the statement above it.
+fn goes_on(line: &str) -> bool {
+    line.trim_start().starts_with(['.', '?', '|', '&', '+', '*'])
+}
+
 /// Whether a line is a label to jump to.
 fn is_label(line: &str) -> bool {
     line.trim_end().strip_suffix(':').is_some_and(|name| {
@@ -583,6 +708,27 @@ fn unmapped_lines(file: &SourceFile<'_>, new: &[&str], begins_in_literal: bool) 
 /// The lines of `new_str` inside a literal that it opens, if they are less deep than the line that opens
 /// it: their white space is a part of the literal.
 fn outdented_literal_lines(file: &SourceFile<'_>, new: &[&str]) -> Vec<usize> {
+    let width = |at: usize| columns(indent_of(new[at]), TAB_WIDTH);
+    let lines = literal_lines(file, new).into_iter();
+    lines.filter(|&(at, opener)| width(at) < width(opener)).map(|(at, _)| at).collect()
+}
+
+/// The lines of literals that only `new_str` has. Nothing shows whether their white space is a part of
+/// the text, but for a docstring, where it is not.
+fn lines_of_new_literals(file: &SourceFile<'_>, call: &Call<'_>) -> HashSet<usize> {
+    let quotes = ["\"\"\"", "'''"];
+    let is_docstring =
+        |at: usize| quotes.iter().any(|quote| call.new[at].trim_start().starts_with(quote));
+    let lines = literal_lines(file, &call.new).into_iter();
+    let of_new = lines.filter(|&(at, opener)| {
+        let opener_is_new = call.partner(opener).is_none_or(|old| call.fate(old) == Fate::Changed);
+        opener_is_new && call.partner(at).is_none() && !is_docstring(opener)
+    });
+    of_new.map(|(at, _)| at).collect()
+}
+
+/// The lines of `new_str` that begin inside a literal, each with the line that opens it.
+fn literal_lines(file: &SourceFile<'_>, new: &[&str]) -> Vec<(usize, usize)> {
     let Some(language) = file.language.filter(|_| file.proves_structure()) else {
         return Vec::new();
     };
@@ -599,11 +745,10 @@ fn outdented_literal_lines(file: &SourceFile<'_>, new: &[&str]) -> Vec<usize> {
             .tokens
             .get(token)
             .is_some_and(|token| token.kind == TokenKind::Literal && token.range.start < start);
-        let width = |line: &str| columns(indent_of(line), TAB_WIDTH);
-        if !inside {
-            opener = width(line);
-        } else if width(line) < opener {
-            out.push(at);
+        if inside {
+            out.push((at, opener));
+        } else {
+            opener = at;
         }
         start += line.len() + 1;
     }

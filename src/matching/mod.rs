@@ -221,12 +221,55 @@ fn decide_unbounded(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
     if let Some(verdict) = exact::decide(request, &file) {
         return verdict;
     }
+    if let Some(verdict) = exact_but_line_endings(request, &file) {
+        return verdict;
+    }
     if request.old.trim().is_empty() || file.text.is_empty() {
         return Verdict::Missing(refuse::not_found(request, &file));
     }
     let readings =
         reading::readings(strip_next_indent(&request.old), strip_next_indent(&request.new));
     verdict::decide(request, &file, &readings)
+}
+
+/// The verdict of the exact rung on the call with the other kind of line ending.
+fn exact_but_line_endings(request: &EditRequest, file: &SourceFile<'_>) -> Option<Verdict> {
+    let to_lf = |text: &str| text.replace("\r\n", "\n");
+    let (old, new) = match request.old.contains("\r\n") {
+        // Without its last line break, new_str would join two lines.
+        _ if request.old.ends_with('\n')
+            && !request.new.is_empty()
+            && !request.new.ends_with('\n') =>
+        {
+            return None;
+        }
+        true => (to_lf(&request.old), to_lf(&request.new)),
+        false if file.text.contains("\r\n") => {
+            let to_crlf = |text: &str| to_lf(text).replace('\n', "\r\n");
+            (to_crlf(&request.old), to_crlf(&request.new))
+        }
+        false => return None,
+    };
+    if old == request.old {
+        return None;
+    }
+    let verdict = exact::decide(&EditRequest { old, new, ..request.clone() }, file)?;
+    let begins_line = |splice: &Splice| {
+        file.text[..splice.range.start].ends_with('\n') || splice.range.start == 0
+    };
+    Some(match verdict {
+        // A first line that lacks its indentation is more than another line ending.
+        Verdict::One(explained) if !explained.splices.iter().all(begins_line) => return None,
+        Verdict::One(explained) => {
+            let mut explanation = explained.explanation;
+            explanation.rung = Rung::LineEndings;
+            if !explanation.rewrites.contains(&Rewrite::LineEndings) {
+                explanation.rewrites.insert(0, Rewrite::LineEndings);
+            }
+            Verdict::One(Explained::new(request, file, explained.splices, explanation))
+        }
+        other => other,
+    })
 }
 
 /// The text without the spaces and tabs after its last line break. They are the indentation of the

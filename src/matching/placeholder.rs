@@ -1,5 +1,7 @@
 //! Placeholders for code that was left out: "... existing code ...".
 
+use super::source_file::SourceFile;
+
 /// Whether a line is a placeholder for code that was left out.
 ///
 /// It must say what it leaves out, or be dots alone, with or without a comment mark.
@@ -58,6 +60,7 @@ const PHRASES: &[&str] = &[
     "other methods",
     "other functions",
     "same as before",
+    "the same",
     "omitted",
     "previous code",
     "code here",
@@ -100,9 +103,17 @@ pub(super) fn is_bare(line: &str) -> bool {
 }
 
 /// The first placeholder that `new` adds: one that is in neither `old` nor the file, or one more
-/// than `old` has.
-pub(super) fn introduced<'a>(old: &str, new: &'a str, file: &str) -> Option<&'a str> {
-    if !new.lines().any(is_placeholder) {
+/// than `old` has. Prose may speak of them, and outside of code one must say what it leaves out.
+pub(super) fn introduced<'a>(old: &str, new: &'a str, file: &SourceFile<'_>) -> Option<&'a str> {
+    let is_prose = file.language.is_some_and(|l| matches!(l.name, "markdown" | "text"));
+    let is_code = file.language.is_some_and(|language| language.is_code());
+    if is_prose {
+        return None;
+    }
+    let file = file.text;
+    let says_enough = |line: &str| is_code || line.contains(char::is_alphabetic);
+    let is_placeholder = |line: &str| is_placeholder(line) && says_enough(line);
+    if !new.lines().any(&is_placeholder) {
         return None;
     }
     let is_new = |line: &&str| {

@@ -307,9 +307,20 @@ fn tail_offset(line: &str, count: usize, closing: Option<char>) -> Option<usize>
     }
 }
 
+/// Whether an offset is beside the point inside a number.
+fn splits_number(text: &str, at: usize) -> bool {
+    let is_digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
+    let (mut before, mut after) = (text[..at].chars().rev(), text[at..].chars());
+    match (before.next(), after.next()) {
+        (Some('.'), after) => is_digit(after) && is_digit(before.next()),
+        (before, Some('.')) => is_digit(before) && is_digit(after.next()),
+        _ => false,
+    }
+}
+
 /// Whether an offset is inside a word, a number, or a run of characters that look alike.
 fn splits_run(file: &SourceFile<'_>, at: usize) -> bool {
-    if file.splits_name(at) {
+    if file.splits_name(at) || splits_number(file.text, at) {
         return true;
     }
     let plain = |c: char| {
@@ -686,7 +697,7 @@ impl<'a, 't> Text<'a, 't> {
         let similarity = self.words[at].similarity(words);
         let are_comments = self.file.is_comment(line)
             && self.file.language.is_some_and(|language| language.is_comment(text));
-        if similarity < if are_comments { 0.2 } else { 0.5 } {
+        if similarity < 0.5 && !are_comments {
             return None;
         }
         let price = if are_comments { Difference::Comment } else { Difference::Words }.cost();

@@ -141,7 +141,18 @@ pub(super) fn merge(
                 _ => out.push_str(token.gap),
             },
         }
-        match partner[at].filter(|&old_at| is_same_run(&old_tokens, old_at, &new_tokens, at)) {
+        // A closing comma that the file lacks is needed once something follows it.
+        let next = stands_for
+            .get(at + 1)
+            .copied()
+            .flatten()
+            .or((at + 1 == new_tokens.len()).then_some(old_tokens.len()));
+        let is_mark = matches!(token.text, "," | ";");
+        let closes =
+            |old_at: usize| !is_mark || !spans[old_at].is_empty() || next == Some(old_at + 1);
+        let same = partner[at]
+            .filter(|&old_at| closes(old_at) && is_same_run(&old_tokens, old_at, &new_tokens, at));
+        match same {
             Some(old_at) => out.push_str(&file[spans[old_at].clone()]),
             None => out.push_str(token.text),
         }

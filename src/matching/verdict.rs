@@ -8,7 +8,7 @@ use super::costs::{
 use super::escapes::{self, EscapeReview};
 use super::exact;
 use super::explain::{Explanation, Outcome, Strictness, explain};
-use super::forbidden::Forbidden;
+use super::forbidden::{self, Forbidden};
 use super::placeholder;
 use super::rank::{Ranking, overlap, rank};
 use super::reading::Reading;
@@ -89,7 +89,7 @@ fn explain_reverse(
         |line: &str| readings.iter().any(|r| r.old.lines().any(|old| old.trim() == line.trim()));
     let own: Vec<&str> =
         reading.new.lines().filter(|line| !line.trim().is_empty() && !is_old(line)).collect();
-    if own.is_empty() {
+    if own.is_empty() && !joins_lines(reading) {
         return Vec::new();
     }
     // If the call changes no word, only a clearly cheaper reverse counts.
@@ -105,6 +105,17 @@ fn explain_reverse(
         .filter(|e| e.splice().is_some() && e.evidence - e.cost >= THRESHOLD)
         .map(|e| (e.cost + late, e))
         .collect()
+}
+
+/// Whether a call only deletes lines, between others that it keeps: then `new_str` shows where they met.
+fn joins_lines(reading: &Reading) -> bool {
+    let has_words = |line: &&str| line.contains(super::fold::is_word_char);
+    let call = super::call::Call::new(&reading.old, &reading.new);
+    let kept: Vec<usize> =
+        (0..call.old.len()).filter(|&at| call.keeps(at) && has_words(&call.old[at])).collect();
+    let (Some(first), Some(last)) = (kept.first(), kept.last()) else { return false };
+    (*first..*last)
+        .any(|at| call.fate(at) == super::call::Fate::Deleted && has_words(&call.old[at]))
 }
 
 /// The cheapest explanation that the call was made.
@@ -126,6 +137,12 @@ struct Trial<'a, 't> {
 
 /// The most rivals that are checked for a broken structure; of more, the number alone refuses the call.
 const MAX_VETOED: usize = 16;
+
+/// A place that is not as it was quoted and farther from `near_line` than this is not chosen by it.
+const FAR: usize = 50;
+
+/// How many lines farther from `near_line` is as near.
+const NEAR: usize = 3;
 
 /// The most offsets of `old_str` in `new_str` that are compared with the file.
 const MAX_OFFSETS: usize = 16;
@@ -165,6 +182,7 @@ impl Trial<'_, '_> {
         if found.iter().any(|e| e.splice().is_some_and(|splice| self.changes(splice))) {
             found.retain(|e| e.splice().is_none_or(|splice| self.changes(splice)));
         }
+        self.charge_distance(&mut found);
         let mut dropped = None;
         let best = loop {
             let Some(at) = found.iter().position(is_strong) else {
@@ -205,6 +223,20 @@ impl Trial<'_, '_> {
         self.choose(best, found, chosen_by_veto)
     }
 
+    /// Charges what is farther from `near_line` than something else.
+    fn charge_distance(&self, found: &mut [Explanation]) {
+        let Some(near) = self.request.near_line else { return };
+        let distance = |e: &Explanation| match near.saturating_sub(1) {
+            at if at < e.lines.start => e.lines.start - at,
+            at => at.saturating_sub(e.lines.end.saturating_sub(1)),
+        };
+        let least = found.iter().map(distance).min().unwrap_or_default();
+        for e in found.iter_mut().filter(|e| distance(e) > least + NEAR) {
+            e.cost += MARGIN;
+        }
+        found.sort_by(|a, b| a.cost.total_cmp(&b.cost));
+    }
+
     /// The verdict on the cheapest result and its rivals.
     fn choose(&self, best: Explanation, rivals: Vec<Explanation>, chosen_by_veto: bool) -> Verdict {
         let (here, elsewhere): (Vec<Explanation>, Vec<Explanation>) = rivals
@@ -217,7 +249,11 @@ impl Trial<'_, '_> {
             all.sort_by_key(|e| e.lines.start);
             let mut lines: Vec<usize> = all.iter().map(|e| e.lines.start + 1).collect();
             lines.dedup();
+            let is_near = |line: &usize| {
+                self.request.near_line.is_some_and(|near| line.abs_diff(near) <= FAR)
+            };
             let nearest = exact::nearest_to_line(self.request, &lines).map(|at| lines[at]);
+            let nearest = nearest.filter(is_near);
             if let Some(line) = nearest {
                 let mut near: Vec<Explanation> = all
                     .into_iter()
@@ -253,6 +289,9 @@ impl Trial<'_, '_> {
                     true => refuse::already_applied(line),
                     false => refuse::only_ignored_changes(line, cause),
                 });
+            }
+            if self.is_made_around(&best) && self.is_telling(&best) {
+                return Verdict::Refused(refuse::already_applied(line));
             }
             return Verdict::One(self.explained(&best, splices));
         }
@@ -345,6 +384,13 @@ impl Trial<'_, '_> {
         })
     }
 
+    /// Whether nobody adds the new lines of an explanation a second time.
+    fn is_telling(&self, explanation: &Explanation) -> bool {
+        let Reading { old, new, .. } = &*explanation.reading;
+        let added = new.lines().filter(|line| !old.lines().any(|other| other == *line));
+        added.map(|line| self.file.bits(line)).sum::<f64>() >= forbidden::TELLING
+    }
+
     /// The refusal where nothing explains the call well enough.
     fn nothing_strong(&self, found: &[Explanation], dropped: Option<&Explanation>) -> Verdict {
         if let Some((_, made)) = &self.made {
@@ -430,11 +476,8 @@ impl Trial<'_, '_> {
 
     /// A placeholder that `new_str` adds in code: written as it is, it would replace lines.
     fn introduced_placeholder(&self, best: &Explanation) -> Option<String> {
-        if !self.file.language.is_some_and(|language| language.is_code()) {
-            return None;
-        }
         let Reading { old, new, .. } = &*best.reading;
-        placeholder::introduced(old, new, self.file.text).map(str::to_owned)
+        placeholder::introduced(old, new, self.file).map(str::to_owned)
     }
 
     /// The edit of an explanation: rung and rewrites are read off its differences.

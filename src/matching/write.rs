@@ -383,7 +383,11 @@ impl<'i> Writer<'i, '_, '_, '_, '_> {
                 };
                 self.push(text, ending);
             }
-            LineOp::Change(..) if differs && is_made(file, call, link) => {
+            LineOp::Change(_, new_at)
+                if differs
+                    && is_made(file, call, link)
+                    && self.indent(link, old_at, new_at) == indent_of(text) =>
+            {
                 self.push(text.to_owned(), ending)
             }
             LineOp::Delete(_) if !differs => {

@@ -12,7 +12,7 @@ pub(crate) use wrappers::diff_side;
 pub(super) use wrappers::{is_diff_with_context, is_fence};
 
 use super::costs::{Difference, NEW_AS_SENT};
-use super::escapes::Escapes;
+use super::escapes::{self, Escapes};
 
 /// A mistake that affects a whole text.
 pub(super) trait Mistake: Sync {
@@ -44,6 +44,14 @@ pub(super) enum NewText {
 }
 
 impl NewText {
+    /// Each text changed.
+    fn keeping(self, change: impl Fn(&str) -> String) -> Self {
+        match self {
+            Self::Known(text) => Self::Known(change(&text)),
+            Self::Either(undone, sent) => Self::Either(change(&undone), change(&sent)),
+        }
+    }
+
     /// The one or two texts that may be meant.
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
         let (first, second) = match self {
@@ -67,6 +75,9 @@ const MISTAKES: &[&dyn Mistake] = &[
     &entities::HtmlEntities,
     &wrappers::OuterBlankLines,
 ];
+
+/// The mistakes that `new_str` may have alone.
+const IN_NEW_ONLY: &[&dyn Mistake] = &[&line_numbers::LineNumbers::Bare];
 
 /// The most mistakes that one call may have: calls with two occur in practice.
 const MAX_COMBINED_MISTAKES: usize = 2;
@@ -118,7 +129,8 @@ struct Draft {
 }
 
 /// All readings of a call: as it is, then with one mistake undone, then with two.
-pub(super) fn readings(old: &str, new: &str) -> Vec<Reading> {
+pub(super) fn readings(sent: &str, new: &str) -> Vec<Reading> {
+    let old = sent;
     let mut out = vec![Draft {
         old: old.to_owned(),
         new: NewText::Known(new.to_owned()),
@@ -127,6 +139,20 @@ pub(super) fn readings(old: &str, new: &str) -> Vec<Reading> {
         first_line: None,
         surcharge: 0.0,
     }];
+    for text in escapes::undo_in_new_only(old, new) {
+        out[0].surcharge = Difference::Unescape.cost();
+        let (new, mistakes) = (NewText::Known(text), vec![Difference::Unescape]);
+        out.push(Draft { new, mistakes, surcharge: 0.0, ..out[0].clone() });
+    }
+    for mistake in IN_NEW_ONLY {
+        if mistake.undo(old, new).is_none()
+            && let Some((text, _)) = mistake.undo(new, new)
+        {
+            out[0].surcharge = mistake.difference().cost();
+            let (new, mistakes) = (NewText::Known(text), vec![mistake.difference()]);
+            out.push(Draft { new, mistakes, surcharge: 0.0, ..out[0].clone() });
+        }
+    }
     let mut from = 0;
     for _ in 0..MAX_COMBINED_MISTAKES {
         let to = out.len();
@@ -136,9 +162,9 @@ pub(super) fn readings(old: &str, new: &str) -> Vec<Reading> {
                 if base.mistakes.contains(&mistake.difference()) {
                     continue;
                 }
-                let new = base.new.texts().next().unwrap_or_default();
-                let Some((old, undo)) = mistake.undo(&base.old, new) else { continue };
-                if old.trim().is_empty() || out.iter().any(|seen| seen.old == old) {
+                let base_new = base.new.texts().next().unwrap_or_default();
+                let Some((old, undo)) = mistake.undo(&base.old, base_new) else { continue };
+                if old.trim().is_empty() {
                     continue;
                 }
                 let new = match &base.new {
@@ -148,6 +174,12 @@ pub(super) fn readings(old: &str, new: &str) -> Vec<Reading> {
                         undo(sent).texts().next().unwrap_or(sent).to_owned(),
                     ),
                 };
+                let is_only_new = base.old == sent && !base.mistakes.is_empty();
+                let is_same = |seen: &Draft| seen.old == old && (!is_only_new || seen.new == new);
+                if out.iter().any(is_same) {
+                    continue;
+                }
+                let new = new.keeping(|text| keep_shared(&base.old, &old, base_new, text));
                 let mut mistakes = base.mistakes.clone();
                 mistakes.push(mistake.difference());
                 let first_line = match mistake.difference() {
@@ -190,6 +222,23 @@ impl Draft {
         };
         texts.into_iter().enumerate().map(reading).collect()
     }
+}
+
+/// `text`, a form of `new`, in which the lines that `old` and `new` share are those of `old_undone`: the
+/// call keeps them, whatever they mean.
+fn keep_shared(old: &str, old_undone: &str, new: &str, text: &str) -> String {
+    let lines = |text: &'_ str| text.split('\n').map(str::to_owned).collect::<Vec<_>>();
+    let (old, undone, new, mut text_lines) =
+        (lines(old), lines(old_undone), lines(new), lines(text));
+    if old.len() != undone.len() || new.len() != text_lines.len() {
+        return text.to_owned();
+    }
+    for (line, sent) in text_lines.iter_mut().zip(&new) {
+        if let Some(at) = old.iter().position(|old| old == sent && !old.trim().is_empty()) {
+            line.clone_from(&undone[at]);
+        }
+    }
+    text_lines.join("\n")
 }
 
 /// What `new` means, decided by the lines that it shares with `old` if all of them agree. A line that

@@ -195,6 +195,10 @@ fn exact_is_exact_in_a_hundred_thousand_calls() {
         let to = (from + 1 + roll(24)).min(bounds.len() - 1);
         let (from, to) = (bounds[from], bounds[to]);
         let old = &text[from..to];
+        // A line break of two characters is one thing.
+        if text[..from].ends_with('\r') || text[to..].starts_with('\n') && old.ends_with('\r') {
+            continue;
+        }
         let mut rest =
             text[from + text[from..].chars().next().map_or(1, char::len_utf8)..].find(old);
         rest = rest.or_else(|| text.find(old).filter(|at| *at != from));

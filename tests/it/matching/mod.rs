@@ -5,6 +5,7 @@ mod bounds;
 mod laws;
 mod multi;
 mod refusals;
+mod repaired;
 mod rows;
 mod seed_004;
 mod weighing;
