@@ -135,7 +135,10 @@ impl Engine {
     ) -> Result<VerifiedEdit, Refusal> {
         let language = Language::from_path(path.as_str());
         let DecidedEdits { changes, rewrites, warnings } =
-            line_edit::decide(located, current, language)?;
+            line_edit::decide(located, current, language, &|change| {
+                let splices = line_edit::splices(current, vec![change]).ok()?;
+                self.syntax.adds_errors(path, current, &splices)
+            })?;
         explanation.rewrites = rewrites;
         explanation.warnings.extend(warnings);
         explanation.replacements = changes.len();

@@ -131,6 +131,20 @@ impl SyntaxGate {
         edit.with_syntax(check)
     }
 
+    /// Whether the splices add a syntax error to the file; `None` if no parser can tell.
+    pub(super) fn adds_errors(
+        &self,
+        path: &WorkPath,
+        snapshot: &Snapshot,
+        splices: &[Splice],
+    ) -> Option<bool> {
+        if self.mode == SyntaxMode::Off {
+            return None;
+        }
+        let check = splice_check(&*self.syntax, path, snapshot, splices);
+        check.checked.then_some(!check.new_errors.is_empty())
+    }
+
     /// The veto for the outcome of this request. In other modes than [`SyntaxMode::Veto`] it
     /// refuses nothing.
     pub(crate) fn veto(&self, path: &WorkPath, request: &EditRequest) -> Veto {

@@ -27,6 +27,9 @@ impl LocatedEdit {
     }
 }
 
+/// Tells whether a change adds a syntax error to the file; `None` where no parser knows.
+pub(crate) type AddsErrors<'a> = &'a dyn Fn(LineChange) -> Option<bool>;
+
 /// The changes that a call makes to the current file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DecidedEdits {
@@ -51,10 +54,11 @@ pub(crate) fn decide(
     mut edits: Vec<LocatedEdit>,
     current: &Snapshot,
     language: Option<&'static Language>,
+    adds_errors: AddsErrors<'_>,
 ) -> Result<DecidedEdits, Refusal> {
     let mut warnings = Vec::new();
     drop_duplicates(&mut edits, &mut warnings)?;
-    let log = repair::repair(&mut edits, current, language);
+    let log = repair::repair(&mut edits, current, language, adds_errors);
     warnings.extend(log.warnings);
     check_no_ops(&edits, current, &mut warnings)?;
     Ok(DecidedEdits { changes: to_changes(&edits), rewrites: log.rewrites, warnings })

@@ -12,7 +12,7 @@ use crate::edit::{EditCode, Refusal, Splice};
 use crate::text::{LineEnding, LineSpan, Snapshot, each_line};
 
 use decide::to_changes;
-pub(crate) use decide::{DecidedEdits, LocatedEdit, decide};
+pub(crate) use decide::{AddsErrors, DecidedEdits, LocatedEdit, decide};
 
 /// New lines that replace old ones.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -35,7 +35,7 @@ impl Exhausted {
                 EditCode::TooLarge,
                 format!("old_str is not in the file as sent, and matching it in other forms takes more than {MAX_STEPS} steps, the limit of one call"),
             )
-            .hint("Nothing was written. Quote fewer lines, exactly as the file has them, or use edit_lines."),
+            .hint("Nothing was written. Quote fewer lines, exactly as the file has them."),
             Self::Cancelled => {
                 Refusal::new(EditCode::Conflict, "the call was cancelled while it was being matched")
                     .hint("Nothing was written.")

@@ -231,9 +231,6 @@ impl SearchReport {
                 self.total_files - shown
             ));
         }
-        if self.total_matches > 0 {
-            out.push_str("\n\nYou can use these anchors (LINE#ID) and line numbers in an edit right away. Read the lines around a hit first if they matter.");
-        }
         out
     }
 }

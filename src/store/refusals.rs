@@ -101,7 +101,7 @@ pub(super) fn not_a_file(path: &WorkPath, why: OpenError) -> Refusal {
         OpenError::Kind(kind) => {
             Refusal::new(EditCode::InvalidPath, format!("`{path}` is {kind}, not a regular file"))
                 .at(path.as_str())
-                .hint("Give the path of a regular file; list_files shows which there are.")
+                .hint("Give the path of a regular file.")
         }
         OpenError::Moved => conflict(path, "was moved repeatedly while restitch tried to open it"),
         OpenError::Io(error) => not_read(path, &error),

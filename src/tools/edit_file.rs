@@ -4,8 +4,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ToolCall, ToolReply, ToolSpec, Visibility, parse, schema};
-use crate::edit::{EditCode, EditReport, EditRequest, Expected, Refusal};
-use crate::engine::Outputs;
+use crate::edit::{EditCode, EditReport, EditRequest, Expected, Refusal, WorkPath};
+use crate::engine::{HashlineRequest, Outputs};
+use crate::hashline::anchors::Anchor;
+use crate::hashline::ops::{HashlineEdit, Op};
+use crate::line_edit::{LineChange, split_lines};
+use crate::text::LineSpan;
 
 pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "edit_file",
@@ -46,6 +50,10 @@ pub(super) struct TextEdit {
 struct Arguments {
     #[serde(flatten)]
     file_edit: EditFileArguments,
+    /// The lines to replace, with old_str empty: 12-14, or anchors 12#VK-14#MB.
+    lines: Option<String>,
+    /// The snapshot id that lines come from.
+    snapshot: Option<String>,
     /// The definition that contains the text: class Pool / fn open.
     within: Option<String>,
     /// A notebook's cell, by its id.
@@ -78,9 +86,17 @@ impl TextEdit {
 
 /// Edits a file or, if the call names one, a notebook's cell.
 async fn run(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
-    let Arguments { file_edit, within, cell, clear_outputs } = parse(TOOL.name, call.arguments)?;
-    let EditFileArguments { path, edit } = file_edit;
+    let Arguments { file_edit, lines, snapshot, within, cell, clear_outputs } =
+        parse(TOOL.name, call.arguments)?;
+    let EditFileArguments { path, mut edit } = file_edit;
     let path = call.engine.path(&path)?;
+    if let Some(lines) = lines {
+        let lines = NamedLines::parse(&lines).map_err(|refusal| refusal.at(path.as_str()))?;
+        if edit.old_str.is_empty() && cell.is_none() {
+            return replace_lines(call, &path, lines, &edit.new_str, snapshot).await;
+        }
+        edit.near_line = edit.near_line.or(Some(lines.first.line));
+    }
     let request = EditRequest { within, ..edit.request()? };
     let outputs = match clear_outputs.unwrap_or(false) {
         true => Outputs::Cleared,
@@ -103,4 +119,48 @@ async fn run(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
             Ok(ToolReply::edited(&report))
         }
     }
+}
+
+/// The first and the last line that a call names as its place, both with ids or both without.
+struct NamedLines {
+    first: Anchor,
+    last: Anchor,
+}
+
+impl NamedLines {
+    /// Parses one line or a range.
+    fn parse(raw: &str) -> Result<Self, Refusal> {
+        let (first, last) = raw.split_once(['-', '–']).unwrap_or((raw, raw));
+        let (first, last) = (Anchor::parse(first)?, Anchor::parse(last)?);
+        if first.id.is_empty() != last.id.is_empty() {
+            return Err(Refusal::new(
+                EditCode::InvalidArguments,
+                "lines has a number at one end and an anchor at the other",
+            )
+            .hint("Give two numbers, such as 12-14, or two anchors, such as 12#VK-14#MB."));
+        }
+        Ok(Self { first, last })
+    }
+}
+
+/// Replaces the named lines by those of `new`, as the line tools do.
+async fn replace_lines(
+    call: ToolCall<'_>,
+    path: &WorkPath,
+    NamedLines { first, last }: NamedLines,
+    new: &str,
+    snapshot: Option<String>,
+) -> Result<ToolReply, Refusal> {
+    let lines = split_lines(new);
+    if first.id.is_empty() {
+        let change = LineChange { span: LineSpan { start: first.line, end: last.line }, lines };
+        let changes = vec![change];
+        let report =
+            call.engine.edit_lines(path, changes, snapshot.as_deref(), call.options).await?;
+        return Ok(ToolReply::answered(report.numbered_text(), &report));
+    }
+    let edit = HashlineEdit { op: Op::Replace, pos: Some(first), end: Some(last), lines };
+    let request = HashlineRequest { edits: vec![edit], snapshot, ..HashlineRequest::default() };
+    let report = call.engine.hashline_edit(path, &request, call.options).await?;
+    Ok(ToolReply::answered(report.anchored_text(), &report))
 }

@@ -8,6 +8,7 @@ use serde_json::Value;
 const MEANINGFUL_EMPTY: &[(&str, &[&str])] = &[
     ("edit_lines", &["start_line", "end_line", "new_content"]),
     ("move_lines", &["after_line"]),
+    ("task_complete", &["files_changed"]),
     (
         "str_replace_based_edit_tool",
         &["old_str", "new_str", "file_text", "insert_text", "insert_line"],

@@ -14,7 +14,7 @@ use crate::session::{CallOutcome, FileHash, Guard, GuardPolicy, GuardVerdict, Gu
 /// `task_complete`, which guarded sessions list and [`GuardedCalls`] answers.
 pub(super) const TASK_COMPLETE: ToolSpec = ToolSpec {
     name: "task_complete",
-    about: "Ends the task. Refused until the project has been explored and every edit is verified in its file; if nothing was changed, it is refused once.",
+    about: "Ends the task. Refused until the project has been explored, every edit is verified in its file, and what you say is changed is changed.",
     input: schema::input::<TaskCompleteArguments>,
     output: || schema::reply(schema::report::<Completion>()),
     visibility: Visibility::Guarded,
@@ -37,6 +37,9 @@ pub(super) const TASK_COMPLETE: ToolSpec = ToolSpec {
 struct TaskCompleteArguments {
     /// What was done, in a few sentences.
     summary: String,
+    /// The files that you changed; [] if the task needed no change.
+    #[expect(dead_code, reason = "the guard reads it, with the paths as the project has them")]
+    files_changed: Option<Vec<String>>,
 }
 
 /// The answer: whether the completion was taken.
@@ -79,18 +82,29 @@ impl GuardedCalls {
         self.guard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs a call if the guard's rules allow it, and records its outcome in the guard.
-    pub(super) async fn run(&self, tool: &ToolSpec, call: ToolCall<'_>) -> ToolReply {
+    /// Runs a call if the guard's rules allow it, and records its outcome in the guard. `line_tool` is
+    /// the tool of the session that takes anchors.
+    pub(super) async fn run(
+        &self,
+        tool: &ToolSpec,
+        call: ToolCall<'_>,
+        line_tool: Option<&'static str>,
+    ) -> ToolReply {
         let mut paths = paths_of(call.arguments);
+        let mut arguments = call.arguments.clone();
         if tool.name == TASK_COMPLETE.name {
+            if let Some(claims) = claims(call.engine, call.arguments).await {
+                arguments.insert("files_changed".to_owned(), claims.into());
+            }
             paths.extend(self.guard().edited().keys().cloned());
         }
         let files = file_states(call.engine, paths).await;
         let guarded_call = GuardedCall {
             tool: tool.name,
-            arguments: call.arguments,
+            arguments: &arguments,
             writes: tool.writes,
             files: &files,
+            line_tool,
         };
         let verdict = self.guard().check(&guarded_call);
         let warnings = match verdict {
@@ -98,10 +112,8 @@ impl GuardedCalls {
             GuardVerdict::Refuse { rule, code, error, hint } => {
                 let mut guard = self.guard();
                 guard.record_refusal(&guarded_call);
-                match rule {
-                    "unresolved_edit" => guard.record_unresolved_reported(),
-                    "nothing_changed" => guard.record_unchanged_reported(),
-                    _ => {}
+                if rule == "unresolved_edit" {
+                    guard.record_unresolved_reported();
                 }
                 return blocked(tool.name, code, error, hint);
             }
@@ -193,6 +205,27 @@ pub(crate) fn paths_of(arguments: &Map<String, Value>) -> BTreeSet<String> {
     }
     out
 }
+
+/// The files that a `task_complete` says it has changed: those that it lists or, without a list, those
+/// of the project that its summary names. `None` if there are none.
+async fn claims(engine: &Engine, arguments: &Map<String, Value>) -> Option<Vec<String>> {
+    let in_project = |raw: &str| engine.path(raw).ok().map(|path| path.as_str().to_owned());
+    if let Some(listed) = arguments.get("files_changed").and_then(Value::as_array) {
+        let paths = listed.iter().filter_map(Value::as_str);
+        return Some(paths.map(|raw| in_project(raw).unwrap_or_else(|| raw.to_owned())).collect());
+    }
+    let summary = arguments.get("summary").and_then(Value::as_str)?;
+    let is_mark = |c: char| c.is_whitespace() || "`'\"()[]{}<>,;:!?*".contains(c);
+    let words = summary.split(is_mark).map(|word| word.trim_end_matches('.'));
+    let named = words.filter(|word| word.contains(['.', '/'])).take(MAX_NAMED);
+    let files = file_states(engine, named.map(str::to_owned).collect()).await;
+    let existing: Vec<String> =
+        files.into_iter().filter(|(_, hash)| hash.is_some()).map(|(path, _)| path).collect();
+    (!existing.is_empty()).then_some(existing)
+}
+
+/// At most so many words of a summary are looked for as files.
+const MAX_NAMED: usize = 64;
 
 /// The hash of each file, or `None` if the file cannot be read.
 async fn file_states(engine: &Engine, paths: BTreeSet<String>) -> BTreeMap<String, FileHash> {

@@ -269,6 +269,13 @@ impl Toolbox {
         })
     }
 
+    /// The tool of this session that takes the line numbers and anchors of a view; `None` if it offers
+    /// none.
+    fn line_tool(&self) -> Option<&'static str> {
+        let names: Vec<_> = self.listed_tools().map(|tool| tool.name).collect();
+        ["hashline_edit", "edit_file", "edit_lines"].into_iter().find(|name| names.contains(name))
+    }
+
     /// Whether a caller may read whole files: not where `--tools` left out `read_file`.
     #[cfg(feature = "mcp")]
     pub(crate) fn can_read_files(&self) -> bool {
@@ -336,13 +343,13 @@ impl Toolbox {
         let engine = with_encoding.as_ref().unwrap_or(&self.engine);
         let call = ToolCall { engine, arguments: &arguments, options };
         let reply = match &self.guard {
-            Some(guard) => guard.run(tool, call).await,
+            Some(guard) => guard.run(tool, call, self.line_tool()).await,
             None => (tool.run)(call).await,
         };
         // The refusals of a search are about folders.
         #[cfg(feature = "search")]
         let reply = match tool.needs_file_list() {
-            true => reply,
+            true => self.with_use_of_hits(reply),
             false => self.suggest_paths(reply).await,
         };
         let mut reply = self.dialect.reword(tool, &arguments, reply.truncated());
@@ -358,6 +365,20 @@ impl Toolbox {
         {
             self.engine.remember(request_id, answer).await;
         }
+        reply
+    }
+
+    /// The reply of a search, with what this session offers to do with its hits.
+    #[cfg(feature = "search")]
+    fn with_use_of_hits(&self, mut reply: ToolReply) -> ToolReply {
+        let has_hits = reply.report["total_matches"].as_u64().is_some_and(|count| count > 0);
+        let place = match self.line_tool().filter(|_| has_hits) {
+            None => return reply,
+            Some("edit_file") => "as `lines` of edit_file",
+            Some("edit_lines") => "by number in edit_lines",
+            Some(_) => "in hashline_edit",
+        };
+        reply.message.push_str(&format!("\n\nYou can use these lines {place} right away. Read the lines around a hit first if they matter."));
         reply
     }
 

@@ -29,6 +29,7 @@ mod notebook;
 mod reading;
 #[cfg(unix)]
 mod report_page;
+mod seeds;
 mod syntax;
 #[cfg(windows)]
 mod windows;

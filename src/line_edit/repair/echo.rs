@@ -5,7 +5,7 @@ use crate::edit::Rewrite;
 use crate::text::Snapshot;
 
 use super::structure::Structure;
-use super::{LocatedEdit, RepairLog, is_kept};
+use super::{LocatedEdit, RepairLog, is_blank, is_kept};
 
 /// Drops the first and the last lines of an edit if they are exact copies of the lines around it and
 /// enclose a block: the first ones open brackets that the last ones close.
@@ -31,6 +31,55 @@ pub(super) fn drop_enclosing_copies(
     if has_words && opens_block && closes_block {
         drop_echoes(edits, at, (head, tail), log);
     }
+}
+
+/// Drops the first and the last lines of an edit that are exact copies of the lines around it, if these
+/// are hardly meant twice: the file has them once, and they are several, or one that says enough.
+pub(super) fn drop_telling_copies(
+    edits: &mut [LocatedEdit],
+    at: usize,
+    file: &Snapshot,
+    structure: &mut Structure<'_>,
+    log: &mut RepairLog,
+) {
+    let span = edits[at].span;
+    // A line beside which the caller inserts, and that it repeats, needs to say less.
+    let enough = if span.end < span.start { 2 } else { 5 };
+    let tail = echo_at_tail(edits, at, file);
+    let tail = if is_telling(file, span.end + 1, tail, enough) { tail } else { 0 };
+    let head = echo_at_head(edits, at, file);
+    let head = if is_telling(file, span.start - head, head, enough) { head } else { 0 };
+    let lines = &edits[at].lines;
+    if head + tail == 0 || head + tail >= lines.len() {
+        return;
+    }
+    let kept = lines[head..lines.len() - tail].to_vec();
+    // An edit of nothing but copies may be meant to move lines.
+    let is_edit = kept.iter().any(|line| !is_blank(line));
+    if is_edit && !structure.is_broken_only_with(edits, at, &kept) {
+        drop_echoes(edits, at, (head, tail), log);
+    }
+}
+
+/// Whether the `count` lines of the file from `start` on stand there only, and are several lines with
+/// words, or one with at least `enough` letters and digits.
+fn is_telling(file: &Snapshot, start: usize, count: usize, enough: usize) -> bool {
+    let line = |number: usize| file.line(number).map(str::trim_end);
+    let closes_block =
+        |line: &str| ["</", "end"].iter().any(|word| line.trim_start().starts_with(word));
+    let letters = |line: &str| match closes_block(line) {
+        true => 0,
+        false => line.chars().filter(|c| c.is_alphanumeric()).count(),
+    };
+    let counts: Vec<usize> =
+        (start..start + count).filter_map(line).map(letters).filter(|count| *count > 0).collect();
+    let says_enough = match counts.as_slice() {
+        [] => false,
+        [only] => *only >= enough,
+        _ => true,
+    };
+    let is_copy = |other: usize| (0..count).all(|k| line(other + k) == line(start + k));
+    says_enough && (1..=file.lines().total()).filter(|other| is_copy(*other)).nth(1).is_none()
 }
 
 /// Removes the first `head` and the last `tail` lines of an edit, which repeat the lines around it.

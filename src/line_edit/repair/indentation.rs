@@ -126,8 +126,8 @@ pub(super) fn restore_free_indentation(
     );
 }
 
-/// The lines as sent, and with each indentation that the surrounding lines suggest, for all lines and
-/// for the first line alone.
+/// The lines as sent, and with each indentation that the surrounding lines suggest: for all lines, and
+/// for the first line alone if the others have it.
 pub(super) fn indent_candidates(
     edit: &LocatedEdit,
     lines: &[String],
@@ -165,9 +165,13 @@ pub(super) fn indent_candidates(
             })
             .collect();
         out.extend(all_shifted);
-        let mut first_shifted = lines.to_vec();
-        first_shifted[first] = format!("{level}{}", &lines[first][sent_indent.len()..]);
-        out.push(first_shifted);
+        // If the other lines lack the indentation too, the first has not lost it alone.
+        let mut others = lines[first + 1..].iter().filter(|line| !is_blank(line));
+        if others.all(|line| indent_of(line).starts_with(level)) {
+            let mut first_shifted = lines.to_vec();
+            first_shifted[first] = format!("{level}{}", &lines[first][sent_indent.len()..]);
+            out.push(first_shifted);
+        }
     }
     out
 }

@@ -27,6 +27,8 @@ struct Prefix<'a> {
     style: NumberStyle,
     /// The number in the prefix.
     number: usize,
+    /// The letters of an anchor.
+    id: Option<&'a str>,
     /// The line without its prefix.
     text: &'a str,
 }
@@ -37,15 +39,23 @@ impl<'a> Prefix<'a> {
         let trimmed = line.trim_start();
         let trimmed = trimmed.strip_prefix(">>>").map_or(trimmed, str::trim_start);
         let (style, number, text) = parse_line_number(trimmed)?;
+        let mut id = None;
         if style == NumberStyle::Anchor {
-            let id = trimmed.split('#').nth(1)?.split(['|', ':']).next()?;
-            let is_id = tag::Width::from_letters(id.len()).is_some()
-                && id.bytes().all(|b| tag::ALPHABET.contains(&b));
+            let letters = trimmed.split('#').nth(1)?.split(['|', ':']).next()?;
+            let is_id = tag::Width::from_letters(letters.len()).is_some()
+                && letters.bytes().all(|b| tag::ALPHABET.contains(&b));
             if !is_id {
                 return None;
             }
+            id = Some(letters);
         }
-        Some(Self { style, number, text })
+        Some(Self { style, number, id, text })
+    }
+
+    /// Whether it is the anchor of the line of the file with its number: no text is that by chance.
+    fn is_anchor_of(&self, file: &Snapshot) -> bool {
+        file.line(self.number)
+            .is_some_and(|line| self.id.is_some_and(|id| tag::matches(self.number, line, id)))
     }
 
     /// The line without its prefix and without `padding` after it.
@@ -95,8 +105,9 @@ pub(super) fn strip_line_prefixes(edit: &mut LocatedEdit, file: &Snapshot, log: 
         _ => "",
     };
     let all_match = prefixes.iter().all(|prefix| matches_file(prefix, padding));
-    let is_proven =
-        are_on_all_lines && (number_this_place && (are_ours || any_matches(padding)) || all_match);
+    let is_proven = are_on_all_lines
+        && (number_this_place && (are_ours || any_matches(padding)) || all_match)
+        || prefixes.iter().all(|prefix| prefix.is_anchor_of(file));
     if !is_proven {
         if are_ours || are_on_all_lines && number_this_place {
             log.warnings.push(format!(
@@ -138,22 +149,30 @@ pub(super) fn strip_diff_markers(
     let all_have_plus = plus_count == new_lines.len();
     // The lines are a diff if its old side is exactly the replaced lines.
     let is_hunk = !all_have_plus && side('-', '+').is_some_and(|lines| lines == old_lines);
-    // If every line has a `+`, either of two things proves that it is a marker. One is that a line
+    // If every line has a `+`, one of three things proves that it is a marker. One is that a line
     // without its `+` is a replaced line.
     let is_replaced_line = |line: &&String| {
         let text = without_marker(line);
         text.trim().len() >= 4 && old_lines.contains(&text.as_str())
     };
-    // The other, in code: without its `+`, the first line has the indentation of the first replaced
-    // line.
+    // In code: without its `+`, the first line has the indentation of the first replaced line.
+    let is_code = language.is_some_and(Language::is_code);
     let first_old = old_lines.iter().find(|line| !line.trim().is_empty());
-    let has_old_indent = language.is_some_and(Language::is_code)
+    let has_old_indent = is_code
         && first_old.zip(new_lines.first()).is_some_and(|(old, new)| {
             !indent_of(old).is_empty() && indent_of(&without_marker(new)) == indent_of(old)
         });
+    // In code too: no line of the file begins so, and none of these reads as an operator.
+    let is_operator = |line: &&String| {
+        let text = &line[1..];
+        text.starts_with('+') || indent_of(text) == " "
+    };
+    let begins_with_plus = |line: &str| line.trim_start().starts_with('+');
+    let is_foreign_mark = || {
+        is_code && !new_lines.iter().any(is_operator) && !file.text().lines().any(begins_with_plus)
+    };
     let are_added_lines = all_have_plus
-        && !old_lines.is_empty()
-        && (new_lines.iter().any(is_replaced_line) || has_old_indent);
+        && (new_lines.iter().any(is_replaced_line) || has_old_indent || is_foreign_mark());
     if is_hunk || are_added_lines {
         edit.lines = match side('+', '-') {
             Some(lines) => lines,

@@ -3,12 +3,12 @@
 //!
 //! | repair | proof |
 //! | --- | --- |
-//! | line prefixes | every line has one, and they number the lines of this place |
-//! | diff markers | the old side is the replaced lines; or every line has a marker, and without it one line equals a replaced line, or the first has the indentation of the first replaced line |
+//! | line prefixes | every line has one, and they number the lines of this place; or an anchor that is that of the line with its number |
+//! | diff markers | the old side is the replaced lines; or every line has a marker, and the file is code without such lines |
 //! | escapes | the language does not allow them there, and the text without them lexes clean |
-//! | merged lines | literal `\n` that splits into as many lines as were replaced, with their indentation |
+//! | merged lines | literal `\n` that splits into as many lines as were replaced, with their indentation; or old lines that stand in it, which the parser takes only as lines |
 //! | lost indentation | lines copied from the range show it; or the structure of the file |
-//! | boundary echo | an exact copy of the surviving neighbour; and the structure of the file |
+//! | boundary echo | an exact copy of the surviving neighbours: lines that the file has once; or the structure of the file |
 //!
 //! The structure proves by elimination: the file was well formed (brackets, literals, and
 //! indentation where that is syntax), with the lines as sent it is not, and only one way to undo
@@ -25,8 +25,8 @@ use crate::language::Language;
 use crate::matching::indent_of;
 use crate::text::{Snapshot, pluralize};
 
-use super::LocatedEdit;
-use echo::{drop_enclosing_copies, echo_at_head, echo_at_tail};
+use super::{AddsErrors, LocatedEdit};
+use echo::{drop_enclosing_copies, drop_telling_copies, echo_at_head, echo_at_tail};
 use indentation::{restore_copied_indentation, restore_free_indentation};
 use marks::{strip_carriage_returns, strip_diff_markers, strip_line_prefixes};
 use merged::{split_merged_lines, unescape_lines};
@@ -61,6 +61,7 @@ pub(super) fn repair(
     edits: &mut [LocatedEdit],
     file: &Snapshot,
     language: Option<&'static Language>,
+    adds_errors: AddsErrors<'_>,
 ) -> RepairLog {
     let mut log = RepairLog::default();
     for edit in edits.iter_mut() {
@@ -68,12 +69,13 @@ pub(super) fn repair(
         strip_line_prefixes(edit, file, &mut log);
         strip_diff_markers(edit, file, language, &mut log);
         unescape_lines(edit, file, language, &mut log);
-        split_merged_lines(edit, file, language, &mut log);
+        split_merged_lines(edit, file, language, adds_errors, &mut log);
     }
     let mut structure = Structure::of(file, language, edits);
     for at in 0..edits.len() {
         restore_copied_indentation(edits, at, file, &mut structure, &mut log);
         drop_enclosing_copies(edits, at, file, &structure, &mut log);
+        drop_telling_copies(edits, at, file, &mut structure, &mut log);
     }
     repair_by_structure(edits, file, &mut structure, &mut log);
     for at in 0..edits.len() {

@@ -58,7 +58,19 @@ impl<'a> Structure<'a> {
         Some(language.is_well_formed(&plan.text_after()))
     }
 
-    /// Checks the same, but with `lines` as the new lines of edit `at`.
+    /// Whether the file is well formed with the edits as they are, and not with `lines` as the new
+    /// lines of edit `at`.
+    pub(super) fn is_broken_only_with(
+        &mut self,
+        edits: &[LocatedEdit],
+        at: usize,
+        lines: &[String],
+    ) -> bool {
+        self.is_well_formed_with(edits, at, lines) == Some(false)
+            && self.is_well_formed(edits) != Some(false)
+    }
+
+    /// Whether the file is well formed after these edits, with `lines` as the new lines of edit `at`.
     pub(super) fn is_well_formed_with(
         &mut self,
         edits: &[LocatedEdit],

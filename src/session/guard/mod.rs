@@ -33,6 +33,15 @@ pub struct GuardedCall<'a> {
     pub writes: bool,
     /// The current hashes of the files that the call names or that the session has edited.
     pub files: &'a BTreeMap<String, FileHash>,
+    /// The tool of the session that takes lines by anchor or number, if it offers one.
+    pub line_tool: Option<&'static str>,
+}
+
+impl<'a> GuardedCall<'a> {
+    /// The call of an event that is not a call of a tool.
+    fn none(arguments: &'a Map<String, Value>, files: &'a BTreeMap<String, FileHash>) -> Self {
+        Self { tool: "", arguments, writes: false, files, line_tool: None }
+    }
 }
 
 /// The answer to a call that was made.
@@ -114,8 +123,6 @@ pub struct Guard {
     /// The files whose last edit was refused.
     unresolved: BTreeMap<String, Unresolved>,
     edited: BTreeMap<String, Edited>,
-    /// Whether the model was told that it completes the task without any change.
-    unchanged_was_reported: bool,
 }
 
 /// Whether a call explores the project without changing it.
@@ -144,7 +151,7 @@ impl Guard {
     pub fn on_text_answer(&self) -> Option<String> {
         let no_arguments = Map::new();
         let files = BTreeMap::new();
-        let call = GuardedCall { tool: "", arguments: &no_arguments, writes: false, files: &files };
+        let call = GuardedCall::none(&no_arguments, &files);
         let broken = self.broken_rules(Moment::TextAnswer, &call).next()?;
         Some(format!("{} {} Do NOT respond without using tools.", broken.error, broken.hint))
     }
@@ -153,7 +160,7 @@ impl Guard {
     pub fn final_error(&self) -> Option<(&'static str, &'static str)> {
         let no_arguments = Map::new();
         let files = BTreeMap::new();
-        let call = GuardedCall { tool: "", arguments: &no_arguments, writes: false, files: &files };
+        let call = GuardedCall::none(&no_arguments, &files);
         self.broken_rules(Moment::End, &call).next().map(|rule| (rule.error, rule.hint))
     }
 
@@ -221,7 +228,7 @@ impl Guard {
                     code = failure.code;
                     let _ = write!(error, " Cause: {}", failure.cause);
                     hint.push(' ');
-                    hint.push_str(&suggest_alternative(call.tool, failure));
+                    hint.push_str(&suggest_alternative(call, failure));
                 }
             }
             "unresolved_edit" => {
@@ -229,12 +236,28 @@ impl Guard {
                     let _ = write!(error, " {path} ({})", unresolved.cause);
                 }
             }
+            "false_claim" => {
+                let _ =
+                    write!(error, " {}", self.false_claims(call).collect::<Vec<_>>().join(", "));
+            }
             "vanished_edit" => {
                 let _ = write!(error, " {}", self.vanished_files(call.files).join(", "));
             }
             _ => {}
         }
         (code, error, hint)
+    }
+
+    /// The files that the call says are changed and that the session has not changed.
+    fn false_claims<'a>(&'a self, call: &GuardedCall<'a>) -> impl Iterator<Item = &'a str> {
+        let is_changed = |claim: &str| {
+            self.changed().any(|(path, _)| {
+                path.strip_suffix(claim)
+                    .is_some_and(|folder| folder.is_empty() || folder.ends_with('/'))
+            })
+        };
+        let claims = claimed_files(call).into_iter().flatten().filter_map(Value::as_str);
+        claims.filter(move |claim| !is_changed(claim))
     }
 
     /// How often this call has failed on the same content of its files.
@@ -331,12 +354,6 @@ impl Guard {
         }
     }
 
-    /// Records that the model was told that it has changed nothing. If it completes the task again,
-    /// that is accepted.
-    pub fn record_unchanged_reported(&mut self) {
-        self.unchanged_was_reported = true;
-    }
-
     /// The report of `task_complete`.
     pub fn completion_report(&self, summary: &str, warnings: &[String]) -> Value {
         let files: Vec<Value> = self
@@ -345,6 +362,11 @@ impl Guard {
                 json!({ "path": path, "revision": edited.revision, "after_sha256": edited.after_sha256 })
             })
             .collect();
+        // The summary may claim a change all the same.
+        let summary = match files.is_empty() {
+            true => format!("No file was changed. {summary}"),
+            false => summary.to_owned(),
+        };
         json!({
             "acknowledged": true,
             "summary": summary,
@@ -352,6 +374,11 @@ impl Guard {
             "warnings": warnings,
         })
     }
+}
+
+/// The files that a `task_complete` says were changed; `None` if it does not say.
+fn claimed_files<'a>(call: &GuardedCall<'a>) -> Option<&'a Vec<Value>> {
+    call.arguments.get("files_changed").and_then(Value::as_array)
 }
 
 /// A hash that is the same for calls of the same tool with the same arguments on files with the same
@@ -393,22 +420,25 @@ fn shows_lines(code: EditCode, report: &Value) -> bool {
 }
 
 /// What to do in place of a call that has failed: first to read again, then to use another tool.
-fn suggest_alternative(tool: &str, failure: &Failure) -> String {
+fn suggest_alternative(call: &GuardedCall<'_>, failure: &Failure) -> String {
     let lines = match failure.near {
         Some((start, end)) => format!(" with ranges [{{\"start\": {start}, \"end\": {end}}}]"),
         None => String::new(),
     };
-    match (failure.times, tool) {
-        (1, "read_file" | "search" | "wildcard_search" | "list_files") => {
+    let other_tool = call.line_tool.filter(|tool| *tool != call.tool);
+    match (failure.times, call.line_tool, other_tool) {
+        (1, ..) if !call.writes => {
             "Check the path with list_files, or search for different words.".into()
         }
-        (1, _) => format!("Call read_file{lines} and copy the text to replace from its answer."),
-        (2, "hashline_edit") => "Go another way: use edit_lines with line numbers from a fresh read_file.".into(),
-        (2, _) => format!(
-            "Go another way: call read_file{lines} in style hashline, then hashline_edit with those anchors."
-        ),
-        (3, _) => "Go another way: use edit_lines with line numbers from a fresh read_file.".into(),
-        (_, _) => "Give up this edit: go on with another part of the task, or tell the user what blocks you.".into(),
+        (1, ..) => format!("Call read_file{lines} and copy the text to replace from its answer."),
+        (2, _, Some(tool)) => {
+            format!("Go another way: call read_file{lines} in style hashline, then {tool} with those lines.")
+        }
+        (2, Some("edit_file"), _) => {
+            format!("Go another way: call read_file{lines} in style hashline, and send its anchors as `lines`.")
+        }
+        (2..=3, ..) => "Go another way: edit a smaller part, quoted from a fresh read_file.".into(),
+        (_, ..) => "Give up this edit: go on with another part of the task, or tell the user what blocks you.".into(),
     }
 }
 
@@ -467,7 +497,13 @@ mod tests {
         arguments: &'a Map<String, Value>,
         files: &'a BTreeMap<String, FileHash>,
     ) -> GuardedCall<'a> {
-        GuardedCall { tool, arguments, writes: tool.starts_with("edit"), files }
+        GuardedCall {
+            tool,
+            arguments,
+            writes: tool.starts_with("edit"),
+            files,
+            line_tool: Some("edit_file"),
+        }
     }
 
     const FAILED: CallOutcome<'_> = CallOutcome {
@@ -565,8 +601,9 @@ mod tests {
         let mut looked = guard.clone();
         looked.record(&asked("read_file", &none, &here), &DONE);
         assert_eq!(complete(&looked, &files), "nothing_changed");
-        looked.record_unchanged_reported();
-        assert_eq!(complete(&looked, &files), "pass");
+        let without_change = arguments(json!({"files_changed": []}));
+        let verdict = looked.check(&asked("task_complete", &without_change, &files));
+        assert_eq!(verdict, GuardVerdict::Pass(Vec::new()));
         let hash = ContentHash::of(b"new");
         let wrote =
             json!({"path": "a", "after_sha256": hash, "revision": 3, "durability": "durable"});

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Guard, GuardedCall};
+use super::{Guard, GuardedCall, claimed_files};
 
 /// The event at which a rule is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,11 +109,21 @@ pub(crate) const RULES: &[Rule] = &[
         broken: |guard, call| !guard.vanished_files(call.files).is_empty(),
     },
     Rule {
+        id: "false_claim",
+        moment: Moment::Complete,
+        error: "BLOCKED: This session has not changed what you say is changed:",
+        hint: "Make the change with an edit tool, or send files_changed with the files that you did change, [] if the task needs no change.",
+        broken: |guard, call| guard.false_claims(call).next().is_some(),
+    },
+    Rule {
         id: "nothing_changed",
         moment: Moment::Complete,
-        error: "No file was changed.",
-        hint: "If the task needs no change, say so in the summary and call task_complete again; if it does, go on and make it.",
-        broken: |guard, _| !guard.unchanged_was_reported && guard.changed().next().is_none(),
+        error: "BLOCKED: No file was changed.",
+        hint: "Go on and make the change. If the task needs none, say why in the summary and send files_changed: [] with it.",
+        broken: |guard, call| {
+            guard.changed().next().is_none()
+                && claimed_files(call).is_none_or(|files| !files.is_empty())
+        },
     },
     Rule {
         id: "meaningful_calls",

@@ -17,13 +17,13 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// One session over a temporary folder.
-struct Session {
-    dir: TempDir,
-    tools: Toolbox,
+pub(crate) struct Session {
+    pub(crate) dir: TempDir,
+    pub(crate) tools: Toolbox,
 }
 
 impl Session {
-    fn new(files: &[(&str, &str)]) -> Self {
+    pub(crate) fn new(files: &[(&str, &str)]) -> Self {
         let dir = tempfile::tempdir().expect("folder");
         let store = DiskStore::open(dir.path()).expect("store");
         let session = Self { dir, tools: Toolbox::new(Engine::builder(store).build()) };
@@ -34,38 +34,38 @@ impl Session {
     }
 
     /// The same, with a staging layer over the folder.
-    fn staged(files: &[(&str, &str)]) -> Self {
+    pub(crate) fn staged(files: &[(&str, &str)]) -> Self {
         let Self { dir, .. } = Self::new(files);
         let store = DiskStore::open(dir.path()).expect("store");
         Self { dir, tools: Toolbox::new(Engine::builder(store).build().staged()) }
     }
 
     /// Writes a file behind the session's back.
-    fn put(&self, path: &str, text: &str) {
+    pub(crate) fn put(&self, path: &str, text: &str) {
         let path = self.dir.path().join(path);
         std::fs::create_dir_all(path.parent().expect("parent")).expect("folder");
         std::fs::write(path, text).expect("write");
     }
 
-    fn text(&self, path: &str) -> String {
+    pub(crate) fn text(&self, path: &str) -> String {
         std::fs::read_to_string(self.dir.path().join(path)).expect("read")
     }
 
-    fn exists(&self, path: &str) -> bool {
+    pub(crate) fn exists(&self, path: &str) -> bool {
         self.dir.path().join(path).exists()
     }
 
-    async fn call(&self, tool: &str, arguments: Value) -> ToolReply {
+    pub(crate) async fn call(&self, tool: &str, arguments: Value) -> ToolReply {
         self.tools.call(tool, arguments, &CallOptions::default()).await
     }
 
-    async fn ok(&self, tool: &str, arguments: Value) -> Value {
+    pub(crate) async fn ok(&self, tool: &str, arguments: Value) -> Value {
         let reply = self.call(tool, arguments).await;
         assert!(reply.ok, "{}", reply.message);
         reply.report
     }
 
-    async fn refused(&self, tool: &str, arguments: Value, code: &str) -> ToolReply {
+    pub(crate) async fn refused(&self, tool: &str, arguments: Value, code: &str) -> ToolReply {
         let reply = self.call(tool, arguments).await;
         assert_eq!(
             reply.code.map(restitch::edit::EditCode::as_str),
@@ -77,18 +77,18 @@ impl Session {
     }
 
     /// One hashline edit, all in one.
-    async fn hashline(&self, path: &str, edits: Value) -> Value {
+    pub(crate) async fn hashline(&self, path: &str, edits: Value) -> Value {
         self.ok("hashline_edit", json!({ "path": path, "edits": edits })).await
     }
 }
 
 /// The anchor of a line of a text.
-fn anchor(text: &str, number: usize) -> String {
+pub(crate) fn anchor(text: &str, number: usize) -> String {
     let line = text.split('\n').nth(number - 1).expect("line");
     let rendered = restitch::internals::tag::render(number, line);
     rendered.split('|').next().expect("anchor").to_owned()
 }
 
-fn warnings(report: &Value) -> String {
+pub(crate) fn warnings(report: &Value) -> String {
     report["warnings"].to_string()
 }

@@ -502,8 +502,8 @@ async fn seed_003_r5_echoes_in_other_languages() {
             before: GO,
             lines: (3, 3),
             new: &["\tb := 3", "\treturn a + b"],
-            after: "func f() int {\n\ta := 1\n\tb := 3\n\treturn a + b\n\treturn a + b\n}\n\nfunc g() {}\n",
-            says: "both are there now",
+            after: "func f() int {\n\ta := 1\n\tb := 3\n\treturn a + b\n}\n\nfunc g() {}\n",
+            says: "strip-boundary-echo",
         },
         // Nothing proves that a key is not meant twice: as sent, and said.
         Case {

@@ -1,0 +1,3 @@
+//! The five seeds, requirement by requirement.
+
+mod line_tools;
