@@ -161,6 +161,7 @@ impl Bucket {
         let revision = |LoggedCommit { record, was_applied, .. }: LoggedCommit| Revision {
             revision: record.revision,
             unix_millis: record.unix_millis,
+            client: None,
             undoes: record.undoes,
             undone_by: undone_by.get(&record.revision).copied(),
             interrupted: !was_applied,
@@ -171,6 +172,7 @@ impl Bucket {
                     path: file.path,
                     before_sha256: file.before,
                     after_sha256: file.after,
+                    lines: None,
                 })
                 .collect(),
         };

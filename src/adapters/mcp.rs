@@ -2,7 +2,7 @@
 //!
 //! One handler serves both lifecycles (`initialize`, and the stateless one of
 //! 2026-07-28). A refusal is an answer with `isError`, never a protocol error, since clients hide
-//! protocol errors from the model. Sampling is not used. The answer is text for the model.
+//! protocol errors from the model. For clients that wrap such an answer in JSON it has no `isError`. Sampling is not used. The answer is text for the model.
 //! Structured content is sent only on request, because several clients would show it to the model
 //! in place of the text, as one line of escaped JSON.
 
@@ -386,8 +386,10 @@ impl ServerHandler for McpServer {
         let toolbox = self.tools.session(&context).await.with_observer(observer);
         let ledger = toolbox.engine().ledger().clone();
         let file_count_before = ledger.files().len();
-        let toolbox = match context.peer.peer_info() {
-            Some(peer) => toolbox.for_client(&peer.client_info.name),
+        let client = context.peer.peer_info().map(|peer| peer.client_info.name.clone());
+        let wraps_errors = client.as_deref().is_some_and(wraps_errors);
+        let toolbox = match &client {
+            Some(client) => toolbox.for_client(client),
             None => toolbox,
         };
         let name = request.name.into_owned();
@@ -424,7 +426,7 @@ impl ServerHandler for McpServer {
             // This fails only if the client has disconnected.
             let _ = context.peer.notify_resource_list_changed().await;
         }
-        Ok(answer(reply, self.format).into())
+        Ok(answer(reply, self.format, wraps_errors).into())
     }
 }
 
@@ -485,11 +487,27 @@ fn forward_progress(
     (Some(observer), Some(forward))
 }
 
-/// A tool's reply as the result of an MCP call.
-fn answer(reply: ToolReply, format: AnswerFormat) -> CallToolResult {
-    let text = vec![ContentBlock::text(reply.message.clone())];
-    let mut result =
-        if reply.ok { CallToolResult::success(text) } else { CallToolResult::error(text) };
+/// Whether this client shows its model an answer with `isError` as JSON in a string, with the call
+/// again in front (Gemini CLI), or with the answer twice (Qwen Code).
+fn wraps_errors(client: &str) -> bool {
+    ["gemini-cli-mcp-client", "qwen-cli-mcp-client"].iter().any(|name| client.starts_with(name))
+}
+
+/// A tool's reply as the result of an MCP call. Where a client wraps errors, a refusal is marked by its
+/// code in the text alone.
+fn answer(reply: ToolReply, format: AnswerFormat, wraps_errors: bool) -> CallToolResult {
+    let code = reply.code.map(EditCode::as_str).filter(|_| wraps_errors);
+    let lacks_code =
+        |code: &&str| !reply.message.to_ascii_uppercase().starts_with(&code.to_ascii_uppercase());
+    let text = match code.filter(lacks_code) {
+        Some(code) => format!("{code}: {}", reply.message),
+        None => reply.message.clone(),
+    };
+    let text = vec![ContentBlock::text(text)];
+    let mut result = match reply.ok || code.is_some() {
+        true => CallToolResult::success(text),
+        false => CallToolResult::error(text),
+    };
     if format == AnswerFormat::TextAndStructure {
         result.structured_content = serde_json::to_value(&reply).ok();
     }

@@ -12,17 +12,17 @@ use crate::engine::CallOptions;
 /// Applies the patch and prints the reply.
 pub(crate) async fn run(common: &Common, args: ApplyArgs) -> Result<(), Exit> {
     let mut patch = String::new();
-    let read = match args.patch.as_deref() {
-        None | Some("-") => io::stdin().read_to_string(&mut patch).map(|_| ()),
-        Some(file) => std::fs::read_to_string(file).map(|text| patch = text),
+    let (name, read) = match args.patch.as_deref() {
+        None | Some("-") => ("stdin", io::stdin().read_to_string(&mut patch).map(|_| ())),
+        Some(file) => (file, std::fs::read_to_string(file).map(|text| patch = text)),
     };
-    read.map_err(|error| Exit::usage(format!("cannot read the patch: {error}")))?;
+    read.map_err(|error| Exit::usage(format!("cannot read the patch from {name}: {error}")))?;
     let toolbox = settings::toolbox(common)?;
     let options = CallOptions { dry_run: args.dry_run, ..CallOptions::default() };
     let reply = toolbox.call("apply_patch", json!({ "patch": patch }), &options).await;
     let text = match common.json {
         true => json!(reply).to_string(),
-        false => wording::message(common, &reply, wording::APPLY).into_owned(),
+        false => wording::with_revision(&reply, wording::message(common, &reply, wording::APPLY)),
     };
     super::out::print(text)?;
     Exit::of_reply(&reply)

@@ -1,10 +1,13 @@
 //! The command line arguments, as clap parses them.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 
 use super::OpenUrl;
+use super::init::clients::CLIENTS;
 use super::root::Root;
 use crate::engine::SyntaxMode;
 
@@ -109,7 +112,7 @@ impl Command {
             self,
             Self::Mcp(_)
                 | Self::Init(_)
-                | Self::Doctor(_)
+                | Self::Doctor(DoctorArgs { client: Some(_) })
                 | Self::Harness(_)
                 | Self::Dev(DevArgs { command: DevCommand::Hook(_) })
                 | Self::Further(DevCommand::Hook(_))
@@ -264,7 +267,7 @@ pub(crate) enum DevCommand {
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
     /// Check the configuration of this client instead, and make a test edit as it would.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = ClientNames, hide_possible_values = true)]
     pub(crate) client: Option<String>,
 }
 
@@ -398,6 +401,15 @@ pub(crate) struct UndoArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct LogArgs {
+    /// Only edits of this file, or of files in this folder.
+    #[arg(conflicts_with = "stats")]
+    pub(crate) path: Option<String>,
+    /// At most so many edits, the newest.
+    #[arg(short = 'n', long = "max", value_name = "N", conflicts_with = "stats")]
+    pub(crate) max: Option<usize>,
+    /// Show what each edit changed.
+    #[arg(long, conflicts_with = "stats")]
+    pub(crate) diff: bool,
     /// Count rungs, refusals, and questions to the model with their outcomes, by tool, client and
     /// model, over all folders. RESTITCH_CLIENT names the client in scripts.
     #[arg(long)]
@@ -455,8 +467,9 @@ pub(crate) struct ReadArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
-    /// The files; a folder stands for all files in it that .gitignore does not exclude.
-    #[arg(required = true, value_name = "PATH")]
+    /// The files; a folder stands for all files in it that .gitignore does not exclude. Without
+    /// any, the whole project.
+    #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<String>,
 }
 
@@ -479,6 +492,7 @@ pub(crate) struct HookArgs {
 #[derive(Debug, Args)]
 pub(crate) struct InitArgs {
     /// claude, codex, gemini, copilot, cursor, vscode, opencode, zed, qwen or cline.
+    #[arg(value_parser = ClientNames, hide_possible_values = true)]
     pub(crate) client: String,
     /// Merge it into the project's files instead of printing it.
     #[arg(long)]
@@ -512,4 +526,29 @@ pub(crate) struct SearchArgs {
     /// Tell upper and lower case apart.
     #[arg(long)]
     pub(crate) case_sensitive: bool,
+    /// Print each hit as path:line:text, and nothing else.
+    #[arg(long, conflicts_with_all = ["json", "context"])]
+    pub(crate) plain: bool,
+}
+
+/// Completes the names of the clients. Any other name is taken, too: the command says what to do for a
+/// client that it does not know.
+#[derive(Debug, Clone, Copy)]
+struct ClientNames;
+
+impl TypedValueParser for ClientNames {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(CLIENTS.iter().map(|name| PossibleValue::new(*name))))
+    }
 }

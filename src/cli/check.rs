@@ -4,15 +4,21 @@ use serde_json::json;
 
 use super::args::{CheckArgs, Common};
 use super::exit::Exit;
-use super::settings;
+use super::{settings, wording};
 use crate::engine::CallOptions;
 
 /// Prints the syntax errors. Exits with 1 if there are any, or if a file cannot be read.
 pub(crate) async fn run(common: &Common, args: CheckArgs) -> Result<(), Exit> {
     let toolbox = settings::toolbox(common)?;
-    let paths: Vec<String> = args.paths.iter().map(|path| common.path(path)).collect();
+    let paths = match args.paths.is_empty() {
+        true => vec![".".to_owned()],
+        false => args.paths.iter().map(|path| common.path(path)).collect(),
+    };
     let reply = toolbox.call("check", json!({ "paths": paths }), &CallOptions::default()).await;
-    let text = if common.json { json!(reply).to_string() } else { reply.message.clone() };
+    let text = match common.json {
+        true => json!(reply).to_string(),
+        false => wording::message(common, &reply, wording::READ).into_owned(),
+    };
     let errors = reply.report["errors"].as_u64().unwrap_or(0);
     let files = reply.report["files"].as_array();
     let has_unreadable_file =

@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal as _, Read as _, Write as _};
 use std::path::Path;
 
+use anstream::ColorChoice;
 use anstyle::{AnsiColor, Style};
 use serde_json::json;
 
@@ -55,10 +56,10 @@ pub(crate) async fn run(common: &Common, args: EditArgs) -> Result<(), Exit> {
         ..CallOptions::default()
     };
     let reply = toolbox.call("edit_file", arguments, &options).await;
-    let message = wording::message(common, &reply, wording::EDIT);
+    let message = wording::with_revision(&reply, wording::message(common, &reply, wording::EDIT));
     if common.json {
         out::print(json!(reply))?;
-    } else if io::stdout().is_terminal() && reply.ok && !args.quiet {
+    } else if is_for_person() && reply.ok && !args.quiet {
         out::written(print_for_terminal(&reply, &message))?;
     } else if !(args.quiet && reply.ok) {
         out::print(message)?;
@@ -66,13 +67,23 @@ pub(crate) async fn run(common: &Common, args: EditArgs) -> Result<(), Exit> {
     Exit::of_reply(&reply)
 }
 
+/// Whether stdout is a terminal, or is to be written as for one (`CLICOLOR_FORCE`).
+fn is_for_person() -> bool {
+    let colours = anstream::AutoStream::choice(&io::stdout());
+    io::stdout().is_terminal() || matches!(colours, ColorChoice::Always | ColorChoice::AlwaysAnsi)
+}
+
 /// Prints the message, in which the diff replaces the numbered lines of the file, in git's colours.
 fn print_for_terminal(reply: &ToolReply, message: &str) -> io::Result<()> {
     let mut out = anstream::stdout().lock();
-    for line in message.lines().filter(|line| !line.starts_with("<<")) {
+    for line in message.lines().filter(|line| !line.starts_with("<<") && *line != "…") {
         writeln!(out, "{}", escape_for_terminal(line))?;
     }
-    let diff = reply.report["diff"].as_str().unwrap_or_default();
+    print_diff(&mut out, reply.report["diff"].as_str().unwrap_or_default())
+}
+
+/// Prints a diff in git's colours.
+pub(super) fn print_diff(out: &mut impl io::Write, diff: &str) -> io::Result<()> {
     for line in diff.lines() {
         let style = match line.as_bytes().first() {
             _ if line.starts_with("--- ") || line.starts_with("+++ ") => Style::new().bold(),

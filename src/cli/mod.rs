@@ -159,7 +159,7 @@ async fn run(cli: Cli, open_url: Option<OpenUrl>) -> Result<(), Exit> {
         Command::Search(args) => search::run(&common, args).await,
         Command::Undo(args) => undo::undo(&common, &args).await,
         Command::Log(args) if args.stats => call_log::print(&common),
-        Command::Log(_) => undo::log(&common).await,
+        Command::Log(args) => undo::log(&common, &args).await,
         Command::Mcp(args) => mcp::run(&common, args).await,
         Command::Init(args) => init::run(&common, &args).await,
         Command::Doctor(args) => doctor::run(&common, &args).await,

@@ -1,10 +1,12 @@
 //! `restitch search`: finds lines and prints them.
 
-use serde_json::json;
+use std::io::{self, Write as _};
+
+use serde_json::{Value, json};
 
 use super::args::{Common, SearchArgs};
 use super::exit::Exit;
-use super::settings;
+use super::{out, settings, wording};
 use crate::engine::CallOptions;
 
 /// Searches with the tool that suits the terms, and prints the reply.
@@ -30,6 +32,38 @@ pub(crate) async fn run(common: &Common, args: SearchArgs) -> Result<(), Exit> {
         }
     }
     let reply = toolbox.call(tool, arguments, &CallOptions::default()).await;
-    super::out::print(if common.json { json!(reply).to_string() } else { reply.message.clone() })?;
-    Exit::of_reply(&reply)
+    if args.plain && reply.ok {
+        out::written(print_plain(&reply.report))?;
+    } else if common.json {
+        out::print(json!(reply))?;
+    } else {
+        out::print(wording::message(common, &reply, wording::SEARCH))?;
+    }
+    Exit::of_reply(&reply)?;
+    // As with grep, scripts see from the exit code whether there was anything.
+    let count = |name: &str| reply.report[name].as_u64().unwrap_or(0);
+    Exit::refused_if(count("total_matches") + count("total_paths") == 0)
+}
+
+/// Prints each hit as `path:line:text`, and on stderr how many are not shown.
+fn print_plain(report: &Value) -> io::Result<()> {
+    let mut stdout = out::stdout();
+    let mut shown = 0;
+    for file in report["files"].as_array().into_iter().flatten() {
+        let path = file["path"].as_str().unwrap_or_default();
+        for hit in file["matches"].as_array().into_iter().flatten() {
+            let [indent, text] =
+                ["indent", "content"].map(|name| hit[name].as_str().unwrap_or_default());
+            writeln!(stdout, "{path}:{}:{indent}{text}", hit["line"])?;
+            shown += 1;
+        }
+    }
+    let hidden = report["total_matches"].as_u64().unwrap_or(0).saturating_sub(shown);
+    if hidden > 0 {
+        writeln!(
+            out::stderr(),
+            "restitch: {hidden} more; narrow the search with --path or --glob"
+        )?;
+    }
+    Ok(())
 }

@@ -45,6 +45,11 @@ pub(crate) fn toolbox(common: &Common) -> Result<Toolbox, Exit> {
         engine = engine.corrector(corrector);
     }
     let mut engine = engine.build();
+    if let Ok(client) = std::env::var("RESTITCH_CLIENT")
+        && !client.is_empty()
+    {
+        engine = engine.for_client(&client);
+    }
     if let (Some(_), Some(endpoint)) = (corrector, &settings.endpoint) {
         let notice = format!("restitch: asking {} at {}", endpoint.model, endpoint.base_url);
         engine = engine.with_observer(Arc::new(move |stage, _| {

@@ -1,13 +1,18 @@
 //! `restitch undo` and `restitch log`.
 
 use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::path::Path;
 
+use serde::Serialize;
 use serde_json::json;
 
-use super::args::{Common, UndoArgs};
+use super::args::{Common, LogArgs, UndoArgs};
+use super::edit::print_diff;
 use super::exit::Exit;
-use super::settings;
-use crate::engine::CallOptions;
+use super::{out, settings};
+use crate::edit::Refusal;
+use crate::engine::{CallOptions, Engine};
 use crate::port::Revision;
 use crate::text::quote_name;
 use crate::tools::ToolReply;
@@ -21,16 +26,67 @@ pub(crate) async fn undo(common: &Common, args: &UndoArgs) -> Result<(), Exit> {
 }
 
 /// Prints the list of edits.
-pub(crate) async fn log(common: &Common) -> Result<(), Exit> {
+pub(crate) async fn log(common: &Common, args: &LogArgs) -> Result<(), Exit> {
     let toolbox = settings::toolbox(common)?;
-    let reply = match toolbox.engine().log().await {
-        Ok(revisions) => {
-            let text: Vec<String> = revisions.iter().map(describe).collect();
-            ToolReply::answered(text.join("\n"), json!({ "revisions": revisions }))
+    match list(common, args, toolbox.engine()).await {
+        Ok(revisions) if common.json => {
+            print(common, &ToolReply::answered(String::new(), json!({ "revisions": revisions })))
         }
-        Err(refusal) => ToolReply::refused(refusal),
+        Ok(revisions) => out::written(print_list(&revisions)),
+        Err(refusal) => print(common, &ToolReply::refused(refusal)),
+    }
+}
+
+/// A revision and, if it was asked for, what it changed.
+#[derive(Serialize)]
+struct Listed {
+    #[serde(flatten)]
+    revision: Revision,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diff: Option<String>,
+}
+
+/// The revisions that the call asks for, newest first.
+async fn list(common: &Common, args: &LogArgs, engine: &Engine) -> Result<Vec<Listed>, Refusal> {
+    let path = args.path.as_ref().map(|path| common.path(path));
+    let is_root = |path: &String| {
+        let (path, root) = (Path::new(path).canonicalize(), common.root().canonicalize());
+        path.ok().zip(root.ok()).is_some_and(|(path, root)| path == root)
     };
-    print(common, &reply)
+    let below = path.filter(|path| !is_root(path)).map(|path| engine.path(&path)).transpose()?;
+    let concerns = |revision: &Revision| {
+        below.as_ref().is_none_or(|below| {
+            let is_below = |path: &str| {
+                let after = path.strip_prefix(below.as_str());
+                after.is_some_and(|after| after.is_empty() || after.starts_with('/'))
+            };
+            revision.files.iter().any(|file| is_below(&file.path))
+        })
+    };
+    let all = engine.log().await?.into_iter().filter(concerns);
+    let mut listed = Vec::new();
+    for revision in all.take(args.max.unwrap_or(usize::MAX)) {
+        let diff = match args.diff {
+            // Of old commits the history may have the names only.
+            true => engine.committed(revision.revision).await.ok().map(|reports| {
+                reports.iter().map(|report| report.diff.as_str()).collect::<String>()
+            }),
+            false => None,
+        };
+        listed.push(Listed { revision, diff });
+    }
+    Ok(listed)
+}
+
+/// Prints a line for each revision, and its diff if there is one.
+fn print_list(revisions: &[Listed]) -> io::Result<()> {
+    for Listed { revision, diff } in revisions {
+        writeln!(out::stdout(), "{}", describe(revision))?;
+        if let Some(diff) = diff {
+            print_diff(&mut anstream::stdout().lock(), diff)?;
+        }
+    }
+    Ok(())
 }
 
 /// Prints the reply's message, or the whole reply as JSON.
@@ -53,6 +109,14 @@ fn describe(revision: &Revision) -> String {
             _ => "edited",
         };
         let _ = write!(line, "  {verb} {}", quote_name(&file.path));
+        match file.lines.filter(|_| verb == "edited") {
+            Some((first, last)) if last > first => drop(write!(line, " lines {first}-{last}")),
+            Some((first, _)) => drop(write!(line, " line {first}")),
+            None => {}
+        }
+    }
+    if let Some(client) = &revision.client {
+        let _ = write!(line, "  by {}", quote_name(client));
     }
     if let Some(undone_revision) = revision.undoes {
         let _ = write!(line, "  (undoes {undone_revision})");

@@ -43,6 +43,25 @@ pub(super) const READ: Words = &[
     ("ranges", "--ranges"),
 ];
 
+/// The words of `restitch search`.
+pub(super) const SEARCH: Words = &[
+    ("narrow the search with path", "narrow the search with --path"),
+    ("narrow with path or glob", "narrow with --path or --glob"),
+    ("Check the path, or leave it out", "Check --path, or leave it out"),
+    ("keyword", "the term"),
+    ("glob", "--glob"),
+    ("context", "--context"),
+];
+
+/// The message of an edit, with the revision that `restitch undo` takes in its first line.
+pub(super) fn with_revision(reply: &ToolReply, message: Cow<'_, str>) -> String {
+    let report = &reply.report;
+    let revision = report["revision"].as_u64().or_else(|| report["files"][0]["revision"].as_u64());
+    let Some(revision) = revision.filter(|_| reply.ok) else { return message.into_owned() };
+    let (first, others) = message.split_at(message.find('\n').unwrap_or(message.len()));
+    format!("{first} Revision {revision}.{others}")
+}
+
 /// The reply's message in the words of the command. With `--json` or `--dialect`, it is the tool's
 /// own message.
 pub(super) fn message<'a>(common: &Common, reply: &'a ToolReply, words: Words) -> Cow<'a, str> {

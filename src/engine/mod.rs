@@ -341,7 +341,8 @@ impl Engine {
         if tokio::runtime::Handle::try_current().is_ok() {
             tokio::task::yield_now().await;
         }
-        let commit = CommitOptions { request_id: options.request_id.clone() };
+        let commit =
+            CommitOptions { request_id: options.request_id.clone(), client: self.client.clone() };
         let _writing = self.ledger.lock_writes().await;
         let span = traces::commit(batch.len());
         let committed = self.store.commit(batch, commit).instrument(span.clone()).await;

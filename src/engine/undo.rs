@@ -58,6 +58,11 @@ impl Engine {
         self.store.log().await
     }
 
+    /// What a commit in the history wrote, as one report for each file.
+    pub async fn committed(&self, revision: u64) -> Result<Vec<EditReport>, Refusal> {
+        Ok(self.reports(self.store.committed(revision).await?))
+    }
+
     /// A receiver of every commit from now on, so that a preview can refresh; `None` if the store
     /// does not announce commits.
     pub fn changes(&self) -> Option<broadcast::Receiver<Change>> {

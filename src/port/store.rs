@@ -85,6 +85,8 @@ pub struct CommitOptions {
     /// The caller's id for this request. If the same request is sent again, the first result is the
     /// answer and nothing is written; another request with this id is refused.
     pub request_id: Option<RequestId>,
+    /// The name that the client gives itself, for the history.
+    pub client: Option<Arc<str>>,
 }
 
 /// One committed file.
@@ -141,6 +143,9 @@ pub struct Revision {
     pub unix_millis: u64,
     /// The files it changed.
     pub files: Vec<RevisionFile>,
+    /// The client that made it, if it gave a name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client: Option<String>,
     /// The revision that this one undid.
     pub undoes: Option<u64>,
     /// The revision that undid this one.
@@ -158,6 +163,10 @@ pub struct RevisionFile {
     pub before_sha256: Option<ContentHash>,
     /// The hash of its content after; `None` if it was removed.
     pub after_sha256: Option<ContentHash>,
+    /// The first and the last line that changed, as numbered after the commit; where lines were only
+    /// removed, the last is the one before the first. `None` if the history does not have them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lines: Option<(usize, usize)>,
 }
 
 /// One page of the files that a store has.
@@ -246,6 +255,12 @@ pub trait FileStore: Send + Sync {
 
     /// The commits in the history, newest first.
     fn log(&self) -> BoxFuture<'_, Result<Vec<Revision>, Refusal>> {
+        Box::pin(async { Err(no_history()) })
+    }
+
+    /// What a commit in the history wrote.
+    fn committed(&self, revision: u64) -> BoxFuture<'_, Result<Vec<Committed>, Refusal>> {
+        let _ = revision;
         Box::pin(async { Err(no_history()) })
     }
 
@@ -357,6 +372,10 @@ impl<S: FileStore + ?Sized> FileStore for Arc<S> {
 
     fn log(&self) -> BoxFuture<'_, Result<Vec<Revision>, Refusal>> {
         (**self).log()
+    }
+
+    fn committed(&self, revision: u64) -> BoxFuture<'_, Result<Vec<Committed>, Refusal>> {
+        (**self).committed(revision)
     }
 
     fn changes(&self) -> Option<broadcast::Receiver<Change>> {

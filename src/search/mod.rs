@@ -109,8 +109,8 @@ pub struct Match {
     pub line: usize,
     /// The line without outer blanks, or the part of it around the hit.
     pub content: String,
-    /// The blanks before it, for showing the line as it is.
-    #[serde(skip)]
+    /// The blanks before it.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub indent: String,
     /// The anchor, as LINE#ID.
     pub anchor: String,

@@ -54,6 +54,8 @@ impl From<VerifiedEdit> for CommitEdit {
 pub(super) struct CommitContext<'a> {
     /// The id that the caller gave the request.
     pub(super) request: Option<&'a RequestId>,
+    /// The name that the client gives itself.
+    pub(super) client: Option<&'a str>,
     /// The revision that this commit undoes.
     pub(super) undoes: Option<u64>,
     /// Set when the caller has stopped waiting for the result.
@@ -468,7 +470,7 @@ impl Disk {
         } else {
             HistorySync::Lazy
         };
-        match history.begin(&intents, context.request, context.undoes, sync) {
+        match history.begin(&intents, context, sync) {
             Ok(revision) => Ok(Some(revision)),
             // Nothing is written without a record only because another process is at work.
             Err(error) if error.kind() == io::ErrorKind::TimedOut => Err(refusals::conflict(

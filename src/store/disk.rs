@@ -405,8 +405,13 @@ impl FileStore for DiskStore {
                 let edits: Vec<CommitEdit> = batch.into_iter().map(CommitEdit::from).collect();
                 let request = options.request_id.as_ref();
                 let lock_wait = disk.options.lock_wait;
-                let context =
-                    CommitContext { request, undoes: None, abandoned: &abandoned, lock_wait };
+                let context = CommitContext {
+                    request,
+                    client: options.client.as_deref(),
+                    undoes: None,
+                    abandoned: &abandoned,
+                    lock_wait,
+                };
                 disk.commit(&edits, &context)
             })
             .await
@@ -430,6 +435,11 @@ impl FileStore for DiskStore {
     fn log(&self) -> BoxFuture<'_, Result<Vec<Revision>, Refusal>> {
         let disk = self.0.clone();
         Box::pin(spawn_blocking(None, move || disk.log()))
+    }
+
+    fn committed(&self, revision: u64) -> BoxFuture<'_, Result<Vec<Committed>, Refusal>> {
+        let disk = self.0.clone();
+        Box::pin(spawn_blocking(None, move || disk.committed(revision)))
     }
 
     fn changes(&self) -> Option<broadcast::Receiver<Change>> {

@@ -21,9 +21,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use super::commit::CommitContext;
 use super::lock::{Backoff, LockOutcome, try_lock};
 use super::log::{
-    LogEntry, LogRecord, LoggedFile, Patch, StoredVersion, encode_line, last_revision, read_entries,
+    LogEntry, LogRecord, LoggedFile, Patch, StoredVersion, changed_lines, encode_line,
+    last_revision, read_entries,
 };
 use super::metadata::Metadata;
 use super::options::HistoryLimits;
@@ -131,8 +133,7 @@ impl History {
     pub(super) fn begin(
         &self,
         intents: &[Intent<'_>],
-        request: Option<&RequestId>,
-        undoes: Option<u64>,
+        context: &CommitContext<'_>,
         sync: HistorySync,
     ) -> io::Result<u64> {
         let mut writer = self.lock_log(&super::disk::is_ending)?;
@@ -163,17 +164,22 @@ impl History {
             // Without a patch, the new version needs a blob, too: the next edit replaces it.
             let after =
                 intent.after.map(|bytes| store_unless_patched(bytes, bytes.hash())).transpose()?;
+            let lines = intent.after.map(|after| {
+                let before = intent.before.as_ref().map_or(&[][..], |(before, _)| before);
+                changed_lines(before, after)
+            });
             let (path, created_folders) = (intent.path.clone(), intent.created_folders.clone());
-            files.push(LoggedFile { path, before, after, created_folders, patch });
+            files.push(LoggedFile { path, before, after, created_folders, patch, lines });
         }
         let revision = last_revision(&mut writer.log)? + 1;
         let entry = LogEntry {
             revision,
             unix_millis: now_millis(),
             files,
-            request: request.map(|request| request.as_str().to_owned()),
-            request_digest: request.and_then(RequestId::digest),
-            undoes,
+            request: context.request.map(|request| request.as_str().to_owned()),
+            request_digest: context.request.and_then(RequestId::digest),
+            client: context.client.map(str::to_owned),
+            undoes: context.undoes,
             done: false,
         };
         self.append(&mut writer, &LogRecord::Begin(entry))?;

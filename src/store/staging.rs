@@ -259,6 +259,10 @@ impl FileStore for StagingStore {
         self.inner.log()
     }
 
+    fn committed(&self, revision: u64) -> BoxFuture<'_, Result<Vec<Committed>, Refusal>> {
+        self.inner.committed(revision)
+    }
+
     fn recall<'a>(&'a self, request: &'a RequestId) -> BoxFuture<'a, RequestStatus> {
         Box::pin(async move {
             let staged = self.staged.lock().await;

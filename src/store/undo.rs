@@ -59,6 +59,7 @@ impl Disk {
             }
             let context = CommitContext {
                 request: None,
+                client: None,
                 undoes: Some(entry.revision),
                 abandoned,
                 lock_wait: self.options.lock_wait,
@@ -83,6 +84,7 @@ impl Disk {
             .map(|entry| Revision {
                 revision: entry.revision,
                 unix_millis: entry.unix_millis,
+                client: entry.client,
                 undoes: entry.undoes,
                 undone_by: undone_by.get(&entry.revision).copied(),
                 interrupted: !entry.done,
@@ -93,6 +95,7 @@ impl Disk {
                         path: file.path,
                         before_sha256: file.before.map(|version| version.sha256),
                         after_sha256: file.after,
+                        lines: file.lines,
                     })
                     .collect(),
             })
@@ -372,6 +375,13 @@ impl Disk {
         entries.into_iter().rev().find(|entry| entry.files.iter().any(|file| file.path == path))
     }
 
+    /// What a commit in the history wrote.
+    pub(super) fn committed(&self, revision: u64) -> Result<Vec<Committed>, Refusal> {
+        let entries =
+            self.require_history()?.entries().map_err(|error| history_not_read(&error))?;
+        self.recorded_result(self.find_commit(&entries, Some(revision))?)
+    }
+
     /// The result of an earlier commit, as if it had just been made.
     pub(super) fn recorded_result(&self, entry: &LogEntry) -> Result<Vec<Committed>, Refusal> {
         let history = self.require_history()?;
@@ -515,6 +525,7 @@ impl Disk {
         if !edits.is_empty() {
             let context = CommitContext {
                 request: None,
+                client: None,
                 undoes: Some(revision),
                 abandoned: &AtomicBool::new(false),
                 lock_wait: RECOVERY_WAIT,

@@ -189,8 +189,10 @@ impl<F: VersionedFiles> VersionedStore<F> {
                     path: change.path.as_str().to_owned(),
                     before_sha256: hash(&change.before),
                     after_sha256: hash(&change.after),
+                    lines: None,
                 })
                 .collect(),
+            client: None,
             undoes,
             undone_by: None,
             interrupted: false,

@@ -41,7 +41,7 @@ pub(super) struct TextEdit {
     pub(super) expected_replacements: Option<usize>,
     /// Replace every occurrence.
     pub(super) replace_all: Option<bool>,
-    /// A line near the text; breaks a tie.
+    /// A line near the text.
     pub(super) near_line: Option<usize>,
 }
 
@@ -50,9 +50,9 @@ pub(super) struct TextEdit {
 struct Arguments {
     #[serde(flatten)]
     file_edit: EditFileArguments,
-    /// The lines to replace, with old_str empty: 12-14, or anchors 12#VK-14#MB.
+    /// Lines to replace (old_str empty): 12-14, 12#VK-14#MB.
     lines: Option<String>,
-    /// The snapshot id that lines come from.
+    /// The snapshot of lines.
     snapshot: Option<String>,
     /// The definition that contains the text: class Pool / fn open.
     within: Option<String>,

@@ -41,13 +41,13 @@ pub(super) const LIST_FILES: ToolSpec = ToolSpec {
 struct SearchArguments {
     /// The text to look for, literally, within a line.
     keyword: String,
-    /// A folder or file to search; the whole root when left out.
+    /// A folder or file to search.
     path: Option<String>,
     /// Lines to show around each hit.
     context: Option<usize>,
     /// Only files whose path matches, such as *.rs.
     glob: Option<String>,
-    /// Tell upper and lower case apart.
+    /// Case matters.
     case_sensitive: Option<bool>,
 }
 
@@ -55,13 +55,13 @@ struct SearchArguments {
 struct WildcardArguments {
     /// The terms; * in a term stands for anything within the line.
     terms: Vec<String>,
-    /// A folder or file to search; the whole root when left out.
+    /// A folder or file to search.
     path: Option<String>,
     /// Lines to show around each hit.
     context: Option<usize>,
     /// Only files whose path matches, such as *.rs.
     glob: Option<String>,
-    /// Tell upper and lower case apart.
+    /// Case matters.
     case_sensitive: Option<bool>,
 }
 

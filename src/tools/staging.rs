@@ -83,7 +83,8 @@ async fn act(call: ToolCall<'_>) -> Result<(String, StagingReport), Refusal> {
             )
         }
         Action::Commit => {
-            let options = CommitOptions { request_id: call.options.request_id.clone() };
+            let request_id = call.options.request_id.clone();
+            let options = CommitOptions { request_id, ..CommitOptions::default() };
             let committed = staging.commit_staged(options).await?;
             for commit in &committed {
                 if let Some(revision) = commit.revision {

@@ -124,7 +124,8 @@ fn print(common: &Common, findings: &[Finding], has_bad: bool) -> io::Result<()>
 fn check_root(common: &Common) -> Finding {
     let settings = model::settings(common).map(|settings| settings.object_store);
     let opened = settings::store(common, &settings.unwrap_or_default());
-    let root = common.root().display().to_string();
+    let root = common.root().canonicalize().unwrap_or_else(|_| common.root().to_path_buf());
+    let root = root.display().to_string();
     match (opened, common.root_url()) {
         (Ok(_), None) => Finding::ok("root", root),
         (Ok(_), Some(_)) => Finding::ok("root", format!("{root}, which takes conditional writes")),

@@ -319,7 +319,7 @@ fn gemini() -> Client {
             without: "Gemini CLI ignores the project's settings, and does not run non-interactively",
             how: "Start `gemini` in this folder once, and answer that you trust it.",
         }),
-        note: "The hook corrects Gemini's own `replace` before it runs, and denies edits that restitch refuses.",
+        note: "The hook corrects Gemini's own `replace` before it runs, and denies edits that restitch refuses. To take `replace` away, add \"tools\": {\"exclude\": [\"replace\"]} to .gemini/settings.json.",
     }
 }
 
@@ -382,7 +382,7 @@ fn copilot() -> Client {
             without: "Copilot CLI does not start the server",
             how: "Start `copilot` in this folder once, and answer that you trust it.",
         }),
-        note: "Copilot CLI asks before each edit; `copilot --allow-tool=restitch` lets them through, also with -p.",
+        note: "Copilot CLI asks before each edit; `copilot --allow-tool=restitch` lets them through, also with -p. `--excluded-tools=edit` takes its own edit tool away.",
     }
 }
 
@@ -408,6 +408,6 @@ fn opencode() -> Client {
         permission_files: Vec::new(),
         without_permissions: "",
         trust: None,
-        note: "The plugin corrects opencode's own `edit` and `apply_patch` before they run. opencode allows MCP tools unless its `permission` says otherwise.",
+        note: "The plugin corrects opencode's own `edit` and `apply_patch` before they run. To take its edit tools away, add \"tools\": {\"edit\": false} to opencode.json. opencode allows MCP tools unless its `permission` says otherwise.",
     }
 }

@@ -4,6 +4,7 @@
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
+use aho_corasick::AhoCorasick;
 use regex::bytes::{Captures, Regex, RegexBuilder};
 
 use super::assigned::FileKind;
@@ -150,6 +151,15 @@ static VENDORED: LazyLock<Vec<Vendored>> = LazyLock::new(|| {
     GITLEAKS.lines().filter(|line| !line.starts_with('#')).filter_map(rule).collect()
 });
 
+/// Finds the words of all vendored rules in one pass; and the rule of each word.
+static KEYWORDS: LazyLock<Option<(AhoCorasick, Vec<usize>)>> = LazyLock::new(|| {
+    let words = VENDORED.iter().enumerate();
+    let words = words
+        .flat_map(|(rule, vendored)| vendored.keywords.split(',').map(move |word| (word, rule)));
+    let (words, rules): (Vec<&str>, Vec<usize>) = words.unzip();
+    Some((AhoCorasick::builder().ascii_case_insensitive(true).build(words).ok()?, rules))
+});
+
 static OWN_REGEXES: LazyLock<Vec<Option<Regex>>> =
     LazyLock::new(|| OWN.iter().map(|rule| compile(rule.pattern)).collect());
 
@@ -168,10 +178,14 @@ pub(super) struct Found {
 
 /// The secrets that the vendored rules find: the whole word around each.
 pub(super) fn find_vendored(text: &str) -> Vec<Found> {
-    let lower = text.to_ascii_lowercase();
-    let may_match = |rule: &&Vendored| rule.keywords.split(',').any(|word| lower.contains(word));
+    let mut may_match = vec![KEYWORDS.is_none(); VENDORED.len()];
+    if let Some((words, rules)) = &*KEYWORDS {
+        for word in words.find_overlapping_iter(text) {
+            may_match[rules[word.pattern().as_usize()]] = true;
+        }
+    }
     let mut found = Vec::new();
-    for rule in VENDORED.iter().filter(may_match) {
+    for (rule, _) in VENDORED.iter().zip(may_match).filter(|(_, may_match)| *may_match) {
         let Some(regex) = rule.regex.get_or_init(|| compile(rule.pattern)) else { continue };
         for captures in regex.captures_iter(text.as_bytes()) {
             let range = word_around(text, groups(&captures));

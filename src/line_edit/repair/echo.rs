@@ -58,6 +58,10 @@ pub(super) fn drop_telling_copies(
     let is_edit = kept.iter().any(|line| !is_blank(line));
     if is_edit && !structure.is_broken_only_with(edits, at, &kept) {
         drop_echoes(edits, at, (head, tail), log);
+        let number = edits[at].number;
+        log.warnings.push(format!(
+            "edit {number}: to have them twice, insert them in an edit of their own"
+        ));
     }
 }
 

@@ -39,6 +39,11 @@ fn complete(summary: &str) -> Value {
     call_turn("task_complete", json!({ "summary": summary }))
 }
 
+/// The task needs no change, and the model says so.
+fn complete_unchanged(summary: &str) -> Value {
+    call_turn("task_complete", json!({ "summary": summary, "files_changed": [] }))
+}
+
 /// The last message of a request: what the model was told about its last turn.
 fn last_answer(request: &Value) -> String {
     let messages = request["messages"].as_array().expect("messages");
@@ -50,7 +55,7 @@ fn last_answer(request: &Value) -> String {
 async fn step_1_exploration_is_demanded_on_every_request() {
     for task in ["Change the greeting", "Wie geht das hier?", "zzz", "what does greet do"] {
         let dir = project();
-        let server = Server::play(vec![explore(), complete("looked")]).await;
+        let server = Server::play(vec![explore(), complete_unchanged("looked")]).await;
         let ran = agent(dir.path(), &server, task, &[]).await;
         assert_eq!(ran.code, 0, "{}", ran.stderr);
         let first = &server.requests()[0];
@@ -74,7 +79,7 @@ async fn step_1_exploration_is_demanded_on_every_request() {
 #[tokio::test]
 async fn step_2_task_complete_is_blocked_without_exploration() {
     let dir = project();
-    let script = vec![complete("done!"), explore(), complete("now I looked")];
+    let script = vec![complete("done!"), explore(), complete_unchanged("now I looked")];
     let server = Server::play(script).await;
     let ran = agent(dir.path(), &server, "Update it", &[]).await;
     let answer: Value = serde_json::from_str(&last_answer(&server.requests()[1])).expect("JSON");
@@ -83,7 +88,7 @@ async fn step_2_task_complete_is_blocked_without_exploration() {
     assert!(error.starts_with("BLOCKED: You must explore the codebase first."), "{error}");
     assert!(answer["hint"].as_str().expect("hint").starts_with("Start with list_files"));
     assert_eq!(answer.as_object().map(serde_json::Map::len), Some(3));
-    assert_eq!(outcome(&ran)["summary"], "now I looked");
+    assert_eq!(outcome(&ran)["summary"], "No file was changed. now I looked");
     assert_eq!(ran.code, 0);
 }
 
@@ -91,8 +96,12 @@ async fn step_2_task_complete_is_blocked_without_exploration() {
 #[tokio::test]
 async fn step_3_words_without_tools_are_sent_back() {
     let dir = project();
-    let server =
-        Server::play(vec![text_turn("All done, I changed it."), explore(), complete("ok")]).await;
+    let server = Server::play(vec![
+        text_turn("All done, I changed it."),
+        explore(),
+        complete_unchanged("ok"),
+    ])
+    .await;
     let ran = agent(dir.path(), &server, "tell me a story", &[]).await;
     let reminder = last_answer(&server.requests()[1]);
     assert!(reminder.starts_with("You MUST use tools before responding."), "{reminder}");

@@ -134,7 +134,7 @@ async fn seed_002_tokens_of_a_stale_anchor_as_the_agents_model_receives_them() {
 }
 
 #[tokio::test]
-async fn a_completion_without_a_change_is_sent_back_once() {
+async fn a_completion_without_a_change_is_sent_back_until_it_says_so() {
     let dir = project(5);
     let read = || turn(&[("read_file", json!({ "path": "f" }))]);
     let claim = || complete("I fixed the bug");
@@ -142,11 +142,12 @@ async fn a_completion_without_a_change_is_sent_back_once() {
     let ran = agent(dir.path(), &server).await;
     let answer: Value = serde_json::from_str(&last_answer(&server.requests()[2])[0]).expect("JSON");
     assert_eq!(answer["acknowledged"], false);
-    assert_eq!(answer["error"], "No file was changed.");
-    assert!(answer["hint"].as_str().expect("hint").contains("say so"), "{answer}");
+    assert_eq!(answer["error"], "BLOCKED: No file was changed.");
+    assert!(answer["hint"].as_str().expect("hint").contains("files_changed: []"), "{answer}");
     let end: Value =
         serde_json::from_str(ran.stdout.lines().last().expect("object")).expect("JSON");
-    assert_eq!((&end["ok"], &end["files_changed"]), (&json!(true), &json!([])));
+    assert_eq!((&end["ok"], &end["files_changed"]), (&json!(false), &json!([])));
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
     // With a change it stands at once; an edit that was taken back is no change.
     let dir = project(5);
     let server =
@@ -208,8 +209,11 @@ fn a_guarded_mcp_session_is_told_to_explore_and_sent_back_without_a_change() {
     let claim = json!({ "summary": "I fixed the bug" });
     let (first, answer) = session.answer("task_complete", claim.clone());
     assert!(answer["isError"] == true && first.contains("No file was changed."), "{first}");
-    let (second, _) = session.answer("task_complete", claim);
-    assert!(second.contains("no file was changed"), "{second}");
+    let (second, answer) = session.answer("task_complete", claim);
+    assert!(answer["isError"] == true, "however often: {second}");
+    let unchanged = json!({ "summary": "The bug is gone already", "files_changed": [] });
+    let (third, _) = session.answer("task_complete", unchanged);
+    assert!(third.contains("no file was changed"), "{third}");
 }
 
 #[test]

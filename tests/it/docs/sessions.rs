@@ -47,14 +47,19 @@ fn run(project: &Project, command: &str) -> String {
         .current_dir(project.root())
         .env("PATH", path)
         .env("RESTITCH_STATE_DIR", project.0.path().join("state"))
-        .env("NO_COLOR", "1")
+        // As a terminal shows it, but for the colours.
+        .env("CLICOLOR_FORCE", "1")
+        .env_remove("NO_COLOR")
         .env_remove("OPENAI_API_KEY")
         .env_remove("OPENAI_BASE_URL")
         .env_remove("RESTITCH_MODEL")
         .stdin(Stdio::null())
         .output()
         .expect("sh");
-    String::from_utf8(out.stdout).expect("UTF-8")
+    let text = String::from_utf8(out.stdout).expect("UTF-8");
+    let mut parts = text.split("\u{1b}[");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + part.split_once('m').map_or("", |(_, rest)| rest))
 }
 
 #[test]

@@ -43,7 +43,8 @@ fn the_limit_holds_at_every_commit_over_all_roots_and_answers() {
             }
             let edit = whole_file_edit(&work_path("f"), Some(&version(n)), &version(n + 1));
             let request = RequestId::new(format!("{name}{n}"));
-            let how = CommitOptions { request_id: Some(request.clone()) };
+            let how =
+                CommitOptions { request_id: Some(request.clone()), ..CommitOptions::default() };
             block_on(store.commit(vec![edit], how)).expect("commit");
             block_on(store.remember(&request, "an answer ".repeat(2_000)));
             most = most.max(kept(&sandbox.state()));

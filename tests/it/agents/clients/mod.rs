@@ -505,9 +505,13 @@ struct Works {
     log: String,
 }
 
-fn drive(client: &Real, programs: &Path) -> Works {
-    let temp = tempfile::tempdir().expect("folder");
-    let top = temp.path().canonicalize().expect("folder");
+/// A project below `top` that `init` has set up for the client, and the model that plays these turns.
+fn set_up(
+    client: &Real,
+    programs: &Path,
+    top: &Path,
+    turns: fn(&Real, &Path) -> Vec<Value>,
+) -> (Run, Model) {
     let (project, home, requests) = (top.join("project"), top.join("home"), top.join("requests"));
     for folder in [&project.join("src"), &home, &requests] {
         std::fs::create_dir_all(folder).expect("folder");
@@ -528,7 +532,14 @@ fn drive(client: &Real, programs: &Path) -> Works {
         assert!(out.status.success(), "{name}: {}", String::from_utf8_lossy(&out.stdout));
         trust(&run, name);
     }
-    let log = top.join("log");
+    (run, model)
+}
+
+fn drive(client: &Real, programs: &Path) -> Works {
+    let temp = tempfile::tempdir().expect("folder");
+    let top = temp.path().canonicalize().expect("folder");
+    let (run, _model) = set_up(client, programs, &top, turns);
+    let (log, requests) = (top.join("log"), top.join("requests"));
     finish((client.command)(&run), &log);
     if client.name == "Cline" {
         // It leaves a process behind for the next one.
@@ -614,6 +625,80 @@ fn real_clients_edit_headless() {
     assert!(wrong.is_empty(), "{wrong}");
     if std::env::var_os("RESTITCH_BLESS").is_some() && !rows.is_empty() {
         write_table(&rows);
+    }
+}
+
+/// A line of the page about agents: the client, its own edit tool, the file and the setting for it, or an
+/// argument, that take the tool away.
+type Without =
+    (&'static str, &'static str, Option<(&'static str, &'static str)>, &'static [&'static str]);
+
+const WITHOUT_OWN_TOOL: &[Without] = &[
+    (
+        "Claude Code",
+        "Edit",
+        Some((".claude/settings.json", r#""permissions": {"deny": ["Edit"]}"#)),
+        &[],
+    ),
+    (
+        "Gemini CLI",
+        "replace",
+        Some((".gemini/settings.json", r#""tools": {"exclude": ["replace"]}"#)),
+        &[],
+    ),
+    ("opencode", "edit", Some(("opencode.json", r#""tools": {"edit": false}"#)), &[]),
+    ("Copilot CLI", "edit", None, &["--excluded-tools=edit"]),
+];
+
+#[test]
+fn the_lines_of_the_page_take_a_clients_own_edit_tool_away() {
+    let page =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/guide/agents.md"))
+            .expect("the page about agents");
+    for (name, _, setting, arguments) in WITHOUT_OWN_TOOL {
+        let line = setting.map_or(arguments.concat(), |(_, line)| line.to_owned());
+        assert!(page.contains(&line), "{name}: {line}");
+    }
+    if !is_long_run() {
+        return skip("a client's own edit tool", "RESTITCH_LONG is not 1");
+    }
+    let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/clients");
+    let done = |_: &Real, _: &Path| vec![json!({ "text": "done" })];
+    for (name, tool, setting, arguments) in WITHOUT_OWN_TOOL {
+        let client = CLIENTS.iter().find(|client| client.name == *name).expect("client");
+        if version(&programs, client).is_none() {
+            skip(name, "not installed; run tests/it/agents/clients/install-real.sh");
+            continue;
+        }
+        let has_tool = |without: bool| {
+            let temp = tempfile::tempdir().expect("folder");
+            let top = temp.path().canonicalize().expect("folder");
+            let (run, _model) = set_up(client, &programs, &top, done);
+            let mut command = (client.command)(&run);
+            if without {
+                if let Some((file, line)) = setting {
+                    let file = run.project.join(file);
+                    let text = std::fs::read_to_string(&file).expect("configuration");
+                    let mut value: Value = serde_json::from_str(&text).expect("JSON");
+                    let line: Value = serde_json::from_str(&format!("{{{line}}}")).expect("JSON");
+                    for (key, added) in line.as_object().expect("object") {
+                        if let Some(new) = added.as_object().filter(|_| value[key].is_object()) {
+                            value[key].as_object_mut().expect("object").extend(new.clone());
+                        } else {
+                            value[key] = added.clone();
+                        }
+                    }
+                    std::fs::write(file, value.to_string()).expect("written");
+                }
+                command.args(*arguments);
+            }
+            finish(command, &top.join("log"));
+            let seen = Seen::read(&top.join("requests"), &run.project);
+            assert!(seen.offers("undo"), "{name}: {}", seen.text());
+            seen.whole.contains(&format!("\"name\":\"{tool}\""))
+        };
+        assert!(has_tool(false), "{name} has no tool {tool}");
+        assert!(!has_tool(true), "{name} still offers {tool}");
     }
 }
 
