@@ -118,7 +118,7 @@ impl BucketStore {
             root: PathBuf::from(url.trim_end_matches('/')),
             options,
             seen: Mutex::default(),
-            changes: ChangeFeed::new(),
+            changes: ChangeFeed::default(),
             last_revision: AtomicU64::new(0),
             last_recovery: Mutex::default(),
         };

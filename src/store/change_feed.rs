@@ -22,9 +22,8 @@ pub struct ChangeFeed {
     pub(super) has_watcher: std::sync::atomic::AtomicBool,
 }
 
-impl ChangeFeed {
-    /// A feed without listeners.
-    pub fn new() -> Self {
+impl Default for ChangeFeed {
+    fn default() -> Self {
         Self {
             sender: channel(CAPACITY).0,
             announced: Mutex::default(),
@@ -32,7 +31,9 @@ impl ChangeFeed {
             has_watcher: std::sync::atomic::AtomicBool::new(false),
         }
     }
+}
 
+impl ChangeFeed {
     /// A receiver of every change from now on.
     pub fn subscribe(&self) -> Receiver<Change> {
         self.sender.subscribe()

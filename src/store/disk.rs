@@ -130,7 +130,7 @@ impl Disk {
             journals,
             state,
             state_error,
-            changes: ChangeFeed::new(),
+            changes: ChangeFeed::default(),
             swept: Mutex::default(),
             extra_folders,
             reopened: AtomicBool::new(false),

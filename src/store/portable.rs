@@ -55,7 +55,7 @@ impl DiskStore {
             return Err(io::Error::new(io::ErrorKind::NotADirectory, "it is not a folder"));
         }
         let files = VersionedStore::new(FolderFiles { root: root.clone(), options }, root);
-        Ok(Self(Arc::new(Disk { files, changes: ChangeFeed::new() })))
+        Ok(Self(Arc::new(Disk { files, changes: ChangeFeed::default() })))
     }
 
     /// A receiver of every commit that this store makes from now on.
