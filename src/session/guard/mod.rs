@@ -438,7 +438,7 @@ fn suggest_alternative(call: &GuardedCall<'_>, failure: &Failure) -> String {
             format!("Go another way: call read_file{lines} in style hashline, and send its anchors as `lines`.")
         }
         (2..=3, ..) => "Go another way: edit a smaller part, quoted from a fresh read_file.".into(),
-        (_, ..) => "Give up this edit: go on with another part of the task, or tell the user what blocks you.".into(),
+        (..) => "Give up this edit: go on with another part of the task, or tell the user what blocks you.".into(),
     }
 }
 
