@@ -107,7 +107,16 @@ struct Lexer<'a> {
     interpolations: Vec<usize>,
     /// For each here-document begun on this line, the word that ends it.
     heredocs: Vec<String>,
+    /// How many bytes were read for literals that turned out not to be closed.
+    wasted: usize,
 }
+
+/// If more than this many times the bytes of the text were read for literals that are not closed, the
+/// others count as not closed, too. Else a line of openings would take the time of its square.
+const MAX_WASTE: usize = 64;
+
+/// The most bytes of a number.
+const MAX_NUMBER: usize = 64;
 
 /// The most characters after the backslash of an escaped character literal.
 const MAX_CHAR_ESCAPE: usize = 12;
@@ -173,6 +182,7 @@ impl<'a> Lexer<'a> {
             balanced: true,
             interpolations: Vec::new(),
             heredocs: Vec::new(),
+            wasted: 0,
         }
     }
 
@@ -301,11 +311,13 @@ impl<'a> Lexer<'a> {
                 return true;
             }
             ("javascript" | "typescript", b'/') if self.expects_value() => {
-                if let Some(len) = regex_len(rest) {
-                    self.push(TokenKind::Literal, self.at + len);
-                    return true;
-                }
-                return false;
+                let len = if self.is_spent() { None } else { regex_len(rest) };
+                let Some(len) = len else {
+                    self.waste(rest);
+                    return false;
+                };
+                self.push(TokenKind::Literal, self.at + len);
+                return true;
             }
             ("javascript" | "typescript", b'}')
                 if self.interpolations.last() == Some(&self.brackets.len()) =>
@@ -342,7 +354,8 @@ impl<'a> Lexer<'a> {
         else {
             return false;
         };
-        match literal_len(rest, quote) {
+        let may_end = quote.extent == QuoteExtent::Lines || !self.is_spent();
+        match if may_end { literal_len(rest, quote) } else { None } {
             Some(len) => self.push(TokenKind::Literal, self.at + len),
             None if quote.extent == QuoteExtent::Lines => {
                 self.closed = false;
@@ -351,10 +364,23 @@ impl<'a> Lexer<'a> {
             // An apostrophe or an unclosed literal: what follows the quote is code.
             None => {
                 self.closed = false;
+                self.waste(rest);
                 self.at += quote.open.len();
             }
         }
         true
+    }
+
+    /// Counts the line that was read for a literal which is not closed on it.
+    fn waste(&mut self, rest: &str) {
+        if !self.is_spent() {
+            self.wasted += memchr::memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
+        }
+    }
+
+    /// Whether no more lines are read for literals.
+    fn is_spent(&self) -> bool {
+        self.wasted > MAX_WASTE * self.text.len()
     }
 
     /// Reads a raw literal; one that is not closed extends to the end of the text. `false` if
@@ -384,7 +410,11 @@ impl<'a> Lexer<'a> {
     /// Whether the word before begins with a digit.
     fn is_inside_number(&self) -> bool {
         let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '\'';
-        let before = &self.text[self.code_start..self.at];
+        let mut from = self.at.saturating_sub(MAX_NUMBER).max(self.code_start);
+        while !self.text.is_char_boundary(from) {
+            from += 1;
+        }
+        let before = &self.text[from..self.at];
         let start = before.rfind(|c: char| !is_word(c)).map_or(0, |at| at + 1);
         let start = (start..=before.len()).find(|&at| before.is_char_boundary(at));
         start.is_some_and(|start| before[start..].starts_with(|c: char| c.is_ascii_digit()))
@@ -664,6 +694,28 @@ mod tests {
         assert!(!is_well_formed("c", "/* a"));
         assert!(!is_well_formed("javascript", "f(]"));
         assert!(is_well_formed("javascript", "`${a}` // }"));
+    }
+
+    #[test]
+    fn a_line_of_openings_takes_no_time_of_its_square() {
+        for (language, part) in [
+            ("javascript", "=/["),
+            ("javascript", "=/[/]"),
+            ("javascript", "\\\""),
+            ("python", "\\\""),
+            ("rust", "\\\""),
+            ("c", "1'"),
+            ("c", "\\'"),
+            ("shell", "\"\\"),
+        ] {
+            let text = format!("x = \"{}\ny", part.repeat(100_000));
+            let start = std::time::Instant::now();
+            let _ = Language::from_name(language).expect("known").lex(&text);
+            assert!(start.elapsed().as_secs() < 5, "{language} {part}: {:?}", start.elapsed());
+        }
+        // What is wasted on one line costs a file no literal elsewhere.
+        let text = format!("{}\nx = \"y\";\n", "don't ".repeat(20));
+        assert_eq!(literals("javascript", &text).last().map(String::as_str), Some("\"y\""));
     }
 
     #[test]

@@ -1,13 +1,15 @@
 //! Restores indentation that the new lines have lost. The right indentation is known from copied lines
 //! or from the lines that are replaced.
 
+use std::collections::HashMap;
+
 use crate::edit::Rewrite;
 use crate::language::{Language, TokenKind};
 use crate::matching::{indent_of, reindent};
 use crate::text::Snapshot;
 
 use super::structure::Structure;
-use super::{Direction, LocatedEdit, RepairLog, is_blank, nearest_surviving_line};
+use super::{Direction, LocatedEdit, RepairLog, is_blank, nearest_surviving_line, texts_of};
 
 /// Restores the indentation of an edit's lines if some of them are copies of replaced lines with a
 /// different indentation.
@@ -24,9 +26,13 @@ pub(super) fn restore_copied_indentation(
     let has_words = |line: &str| line.chars().any(char::is_alphanumeric);
     // For each line that is a copy of exactly one replaced line, both indentations.
     let mut pairs: Vec<(String, String)> = Vec::new();
+    // `None` stands for a text that several lines have.
+    let mut originals: HashMap<&str, Option<&str>> = HashMap::new();
+    for old in &old_lines {
+        originals.entry(old.trim()).and_modify(|original| *original = None).or_insert(Some(old));
+    }
     for line in new_lines.iter().filter(|line| has_words(line)) {
-        let mut originals = old_lines.iter().filter(|old| old.trim() == line.trim());
-        if let (Some(original), None) = (originals.next(), originals.next()) {
+        if let Some(Some(original)) = originals.get(line.trim()) {
             pairs.push((indent_of(line).to_owned(), indent_of(original).to_owned()));
         }
     }
@@ -87,7 +93,8 @@ pub(super) fn restore_free_indentation(
     let Some(first_old) = old_lines.first() else { return };
     let lost_indent = indent_of(first_old).to_owned();
     let new_lines: Vec<&String> = edit.lines.iter().filter(|line| !is_blank(line)).collect();
-    let is_copy = |line: &&String| old_lines.iter().any(|old| old.trim() == line.trim());
+    let old_texts = texts_of(&replaced);
+    let is_copy = |line: &&String| old_texts.contains(line.trim());
     // Lines that may be at the margin on purpose: a directive, a label, the end of a block that
     // begins elsewhere.
     let is_well_formed = language.lex(&edit.lines.join("\n")).is_well_formed();

@@ -1,6 +1,8 @@
 //! Removes what views and diffs add to a line and what models copy with it: line numbers, anchors,
 //! diff markers, carriage returns.
 
+use std::collections::HashSet;
+
 use crate::edit::Rewrite;
 use crate::language::Language;
 use crate::matching::indent_of;
@@ -151,9 +153,10 @@ pub(super) fn strip_diff_markers(
     let is_hunk = !all_have_plus && side('-', '+').is_some_and(|lines| lines == old_lines);
     // If every line has a `+`, one of three things proves that it is a marker. One is that a line
     // without its `+` is a replaced line.
+    let old_set: HashSet<&str> = old_lines.iter().copied().collect();
     let is_replaced_line = |line: &&String| {
         let text = without_marker(line);
-        text.trim().len() >= 4 && old_lines.contains(&text.as_str())
+        text.trim().len() >= 4 && old_set.contains(text.as_str())
     };
     // In code: without its `+`, the first line has the indentation of the first replaced line.
     let is_code = language.is_some_and(Language::is_code);

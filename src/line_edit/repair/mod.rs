@@ -20,6 +20,8 @@ mod marks;
 mod merged;
 mod structure;
 
+use std::collections::HashSet;
+
 use crate::edit::Rewrite;
 use crate::language::Language;
 use crate::matching::indent_of;
@@ -93,7 +95,8 @@ fn warn_about_oddities(edits: &[LocatedEdit], at: usize, file: &Snapshot, log: &
     let old_lines = || replaced.iter().filter(|line| !is_blank(line));
     let new_lines: Vec<&String> = edit.lines.iter().filter(|line| !is_blank(line)).collect();
     let old_indent = old_lines().map(|line| indent_of(line)).min_by_key(|indent| indent.len());
-    let are_copies = new_lines.iter().all(|line| old_lines().any(|old| old.trim() == line.trim()));
+    let old_texts = texts_of(&replaced);
+    let are_copies = new_lines.iter().all(|line| old_texts.contains(line.trim()));
     let are_closing = new_lines.iter().all(|line| line.starts_with(['}', ')', ']']));
     let is_at_margin = |line: &&String| indent_of(line).is_empty();
     if let Some(old_indent) = old_indent.filter(|indent| !indent.is_empty())
@@ -120,6 +123,11 @@ fn warn_about_oddities(edits: &[LocatedEdit], at: usize, file: &Snapshot, log: &
             "edit {number}: its first line equals line {before}, which stays; both are there now"
         ));
     }
+}
+
+/// The texts of lines, without their blanks, to look one up: a call may have as many lines as a file.
+fn texts_of<'a>(lines: &[&'a str]) -> HashSet<&'a str> {
+    lines.iter().map(|line| line.trim()).collect()
 }
 
 #[derive(Clone, Copy)]

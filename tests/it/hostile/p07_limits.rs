@@ -132,6 +132,29 @@ fn marks_and_placeholders_without_end_are_read() {
     assert_eq!(sandbox.batch(&[call])[0]["ok"], false);
 }
 
+/// Repairs look each new line up among the replaced ones.
+#[test]
+fn as_many_new_lines_as_a_file_has_take_no_time_of_their_square() {
+    const LINES: usize = 60_000;
+    let sandbox = Sandbox::new();
+    let lines = |mark: &str| -> String {
+        (0..LINES).map(|n| format!("{mark}let value_{n} = compute({n});\n")).collect()
+    };
+    for (name, old, new) in [
+        ("changed.rs", lines("    "), lines("    // ")),
+        ("added.rs", lines("    "), lines("+    // ")),
+        ("margin.rs", lines("    "), format!("x();\n{}", lines(""))),
+    ] {
+        sandbox.write(name, format!("fn a() {{\n{old}}}\n"));
+        let start = Instant::now();
+        let call =
+            json!({ "path": name, "start_line": 2, "end_line": LINES + 1, "new_content": new });
+        let reply = &sandbox.batch(&[json!({ "tool": "edit_lines", "arguments": call })])[0];
+        assert_eq!(reply["ok"], true, "{}", reply["message"]);
+        assert!(start.elapsed().as_secs() < 40, "{name}: {:?}", start.elapsed());
+    }
+}
+
 #[test]
 fn a_reply_is_cut_and_says_what_is_missing() {
     let sandbox = Sandbox::new();
