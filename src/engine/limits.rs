@@ -17,14 +17,11 @@ pub(super) const MAX_EDIT_WORK: usize = 4 << 30;
 /// The files of one call have at most this many bytes together, since all of them are in memory.
 const MAX_CALL_BYTES: usize = 512 << 20;
 
-/// The bytes of the file that an edit changes.
-pub(super) fn bytes_of(edit: &VerifiedEdit) -> usize {
-    edit.before().map_or(0, |before| before.bytes().len())
-}
-
-/// Refuses a call whose files have so many bytes together.
-pub(super) fn refuse_too_many_bytes(bytes: usize) -> Result<(), Refusal> {
-    if bytes <= MAX_CALL_BYTES {
+/// Refuses a call whose files have too many bytes together. To be asked after each file, so that the
+/// memory is bounded, too.
+pub(crate) fn refuse_too_many_bytes(batch: &[VerifiedEdit]) -> Result<(), Refusal> {
+    let bytes_of = |edit: &VerifiedEdit| edit.before().map_or(0, |before| before.bytes().len());
+    if batch.iter().map(bytes_of).sum::<usize>() <= MAX_CALL_BYTES {
         return Ok(());
     }
     Err(Refusal::new(

@@ -47,8 +47,7 @@ pub(crate) use call_record::{CallRecord, CallRecorder};
 pub(crate) use cells::Outputs;
 use format::FORMAT_TIME;
 pub(crate) use hashline::HashlineRequest;
-pub(crate) use limits::refuse_too_many_edits;
-use limits::{bytes_of, refuse_too_many_bytes};
+pub(crate) use limits::{refuse_too_many_bytes, refuse_too_many_edits};
 pub(crate) use moves::{MoveIndentation, MoveRequest};
 pub(crate) use progress::{Observer, Stage};
 pub(crate) use syntax::SyntaxGate;
@@ -323,7 +322,7 @@ impl Engine {
                 self.refuse_existing(edit.path()).await?;
             }
         }
-        refuse_too_many_bytes(batch.iter().map(bytes_of).sum())?;
+        refuse_too_many_bytes(&batch)?;
         let mut checked = Vec::with_capacity(batch.len());
         let formatting_ends = Instant::now() + FORMAT_TIME;
         for edit in batch {

@@ -4,9 +4,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::limits::{
-    MAX_EDIT_WORK, bytes_of, refuse_too_many_bytes, refuse_too_many_edits, too_much_work,
-};
+use super::limits::{MAX_EDIT_WORK, refuse_too_many_bytes, refuse_too_many_edits, too_much_work};
 use super::syntax::SyntaxGate;
 use super::{CallOptions, Engine};
 use crate::edit::{
@@ -35,7 +33,6 @@ impl Engine {
             edits.iter().map(|(path, _)| path).filter(|path| seen.insert(*path)).collect();
         let mut batch: Vec<VerifiedEdit> = Vec::new();
         let mut work = Budget::default();
-        let mut bytes = 0;
         for path in files {
             let edit = self.prepare_file(path, edits, &mut work).await.map_err(|mut refusal| {
                 for edit in &batch {
@@ -43,9 +40,8 @@ impl Engine {
                 }
                 refusal.at(path.as_str())
             })?;
-            bytes += bytes_of(&edit);
-            refuse_too_many_bytes(bytes)?;
             batch.push(edit);
+            refuse_too_many_bytes(&batch)?;
         }
         self.commit(batch, options).await
     }

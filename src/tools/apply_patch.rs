@@ -10,7 +10,7 @@ use super::{ToolCall, ToolReply, ToolSpec, Visibility, parse, schema};
 use crate::edit::{
     After, EditCode, EditPlan, EditReport, Explanation, Refusal, Rung, VerifiedEdit, WorkPath,
 };
-use crate::engine::{Engine, refuse_too_many_edits};
+use crate::engine::{Engine, refuse_too_many_bytes, refuse_too_many_edits};
 use crate::matching::budget::{Budget, Exhausted};
 use crate::patch::{Change, Hunk, Patch, locate_hunks};
 use crate::text::Snapshot;
@@ -69,6 +69,7 @@ pub(crate) async fn prepare(engine: &Engine, patch: &Patch) -> Result<Vec<Verifi
         let path = engine.path(&file.path)?;
         let edits = prepare_file(engine, &path, &file.change).await;
         batch.extend(edits.map_err(|refusal| refusal.at(path.as_str()))?);
+        refuse_too_many_bytes(&batch)?;
     }
     Ok(batch)
 }

@@ -93,7 +93,7 @@ fn has(program: &str) -> bool {
     let there =
         Command::new(program).arg("--version").output().is_ok_and(|out| out.status.success());
     if !there {
-        println!("SKIPPED: 1 test needs {program}");
+        crate::disk::skip("a formatter", &format!("{program} is not installed"));
     }
     there
 }
@@ -159,8 +159,7 @@ fn black_formats_python() {
         .arg("black")
         .output();
     if !installed.is_ok_and(|out| out.status.success()) {
-        println!("SKIPPED: 1 test needs black from PyPI");
-        return;
+        return crate::disk::skip("black", "it cannot be installed from PyPI");
     }
     let config = format!(
         "[format.py]\ncommand = [\"env\", \"PYTHONPATH={}\", \"python3\", \"-m\", \"black\", \"-q\", \"--stdin-filename\", \"{{path}}\", \"-\"]\ntimeout = 60\n",
@@ -252,6 +251,32 @@ fn a_formatter_has_ten_seconds() {
     assert!(message(&reply).contains("it did not end within 10 s"), "{reply}");
     assert!((10..25).contains(&took.as_secs()), "{took:?}");
     assert_eq!(project.text("a.rs"), RUST.replace("b();", "e();"));
+}
+
+/// The formatters of one call have a limit together; what they did not come to is written as it is.
+#[cfg(unix)]
+#[test]
+fn the_formatters_of_a_call_have_half_a_minute() {
+    if !crate::disk::is_long_run() {
+        return crate::disk::skip("the formatters of a call", "it takes 40 s: RESTITCH_LONG=1");
+    }
+    let names = ["a.rs", "b.rs", "c.rs", "d.rs", "e.rs", "f.rs"];
+    let files: Vec<(&str, &str)> = names.iter().map(|name| (*name, RUST)).collect();
+    let project = Project::new(&files, "");
+    let script = project.script("slow", "sleep 8\ncat\n");
+    let script = script.display().to_string();
+    project.configure(&format!("[format.rust]\ncommand = [\"sh\", {script:?}]\n"));
+    let edit = |name: &&str| json!({ "path": name, "old_str": "b();", "new_str": "e();" });
+    let edits: Vec<Value> = names.iter().map(edit).collect();
+    let start = Instant::now();
+    let call = json!({ "tool": "multi_edit", "arguments": { "edits": edits } });
+    let reply = &project.batch(&[call])[0];
+    let took = start.elapsed().as_secs();
+    assert!((30..45).contains(&took), "{took}");
+    assert!(message(reply).contains("the formatters of this call took 30 s"), "{reply}");
+    for name in names {
+        assert_eq!(project.text(name), RUST.replace("b();", "e();"), "{name}");
+    }
 }
 
 #[cfg(unix)]
