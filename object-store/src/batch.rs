@@ -43,6 +43,16 @@ enum FailureCause<'a> {
     Storage(&'a RebasedEdit, StorageError),
 }
 
+/// The error of a commit whose files cannot be written in its time.
+fn too_slow() -> StorageError {
+    StorageError {
+        text: "the storage was too slow for all files of this commit".to_owned(),
+        may_have_applied: false,
+        hint: "Nothing stays written. Send fewer files in one call.",
+        too_large: None,
+    }
+}
+
 impl From<Refusal> for AttemptError {
     fn from(refusal: Refusal) -> Self {
         Self::Refused(Box::new(refusal))
@@ -118,6 +128,11 @@ impl Bucket {
         let mut written: Vec<(&RebasedEdit, ObjectVersion)> = Vec::new();
         let mut failure = None;
         for job in &jobs {
+            // Past the lease another process would roll the commit back while this one writes on.
+            if Instant::now() >= deadline {
+                failure = Some(FailureCause::Storage(job, too_slow()));
+                break;
+            }
             match self.write_file(job, revision, deadline).await {
                 Ok(WriteOutcome::Written(version)) => written.push((job, version)),
                 Ok(WriteOutcome::Superseded(_)) => {
@@ -158,6 +173,17 @@ impl Bucket {
                 return Err(AttemptError::Retry(edits));
             }
             FailureCause::Interference => too_contended(&first_path),
+            FailureCause::Storage(job, error) if may_have_written => {
+                let path = job.edit.path();
+                let name = restitch::internals::text::quote_name(path.as_str());
+                let message = format!(
+                    "cannot write `{name}`: {error}; the commit is not made: what it wrote is taken back, at the latest after {} minutes",
+                    LEASE.as_secs() / 60 + 1
+                );
+                Refusal::new(EditCode::WriteError, message)
+                    .at(path.as_str())
+                    .hint("Wait until then, and read the files before you send the call again.")
+            }
             FailureCause::Storage(job, error) => not_written(job.edit.path(), &error),
         };
         Err(refusal.with_unrestored(&unrestored).into())

@@ -15,7 +15,7 @@ use object_store::azure::MicrosoftAzureBuilder;
 use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{
-    Attribute, Attributes, BackoffConfig, Error, GetOptions, GetRange, ObjectStore,
+    Attribute, Attributes, BackoffConfig, Error, GetOptions, GetRange, GetResult, ObjectStore,
     ObjectStoreExt as _, PutMode, PutOptions, PutPayload, RetryConfig, UpdateVersion,
 };
 
@@ -192,6 +192,19 @@ impl Objects {
         self.read(key, options, u64::MAX).await
     }
 
+    /// The version of an object and its size, without its content; `None` if it does not exist.
+    pub(super) async fn head(
+        &self,
+        key: &str,
+    ) -> Result<Option<(ObjectVersion, u64)>, StorageError> {
+        let options = GetOptions { head: true, ..GetOptions::default() };
+        let response = match self.store.get_opts(&self.object_path(key)?, options).await {
+            Err(Error::NotFound { .. }) => return Ok(None),
+            other => other.map_err(|error| storage_error(&error))?,
+        };
+        Ok(Some((version_of_response(&response), response.meta.size)))
+    }
+
     /// Reads an object with these options.
     async fn read(
         &self,
@@ -211,14 +224,7 @@ impl Objects {
                 too_large: Some(response.meta.size),
             });
         }
-        let version = version_of(
-            UpdateVersion {
-                e_tag: response.meta.e_tag.clone(),
-                version: response.meta.version.clone(),
-            },
-            response.attributes.clone(),
-            response.meta.last_modified.timestamp_millis(),
-        );
+        let version = version_of_response(&response);
         let bytes = response.bytes().await.map_err(|error| storage_error(&error))?;
         Ok(Some(Object { bytes: bytes.to_vec(), version }))
     }
@@ -352,6 +358,16 @@ fn retry_config() -> RetryConfig {
             base: 2.0,
         },
     }
+}
+
+/// The version of the object in a response.
+fn version_of_response(response: &GetResult) -> ObjectVersion {
+    let meta = &response.meta;
+    version_of(
+        UpdateVersion { e_tag: meta.e_tag.clone(), version: meta.version.clone() },
+        response.attributes.clone(),
+        meta.last_modified.timestamp_millis(),
+    )
 }
 
 /// The version of an object, with the metadata of restitch read from its attributes.

@@ -7,7 +7,7 @@ use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use super::commit::CommitContext;
 use super::history::{self, CommitRecord, CommitState, FileRecord, FileVersions, HEAD_BYTES};
 use super::objects::{PAGE_SIZE, StorageError};
-use super::{Bucket, CurrentFile, RESERVED_FOLDER};
+use super::{Bucket, RESERVED_FOLDER};
 use restitch::edit::{
     After, Durability, EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath,
 };
@@ -18,6 +18,9 @@ use restitch::port::{Revision, RevisionFile, UndoMode, Undone};
 
 /// How many commits the log shows. An undo without a revision looks only at these.
 const MAX_LOGGED: usize = 200;
+
+/// A file with more bytes is not read to find out which commits of it were applied.
+const MAX_HASHED: u64 = 1 << 20;
 
 /// At most this many pages of keys are searched for a revision.
 const MAX_PAGES: usize = 50;
@@ -97,25 +100,14 @@ impl Bucket {
         let paths: HashSet<String> = single
             .flat_map(|(_, record)| record.files.iter().map(|file| file.path.clone()))
             .collect();
-        let current_files = stream::iter(paths).map(|path| async move {
-            let object = self.objects.get(&path, self.options.max_bytes).await;
-            let current = match object {
-                Ok(object) => object.into(),
-                // A file that is too large now was changed by another program.
-                Err(error) if error.too_large.is_some() => CurrentFile::default(),
-                Err(error) => return Err(error),
-            };
-            Ok((path, current))
+        let commits_by_path = &commits_by_path;
+        let lineages = stream::iter(paths).map(|path| async move {
+            let commits = commits_by_path.get(&path).map_or(&[][..], Vec::as_slice);
+            let lineage = self.lineage(&path, commits).await?;
+            Ok::<_, StorageError>((path, lineage))
         });
-        let current_files: HashMap<String, CurrentFile> =
-            current_files.buffered(CONCURRENT_REQUESTS).try_collect().await?;
-        let lineages: HashMap<&String, Lineage> = current_files
-            .iter()
-            .map(|(path, current)| {
-                let commits = commits_by_path.get(path).map_or(&[][..], Vec::as_slice);
-                (path, Lineage::of(current, commits))
-            })
-            .collect();
+        let lineages: HashMap<String, Lineage> =
+            lineages.buffered(CONCURRENT_REQUESTS).try_collect().await?;
         let was_applied = |record: &CommitRecord| match record.state {
             CommitState::Done => true,
             CommitState::Open | CommitState::TakenBack => false,
@@ -130,6 +122,32 @@ impl Bucket {
             key,
         };
         Ok(heads.into_iter().map(logged).collect())
+    }
+
+    /// The lineage of a file's current version. `commits` are the commits of the file, newest first.
+    /// The content of the file is read only if no record has its hash and it is small.
+    async fn lineage(
+        &self,
+        path: &str,
+        commits: &[(u64, FileRecord)],
+    ) -> Result<Lineage, StorageError> {
+        let head = self.objects.head(path).await?;
+        let Some((version, bytes)) = head else {
+            return Ok(Lineage::of(None, CurrentHash::None, commits));
+        };
+        if version.removed {
+            return Ok(Lineage::of(version.revision, CurrentHash::None, commits));
+        }
+        let recorded = commits.iter().find(|(number, _)| Some(*number) == version.revision);
+        let hash = match recorded.and_then(|(_, file)| file.after) {
+            Some(hash) => CurrentHash::Known(hash),
+            None if bytes > MAX_HASHED => CurrentHash::Unknown,
+            None => match self.objects.get(path, MAX_HASHED).await? {
+                Some(object) => CurrentHash::Known(ContentHash::of(&object.bytes)),
+                None => CurrentHash::None,
+            },
+        };
+        Ok(Lineage::of(version.revision, hash, commits))
     }
 
     /// This commit and the later commits of its files, newest first.
@@ -411,16 +429,25 @@ struct Lineage {
     revisions: HashSet<u64>,
     /// The oldest of the revisions.
     oldest: Option<u64>,
-    /// The hash of the current version.
-    hash: Option<ContentHash>,
+    hash: CurrentHash,
+}
+
+/// The hash of the current version of a file.
+enum CurrentHash {
+    Known(ContentHash),
+    /// There is no file.
+    None,
+    /// Another program has written it, and it is too large to be read for a list.
+    Unknown,
 }
 
 impl Lineage {
-    /// The lineage of the current version. `commits` are the commits of the file, newest first.
-    fn of(current: &CurrentFile, commits: &[(u64, FileRecord)]) -> Self {
+    /// The lineage of the version that `revision` wrote. `commits` are the commits of the file, newest
+    /// first.
+    fn of(revision: Option<u64>, hash: CurrentHash, commits: &[(u64, FileRecord)]) -> Self {
         let mut revisions = HashSet::new();
         let mut oldest = None;
-        let mut next = current.version.as_ref().and_then(|version| version.revision);
+        let mut next = revision;
         while let Some(revision) = next {
             revisions.insert(revision);
             oldest = Some(revision);
@@ -429,7 +456,7 @@ impl Lineage {
         }
         // A revision that a later commit was based on was applied too.
         revisions.extend(commits.iter().filter_map(|(_, file)| file.base));
-        Self { revisions, oldest, hash: current.bytes.as_deref().map(ContentHash::of) }
+        Self { revisions, oldest, hash }
     }
 
     /// Whether a commit was written to the file; `true` if that cannot be known.
@@ -442,8 +469,12 @@ impl Lineage {
         }
         // The records do not reach back to this commit. It was not written if the file still is as
         // it was before the commit.
-        let is_as_before = self.hash == file.before && self.hash != file.after;
-        !is_as_before
+        let hash = match self.hash {
+            CurrentHash::Known(hash) => Some(hash),
+            CurrentHash::None => None,
+            CurrentHash::Unknown => return true,
+        };
+        !(hash == file.before && hash != file.after)
     }
 }
 

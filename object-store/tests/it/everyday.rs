@@ -235,6 +235,31 @@ fn an_edit_costs_three_requests() {
     assert_eq!(seen.len(), 3 * edits, "{seen:#?}");
 }
 
+/// The log of 200 commits would be gigabytes, if it read the files.
+#[test]
+fn the_log_downloads_no_file() {
+    let Some(bucket) = Bucket::start("the_log_downloads_no_file") else { return };
+    let large = format!("n = 0\n{}", "filler\n".repeat(200_000));
+    bucket.put("w/a.txt", &large);
+    bucket.put("w/b.txt", &large);
+    let mut batch = bucket.batch("w");
+    for path in ["a.txt", "b.txt"] {
+        assert_eq!(batch.edit(path, "n = 0", "n = 1")["ok"], true);
+    }
+    // Another program writes one of them.
+    bucket.put("w/b.txt", &large);
+    bucket.proxy.set(Fault::None);
+    let (code, text) = bucket.run("w", &["log"]);
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("edited a.txt") && text.contains("edited b.txt"), "{text}");
+    let seen = bucket.proxy.seen();
+    let is_read = |line: &&String| {
+        line.starts_with("GET ") && (line.ends_with("/w/a.txt") || line.ends_with("/w/b.txt"))
+    };
+    let reads = seen.iter().filter(is_read);
+    assert_eq!(reads.count(), 0, "{seen:#?}");
+}
+
 /// What a web server or another program reads off an object beside its bytes.
 #[test]
 fn content_type_and_metadata_stay() {
