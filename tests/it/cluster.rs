@@ -48,10 +48,8 @@ fn counts(runs: &[Output]) -> BTreeMap<String, BTreeMap<String, u64>> {
 fn ray_adds_up_the_counts_of_all_packages_though_a_worker_dies() {
     let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/ray/venv/bin/python");
     if std::env::var("RESTITCH_LONG").as_deref() != Ok("1") || !python.exists() {
-        println!(
-            "SKIPPED: 1 test needs RESTITCH_LONG=1 and Ray: python3 -m venv target/ray/venv && target/ray/venv/bin/pip install ray"
-        );
-        return;
+        let why = "RESTITCH_LONG=1 and Ray: python3 -m venv target/ray/venv && target/ray/venv/bin/pip install ray";
+        return crate::disk::skip("Ray", why);
     }
     let root = tempfile::tempdir().expect("folder");
     let packages = root.path().join("corpus");

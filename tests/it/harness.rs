@@ -160,8 +160,7 @@ fn a_git_history_gives_cases() {
         done.is_ok_and(|done| done.status.success())
     };
     if !git(&["init", "-q"]) {
-        println!("skipped: git is not here");
-        return;
+        return crate::disk::skip("edits of a git history", "git is not installed");
     }
     // No blank lines: an edit whose context would start with one is left out.
     let body = "def first(value):\n    return prepare(value)\ndef second(other):\n    return combine(other)\n";
@@ -378,8 +377,7 @@ fn the_report_is_one_page_and_a_browser_draws_it() {
         .into_iter()
         .find(|name| Command::new(name).arg("--version").output().is_ok());
     let Some(browser) = browser else {
-        println!("skipped: 1 check: no browser to draw the page");
-        return;
+        return crate::disk::skip("the drawn page", "there is no Chromium");
     };
     let profile = format!("--user-data-dir={}", root.path().join("profile").display());
     let drawn = Command::new(browser)

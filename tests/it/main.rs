@@ -47,7 +47,7 @@ fn is_ignored(signal: i32) -> bool {
 #[cfg(not(feature = "mine"))]
 #[test]
 fn mining_of_databases_and_packed_files() {
-    println!("SKIPPED: 8 tests need SQLite and decompressors: cargo test --features mine");
+    disk::skip("8 tests", "they need SQLite and decompressors: cargo test --features mine");
 }
 
 #[cfg(not(unix))]
@@ -73,5 +73,5 @@ fn areas_for_posix() {
         include_str!("report_page.rs"),
     ];
     let tests: usize = areas.iter().map(|area| area.matches("test]\n").count()).sum();
-    println!("SKIPPED: {tests} tests of disk, hostile and report_page are for Unix");
+    disk::skip(&format!("{tests} tests of disk, hostile and report_page"), "they are for Unix");
 }

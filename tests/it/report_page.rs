@@ -205,8 +205,7 @@ fn page(folder: &Path, count: usize) -> String {
 fn ten_thousand_cases_by_keyboard_in_both_schemes_without_a_request() {
     let folder = tempfile::tempdir().expect("folder");
     let Some(mut browser) = Browser::start(folder.path()) else {
-        println!("SKIPPED: 1 test: there is no Chromium (apt-get install chromium)");
-        return;
+        return crate::disk::skip("a browser", "there is no Chromium (apt-get install chromium)");
     };
     let url = page(folder.path(), 10_000);
     let opened = browser.open(&url);
@@ -280,8 +279,7 @@ fn ten_thousand_cases_by_keyboard_in_both_schemes_without_a_request() {
 fn a_page_with_faults_is_seen() {
     let folder = tempfile::tempdir().expect("folder");
     let Some(mut browser) = Browser::start(folder.path()) else {
-        println!("SKIPPED: 1 test: there is no Chromium (apt-get install chromium)");
-        return;
+        return crate::disk::skip("a browser", "there is no Chromium (apt-get install chromium)");
     };
     let page = folder.path().join("faults.html");
     let source = "<!doctype html><img src=http://127.0.0.1:9/x><script>console.error('a'); nobody()</script>";

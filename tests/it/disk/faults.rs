@@ -448,16 +448,99 @@ fn a_line_number_beyond_any_file_is_answered_at_once() {
     assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
 }
 
-/// What runs under a fault, and what both files are before and after it.
-struct Operation {
-    name: &'static str,
-    arguments: &'static [&'static str],
-    before: &'static str,
-    after: &'static str,
+/// The files of a root, without temporary ones.
+type Tree = std::collections::BTreeMap<String, String>;
+
+fn tree(work: &Sandbox) -> Tree {
+    let entries = fs::read_dir(work.root()).expect("root").map(|entry| entry.expect("entry"));
+    let file = |entry: fs::DirEntry| {
+        let name = entry.file_name().into_string().expect("name");
+        let text = fs::read(entry.path()).expect("file");
+        (name, String::from_utf8_lossy(&text).into_owned())
+    };
+    entries.map(file).filter(|(name, _)| !name.contains(".restitch-")).collect()
 }
 
-/// Every system call of a commit of two files, of its undo and of its rollback after a crash fails
-/// once. The answer is true, and after the next start both files are of one version.
+/// What runs under a fault: from the tree `before` it makes the tree `after`.
+struct Operation {
+    name: &'static str,
+    /// Makes the tree that it begins with.
+    prepare: fn(&Sandbox, &str),
+    arguments: fn(&str) -> Vec<&str>,
+    /// The tree that a commit left, and that a recovery takes back.
+    is_recovery: bool,
+}
+
+const PATCH: &str = "\
+--- a\n+++ a\n@@ -1 +1 @@\n-one\n+two\n\
+--- b\n+++ b\n@@ -1 +1 @@\n-one\n+two\n";
+
+/// Changes, removes, creates and renames a file.
+const KINDS: &str = "\
+diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-one\n+two\n\
+diff --git a/b b/b\ndeleted file mode 100644\n--- a/b\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n\
+diff --git a/c b/c\nnew file mode 100644\n--- /dev/null\n+++ b/c\n@@ -0,0 +1 @@\n+new\n\
+diff --git a/d b/e\nsimilarity index 100%\nrename from d\nrename to e\n";
+
+const OPERATIONS: &[Operation] = &[
+    Operation {
+        name: "commit",
+        prepare: |_, _| {},
+        arguments: |patch| vec!["apply", patch],
+        is_recovery: false,
+    },
+    Operation { name: "undo", prepare: applied, arguments: |_| vec!["undo"], is_recovery: false },
+    Operation {
+        name: "rollback",
+        prepare: |work, patch| {
+            for when in 1..12 {
+                let kill = format!("renameat2:signal=KILL:when={when}");
+                strace(work, &[&kill], &["apply", patch]).output().expect("strace");
+                if text(work, "a") != text(work, "b") {
+                    break;
+                }
+            }
+            assert_ne!(text(work, "a"), text(work, "b"));
+        },
+        arguments: |_| vec!["log"],
+        is_recovery: true,
+    },
+    Operation {
+        name: "commit of kinds",
+        prepare: |_, patch| fs::write(patch, KINDS).expect("patch"),
+        arguments: |patch| vec!["apply", patch],
+        is_recovery: false,
+    },
+    Operation {
+        name: "undo of kinds",
+        prepare: |work, patch| {
+            fs::write(patch, KINDS).expect("patch");
+            applied(work, patch);
+        },
+        arguments: |_| vec!["undo"],
+        is_recovery: false,
+    },
+    Operation {
+        name: "rollback in place",
+        prepare: |work, _| {
+            // The write that may not replace the file ends before it has cut off the old end.
+            let faults = ["renameat2:error=EBUSY", "ftruncate:signal=KILL"];
+            let edit = ["edit", "d", "--old", "some longer text\n", "--new", "short\n"];
+            strace(work, &faults, &edit).output().expect("strace");
+            assert_eq!(text(work, "d"), "short\nnger text\n");
+        },
+        arguments: |_| vec!["log"],
+        is_recovery: true,
+    },
+];
+
+fn applied(work: &Sandbox, patch: &str) {
+    let applied = strace(work, &[], &["apply", patch]).output().expect("apply");
+    assert!(applied.status.success(), "{applied:?}");
+}
+
+/// Every system call of a commit, of its undo and of its recovery after a crash fails once. The answer
+/// is true, after the next start all files are of one version, and what was made can be undone.
 #[test]
 fn a_fault_in_a_commit_an_undo_or_a_rollback_leaves_the_truth() {
     if !has("strace") {
@@ -475,53 +558,38 @@ fn a_fault_in_a_commit_an_undo_or_a_rollback_leaves_the_truth() {
         "fcntl",
         "linkat",
         "ftruncate",
+        "fallocate",
         "fchmod",
         "fchmodat",
+        "fchown",
+        "flistxattr",
         "faccessat2",
         "newfstatat",
         "fstat",
+        "fstatfs",
         "statx",
         "getdents64",
         "lseek",
         "write",
+        "pwrite64",
         "read",
         "openat",
     ];
     const ERRORS: &[&str] = &["EIO", "ENOSPC", "EMFILE", "EACCES", "EINTR"];
-    let operations = [
-        Operation { name: "commit", arguments: &["apply"], before: "one\n", after: "two\n" },
-        Operation { name: "undo", arguments: &["undo"], before: "two\n", after: "one\n" },
-        Operation { name: "rollback", arguments: &["log"], before: "", after: "one\n" },
-    ];
     let calls = if super::is_long_run() { CALLS } else { &CALLS[..3] };
     let errors = if super::is_long_run() { ERRORS } else { &ERRORS[..2] };
     let (mut faults, mut lies) = (0, Vec::new());
-    for operation in operations {
+    for operation in OPERATIONS {
         let work = Sandbox::in_memory();
         let patch = work.outside().join("patch");
-        let section = |name: &str| format!("--- {name}\n+++ {name}\n@@ -1 +1 @@\n-one\n+two\n");
-        fs::write(&patch, section("a") + &section("b")).expect("patch");
-        for name in ["a", "b"] {
-            fs::write(work.file(name), "one\n").expect("file");
+        fs::write(&patch, PATCH).expect("patch");
+        let texts = [("a", "one\n"), ("b", "one\n"), ("d", "some longer text\n")];
+        for (name, text) in texts {
+            fs::write(work.file(name), text).expect("file");
         }
+        let start = tree(&work);
         let patch = patch.to_str().expect("path");
-        match operation.name {
-            "commit" => {}
-            "undo" => {
-                let applied = strace(&work, &[], &["apply", patch]).output().expect("apply");
-                assert!(applied.status.success(), "{applied:?}");
-            }
-            _ => {
-                for when in 1..12 {
-                    let kill = format!("renameat2:signal=KILL:when={when}");
-                    strace(&work, &[&kill], &["apply", patch]).output().expect("strace");
-                    if text(&work, "a") != text(&work, "b") {
-                        break;
-                    }
-                }
-                assert_ne!(text(&work, "a"), text(&work, "b"));
-            }
-        }
+        (operation.prepare)(&work, patch);
         // The history is kept by the path of the root, so it is put back at the same place.
         let kept = work.outside().join("kept");
         // A state folder that others can read is not used once it has files.
@@ -535,16 +603,22 @@ fn a_fault_in_a_commit_an_undo_or_a_rollback_leaves_the_truth() {
         fs::create_dir(&kept).expect("kept");
         copy(&work.root(), &kept.join("root"));
         copy(&work.state(), &kept.join("state"));
-        let arguments: Vec<&str> = match operation.name {
-            "commit" => [operation.arguments, &[patch]].concat(),
-            _ => operation.arguments.to_vec(),
+        let put_back = || {
+            for (from, to) in [("root", work.root()), ("state", work.state())] {
+                copy(&kept.join(from), &to);
+            }
         };
+        let arguments = (operation.arguments)(patch);
+        let before = tree(&work);
+        let without_fault = strace(&work, &[], &arguments).output().expect("strace");
+        assert!(without_fault.status.success(), "{}: {without_fault:?}", operation.name);
+        let after = tree(&work);
+        assert_ne!(before, after, "{}", operation.name);
+        assert!(!operation.is_recovery || after == start, "{}", operation.name);
         for call in calls {
             for error in errors {
                 for when in 1..=if super::is_long_run() { 60 } else { 4 } {
-                    for (from, to) in [("root", work.root()), ("state", work.state())] {
-                        copy(&kept.join(from), &to);
-                    }
+                    put_back();
                     let log = work.outside().join("trace");
                     let fault = format!("{call}:error={error}:when={when}");
                     let out = strace_to(&log, &work, &[&fault], &arguments).output();
@@ -553,33 +627,61 @@ fn a_fault_in_a_commit_an_undo_or_a_rollback_leaves_the_truth() {
                         break;
                     }
                     faults += 1;
-                    let at = format!("{}: {fault}", operation.name);
-                    let now = [text(&work, "a"), text(&work, "b")];
+                    let now = tree(&work);
                     let reply: Option<Value> = serde_json::from_slice(&out.stdout).ok();
                     let message = reply.as_ref().and_then(|reply| reply["message"].as_str());
-                    let is_told = message.is_some_and(|message| message.contains("restored"));
-                    let is_true = match reply.as_ref().and_then(|reply| reply["ok"].as_bool()) {
-                        Some(true) => now.iter().all(|text| text == operation.after),
-                        Some(false) => is_told || now.iter().all(|text| text == operation.before),
+                    let message = message.unwrap_or_default();
+                    let ok = reply.as_ref().and_then(|reply| reply["ok"].as_bool());
+                    let is_told = message.contains("restored");
+                    let is_true = match ok {
+                        Some(true) => now == after,
+                        Some(false) => is_told || now == before,
                         None => true,
                     };
                     let next = work.restitch().arg("log").output().expect("log");
-                    let then = [text(&work, "a"), text(&work, "b")];
-                    let is_whole = then[0] == then[1]
-                        && (operation.name != "rollback" || then[0] == operation.after);
-                    if !(is_true || operation.name == "rollback")
+                    let then = tree(&work);
+                    let is_whole = then == after || then == before && !operation.is_recovery;
+                    let undo = ok == Some(true)
+                        && !operation.is_recovery
+                        && !message.contains("cannot be undone");
+                    let is_undone = !undo || {
+                        // An undo is taken back by its own revision, which its answer has.
+                        let revision =
+                            reply.as_ref().and_then(|reply| revision_in(&reply["report"]));
+                        let revision = revision.expect("revision").to_string();
+                        let out = work.restitch().args(["undo", &revision]).output();
+                        out.expect("undo").status.success() && tree(&work) == before
+                    };
+                    if !(is_true || operation.is_recovery)
                         || !next.status.success()
                         || !(is_whole || is_told)
+                        || !is_undone
                     {
-                        lies.push(format!("{at}: {now:?}, then {then:?}: {message:?}"));
+                        lies.push(format!(
+                            "{}: {fault}: {now:?}, then {then:?}, undone: {is_undone}: {message}",
+                            operation.name
+                        ));
                     }
                 }
             }
         }
+        println!("{}: {faults} faults so far, {} lies", operation.name, lies.len());
     }
-    println!("{faults} faults in commit, undo and rollback: {} lies", lies.len());
+    println!("{faults} faults in commit, undo and recovery: {} lies", lies.len());
     assert!(lies.is_empty(), "{lies:#?}");
-    assert!(faults > 30, "{faults}");
+    assert!(faults > if super::is_long_run() { 5_000 } else { 60 }, "{faults}");
+}
+
+/// The revision in a report, at any depth.
+fn revision_in(report: &Value) -> Option<u64> {
+    match report {
+        Value::Object(fields) => {
+            let own = fields.get("revision").and_then(Value::as_u64);
+            own.or_else(|| fields.values().find_map(revision_in))
+        }
+        Value::Array(items) => items.iter().find_map(revision_in),
+        _ => None,
+    }
 }
 
 /// Two servers, the command line and an editor that saves by renaming work on one tree, and the

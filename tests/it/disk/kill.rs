@@ -586,7 +586,7 @@ fn a_signal_lets_a_commit_finish_and_leaves_no_temp() {
         ];
         signals.retain(|&(_, number)| !crate::is_ignored(number));
         if n == 0 && signals.len() < 3 {
-            println!("SKIPPED: {} signals that are ignored here", 3 - signals.len());
+            skip(&format!("{} signals", 3 - signals.len()), "they are ignored here");
         }
         let (signal, number) = signals[n % signals.len()];
         rustix::process::kill_process(pid, signal).expect("signal");

@@ -17,8 +17,10 @@ fn compose_takes_the_file() {
         is_there.is_ok_and(|done| done.status.success()).then_some(command)
     });
     let Some(mut compose) = asked else {
-        println!("SKIPPED: 1 test needs Compose (apt-get install docker-compose)");
-        return;
+        return crate::disk::skip(
+            "Compose",
+            "it is not installed (apt-get install docker-compose)",
+        );
     };
     let said = compose
         .args(["-f", "compose.yaml", "config"])

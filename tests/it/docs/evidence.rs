@@ -11,8 +11,7 @@ fn figures_are_those_of_the_kept_results() {
     let run = match Command::new("python3").arg(repo("scripts/evidence")).arg("tables").output() {
         Ok(run) => run,
         Err(error) => {
-            println!("SKIPPED: 1 test: scripts/evidence needs python3: {error}");
-            return;
+            return crate::disk::skip("scripts/evidence", &format!("it needs python3: {error}"));
         }
     };
     let out = String::from_utf8(run.stdout).expect("UTF-8");

@@ -280,7 +280,7 @@ fn check(server: &Server) {
 
 #[test]
 fn failing_edits_against_real_servers() {
-    let skipped = |what: &str, why: &str| println!("skipped: {what}: {why}");
+    let skipped = crate::disk::skip;
     let hint = "tests/it/model/servers/run.sh installs and runs it";
     if std::env::var_os("RESTITCH_LONG").is_none() {
         return skipped("3 real servers", &format!("a long proof; {hint}"));

@@ -98,6 +98,8 @@ struct Run {
     home: PathBuf,
     port: u16,
     folder: &'static str,
+    /// The folder on the path that has a `restitch`; none, if there is no restitch.
+    restitch: Option<PathBuf>,
 }
 
 impl Run {
@@ -107,9 +109,10 @@ impl Run {
 
     /// The command with nothing of this process's environment but the path.
     fn at_home(&self, mut command: Command) -> Command {
-        let binary = Path::new(env!("CARGO_BIN_EXE_restitch")).parent().expect("folder");
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let folders = [binary.to_path_buf()].into_iter().chain(std::env::split_paths(&path));
+        let others =
+            std::env::split_paths(&path).filter(|folder| !folder.join("restitch").exists());
+        let folders = self.restitch.clone().into_iter().chain(others);
         command
             .env_clear()
             .env("PATH", std::env::join_paths(folders).expect("path"))
@@ -505,47 +508,56 @@ struct Works {
     log: String,
 }
 
-/// A project below `top` that `init` has set up for the client, and the model that plays these turns.
+/// Sets a project up for a client, as `init` with these flags does.
 fn set_up(
     client: &Real,
     programs: &Path,
     top: &Path,
-    turns: fn(&Real, &Path) -> Vec<Value>,
+    flags: &[&str],
+    turns: impl Fn(&Path) -> Vec<Value>,
 ) -> (Run, Model) {
     let (project, home, requests) = (top.join("project"), top.join("home"), top.join("requests"));
     for folder in [&project.join("src"), &home, &requests] {
         std::fs::create_dir_all(folder).expect("folder");
     }
     std::fs::write(project.join("src/app.py"), APP).expect("file");
-    let model = Model::play(&turns(client, &project), &requests);
+    let model = Model::play(&turns(&project), &requests);
+    let binary = Path::new(env!("CARGO_BIN_EXE_restitch")).parent().expect("folder");
     let run = Run {
         programs: programs.to_owned(),
         project,
         home,
         port: model.port,
         folder: client.folder,
+        restitch: Some(binary.to_path_buf()),
     };
     if let Some(name) = client.init {
         let mut init = run.at_home(Command::new(env!("CARGO_BIN_EXE_restitch")));
-        init.current_dir(&run.project);
-        let out = init.args(["init", name, "--write", "--allow-edits"]).output().expect("runs");
+        init.current_dir(&run.project).args(["init", name, "--write"]).args(flags);
+        let out = init.output().expect("runs");
         assert!(out.status.success(), "{name}: {}", String::from_utf8_lossy(&out.stdout));
         trust(&run, name);
     }
     (run, model)
 }
 
-fn drive(client: &Real, programs: &Path) -> Works {
-    let temp = tempfile::tempdir().expect("folder");
-    let top = temp.path().canonicalize().expect("folder");
-    let (run, _model) = set_up(client, programs, &top, turns);
-    let (log, requests) = (top.join("log"), top.join("requests"));
-    finish((client.command)(&run), &log);
+/// Runs the client to its end.
+fn run_client(client: &Real, command: Command, run: &Run, log: &Path) {
+    finish(command, log);
     if client.name == "Cline" {
         // It leaves a process behind for the next one.
         let _ = run.program("cline").args(["hub", "stop"]).stdin(Stdio::null()).output();
     }
-    let seen = Seen::read(&requests, &run.project);
+}
+
+fn drive(client: &Real, programs: &Path) -> Works {
+    let temp = tempfile::tempdir().expect("folder");
+    let top = temp.path().canonicalize().expect("folder");
+    let (run, _model) =
+        set_up(client, programs, &top, &["--allow-edits"], |root| turns(client, root));
+    let log = top.join("log");
+    run_client(client, (client.command)(&run), &run, &log);
+    let seen = Seen::read(&top.join("requests"), &run.project);
     let file = std::fs::read_to_string(run.project.join("src/app.py")).expect("file");
     let answer = |at: usize| seen.answers.get(at).map(String::as_str).unwrap_or_default();
     let form = match client.edit {
@@ -663,7 +675,7 @@ fn the_lines_of_the_page_take_a_clients_own_edit_tool_away() {
         return skip("a client's own edit tool", "RESTITCH_LONG is not 1");
     }
     let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/clients");
-    let done = |_: &Real, _: &Path| vec![json!({ "text": "done" })];
+    let done = |_: &Path| vec![json!({ "text": "done" })];
     for (name, tool, setting, arguments) in WITHOUT_OWN_TOOL {
         let client = CLIENTS.iter().find(|client| client.name == *name).expect("client");
         if version(&programs, client).is_none() {
@@ -673,7 +685,7 @@ fn the_lines_of_the_page_take_a_clients_own_edit_tool_away() {
         let has_tool = |without: bool| {
             let temp = tempfile::tempdir().expect("folder");
             let top = temp.path().canonicalize().expect("folder");
-            let (run, _model) = set_up(client, &programs, &top, done);
+            let (run, _model) = set_up(client, &programs, &top, &["--allow-edits"], done);
             let mut command = (client.command)(&run);
             if without {
                 if let Some((file, line)) = setting {
@@ -700,6 +712,87 @@ fn the_lines_of_the_page_take_a_clients_own_edit_tool_away() {
         assert!(has_tool(false), "{name} has no tool {tool}");
         assert!(!has_tool(true), "{name} still offers {tool}");
     }
+
+/// The calls of a client's own tools, with texts that its own edit tool finds.
+#[cfg(unix)]
+fn exact(calls: Vec<Value>) -> Vec<Value> {
+    let patch = "*** Begin Patch\n*** Update File: src/app.py\n@@\n-    sum = 0\n+    sum = 1\n*** End Patch";
+    let mut calls = calls;
+    for call in &mut calls {
+        if call.get("input").is_some() {
+            call["input"] = patch.into();
+        }
+        for (name, value) in call["arguments"].as_object_mut().into_iter().flatten() {
+            match name.to_ascii_lowercase().replace('_', "").as_str() {
+                "oldstring" | "oldstr" => *value = "    sum = 0\n".into(),
+                "newstring" | "newstr" => *value = "    sum = 1\n".into(),
+                _ => {}
+            }
+        }
+    }
+    calls
+}
+
+/// A colleague who has the project and no restitch, or one that crashes, edits with the client's own
+/// tool as before: with `--allow-edits` and without.
+#[cfg(unix)]
+#[test]
+fn real_clients_go_on_without_restitch_and_with_one_that_crashes() {
+    if !is_long_run() {
+        return skip("real clients without restitch", "RESTITCH_LONG is not 1");
+    }
+    let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/clients");
+    let mut stopped = Vec::new();
+    for client in CLIENTS {
+        let Some((own, _)) = client.own else { continue };
+        let Some(version) = version(&programs, client) else {
+            skip(client.name, "not installed; run tests/it/agents/clients/install-real.sh");
+            continue;
+        };
+        let mut cells = Vec::new();
+        for flags in [&["--allow-edits"][..], &[]] {
+            for state in ["there", "missing", "crashing"] {
+                let temp = tempfile::tempdir().expect("folder");
+                let top = temp.path().canonicalize().expect("folder");
+                let turns = |root: &Path| {
+                    let mut turns = exact(own(root));
+                    turns.push(json!({ "text": "done" }));
+                    turns
+                };
+                let (mut run, _model) = set_up(client, &programs, &top, flags, turns);
+                match state {
+                    "missing" => run.restitch = None,
+                    "crashing" => {
+                        let folder = top.join("bin");
+                        std::fs::create_dir(&folder).expect("folder");
+                        let program = folder.join("restitch");
+                        std::fs::write(&program, "#!/bin/sh\nkill -ABRT $$\n").expect("program");
+                        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+                        std::fs::set_permissions(&program, mode).expect("mode");
+                        run.restitch = Some(folder);
+                    }
+                    _ => {}
+                }
+                let mut command = (client.command)(&run);
+                // What the user allows the client's own tool is no part of init.
+                if client.init == Some("claude") {
+                    command.args(["--permission-mode", "acceptEdits"]);
+                }
+                let log = top.join("log");
+                run_client(client, command, &run, &log);
+                let file = std::fs::read_to_string(run.project.join("src/app.py")).expect("file");
+                let edited = file == APP.replace("sum = 0", "sum = 1");
+                cells.push(if edited { "edits" } else { "stopped" });
+                if !edited {
+                    let log = std::fs::read_to_string(&log).unwrap_or_default();
+                    let tail: Vec<&str> = log.lines().rev().take(15).collect();
+                    stopped.push(format!("{} {flags:?} {state}: {tail:#?}", client.name));
+                }
+            }
+        }
+        println!("| {} | {version} | {} |", client.name, cells.join(" | "));
+    }
+    assert!(stopped.is_empty(), "{}", stopped.join("\n"));
 }
 
 /// Puts the rows between the marks in the page about agents, where it has them.
