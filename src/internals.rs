@@ -35,6 +35,7 @@ pub mod tools {
     use crate::engine::SyntaxGate;
     pub use crate::tools::arguments::SYNONYMS;
     pub use crate::tools::dialect::{Dialect, PHRASES};
+    pub use crate::tools::tool_set::ToolSet;
     pub use crate::tools::{ToolSpec, Visibility};
 
     /// Every tool.

@@ -159,6 +159,12 @@ impl Near {
     pub fn span(&self) -> LineSpan {
         LineSpan { start: self.start_line, end: self.end_line }
     }
+
+    /// How similar it is, in percent; less than 100 if anything differs.
+    pub(crate) fn percent(&self) -> f64 {
+        let most = if self.first_difference.is_some() { 99.0 } else { 100.0 };
+        (self.score * 100.0).round().min(most)
+    }
 }
 
 /// A line of `old_str` and the line of the file that differs from it, with visible whitespace
@@ -333,7 +339,27 @@ impl Refusal {
     #[must_use]
     pub(crate) fn with_edit_number(mut self, at: usize, count: usize) -> Self {
         if count > 1 {
-            self.message = format!("edit {} of {count}: {}", at + 1, self.message);
+            let number = at + 1;
+            self.message = format!("edit {number} of {count}: {}", self.message);
+            // "Go on" would leave the other edits unmade.
+            if matches!(self.code, EditCode::AlreadyApplied | EditCode::NoChange) {
+                return self.hint(format!(
+                    "Nothing was written, the other edits of the call included. If edit {number} is done, send the call again without it."
+                ));
+            }
+        }
+        self
+    }
+
+    /// The same refusal for a caller that names lines by number: the shown lines have no ids.
+    #[must_use]
+    pub(crate) fn with_numbered_lines(mut self) -> Self {
+        for line in &mut self.anchors {
+            if let Some((anchor, text)) = line.split_once('|')
+                && let Some((number, _)) = anchor.split_once('#')
+            {
+                *line = format!("{number}|{text}");
+            }
         }
         self
     }
@@ -365,7 +391,7 @@ impl Refusal {
         for (number, near) in self.nearest.iter().take(self.equally_near.max(1)).enumerate() {
             let Some(difference) = &near.first_difference else { continue };
             let span = LineSpan { start: near.start_line, end: near.end_line };
-            let percent = near.score * 100.0;
+            let percent = near.percent();
             // Models copy what they are shown, so the marks are explained.
             let has_mark =
                 |mark| difference.expected.contains(mark) || difference.found.contains(mark);
@@ -381,12 +407,20 @@ impl Refusal {
                 difference.line, difference.expected, difference.found
             ));
         }
-        for (number, outcome) in self.outcomes.iter().enumerate().take(MAX_OUTCOMES_SHOWN) {
+        let shown = &self.outcomes[..self.outcomes.len().min(MAX_OUTCOMES_SHOWN)];
+        for (number, outcome) in shown.iter().enumerate() {
+            let words: Vec<&str> = outcome.diff.split_whitespace().collect();
+            let looks_alike =
+                |other: &OutcomeDiff| other.diff.split_whitespace().eq(words.iter().copied());
+            let (marks, diff) = match shown.iter().filter(|other| looks_alike(other)).count() {
+                0 | 1 => ("", outcome.diff.clone()),
+                _ => (" (→ is a tab, · a space)", with_visible_blanks(&outcome.diff)),
+            };
             out.push_str(&format!(
-                "\n{}. {}:\n{}",
+                "\n{}. {}{marks}:\n{}",
                 number + 1,
                 outcome.how,
-                outcome.diff.trim_end()
+                diff.trim_end_matches('\n')
             ));
         }
         if !self.anchors.is_empty() {
@@ -405,6 +439,22 @@ impl Refusal {
         }
         out
     }
+}
+
+/// A diff in whose changed lines the blanks can be told apart.
+fn with_visible_blanks(diff: &str) -> String {
+    let mut out = String::with_capacity(diff.len());
+    for line in diff.split_inclusive('\n') {
+        let (sign, text) = line.split_at(line.chars().next().map_or(0, char::len_utf8));
+        out.push_str(sign);
+        match sign {
+            "+" | "-" => {
+                out.push_str(&text.replace('\t', "→").replace(' ', "·").replace('\r', "␍"))
+            }
+            _ => out.push_str(text),
+        }
+    }
+    out
 }
 
 impl fmt::Display for Refusal {

@@ -22,7 +22,7 @@ impl Expected {
             (false, None) => Ok(Self::default()),
             (_, Some(count)) => NonZeroUsize::new(count).map(Self::Exactly).ok_or_else(|| {
                 Refusal::new(EditCode::InvalidArguments, "expected_replacements is 0")
-                    .hint("Leave it out for one replacement, or set replace_all.")
+                    .hint("Leave it out for one replacement. For all of them, set replace_all.")
             }),
         }
     }

@@ -51,7 +51,7 @@ impl CellsView {
     /// The text for a model.
     pub fn message(&self) -> String {
         format!(
-            "{}[{}: {} cells; snapshot {}; to edit one give its id as `cell`; style \"numbered\" shows the JSON]",
+            "{}[{}: {} cells; snapshot {}; style \"numbered\" shows the JSON]",
             self.reading.text,
             self.reading.path,
             self.cells.len(),

@@ -16,7 +16,7 @@ impl Engine {
             EditCode::Blocked,
             "the files are in a custom store, which cannot be searched or listed",
         )
-        .hint("Read a file by its path with read_file, or use the program's own search."))
+        .hint("Use the program's own search. Or read a file by its path with read_file."))
     }
 
     /// Searches the files below `path` that match `glob`, and records in the session which lines

@@ -30,7 +30,7 @@ impl Anchor {
                 EditCode::InvalidArguments,
                 format!("`{}` is not an anchor", clip(raw).escape_debug()),
             )
-            .hint("Copy a LINE#ID such as `12#VK` from read_file (style hashline), search or the answer to an edit.")
+            .hint("Copy a LINE#ID such as `12#VK` from a read in style hashline, from a search or from the answer to an edit.")
         };
         let text = raw.split('|').next().unwrap_or_default();
         let Some((before, after)) = text.split_once('#') else {

@@ -17,7 +17,7 @@ use crate::edit::{EditCode, EditRequest, Expected, Refusal};
 use crate::engine::{CallOptions, Engine};
 use crate::store::canonical;
 use crate::text::Snapshot;
-use crate::tools::ToolReply;
+use crate::tools::{ToolReply, Words};
 use patch::PatchOutcome;
 
 pub(crate) use notes::Notes;
@@ -190,6 +190,8 @@ struct ClientEdit {
     tool: &'static str,
     /// The names of the tool's fields for the old and the new text.
     fields: (&'static str, &'static str),
+    /// The names of the tool's arguments, for messages.
+    words: Words,
     path: String,
     request: EditRequest,
 }
@@ -210,7 +212,7 @@ const TOOLS: &[(&[&str], [&str; 4])] = &[
 
 /// Reads a call of a client's edit tool; `None` for any other tool.
 fn parse_edit(tool: &str, arguments: &Value) -> Option<ClientEdit> {
-    let (names, [path_field, old_field, new_field, all_field]) =
+    let (names, fields @ [path_field, old_field, new_field, all_field]) =
         TOOLS.iter().find(|(names, [path_field, ..])| {
             names.contains(&tool) && arguments.get(path_field).is_some()
         })?;
@@ -223,7 +225,14 @@ fn parse_edit(tool: &str, arguments: &Value) -> Option<ClientEdit> {
     } else if let Some(count) = usize::try_from(count).ok().and_then(std::num::NonZeroUsize::new) {
         request = request.expecting(Expected::Exactly(count));
     }
-    Some(ClientEdit { tool, fields: (old_field, new_field), path: text(path_field)?, request })
+    let words = Words::of_client_tool(fields);
+    Some(ClientEdit {
+        tool,
+        fields: (old_field, new_field),
+        words,
+        path: text(path_field)?,
+        request,
+    })
 }
 
 /// What restitch makes of a client's call.
@@ -354,7 +363,9 @@ async fn answer_before(
                 input.insert(field.to_owned(), rewritten.into());
                 Some(rewriting_answer(client, event, input, "its lines are now as in the files"))
             }
-            PatchOutcome::Refused(refusal) => answer_to_refused(client, event, &refusal),
+            PatchOutcome::Refused(refusal) => {
+                answer_to_refused(client, event, &refusal, &Words::of_patch())
+            }
         };
     }
     let edit = parse_edit(tool, arguments)?;
@@ -381,13 +392,19 @@ async fn answer_before(
             }
             Some(rewriting_answer(client, event, input, &how))
         }
-        TrialOutcome::Refused(refusal) => answer_to_refused(client, event, &refusal),
+        TrialOutcome::Refused(refusal) => answer_to_refused(client, event, &refusal, &edit.words),
     }
 }
 
 /// The answer to a call that restitch refuses: a denial, or `None` if the client's own tool may decide.
-fn answer_to_refused(client: Client, event: &str, refusal: &Refusal) -> Option<Value> {
-    is_denied(client, refusal.code).then(|| denying_answer(client, event, &refusal.text()))
+fn answer_to_refused(
+    client: Client,
+    event: &str,
+    refusal: &Refusal,
+    words: &Words,
+) -> Option<Value> {
+    is_denied(client, refusal.code)
+        .then(|| denying_answer(client, event, &words.message(&refusal.text(), false)))
 }
 
 /// The answer that rewrites a call, in the client's format.
@@ -457,7 +474,10 @@ async fn advice(tool: &str, arguments: &Value, engine: &Engine) -> Option<String
             PatchOutcome::Rewritten(_, rewritten) => {
                 format!("restitch found where the patch belongs. Send this patch:\n{rewritten}")
             }
-            PatchOutcome::Refused(refusal) => format!("restitch on the patch: {}", refusal.text()),
+            PatchOutcome::Refused(refusal) => format!(
+                "restitch on the patch: {}",
+                Words::of_patch().message(&refusal.text(), false)
+            ),
         }
     } else {
         let edit = parse_edit(tool, arguments)?;
@@ -468,7 +488,8 @@ async fn advice(tool: &str, arguments: &Value, engine: &Engine) -> Option<String
                 "restitch found the text in another form ({how}). Send the edit again with exactly these.\n{old_name}:\n{old}\n{new_name}:\n{new}"
             ),
             TrialOutcome::Refused(refusal) => {
-                format!("restitch on {}: {}", edit.path, refusal.text())
+                let text = edit.words.message(&refusal.text(), false);
+                format!("restitch on {}: {text}", edit.path)
             }
         }
     };

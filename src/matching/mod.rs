@@ -41,7 +41,7 @@ mod veto;
 mod write;
 
 use crate::edit::{
-    Corrected, EditCode, EditRequest, Explanation, Near, Refusal, Rewrite, Rung, Splice,
+    Corrected, EditCode, EditRequest, Expected, Explanation, Near, Refusal, Rewrite, Rung, Splice,
 };
 use crate::text::{Snapshot, pluralize};
 
@@ -197,7 +197,19 @@ pub fn explain(request: &EditRequest, snapshot: &Snapshot) -> Result<Explained, 
 
 /// Decides what a call does to a file, within a work budget.
 pub fn decide(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
-    let decided = Budget::default().run(|| decide_unbounded(request, snapshot));
+    let decided = Budget::default().run(|| {
+        let mut verdict = decide_unbounded(request, snapshot);
+        if let Verdict::Refused(refusal) = &mut verdict
+            && refusal.code == EditCode::OccurrenceMismatch
+            && request.expected != Expected::All
+        {
+            let all = EditRequest { expected: Expected::All, ..request.clone() };
+            if let Verdict::One(edit) = decide_unbounded(&all, snapshot) {
+                refuse::offer_all(request, refusal, edit.explanation.replacements);
+            }
+        }
+        verdict
+    });
     decided.unwrap_or_else(|ended| Verdict::Refused(ended.refusal()))
 }
 

@@ -59,7 +59,10 @@ pub(super) fn not_found(request: &EditRequest, file: &SourceFile<'_>) -> Refusal
         return refusal.hint("Read the file again, or search for a name from old_str: the text may be in another file, or it may be gone.");
     }
     refusal.equally_near = ranking.tied().len();
-    refusal.message.push_str(&describe_nearest(&refusal, &ranking));
+    refusal.message.push_str(&match only_difference(&lines, file, &ranking) {
+        Some(difference) => format!(": {difference}"),
+        None => describe_nearest(&refusal, &ranking),
+    });
     let mut hint = quoting_hint(&lines, request, file, &ranking);
     let escapes = ["\\n", "\\\""].into_iter().filter(|escape| request.old.contains(escape));
     if escapes.clone().any(|escape| !file.text.contains(escape)) {
@@ -68,6 +71,31 @@ pub(super) fn not_found(request: &EditRequest, file: &SourceFile<'_>) -> Refusal
     refusal.hint = Some(hint);
     refusal
 }
+
+/// The one line in which the nearest region differs, in words; `None` if there are more, or fewer.
+fn only_difference(old: &[&str], file: &SourceFile<'_>, ranking: &Ranking) -> Option<String> {
+    let best = &ranking.regions[0];
+    let is_near = ranking.tied().is_empty() && (best.equal > 0 || best.score >= NEAR_SCORE);
+    let mut others = old.iter().zip(&best.pairs).filter_map(|(line, pair)| {
+        let found = pair.map(|at| (at, file.body(at)));
+        let differs =
+            !line.trim().is_empty() && found.is_none_or(|(_, text)| text.trim() != line.trim());
+        differs.then_some((*line, found))
+    });
+    match (others.next(), others.next()) {
+        (Some((line, Some((at, text)))), None) if is_near => Some(describe_conflict(&Conflict {
+            start_line: at + 1,
+            end_line: at + 1,
+            believed: line.to_owned(),
+            found: text.to_owned(),
+            written: None,
+        })),
+        _ => None,
+    }
+}
+
+/// A region at least this similar is what the call means.
+const NEAR_SCORE: f64 = 0.6;
 
 /// The sentence on the nearest region, or on those that are equally near.
 fn describe_nearest(refusal: &Refusal, ranking: &Ranking) -> String {
@@ -83,7 +111,7 @@ fn describe_nearest(refusal: &Refusal, ranking: &Ranking) -> String {
     }
     let span = near.span();
     let verb = if span.start == span.end { "is" } else { "are" };
-    let percent = (near.score * 100.0).min(99.0);
+    let percent = near.percent();
     let sentence = format!("; {span} {verb} {percent:.0} % similar");
     match near.first_difference.as_ref().filter(|_| span.start != span.end) {
         Some(difference) => format!("{sentence} and first differ at line {}", difference.line),
@@ -130,6 +158,14 @@ fn part_hint(span: LineSpan) -> String {
     )
 }
 
+/// The hint to copy lines of the file, after the verb. What the call has as `new_str` may lack what
+/// these lines have, or have what they lack, so the new text is made from them.
+fn copying_hint(span: LineSpan) -> String {
+    format!(
+        "{span} of the file exactly into old_str (read only that part), and the same text with your change into new_str."
+    )
+}
+
 /// The hint that says which lines of the file to quote instead of `old_str`.
 fn quoting_hint(
     old: &[&str],
@@ -141,10 +177,7 @@ fn quoting_hint(
     if !ranking.tied().is_empty() {
         return "Read these places, and quote the one you mean exactly as it is in the file, with a line that only it has.".to_owned();
     }
-    let quote_best = format!(
-        "{} exactly as in the file (read only that part), then send the edit again.",
-        span(best)
-    );
+    let quote_best = copying_hint(span(best));
     let missing: Vec<usize> = (0..old.len())
         .filter(|&at| best.pairs[at].is_none() && old[at].contains(is_word_char))
         .collect();
@@ -155,18 +188,17 @@ fn quoting_hint(
                 more => format!(" (and {} more)", more - 1),
             };
             let is_in_new = request.new.lines().any(|line| line.trim() == old[at].trim());
-            let advice =
-                if is_in_new { ": leave it out of both strings, or quote" } else { ". Quote" };
+            let advice = if is_in_new { " Leave it out of both strings. Or copy" } else { " Copy" };
             format!(
-                "Line {} of old_str, `{}`{others}, is not in that part of the file{advice} {quote_best}",
+                "Line {} of old_str, `{}`{others}, is not in that part of the file.{advice} {quote_best}",
                 at + 1,
                 excerpt(old[at])
             )
         }
-        _ if (best.equal > 0 || best.score >= 0.6) && is_long(file, span(best)) => {
+        _ if (best.equal > 0 || best.score >= NEAR_SCORE) && is_long(file, span(best)) => {
             part_hint(span(best))
         }
-        _ if best.equal > 0 || best.score >= 0.6 => format!("Quote {quote_best}"),
+        _ if best.equal > 0 || best.score >= NEAR_SCORE => format!("Copy {quote_best}"),
         _ => "Read the file again; the text has changed or is in another file.".to_owned(),
     }
 }
@@ -182,7 +214,11 @@ pub(super) fn wrong_count(request: &EditRequest, lines: &[usize], overlapping: b
         Expected::Exactly(number) => number.get(),
         Expected::All => 1,
     };
+    let is_expected = request.expected == Expected::All || expected == count;
     let message = match (overlapping, count > 1) {
+        (false, true) if is_expected => format!(
+            "old_str fits {count} places (at lines {list}), but not all of them in one way that is certain"
+        ),
         (true, _) => format!(
             "old_str occurs in places that overlap (at lines {list}), so the result depends on which is meant"
         ),
@@ -196,19 +232,34 @@ pub(super) fn wrong_count(request: &EditRequest, lines: &[usize], overlapping: b
             format!("old_str fits {count} place (at line {list}), expected {expected}")
         }
     };
-    let hint = if expected == 1 && count > 1 && lines.len() == 1 {
-        "Quote more of that line in old_str and new_str so that only one place fits; or, to change all of them, set expected_replacements or replace_all."
+    // Each advice is a sentence: a caller whose tool has not what one of them needs gets the others.
+    let hint = if is_expected {
+        "Edit the places one by one, each with lines around it in old_str and new_str, as the file has them."
+    } else if expected == 1 && count > 1 && lines.len() == 1 {
+        "Quote more of that line in old_str and new_str so that only one place fits."
     } else if expected == 1 && request.near_line.is_some() {
-        "Several places are equally near to near_line. Give the line of one of them, or add lines above or below to old_str and new_str so that only one place fits."
+        "Several places are equally near to near_line. Add lines above or below to old_str and new_str so that only one place fits. Or give the line of one of them as near_line."
     } else if expected == 1 {
-        "Add lines above or below to old_str and new_str so that only one place fits, or give near_line. To change all of them, set expected_replacements or replace_all."
+        "Add lines above or below to old_str and new_str so that only one place fits. Or give a line next to it as near_line."
     } else {
-        "Set expected_replacements to the number found, or quote more lines."
+        "Quote more or fewer lines so that as many places fit as you expect."
     };
     let mut refusal = Refusal::new(EditCode::OccurrenceMismatch, message).hint(hint);
     lines.truncate(MAX_LISTED_LINES);
     refusal.occurrences = lines;
     refusal
+}
+
+/// Adds to the hint of a call that fits other than the expected number of places how to edit all
+/// `count` of them. Only a caller whose call would be accepted is told so.
+pub(super) fn offer_all(request: &EditRequest, refusal: &mut Refusal, count: usize) {
+    let Some(hint) = &mut refusal.hint else { return };
+    hint.push_str(&match request.expected {
+        Expected::Exactly(number) if number.get() > 1 => {
+            format!(" To change all of them, set expected_replacements to {count}.")
+        }
+        _ => " To change all of them, set replace_all.".to_owned(),
+    });
 }
 
 /// The refusal of a lenient match at line `here`, because the region at line `nearer` has more of
@@ -348,7 +399,7 @@ pub(super) fn stale(
         if is_long(file, span) {
             return part_hint(span);
         }
-        format!("Copy {span} of the file exactly into old_str, and send the new text as new_str.")
+        format!("Copy {}", copying_hint(span))
     });
     refusal.conflicts = conflicts;
     refusal

@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
-use super::{ToolReply, ToolSpec};
+use super::{ToolReply, ToolSpec, Words};
 use crate::edit::EditCode;
 
 /// The edit tool whose words the answers use.
@@ -73,6 +73,7 @@ impl Dialect {
         self,
         tool: &ToolSpec,
         arguments: &Map<String, Value>,
+        words: &Words,
         mut reply: ToolReply,
     ) -> ToolReply {
         let Some(code) = reply.code else { return reply };
@@ -85,8 +86,10 @@ impl Dialect {
         if code == EditCode::NoChange && !has_old_text(arguments) {
             return reply;
         }
-        let Some(phrase) = phrase(self, code) else { return reply };
-        let Some(first_line) = fill(phrase, arguments, &reply.report) else { return reply };
+        // Of what another tool of the dialect lacks, its own message says nothing.
+        let phrase = phrase(self, code).filter(|phrase| !words.names_absent(phrase));
+        let Some(phrase) = phrase.map(|phrase| words.sentence(phrase)) else { return reply };
+        let Some(first_line) = fill(&phrase, arguments, &reply.report) else { return reply };
         let other_lines = reply.message.split_once('\n').map_or("", |(_, others)| others);
         let separator = if other_lines.is_empty() { "" } else { "\n" };
         reply.message = format!("{first_line}{separator}{other_lines}");

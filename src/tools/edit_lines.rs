@@ -18,9 +18,10 @@ pub(super) const TOOL: ToolSpec = ToolSpec {
     writes: true,
     run: |call| {
         Box::pin(async move {
-            run(call).await.map_or_else(ToolReply::refused, |report| {
-                ToolReply::answered(report.numbered_text(), &report)
-            })
+            let refused = |refusal: Refusal| ToolReply::refused(refusal.with_numbered_lines());
+            run(call)
+                .await
+                .map_or_else(refused, |report| ToolReply::answered(report.numbered_text(), &report))
         })
     },
 };

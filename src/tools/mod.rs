@@ -29,8 +29,9 @@ mod schema;
 mod search;
 mod staging;
 mod text_editor;
-mod tool_set;
+pub(crate) mod tool_set;
 mod undo;
+mod words;
 
 use std::fmt;
 use std::sync::MutexGuard;
@@ -55,6 +56,7 @@ pub(crate) use dialect::Dialect;
 pub(crate) use inline_text::{edit_bytes, edit_text_with, has_inline_text, parse_language};
 pub use reply::ToolReply;
 pub(crate) use tool_set::ToolSet;
+pub(crate) use words::Words;
 
 /// The input of a tool.
 #[doc(hidden)]
@@ -314,7 +316,8 @@ impl Toolbox {
         if tool.name == read_file::TOOL.name {
             read_file::parse_range_strings(&mut arguments);
         }
-        let arguments = match arguments::normalize(tool.name, &(tool.input)(), arguments) {
+        let schema = (tool.input)();
+        let arguments = match arguments::normalize(tool.name, &schema, arguments) {
             // If the arguments came as a JSON string, `encoding` is found only after parsing.
             Ok(arguments) => match arguments::take_encoding(Value::Object(arguments)) {
                 Ok((Value::Object(arguments), parsed_encoding)) => {
@@ -326,17 +329,16 @@ impl Toolbox {
             },
             Err(refusal) => {
                 count_invalid_call();
-                let refused = ToolReply::refused(refusal);
-                return self.dialect.reword(tool, &Map::new(), refused);
+                return self.in_words_of(tool, &schema, &Map::new(), ToolReply::refused(refusal));
             }
         };
         let request_id = options.request_id.clone().filter(|_| tool.writes && !options.dry_run);
         let request_id =
             request_id.map(|id| id.with_digest(arguments::digest(tool.name, &arguments, encoding)));
         if let Some(request_id) = &request_id
-            && let Some(reply) = self.reply_to_repeated(request_id, tool, &arguments).await
+            && let Some(reply) = self.reply_to_repeated(request_id).await
         {
-            return reply;
+            return self.in_words_of(tool, &schema, &arguments, reply);
         }
         let options = &CallOptions { request_id: request_id.clone(), ..options.clone() };
         let with_encoding = encoding.map(|encoding| self.engine.with_encoding(encoding));
@@ -352,7 +354,7 @@ impl Toolbox {
             true => self.with_use_of_hits(reply),
             false => self.suggest_paths(reply).await,
         };
-        let mut reply = self.dialect.reword(tool, &arguments, reply.truncated());
+        let mut reply = self.in_words_of(tool, &schema, &arguments, reply.truncated());
         // A model's server may echo an API key, so secrets in messages are masked. The contents of
         // files that a tool reads are left as they are.
         if tool.writes || !reply.ok {
@@ -382,24 +384,31 @@ impl Toolbox {
         reply
     }
 
+    /// The reply in the words of the tool that was called, and in the dialect of the session.
+    fn in_words_of(
+        &self,
+        tool: &ToolSpec,
+        schema: &Value,
+        arguments: &Map<String, Value>,
+        reply: ToolReply,
+    ) -> ToolReply {
+        let offered: Vec<&str> = self.listed_tools().map(|tool| tool.name).collect();
+        let words = Words::of_tool(schema, &offered);
+        self.dialect.reword(tool, arguments, &words, words.apply(reply))
+    }
+
     /// The reply to a request that was answered or committed before, or the refusal of a request
     /// id that belongs to another request.
-    async fn reply_to_repeated(
-        &self,
-        request: &RequestId,
-        tool: &ToolSpec,
-        arguments: &Map<String, Value>,
-    ) -> Option<ToolReply> {
+    async fn reply_to_repeated(&self, request: &RequestId) -> Option<ToolReply> {
         match self.engine.recall(request).await {
             RequestStatus::Unknown => None,
             RequestStatus::Answered(answer) => ToolReply::from_json(&answer),
             RequestStatus::Committed(committed) => {
                 let reports = self.engine.reports(committed);
-                let reply = match reports.as_slice() {
+                Some(match reports.as_slice() {
                     [only] => ToolReply::edited(only),
                     several => multi_edit::reply(several),
-                };
-                Some(self.dialect.reword(tool, arguments, reply))
+                })
             }
             RequestStatus::OtherRequest => Some(ToolReply::refused(request.reuse_refusal())),
         }

@@ -14,6 +14,7 @@ use crate::edit::{
     EditCode, EditPlan, EditReport, EditRequest, Explanation, Refusal, Rung, Splice, VerifiedEdit,
     WorkPath,
 };
+use crate::hashline::stale::format_ranges;
 use crate::port::BoxFuture;
 use crate::text::LineSpan;
 
@@ -90,7 +91,8 @@ async fn execute(call: ToolCall<'_>) -> ToolReply {
         Command::View => view(call, &given).await,
         Command::Create => {
             let argument = require(given.file_text.clone(), "create", "file_text");
-            edit(call, &given, argument.map(|text| EditRequest::new("", text))).await.into()
+            let created = edit(call, &given, argument.map(|text| EditRequest::new("", text))).await;
+            created.map_err(|refusal| as_of_create(&given.path, refusal)).into()
         }
         Command::StrReplace => {
             let argument = require(given.old_str.clone(), "str_replace", "old_str");
@@ -144,7 +146,7 @@ async fn plan_insertion(
         )
         .hint(format!("Give a line from 0 to {total}.")));
     }
-    let line = call.engine.current_line(path, &snapshot, line).await?;
+    let line = call.engine.current_line(path, &snapshot, line).await.map_err(by_number)?;
     let at = snapshot.lines().start(line + 1);
     let ending = snapshot.ending_near(at).as_str();
     let ending = if ending.is_empty() { "\n" } else { ending };
@@ -160,6 +162,24 @@ async fn plan_insertion(
     };
     let plan = EditPlan::new(&snapshot, vec![Splice { range: at..at, text: inserted }])?;
     VerifiedEdit::new(path.clone(), &snapshot, plan, Explanation::plain(Rung::Insert))
+}
+
+/// The refusal of a line that is not certain, for this tool, which has no anchors and no snapshots.
+fn by_number(refusal: Refusal) -> Refusal {
+    let lines = format_ranges(&refusal.affected_ranges);
+    refusal.with_numbered_lines().hint(format!(
+        "View the lines {lines}, then send the call again with the line's number as it is now."
+    ))
+}
+
+/// The refusal of `create` for a file that exists, in the words of the command.
+fn as_of_create(path: &str, refusal: Refusal) -> Refusal {
+    if refusal.code != EditCode::CreateExisting {
+        return refusal;
+    }
+    let message = format!("the file `{path}` exists, and `create` does not overwrite it");
+    Refusal { message, ..refusal }
+        .hint("To change the file, use `str_replace`. To add lines, use `insert`.")
 }
 
 /// The numbered lines of a file, or the listing of a folder.

@@ -94,14 +94,11 @@ fn the_options_of_edit_do_what_they_say() {
 fn refusals_name_the_flags_of_the_command() {
     let stale = "    def f(self):\n        return old_str\n";
     for (options, shown) in [
-        (
-            &["--old", "return 1", "--new", "x"][..],
-            "give --near. To change all of them, set --expect or --all.",
-        ),
+        (&["--old", "return 1", "--new", "x"][..], "as --near. To change all of them, set --all."),
         (&["--old", "return 1", "--new", "x", "--near", "4"], "Edited a.py at line 3"),
         (
             &["--old", "return 1", "--new", "x", "--expect", "3"],
-            "Next: Set --expect to the number found",
+            "To change all of them, set --expect to 2.",
         ),
         (&["--old", "return 1", "--new", "return 1"], "--old and --new are the same"),
         (&["--old", "", "--new", "x"], "--old is empty, but the file exists"),

@@ -2,6 +2,7 @@
 
 mod agent;
 mod clients;
+mod hints;
 mod hooks;
 #[cfg(unix)]
 mod http_access;

@@ -49,7 +49,7 @@ async fn dialects_word_refusals_as_their_tools_do() {
         (Dialect::ClaudeCode, "String to replace not found in file.\nString: nowhere({a})"),
         (
             Dialect::Gemini,
-            "edit_no_occurrence_found: Failed to edit, 0 occurrences found for old_string in src/a.rs.",
+            "edit_no_occurrence_found: Failed to edit, 0 occurrences found for old_str in src/a.rs.",
         ),
         (Dialect::Opencode, "Could not find oldString in the file."),
         (
