@@ -51,7 +51,7 @@ async fn dialects_word_refusals_as_their_tools_do() {
             Dialect::Gemini,
             "edit_no_occurrence_found: Failed to edit, 0 occurrences found for old_str in src/a.rs.",
         ),
-        (Dialect::Opencode, "Could not find oldString in the file."),
+        (Dialect::Opencode, "Could not find old_str in the file."),
         (
             Dialect::Codex,
             "apply_patch verification failed: Failed to find expected lines in src/a.rs: ",
