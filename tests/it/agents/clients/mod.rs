@@ -712,6 +712,7 @@ fn the_lines_of_the_page_take_a_clients_own_edit_tool_away() {
         assert!(has_tool(false), "{name} has no tool {tool}");
         assert!(!has_tool(true), "{name} still offers {tool}");
     }
+}
 
 /// The calls of a client's own tools, with texts that its own edit tool finds.
 #[cfg(unix)]
