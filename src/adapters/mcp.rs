@@ -2,7 +2,8 @@
 //!
 //! One handler serves both lifecycles (`initialize`, and the stateless one of
 //! 2026-07-28). A refusal is an answer with `isError`, never a protocol error, since clients hide
-//! protocol errors from the model. For clients that wrap such an answer in JSON it has no `isError`. Sampling is not used. The answer is text for the model.
+//! protocol errors from the model. For clients that wrap such an answer in JSON it has no `isError`.
+//! The answer is text for the model.
 //! Structured content is sent only on request, because several clients would show it to the model
 //! in place of the text, as one line of escaped JSON.
 
@@ -10,6 +11,7 @@ mod connections;
 mod frames;
 mod http;
 mod metrics;
+mod sampling;
 mod session;
 mod workers;
 
@@ -43,6 +45,7 @@ use crate::tools::{ToolReply, ToolSpec, Toolbox};
 pub(crate) use frames::BoundedLines;
 pub use http::{HttpOptions, serve_http};
 use metrics::Metrics;
+pub(crate) use sampling::ClientCorrector;
 pub(crate) use session::Opener;
 use session::SessionTools;
 use workers::Workers;
@@ -177,6 +180,13 @@ impl McpServer {
     #[must_use]
     pub fn with_opener(self, opener: Opener) -> Self {
         Self { tools: Arc::new(self.tools.with_opener(opener)), ..self }
+    }
+
+    /// The same server, which asks the model of a client that offers it.
+    #[cfg(feature = "cli")]
+    #[must_use]
+    pub(crate) fn with_client_model(self, corrector: ClientCorrector) -> Self {
+        Self { tools: Arc::new(self.tools.with_client_model(corrector)), ..self }
     }
 
     /// The server for a new session: the same tools and settings, but its own subscriptions and its

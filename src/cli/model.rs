@@ -14,6 +14,7 @@ use serde::Deserialize;
 use super::args::Common;
 use super::exit::Exit;
 use crate::adapters::formatter::{DEFAULT_TIME, FormatCommand};
+use crate::adapters::mcp::ClientCorrector;
 use crate::adapters::openai::{
     DEFAULT_BASE_URL, Endpoint, InMemoryProfiles, OpenAi, ProfileStore, ServerProfile, WireLimits,
 };
@@ -23,7 +24,7 @@ use crate::correct::{
 };
 use crate::engine::{Allowance, SyntaxMode};
 use crate::language::Language;
-use crate::port::Corrector;
+use crate::port::{ChatModel, Corrector};
 use crate::store::usable_state_folder;
 use crate::text::{register_secret, register_url_credentials};
 
@@ -86,7 +87,7 @@ struct SyntaxSection {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ModelSection {
-    /// The model's name; without one, no model is asked.
+    /// The model's name, or `client` for the model of the MCP client; without one, no model is asked.
     name: Option<String>,
     /// The URL of the server, up to `/v1`.
     base_url: Option<String>,
@@ -129,8 +130,13 @@ pub(crate) struct ModelSettings {
     pub(crate) format: Vec<(&'static Language, FormatCommand)>,
     /// The settings of the object storage client.
     pub(crate) object_store: BTreeMap<String, String>,
+    /// Whether the MCP server asks the model of its client.
+    pub(crate) asks_client: bool,
     section: ModelSection,
 }
+
+/// The name that stands for the model of the MCP client.
+const CLIENT: &str = "client";
 
 /// Combines flags, environment and configuration file.
 pub(crate) fn settings(common: &Common) -> Result<ModelSettings, Exit> {
@@ -180,7 +186,9 @@ pub(crate) fn settings(common: &Common) -> Result<ModelSettings, Exit> {
     // consent to send code.
     let name = name.or_else(|| section.replay.is_some().then(|| "a recording".to_owned()));
     let is_off = common.no_model || section.enabled == Some(false);
-    let endpoint = name.filter(|_| !is_off).map(|model| Endpoint {
+    let name = name.filter(|_| !is_off);
+    let asks_client = name.as_deref() == Some(CLIENT);
+    let endpoint = name.filter(|_| !asks_client).map(|model| Endpoint {
         base_url: base_url.unwrap_or_else(|| DEFAULT_BASE_URL.to_owned()),
         model,
         api_key: key.map(|key| key.trim().to_owned()),
@@ -193,7 +201,16 @@ pub(crate) fn settings(common: &Common) -> Result<ModelSettings, Exit> {
         common.session.editing.syntax.map(SyntaxMode::from).or(syntax.mode).unwrap_or_default();
     let format = format.into_iter().map(|(name, section)| formatter(&name, section));
     let format = format.collect::<Result<_, _>>()?;
-    Ok(ModelSettings { endpoint, sources, allowance, syntax, format, object_store, section })
+    Ok(ModelSettings {
+        endpoint,
+        sources,
+        allowance,
+        syntax,
+        format,
+        object_store,
+        asks_client,
+        section,
+    })
 }
 
 /// The formatter that a section of the configuration describes, and its language.
@@ -348,6 +365,21 @@ impl ModelSettings {
         }
     }
 
+    /// What is never sent.
+    fn secrets(&self) -> Secrets {
+        let names = self.section.never_send.iter();
+        names.fold(Secrets::new(), |secrets, name| secrets.with_name(name))
+    }
+
+    /// Makes a corrector of the model of an MCP client; `None` unless the settings name that model.
+    pub(crate) fn client_corrector(&self) -> Result<Option<ClientCorrector>, Exit> {
+        if !self.asks_client {
+            return Ok(None);
+        }
+        let (prompts, secrets) = (self.prompts()?, self.secrets());
+        Ok(Some(Arc::new(move |model| Arc::new(layered(model, prompts.clone(), secrets.clone())))))
+    }
+
     /// The corrector with its limits and caches; `None` without a model.
     pub(crate) fn corrector(&self) -> Result<Option<Arc<dyn Corrector>>, Exit> {
         if self.endpoint.is_none() {
@@ -362,17 +394,11 @@ impl ModelSettings {
             return Ok(Some(Arc::new(replay)));
         }
         let Some(client) = self.client()? else { return Ok(None) };
-        let mut secrets = Secrets::new();
+        let mut secrets = self.secrets();
         if let Some(key) = &client.endpoint().api_key {
             secrets = secrets.with_literal(key);
         }
-        for name in &self.section.never_send {
-            secrets = secrets.with_name(name);
-        }
-        let model = ModelCorrector::new(client, self.prompts()?, secrets);
-        let identity = model.identity();
-        let limited = Limited::new(model, Limits::default());
-        let mut cached = Cached::new(limited, identity, CacheLimits::default());
+        let mut cached = layered(client, self.prompts()?, secrets);
         if self.section.disk_cache
             && let Ok(state) = usable_state_folder()
         {
@@ -390,6 +416,17 @@ impl ModelSettings {
             })?),
         }))
     }
+}
+
+/// A corrector around a chat model, with its limits and its cache in memory.
+fn layered<M: ChatModel>(
+    model: M,
+    prompts: PromptBook,
+    secrets: Secrets,
+) -> Cached<Limited<ModelCorrector<M>>> {
+    let model = ModelCorrector::new(model, prompts, secrets);
+    let identity = model.identity();
+    Cached::new(Limited::new(model, Limits::default()), identity, CacheLimits::default())
 }
 
 /// Whether the model's client uses the stored profile of its server.

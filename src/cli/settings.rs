@@ -50,8 +50,12 @@ pub(crate) fn toolbox(common: &Common) -> Result<Toolbox, Exit> {
     {
         engine = engine.for_client(&client);
     }
-    if let (Some(_), Some(endpoint)) = (corrector, &settings.endpoint) {
-        let notice = format!("restitch: asking {} at {}", endpoint.model, endpoint.base_url);
+    let asked = match (corrector, &settings.endpoint) {
+        (Some(_), Some(endpoint)) => Some(format!("{} at {}", endpoint.model, endpoint.base_url)),
+        _ => settings.asks_client.then(|| "the client's own model".to_owned()),
+    };
+    if let Some(asked) = asked {
+        let notice = format!("restitch: asking {asked}");
         engine = engine.with_observer(Arc::new(move |stage, _| {
             if stage == Stage::Ask {
                 let _ = writeln!(io::stderr().lock(), "{}", redact(&notice));

@@ -52,7 +52,7 @@ impl<M: ChatModel> ModelCorrector<M> {
         };
         tracing::debug!(
             ask = ask.kind(),
-            text_bytes = size::prompt_bytes(ask),
+            text_bytes = ask.size(),
             prompt_bytes = request.system.len() + request.user.len(),
             answer_tokens = request.answer_tokens,
             "asking"
@@ -65,7 +65,6 @@ impl<M: ChatModel> ModelCorrector<M> {
         let reply =
             self.chat.ask(&request, budget, &is_usable).await.map_err(|error| match error {
                 ChatError::Timeout(_) => CorrectorError::Timeout,
-                ChatError::ContextTooLong(_) => CorrectorError::ContextTooLong(error.to_string()),
                 ChatError::Budget => CorrectorError::Skipped(error.to_string()),
                 error => CorrectorError::Failed(error.to_string()),
             })?;

@@ -129,7 +129,7 @@ impl PromptBook {
             ("path", _) => ask.path().escape_debug().to_string(),
             ("old", _) => framed("old_str", old),
             ("new", _) => framed("new_str", new),
-            ("change", _) => framed("change", &change(old, new)),
+            ("change", _) => framed("change", &ask.change()),
             (
                 "corrected_old",
                 Ask::AdjustNew { corrected_old, .. } | Ask::Choose { corrected_old, .. },
@@ -206,8 +206,7 @@ fn random_mark(ask: &Ask) -> String {
     texts.extend([old, new]);
     loop {
         // `RandomState` takes its keys from the system's source of random numbers.
-        let half = || RandomState::new().build_hasher().finish();
-        let mark = format!("{:016x}{:016x}", half(), half());
+        let mark = format!("{:016x}", RandomState::new().build_hasher().finish());
         if texts.iter().all(|text| !text.contains(&mark)) {
             return mark;
         }
@@ -221,43 +220,6 @@ fn frame(mark: &str, name: &str, text: &str) -> String {
     let (note, line_break) =
         if is_complete { ("", "") } else { (" (no line break at the end)", "\n") };
     format!("BEGIN {name} {mark}{note}\n{text}{line_break}END {name} {mark}\n")
-}
-
-/// The change that a call makes, as a diff by lines. Of a long run of kept lines, the middle is left
-/// out: the file shows it.
-fn change(old: &str, new: &str) -> String {
-    const KEPT: usize = 6;
-    let lines = |text: &str| -> Vec<String> {
-        let text = text.strip_suffix('\n').unwrap_or(text);
-        text.split('\n').filter(|_| !text.is_empty()).map(str::to_owned).collect()
-    };
-    let (old, new) = (lines(old), lines(new));
-    let mut out = String::new();
-    for op in similar::capture_diff_slices(similar::Algorithm::Patience, &old, &new) {
-        if op.tag() == similar::DiffTag::Equal {
-            let kept = &old[op.old_range()];
-            let left_out = kept.len().saturating_sub(2 * KEPT + 1);
-            for (at, line) in kept.iter().enumerate() {
-                match at.checked_sub(KEPT) {
-                    Some(0) if left_out > 0 => {
-                        let _ = writeln!(out, " [{} more lines, kept]", kept.len() - 2 * KEPT);
-                    }
-                    Some(after) if left_out > 0 && after < kept.len() - 2 * KEPT => {}
-                    _ => {
-                        let _ = writeln!(out, " {line}");
-                    }
-                }
-            }
-            continue;
-        }
-        for line in &old[op.old_range()] {
-            let _ = writeln!(out, "-{line}");
-        }
-        for line in &new[op.new_range()] {
-            let _ = writeln!(out, "+{line}");
-        }
-    }
-    out
 }
 
 /// The excerpts of the file, framed and with line numbers.

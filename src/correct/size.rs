@@ -1,4 +1,4 @@
-//! The size of a question, and the limits of its answer: the number of tokens, and the line numbers
+//! The limits of an answer: the number of tokens, and the line numbers
 //! that were shown.
 
 use serde_json::{Map, Value, json};
@@ -11,12 +11,6 @@ const OVERHEAD_TOKENS: usize = 160;
 const BYTES_A_TOKEN: usize = 2;
 /// The limit of every answer.
 const MAX_TOKENS: usize = 32 << 10;
-
-/// The number of bytes in all texts that are sent with a question.
-pub(super) fn prompt_bytes(ask: &Ask) -> usize {
-    let (old, new) = ask.call();
-    old.len() + new.len() + ask.shown().into_iter().map(str::len).sum::<usize>()
-}
 
 /// How many tokens an answer can need.
 pub(super) fn answer_tokens(ask: &Ask) -> u32 {
@@ -108,7 +102,6 @@ mod tests {
 
     #[test]
     fn an_answer_is_capped_by_the_question() {
-        assert_eq!(prompt_bytes(&ask()), 8101);
         let tokens = answer_tokens(&ask());
         assert!((500..2000).contains(&tokens), "{tokens}");
     }

@@ -197,13 +197,14 @@ impl Engine {
         Self { corrector: Arc::new(corrector), observer: Some(observer), ..self.clone() }
     }
 
-    /// The same engine, with its corrector wrapped by `wrap`.
+    /// The same engine with another corrector.
     #[must_use]
-    pub fn wrap_corrector(
-        &self,
-        wrap: impl FnOnce(Arc<dyn Corrector>) -> Arc<dyn Corrector>,
-    ) -> Self {
-        Self { corrector: wrap(self.corrector.clone()), ..self.clone() }
+    pub fn with_corrector(&self, corrector: Arc<dyn Corrector>) -> Self {
+        let engine = Self { corrector, ..self.clone() };
+        match &self.observer {
+            Some(observer) => engine.with_observer(observer.clone()),
+            None => engine,
+        }
     }
 
     /// The same engine, called by this client.

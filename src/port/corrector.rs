@@ -1,5 +1,6 @@
 //! The interface to a corrector, which is asked when no mechanical reading explains a call.
 
+use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -126,6 +127,54 @@ impl Ask {
                 std::iter::once(corrected_old).chain(outcomes).map(String::as_str).collect()
             }
         }
+    }
+
+    /// The change of the call, as a diff by lines. The middle of a long run of kept lines is left
+    /// out: the file shows it.
+    pub fn change(&self) -> String {
+        const KEPT: usize = 3;
+        let (old, new) = self.call();
+        let lines = |text: &str| -> Vec<String> {
+            let text = text.strip_suffix('\n').unwrap_or(text);
+            text.split('\n').filter(|_| !text.is_empty()).map(str::to_owned).collect()
+        };
+        let (old, new) = (lines(old), lines(new));
+        let mut out = String::new();
+        let mut push = |mark: &str, lines: &[String]| {
+            for line in lines {
+                let _ = writeln!(out, "{mark}{line}");
+            }
+        };
+        for op in similar::capture_diff_slices(similar::Algorithm::Patience, &old, &new) {
+            let (removed, added) = (&old[op.old_range()], &new[op.new_range()]);
+            if op.tag() != similar::DiffTag::Equal {
+                push("-", removed);
+                push("+", added);
+            } else if removed.len() <= 2 * KEPT + 1 {
+                push(" ", removed);
+            } else {
+                push(" ", &removed[..KEPT]);
+                push(" ", &[format!("[{} more lines, kept]", removed.len() - 2 * KEPT)]);
+                push(" ", &removed[removed.len() - KEPT..]);
+            }
+        }
+        out
+    }
+
+    /// About how many bytes the question has, besides the fixed text of its prompt.
+    pub fn size(&self) -> usize {
+        const LINE_NUMBER: usize = 5;
+        const FRAME: usize = 64;
+        let call = match self {
+            Self::RepairEscapes { old, new, .. } => old.len() + new.len(),
+            _ => self.change().len(),
+        };
+        let numbered = matches!(self, Self::CorrectOld { .. });
+        let shown = self.shown().into_iter().map(|text| {
+            let lines = if numbered { text.lines().count() } else { 0 };
+            text.len() + lines * LINE_NUMBER + FRAME
+        });
+        self.path().len() + call + shown.sum::<usize>()
     }
 
     /// Every text of the call and the file, to be changed before it is sent.
@@ -266,9 +315,6 @@ pub enum CorrectorError {
     /// The time ran out.
     #[error("no answer in time")]
     Timeout,
-    /// The question is longer than the server accepts.
-    #[error("{0}")]
-    ContextTooLong(String),
     /// The server or the network failed.
     #[error("{0}")]
     Failed(String),

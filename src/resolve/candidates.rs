@@ -10,24 +10,25 @@ use crate::text::Snapshot;
 
 /// The size of the largest file that is searched.
 pub(super) const MAX_FILE_BYTES: usize = 32 << 20;
-/// The largest `old_str` and `new_str` together that are sent.
-pub(super) const MAX_CALLER_BYTES: usize = 48 << 10;
+/// The most bytes of a question, besides the fixed text of its prompt: 8 KiB with it.
+pub(super) const MAX_QUESTION_BYTES: usize = 6 << 10;
 /// A file up to this size is shown whole.
 const SMALL_FILE_BYTES: usize = 1 << 10;
-/// A file up to this size is shown whole if the model asks for more.
-const MAX_WHOLE_BYTES: usize = 32 << 10;
-/// The size of all candidates together, besides the nearest one.
-const MAX_SHOWN_BYTES: usize = 3 << 10;
+/// The size of what is shown around the nearest region, and of all other regions together.
+const MAX_AROUND_BYTES: usize = 3 << 9;
 /// The most regions that are compared.
 const MAX_REGIONS: usize = 10;
 /// The most regions that are shown.
 const MAX_CANDIDATES: usize = 3;
 /// A region is shown if its score is this near to the best.
-const MAX_LAG: f64 = 0.25;
-/// The lines of context above and below a region, if there is room.
-const CONTEXT: usize = 10;
-/// A definition of up to this many lines is shown whole.
+const MAX_LAG: f64 = 0.15;
+/// The lines of context above and below a region, if there is room; and more of them, if the model
+/// asks for more.
+const CONTEXT: [usize; 4] = [5, 2, 1, 0];
+const MORE_CONTEXT: [usize; 6] = [160, 80, 40, 20, 10, 5];
+/// A definition of up to this many lines is shown whole, with at least so many lines around.
 const SHORT_DEFINITION: usize = 30;
+const BESIDE: usize = 3;
 /// The lead of a place that the matcher knows.
 const KNOWN_LEAD: f64 = 0.1;
 
@@ -59,7 +60,10 @@ impl Candidates {
                 score,
             })
             .collect();
-        if let (Some(first), Some(last)) = (conflicts.first(), conflicts.last()) {
+        // A conflict without a line of the file is no place.
+        let mut conflicts = conflicts.iter().filter(|conflict| !conflict.found.is_empty());
+        if let Some(first) = conflicts.next() {
+            let last = conflicts.next_back().unwrap_or(first);
             let known = index.start(first.start_line.max(1))
                 ..index.start(last.end_line.max(first.start_line).min(index.total()) + 1);
             let best = regions.first().map_or(0.0, |region| region.score);
@@ -75,12 +79,15 @@ impl Candidates {
         Self { regions, shown }
     }
 
-    /// The same regions with the whole file shown; `None` if that is shown already, or too large.
-    pub(super) fn with_whole_file(&self, snapshot: &Snapshot) -> Option<Self> {
-        let whole = 0..snapshot.text().len();
-        let is_new = self.shown != std::slice::from_ref(&whole);
-        (is_new && whole.len() <= MAX_WHOLE_BYTES)
-            .then(|| Self { regions: self.regions.clone(), shown: vec![whole] })
+    /// The same regions with more shown of the file, or all of it, within `room` bytes; `None` if
+    /// there is no room for more.
+    pub(super) fn with_more(&self, snapshot: &Snapshot, room: usize) -> Option<Self> {
+        let best = self.shown.first()?;
+        let mut wider = std::iter::once(0..snapshot.text().len())
+            .chain(MORE_CONTEXT.iter().map(|context| lines_around(snapshot, best, *context)));
+        let shown = wider.find(|range| numbered_len(snapshot, range) <= room)?;
+        let has_more = shown.len() > self.shown.iter().map(Range::len).sum();
+        has_more.then(|| Self { regions: self.regions.clone(), shown: vec![shown] })
     }
 
     /// What is shown, with its line numbers.
@@ -108,11 +115,11 @@ fn shown_ranges(snapshot: &Snapshot, regions: &[Region]) -> Vec<Range<usize>> {
     }
     let best = regions.first().map_or(0.0, |region| region.score);
     let near = regions.iter().filter(|region| region.score >= best - MAX_LAG);
-    let mut room = MAX_SHOWN_BYTES;
+    let mut room = MAX_AROUND_BYTES;
     let mut shown: Vec<Range<usize>> = Vec::new();
     for (at, region) in near.take(MAX_CANDIDATES).enumerate() {
         // The nearest one is shown whatever its size.
-        let own_room = if at == 0 { region.range.len() + MAX_SHOWN_BYTES } else { room };
+        let own_room = if at == 0 { region.range.len() + MAX_AROUND_BYTES } else { room };
         let Some(range) = with_context(snapshot, &region.range, own_room) else { continue };
         room = room.saturating_sub(range.len());
         shown.push(range);
@@ -135,23 +142,36 @@ fn with_context(snapshot: &Snapshot, region: &Range<usize>, room: usize) -> Opti
     let index = snapshot.lines();
     let definition = definition(snapshot, region);
     let lines = index.number_at(definition.end.max(1) - 1) - index.number_at(definition.start) + 1;
-    if lines <= SHORT_DEFINITION && definition.len() <= room {
-        return Some(definition);
+    let near = lines_around(snapshot, region, BESIDE);
+    let both = definition.start.min(near.start)..definition.end.max(near.end);
+    if lines <= SHORT_DEFINITION && both.len() <= room {
+        return Some(both);
+    }
+    let mut around = CONTEXT.iter().map(|context| lines_around(snapshot, region, *context));
+    if let Some(range) = around.find(|range| range.len() <= room) {
+        return Some(range);
     }
     let (first, last) = (index.number_at(region.start), index.number_at(region.end.max(1) - 1));
-    for context in [CONTEXT, 4, 2, 1, 0] {
-        let from = index.start(first.saturating_sub(context).max(1));
-        let to = index.start((last + context).min(index.total()) + 1);
-        if to - from <= room {
-            return Some(from..to);
-        }
-    }
     let text = snapshot.text();
     let margin = (room.checked_sub(region.len())? / 2).min(400);
     let (line_start, line_end) = (index.start(first), index.start(last + 1));
     let from = text.floor_char_boundary(region.start.saturating_sub(margin)).max(line_start);
     let to = text.floor_char_boundary(region.end + margin).min(line_end);
     Some(from..to)
+}
+
+/// The whole lines of a range and so many lines above and below it.
+fn lines_around(snapshot: &Snapshot, range: &Range<usize>, count: usize) -> Range<usize> {
+    let index = snapshot.lines();
+    let (first, last) = (index.number_at(range.start), index.number_at(range.end.max(1) - 1));
+    index.start(first.saturating_sub(count).max(1))
+        ..index.start((last + count).min(index.total()) + 1)
+}
+
+/// About the size of a range as it is shown, with line numbers.
+fn numbered_len(snapshot: &Snapshot, range: &Range<usize>) -> usize {
+    let line = |at| snapshot.lines().number_at(at);
+    range.len() + 6 * (line(range.end.max(1) - 1) - line(range.start) + 1)
 }
 
 /// The whole lines of the function around a range, by indentation: from the nearest line above that
@@ -224,7 +244,7 @@ mod tests {
         let candidates = Candidates::of(&EditRequest::new(old, "x"), &snapshot, &[]);
         let windows = candidates.windows(&snapshot);
         assert!(windows.iter().map(|w| w.text.len()).sum::<usize>() < 1_000, "{windows:?}");
-        assert_eq!((windows[0].start_line, windows[0].end_line), (1, 11));
+        assert_eq!((windows[0].start_line, windows[0].end_line), (1, 4));
     }
 
     #[test]
@@ -237,8 +257,8 @@ mod tests {
         let snapshot = Snapshot::from_text(text);
         let request = EditRequest::new("    step_7_10(a)\n", "    step_7_10(b)\n");
         let windows = Candidates::of(&request, &snapshot, &[]).windows(&snapshot);
-        assert!(windows[0].text.starts_with("def task_7():\n"), "{windows:?}");
-        assert!(windows[0].text.ends_with("    step_7_11()\n"), "{windows:?}");
+        assert!(windows[0].text.contains("def task_7():\n"), "{windows:?}");
+        assert!(windows[0].text.contains("    step_7_11()\n"), "{windows:?}");
     }
 
     #[test]

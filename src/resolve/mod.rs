@@ -18,24 +18,24 @@
 //!
 //! A refusal that is not "no place" is never turned into an edit.
 
-mod answer;
+mod ask;
 mod candidates;
 mod judge;
 mod place;
+mod take;
 mod words;
+mod write;
 
 use std::ops::Range;
 
 use crate::edit::{
-    Attempt, Conflict, EditCode, EditRequest, Expected, Explanation, Refusal, Rewrite, Splice,
+    Attempt, EditCode, EditRequest, Expected, Explanation, Refusal, Rewrite, Splice,
 };
 use crate::matching::{Explained, Verdict, decide, explain};
 use crate::port::{Ask, CorrectorError, Reply};
 use crate::text::Snapshot;
 
-use answer::PendingCall;
 use candidates::Candidates;
-use place::Rejection;
 
 /// Whether a model can be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,6 +107,14 @@ impl Reapply {
             Self::Never => Err(conflict()),
         }
     }
+}
+
+/// A call and its file.
+#[derive(Debug)]
+struct PendingCall {
+    path: String,
+    request: EditRequest,
+    snapshot: Snapshot,
 }
 
 /// A call that waits for a model's answer.
@@ -182,7 +190,7 @@ impl Resolution {
                 }
             }
             Verdict::Ambiguous { outcomes, refusal, .. } => call.choose(refusal, outcomes),
-            Verdict::Missing(refusal) => call.ask_edit(refusal),
+            Verdict::Missing(refusal) => call.ask_first(refusal, None),
             Verdict::Refused(refusal) => Step::Refused(Box::new(refusal)),
         }
     }
@@ -196,10 +204,8 @@ impl Resolution {
     /// whether the answer was accepted.
     pub fn reply(self, answer: Result<Reply, CorrectorError>) -> (Step, AnswerVerdict) {
         let Self { call, mut attempts, state, ask } = self;
-        let kind = ask.kind();
-        // Records the attempt, and returns the verdict for its outcome.
         let mut note = |outcome: &'static str, detail: String| {
-            attempts.push(Attempt { ask: kind, outcome, detail });
+            attempts.push(Attempt { ask: ask.kind(), outcome, detail });
             match outcome {
                 "accepted" => AnswerVerdict::Accepted,
                 "rejected" => AnswerVerdict::Rejected,
@@ -219,179 +225,48 @@ impl Resolution {
                 return (state.without_answer(attempts), verdict);
             }
         };
-        match state {
+        let Taken { outcome, detail, next } = match state {
             State::Edit { refusal, candidates, turn, .. } => {
-                let (text, place, new) = match reply {
-                    Reply::Text(text) => (text, None, None),
-                    Reply::Located { text, place } => (text, Some(place), None),
-                    Reply::WithNew { text, place, new } => (text, place, Some(new)),
-                    Reply::AlreadyDone => {
-                        return match call.already_done() {
-                            Some(done) => {
-                                let verdict = note("accepted", "the file has the edit".into());
-                                (refused(done, attempts), verdict)
-                            }
-                            None => {
-                                let verdict =
-                                    note("rejected", "the file does not have the edit".into());
-                                (refused(refusal, attempts), verdict)
-                            }
-                        };
-                    }
-                    _ => {
-                        let verdict = note("declined", "the model sees no match".into());
-                        let more = candidates.with_whole_file(&call.snapshot);
-                        return match more.filter(|_| turn == Turn::First) {
-                            Some(more) => {
-                                let why = "the candidates were not enough; this is the whole file";
-                                (call.ask_edit_again(attempts, refusal, more, why.into()), verdict)
-                            }
-                            None => (refused(refusal, attempts), verdict),
-                        };
-                    }
-                };
-                let found = place::locate(
-                    &call.request,
-                    &call.snapshot,
-                    &candidates,
-                    &text,
-                    place.as_ref(),
-                );
-                let places = match found {
-                    Ok(places) => places,
-                    Err(Rejection::TooOften(lines)) => {
-                        let (mismatch, why) = call.too_often(&refusal, lines);
-                        let verdict = note("rejected", why);
-                        return (refused(mismatch, attempts), verdict);
-                    }
-                    Err(Rejection::Other(why)) => {
-                        let verdict = note("rejected", why.clone());
-                        if turn == Turn::Second {
-                            return (refused(refusal, attempts), verdict);
-                        }
-                        let more = candidates.with_whole_file(&call.snapshot).unwrap_or(candidates);
-                        return (call.ask_edit_again(attempts, refusal, more, why), verdict);
-                    }
-                };
-                let judged = place::widened(&places, &candidates);
-                let checked = match &new {
-                    Some(new) => call.checked(&places, &judged, new),
-                    None => call.merged(&places, &judged),
-                };
-                match checked {
-                    Ok(explained) => {
-                        let lines = call.describe_lines(&places);
-                        let verdict = note("accepted", format!("{lines}: {}", said(&explained)));
-                        (done(attempts, call.by_model(explained)), verdict)
-                    }
-                    // Without a text, the place alone is accepted.
-                    Err(why) => {
-                        let verdict = match new {
-                            Some(_) => note("rejected", why.clone()),
-                            None => {
-                                let lines = call.describe_lines(&places);
-                                note(
-                                    "accepted",
-                                    format!("old_str corrected to the text at {lines}"),
-                                )
-                            }
-                        };
-                        match turn {
-                            Turn::First => {
-                                (call.ask_text(attempts, refusal, places, judged, why), verdict)
-                            }
-                            Turn::Second => (refused(refusal, attempts), verdict),
-                        }
-                    }
+                call.take_edit(reply, refusal, candidates, turn)
+            }
+            State::NewText { refusal, places, judged } => match reply {
+                Reply::Text(text) | Reply::WithNew { new: text, .. } => {
+                    call.take_text(&places, &judged, &text, refusal)
                 }
+                _ => Taken::declined("the model gives no text", refusal),
+            },
+            State::Choose { refusal, outcomes, place } => {
+                call.take_choice(reply, refusal, outcomes, place)
             }
-            State::NewText { refusal, places, judged } => {
-                let text = match reply {
-                    Reply::Text(text) => text,
-                    Reply::WithNew { new, .. } => new,
-                    _ => {
-                        let verdict = note("declined", "the model gives no text".into());
-                        return (refused(refusal, attempts), verdict);
-                    }
-                };
-                match call.checked(&places, &judged, &text) {
-                    Ok(explained) => {
-                        let verdict = note("accepted", said(&explained));
-                        (done(attempts, call.by_model(explained)), verdict)
-                    }
-                    Err(why) => {
-                        let verdict = note("rejected", why);
-                        (refused(refusal, attempts), verdict)
-                    }
-                }
+            State::RepairEscapes { resolved, readings } => {
+                call.take_escapes(reply, resolved, &readings)
             }
-            State::Choose { refusal, mut outcomes, place } => {
-                let number = match reply {
-                    Reply::Window(number) => number,
-                    Reply::Text(text) => {
-                        return match call.checked(std::slice::from_ref(&place), &place, &text) {
-                            Ok(explained) => {
-                                let verdict = note("accepted", said(&explained));
-                                (done(attempts, call.by_model(explained)), verdict)
-                            }
-                            Err(why) => {
-                                let verdict = note("rejected", why);
-                                (refused(refusal, attempts), verdict)
-                            }
-                        };
-                    }
-                    Reply::Declined | Reply::Unsure => {
-                        let verdict = note("declined", "the model chooses none".into());
-                        return (refused(refusal, attempts), verdict);
-                    }
-                    _ => {
-                        let verdict = note("rejected", "the answer is not a number".into());
-                        return (refused(refusal, attempts), verdict);
-                    }
-                };
-                let index = number.checked_sub(1).filter(|index| *index < outcomes.len());
-                let Some(index) = index else {
-                    let verdict = note("rejected", format!("there is no outcome {number}"));
-                    return (refused(refusal, attempts), verdict);
-                };
-                let how = refusal.outcomes.get(index).map_or("", |outcome| outcome.how.as_str());
-                let verdict = note("accepted", format!("outcome {number}: {how}"));
-                let mut explained = outcomes.swap_remove(index);
-                explained.explanation.rewrites.push(Rewrite::ModelChoice);
-                let resolved = Resolved { explained, reapply: Reapply::Never };
-                (call.finish(attempts, resolved), verdict)
-            }
-            State::RepairEscapes { mut resolved, readings } => {
-                let verdict = match reply {
-                    Reply::Text(text) if text == call.request.new => {
-                        note("accepted", "the model says that no change is needed".into())
-                    }
-                    Reply::Text(text) if readings.contains(&text) => match call.with_new_str(&text)
-                    {
-                        Some(repaired) => {
-                            resolved = repaired;
-                            note("accepted", "new_str unescaped".into())
-                        }
-                        None => {
-                            note("rejected", "the call with the unescaped text is refused".into())
-                        }
-                    },
-                    Reply::Declined | Reply::Unsure => {
-                        note("declined", "the model gives no text".into())
-                    }
-                    _ => note(
-                        "rejected",
-                        "the answer changes more of new_str than its escapes".into(),
-                    ),
-                };
-                if verdict == AnswerVerdict::Rejected {
-                    let warnings = &mut resolved.explained.explanation.warnings;
-                    warnings.push("the model's repair of these escapes was rejected".into());
-                }
-                (done(attempts, resolved), verdict)
-            }
-        }
+        };
+        let verdict = note(outcome, detail);
+        let step = match next {
+            Next::Done(resolved) => done(attempts, *resolved),
+            Next::Chosen(resolved) => call.finish(attempts, *resolved),
+            Next::Refused(refusal) => refused(*refusal, attempts),
+            Next::Ask(state, ask) => call.question(attempts, *state, *ask),
+        };
+        (step, verdict)
     }
+}
+
+/// What came of an answer.
+struct Taken {
+    outcome: &'static str,
+    detail: String,
+    next: Next,
+}
+
+/// What follows an answer.
+enum Next {
+    Done(Box<Resolved>),
+    /// The model chose it, and its escapes are not reviewed yet.
+    Chosen(Box<Resolved>),
+    Refused(Box<Refusal>),
+    Ask(Box<State>, Box<Ask>),
 }
 
 impl State {
@@ -423,29 +298,6 @@ impl Resolved {
     /// A call that the ladder explained without a model.
     fn by_ladder(explained: Explained, request: &EditRequest) -> Self {
         Self { explained, reapply: Reapply::Ladder(request.clone()) }
-    }
-}
-
-/// Describes a resolved conflict in one line.
-fn describe_conflict(conflict: &Conflict) -> String {
-    let first_line = |text: &str| {
-        let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
-        line.chars().take(80).collect::<String>()
-    };
-    let written = conflict.written.as_deref().map(first_line).unwrap_or_default();
-    format!(
-        "line {} had `{}`, not `{}`; it is `{written}` now",
-        conflict.start_line,
-        first_line(&conflict.found),
-        first_line(&conflict.believed)
-    )
-}
-
-/// Describes a model's edit in one line, by the first line that differed from the call.
-fn said(explained: &Explained) -> String {
-    match explained.explanation.conflicts.first() {
-        None => "the text passed the checks".into(),
-        Some(first) => describe_conflict(first),
     }
 }
 

@@ -120,7 +120,8 @@ fn check_rank(
     found: &[Range<usize>],
 ) -> Result<(), Rejection> {
     let file = snapshot.text();
-    let is_answered = |region: &Range<usize>| found.iter().any(|range| overlap(region, range));
+    let is_answered =
+        |region: &Range<usize>| found.iter().any(|range| overlap(region, &with_neighbours(range)));
     let (answered, others): (Vec<_>, Vec<_>) =
         candidates.regions.iter().partition(|region| is_answered(&region.range));
     let score = answered.iter().map(|region| region.score).fold(0.0, f64::max);
@@ -146,10 +147,18 @@ pub(super) fn widened(found: &[Range<usize>], candidates: &Candidates) -> Range<
     if found.len() > 1 {
         return range;
     }
-    match candidates.regions.iter().find(|region| overlap(&region.range, &range)) {
+    let find = |range: &Range<usize>| {
+        candidates.regions.iter().find(|region| overlap(&region.range, range))
+    };
+    match find(&range).or_else(|| find(&with_neighbours(&range))) {
         Some(region) => range.start.min(region.range.start)..range.end.max(region.range.end),
         None => range,
     }
+}
+
+/// The range with the ends of the lines beside it: a place that touches a region belongs to it.
+fn with_neighbours(range: &Range<usize>) -> Range<usize> {
+    range.start.saturating_sub(1)..range.end + 3
 }
 
 /// The byte ranges at which `text` occurs in the file, without overlaps.
@@ -180,14 +189,15 @@ fn without_line_numbers(text: &str) -> (String, Option<(usize, usize)>) {
     (bodies.join("\n"), span)
 }
 
-/// How much of the words of `a` is in `b`, from 0 to 1. Words that are rare in the file weigh more.
+/// How much of the words of `a` is in `b`, from 0 to 1. Words that are rare in the file weigh more;
+/// one that it does not have weighs like one that it has once.
 fn shared(a: &str, b: &str, file: &str) -> f64 {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     for word in words(file) {
         *counts.entry(word).or_default() += 1;
     }
     #[expect(clippy::cast_precision_loss, reason = "counts of words")]
-    let weight = |word: &str| 1.0 / (1.0 + counts.get(word).copied().unwrap_or(0) as f64).sqrt();
+    let weight = |word: &str| 1.0 / (1.0 + counts.get(word).copied().unwrap_or(1) as f64).sqrt();
     let (of_a, of_b): (HashSet<&str>, HashSet<&str>) = (words(a).collect(), words(b).collect());
     let total: f64 = of_a.iter().map(|word| weight(word)).sum();
     let common: f64 = of_a.intersection(&of_b).map(|word| weight(word)).sum();

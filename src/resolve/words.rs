@@ -2,7 +2,7 @@
 //!
 //! White space in code separates words and is only noted; white space in a literal is a word.
 //! A number with its dots, a date, and a run of equal operators are one word each, and so is each
-//! part of a literal between blanks, such as a path.
+//! part of a literal between blanks, such as a path, but for the marks around it.
 
 use std::ops::Range;
 
@@ -17,6 +17,7 @@ pub(super) struct Word<'a> {
     pub(super) gap: &'a str,
     /// Whether it is a name in code, and not in a comment or a literal.
     pub(super) is_name: bool,
+    pub(super) is_comment: bool,
     /// The number of its line in the text, from 0.
     pub(super) line: usize,
 }
@@ -32,15 +33,16 @@ pub(super) struct Words<'a> {
 impl<'a> Words<'a> {
     /// Cuts a text of this language into words.
     pub(super) fn of(text: &'a str, language: Option<&Language>) -> Self {
-        let mut cutter = Cutter { words: Vec::new(), gap: "", line: 0 };
+        let mut cutter = Cutter { words: Vec::new(), gap: "", line: 0, kind: TokenKind::Code };
         match language.filter(|language| language.is_lexed()) {
-            None => cutter.cut(text, TokenKind::Code),
+            None => cutter.cut(text),
             Some(language) => {
                 for token in language.lex(text).tokens {
                     let piece = &text[token.range];
+                    cutter.kind = token.kind;
                     match token.kind {
                         TokenKind::Literal => cutter.cut_literal(piece),
-                        kind => cutter.cut(piece, kind),
+                        _ => cutter.cut(piece),
                     }
                 }
             }
@@ -71,11 +73,15 @@ struct Cutter<'a> {
     words: Vec<Word<'a>>,
     gap: &'a str,
     line: usize,
+    kind: TokenKind,
 }
 
 impl<'a> Cutter<'a> {
-    fn push(&mut self, text: &'a str, is_name: bool) {
-        self.words.push(Word { text, gap: self.gap, is_name, line: self.line });
+    fn push(&mut self, text: &'a str) {
+        let is_name = self.kind == TokenKind::Code
+            && text.starts_with(|c| is_word_char(c) && !c.is_numeric());
+        let is_comment = self.kind == TokenKind::Comment;
+        self.words.push(Word { text, gap: self.gap, is_name, is_comment, line: self.line });
         self.gap = "";
     }
 
@@ -92,7 +98,7 @@ impl<'a> Cutter<'a> {
     }
 
     /// Cuts code, a comment, or a text of an unknown language.
-    fn cut(&mut self, text: &'a str, kind: TokenKind) {
+    fn cut(&mut self, text: &'a str) {
         let mut rest = text;
         while let Some(first) = rest.chars().next() {
             let len = if first.is_whitespace() {
@@ -101,8 +107,7 @@ impl<'a> Cutter<'a> {
                 len
             } else if is_word_char(first) {
                 let len = word_len(rest);
-                let is_name = kind == TokenKind::Code && !first.is_numeric();
-                self.push(&rest[..len], is_name);
+                self.push(&rest[..len]);
                 len
             } else {
                 let is_single = "()[]{},;\"'`".contains(first);
@@ -110,7 +115,7 @@ impl<'a> Cutter<'a> {
                     true => first.len_utf8(),
                     false => run_len(rest, |c| c == first),
                 };
-                self.push(&rest[..len], false);
+                self.push(&rest[..len]);
                 len
             };
             rest = &rest[len..];
@@ -122,7 +127,7 @@ impl<'a> Cutter<'a> {
         let open = text.find(['"', '\'', '`', '/']).filter(|at| *at < 4).map_or(0, |at| at + 1);
         let (open, rest) = text.split_at(open);
         if !open.is_empty() {
-            self.push(open, false);
+            self.push(open);
         }
         let quote = open.chars().next_back().unwrap_or('"');
         let close = rest.rfind(quote).filter(|at| rest.len() - at <= 4).unwrap_or(rest.len());
@@ -133,13 +138,29 @@ impl<'a> Cutter<'a> {
             let part = &rest[..len];
             // The indentation of a line in a literal follows from the place.
             let breaks = part.matches('\n').count();
-            self.push(if breaks > 0 && is_blank { "\n" } else { part }, false);
+            match is_blank {
+                true => self.push(if breaks > 0 { "\n" } else { part }),
+                false => self.cut_part(part),
+            }
             self.line += breaks;
             rest = &rest[len..];
         }
         if !close.is_empty() {
-            self.push(close, false);
+            self.push(close);
         }
+    }
+
+    /// Cuts a part of a literal: the marks around it, by runs of the same, and what they enclose.
+    fn cut_part(&mut self, part: &'a str) {
+        let start = run_len(part, |c| !is_word_char(c));
+        let end = part
+            .rfind(is_word_char)
+            .map_or(start, |at| at + part[at..].chars().next().map_or(0, char::len_utf8));
+        self.cut(&part[..start]);
+        if start < end {
+            self.push(&part[start..end]);
+        }
+        self.cut(&part[end..]);
     }
 }
 
@@ -190,7 +211,11 @@ mod tests {
         assert_eq!(cut("", "v1.4.2, 2026-11-25"), ["v1.4.2", ",", "2026-11-25"]);
         assert_eq!(cut("rust", "0..10"), ["0", "..", "10"]);
         assert_eq!(cut("go", "f(a))"), ["f", "(", "a", ")", ")"]);
-        assert_eq!(cut("python", "x = '/a/b c'"), ["x", "=", "'", "/a/b", " ", "c", "'"]);
+        assert_eq!(cut("python", "x = '/a/b c'"), ["x", "=", "'", "/", "a/b", " ", "c", "'"]);
+        assert_eq!(
+            cut("go", "\"in `.a/<b>/`.\""),
+            ["\"", "in", " ", "`", ".", "a/<b", ">", "/", "`", ".", "\""]
+        );
         assert_eq!(cut("javascript", "g(\"- a\")"), ["g", "(", "\"", "-", " ", "a", "\"", ")"]);
         assert_eq!(cut("c", "i++ == -1"), ["i", "++", "==", "-", "1"]);
     }

@@ -160,6 +160,12 @@ fn check_state() -> Finding {
 /// Checks the model, if one is configured: whether it corrects an example, and whether its server takes
 /// long prompts.
 async fn check_model(settings: &ModelSettings, findings: &mut Vec<Finding>) {
+    const SENT: &str = "asked about an edit that no built-in rule can match: the change, and some lines of the file around each similar place, at most 8 KiB in all. Secrets are masked";
+    if settings.asks_client {
+        let what = format!("that of the MCP client, by sampling, if it offers it; {SENT}");
+        findings.push(Finding::ok("model", what));
+        return;
+    }
     let Some(endpoint) = &settings.endpoint else {
         findings.push(Finding::ok(
             "model",
@@ -182,7 +188,7 @@ async fn check_model(settings: &ModelSettings, findings: &mut Vec<Finding>) {
     findings.push(Finding::ok(
         "model",
         format!(
-            "{} at {}, {key} ({}); asked about an edit that no built-in rule can match: the change, and about ten lines of the file around each similar place, or the whole file up to 32 KiB if the model asks for more. Secrets are masked",
+            "{} at {}, {key} ({}); {SENT}",
             endpoint.model,
             endpoint.base_url,
             sources.join(", ")
@@ -273,71 +279,36 @@ fn failing_endpoint(refusal: &Refusal) -> Finding {
     Finding::problem("endpoint", Level::Bad, detail, next)
 }
 
-const RAISE_CONTEXT: &str = "Edits that need a longer question are refused, as if there were no model. Give the server a context of 16k tokens or more (llama.cpp: -c 16384; Ollama: OLLAMA_CONTEXT_LENGTH=16384; vLLM: --max-model-len 16384).";
+const RAISE_CONTEXT: &str = "Edits that need a longer question are refused, as if there were no model. Give the server a context of 8k tokens or more (llama.cpp: -c 8192; Ollama: OLLAMA_CONTEXT_LENGTH=8192; vLLM: --max-model-len 8192).";
 
-/// The bytes of about the longest question that is usual: excerpts of a large file.
-const LONG_PROMPT: usize = 36 << 10;
+/// The bytes of the longest question.
+const LONGEST_PROMPT: usize = 8 << 10;
 
-/// The bytes of a question that every model should take.
-const SHORT_PROMPT: usize = LONG_PROMPT / 4;
-
-/// Tries how long a question may be: first [`SHORT_PROMPT`], then [`LONG_PROMPT`], and half of that if
-/// it is too long.
+/// Tries whether the longest question is answered.
 async fn check_context(client: &OpenAi, settings: &ModelSettings) -> Finding {
     let time_limit = settings.allowance.time;
     let warning =
         |detail: String, next: &str| Finding::problem("context", Level::Warning, detail, next);
-    let start = Instant::now();
-    match probe(client, SHORT_PROMPT, time_limit).await {
-        ProbeResult::Fits(tokens) if is_truncated(tokens, SHORT_PROMPT) => {
-            return truncated_prompt(tokens, SHORT_PROMPT);
-        }
-        ProbeResult::Fits(_) => {}
-        ProbeResult::QuestionTooLong(reason) | ProbeResult::Failed(reason) => {
-            return warning(
-                format!("a question of {SHORT_PROMPT} bytes gets no answer: {reason}"),
-                RAISE_CONTEXT,
-            );
-        }
-        ProbeResult::TimedOut => return warning(timed_out(SHORT_PROMPT, time_limit), SLOW),
-    }
-    let expected_for_long = start.elapsed() * 4; // LONG_PROMPT is four times as long
-    if expected_for_long > time_limit {
-        let detail = format!(
-            "a question of {SHORT_PROMPT} bytes takes {:.0} s, so a long one ({LONG_PROMPT} bytes) would take longer than the {} s of model.timeout",
-            start.elapsed().as_secs_f64(),
-            time_limit.as_secs()
-        );
-        return warning(detail, SLOW);
-    }
-    match probe(client, LONG_PROMPT, time_limit).await {
-        ProbeResult::Fits(tokens) if is_truncated(tokens, LONG_PROMPT) => {
-            truncated_prompt(tokens, LONG_PROMPT)
+    match probe(client, LONGEST_PROMPT, time_limit).await {
+        ProbeResult::Fits(tokens) if is_truncated(tokens, LONGEST_PROMPT) => {
+            truncated_prompt(tokens, LONGEST_PROMPT)
         }
         ProbeResult::Fits(tokens) => Finding::ok(
             "context",
             match tokens {
                 0 => format!(
-                    "a long question fits ({LONG_PROMPT} bytes; the server counts no tokens)"
+                    "the longest question fits ({LONGEST_PROMPT} bytes; the server counts no tokens)"
                 ),
-                tokens => format!("a long question fits ({LONG_PROMPT} bytes, {tokens} tokens)"),
+                tokens => {
+                    format!("the longest question fits ({LONGEST_PROMPT} bytes, {tokens} tokens)")
+                }
             },
         ),
-        ProbeResult::QuestionTooLong(reason) => {
-            let half_fits =
-                matches!(probe(client, LONG_PROMPT / 2, time_limit).await, ProbeResult::Fits(_));
-            let fitting_bytes = if half_fits { LONG_PROMPT / 2 } else { SHORT_PROMPT };
-            warning(
-                format!(
-                    "questions of {fitting_bytes} bytes fit, {LONG_PROMPT} bytes do not: {reason}"
-                ),
-                RAISE_CONTEXT,
-            )
-        }
-        ProbeResult::Failed(reason) => {
-            warning(format!("{LONG_PROMPT} bytes get no answer: {reason}"), RAISE_CONTEXT)
-        }
-        ProbeResult::TimedOut => warning(timed_out(LONG_PROMPT, time_limit), SLOW),
+        ProbeResult::QuestionTooLong(reason) | ProbeResult::Failed(reason) => warning(
+            format!("a question of {LONGEST_PROMPT} bytes gets no answer: {reason}"),
+            RAISE_CONTEXT,
+        ),
+        ProbeResult::TimedOut => warning(timed_out(LONGEST_PROMPT, time_limit), SLOW),
     }
 }
 

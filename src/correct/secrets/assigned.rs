@@ -17,7 +17,7 @@ impl FileKind {
     pub(super) fn of(path: &str) -> Self {
         let name = path.rsplit(['/', '\\']).next().unwrap_or(path).to_ascii_lowercase();
         let extension = name.rsplit_once('.').map_or(name.as_str(), |(_, extension)| extension);
-        match SETTINGS.contains(&extension) {
+        match has_word(SETTINGS, extension) {
             true => Self::Settings,
             false => Self::Code,
         }
@@ -25,41 +25,13 @@ impl FileKind {
 }
 
 /// Extensions, or whole names, of settings files.
-const SETTINGS: &[&str] = &[
-    "yaml",
-    "yml",
-    "properties",
-    "ini",
-    "cfg",
-    "conf",
-    "cnf",
-    "config",
-    "env",
-    "toml",
-    "json",
-    "json5",
-    "jsonc",
-    "xml",
-    "plist",
-    "tf",
-    "hcl",
-    "sh",
-    "bash",
-    "zsh",
-    "fish",
-    "ps1",
-    "bat",
-    "cmd",
-    "dockerfile",
-    "service",
-    "reg",
-    "netrc",
-    "pgpass",
-    "editorconfig",
-    "list",
-    "txt",
-    "md",
-];
+const SETTINGS: &str = "yaml yml properties ini cfg conf cnf config env toml json json5 jsonc xml plist tf hcl sh \
+     bash zsh fish ps1 bat cmd dockerfile service reg netrc pgpass editorconfig list txt md";
+
+/// Whether a list, whose words are separated by blanks, has a word.
+pub(super) fn has_word(list: &str, word: &str) -> bool {
+    list.split(' ').any(|own| own == word)
+}
 
 /// Whether a line assigns a secret to a name.
 pub(super) fn assigns_secret(line: &str, file_kind: FileKind) -> bool {
@@ -181,81 +153,21 @@ fn words_before(text: &str) -> Vec<String> {
 
 /// Where the value of a name with these words comes from; `None` if it is not a secret.
 fn value_origin(words: &[String]) -> Option<ValueOrigin> {
-    const PASSWORDS: &[&str] = &[
-        "password",
-        "passwd",
-        "passphrase",
-        "pwd",
-        "pass",
-        "passwort",
-        "pgpassword",
-        "kennwort",
-        "psk",
-        "passcode",
-    ];
-    const GENERATED: &[&str] = &[
-        "secret",
-        "secrets",
-        "token",
-        "apikey",
-        "apisecret",
-        "accesstoken",
-        "authtoken",
-        "privatekey",
-        "clientsecret",
-        "accesskey",
-        "secretkey",
-        "credential",
-        "credentials",
-        "connectionstring",
-        "bearer",
-        "auth",
-        "cookie",
-        "signature",
-        "pat",
-        "hmac",
-        "salt",
-    ];
+    const PASSWORDS: &str =
+        "password passwd passphrase pwd pass passwort pgpassword kennwort psk passcode";
+    const GENERATED: &str = "secret secrets token apikey apisecret accesstoken authtoken privatekey clientsecret \
+         accesskey secretkey credential credentials connectionstring bearer auth cookie \
+         signature pat hmac salt";
     // `key` is a secret if one of these words precedes it, as in `api_key`.
-    const KEYS: &[&str] = &[
-        "api",
-        "access",
-        "private",
-        "secret",
-        "client",
-        "auth",
-        "encryption",
-        "signing",
-        "session",
-        "master",
-        "storage",
-        "account",
-        "shared",
-        "service",
-        "deploy",
-        "license",
-        "app",
-        "hmac",
-        "jwt",
-        "publish",
-        "webhook",
-        "admin",
-        "root",
-        "crypt",
-        "aes",
-        "consumer",
-        "subscription",
-        "stream",
-        "write",
-        "ssh",
-        "rsa",
-    ];
-    const SUFFIXES: &[&str] = &["base", "value", "data", "string", "id", "b64", "base64", "hash"];
+    const KEYS: &str = "api access private secret client auth encryption signing session master storage account \
+         shared service deploy license app hmac jwt publish webhook admin root crypt aes \
+         consumer subscription stream write ssh rsa";
+    const SUFFIXES: &str = "base value data string id b64 base64 hash";
     let mut words = words;
     // Skip the suffixes of `secret_key_base` and `client-key-data`.
     while let Some((last, leading)) = words.split_last()
         && !leading.is_empty()
-        && (SUFFIXES.contains(&last.as_str()) || last.bytes().all(|b| b.is_ascii_digit()))
+        && (has_word(SUFFIXES, last) || last.bytes().all(|b| b.is_ascii_digit()))
     {
         words = leading;
     }
@@ -265,15 +177,15 @@ fn value_origin(words: &[String]) -> Option<ValueOrigin> {
     let is_or_ends_with = |name: &str, min_length: usize| {
         last == name || name.len() >= min_length && last.ends_with(name)
     };
-    if PASSWORDS.iter().any(|name| is_or_ends_with(name, 6)) {
+    if PASSWORDS.split(' ').any(|name| is_or_ends_with(name, 6)) {
         return Some(ValueOrigin::Person);
     }
     // A value in quotes under the bare name `secret` may be a word of a person.
     if words.len() == 1 && last == "secret" {
         return Some(ValueOrigin::Person);
     }
-    let is_key = last == "key" && second_last.is_some_and(|word| KEYS.contains(&word));
-    let is_generated = is_key || GENERATED.iter().any(|name| is_or_ends_with(name, 5));
+    let is_key = last == "key" && second_last.is_some_and(|word| has_word(KEYS, word));
+    let is_generated = is_key || GENERATED.split(' ').any(|name| is_or_ends_with(name, 5));
     is_generated.then_some(ValueOrigin::Machine)
 }
 
@@ -350,16 +262,13 @@ fn is_secret(value: &str, origin: ValueOrigin, form: Form) -> bool {
     }
 }
 
+const WORDS_OF_CODE: &str = "string str text true false bool boolean none optional required varchar any number object \
+     bytes char self this test password secret token pass passwd hidden input prompt plain basic";
+
 /// Whether a value is a name, a type, a boolean or a path rather than a password.
 fn is_word_of_code(value: &str) -> bool {
     let lower = value.trim_matches(['"', '\'']).to_ascii_lowercase();
-    [
-        "string", "str", "text", "true", "false", "bool", "boolean", "none", "optional",
-        "required", "varchar", "any", "number", "object", "bytes", "char", "self", "this", "test",
-        "password", "secret", "token", "pass", "passwd", "hidden", "input", "prompt", "plain",
-        "basic",
-    ]
-    .contains(&lower.as_str())
+    has_word(WORDS_OF_CODE, &lower)
         || lower.contains("password")
         || lower.contains("passwd")
         || lower.contains("secret")

@@ -13,37 +13,14 @@ pub(super) fn is_random(value: &str) -> bool {
     (is_mixed || digits >= 6) && distinct.len() >= 5
 }
 
+/// What a value has that stands for a secret.
+const PLACEHOLDERS: &str = "example placeholder changeme change_me your xxx dummy todo redacted insert replace sample \
+     *** ... env. process. os.environ getenv config. secrets. vault: file: none null undefined";
+
 /// Whether a value stands for a secret without being one: an example, a variable, a reference.
 pub(super) fn is_placeholder(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
-    let words = [
-        "example",
-        "placeholder",
-        "changeme",
-        "change_me",
-        "your",
-        "xxx",
-        "dummy",
-        "todo",
-        "redacted",
-        "insert",
-        "replace",
-        "sample",
-        "***",
-        "...",
-        "env.",
-        "process.",
-        "os.environ",
-        "getenv",
-        "config.",
-        "secrets.",
-        "vault:",
-        "file:",
-        "none",
-        "null",
-        "undefined",
-    ];
-    words.iter().any(|word| lower.contains(word))
+    PLACEHOLDERS.split(' ').any(|word| lower.contains(word))
         || value.starts_with(['$', '<', '{', '%', '@', '&', '*', '!'])
         || value.bytes().collect::<std::collections::BTreeSet<u8>>().len() < 3
         || value.contains("${")

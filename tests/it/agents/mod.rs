@@ -7,7 +7,7 @@ mod hooks;
 #[cfg(unix)]
 mod http_access;
 mod interfaces;
-mod mcp;
+pub(crate) mod mcp;
 mod server;
 mod sessions;
 mod snapshots;

@@ -5,6 +5,7 @@ mod adversarial;
 mod broken;
 #[cfg(unix)]
 mod figures;
+mod findings;
 mod mine;
 mod prompt;
 mod quirks;
@@ -12,6 +13,7 @@ mod real;
 mod recorded;
 mod rules;
 mod safety;
+mod sampling;
 pub(crate) mod server;
 mod settings;
 mod visible;

@@ -1,5 +1,6 @@
 //! Questions about failed edits of agents, with recorded answers. The edits are reduced and put in
-//! other words; the answers were written together with the cases.
+//! other words. The answers are those of a careful model that saw only the prompt, in these words:
+//! also its wrong first answers, which must not be written.
 
 use restitch::edit::EditCode;
 use restitch::internals::correct::{PromptBook, ReplyKind, parse_reply};
@@ -71,4 +72,5 @@ fn recorded_answers_are_written_as_given_or_not_at_all() {
     );
     assert!(refused.len() * 10 <= right, "{refused:#?}");
     assert!(median <= 3 << 10, "{median}");
+    assert!(sizes.last().is_some_and(|size| *size <= 8 << 10), "{sizes:?}");
 }

@@ -404,19 +404,27 @@ fn what_is_made_already_is_said() {
     }
 }
 
-/// The second question shows the whole file to a model that needs to see more.
+/// The second question shows more of the file to a model that needs it: all of it, or as much as a
+/// question of 8 KiB has room for, however large the file is.
 #[test]
-fn a_model_that_is_unsure_sees_the_whole_file() {
-    let filler: String = (0..200).map(|n| format!("fn filler_{n}() {{ work({n}); }}\n")).collect();
-    let file = format!("{FILE}{filler}");
-    let mut sizes = Vec::new();
-    let (step, asked) = play(start(&request(), &file), |ask| {
-        sizes.push(ask.shown().iter().map(|text| text.len()).sum::<usize>());
-        Reply::Unsure
-    });
-    assert_eq!(asked, ["correct_old", "correct_old"]);
-    assert!(sizes[0] * 2 < file.len() && sizes[1] == file.len(), "{sizes:?}");
-    assert_eq!(refusal(step).code, EditCode::NoOccurrence);
+fn a_model_that_is_unsure_sees_more_of_the_file() {
+    for (fillers, has_whole) in [(100, true), (1_000, false), (10_000, false)] {
+        let filler: String =
+            (0..fillers).map(|n| format!("fn filler_{n}() {{ work({n}); }}\n")).collect();
+        let file = format!("{FILE}{filler}");
+        let book = restitch::internals::correct::PromptBook::built_in().expect("prompts");
+        let mut sizes = Vec::new();
+        let (step, asked) = play(start(&request(), &file), |ask| {
+            let prompt = book.render(ask).expect("a prompt");
+            let shown = ask.shown().iter().map(|text| text.len()).sum::<usize>();
+            sizes.push((shown, prompt.system.len() + prompt.user.len()));
+            Reply::Unsure
+        });
+        assert_eq!(asked, ["correct_old", "correct_old"]);
+        assert!(sizes[0].0 * 2 < sizes[1].0 && sizes[1].1 <= 8 << 10, "{sizes:?}");
+        assert_eq!(sizes[1].0 == file.len(), has_whole, "{sizes:?}");
+        assert_eq!(refusal(step).code, EditCode::NoOccurrence);
+    }
 }
 
 /// A text may be given where no outcome is right; it is judged like any other.

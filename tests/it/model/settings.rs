@@ -267,7 +267,7 @@ fn a_key_and_a_server_alone_ask_nothing() {
     assert!(without.contains("RESTITCH_MODEL"), "{without}");
     let with = said(&|command| _ = command.env("RESTITCH_MODEL", "m"));
     assert!(with.contains(&format!("m at {}", server.base_url())), "{with}");
-    assert!(with.contains("ten lines"), "{with}");
+    assert!(with.contains("at most 8 KiB"), "{with}");
 }
 
 /// A hook asks no model that nobody named, whatever key the shell has.
@@ -319,15 +319,14 @@ fn prompts_are_replaced_and_more_files_are_never_sent() {
     assert_eq!(server.seen().len(), before);
 }
 
-/// What is too large for a question: a call of more than 48 KiB, a file of more than 32 MiB.
+/// What is too large for a question of 8 KiB: a long call; and a file of more than 32 MiB.
 #[test]
 fn a_large_call_and_a_large_file_ask_nothing() {
-    let long = EditRequest::new(format!("{OLD}{}", " // why".repeat(8 << 10)), NEW);
+    let long = EditRequest::new(OLD, format!("{NEW}{}", " // why".repeat(1 << 10)));
     let large = format!("{}{FILE}", format!("// {}\n", "x".repeat(1 << 20)).repeat(33));
-    for (request, file, why) in [
-        (&long, FILE, "too long to be sent"),
-        (&request(), large.as_str(), "too large to be searched"),
-    ] {
+    for (request, file, why) in
+        [(&long, FILE, "too long"), (&request(), large.as_str(), "too large to be searched")]
+    {
         let Step::Refused(refusal) = start(request, file) else { panic!("{why}") };
         assert_eq!(refusal.attempts[0].outcome, "skipped", "{refusal}");
         assert!(refusal.attempts[0].detail.contains(why), "{}", refusal.attempts[0].detail);
