@@ -65,6 +65,13 @@ mod resolve;
 )]
 mod correct;
 
+#[allow(unreachable_pub, reason = "`internals` shows a part of it to tests and benchmarks")]
+#[cfg_attr(
+    not(feature = "cli"),
+    allow(dead_code, unused_imports, reason = "some features use only a part of it")
+)]
+mod secrets;
+
 pub mod store;
 
 mod session;

@@ -1,7 +1,7 @@
 //! Masks secrets in what is sent: a placeholder goes out, and in the answer its text comes back.
 
-use super::secrets::Secrets;
 use crate::port::{Ask, Reply};
+use crate::secrets::Secrets;
 
 /// The secrets of one question, each with its placeholder.
 #[derive(Debug, Default)]

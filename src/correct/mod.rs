@@ -17,9 +17,9 @@ mod mask;
 mod model;
 mod prompts;
 mod reply;
-mod secrets;
 mod size;
 
+pub use crate::secrets::Secrets;
 #[cfg(feature = "llm")]
 pub use cached::{CacheLimits, Cached};
 pub use cassette::{Record, Replay};
@@ -29,4 +29,3 @@ pub use limited::{Limited, Limits};
 pub use model::ModelCorrector;
 pub use prompts::{PROMPTS, PromptBook, parse_excerpts};
 pub use reply::{ReplyKind, parse_reply};
-pub use secrets::Secrets;

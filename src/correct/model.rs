@@ -5,11 +5,11 @@ use std::time::Instant;
 use super::mask::Mask;
 use super::prompts::PromptBook;
 use super::reply::{ReplyKind, parse_reply};
-use super::secrets::Secrets;
 use super::size;
 use crate::port::{
     Ask, BoxFuture, Budget, ChatError, ChatModel, ChatRequest, Corrector, CorrectorError, Reply,
 };
+use crate::secrets::Secrets;
 use crate::text::ContentHash;
 
 /// A corrector that asks a chat model. It logs sizes, hashes and times; at trace level also the

@@ -128,9 +128,27 @@ fn check_rank(
     let own_lines =
         answered.iter().map(|region| exact_lines(&request.old, &file[region.range.clone()]));
     let own_lines = own_lines.max().unwrap_or(0);
+    // Another part of the quoted block is no rival: it is beside the place, and has other lines.
+    let quoted = |range: &Range<usize>| -> HashSet<&str> {
+        let lines: HashSet<&str> = file[range.clone()].lines().collect();
+        let quoted = request.old.lines().filter(|line| words(line).next().is_some());
+        quoted.filter(|line| lines.contains(line)).collect()
+    };
+    let is_other_part = |rival: &Range<usize>| {
+        let holds = |shown: &Range<usize>, range: &Range<usize>| {
+            shown.start <= range.start && range.end <= shown.end
+        };
+        found.iter().any(|place| {
+            let own = quoted(place);
+            candidates.shown.iter().any(|shown| holds(shown, place) && holds(shown, rival))
+                && !own.is_empty()
+                && own.is_disjoint(&quoted(rival))
+        })
+    };
     let rival = others.iter().find(|rival| {
         rival.score > score - MIN_LEAD
             && exact_lines(&request.old, &file[rival.range.clone()]) >= own_lines
+            && !is_other_part(&rival.range)
     });
     match rival {
         Some(rival) => reject(format!(

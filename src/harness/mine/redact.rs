@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use crate::correct::Secrets;
+use crate::secrets::Secrets;
 
 /// Redacts the texts of one case.
 #[derive(Debug, Default)]

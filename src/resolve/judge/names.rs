@@ -16,10 +16,20 @@ pub(super) fn renames<'a>(
 ) -> HashMap<&'a str, &'a str> {
     let in_use: HashSet<&str> =
         case.definition.split(|c: char| !is_word_char(c)).filter(|word| !word.is_empty()).collect();
+    let kept = file_diff.kept(base.words.len());
+    // A name is replaced in a line that is the same otherwise.
+    let is_same_line = |at: usize| {
+        base.lines.iter().find(|line| line.contains(&at)).is_some_and(|line| {
+            2 * kept[line.clone()].iter().filter(|kept| **kept).count() >= line.len()
+        })
+    };
     let mut renames = HashMap::new();
     for op in file_diff.ops.iter().filter(|op| !op.is_equal && op.base.len() == op.side.len()) {
         for (old_at, new_at) in op.base.clone().zip(op.side.clone()) {
             let (old, new) = (base.words[old_at], file.words[new_at]);
+            if !is_same_line(old_at) {
+                continue;
+            }
             if old.is_name && new.is_name && old.text != new.text && !in_use.contains(old.text) {
                 renames.insert(old.text, new.text);
             }
