@@ -244,7 +244,7 @@ mod tests {
         let candidates = Candidates::of(&EditRequest::new(old, "x"), &snapshot, &[]);
         let windows = candidates.windows(&snapshot);
         assert!(windows.iter().map(|w| w.text.len()).sum::<usize>() < 1_000, "{windows:?}");
-        assert_eq!((windows[0].start_line, windows[0].end_line), (1, 4));
+        assert_eq!((windows[0].start_line, windows[0].end_line), (1, 6));
     }
 
     #[test]

@@ -38,7 +38,7 @@ impl Finding {
         let ending = if text.is_empty() { "" } else { "\n" };
         let text = format!("{text}{ending}");
         let text = if self.file.contains('\r') { text.replace('\n', "\r\n") } else { text };
-        [&lines[..first].concat(), text.as_str(), &lines[last..].concat()].concat()
+        format!("{}{text}{}", lines[..first].concat(), lines[last..].concat())
     }
 }
 
@@ -57,14 +57,14 @@ fn a_stale_name_in_a_new_line() {
     check(&[
         Finding {
             path: "a.rs",
-            file: "fn f(xs: &[u32]) -> u32 {\n    let total = xs.iter().sum();\n    total\n}\n",
-            old: "    let sum = xs.iter().sum();\n    sum\n",
-            new: "    let sum = xs.iter().sum();\n    log(sum);\n    sum\n",
+            file: "fn f(xs: &[u32]) -> u32 {\n    let total = add(xs);\n    total\n}\n",
+            old: "    let sum = add(xs);\n    sum\n",
+            new: "    let sum = add(xs);\n    log(sum);\n    sum\n",
             lines: (2, 3),
-            right: "    let total = xs.iter().sum();\n    log(total);\n    total",
+            right: "    let total = add(xs);\n    log(total);\n    total",
             wrong: &[
-                "    let total = xs.iter().sum();\n    log(sum);\n    total",
-                "    let sum = xs.iter().sum();\n    log(sum);\n    sum",
+                "    let total = add(xs);\n    log(sum);\n    total",
+                "    let sum = add(xs);\n    log(sum);\n    sum",
             ],
         },
         Finding {
