@@ -1,8 +1,7 @@
 //! The one table: every difference between a call and the file, what it costs, and its names in the
 //! report. A cost is how surprising the difference is, in bits, if the place is right.
 //!
-//! `docs/design/principles.md` says how each was measured; `tests/it/matching/costs.rs` prints what
-//! halving and doubling it changes.
+//! `scripts/prices` prints which cases halving and doubling each number changes.
 
 use crate::edit::{Rewrite, Rung};
 
@@ -162,7 +161,7 @@ pub(super) const STALE_AGAIN: f64 = 5.0;
 /// changes there to cost nothing.
 pub(super) const PLAIN_SHARE: f64 = 0.5;
 /// The same where a line that the call keeps has other words, so that it must not be applied there.
-pub(super) const KEPT_SHARE: f64 = 0.8;
+pub(super) const KEPT_SHARE: f64 = 0.75;
 /// Another width of a level, tabs for spaces.
 pub(super) const LEVELS: f64 = 4.5;
 /// A shift that is no whole number of levels: added.

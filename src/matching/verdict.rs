@@ -37,6 +37,16 @@ pub(super) fn decide(
         truncated |= more.truncated;
         forbidden.extend(more.forbidden);
     }
+    // Where the language forbids the escapes of new_str as it was sent, they are no part of the text.
+    let is_clean = |e: &Explanation| {
+        e.splice().is_none_or(|splice| {
+            let Reading { old, .. } = &*e.reading;
+            escapes::review_escapes(file, &splice.range, old, &splice.text) == EscapeReview::Fine
+        })
+    };
+    if found.iter().any(|e| e.splice().is_some() && !e.reading.new_is_as_sent) {
+        found.retain(|e| !e.reading.new_is_as_sent || is_clean(e));
+    }
     // On the lines of a result that needs no other words, a conflict and a result that does are only
     // worse alignments of the same place.
     let plain = Spans::of(found.iter().filter(|e| e.splice().is_some() && !e.is_loose));

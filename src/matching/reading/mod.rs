@@ -126,6 +126,8 @@ struct Draft {
     whole_lines: bool,
     first_line: Option<usize>,
     surcharge: f64,
+    /// Whether `new` alone may have a mistake, and is taken as it was sent.
+    may_be_spoiled: bool,
 }
 
 /// All readings of a call: as it is, then with one mistake undone, then with two.
@@ -138,11 +140,13 @@ pub(super) fn readings(sent: &str, new: &str) -> Vec<Reading> {
         whole_lines: false,
         first_line: None,
         surcharge: 0.0,
+        may_be_spoiled: false,
     }];
     for text in escapes::undo_in_new_only(old, new) {
         out[0].surcharge = Difference::Unescape.cost();
         let (new, mistakes) = (NewText::Known(text), vec![Difference::Unescape]);
-        out.push(Draft { new, mistakes, surcharge: 0.0, ..out[0].clone() });
+        out.push(Draft { new, mistakes, surcharge: 0.0, may_be_spoiled: false, ..out[0].clone() });
+        out[0].may_be_spoiled = true;
     }
     for mistake in IN_NEW_ONLY {
         if mistake.undo(old, new).is_none()
@@ -150,8 +154,19 @@ pub(super) fn readings(sent: &str, new: &str) -> Vec<Reading> {
         {
             out[0].surcharge = mistake.difference().cost();
             let (new, mistakes) = (NewText::Known(text), vec![mistake.difference()]);
-            out.push(Draft { new, mistakes, surcharge: 0.0, ..out[0].clone() });
+            out.push(Draft {
+                new,
+                mistakes,
+                surcharge: 0.0,
+                may_be_spoiled: false,
+                ..out[0].clone()
+            });
+            out[0].may_be_spoiled = true;
         }
+    }
+    if let Some(text) = wrappers::unmarked_new(old, new) {
+        let (new, mistakes) = (NewText::Known(text), vec![Difference::DiffMarkers]);
+        out.push(Draft { new, mistakes, ..out[0].clone() });
     }
     let mut from = 0;
     for _ in 0..MAX_COMBINED_MISTAKES {
@@ -190,7 +205,16 @@ pub(super) fn readings(sent: &str, new: &str) -> Vec<Reading> {
                 };
                 let whole_lines = base.whole_lines || mistake.whole_lines();
                 let surcharge = base.surcharge + mistake.surcharge();
-                out.push(Draft { old, new, mistakes, whole_lines, first_line, surcharge });
+                let may_be_spoiled = base.may_be_spoiled;
+                out.push(Draft {
+                    old,
+                    new,
+                    mistakes,
+                    whole_lines,
+                    first_line,
+                    surcharge,
+                    may_be_spoiled,
+                });
             }
         }
         from = to;
@@ -206,7 +230,7 @@ impl Draft {
     /// One reading for each text that `new` may be.
     fn into_readings(self, sent: &str) -> Vec<Reading> {
         let texts: Vec<String> = self.new.texts().map(str::to_owned).collect();
-        let has_two_texts = texts.len() > 1;
+        let has_two_texts = texts.len() > 1 || self.may_be_spoiled;
         let numbers_must_agree =
             self.mistakes.contains(&Difference::LineNumbers) && lone_line_number(sent).is_some();
         let reading = |(at, new): (usize, String)| Reading {
@@ -216,7 +240,7 @@ impl Draft {
             whole_lines: self.whole_lines,
             first_line: self.first_line,
             numbers_must_agree,
-            new_is_as_sent: at > 0,
+            new_is_as_sent: at > 0 || self.may_be_spoiled,
             surcharge: self.surcharge + if at > 0 { NEW_AS_SENT } else { 0.0 },
             has_two_texts,
         };

@@ -23,6 +23,8 @@ impl Mistake for DiffMarkers {
             return None;
         }
         let text = match is_diff_with_context(old, new) {
+            // The marks stand before whole lines, so that the first blanks of the others are no marks.
+            true if marks_precede_lines(old, new) => return None,
             true => strip_context_markers(old)?,
             false => diff_side(old, '-', '+')?,
         };
@@ -53,6 +55,32 @@ pub(in crate::matching) fn is_diff_with_context(old: &str, new: &str) -> bool {
         && new.split('\n').all(|line| is_context(line) || is_mark(line))
         && new.split('\n').any(|line| line.starts_with('+'))
         && new.split('\n').any(|line| line.starts_with(' '))
+}
+
+/// Whether a line behind its mark is as deep as a line of `old` that has none.
+fn marks_precede_lines(old: &str, new: &str) -> bool {
+    let depth = |line: &str| line.len() - line.trim_start_matches(' ').len();
+    let depths: Vec<usize> =
+        old.lines().filter(|line| !line.trim().is_empty()).map(depth).collect();
+    let marked = new.lines().filter_map(|line| line.strip_prefix('+'));
+    marked.map(depth).any(|depth| depth > 0 && depths.contains(&depth))
+        && !depths.iter().any(|depth| depths.contains(&(depth + 1)))
+}
+
+/// `new` without the marks of a diff that only it has; `None` if they may be those of both texts.
+pub(super) fn unmarked_new(old: &str, new: &str) -> Option<String> {
+    if !is_diff_with_context(old, new) || !marks_precede_lines(old, new) {
+        return None;
+    }
+    let lines = new.split('\n').filter(|line| !line.starts_with('-'));
+    let lines: Vec<&str> = lines.map(|line| line.strip_prefix('+').unwrap_or(line)).collect();
+    let kept: std::collections::HashSet<&str> = old.split('\n').map(str::trim_end).collect();
+    let count_kept =
+        |text: &str| text.split('\n').filter(|line| kept.contains(line.trim_end())).count();
+    let in_front = lines.join("\n");
+    // Its other lines have the space of a diff, or they do not.
+    let side = diff_side(new, '+', '-').filter(|side| count_kept(side) > count_kept(&in_front));
+    Some(side.unwrap_or(in_front))
 }
 
 /// Removes the space before each line; `None` if a line has none.

@@ -2,6 +2,7 @@
 //! code of the refusal. Rows are data; each collection runs through the public library.
 
 mod bounds;
+mod forbidden;
 mod laws;
 mod multi;
 mod refusals;

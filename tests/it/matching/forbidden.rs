@@ -1,0 +1,267 @@
+//! What no price allows: for each prohibition a call that it refuses, and one beside it that it must
+//! not touch.
+
+use restitch::edit::EditRequest;
+
+use super::apply;
+
+/// A call, and the file after it; `None` if nothing may be written.
+struct Row(&'static str, &'static str, &'static str, &'static str, Option<&'static str>);
+
+fn check(rows: &[Row]) {
+    let mut wrong = Vec::new();
+    for Row(path, file, old, new, meant) in rows {
+        let got = apply(file, &EditRequest::new(*old, *new).for_path(path));
+        if got.as_ref().ok().map(|(after, _)| after.as_str()) != *meant {
+            wrong.push(format!("{path} {old:?} → {new:?}:\n  {got:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), rows.len(), wrong.join("\n"));
+}
+
+#[test]
+fn a_changed_line_is_quoted_to_its_end() {
+    check(&[
+        // The rest of the last line could have to change, too.
+        Row(
+            "a.py",
+            "x = 1\nfrom a import B, C, D\n",
+            "x  = 1\nfrom a import B, C",
+            "x  = 2\nfrom a import B, E",
+            None,
+        ),
+        // A kept line may be quoted in part.
+        Row(
+            "a.py",
+            "x = 1\nfrom a import B, C, D\n",
+            "x = 1 \nfrom a import B",
+            "x = 2 \nfrom a import B",
+            Some("x = 2\nfrom a import B, C, D\n"),
+        ),
+        // An edge is never inside a number.
+        Row("a.c", "a = 1.5;\nb = 1;\n", "a  = 1", "a  = 2", None),
+        Row("a.c", "a = 1;\nb = 1;\n", "a  = 1;", "a  = 2;", Some("a = 2;\nb = 1;\n")),
+    ]);
+}
+
+#[test]
+fn what_is_added_stands_there_once() {
+    let file = "class A {\n    void f() {\n        open();\n        check(first);\n    }\n}\n";
+    check(&[
+        Row("A.java", file, "open(); \n", "open(); \ncheck(first);\n", None),
+        Row(
+            "A.java",
+            file,
+            "open(); \n",
+            "open(); \ncheck(second);\n",
+            Some(
+                "class A {\n    void f() {\n        open();\n        check(second);\n        check(first);\n    }\n}\n",
+            ),
+        ),
+        // A bracket may be what is missing.
+        Row(
+            "a.html",
+            "<div>\n<div>\n<p>a</p>\n</div>\n",
+            "<p>a</p> \n</div>\n",
+            "<p>a</p> \n</div>\n</div>\n",
+            Some("<div>\n<div>\n<p>a</p>\n</div>\n</div>\n"),
+        ),
+    ]);
+}
+
+#[test]
+fn white_space_and_quotes_that_mean_something_are_words() {
+    check(&[
+        Row("a.sh", "echo a  b\nrun x\n", "echo a b\nrun x", "echo a b\nrun y", None),
+        Row(
+            "a.js",
+            "say(a,  b)\nrun(x)\n",
+            "say(a, b)\nrun(x)",
+            "say(a, b)\nrun(y)",
+            Some("say(a,  b)\nrun(y)\n"),
+        ),
+        Row(
+            "a.json",
+            "{\n  \"a\": 1,\n  \"b\": 2\n}\n",
+            "  'a': 1,\n",
+            "  'a': 1,\n  'c': 3,\n",
+            None,
+        ),
+        Row(
+            "a.json",
+            "{\n  \"a\": 1,\n  \"b\": 2\n}\n",
+            "  'a': 1,\n",
+            "  'a': 5,\n",
+            Some("{\n  \"a\": 5,\n  \"b\": 2\n}\n"),
+        ),
+    ]);
+}
+
+/// A long quote, of which line 2 has other words.
+const LONG: &str = "fn long() {\n    let a = one(1);\n    let b = two(2);\n    let c = three(3);\n    let d = four(4);\n    let e = five(5);\n    let f = six(6);\n    let g = seven(7);\n    let h = eight(8);\n    let i = nine(9);\n    done(a, b, c);\n}\n";
+
+#[test]
+fn kept_code_has_other_words_only_far_from_a_change_in_a_long_quote() {
+    let quoted = LONG.replace("one(1)", "once(1)");
+    let leak = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
+    let far = quoted.replace("nine(9)", "nine(10)");
+    let beside = quoted.replace("two(2)", "two(20)");
+    check(&[
+        Row(
+            "a.rs",
+            LONG,
+            leak(quoted.clone()),
+            leak(far),
+            Some(leak(LONG.replace("nine(9)", "nine(10)"))),
+        ),
+        Row("a.rs", LONG, leak(quoted), leak(beside), None),
+        Row(
+            "a.rs",
+            "fn f() {\n    open(1);\n    read(2);\n    close(3);\n}\n",
+            "open(9);\nread(2);\nclose(3);",
+            "open(9);\nread(2);\nclose(4);",
+            None,
+        ),
+    ]);
+}
+
+#[test]
+fn what_a_placeholder_stands_for_stays_where_it_is() {
+    let file = "def f(x):\n    a = 1\n    b = 2\n    c = 3\n    return a\n";
+    let old = "    a = 1\n    # ... existing code ...\n    return a\n";
+    check(&[
+        Row(
+            "a.py",
+            file,
+            old,
+            "    a = 5\n    # ... existing code ...\n    return a\n",
+            Some("def f(x):\n    a = 5\n    b = 2\n    c = 3\n    return a\n"),
+        ),
+        Row("a.py", file, old, "    a = 5\n    return a\n", None),
+        // The lines around it move, and what it stands for would not.
+        Row(
+            "a.py",
+            file,
+            old,
+            "    if x:\n        a = 1\n        # ... existing code ...\n        return a\n",
+            None,
+        ),
+    ]);
+}
+
+#[test]
+fn marks_of_a_diff_are_no_code() {
+    let file = "class A:\n    def f(self):\n        a = 1\n        b = 2\n";
+    check(&[
+        Row("a.py", file, "\ta = 1\n\tb = 2\n", "\ta = 1\n+\tc = 3\n\tb = 2\n", None),
+        Row(
+            "a.py",
+            file,
+            "    a = 1\n    b = 2\n",
+            "    a = 1\n+    c = 3\n    b = 2\n",
+            Some("class A:\n    def f(self):\n        a = 1\n        c = 3\n        b = 2\n"),
+        ),
+        Row("a.md", "* a\n* b\n", "* a \n", "* a \n- c\n", Some("* a\n- c\n* b\n")),
+    ]);
+}
+
+#[test]
+fn a_bracket_that_goes_is_the_one_that_was_quoted() {
+    let file = "fn f() {\n    if a {\n        b();\n    }\n}\n";
+    check(&[
+        // The last bracket of the quote is less deep in the file than the others are.
+        Row("a.rs", file, "    b();\n}\n}", "    b();\n}", None),
+        Row(
+            "a.rs",
+            file,
+            "if a {\n    b();\n}",
+            "if a {\n    b();\n    c();\n}",
+            Some("fn f() {\n    if a {\n        b();\n        c();\n    }\n}\n"),
+        ),
+    ]);
+}
+
+#[test]
+fn kept_lines_are_never_moved() {
+    let file = "class A:\n    def f(self):\n        one()\n        two()\n\n\n    def g(self):\n        pass\n";
+    check(&[
+        // Only a line break differs between the two strings.
+        Row("a.py", file, "def g(self):\n    pass\n", "def g(self):\n    pass", None),
+        Row(
+            "a.py",
+            file,
+            "def g(self):\n    pass\n",
+            "def g(self):\n    return 1\n",
+            Some(
+                "class A:\n    def f(self):\n        one()\n        two()\n\n\n    def g(self):\n        return 1\n",
+            ),
+        ),
+        // Both strings begin at another depth than the file, and not at the same.
+        Row(
+            "A.java",
+            "class A {\n    void f() {\n        a();\n        b();\n    }\n}\n",
+            "a();\nb();\n",
+            "            a();\n            b();\n            c();\n",
+            None,
+        ),
+    ]);
+}
+
+#[test]
+fn lines_of_a_new_literal_are_not_shifted_by_guess() {
+    let file = "class A {\n  f() {\n    const q = 1;\n    return q;\n  }\n}\n";
+    check(&[
+        Row(
+            "a.js",
+            file,
+            "const q = 1;\nreturn q;\n",
+            "const q = `\nSELECT 1\n`;\nreturn q;\n",
+            None,
+        ),
+        Row(
+            "a.js",
+            file,
+            "const q = 1;\nreturn q;\n",
+            "const q = `SELECT 1`;\nreturn q;\n",
+            Some("class A {\n  f() {\n    const q = `SELECT 1`;\n    return q;\n  }\n}\n"),
+        ),
+    ]);
+}
+
+#[test]
+fn a_twin_elsewhere_is_not_the_place_that_changed() {
+    let file = "func a() {\n\tx := 1\n\topen(x, 1)\n\tcheck(x)\n\tclose(x)\n\tdone(x)\n}\n\nfunc b() {\n    x := 1\n    open(x)\n    check(x)\n    close(x)\n    done(x)\n}\n";
+    check(&[
+        Row(
+            "a.go",
+            file,
+            "\tx := 1\n\topen(x)\n\tcheck(x)\n\tclose(x)\n\tdone(x)\n",
+            "\tx := 1\n\topen(x)\n\tcheck(x)\n\tclose(x, 2)\n\tdone(x)\n",
+            None,
+        ),
+        Row(
+            "a.go",
+            file,
+            "func b() {\n\tx := 1\n\topen(x)\n\tcheck(x)\n",
+            "func b() {\n\tx := 1\n\topen(x)\n\tcheck(x, 2)\n",
+            Some(
+                "func a() {\n\tx := 1\n\topen(x, 1)\n\tcheck(x)\n\tclose(x)\n\tdone(x)\n}\n\nfunc b() {\n    x := 1\n    open(x)\n    check(x, 2)\n    close(x)\n    done(x)\n}\n",
+            ),
+        ),
+    ]);
+}
+
+#[test]
+fn new_str_alone_may_be_spoiled() {
+    check(&[
+        // Line breaks that are escaped in new_str only.
+        Row(
+            "a.py",
+            "def f():\n    a()\n    b()\n",
+            "a()\nb()\n",
+            "a()\\nc()\\nb()",
+            Some("def f():\n    a()\n    c()\n    b()\n"),
+        ),
+        Row("a.py", "def f():\n    a()\n    b()\n", "a()\nb()", "2|a()\n3|c()", None),
+    ]);
+}
