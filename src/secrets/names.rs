@@ -11,7 +11,7 @@ pub(super) fn is_secret_file(path: &str, patterns: &[String]) -> bool {
     };
     matches_pattern
         || NAMES.split(' ').any(|pattern| matches(pattern, name))
-        || FOLDERS.split(' ').any(|folder| is_in(folder))
+        || FOLDERS.split(' ').any(is_in)
         || PATHS.split(' ').any(|end| path == end || path.ends_with(&format!("/{end}")))
 }
 
