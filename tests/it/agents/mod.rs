@@ -12,3 +12,4 @@ mod sessions;
 mod snapshots;
 mod tools;
 mod turns;
+mod worktree;

@@ -6,6 +6,7 @@
 //! and say loudly when not. What the model saw of restitch is kept in `snapshots/client-*`;
 //! `RESTITCH_BLESS=1` writes that and the table in `docs/guide/agents.md`.
 
+mod hosts;
 mod seen;
 
 use std::io::{BufRead as _, BufReader};
@@ -482,9 +483,10 @@ fn finish(mut command: Command, log: &Path) {
     }
 }
 
-fn version(programs: &Path, client: &Real) -> Option<String> {
-    if client.version.starts_with("venv") {
-        let (folder, package) = client.version.split_once('/')?;
+/// The version of a package, of which `place` says where it is below the folder of the programs.
+fn package_version(programs: &Path, place: &str) -> Option<String> {
+    if place.starts_with("venv") {
+        let (folder, package) = place.split_once('/')?;
         let code = format!("import importlib.metadata as m; print(m.version('{package}'))");
         let python = programs.join(folder).join("bin/python");
         let out = Command::new(python).args(["-c", &code]).output().ok()?;
@@ -493,7 +495,7 @@ fn version(programs: &Path, client: &Real) -> Option<String> {
             .success()
             .then(|| String::from_utf8_lossy(&out.stdout).trim().to_owned());
     }
-    let text = std::fs::read_to_string(programs.join(client.version).join("package.json")).ok()?;
+    let text = std::fs::read_to_string(programs.join(place).join("package.json")).ok()?;
     let package: Value = serde_json::from_str(&text).ok()?;
     package["version"].as_str().map(str::to_owned)
 }
@@ -584,7 +586,7 @@ fn real_clients_edit_headless() {
     let mut rows = Vec::new();
     let mut wrong = String::new();
     for client in CLIENTS {
-        let Some(version) = version(&programs, client) else {
+        let Some(version) = package_version(&programs, client.version) else {
             skip(client.name, "not installed; run tests/it/agents/clients/install-real.sh");
             continue;
         };
