@@ -18,7 +18,7 @@ const headers = { create_file: 'Add', update_file: 'Update', delete_file: 'Delet
 export const applyPatch = (engine) =>
   openai.applyPatch({
     execute: async ({ type, path, diff = '' }) => {
-      const patch = `*** Begin Patch\n*** ${headers[type]} File: ${path}\n${diff}\n*** End Patch`
+      const patch = `*** Begin Patch\n*** ${headers[type]} File: ${path}\n${diff.replace(/\n$/, '')}\n*** End Patch`
       return (await engine.call('apply_patch', { patch })).message
     },
   })

@@ -7,7 +7,7 @@ import { Engine } from 'restitch'
 export function editor(engine) {
   const applied = (header) => async ({ path, diff = '', moveTo }) => {
     const move = moveTo ? `*** Move to: ${moveTo}\n` : ''
-    const patch = `*** Begin Patch\n*** ${header} File: ${path}\n${move}${diff}\n*** End Patch`
+    const patch = `*** Begin Patch\n*** ${header} File: ${path}\n${move}${diff.replace(/\n$/, '')}\n*** End Patch`
     const { ok, message } = await engine.call('apply_patch', { patch })
     return { status: ok ? 'completed' : 'failed', output: message }
   }

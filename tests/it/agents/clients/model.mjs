@@ -30,7 +30,8 @@ const answered = {
   anthropic: (body) => count(body.messages, (message) => blocks(message.content).filter((block) => block.type === "tool_result").length),
   // smolagents sends what a tool answered as the user's words.
   chat: (body) => count(body.messages, (message) => (message.role === "tool" || /"Observation:/.test(JSON.stringify(message.content)) ? 1 : 0)),
-  responses: (body) => count(items(body), (item) => (/_output$/.test(item.type ?? "") ? 1 : 0)),
+  // OpenHands answers a call in several items.
+  responses: (body) => new Set(items(body).flatMap((item) => (/_output$/.test(item.type ?? "") ? [item.call_id] : []))).size,
   gemini: (body) => count(body.contents, (content) => (content.parts ?? []).filter((part) => part.functionResponse).length),
 }
 const items = (body) => (Array.isArray(body.input) ? body.input : [])

@@ -206,9 +206,15 @@ fn answers(body: &Value) -> Vec<String> {
             }
         }
     }
-    for item in list(&body["input"]) {
+    let mut call = &Value::Null;
+    for item in body["input"].as_array().into_iter().flatten() {
         if item["type"].as_str().is_some_and(|kind| kind.ends_with("_call_output")) {
-            out.push(plain(&item["output"]));
+            // Some clients answer a call in several items.
+            match out.last_mut() {
+                Some(last) if *call == item["call_id"] => *last += &plain(&item["output"]),
+                _ => out.push(plain(&item["output"])),
+            }
+            call = &item["call_id"];
         }
     }
     for content in list(&body["contents"]) {
