@@ -21,7 +21,7 @@ pub(super) const TOOL: ToolSpec = ToolSpec {
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 struct Arguments {
-    /// The edits, each against the files as they are now.
+    /// The edits.
     edits: Vec<EditFileArguments>,
 }
 

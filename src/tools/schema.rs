@@ -36,8 +36,8 @@ pub(super) fn input_to_write<T: JsonSchema>() -> Value {
     let mut schema = input::<T>();
     if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
         for (name, json_type, description) in [
-            ("encoding", "string", "The encoding, where a refusal asks for it."),
-            ("dry_run", "boolean", "Answer with the diff and write nothing."),
+            ("encoding", "string", "Where a refusal asks for it."),
+            ("dry_run", "boolean", "Only show the diff."),
         ] {
             properties
                 .insert(name.into(), json!({ "type": json_type, "description": description }));

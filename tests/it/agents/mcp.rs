@@ -137,7 +137,7 @@ fn a_dry_run_answers_with_the_diff() {
     ] {
         let (said, answer) = session.answer(tool, call);
         assert_ne!(answer["isError"], true, "{tool}: {said}");
-        assert!(said.starts_with("Would edit a.txt"), "{tool}: {said}");
+        assert!(said.contains("Would edit a.txt at line 2: "), "{tool}: {said}");
         assert_eq!(said.matches("\n-two\n+2\n").count(), 1, "{tool}: {said}");
         assert_eq!(read(), "one\ntwo\nthree\n", "{tool}");
     }

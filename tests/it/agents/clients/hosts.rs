@@ -121,14 +121,12 @@ fn tool(name: &str, arguments: Value) -> Value {
 }
 
 /// `edit_file` of restitch.
-#[expect(clippy::unnecessary_wraps, reason = "some hosts cannot make every edit")]
 fn edit_file(_: &Path, edit: &Edit<'_>) -> Option<Value> {
     let (path, old, new) = (edit.path, edit.old, edit.new);
     Some(tool("edit_file", json!({ "path": path, "old_str": old, "new_str": new })))
 }
 
 /// The tool of a server, in the words of Claude Code and Gemini CLI.
-#[expect(clippy::unnecessary_wraps, reason = "some hosts cannot make every edit")]
 fn edit_of_server(_: &Path, edit: &Edit<'_>) -> Option<Value> {
     let (path, old, new) = (edit.path, edit.old, edit.new);
     Some(tool("restitch:edit", json!({ "file_path": path, "old_string": old, "new_string": new })))
