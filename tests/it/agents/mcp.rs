@@ -125,7 +125,7 @@ fn a_dry_run_answers_with_the_diff() {
         ("multi_edit", with(json!({"edits": [edit]}), json!(true))),
         (
             "edit_lines",
-            json!({"path": "a.txt", "start_line": 2, "new_content": "2", "dryRun": true}),
+            json!({"path": "a.txt", "start_line": 2, "end_line": 2, "new_content": "2", "dryRun": true}),
         ),
         (
             "apply_patch",

@@ -82,7 +82,7 @@ fn a_file_of_the_main_checkout_is_refused_with_both_paths() {
             "{said}"
         );
         let (said, _) = session.answer("read_file", json!({ "path": "/no/such/file" }));
-        assert!(!said.contains("worktree"), "{said}");
+        assert!(!said.contains("main checkout"), "{said}");
     }
 }
 
