@@ -197,8 +197,10 @@ fn answers(body: &Value) -> Vec<String> {
     let mut out = Vec::new();
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     for message in list(&body["messages"]) {
-        if message["role"] == "tool" {
-            out.push(plain(&message["content"]));
+        let content = plain(&message["content"]);
+        // smolagents sends what a tool answered as the user's words.
+        if message["role"] == "tool" || content.starts_with("Observation:") {
+            out.push(content);
         }
         for block in list(&message["content"]) {
             if block["type"] == "tool_result" {
