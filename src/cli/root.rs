@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::args::root_url;
+use crate::store::Worktree;
 
 /// The folder to work in, and how it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +45,7 @@ impl fmt::Display for Root {
 
 impl Root {
     /// The folder when the client names none: `given`, else the nearest folder from `current` up
-    /// that contains `configuration`, else the git top level, else `current`.
+    /// that contains `configuration`, else the git top level, else `current`. A worktree is not left.
     pub(crate) fn find(given: Option<&Path>, configuration: Option<&Path>, current: &Path) -> Self {
         let canonical =
             |folder: &Path| folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
@@ -55,8 +56,13 @@ impl Root {
             return Self { folder: canonical(folder), source: RootSource::Flag };
         }
         let current = canonical(current);
+        // Who works in a worktree does not mean the checkout around it.
+        let top = Worktree::around(&current).map(|worktree| worktree.folder);
         let nearest_with = |file: &Path| {
-            current.ancestors().find(|folder| folder.join(file).exists()).map(Path::to_path_buf)
+            let mut folders = current
+                .ancestors()
+                .take_while(|folder| top.as_ref().is_none_or(|top| folder.starts_with(top)));
+            folders.find(|folder| folder.join(file).exists()).map(Path::to_path_buf)
         };
         if let Some(file) = configuration
             && let Some(folder) = nearest_with(file)

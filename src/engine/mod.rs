@@ -37,7 +37,7 @@ use crate::port::{
     Syntax, refuse_duplicate_paths,
 };
 use crate::session::Ledger;
-use crate::store::{StagingStore, already_exists};
+use crate::store::{StagingStore, already_exists, refuse_main_checkout};
 use crate::text::{Encoding, NotText, Snapshot};
 use crate::traces;
 
@@ -282,6 +282,12 @@ impl Engine {
     /// Parses a path that a caller gave.
     pub fn path(&self, raw: &str) -> Result<WorkPath, Refusal> {
         WorkPath::parse(raw, self.store.root())
+            .map_err(|refusal| self.refuse_main_checkout(raw).unwrap_or(refusal))
+    }
+
+    /// The refusal of a path to a file of the main checkout, if the root is in a worktree.
+    pub(crate) fn refuse_main_checkout(&self, raw: &str) -> Option<Refusal> {
+        self.store.is_folder().then(|| refuse_main_checkout(raw, self.store.root()))?
     }
 
     /// Loads a file as text.

@@ -9,6 +9,7 @@ mod exact_edit;
 mod notes;
 mod patch;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
@@ -335,6 +336,15 @@ fn path_in_root(root: &Path, raw: &str) -> String {
     }
 }
 
+/// The files that a call of a client's edit tool names.
+fn paths_in(tool: &str, arguments: &Value) -> BTreeSet<String> {
+    if tool == "apply_patch" {
+        return patch::paths_in(arguments);
+    }
+    let names = ["file_path", "path", "filePath"];
+    names.iter().filter_map(|name| Some(arguments.get(name)?.as_str()?.to_owned())).collect()
+}
+
 /// The answer of a hook that runs before a call.
 async fn answer_before(
     client: Client,
@@ -344,6 +354,11 @@ async fn answer_before(
     engine: &Engine,
     permission: Permission,
 ) -> Option<Value> {
+    if let Some(refusal) =
+        paths_in(tool, arguments).iter().find_map(|path| engine.refuse_main_checkout(path))
+    {
+        return Some(denying_answer(client, event, &refusal.text()));
+    }
     if tool == "apply_patch" {
         return match patch::try_patch(arguments, engine).await? {
             PatchOutcome::Unchanged => None,

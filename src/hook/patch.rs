@@ -1,6 +1,9 @@
 //! Rewrites a patch for a client that applies each hunk at the first exact match, so that this
 //! match is the right one.
 
+use std::collections::BTreeSet;
+use std::ops::Range;
+
 use serde_json::Value;
 
 use crate::edit::{Refusal, Rung, VerifiedEdit};
@@ -21,15 +24,34 @@ pub(super) enum PatchOutcome {
     Refused(Box<Refusal>),
 }
 
-/// Tries the patch of a call in memory; `None` if the call contains no V4A patch, or no form of it
-/// that the client could apply was found.
-pub(super) async fn try_patch(arguments: &Value, engine: &Engine) -> Option<PatchOutcome> {
+/// The V4A patch in the arguments of a call.
+struct Found<'a> {
+    field: &'static str,
+    text: &'a str,
+    range: Range<usize>,
+    patch: Patch,
+}
+
+/// Finds the patch in the arguments of a call.
+fn find(arguments: &Value) -> Option<Found<'_>> {
     let field = ["command", "input", "patch", "patchText"]
         .into_iter()
         .find(|name| arguments.get(name).is_some_and(Value::is_string))?;
     let text = arguments[field].as_str()?;
-    let (start, end) = (text.find(BEGIN)?, text.rfind(END)? + END.len());
-    let patch = Patch::parse(text.get(start..end)?, None).ok()?;
+    let range = text.find(BEGIN)?..text.rfind(END)? + END.len();
+    let patch = Patch::parse(text.get(range.clone())?, None).ok()?;
+    Some(Found { field, text, range, patch })
+}
+
+/// The files that the patch of a call names.
+pub(super) fn paths_in(arguments: &Value) -> BTreeSet<String> {
+    find(arguments).into_iter().flat_map(|found| found.patch.files).map(|file| file.path).collect()
+}
+
+/// Tries the patch of a call in memory; `None` if the call contains no V4A patch, or no form of it
+/// that the client could apply was found.
+pub(super) async fn try_patch(arguments: &Value, engine: &Engine) -> Option<PatchOutcome> {
+    let Found { field, text, range, patch } = find(arguments)?;
     let batch = match prepare_patch(engine, &patch).await {
         Ok(batch) => batch,
         Err(refusal) => return Some(PatchOutcome::Refused(Box::new(refusal))),
@@ -41,7 +63,7 @@ pub(super) async fn try_patch(arguments: &Value, engine: &Engine) -> Option<Patc
         return Some(PatchOutcome::Unchanged);
     }
     let rewritten = render_patch(&patch, batch, engine).await?;
-    let new_text = format!("{}{rewritten}{}", &text[..start], &text[end..]);
+    let new_text = format!("{}{rewritten}{}", &text[..range.start], &text[range.end..]);
     Some(PatchOutcome::Rewritten(field, new_text))
 }
 

@@ -1,11 +1,8 @@
 //! The default state folder, and paths as callers write them.
 
 use std::env;
-#[cfg(any(feature = "cli", not(unix), test))]
 use std::io;
-#[cfg(any(feature = "cli", not(unix), test))]
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The folder for history and journals: `RESTITCH_STATE_DIR`, or else `restitch` in the folder
 /// that the system reserves for such data. `None` if no environment variable names one.
@@ -22,14 +19,12 @@ pub fn state_folder() -> Option<PathBuf> {
 
 /// The path with its links resolved, in the form that callers write: without the prefix `\\?\` of
 /// Windows.
-#[cfg(any(feature = "cli", not(unix), test))]
 pub(crate) fn canonical(path: &Path) -> io::Result<PathBuf> {
     let path = path.canonicalize()?;
     Ok(if cfg!(windows) { without_verbatim_prefix(&path) } else { path })
 }
 
 /// The path without the prefix `\\?\` of Windows.
-#[cfg(any(feature = "cli", not(unix), test))]
 fn without_verbatim_prefix(path: &Path) -> PathBuf {
     let text = path.to_string_lossy();
     match text.strip_prefix(r"\\?\") {

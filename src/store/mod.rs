@@ -52,6 +52,7 @@ mod undo;
 pub(crate) mod versioned;
 #[cfg(unix)]
 mod watch;
+mod worktree;
 #[cfg(unix)]
 mod write;
 
@@ -73,5 +74,8 @@ pub(crate) use portable::quiesce;
 pub(crate) use rebase::already_exists;
 pub(crate) use staging::StagingStore;
 pub use versioned::VersionedStore;
+#[cfg(feature = "cli")]
+pub(crate) use worktree::Worktree;
+pub(crate) use worktree::refuse_main_checkout;
 #[cfg(unix)]
 pub(crate) use {in_place::journal_versions, log::revisions_in};

@@ -18,7 +18,7 @@ use crate::text::Snapshot;
 pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "apply_patch",
     about: "Applies a patch to one or more files, all or nothing; prefer it to other edit tools: V4A (*** Begin Patch … *** End Patch), search/replace blocks, or a unified diff.",
-    input: schema::input_with_encoding::<ApplyPatchArguments>,
+    input: schema::input_to_write::<ApplyPatchArguments>,
     output: schema::output::<PatchReport>,
     visibility: Visibility::Always,
     writes: true,

@@ -11,7 +11,7 @@ use crate::edit::{EditReport, Refusal};
 pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "edit",
     about: "Replaces old_string with new_string in a file. old_string must occur once unless replace_all is set.",
-    input: schema::input_with_encoding::<EditArguments>,
+    input: schema::input_to_write::<EditArguments>,
     output: schema::output::<EditReport>,
     visibility: Visibility::Always,
     writes: true,

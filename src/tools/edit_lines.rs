@@ -12,7 +12,7 @@ use crate::text::LineSpan;
 pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "edit_lines",
     about: include_str!("../../prompts/tools/edit_lines.md"),
-    input: schema::input_with_encoding::<Arguments>,
+    input: schema::input_to_write::<Arguments>,
     output: schema::output::<EditReport>,
     visibility: Visibility::Always,
     writes: true,

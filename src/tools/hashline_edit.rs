@@ -13,7 +13,7 @@ use crate::hashline::ops::{HashlineEdit, Op};
 pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "hashline_edit",
     about: include_str!("../../prompts/tools/hashline_edit.md"),
-    input: schema::input_with_encoding::<Arguments>,
+    input: schema::input_to_write::<Arguments>,
     output: schema::output::<EditReport>,
     visibility: Visibility::Always,
     writes: true,

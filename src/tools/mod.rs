@@ -289,7 +289,8 @@ impl Toolbox {
     pub async fn call(&self, name: &str, arguments: Value, options: &CallOptions) -> ToolReply {
         let tool = find(name);
         let span = traces::call(tool.map_or("unknown tool", |tool| tool.name));
-        let reply = self.execute(name, arguments, options).instrument(span.clone()).await;
+        let mut options = options.clone();
+        let reply = self.execute(name, arguments, &mut options).instrument(span.clone()).await;
         reply.record_in(&span);
         if !options.dry_run && tool.is_none_or(|tool| tool.writes) {
             let tool = tool.map_or("unknown tool", |tool| tool.name);
@@ -298,8 +299,9 @@ impl Toolbox {
         reply
     }
 
-    /// Checks the arguments and runs the tool, or answers a repeated request as before.
-    async fn execute(&self, name: &str, arguments: Value, options: &CallOptions) -> ToolReply {
+    /// Checks the arguments and runs the tool, or answers a repeated request as before. A call may
+    /// itself ask for a dry run, which is then set in `options`.
+    async fn execute(&self, name: &str, arguments: Value, options: &mut CallOptions) -> ToolReply {
         let count_invalid_call = || {
             if let Some(guard) = &self.guard {
                 guard.guard().record_invalid_call();
@@ -317,7 +319,7 @@ impl Toolbox {
             read_file::parse_range_strings(&mut arguments);
         }
         let schema = (tool.input)();
-        let arguments = match arguments::normalize(tool.name, &schema, arguments) {
+        let mut arguments = match arguments::normalize(tool.name, &schema, arguments) {
             // If the arguments came as a JSON string, `encoding` is found only after parsing.
             Ok(arguments) => match arguments::take_encoding(Value::Object(arguments)) {
                 Ok((Value::Object(arguments), parsed_encoding)) => {
@@ -332,6 +334,8 @@ impl Toolbox {
                 return self.in_words_of(tool, &schema, &Map::new(), ToolReply::refused(refusal));
             }
         };
+        let asks_for_dry_run = arguments.remove("dry_run") == Some(Value::Bool(true));
+        options.dry_run |= asks_for_dry_run;
         let request_id = options.request_id.clone().filter(|_| tool.writes && !options.dry_run);
         let request_id =
             request_id.map(|id| id.with_digest(arguments::digest(tool.name, &arguments, encoding)));
@@ -354,6 +358,8 @@ impl Toolbox {
             true => self.with_use_of_hits(reply),
             false => self.suggest_paths(reply).await,
         };
+        // Not every caller sees the report.
+        let reply = if asks_for_dry_run { reply.with_diff() } else { reply };
         let mut reply = self.in_words_of(tool, &schema, &arguments, reply.truncated());
         // A model's server may echo an API key, so secrets in messages are masked. The contents of
         // files that a tool reads are left as they are.

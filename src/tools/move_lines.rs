@@ -14,7 +14,7 @@ use crate::text::{LineSpan, quote_name};
 pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "move_lines",
     about: include_str!("../../prompts/tools/move_lines.md"),
-    input: schema::input_with_encoding::<Arguments>,
+    input: schema::input_to_write::<Arguments>,
     output: schema::output::<MoveReport>,
     visibility: Visibility::Always,
     writes: true,

@@ -12,7 +12,7 @@ use crate::edit::{EditReport, Refusal};
 pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "multi_edit",
     about: include_str!("../../prompts/tools/multi_edit.md"),
-    input: schema::input_with_encoding::<Arguments>,
+    input: schema::input_to_write::<Arguments>,
     output: schema::output::<MultiEditReport>,
     visibility: Visibility::Always,
     writes: true,
@@ -21,7 +21,7 @@ pub(super) const TOOL: ToolSpec = ToolSpec {
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 struct Arguments {
-    /// The edits, each against the files as they are now.
+    /// The edits.
     edits: Vec<EditFileArguments>,
 }
 

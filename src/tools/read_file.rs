@@ -32,7 +32,7 @@ pub(super) struct Arguments {
     ranges: Option<Vec<Range>>,
     /// How lines are shown; plain by default.
     style: Option<ReadStyle>,
-    /// The first column of very long lines to show.
+    /// The first column, for very long lines.
     column: Option<usize>,
     /// Letters of a hashline id: 2, 4 or 8.
     id_letters: Option<usize>,

@@ -10,7 +10,7 @@ use crate::edit::{EditReport, Refusal};
 pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "replace",
     about: "Replaces old_string with new_string in a file. One occurrence is replaced unless allow_multiple is set.",
-    input: schema::input_with_encoding::<ReplaceArguments>,
+    input: schema::input_to_write::<ReplaceArguments>,
     output: schema::output::<EditReport>,
     visibility: Visibility::InDialect(Dialect::Gemini),
     writes: true,

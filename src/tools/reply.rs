@@ -48,6 +48,17 @@ impl ToolReply {
         })
     }
 
+    /// The reply whose message ends with the diff of each file in its report.
+    pub(super) fn with_diff(mut self) -> Self {
+        let files = self.report.get("files").and_then(Value::as_array);
+        let files = files.map_or(std::slice::from_ref(&self.report), Vec::as_slice);
+        for diff in files.iter().filter_map(|file| file.get("diff")?.as_str()) {
+            self.message.push('\n');
+            self.message.push_str(diff.trim_end());
+        }
+        self
+    }
+
     /// The reply with long texts and lists truncated; `left_out` in its report says by how much.
     pub(super) fn truncated(mut self) -> Self {
         let mut left_out = Map::new();

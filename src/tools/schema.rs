@@ -27,14 +27,21 @@ pub(crate) fn input<T: JsonSchema>() -> Value {
     schema
 }
 
-/// The schema of the arguments of a tool that writes text, with `encoding` added: a refusal asks
-/// for it when the encoding of a file is uncertain.
-pub(super) fn input_with_encoding<T: JsonSchema>() -> Value {
+/// The schema of the arguments of a tool that writes text, with those that [`Toolbox`] takes for
+/// all of them: `encoding`, for which a refusal asks when that of a file is uncertain, and
+/// `dry_run`.
+///
+/// [`Toolbox`]: super::Toolbox
+pub(super) fn input_to_write<T: JsonSchema>() -> Value {
     let mut schema = input::<T>();
-    let description = "The encoding, where a refusal asks for it.";
     if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
-        properties
-            .insert("encoding".into(), json!({ "type": "string", "description": description }));
+        for (name, json_type, description) in [
+            ("encoding", "string", "Where a refusal asks for it."),
+            ("dry_run", "boolean", "Only show the diff."),
+        ] {
+            properties
+                .insert(name.into(), json!({ "type": json_type, "description": description }));
+        }
     }
     schema
 }

@@ -39,7 +39,7 @@ pub(super) const LIST_FILES: ToolSpec = ToolSpec {
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 struct SearchArguments {
-    /// The text to look for, literally, within a line.
+    /// The literal text.
     keyword: String,
     /// A folder or file to search.
     path: Option<String>,

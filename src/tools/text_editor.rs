@@ -21,7 +21,7 @@ use crate::text::LineSpan;
 pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "str_replace_based_edit_tool",
     about: "Views and edits text files: view, create, str_replace, insert.",
-    input: schema::input_with_encoding::<TextEditorArguments>,
+    input: schema::input_to_write::<TextEditorArguments>,
     output: || {
         let view = schema::report::<View>();
         schema::reply(

@@ -22,7 +22,7 @@ pub(super) const TOOL: ToolSpec = ToolSpec {
 /// The arguments.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 struct UndoArguments {
-    /// The revision to take back; by default the last one.
+    /// By default the last one.
     revision: Option<u64>,
 }
 

@@ -102,6 +102,51 @@ pub(crate) fn request(id: u64, tool: &str, arguments: Value) -> Value {
         "params": {"name": tool, "arguments": arguments}})
 }
 
+/// For a host that shows a diff before it approves: the answer has it, and nothing is written.
+#[test]
+fn a_dry_run_answers_with_the_diff() {
+    let dir = workspace();
+    let read = || std::fs::read_to_string(dir.path().join("a.txt")).expect("file");
+    let mut session = Session::start(binary(dir.path()));
+    let edit = json!({"path": "a.txt", "old_str": "two", "new_str": "2"});
+    let with = |mut call: Value, dry_run: Value| {
+        call["dry_run"] = dry_run;
+        call
+    };
+    for (tool, call) in [
+        ("edit_file", with(edit.clone(), json!(true))),
+        (
+            "edit",
+            with(
+                json!({"file_path": "a.txt", "old_string": "two", "new_string": "2"}),
+                json!("true"),
+            ),
+        ),
+        ("multi_edit", with(json!({"edits": [edit]}), json!(true))),
+        (
+            "edit_lines",
+            json!({"path": "a.txt", "start_line": 2, "end_line": 2, "new_content": "2", "dryRun": true}),
+        ),
+        (
+            "apply_patch",
+            with(
+                json!({"patch": "*** Begin Patch\n*** Update File: a.txt\n@@\n one\n-two\n+2\n*** End Patch"}),
+                json!(true),
+            ),
+        ),
+    ] {
+        let (said, answer) = session.answer(tool, call);
+        assert_ne!(answer["isError"], true, "{tool}: {said}");
+        assert!(said.contains("Would edit a.txt at line 2: "), "{tool}: {said}");
+        assert_eq!(said.matches("\n-two\n+2\n").count(), 1, "{tool}: {said}");
+        assert_eq!(read(), "one\ntwo\nthree\n", "{tool}");
+    }
+    let (said, answer) = session.answer("undo", json!({}));
+    assert_eq!(answer["isError"], true, "there is nothing to undo: {said}");
+    let (said, _) = session.answer("edit_file", with(edit, json!(false)));
+    assert_eq!(read(), "one\n2\nthree\n", "{said}");
+}
+
 /// 100,000 broken frames: nothing but protocol comes back, and the server lives.
 #[test]
 #[cfg_attr(windows, ignore = "it starts the program `true`")]

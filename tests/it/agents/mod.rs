@@ -13,3 +13,4 @@ mod sessions;
 mod snapshots;
 mod tools;
 mod turns;
+mod worktree;

@@ -36,17 +36,21 @@ fn the_tables_of_clients_are_those_that_init_knows() {
     let clients = clients(folder.path());
     assert!(clients.len() >= 10, "{clients:?}");
     let page = text_of("docs/guide/agents.md");
-    let rows: Vec<&str> =
-        page.lines().filter(|line| line.ends_with("| yes |") || line.ends_with("| no |")).collect();
-    let named: usize = rows.iter().map(|row| row.matches('`').count() / 2).sum();
+    let rows: Vec<&str> = page
+        .lines()
+        .filter(|line| line.starts_with("| ") && line.contains("restitch init "))
+        .collect();
+    let named: usize = rows.iter().map(|row| row.matches("`restitch init ").count()).sum();
     assert_eq!(named, clients.len(), "{rows:#?}");
     let readme = text_of("README.md");
     for client in &clients {
-        let row = rows.iter().find(|row| row.contains(&format!("`{client}`")));
+        let row =
+            rows.iter().find(|row| row.contains(&format!("`restitch init {client} --write`")));
         let row = row.unwrap_or_else(|| panic!("the page about agents lacks {client}"));
         let printed = init(folder.path(), &[client]);
         let has_hook = printed.contains("restitch hook ") || printed.contains("[\"hook\", ");
-        assert_eq!(row.ends_with("| yes |"), has_hook, "{client}: {printed}");
+        let seam = row.split('|').nth(2).expect("a seam");
+        assert_eq!(seam.contains("hooks"), has_hook, "{client}: {printed}");
         // The README has a row for each of those with hooks, and names the others.
         let name = row.split('|').nth(1).expect("a name").trim();
         for name in name.split(", ") {

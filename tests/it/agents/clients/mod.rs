@@ -6,6 +6,7 @@
 //! and say loudly when not. What the model saw of restitch is kept in `snapshots/client-*`;
 //! `RESTITCH_BLESS=1` writes that and the table in `docs/guide/agents.md`.
 
+mod hosts;
 mod seen;
 
 use std::io::{BufRead as _, BufReader};
@@ -485,9 +486,10 @@ fn finish(mut command: Command, log: &Path) {
     }
 }
 
-fn version(programs: &Path, client: &Real) -> Option<String> {
-    if client.version.starts_with("venv") {
-        let (folder, package) = client.version.split_once('/')?;
+/// The version of a package, of which `place` says where it is below the folder of the programs.
+fn package_version(programs: &Path, place: &str) -> Option<String> {
+    if place.starts_with("venv") {
+        let (folder, package) = place.split_once('/')?;
         let code = format!("import importlib.metadata as m; print(m.version('{package}'))");
         let python = programs.join(folder).join("bin/python");
         let out = Command::new(python).args(["-c", &code]).output().ok()?;
@@ -496,7 +498,7 @@ fn version(programs: &Path, client: &Real) -> Option<String> {
             .success()
             .then(|| String::from_utf8_lossy(&out.stdout).trim().to_owned());
     }
-    let text = std::fs::read_to_string(programs.join(client.version).join("package.json")).ok()?;
+    let text = std::fs::read_to_string(programs.join(place).join("package.json")).ok()?;
     let package: Value = serde_json::from_str(&text).ok()?;
     package["version"].as_str().map(str::to_owned)
 }
@@ -596,7 +598,7 @@ fn real_clients_edit_headless() {
     let mut rows = Vec::new();
     let mut wrong = String::new();
     for client in CLIENTS {
-        let Some(version) = version(&programs, client) else {
+        let Some(version) = package_version(&programs, client.version) else {
             skip(client.name, "not installed; run tests/it/agents/clients/install-real.sh");
             continue;
         };
@@ -678,7 +680,7 @@ fn the_lines_of_the_page_take_a_clients_own_edit_tool_away() {
     let done = |_: &Path| vec![json!({ "text": "done" })];
     for (name, tool, setting, arguments) in WITHOUT_OWN_TOOL {
         let client = CLIENTS.iter().find(|client| client.name == *name).expect("client");
-        if version(&programs, client).is_none() {
+        if package_version(&programs, client.version).is_none() {
             skip(name, "not installed; run tests/it/agents/clients/install-real.sh");
             continue;
         }
@@ -746,7 +748,7 @@ fn real_clients_go_on_without_restitch_and_with_one_that_crashes() {
     let mut stopped = Vec::new();
     for client in CLIENTS {
         let Some((own, _)) = client.own else { continue };
-        let Some(version) = version(&programs, client) else {
+        let Some(version) = package_version(&programs, client.version) else {
             skip(client.name, "not installed; run tests/it/agents/clients/install-real.sh");
             continue;
         };

@@ -3,9 +3,9 @@
 //
 // model.mjs SCRIPT FOLDER
 // SCRIPT is a JSON list of turns: {"tool": NAME, "arguments": {...}}, {"search": "..."} for tools,
-// {"text": "..."}. A tool
-// "restitch:NAME" is the declared tool of restitch that ends in NAME, under whatever name the
-// client declares it. Each request is kept in FOLDER as N-WIRE.json. The port is printed.
+// {"patch": {...}} for OpenAI's own patch tool, {"text": "..."}. A tool "restitch:NAME" is the
+// declared tool of restitch that ends in NAME, under whatever name the client declares it. Each
+// request is kept in FOLDER as N-WIRE.json. The port is printed.
 import { readFileSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import { join } from "node:path"
@@ -30,7 +30,8 @@ const answered = {
   anthropic: (body) => count(body.messages, (message) => blocks(message.content).filter((block) => block.type === "tool_result").length),
   // smolagents sends what a tool answered as the user's words.
   chat: (body) => count(body.messages, (message) => (message.role === "tool" || /"Observation:/.test(JSON.stringify(message.content)) ? 1 : 0)),
-  responses: (body) => count(items(body), (item) => (/_output$/.test(item.type ?? "") ? 1 : 0)),
+  // OpenHands answers a call in several items.
+  responses: (body) => new Set(items(body).flatMap((item) => (/_output$/.test(item.type ?? "") ? [item.call_id] : []))).size,
   gemini: (body) => count(body.contents, (content) => (content.parts ?? []).filter((part) => part.functionResponse).length),
 }
 const items = (body) => (Array.isArray(body.input) ? body.input : [])
@@ -85,6 +86,8 @@ const play = {
     const named = typeof turn.tool === "string" ? { name: turn.tool } : turn.tool
     const item = turn.search
       ? { type: "tool_search_call", id: "ts_" + id(), call_id: id(), status: "completed", execution: "client", arguments: { query: turn.search, limit: 8 } }
+      : turn.patch
+      ? { type: "apply_patch_call", id: "apc_" + id(), call_id: id(), status: "completed", operation: turn.patch }
       : !turn.tool
       ? { type: "message", id: "msg_" + id(), role: "assistant", status: "completed", content: [{ type: "output_text", text: turn.text, annotations: [] }] }
       : turn.input !== undefined

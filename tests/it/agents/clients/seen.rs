@@ -197,8 +197,10 @@ fn answers(body: &Value) -> Vec<String> {
     let mut out = Vec::new();
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     for message in list(&body["messages"]) {
-        if message["role"] == "tool" {
-            out.push(plain(&message["content"]));
+        let content = plain(&message["content"]);
+        // smolagents sends what a tool answered as the user's words.
+        if message["role"] == "tool" || content.starts_with("Observation:") {
+            out.push(content);
         }
         for block in list(&message["content"]) {
             if block["type"] == "tool_result" {
@@ -206,9 +208,15 @@ fn answers(body: &Value) -> Vec<String> {
             }
         }
     }
-    for item in list(&body["input"]) {
+    let mut call = &Value::Null;
+    for item in body["input"].as_array().into_iter().flatten() {
         if item["type"].as_str().is_some_and(|kind| kind.ends_with("_call_output")) {
-            out.push(plain(&item["output"]));
+            // Some clients answer a call in several items.
+            match out.last_mut() {
+                Some(last) if *call == item["call_id"] => *last += &plain(&item["output"]),
+                _ => out.push(plain(&item["output"])),
+            }
+            call = &item["call_id"];
         }
     }
     for content in list(&body["contents"]) {

@@ -13,6 +13,6 @@ const { Experimental_StdioMCPTransport } = await load("@ai-sdk/mcp/mcp-stdio")
 
 const client = await createMCPClient({ transport: new Experimental_StdioMCPTransport({ command, args }) })
 const provider = createOpenAICompatible({ name: "scripted", baseURL: `http://127.0.0.1:${port}/v1`, apiKey: "none" })
-const { text } = await generateText({ model: provider("scripted"), tools: await client.tools(), stopWhen: stepCountIs(20), prompt: "edit" })
+const { text } = await generateText({ model: provider("scripted"), tools: await client.tools(), stopWhen: stepCountIs(100), prompt: "edit" })
 console.log(text)
 await client.close()

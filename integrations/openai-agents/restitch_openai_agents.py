@@ -1,4 +1,4 @@
-"""restitch's tools in the OpenAI Agents SDK: python openai_agents_sdk.py TASK"""
+"""restitch's tools in the OpenAI Agents SDK: python restitch_openai_agents.py TASK"""
 
 import sys
 from functools import partial
@@ -21,4 +21,4 @@ def restitch_tools(engine: AsyncEngine) -> list[Any]:
 
 if __name__ == "__main__":
     agent = Agent(name="editor", instructions="Edit the files.", tools=restitch_tools(AsyncEngine(".")))
-    print(Runner.run_sync(agent, sys.argv[1]).final_output)
+    print(Runner.run_sync(agent, sys.argv[1], max_turns=100).final_output)

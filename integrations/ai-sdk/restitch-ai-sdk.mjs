@@ -1,16 +1,14 @@
-// restitch's tools in Mastra: node mastra.mjs TASK
+// restitch's tools in the Vercel AI SDK: node restitch-ai-sdk.mjs TASK
 
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
-import { Agent } from '@mastra/core/agent'
+import { generateText } from 'ai'
 import { tools } from 'restitch'
 
 const provider = createOpenAICompatible({ name: 'openai', baseURL: process.env.OPENAI_BASE_URL, apiKey: process.env.OPENAI_API_KEY })
-const agent = new Agent({
-  id: 'editor',
-  name: 'editor',
-  instructions: 'Edit the files.',
+const { text } = await generateText({
   model: provider('gpt-5.2'),
+  prompt: process.argv[2],
   tools: tools({ root: '.' }),
+  stopWhen: ({ steps }) => steps.length >= 100,
 })
-const { text } = await agent.generate(process.argv[2], { maxSteps: 20 })
 console.log(text)

@@ -1,4 +1,4 @@
-"""restitch's tools in PydanticAI: python pydantic_ai_agent.py TASK"""
+"""restitch's tools in PydanticAI: python restitch_pydantic_ai.py TASK"""
 
 import sys
 from functools import partial

@@ -1,4 +1,4 @@
-"""restitch's tools in LangChain: python langchain_agent.py TASK"""
+"""restitch's tools in LangChain: python restitch_langchain.py TASK"""
 
 import sys
 from typing import Any
@@ -22,4 +22,5 @@ if __name__ == "__main__":
     engine = Engine(".")
     tools = [restitch_tool(engine, tool) for tool in engine.tools("anthropic")]
     agent = create_agent("openai:gpt-5.2", tools=tools)
-    print(agent.invoke({"messages": [("user", sys.argv[1])]})["messages"][-1].text)
+    result = agent.invoke({"messages": [("user", sys.argv[1])]}, {"recursion_limit": 200})
+    print(result["messages"][-1].text)

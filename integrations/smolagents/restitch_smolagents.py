@@ -1,4 +1,4 @@
-"""restitch's tools in smolagents: python smolagents_agent.py TASK"""
+"""restitch's tools in smolagents: python restitch_smolagents.py TASK"""
 
 import os
 import sys
@@ -31,4 +31,4 @@ if __name__ == "__main__":
     engine = Engine(".")
     tools = [RestitchTool(engine, tool) for tool in engine.tools("anthropic")]
     model = OpenAIModel("gpt-5.2", api_base=os.environ.get("OPENAI_BASE_URL"))
-    print(ToolCallingAgent(tools=tools, model=model).run(sys.argv[1]))
+    print(ToolCallingAgent(tools=tools, model=model, max_steps=100).run(sys.argv[1]))
