@@ -286,6 +286,7 @@ impl EditReport {
     }
 
     /// The text for a caller that also gets the edited text, even if nothing was written.
+    #[cfg(feature = "cli")]
     pub(crate) fn text_as_edited(&self) -> String {
         self.text_with(OriginalLines::Omitted, "Edited")
     }

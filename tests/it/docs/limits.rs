@@ -97,8 +97,8 @@ const BOUNDS: &[Bound] = &[
     Bound("commits of one root", "10,000", "store/prune.rs", ": usize = 10_000;"),
     Bound("age of a commit", "30 calendar days", "store/options.rs", "from_secs(30 * 24 * 3600)"),
     Bound("waiting for another", "30 s", "store/options.rs", "lock_wait: Duration::from_secs(30)"),
-    Bound("a call about which", "48 KiB", "resolve/candidates.rs", ": usize = 48 << 10;"),
-    Bound("a call about which", "32 MiB", "resolve/candidates.rs", ": usize = 32 << 20;"),
+    Bound("a question to a model", "8 KiB", "resolve/candidates.rs", ": 8 KiB with it"),
+    Bound("a question to a model", "32 MiB", "resolve/candidates.rs", ": usize = 32 << 20;"),
     Bound("symbolic links", "40", "store/confine.rs", ": usize = 40;"),
     Bound("an event for", "32 MiB", "cli/hook.rs", ": u64 = 32 << 20;"),
     Bound(

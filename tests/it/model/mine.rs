@@ -51,12 +51,18 @@ fn a_failed_edit_that_only_the_model_recovers_is_counted() {
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
     let unasked = run(&[], &[]);
-    assert!(unasked.contains("restitch applies 1 of the 2 edits"), "{unasked}");
+    assert!(
+        unasked.contains("restitch would have applied 1 of your agents' 2 failed edits"),
+        "{unasked}"
+    );
     assert!(unasked.contains("with a model: not asked"), "{unasked}");
     assert!(server.seen().is_empty(), "nothing leaves the machine without --ask-model");
     let asked = ["--ask-model", "--save", "cases"];
     let text = run(&[], &asked);
-    assert!(text.contains("restitch applies 1 of the 2 edits"), "{text}");
+    assert!(
+        text.contains("restitch would have applied 1 of your agents' 2 failed edits"),
+        "{text}"
+    );
     assert!(text.contains("2 recovered with the model"), "{text}");
     assert!(text.contains("2 new cases saved"), "{text}");
     let seen = server.seen();
@@ -66,7 +72,7 @@ fn a_failed_edit_that_only_the_model_recovers_is_counted() {
     assert_eq!((&said["recovered"], &said["recovered_with_model"]), (&json!(1), &json!(2)));
     assert_eq!(
         said["saved"],
-        json!({"new": 0, "there_already": 2, "held_back": 0, "without_a_file": 0})
+        json!({"new": 0, "there_already": 2, "held_back": 0, "without_a_file": 0, "without_a_truth": 0})
     );
     assert_eq!(fs::read_dir(bench.root.path().join("cases")).expect("folder").count(), 2);
 }
