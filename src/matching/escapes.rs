@@ -314,6 +314,31 @@ const STRICT: &[&str] = &[
     "protobuf",
 ];
 
+/// Whether a language has no escapes outside of literals.
+pub(super) fn forbids_escapes(language: &Language) -> bool {
+    STRICT.contains(&language.name)
+}
+
+/// Whether a text has a line break that is written as `\\n`, outside of literals as far as the language
+/// is lexed. Between letters, it may be a command, or a part of a path.
+fn has_written_break(language: Option<&'static Language>, text: &str) -> bool {
+    let is_tex = language.is_some_and(|language| language.name == "tex");
+    let may_be_break = |at: usize| {
+        let (before, after) = (text[..at].chars().next_back(), text[at + 2..].chars().next());
+        let ends_statement =
+            before.is_some_and(|c| c.is_ascii_digit() || ";>)}],\"'".contains(c)) && !is_tex;
+        before != Some('\\')
+            && (ends_statement || after.is_none_or(|c| c.is_whitespace() || "}])<#/*-".contains(c)))
+    };
+    let mut breaks =
+        text.match_indices("\\n").map(|(at, _)| at).filter(|&at| may_be_break(at)).peekable();
+    if breaks.peek().is_none() {
+        return false;
+    }
+    let lexed = language.filter(|language| language.is_lexed()).map(|language| language.lex(text));
+    breaks.any(|at| lexed.as_ref().is_none_or(|lexed| lexed.kind_at(at) == TokenKind::Code))
+}
+
 /// The warning about suspicious escapes.
 pub(crate) const ESCAPES_WARNING: &str =
     "new_str holds escapes (\\n, \\\") outside of string literals; they were written as sent";
@@ -336,8 +361,17 @@ pub(super) fn review_escapes(
     old: &str,
     new: &str,
 ) -> EscapeReview {
-    let strict = file.language.filter(|language| STRICT.contains(&language.name));
-    let Some(language) = strict.filter(|_| has_escape(new)) else { return EscapeReview::Fine };
+    if !has_escape(new) {
+        return EscapeReview::Fine;
+    }
+    let Some(language) = file.language.filter(|l| forbids_escapes(l)) else {
+        return match has_written_break(file.language, new)
+            && !has_written_break(file.language, file.text)
+        {
+            true => EscapeReview::Suspicious,
+            false => EscapeReview::Fine,
+        };
+    };
     // The file already has such text, so here it is no mistake.
     if has_escape(old)
         && file.lexed().is_some_and(|lexed| escapes_in_code(lexed, file.text, place.clone()))
@@ -421,8 +455,15 @@ pub(crate) fn review_file_escapes(
     language: Option<&'static Language>,
     content: &str,
 ) -> EscapeReview {
-    let strict = language.filter(|language| STRICT.contains(&language.name));
-    let Some(language) = strict.filter(|_| has_escape(content)) else { return EscapeReview::Fine };
+    let Some(language) = language.filter(|language| forbids_escapes(language)) else {
+        return match has_written_break(language, content) {
+            true => EscapeReview::Suspicious,
+            false => EscapeReview::Fine,
+        };
+    };
+    if !has_escape(content) {
+        return EscapeReview::Fine;
+    }
     review(language, content, 0, &|text| text.to_owned(), true)
 }
 

@@ -331,6 +331,9 @@ fn weigh(
                 sum.needs_code |= !is_comment;
                 sum.charge_loose(at, price, 0.0);
                 sum.extra += 1;
+                if forbidden::beside_change(call, place, at) {
+                    forbidden = Some(Forbidden::OtherWords);
+                }
             }
             continue;
         }

@@ -57,6 +57,27 @@ pub(super) fn twice(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Op
     call.ops.iter().any(is_added).then_some(Forbidden::AddedTwice)
 }
 
+/// Lines that only the file has stand beside what the call changes, but for blank lines: they may be a
+/// part of what has to change. `at` is their link.
+pub(super) fn beside_change(call: &Call<'_>, place: &Place, at: usize) -> bool {
+    let is_full = |old: &usize| !call.old[*old].trim().is_empty();
+    let (above, below) = place.links.split_at(at);
+    let above = above.iter().rev().flat_map(|link| link.old.clone().rev()).find(is_full);
+    let below = below.iter().flat_map(|link| link.old.clone()).find(is_full);
+    let (Some(above), Some(below)) = (above, below) else { return false };
+    let is_at = |op: &LineOp, line: usize| matches!(*op, LineOp::Keep(old, _) | LineOp::Change(old, _) | LineOp::Delete(old) if old == line);
+    let from = call.ops.iter().position(|op| is_at(op, above)).unwrap_or(0);
+    let between = call.ops[from..].iter();
+    let to = between.clone().position(|op| is_at(op, below)).unwrap_or(0);
+    let is_quiet = |op: &LineOp| match *op {
+        LineOp::Keep(..) => true,
+        LineOp::Change(old, new) => call.old[old].trim() == call.new[new].trim(),
+        LineOp::Delete(old) => call.old[old].trim().is_empty(),
+        LineOp::Insert(new) => call.new[new].trim().is_empty(),
+    };
+    !between.take(to + 1).all(is_quiet)
+}
+
 /// A bracket alone on a line that the call deletes is another one: what explains the indentation of the
 /// lines with words does not explain its own, or it has another mark behind it.
 pub(super) fn other_bracket(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> bool {

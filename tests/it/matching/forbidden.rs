@@ -125,6 +125,38 @@ fn kept_code_has_other_words_only_far_from_a_change_in_a_long_quote() {
     ]);
 }
 
+/// A blank line between does not make it another part of the file.
+#[test]
+fn what_only_the_file_has_is_not_beside_a_change() {
+    let file = LONG.replace("    let g = ", "    extra(1);\n\n    let g = ");
+    let beside = (LONG.replace("six(6)", "six(60)"), LONG);
+    let far = (LONG.replace("nine(9)", "nine(90)"), file.replace("nine(9)", "nine(90)"));
+    let apply = |new: &str| apply(&file, &EditRequest::new(LONG, new).for_path("a.rs"));
+    assert!(apply(&beside.0).is_err(), "beside {}", beside.1);
+    assert_eq!(apply(&far.0).expect("far from it").0, far.1);
+}
+
+/// No language says that `\n` in an added line is a break, so it is written; but it is told.
+#[test]
+fn a_line_break_that_is_written_as_an_escape_is_told() {
+    let told = |path: &str, new: &str| {
+        let file = restitch::internals::text::Snapshot::from_text("first\nsecond\n");
+        let call = EditRequest::new("second\n", new).for_path(path);
+        let explained = restitch::internals::matching::explain(&call, &file).expect("exact");
+        !explained.explanation.warnings.is_empty()
+    };
+    for path in
+        ["a.html", "a.css", "a.yaml", "a.rb", "a.lua", "a.sh", "a.sql", "a.md", "a.txt", "Makefile"]
+    {
+        assert!(told(path, "second\\n  third\n"), "{path}");
+        assert!(!told(path, "second\n  third\n"), "{path}");
+    }
+    assert!(told("a.yaml", "second: 1\\nthird: 2\n"), "behind a number");
+    assert!(!told("a.txt", "second C:\\new\n"), "a path");
+    assert!(!told("a.tex", "second \\nu\n"), "a command");
+    assert!(!told("a.sh", "printf 'second\\n'\n"), "a literal");
+}
+
 #[test]
 fn what_a_placeholder_stands_for_stays_where_it_is() {
     let file = "def f(x):\n    a = 1\n    b = 2\n    c = 3\n    return a\n";
