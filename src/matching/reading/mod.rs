@@ -142,31 +142,10 @@ pub(super) fn readings(sent: &str, new: &str) -> Vec<Reading> {
         surcharge: 0.0,
         may_be_spoiled: false,
     }];
-    for text in escapes::undo_in_new_only(old, new) {
-        out[0].surcharge = Difference::Unescape.cost();
-        let (new, mistakes) = (NewText::Known(text), vec![Difference::Unescape]);
+    for (mistake, text) in only_in_new(old, new) {
+        let (new, mistakes) = (NewText::Known(text), vec![mistake]);
         out.push(Draft { new, mistakes, surcharge: 0.0, may_be_spoiled: false, ..out[0].clone() });
-        out[0].may_be_spoiled = true;
-    }
-    for mistake in IN_NEW_ONLY {
-        if mistake.undo(old, new).is_none()
-            && let Some((text, _)) = mistake.undo(new, new)
-        {
-            out[0].surcharge = mistake.difference().cost();
-            let (new, mistakes) = (NewText::Known(text), vec![mistake.difference()]);
-            out.push(Draft {
-                new,
-                mistakes,
-                surcharge: 0.0,
-                may_be_spoiled: false,
-                ..out[0].clone()
-            });
-            out[0].may_be_spoiled = true;
-        }
-    }
-    if let Some(text) = wrappers::unmarked_new(old, new) {
-        let (new, mistakes) = (NewText::Known(text), vec![Difference::DiffMarkers]);
-        out.push(Draft { new, mistakes, ..out[0].clone() });
+        (out[0].surcharge, out[0].may_be_spoiled) = (mistake.cost(), true);
     }
     let mut from = 0;
     for _ in 0..MAX_COMBINED_MISTAKES {
@@ -246,6 +225,17 @@ impl Draft {
         };
         texts.into_iter().enumerate().map(reading).collect()
     }
+}
+
+/// The forms of `new` with a mistake undone that `old` does not have.
+fn only_in_new(old: &str, new: &str) -> Vec<(Difference, String)> {
+    let escapes = escapes::undo_in_new_only(old, new).into_iter();
+    let mut out: Vec<_> = escapes.map(|text| (Difference::Unescape, text)).collect();
+    for mistake in IN_NEW_ONLY.iter().filter(|mistake| mistake.undo(old, new).is_none()) {
+        out.extend(mistake.undo(new, new).map(|(text, _)| (mistake.difference(), text)));
+    }
+    out.extend(wrappers::unmarked_new(old, new).map(|text| (Difference::DiffMarkers, text)));
+    out
 }
 
 /// `text`, a form of `new`, in which the lines that `old` and `new` share are those of `old_undone`: the
