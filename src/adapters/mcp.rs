@@ -45,6 +45,7 @@ use crate::tools::{ToolReply, ToolSpec, Toolbox};
 pub(crate) use frames::BoundedLines;
 pub use http::{HttpOptions, serve_http};
 use metrics::Metrics;
+#[cfg(feature = "cli")]
 pub(crate) use sampling::ClientCorrector;
 pub(crate) use session::Opener;
 use session::SessionTools;
