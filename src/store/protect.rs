@@ -119,7 +119,7 @@ const ENDINGS: &[(&str, &str)] = &[
 
 /// Refuses `path` if `same_file_path`, a path that leads to the same file, is protected and not in
 /// `allowed`, where a folder stands for everything in it. For `extra_folders`, see
-/// [`protected_reason`].
+/// `protected_reason`.
 pub fn admit(
     path: &WorkPath,
     same_file_path: &str,

@@ -1,7 +1,7 @@
 //! The tools: names, arguments, execution. Every interface (command line, MCP, hooks, the agent)
 //! calls [`Toolbox::call`] and nothing else.
 //!
-//! One file a tool; [`TOOLS`] is the table.
+//! One file a tool; `TOOLS` is the table.
 
 mod apply_patch;
 pub(crate) mod arguments;

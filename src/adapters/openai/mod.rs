@@ -3,7 +3,7 @@
 //!
 //! The library's own retries and error types lose what is needed here: the status of an error whose
 //! body has another format, deadlines and sizes. So every request goes through our tower service,
-//! which answers with the body of a success or with a [`WireError`].
+//! which answers with the body of a success or with a `WireError`.
 
 mod profile;
 mod wire;
