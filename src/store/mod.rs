@@ -69,8 +69,6 @@ pub use memory::MemoryStore;
 pub use options::{DiskOptions, HistoryLimits, SyncMode};
 #[cfg(not(unix))]
 pub use portable::DiskStore;
-#[cfg(all(not(unix), feature = "cli"))]
-pub(crate) use portable::quiesce;
 pub(crate) use rebase::already_exists;
 pub(crate) use staging::StagingStore;
 pub use versioned::VersionedStore;

@@ -27,10 +27,6 @@ use crate::port::{
 };
 use crate::text::ContentHash;
 
-/// Does nothing: in this store a commit is finished when its call returns.
-#[cfg(feature = "cli")]
-pub(crate) fn quiesce() {}
-
 /// A store over a folder. Cloning gives another handle to the same store.
 #[derive(Debug, Clone)]
 pub struct DiskStore(Arc<Disk>);
