@@ -212,13 +212,25 @@ pub(super) fn elision(call: &Call<'_>, place: &Place) -> Option<Forbidden> {
         !link.lines.is_empty()
             && (link.old.start > 0 && is_moved(link.old.start - 1) || is_moved(link.old.end))
     });
+    // Nor does a line move over it to the other side.
+    let crosses = place.links.iter().filter(is_marked).any(|link| {
+        let new = (0..call.new.len()).find(|&new| call.partner(new) == Some(link.old.start));
+        let Some(new) = new else { return false };
+        call.ops.iter().any(|op| {
+            let LineOp::Delete(old) = *op else { return false };
+            let (above, below) = call.new.split_at(new);
+            let other_side = if old < link.old.start { below } else { above };
+            let line = call.old[old].trim();
+            line.contains(is_word_char) && other_side.iter().any(|other| other.trim() == line)
+        })
+    });
     // A placeholder that only new_str has stands for nothing.
     let adds = call.ops.iter().any(|op| match *op {
         LineOp::Insert(new) => is_placeholder(call.new[new]),
         LineOp::Change(old, new) => is_placeholder(call.new[new]) && !is_placeholder(call.old[old]),
         _ => false,
     });
-    (loses || adds || moves).then_some(Forbidden::UnseenLinesGo)
+    (loses || adds || moves || crosses).then_some(Forbidden::UnseenLinesGo)
 }
 
 /// A line break that only one side has must mean nothing: it is no part of a comment, and where a

@@ -169,21 +169,70 @@ pub(super) fn merge(
         out.push_str(new_tail);
     } else if has_tail_already {
         // The call has added the same text.
-    } else if !file_tail.trim().is_empty() && statement_continues(new) {
-        // A closing mark ends a statement. The new line opens or continues one, so the file's mark
-        // may no longer be meant.
+    } else if !file_tail.trim().is_empty()
+        && (statement_continues(new) || language.is_some_and(|l| adds_comment(l, old, new)))
+    {
+        // A closing mark ends a statement. The new line opens or continues one, or has a comment behind
+        // it, so the file's mark may no longer be meant.
         let sent = out.clone() + new_tail;
         return Some(Merged::Ambiguous(out + file_tail, sent));
     } else {
         out.push_str(file_tail);
     }
     let interchangeable = language.is_some_and(Language::has_interchangeable_quotes);
-    let is_ambiguous = has_ambiguous_quotes(&old_tokens, &new_tokens, &spans, &partner, file)
+    let has_gaps = fold.is_some_and(|fold| fold >= Difference::Spacing);
+    let is_ambiguous = has_gaps
+        && changes_gaps_as_well(&old_tokens, &new_tokens, &spans, &partner, file)
+        || has_ambiguous_quotes(&old_tokens, &new_tokens, &spans, &partner, file)
         || changes_quoted_text(&old_tokens, &new_tokens, &spans, &partner, file, interchangeable);
     Some(match is_ambiguous {
         true => Merged::Ambiguous(out, new.to_owned()),
         false => Merged::Certain(out),
     })
+}
+
+/// Whether the new line has a comment behind it that the old one does not have.
+fn adds_comment(language: &Language, old: &str, new: &str) -> bool {
+    let has = |line: &str| language.strip_trailing_comment(line).len() < line.trim_end().len();
+    has(new) && !has(old)
+}
+
+/// Whether the file has other white space between the tokens of `old`, and the call changes some itself,
+/// or puts tokens that it keeps into a literal or takes them out of one: there white space means something.
+fn changes_gaps_as_well(
+    old_tokens: &[Token<'_>],
+    new_tokens: &[Token<'_>],
+    spans: &[Range<usize>],
+    partner: &[Option<usize>],
+    file: &str,
+) -> bool {
+    let differs = |at: usize| file[spans[at - 1].end..spans[at].start] != *old_tokens[at].gap;
+    if !(1..old_tokens.len()).any(differs) {
+        return false;
+    }
+    let (old_quoted, new_quoted) = (quoted(old_tokens), quoted(new_tokens));
+    (0..new_tokens.len()).any(|at| {
+        let Some(old_at) = partner[at] else { return false };
+        let follows = at > 0 && old_at > 0 && partner[at - 1] == Some(old_at - 1);
+        follows && old_tokens[old_at].gap != new_tokens[at].gap
+            || old_quoted[old_at] != new_quoted[at]
+    })
+}
+
+/// For each token, whether it is between quotes.
+fn quoted<'a>(tokens: &[Token<'a>]) -> Vec<bool> {
+    let mut open: Option<&'a str> = None;
+    let mut is_escaped = false;
+    let is_inside = |token: &Token<'a>| {
+        let is_quote = matches!(token.text, "\"" | "'" | "`") && !is_escaped;
+        is_escaped = token.text == "\\" && !is_escaped;
+        if is_quote && open.is_none_or(|quote| quote == token.text) {
+            open = if open.is_none() { Some(token.text) } else { None };
+            return false;
+        }
+        open.is_some()
+    };
+    tokens.iter().map(is_inside).collect()
 }
 
 /// What the file has before a closing bracket on a line of its own: a comma, if any, and the line break.

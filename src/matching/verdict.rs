@@ -189,9 +189,11 @@ impl Trial<'_, '_> {
             let made = (explanation.cost, explanation);
             self.made = cheapest_made(self.made.take().into_iter().chain([made]).collect());
         }
-        // If some result changes the file, those that change nothing are no readings of the call.
-        if found.iter().any(|e| e.splice().is_some_and(|splice| self.changes(splice))) {
-            found.retain(|e| e.splice().is_none_or(|splice| self.changes(splice)));
+        // A result that changes nothing is no reading of the call beside a likelier one that does.
+        if let Some(cost) =
+            found.iter().find(|e| e.splice().is_some_and(|s| self.changes(s))).map(|e| e.cost)
+        {
+            found.retain(|e| e.cost < cost || e.splice().is_none_or(|splice| self.changes(splice)));
         }
         self.charge_distance(&mut found);
         let mut dropped = None;

@@ -36,6 +36,7 @@ impl Mistake for HtmlEntities {
         }
         let bare_in_old: Vec<&str> =
             ENTITIES.iter().filter(|(_, c)| is_bare(old, c)).map(|(_, c)| *c).collect();
+        let in_old: Vec<&str> = all.into_iter().filter(|entity| old.contains(entity)).collect();
         // Escaping a text does not produce `&nbsp;`, and HTML files have it as an entity, so it is
         // decoded only if old_str has it, too.
         let decode_nbsp = old.contains("&nbsp;");
@@ -45,9 +46,17 @@ impl Mistake for HtmlEntities {
                 (!is_bare(new, c) || bare_in_old.contains(c))
                     && (*entity != "&nbsp;" || decode_nbsp)
             };
-            let used: Vec<&str> =
-                ENTITIES.iter().filter(is_decoded).map(|(entity, _)| *entity).collect();
-            NewText::Known(decode(new, &used))
+            let used = ENTITIES.iter().filter(is_decoded);
+            // One that is only bare in old_str may be encoded in neither.
+            let shown = used
+                .clone()
+                .filter(|(entity, c)| in_old.contains(entity) || !bare_in_old.contains(c));
+            let decoded = |used: Vec<&str>| decode(new, &used);
+            let [all, shown] = [
+                decoded(used.map(|(entity, _)| *entity).collect()),
+                decoded(shown.map(|(entity, _)| *entity).collect()),
+            ];
+            if all == shown { NewText::Known(all) } else { NewText::Either(all, shown) }
         };
         Some((text, Box::new(undo)))
     }
@@ -55,7 +64,10 @@ impl Mistake for HtmlEntities {
 
 /// Whether a text has the character `c` outside of an entity.
 fn is_bare(text: &str, c: &str) -> bool {
-    let is_entity = |at: usize| ENTITIES.iter().any(|(entity, _)| text[at..].starts_with(entity));
+    let is_entity = |at: usize| {
+        let name = text[at + 1..].split(|c: char| !c.is_alphanumeric() && c != '#').next();
+        name.is_some_and(|name| !name.is_empty() && text[at + 1 + name.len()..].starts_with(';'))
+    };
     text.match_indices(c).any(|(at, _)| c != "&" || !is_entity(at))
 }
 
