@@ -65,6 +65,25 @@ impl<'a> Call<'a> {
         self.partners[new]
     }
 
+    /// Whether the first line of `new_str` has lost the indentation that it has in `old_str`, where
+    /// lines below keep theirs.
+    pub(super) fn new_lost_first_indent(&self) -> bool {
+        let Some(first) = self.new.iter().position(|line| !line.trim().is_empty()) else {
+            return false;
+        };
+        let is_at_margin = |line: &str| !line.starts_with([' ', '\t']);
+        let keeps_depth = |new: usize| {
+            self.partner(new).is_some_and(|old| {
+                self.fates[old] == Fate::Kept && !is_at_margin(self.new[new])
+            })
+        };
+        self.partner(first).is_some_and(|old| {
+            self.fates[old] == Fate::Moved
+                && is_at_margin(self.new[first])
+                && !is_at_margin(self.old[old])
+        }) && (first + 1..self.new.len()).any(keeps_depth)
+    }
+
     /// Whether the call changes, removes or adds a line beside line `old`, blank lines aside.
     pub(super) fn changes_beside(&self, old: usize) -> bool {
         let is_at = |op: &LineOp| matches!(*op, LineOp::Keep(at, _) | LineOp::Change(at, _) | LineOp::Delete(at) if at == old);

@@ -213,11 +213,13 @@ impl Escapes {
 pub(super) fn undo_in_new_only(old: &str, new: &str) -> Vec<String> {
     let evidence = EscapeEvidence::of(old);
     let is_one_line = !new.trim_end_matches('\n').contains('\n');
-    if !is_one_line || !evidence.raw_break || evidence.escaped_break {
+    if !is_one_line || !evidence.raw_break {
         return Vec::new();
     }
     let breaks = unescape_breaks(new);
-    if !breaks.trim_end_matches('\n').contains('\n') {
+    // Where old_str has such escapes, too, a line that both have shows that new_str has more of them.
+    let shares_line = || breaks.lines().any(|line| old.lines().any(|other| other == line));
+    if !breaks.trim_end_matches('\n').contains('\n') || evidence.escaped_break && !shares_line() {
         return Vec::new();
     }
     let mut out = vec![breaks];

@@ -567,7 +567,9 @@ impl Base<'_, '_, '_, '_, '_> {
         let mut explanation = self.explanation(Outcome::Writes(splice), how);
         explanation.cost = self.sum.plain + self.sum.loose + map.price;
         // A line of code with other words needs a place that is plain in all else.
-        explanation.is_guess = map.is_guess || map.price >= IRREGULAR && self.sum.needs_code;
+        explanation.is_guess = map.is_guess
+            || map.price >= IRREGULAR && self.sum.needs_code
+            || self.call.new_lost_first_indent();
         if !map.is_same {
             explanation.differences.push(Difference::Indentation);
         }
