@@ -73,9 +73,8 @@ impl<'a> Call<'a> {
         };
         let is_at_margin = |line: &str| !line.starts_with([' ', '\t']);
         let keeps_depth = |new: usize| {
-            self.partner(new).is_some_and(|old| {
-                self.fates[old] == Fate::Kept && !is_at_margin(self.new[new])
-            })
+            self.partner(new)
+                .is_some_and(|old| self.fates[old] == Fate::Kept && !is_at_margin(self.new[new]))
         };
         self.partner(first).is_some_and(|old| {
             self.fates[old] == Fate::Moved

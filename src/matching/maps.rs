@@ -111,10 +111,11 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
             is_guess |= unclear.contains(&at);
             is_guess |= !shown && !is_blank || indent != sent && in_new_literal.contains(&at);
             is_guess |= !is_blank && indent != sent && belongs_at_margin(file, call, at);
+            is_guess |= !is_blank && pairs.contradicts_first(at, &indent);
             indents.push(if is_blank { sent.to_owned() } else { indent });
         }
         is_guess |= !pairs.keeps_order(&indents, &unmapped) || pairs.moves_everything();
-        is_guess |= pairs.moves_to_file();
+        is_guess |= pairs.moves_to_file() || pairs.only_first_lost(&indents);
         let is_as_sent =
             pairs.says_as_sent(Triples::Shared) || pairs.first_lost && pairs.starts_as_in_file();
         let against = if is_as_sent { AS_SENT } else { 0.0 };
@@ -342,6 +343,35 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
         columns(sent, TAB_WIDTH) < columns(there, TAB_WIDTH)
             && self.call.old[..old].iter().all(|line| line.trim().is_empty())
             && first.is_some_and(|line| indent_of(line) == sent)
+    }
+
+    /// Whether the lines as they were sent make better levels below the first line at the depth of the file
+    /// than these indentations: then only that line has lost its own.
+    fn only_first_lost(&self, indents: &[String]) -> bool {
+        let full = |line: &str| !line.trim().is_empty();
+        let Some(first) = self.call.new.iter().position(|line| full(line)) else { return false };
+        let there =
+            self.lines.first().and_then(|pair| self.file_indent(pair.0)).unwrap_or_default();
+        let sent = |at: usize| if at == first { there } else { indent_of(self.call.new[at]) };
+        let lines = || (0..indents.len()).filter(|&at| full(self.call.new[at]));
+        self.lines.len() == 1
+            && self.loses_first()
+            && broken_levels(lines().map(|at| columns(sent(at), TAB_WIDTH)))
+                < broken_levels(lines().map(|at| columns(&indents[at], TAB_WIDTH)))
+    }
+
+    /// Whether a new line is as deep as the first line of `old_str` in the call and not in the result,
+    /// or comes before it, so that it may have lost its indentation instead.
+    fn contradicts_first(&self, at: usize, indent: &str) -> bool {
+        let (true, None) = (self.first_lost, self.call.partner(at)) else { return false };
+        let (first, sent) = (self.lines[0].0, indent_of(self.call.new[at]));
+        let before = indent_of(self.call.old[first]);
+        let is_shown =
+            || self.lines[1..].iter().any(|pair| indent_of(self.call.old[pair.0]) == sent);
+        match sent == before {
+            true => !is_shown() && self.file_indent(first).is_some_and(|there| there != indent),
+            false => self.is_first(at),
+        }
     }
 
     /// Whether line `at` is the first of `new_str` that is not blank.
@@ -601,6 +631,19 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
         }
         true
     }
+}
+
+/// How many lines go back to a depth that no line above them has.
+fn broken_levels(widths: impl Iterator<Item = usize>) -> usize {
+    let (mut open, mut broken) = (Vec::new(), 0);
+    for width in widths {
+        let deeper = open.len();
+        open.retain(|above| *above <= width);
+        let is_back = open.len() < deeper;
+        broken += usize::from(is_back && open.last().is_some_and(|above| *above < width));
+        open.push(width);
+    }
+    broken
 }
 
 /// Lines in runs of neighbours.

@@ -528,10 +528,30 @@ impl<'i> Writer<'i, '_, '_, '_, '_> {
         }
     }
 
+    /// The file's form of line `new_at` of `new_str`, if the call moves that line here from elsewhere in
+    /// `old_str`, which quotes it otherwise.
+    fn moved_line(&self, new_at: usize) -> Option<&'i str> {
+        let Input { call, place, differences, .. } = *self.input;
+        let line = call.new[new_at].trim();
+        let is_other_form = |difference: &Option<Difference>| {
+            matches!(difference, Some(Difference::Spacing | Difference::Punctuation))
+        };
+        let mut from = place.links.iter().zip(differences).filter(|(link, difference)| {
+            is_other_form(difference)
+                && link.is_pair()
+                && call.fate(link.old.start) == Fate::Deleted
+                && call.old[link.old.start].trim() == line
+        });
+        from.next().map(|(link, _)| self.text(link).trim())
+    }
+
     /// A new line: as sent, except for its indentation.
     fn new_line(&self, new_at: usize) -> String {
         let Input { file, call, place, is_padded, .. } = *self.input;
         let line = call.new[new_at];
+        if let Some(moved) = self.moved_line(new_at) {
+            return format!("{}{moved}", self.map.indents[new_at]);
+        }
         let line = if is_padded { line.trim_end() } else { line };
         if line.trim().is_empty() {
             return line.to_owned();
