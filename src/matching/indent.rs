@@ -344,7 +344,7 @@ fn unit_changes(pairs: &[(String, String)], levels: LevelWidths) -> Vec<UnitChan
             let to = levels.file.or_else(|| common(|p| &p.1));
             if let (Some(from), Some(to)) = (from, to)
                 && from != to
-                && from > 1
+                && (from > 1 || pairs.len() > 2)
             {
                 out.push(UnitChange::Scale(from, to));
                 if from.is_multiple_of(to) || to.is_multiple_of(from) {
