@@ -131,6 +131,12 @@ pub(super) fn explain(
         out.forbidden.extend(weighed.err().map(|why| (why, place.lines())));
     }
     out.truncated = found.truncated;
+    let is_guess = call.new_lost_first_indent()
+        || reading.mistakes.contains(&Difference::Unescape)
+            && forbidden::may_be_command(file, &call);
+    for explanation in &mut out.list {
+        explanation.is_guess |= is_guess;
+    }
     out
 }
 
@@ -567,9 +573,7 @@ impl Base<'_, '_, '_, '_, '_> {
         let mut explanation = self.explanation(Outcome::Writes(splice), how);
         explanation.cost = self.sum.plain + self.sum.loose + map.price;
         // A line of code with other words needs a place that is plain in all else.
-        explanation.is_guess = map.is_guess
-            || map.price >= IRREGULAR && self.sum.needs_code
-            || self.call.new_lost_first_indent();
+        explanation.is_guess = map.is_guess || map.price >= IRREGULAR && self.sum.needs_code;
         if !map.is_same {
             explanation.differences.push(Difference::Indentation);
         }

@@ -194,6 +194,19 @@ pub(super) fn marks(file: &SourceFile<'_>, call: &Call<'_>) -> Option<Forbidden>
     .then_some(Forbidden::Marks)
 }
 
+/// In TeX, an escaped line break or tab before a letter may begin a command: `\\nu`, `\\tau`.
+pub(super) fn may_be_command(file: &SourceFile<'_>, call: &Call<'_>) -> bool {
+    let follows = |line: &str, mark: char| {
+        line.split(mark).skip(1).any(|rest| rest.starts_with(|c: char| c.is_ascii_lowercase()))
+    };
+    let is_new = |new: usize| call.partner(new).is_none_or(|old| !call.keeps(old));
+    file.language.is_some_and(|language| language.name == "tex")
+        && (0..call.new.len()).filter(|&new| is_new(new)).any(|new| {
+            let line = call.new[new];
+            new > 0 && line.starts_with(|c: char| c.is_ascii_lowercase()) || follows(line, '\t')
+        })
+}
+
 /// What a placeholder stands for is kept only if `new_str` has the same placeholder in its place.
 pub(super) fn elision(call: &Call<'_>, place: &Place) -> Option<Forbidden> {
     let elides = place.links.iter().any(|link| link.kind == LinkKind::Elided);

@@ -723,7 +723,10 @@ fn is_label(line: &str) -> bool {
 fn unmapped_lines(file: &SourceFile<'_>, new: &[&str], begins_in_literal: bool) -> HashSet<usize> {
     let mut out = HashSet::new();
     let has_heredocs = file.language.is_some_and(|l| {
-        matches!(l.name, "shell" | "ruby" | "perl" | "php" | "dockerfile" | "make" | "yaml")
+        matches!(
+            l.name,
+            "shell" | "ruby" | "perl" | "php" | "dockerfile" | "make" | "yaml" | "terraform"
+        )
     });
     // In YAML the lines are inside a block of their own, which has its depth.
     let in_block = file.language.is_some_and(|language| language.name == "yaml");
@@ -732,7 +735,8 @@ fn unmapped_lines(file: &SourceFile<'_>, new: &[&str], begins_in_literal: bool) 
         let (opener, word) = (indent_of(new[at]), heredoc_word(new[at]));
         at += 1;
         let Some(word) = word else { continue };
-        if let Some(len) = new[at..].iter().position(|line| line.trim() == word) {
+        let ends = |line: &&str| line.trim().trim_end_matches([';', ',', ')']) == word;
+        if let Some(len) = new[at..].iter().position(ends) {
             let end = indent_of(new[at + len]);
             if columns(end, TAB_WIDTH) < columns(opener, TAB_WIDTH)
                 || !in_block && (opener.is_empty() || end.contains('\t'))
@@ -772,9 +776,10 @@ fn lines_of_new_literals(file: &SourceFile<'_>, call: &Call<'_>) -> HashSet<usiz
 
 /// The lines of `new_str` that begin inside a literal, each with the line that opens it.
 fn literal_lines(file: &SourceFile<'_>, new: &[&str]) -> Vec<(usize, usize)> {
-    let Some(language) = file.language.filter(|_| file.proves_structure()) else {
-        return Vec::new();
-    };
+    let Some(language) = file.language else { return Vec::new() };
+    if !file.proves_structure() {
+        return long_literal_lines(language.name, new);
+    }
     let text = new.join("\n");
     let lexed = language.lex(&text);
     if !lexed.closed {
@@ -794,6 +799,24 @@ fn literal_lines(file: &SourceFile<'_>, new: &[&str]) -> Vec<(usize, usize)> {
             opener = at;
         }
         start += line.len() + 1;
+    }
+    out
+}
+
+/// The same in languages that are not lexed as a whole, by the marks of literals of several lines.
+fn long_literal_lines(language: &str, new: &[&str]) -> Vec<(usize, usize)> {
+    let (open, close) = match language {
+        "lua" => ("[[", "]]"),
+        "c#" => ("\"\"\"", "\"\"\""),
+        _ => return Vec::new(),
+    };
+    let (mut out, mut opener) = (Vec::new(), None);
+    for (at, line) in new.iter().enumerate() {
+        out.extend(opener.map(|opener| (at, opener)));
+        let mark = if opener.is_some() { close } else { open };
+        if let Some((_, rest)) = line.split_once(mark) {
+            opener = (opener.is_none() && !rest.contains(close)).then_some(at);
+        }
     }
     out
 }
