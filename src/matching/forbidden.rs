@@ -116,15 +116,15 @@ pub(super) const TELLING: f64 = 10.0;
 /// What the call adds above or below all that it quotes does not stand there already.
 pub(super) fn beside(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Option<Forbidden> {
     let added = |ops: &mut dyn Iterator<Item = &LineOp>| -> Vec<u64> {
-        let is_blank = |op: &LineOp| match *op {
-            LineOp::Insert(new) | LineOp::Keep(_, new) => call.new[new].trim().is_empty(),
-            LineOp::Change(old, _) | LineOp::Delete(old) => call.old[old].trim().is_empty(),
+        let has_words = |op: &&LineOp| match **op {
+            LineOp::Insert(new) | LineOp::Keep(_, new) => call.new[new].contains(is_word_char),
+            LineOp::Change(old, _) | LineOp::Delete(old) => call.old[old].contains(is_word_char),
         };
-        let inserts = ops.filter(|op| !is_blank(op)).map_while(|op| match *op {
+        let inserts = ops.filter(has_words).map_while(|op| match *op {
             LineOp::Insert(new) => Some(call.new[new]),
             _ => None,
         });
-        let lines: Vec<&str> = inserts.filter(|line| line.contains(is_word_char)).collect();
+        let lines: Vec<&str> = inserts.collect();
         // A second `</div>` or `end` may be what was missing.
         match lines.iter().map(|line| file.bits(line)).sum::<f64>() < TELLING {
             true => Vec::new(),
