@@ -322,16 +322,24 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
                 };
             }
         }
-        let Some(near) = above.or(below) else { return (sent.to_owned(), false) };
-        let (call, there) =
-            (indent_of(self.call.old[near]), self.file_indent(near).unwrap_or(sent));
-        if let Some(deeper) = sent.strip_prefix(call) {
-            return (format!("{there}{}", levels.scale(deeper)), above.is_some());
-        }
-        let step = call.strip_prefix(sent).map(|step| levels.scale(step));
-        match step.and_then(|step| there.len().checked_sub(step.len())) {
-            Some(len) if there.is_char_boundary(len) => (there[..len].to_owned(), rule.is_some()),
-            _ => (sent.to_owned(), false),
+        let beside = |near: usize| {
+            let (call, there) =
+                (indent_of(self.call.old[near]), self.file_indent(near).unwrap_or(sent));
+            if let Some(deeper) = sent.strip_prefix(call) {
+                return Some((format!("{there}{}", levels.scale(deeper)), true));
+            }
+            let step = levels.scale(call.strip_prefix(sent)?);
+            let indent = there.get(..there.len().checked_sub(step.len())?)?;
+            Some((indent.to_owned(), rule.is_some()))
+        };
+        match (above.and_then(beside), below.and_then(beside)) {
+            (Some((above, shown)), Some((below, _))) => {
+                let agree = above == below;
+                (above, shown && agree)
+            }
+            (Some(above), None) => above,
+            (None, Some((below, _))) => (below, false),
+            (None, None) => (sent.to_owned(), false),
         }
     }
 
