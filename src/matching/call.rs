@@ -65,13 +65,21 @@ impl<'a> Call<'a> {
         self.partners[new]
     }
 
-    /// Whether the first line of `new_str` has lost the indentation that it has in `old_str`, where
-    /// lines below keep theirs.
-    pub(super) fn new_lost_first_indent(&self) -> bool {
+    /// Whether `new_str` has lost the indentation of its first line, where lines below keep theirs, or of
+    /// all its lines, none of which is in `old_str`.
+    pub(super) fn new_lost_indent(&self) -> bool {
         let Some(first) = self.new.iter().position(|line| !line.trim().is_empty()) else {
             return false;
         };
         let is_at_margin = |line: &str| !line.starts_with([' ', '\t']);
+        let is_full = |line: &&&str| !line.trim().is_empty();
+        if is_at_margin(self.new[first]) && !self.fates.contains(&Fate::Kept) {
+            let mut old = self.old.iter().filter(is_full);
+            let shares = |new: usize| self.partner(new).is_some_and(|old| self.keeps(old));
+            if !old.any(|line| is_at_margin(line)) && !(0..self.new.len()).any(shares) {
+                return true;
+            }
+        }
         let keeps_depth = |new: usize| {
             self.partner(new)
                 .is_some_and(|old| self.fates[old] == Fate::Kept && !is_at_margin(self.new[new]))

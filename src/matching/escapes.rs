@@ -110,7 +110,7 @@ impl EscapeEvidence {
     }
 }
 
-/// The length of the shortest run of backslashes that is not before a quote; `usize::MAX` if there is
+/// The length of the shortest run of backslashes that do not escape a quote; `usize::MAX` if there is
 /// none.
 fn shortest_run(text: &str) -> usize {
     let mut least = usize::MAX;
@@ -120,7 +120,8 @@ fn shortest_run(text: &str) -> usize {
             run += 1;
             continue;
         }
-        if run > 0 && !QUOTES.contains(&c) {
+        // The last of an odd number escapes the quote.
+        if run > 0 && (!QUOTES.contains(&c) || run % 2 == 0) {
             least = least.min(run);
         }
         run = 0;
@@ -213,7 +214,7 @@ impl Escapes {
 pub(super) fn undo_in_new_only(old: &str, new: &str) -> Vec<String> {
     let evidence = EscapeEvidence::of(old);
     let is_one_line = !new.trim_end_matches('\n').contains('\n');
-    if !is_one_line || !evidence.raw_break {
+    if !is_one_line {
         return Vec::new();
     }
     let breaks = unescape_breaks(new);

@@ -131,7 +131,7 @@ pub(super) fn explain(
         out.forbidden.extend(weighed.err().map(|why| (why, place.lines())));
     }
     out.truncated = found.truncated;
-    let is_guess = call.new_lost_first_indent()
+    let is_guess = call.new_lost_indent()
         || reading.mistakes.contains(&Difference::Unescape)
             && forbidden::may_be_command(file, &call);
     for explanation in &mut out.list {

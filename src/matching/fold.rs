@@ -167,6 +167,15 @@ fn fold_char(c: char, mut emit: impl FnMut(char)) {
     }
 }
 
+/// Whether a stroke begins a regular expression: after what no value ends, and not as a comment.
+fn begins_regex(chars: &[Canonical], at: usize) -> bool {
+    let before = chars[..at].iter().rev().find(|c| !c.char.is_whitespace());
+    before.is_some_and(|c| "(=,:[!&|?{;".contains(c.char))
+        && chars
+            .get(at + 1)
+            .is_some_and(|c| !matches!(c.char, '/' | '*') && !c.char.is_whitespace())
+}
+
 /// String literals that open and close on this line, quotes included, as index ranges.
 fn literals(chars: &[Canonical]) -> Vec<Range<usize>> {
     let mut out = Vec::new();
@@ -179,6 +188,7 @@ fn literals(chars: &[Canonical]) -> Vec<Range<usize>> {
         let opens = !unclosed.contains(&quote)
             && match quote {
                 '"' | '`' => true,
+                '/' => begins_regex(chars, at),
                 // An apostrophe inside a word, or a lifetime, opens nothing.
                 '\'' => {
                     at == 0

@@ -181,7 +181,10 @@ pub(super) fn quotes(file: &SourceFile<'_>, call: &Call<'_>, other: &[char]) -> 
 /// around them is deeper.
 pub(super) fn marks(file: &SourceFile<'_>, call: &Call<'_>) -> Option<Forbidden> {
     let is_code = file.language.is_some_and(|l| l.is_code() && l.name != "yaml");
-    let is_marked = |line: &str| line.starts_with(['+', '-']) && line[1..].starts_with([' ', '\t']);
+    let is_marked = |line: &str| {
+        line.starts_with(['+', '-']) && line[1..].starts_with([' ', '\t'])
+            || line.strip_prefix('+').is_some_and(|rest| rest.starts_with(is_word_char))
+    };
     let is_added = |op: &LineOp| match *op {
         LineOp::Insert(new) | LineOp::Change(_, new) => is_marked(call.new[new]),
         _ => false,
@@ -189,7 +192,7 @@ pub(super) fn marks(file: &SourceFile<'_>, call: &Call<'_>) -> Option<Forbidden>
     let is_deep = |line: &&str| line.starts_with([' ', '\t']);
     (is_code
         && call.ops.iter().any(is_added)
-        && call.old.iter().any(is_deep)
+        && (call.old.iter().any(is_deep) || call.old.len() > 1)
         && !call.old.iter().any(|line| is_marked(line)))
     .then_some(Forbidden::Marks)
 }

@@ -813,18 +813,24 @@ fn literal_lines(file: &SourceFile<'_>, new: &[&str]) -> Vec<(usize, usize)> {
 
 /// The same in languages that are not lexed as a whole, by the marks of literals of several lines.
 fn long_literal_lines(language: &str, new: &[&str]) -> Vec<(usize, usize)> {
-    let (open, close) = match language {
-        "lua" => ("[[", "]]"),
-        "c#" => ("\"\"\"", "\"\"\""),
-        _ => return Vec::new(),
+    let marks: &[(&str, &str)] = match language {
+        "lua" => &[("[[", "]]")],
+        "c#" => &[("\"\"\"", "\"\"\""), ("@\"", "\"")],
+        _ => &[],
     };
-    let (mut out, mut opener) = (Vec::new(), None);
+    let (mut out, mut open): (_, Option<(usize, &str)>) = (Vec::new(), None);
     for (at, line) in new.iter().enumerate() {
-        out.extend(opener.map(|opener| (at, opener)));
-        let mark = if opener.is_some() { close } else { open };
-        if let Some((_, rest)) = line.split_once(mark) {
-            opener = (opener.is_none() && !rest.contains(close)).then_some(at);
-        }
+        let Some((opener, close)) = open else {
+            let opens = |(mark, close): &(&str, &'static str)| {
+                line.split_once(mark)
+                    .filter(|(_, rest)| !rest.contains(close))
+                    .map(|_| (at, *close))
+            };
+            open = marks.iter().find_map(opens);
+            continue;
+        };
+        out.push((at, opener));
+        open = open.filter(|_| !line.contains(close));
     }
     out
 }

@@ -76,7 +76,24 @@ impl Mistake for LineNumbers {
             text.split('\n').map(strip_line).collect::<Vec<_>>().join("\n")
         };
         let text = strip(old);
-        Some((text, Box::new(move |new| NewText::Known(strip(new)))))
+        // A new line may have the gutter without a number.
+        let strip_bar = move |line: &str| {
+            let bar = line.trim_start_matches(' ').strip_prefix(['|', '│'])?;
+            (line.starts_with(' ') && parse_line_number(line).is_none())
+                .then(|| bar.strip_prefix(padding).unwrap_or(bar).to_owned())
+        };
+        let undo = move |new: &str| {
+            let stripped = strip(new);
+            let lines = new.split('\n').zip(stripped.split('\n'));
+            let lines =
+                lines.map(|(sent, line)| strip_bar(sent).unwrap_or_else(|| line.to_owned()));
+            let without_bars = lines.collect::<Vec<_>>().join("\n");
+            match style == NumberStyle::Bar && without_bars != stripped {
+                true => NewText::Either(without_bars, stripped),
+                false => NewText::Known(stripped),
+            }
+        };
+        Some((text, Box::new(undo)))
     }
 }
 
