@@ -1,6 +1,8 @@
 //! A call under one reading: its lines, and what it does to each.
 
 use super::diff::{LineOp, line_ops};
+use super::indent::{TAB_WIDTH, columns};
+use super::indent_of;
 use super::source_file::{new_lines, split_lines};
 
 /// What a call does to a line of `old_str`.
@@ -63,6 +65,22 @@ impl<'a> Call<'a> {
     /// The line of `old_str` that a line of `new_str` is or replaces.
     pub(super) fn partner(&self, new: usize) -> Option<usize> {
         self.partners[new]
+    }
+
+    /// Whether the call indents all lines that it keeps otherwise, and not by one step: then `new_str` only
+    /// has levels of another width.
+    pub(super) fn rescales(&self) -> bool {
+        let width = |line: &str| columns(indent_of(line), TAB_WIDTH).cast_signed();
+        let mut steps = Vec::new();
+        for (new, old) in self.partners.iter().enumerate() {
+            let Some(old) = old.filter(|&old| self.keeps(old) && !self.old[old].trim().is_empty())
+            else {
+                continue;
+            };
+            steps.push(width(self.new[new]) - width(self.old[old]));
+        }
+        let is_step = |step: &isize| *step != 0;
+        steps.iter().all(is_step) && steps.iter().any(|step| *step != steps[0])
     }
 
     /// Whether `new_str` has lost the indentation of its first line, where lines below keep theirs, or of

@@ -175,6 +175,11 @@ fn as_it_stands(file: &SourceFile<'_>, reading: &Rc<Reading>) -> Vec<Explanation
         let is_part = !file.text[file.lines()[first].body.start..start].trim().is_empty()
             || !file.text[end..file.lines()[last].body.end.max(end)].trim().is_empty();
         cost += if is_part { PART } else { 0.0 } + numbers_price(reading, first);
+        // What goes on behind the last line belongs to it, and not to new lines below.
+        let goes_on = !file.text[end..file.lines()[last].body.end.max(end)].trim().is_empty();
+        if goes_on && old.contains('\n') && new.lines().count() > old.lines().count() {
+            continue;
+        }
         let text = with_file_endings(file, start, new);
         out.push(Explanation {
             outcome: Outcome::Writes(Splice { range: start..end, text }),

@@ -11,6 +11,9 @@ pub(crate) fn indent_of(line: &str) -> &str {
     &line[..line.len() - line.trim_start_matches([' ', '\t', '\u{a0}', '\u{3000}']).len()]
 }
 
+/// The width of a tab when indentation is compared.
+pub(super) const TAB_WIDTH: usize = 4;
+
 /// The width of an indentation in columns, where a tab is `tab` columns wide.
 pub(super) fn columns(indent: &str, tab: usize) -> usize {
     indent.chars().map(|c| if c == '\t' { tab } else { 1 }).sum()

@@ -9,7 +9,7 @@ use super::call::{Call, Fate};
 use super::costs::{AS_SENT, Difference, FIRST_LOST, IRREGULAR, LEVELS, MOVED, OFF_GRID};
 use super::diff::LineOp;
 use super::fold::is_word_char;
-use super::indent::{IndentRule, LevelWidths, columns, fit};
+use super::indent::{IndentRule, LevelWidths, TAB_WIDTH, columns, fit};
 use super::indent_of;
 use super::places::{LinkKind, Place};
 use super::source_file::SourceFile;
@@ -34,9 +34,6 @@ pub(super) struct IndentMap {
 /// Words at the end of a line below which a block begins.
 const BLOCK_WORDS: &[&str] = &["then", "do", "else", "begin", "try", "repeat"];
 
-/// The width of a tab when indentation is compared.
-const TAB_WIDTH: usize = 4;
-
 /// The lines of a call that are paired with lines of the file, and their indentations.
 struct Pairs<'c, 'a, 'f, 't> {
     file: &'f SourceFile<'t>,
@@ -57,7 +54,7 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
         how: None,
         price: 0.0,
         indents: as_sent.clone(),
-        is_guess: false,
+        is_guess: call.rescales(),
         is_same: true,
         moves_kept: false,
     };
@@ -156,6 +153,7 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
         price,
         indents: as_sent,
         is_guess: pairs.loses_first()
+            || call.rescales() && !pairs.triples().iter().any(|t| t.new == t.file)
             || pairs.lines.iter().any(|&(old, line)| {
                 call.fate(old) == Fate::Kept
                     && call.old[old].contains(is_word_char)
