@@ -38,7 +38,10 @@ pub(super) fn edge(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Opt
     }
     let (begins_inside, ends_inside) = place.partial_edges(file);
     let keeps_first = call.old.first() == call.new.first();
-    let keeps_last = call.old.last() == call.new.last();
+    // A bracket at the end may be another one than that of the file if lines are added above it.
+    let is_bracket = call.old.last().is_some_and(|line| !line.contains(is_word_char));
+    let adds_above = matches!(call.ops.iter().rev().nth(1), Some(LineOp::Insert(_)));
+    let keeps_last = call.old.last() == call.new.last() && !(is_bracket && adds_above);
     let is_fine = (!begins_inside || keeps_first) && (!ends_inside || keeps_last);
     (!is_fine).then_some(Forbidden::PartOfChangedLine)
 }

@@ -6,9 +6,15 @@ use restitch::edit::EditRequest;
 use super::apply;
 
 /// A call, and the file after it; `None` if nothing may be written.
-struct Row(&'static str, &'static str, &'static str, &'static str, Option<&'static str>);
+pub(super) struct Row(
+    pub(super) &'static str,
+    pub(super) &'static str,
+    pub(super) &'static str,
+    pub(super) &'static str,
+    pub(super) Option<&'static str>,
+);
 
-fn check(rows: &[Row]) {
+pub(super) fn check(rows: &[Row]) {
     let mut wrong = Vec::new();
     for Row(path, file, old, new, meant) in rows {
         let got = apply(file, &EditRequest::new(*old, *new).for_path(path));

@@ -3,6 +3,7 @@
 
 mod bounds;
 mod forbidden;
+mod guesses;
 mod laws;
 mod multi;
 mod refusals;

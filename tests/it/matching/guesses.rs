@@ -1,0 +1,288 @@
+//! What the call does not show is a guess, and refused; beside each guess, a call that shows it.
+
+use super::forbidden::{Row, check};
+
+#[test]
+fn white_space_that_both_sides_change_is_a_guess() {
+    check(&[
+        Row(
+            "e.py",
+            "q = f(t)  # (B, N, 32)\n",
+            "q = f(t)  # (B, N,32)",
+            "q = f(t)  # (B,N,32)",
+            None,
+        ),
+        Row("a.js", "return f(a, b, c);\n", "return f(a, b,c);", "return f(a,b,c);", None),
+        Row("a.js", "return a + b;\n", "return a+b;", "return `${a}+b`;", None),
+        Row("a.py", "x = a + b\n", "x = a+b", "x = \"a+b\"", None),
+        Row(
+            "a.js",
+            "return f(a, b, c);\n",
+            "return f(a, b,c);",
+            "return f(a, b,d);",
+            Some("return f(a, b, d);\n"),
+        ),
+        // A closing mark of the file is not put behind a comment.
+        Row(
+            "a.ts",
+            "f();\nconst a = g(x);\n",
+            "f()\nconst a = g(x)",
+            "f()\nconst a = g(x) // note",
+            None,
+        ),
+        Row("a.js", "const r = /a b/;\n", "const r = /a  b/;", "const r = /ab/;", None),
+    ]);
+}
+
+#[test]
+fn a_line_does_not_move_over_a_placeholder() {
+    let file = "def f(n):\n    # all at once\n    with open(n) as h:\n        d = h.read()\n    log(d)\n    return d\n";
+    check(&[
+        Row(
+            "a.py",
+            file,
+            "    # all at once\n    # ... existing code ...\n    return d",
+            "    # ... existing code ...\n    # all at once\n    return d",
+            None,
+        ),
+        Row(
+            "a.js",
+            "function f(n) {\n  start(n);\n  const a = 1;\n  log(a);\n  return n;\n}\n",
+            "  start(n);\n  // ... existing code ...\n  return n;",
+            "  // ... existing code ...\n  start(n);\n  return n;",
+            None,
+        ),
+        Row(
+            "a.py",
+            file,
+            "    # all at once\n    # ... existing code ...\n    return d",
+            "    # in one go\n    # ... existing code ...\n    return d",
+            Some(
+                "def f(n):\n    # in one go\n    with open(n) as h:\n        d = h.read()\n    log(d)\n    return d\n",
+            ),
+        ),
+    ]);
+}
+
+#[test]
+fn new_str_alone_may_have_lost_its_indentation() {
+    check(&[
+        // The first line only.
+        Row(
+            "a.css",
+            "p {\n  top: 1px;\n  left: 2px;\n\n}\n",
+            "  top: 1px;\n  left: 2px;\n}",
+            "top: 1px;\n  left: 2px;\n  right: 3px;\n}",
+            None,
+        ),
+        Row(
+            "a.rs",
+            "fn f() {\n    a( 1);\n    b(2);\n}\n",
+            "    a(1);\n    b(2);",
+            "a(1);\n    b(2);\n    c(3);",
+            None,
+        ),
+        // All lines, and none of them is in old_str.
+        Row(
+            "a.py",
+            "while x:\n    items = f(p)\n    if not items :\n        break\n",
+            "    if not items:\n        break",
+            "if items:\n    save(items)",
+            None,
+        ),
+        // One line of old_str without its indentation, below which new_str has all of it.
+        Row(
+            "a.py",
+            "class A:\n    def f(self):\n        x = g('a', 1)\n        return x\n",
+            "x = g('a',1)",
+            "if z:\n            x = g('a', 2)\n        y = h(x)",
+            None,
+        ),
+        Row(
+            "a.py",
+            "class A:\n    def f(self):\n        x = g('a', 1)\n        return x\n",
+            "x = g('a',1)",
+            "if z:\n    x = g('a', 2)\ny = h(x)",
+            Some(
+                "class A:\n    def f(self):\n        if z:\n            x = g('a', 2)\n        y = h(x)\n        return x\n",
+            ),
+        ),
+        // Nothing but the depth differs, and the file has it already.
+        Row(
+            "a.rs",
+            "fn t() {\n        let p = new(1);\n\n        is(p.id, 1);\n}\n",
+            "let p = new(1);\n\nis(p.id, 1);\n",
+            "        let p = new(1);\n\n        is(p.id, 1);\n",
+            None,
+        ),
+    ]);
+}
+
+#[test]
+fn levels_of_another_width_in_new_str_alone_are_a_guess() {
+    let java = "class A {\n    void f() {\n        g(1);\n        h(2);\n    }\n}\n";
+    check(&[
+        Row(
+            "A.java",
+            java,
+            "2\t    void f() {\n3\t        g(1);\n4\t        h(2);\n5\t    }",
+            "  void f() {\n    g(1);\n    k(3);\n    h(2);\n  }",
+            None,
+        ),
+        Row(
+            "a.py",
+            "def f(xs):\n    for x in xs:\n        if x:\n            b(x)\n",
+            "  for x in xs:\n    if x:\n      b(x)",
+            "\tfor x in xs:\n\t\tif x:\n\t\t\td(x)",
+            None,
+        ),
+        // A level of one space is one, too.
+        Row(
+            "a.yaml",
+            "a:\n  b:\n    c: 1\n    d:\n      e: 2\n",
+            " b:\n  c: 1\n  d:\n   e: 2",
+            " b:\n  c: 1\n  d:\n   e: 2\n   f:\n    g: 3",
+            Some("a:\n  b:\n    c: 1\n    d:\n      e: 2\n      f:\n        g: 3\n"),
+        ),
+    ]);
+}
+
+#[test]
+fn what_the_call_moves_has_the_form_of_the_file() {
+    check(&[
+        Row(
+            "a.ts",
+            "open();\nsetUrl(null);\nsetId(null);\nclose();\n",
+            "open();\nsetUrl( null);\nsetId(null);\nclose();",
+            "open();\nsetId(null);\nlog();\nsetUrl( null);\nclose();",
+            Some("open();\nsetId(null);\nlog();\nsetUrl(null);\nclose();\n"),
+        ),
+        Row(
+            "a.toml",
+            "[d]\nb = { v = \"1\", f = [\"x\"] }\na = \"1\"\nz = \"2\"\n",
+            "b = { v = \"1\", f = [\"x\"]}\na = \"1\"\nz = \"2\"",
+            "a = \"1\"\nc = \"3\"\nb = { v = \"1\", f = [\"x\"]}\nz = \"2\"",
+            Some("[d]\na = \"1\"\nc = \"3\"\nb = { v = \"1\", f = [\"x\"] }\nz = \"2\"\n"),
+        ),
+    ]);
+}
+
+#[test]
+fn half_encoded_texts_are_read_as_the_call_shows() {
+    check(&[
+        Row(
+            "a.tsx",
+            "<p>{a && b}</p>\n",
+            "&lt;p&gt;{a &amp;&amp; b}&lt;/p&gt;",
+            "&lt;p&gt;{a &amp;&amp; b} &copy;&lt;/p&gt;",
+            Some("<p>{a && b} &copy;</p>\n"),
+        ),
+        Row("a.tsx", "<p>{a && b}</p>\n", "<p>{a &amp;&amp; b}</p>", "<p>{a && b} &lt;3</p>", None),
+        Row(
+            "U.js",
+            "function U() {\n  const s = use<D>('x');\n}\n",
+            "  const s = use&lt;D&gt;('x');",
+            "  const t = ctx(S);\\n  const s = use&lt;D&gt;('x');",
+            Some("function U() {\n  const t = ctx(S);\n  const s = use<D>('x');\n}\n"),
+        ),
+        // Fewer backslashes than old_str ever has: new_str is right as it is.
+        Row(
+            "c.php",
+            "<?php\nreturn ltrim($class, '\\\\');\n",
+            "return ltrim($class, '\\\\\\\\');",
+            "return ltrim($raw, '\\\\');",
+            Some("<?php\nreturn ltrim($raw, '\\\\');\n"),
+        ),
+        Row(
+            "w.h",
+            "#define SEP L'\\\\'\n#define ALT L'/'\n",
+            "#define SEP L'\\\\\\\\'\n#define ALT L'/'",
+            "#  define SEP L'\\\\'\n#  define ALT L'/'",
+            Some("#  define SEP L'\\\\'\n#  define ALT L'/'\n"),
+        ),
+        // In TeX, `\n` may begin a command.
+        Row(
+            "p.tex",
+            "% eq\nIt is $x$.\nEnd.\n",
+            "% eq\\nIt is $x$.",
+            "% eq\\nIt is $x$ with $\\nu$.",
+            None,
+        ),
+        Row(
+            "p.tex",
+            "% eq\nIt is $x$.\nEnd.\n",
+            "% eq\\nIt is $x$.",
+            "% eq\\nIt is $y$.",
+            Some("% eq\nIt is $y$.\nEnd.\n"),
+        ),
+        // A gutter may lack its number.
+        Row(
+            "a.py",
+            "def f():\n    a = 1\n    return a\n",
+            " 2 |     a = 1\n 3 |     return a",
+            " 2 |     a = 1\n   |     b = 2\n 3 |     return a",
+            Some("def f():\n    a = 1\n    b = 2\n    return a\n"),
+        ),
+        // One mark of a diff among lines without any.
+        Row(
+            "a.py",
+            "class A:\n    a = 1\n    b = 2\n",
+            "a = 1\nb = 2",
+            "a = 1\n+c = 3\nb = 2",
+            None,
+        ),
+    ]);
+}
+
+#[test]
+fn lines_of_a_new_literal_are_not_indented_in_any_language() {
+    check(&[
+        Row(
+            "a.php",
+            "<?php\n    function f()\n    {\n        $x = 1;\n        return $x;\n    }\n",
+            "function f()\n{\n    $x = 1;\n    return $x;\n}",
+            "function f()\n{\n    $x = <<<EOT\nhi\nEOT;\n    return $x;\n}",
+            Some(
+                "<?php\n    function f()\n    {\n        $x = <<<EOT\nhi\nEOT;\n        return $x;\n    }\n",
+            ),
+        ),
+        Row(
+            "a.lua",
+            "function A.f()\n  if x then\n    g(1)\n    h()\n  end\nend\n",
+            "if x then\n  g(1)\n  h()\nend",
+            "if x then\n  g([[\nhi\n there\n]])\n  h()\nend",
+            Some("function A.f()\n  if x then\n    g([[\nhi\n there\n]])\n    h()\n  end\nend\n"),
+        ),
+        Row(
+            "a.cs",
+            "class A\n{\n    void F()\n    {\n        G(1);\n        H();\n    }\n}\n",
+            "void F()\n{\n    G(1);\n    H();\n}",
+            "void F()\n{\n    G(@\"\nhi\n there\n\");\n    H();\n}",
+            Some(
+                "class A\n{\n    void F()\n    {\n        G(@\"\nhi\n there\n\");\n        H();\n    }\n}\n",
+            ),
+        ),
+    ]);
+}
+
+#[test]
+fn an_addition_that_stands_there_is_seen_over_brackets() {
+    let file = "module {\n    single<Base> {\n        BaseImpl()\n    }\n\n    single<Store> {\n        MemoryStore(get())\n    }\n\n    single<Catches> {\n        CatchesImpl(get())\n    }\n}\n";
+    check(&[
+        Row(
+            "M.kt",
+            file,
+            "}\n\nsingle<Catches> {\n    CatchesImpl(get())\n}",
+            "}\n\nsingle<Store> {\n    MemoryStore(get())\n}\n\nsingle<Catches> {\n    CatchesImpl(get(), get())\n}",
+            None,
+        ),
+        // What goes on behind the quoted end stays with its line.
+        Row(
+            "u.h",
+            "template <typename T>\nint f(T a) {\n}\n} // namespace A\n",
+            "template &lt;typename T&gt;\nint f(T a) {\n}\n}",
+            "template &lt;typename T&gt;\nint f(T a) {\n}\n}\n\nnamespace B {\n}",
+            None,
+        ),
+    ]);
+}
