@@ -193,7 +193,10 @@ pub(super) fn merge(
 
 /// Whether the new line has a comment behind it that the old one does not have.
 fn adds_comment(language: &Language, old: &str, new: &str) -> bool {
-    let has = |line: &str| language.strip_trailing_comment(line).len() < line.trim_end().len();
+    let has = |line: &str| {
+        let code = language.strip_trailing_comment(line);
+        !code.is_empty() && code.len() < line.trim_end().len()
+    };
     has(new) && !has(old)
 }
 
