@@ -68,45 +68,37 @@ impl<'a> Call<'a> {
     }
 
     /// Whether the call indents all lines that it keeps otherwise, and not by one step: then `new_str` only
-    /// has levels of another width.
+    /// has levels of another width, or none.
     pub(super) fn rescales(&self) -> bool {
         let width = |line: &str| columns(indent_of(line), TAB_WIDTH).cast_signed();
-        let mut steps = Vec::new();
-        for (new, old) in self.partners.iter().enumerate() {
-            let Some(old) = old.filter(|&old| self.keeps(old) && !self.old[old].trim().is_empty())
-            else {
-                continue;
-            };
-            steps.push(width(self.new[new]) - width(self.old[old]));
-        }
-        let is_step = |step: &isize| *step != 0;
-        steps.iter().all(is_step) && steps.iter().any(|step| *step != steps[0])
+        let steps = self.partners.iter().enumerate().filter_map(|(new, old)| {
+            let old = old.filter(|&old| self.keeps(old) && !self.old[old].trim().is_empty())?;
+            Some(width(self.new[new]) - width(self.old[old]))
+        });
+        let steps: Vec<isize> = steps.collect();
+        !steps.contains(&0) && steps.iter().any(|step| *step != steps[0])
     }
 
     /// Whether `new_str` has lost the indentation of its first line, where lines below keep theirs, or of
-    /// all its lines, none of which is in `old_str`.
+    /// all its lines.
     pub(super) fn new_lost_indent(&self) -> bool {
-        let Some(first) = self.new.iter().position(|line| !line.trim().is_empty()) else {
-            return false;
-        };
-        let is_at_margin = |line: &str| !line.starts_with([' ', '\t']);
+        let is_deep = |line: &str| line.starts_with([' ', '\t']);
         let is_full = |line: &&&str| !line.trim().is_empty();
-        if is_at_margin(self.new[first]) && !self.fates.contains(&Fate::Kept) {
-            let mut old = self.old.iter().filter(is_full);
-            let shares = |new: usize| self.partner(new).is_some_and(|old| self.keeps(old));
-            if !old.any(|line| is_at_margin(line)) && !(0..self.new.len()).any(shares) {
-                return true;
-            }
+        let mut new = self.new.iter().filter(is_full);
+        let Some(first) = self.new.iter().position(|line| is_full(&line)) else { return false };
+        let keeps = |new: usize| self.partner(new).is_some_and(|old| self.keeps(old));
+        if is_deep(self.new[first]) {
+            return false;
         }
+        let is_alone = !(0..self.new.len()).any(keeps);
+        let is_flat = !new.any(|line| is_deep(line)) && self.new.len() > 1;
         let keeps_depth = |new: usize| {
-            self.partner(new)
-                .is_some_and(|old| self.fates[old] == Fate::Kept && !is_at_margin(self.new[new]))
+            let old = self.partner(new);
+            old.is_some_and(|old| self.fates[old] == Fate::Kept) && is_deep(self.new[new])
         };
-        self.partner(first).is_some_and(|old| {
-            self.fates[old] == Fate::Moved
-                && is_at_margin(self.new[first])
-                && !is_at_margin(self.old[old])
-        }) && (first + 1..self.new.len()).any(keeps_depth)
+        let is_lost = keeps(first) && self.partner(first).is_some_and(|old| is_deep(self.old[old]));
+        self.old.iter().filter(is_full).all(|line| is_deep(line)) && (is_alone || is_flat)
+            || is_lost && (first + 1..self.new.len()).any(keeps_depth)
     }
 
     /// Whether the call changes, removes or adds a line beside line `old`, blank lines aside.

@@ -18,7 +18,7 @@ use super::exact::with_file_endings;
 use super::fold::{self, is_word_char};
 use super::forbidden::{self, Forbidden};
 use super::indent_of;
-use super::maps::{IndentMap, maps};
+use super::maps::{IndentMap, goes_on, maps};
 use super::places::{Edges, Link, LinkKind, Place, Words, places};
 use super::reading::{Reading, is_fence};
 use super::source_file::{SourceFile, line_key};
@@ -131,11 +131,12 @@ pub(super) fn explain(
         out.forbidden.extend(weighed.err().map(|why| (why, place.lines())));
     }
     out.truncated = found.truncated;
-    let is_guess = call.new_lost_indent()
-        || reading.mistakes.contains(&Difference::Unescape)
-            && forbidden::may_be_command(file, &call);
+    let is_guess =
+        reading.mistakes.contains(&Difference::Unescape) && forbidden::may_be_command(file, &call);
+    let is_lost = call.new_lost_indent();
     for explanation in &mut out.list {
-        explanation.is_guess |= is_guess;
+        let is_deep = || file.body(explanation.lines.start).starts_with([' ', '\t']);
+        explanation.is_guess |= is_guess || is_lost && is_deep();
     }
     out
 }
@@ -694,7 +695,13 @@ fn difference(file: &SourceFile<'_>, call: &Call<'_>, link: &Link) -> Option<Dif
         [Difference::LookAlikes, Difference::Spacing, Difference::Punctuation, Difference::Reflow];
     if let Some(class) = classes.into_iter().find(|class| fold::is_equal(believed, there, *class)) {
         let in_literal = class > Difference::LookAlikes && file.begins_in_literal(line);
-        return Some(if in_literal { Difference::Words } else { class });
+        // A statement that goes on below does not end where the call ends it.
+        let goes_on = class == Difference::Punctuation
+            && !call.keeps(link.old.start)
+            && believed.trim_end().ends_with(';')
+            && file.lines().len() > link.lines.end
+            && goes_on(file.body(link.lines.end));
+        return Some(if in_literal || goes_on { Difference::Words } else { class });
     }
     Some(if is_misquoted_comment(file, believed, line, there) {
         Difference::Comment

@@ -40,7 +40,8 @@ pub(super) fn edge(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Opt
     let keeps_first = call.old.first() == call.new.first();
     // A bracket at the end may be another one than that of the file if lines are added above it.
     let is_bracket = call.old.last().is_some_and(|line| !line.contains(is_word_char));
-    let adds_above = matches!(call.ops.iter().rev().nth(1), Some(LineOp::Insert(_)));
+    let is_token = file.text[place.bytes().end..].starts_with([' ', '\t']);
+    let adds_above = is_token && matches!(call.ops.iter().rev().nth(1), Some(LineOp::Insert(_)));
     let keeps_last = call.old.last() == call.new.last() && !(is_bracket && adds_above);
     let is_fine = (!begins_inside || keeps_first) && (!ends_inside || keeps_last);
     (!is_fine).then_some(Forbidden::PartOfChangedLine)
@@ -183,10 +184,13 @@ pub(super) fn quotes(file: &SourceFile<'_>, call: &Call<'_>, other: &[char]) -> 
 /// Lines that only `new_str` has do not begin with the marks of a diff at the margin, where the text
 /// around them is deeper.
 pub(super) fn marks(file: &SourceFile<'_>, call: &Call<'_>) -> Option<Forbidden> {
-    let is_code = file.language.is_some_and(|l| l.is_code() && l.name != "yaml");
+    let is_code = file.language.is_some_and(Language::is_code);
+    let has_items = file.language.is_some_and(|language| language.name == "yaml");
     let is_marked = |line: &str| {
-        line.starts_with(['+', '-']) && line[1..].starts_with([' ', '\t'])
-            || line.strip_prefix('+').is_some_and(|rest| rest.starts_with(is_word_char))
+        line.strip_prefix('+')
+            .is_some_and(|rest| rest.starts_with(|c: char| " \t".contains(c) || is_word_char(c)))
+            || !has_items
+                && line.strip_prefix('-').is_some_and(|rest| rest.starts_with([' ', '\t']))
     };
     let is_added = |op: &LineOp| match *op {
         LineOp::Insert(new) | LineOp::Change(_, new) => is_marked(call.new[new]),
@@ -209,7 +213,9 @@ pub(super) fn may_be_command(file: &SourceFile<'_>, call: &Call<'_>) -> bool {
     file.language.is_some_and(|language| language.name == "tex")
         && (0..call.new.len()).filter(|&new| is_new(new)).any(|new| {
             let line = call.new[new];
-            new > 0 && line.starts_with(|c: char| c.is_ascii_lowercase()) || follows(line, '\t')
+            new > 0 && line.starts_with(|c: char| c.is_ascii_lowercase())
+                || follows(line, '\t')
+                || follows(line, '\r')
         })
 }
 

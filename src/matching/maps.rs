@@ -112,7 +112,8 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
             indents.push(if is_blank { sent.to_owned() } else { indent });
         }
         is_guess |= !pairs.keeps_order(&indents, &unmapped) || pairs.moves_everything();
-        is_guess |= pairs.moves_to_file() || pairs.only_first_lost(&indents);
+        is_guess |= call.rescales() && !pairs.triples().iter().any(|t| t.new == t.file);
+        is_guess |= pairs.only_first_lost(&indents);
         let is_as_sent =
             pairs.says_as_sent(Triples::Shared) || pairs.first_lost && pairs.starts_as_in_file();
         let against = if is_as_sent { AS_SENT } else { 0.0 };
@@ -497,27 +498,6 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
         })
     }
 
-    /// Whether the one line of `old_str` is moved deeper, to where the file has it, below a line that opens
-    /// no block: then it may be right as sent, and only the first line of each text lost its indentation.
-    fn moves_to_file(&self) -> bool {
-        let is_full = |line: &str| !line.trim().is_empty();
-        if self.call.old.iter().filter(|line| is_full(line)).count() > 1 {
-            return false;
-        }
-        let full: Vec<usize> =
-            (0..self.call.new.len()).filter(|&at| is_full(self.call.new[at])).collect();
-        full.windows(2).any(|pair| {
-            let (above, line) = (pair[0], self.call.new[pair[1]]);
-            let Some(old) = self.call.partner(pair[1]) else { return false };
-            let width = |line: &str| columns(indent_of(line), TAB_WIDTH);
-            width(line) > width(self.call.old[old])
-                && self.file_indent(old) == Some(indent_of(line))
-                && width(line) > width(self.call.new[above])
-                && !self.opens_block(above)
-                && !goes_on(line)
-        })
-    }
-
     /// New lines that are deeper than their neighbours although nothing opens a block, and as deep as the
     /// file has these: they may be right as sent, and the lines around them wrong. It is not sure below a line that
     /// ends in a comma: they may go on with it.
@@ -711,7 +691,7 @@ fn belongs_at_margin(file: &SourceFile<'_>, call: &Call<'_>, at: usize) -> bool 
 }
 
 /// Whether a line goes on with the statement above it.
-fn goes_on(line: &str) -> bool {
+pub(super) fn goes_on(line: &str) -> bool {
     line.trim_start().starts_with(['.', '?', '|', '&', '+', '*'])
 }
 

@@ -1,5 +1,6 @@
 //! Placeholders for code that was left out: "... existing code ...".
 
+use super::indent_of;
 use super::source_file::SourceFile;
 
 /// Whether a line is a placeholder for code that was left out.
@@ -110,6 +111,7 @@ pub(super) fn introduced<'a>(old: &str, new: &'a str, file: &SourceFile<'_>) -> 
     if is_prose {
         return None;
     }
+    let is_python = file.language.is_some_and(|language| language.name == "python");
     let file = file.text;
     let says_enough = |line: &str| is_code || line.contains(char::is_alphabetic);
     let is_placeholder = |line: &str| is_placeholder(line) && says_enough(line);
@@ -129,8 +131,27 @@ pub(super) fn introduced<'a>(old: &str, new: &'a str, file: &SourceFile<'_>) -> 
     // does not leave out.
     let is_unknown =
         |line: &&str| is_placeholder(line) && !is_bare(line) && !file.contains(line.trim());
+    if let Some(line) = dots_beside_code(new).filter(|_| is_python && !old.lines().any(is_bare)) {
+        return Some(line);
+    }
     let one_more = new.lines().filter(is_unknown).nth(old.lines().filter(is_unknown).count());
     new.lines().find(is_new).or(one_more).map(str::trim)
+}
+
+/// Dots on a line of their own beside a statement of the same block: as code they would do nothing.
+fn dots_beside_code(text: &str) -> Option<&str> {
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let is_sibling = |line: &str, other: Option<&&str>| {
+        other.is_some_and(|other| {
+            indent_of(other) == indent_of(line) && !other.trim_end().ends_with(['"', '\'', '.'])
+        })
+    };
+    let is_filler = |at: &usize| {
+        let line = lines[*at];
+        let above = at.checked_sub(1).and_then(|above| lines.get(above));
+        is_bare(line) && (is_sibling(line, above) || is_sibling(line, lines.get(at + 1)))
+    };
+    (0..lines.len()).find(is_filler).map(|at| lines[at].trim())
 }
 
 #[cfg(test)]

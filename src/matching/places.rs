@@ -162,7 +162,7 @@ pub(super) fn places(
         let lines = place.lines();
         !seen.iter().any(|seen| seen.start == lines.start || seen.end == lines.end)
     };
-    found.list.extend(aligned(file, old, &full, is_kept).into_iter().filter(is_new));
+    found.list.extend(aligned(file, old, &full, edges, is_kept).into_iter().filter(is_new));
     found
 }
 
@@ -314,6 +314,8 @@ fn splits_number(text: &str, at: usize) -> bool {
     match (before.next(), after.next()) {
         (Some('.'), after) => is_digit(after) && is_digit(before.next()),
         (before, Some('.')) => is_digit(before) && is_digit(after.next()),
+        // `1.2.3-rc1`
+        (before, Some('-')) => is_digit(before) && after.next().is_some_and(is_word_char),
         _ => false,
     }
 }
@@ -426,6 +428,7 @@ fn aligned(
     file: &SourceFile<'_>,
     old: &[&str],
     full: &[usize],
+    edges: Edges,
     is_kept: &dyn Fn(usize) -> bool,
 ) -> Vec<Place> {
     if full.len() < 2 {
@@ -440,7 +443,7 @@ fn aligned(
             at.push(n);
         }
     }
-    let text = Text::new(file, old, full, is_kept);
+    let text = Text::new(file, old, full, edges, is_kept);
     let mut votes: HashMap<isize, f64> = HashMap::new();
     for (at, key) in text.keys.iter().enumerate() {
         let hits = positions.get(key).map_or(&[][..], Vec::as_slice);
@@ -490,6 +493,7 @@ struct Text<'a, 't> {
     file: &'a SourceFile<'t>,
     old: &'a [&'a str],
     full: &'a [usize],
+    edges: Edges,
     keys: Vec<u64>,
     lax: Vec<String>,
     bits: Vec<f64>,
@@ -513,6 +517,7 @@ impl<'a, 't> Text<'a, 't> {
         file: &'a SourceFile<'t>,
         old: &'a [&'a str],
         full: &'a [usize],
+        edges: Edges,
         is_kept: &'a dyn Fn(usize) -> bool,
     ) -> Self {
         let lax = |&at: &usize| {
@@ -524,6 +529,7 @@ impl<'a, 't> Text<'a, 't> {
             file,
             old,
             full,
+            edges,
             keys: full.iter().map(|&at| line_key(old[at])).collect(),
             lax: full.iter().map(lax).collect(),
             bits: full.iter().map(|&at| file.bits(old[at])).collect(),
@@ -663,9 +669,14 @@ impl<'a, 't> Text<'a, 't> {
         }
     }
 
-    /// Whether a first or last line is long enough to be the part of a line.
+    /// Whether a first or last line may be the part of a line: it is long enough, and the call keeps it
+    /// or does not say that it is whole.
     fn is_part(&self, at: usize) -> bool {
-        self.lax[at].len() > 3 && self.lax[at].contains(is_word_char)
+        let Edges { may_begin_inside, may_end_inside } = self.edges;
+        let may_be = if at == 0 { may_begin_inside } else { may_end_inside };
+        (may_be || (self.is_kept)(self.full[at]))
+            && self.lax[at].len() > 3
+            && self.lax[at].contains(is_word_char)
     }
 
     /// What it is worth to take a line of the text for line `n` of those that are not blank; `None` if

@@ -130,7 +130,9 @@ pub(super) fn merge(
             Some(previous) => *old_at == previous + 1,
             None => at == 0 && *old_at == 0,
         };
-        match stands_for[at].filter(follows_previous) {
+        // Before a closing bracket it is the file's, whatever is added there.
+        let closes = |_: &usize| partner[at].is_some() && matches!(token.text, ")" | "]" | "}");
+        match stands_for[at].filter(|old_at| follows_previous(old_at) || closes(old_at)) {
             Some(old_at) if old_tokens[old_at].gap == token.gap && !spans[old_at].is_empty() => {
                 let from = old_at.checked_sub(1).map_or(0, |before| spans[before].end);
                 out.push_str(&file[from..spans[old_at].start]);

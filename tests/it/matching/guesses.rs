@@ -90,6 +90,27 @@ fn new_str_alone_may_have_lost_its_indentation() {
             "if items:\n    save(items)",
             None,
         ),
+        Row(
+            "t.ts",
+            "class T {\n    now(): number {\n        const n = f();\n        return n;\n    }\n}\n",
+            "\tnow(): number {\n\t\tconst n = f();\n\t\treturn n;\n\t}",
+            "now(): number {\nconst n = g();\nreturn n;\n}",
+            None,
+        ),
+        Row(
+            "a.go",
+            "func a() {\n\tx()\n\tif y {\n\t\tz()\n\t}\n}\n",
+            "    x()\n    if y {\n        z()\n    }",
+            "x()\nif y {\nw()\n}",
+            None,
+        ),
+        Row(
+            "a.go",
+            "func a() {\n\tx()\n\tif y {\n\t\tz()\n\t}\n}\n",
+            "x()\nif y {\n    z()\n}",
+            "x()\nif y {\n    w()\n}",
+            Some("func a() {\n\tx()\n\tif y {\n\t\tw()\n\t}\n}\n"),
+        ),
         // One line of old_str without its indentation, below which new_str has all of it.
         Row(
             "a.py",
@@ -283,6 +304,53 @@ fn an_addition_that_stands_there_is_seen_over_brackets() {
             "template &lt;typename T&gt;\nint f(T a) {\n}\n}",
             "template &lt;typename T&gt;\nint f(T a) {\n}\n}\n\nnamespace B {\n}",
             None,
+        ),
+    ]);
+}
+
+#[test]
+fn a_changed_line_that_is_said_to_be_whole_is_whole() {
+    check(&[
+        Row(
+            "e.py",
+            "import q\nfrom a import B, C, D\nx = 1\n",
+            "import q\n\nfrom a import B, C\n",
+            "import q\n\nfrom a import B, E\n",
+            None,
+        ),
+        // The statement goes on below.
+        Row("e.js", "const a = b\n  .c();\n", "const a = b;\n", "const a = d;\n", None),
+        Row("e.rs", "fn f() {\n    a.b()\n        .c();\n}\n", "a.b();\n", "a.x();\n", None),
+        Row(
+            "e.js",
+            "const a = b\nf();\n",
+            "const a = b;\n",
+            "const a = d;\n",
+            Some("const a = d\nf();\n"),
+        ),
+        Row("p.toml", "v = \"1.2.3-rc1\"\n", "v  = \"1.2.3", "v  = \"1.2.4", None),
+        Row("o.yaml", "l:\n  - a\n  - b\n", "- a\n- b", "- a\n+ c", None),
+    ]);
+}
+
+#[test]
+fn dots_beside_a_statement_stand_for_code() {
+    let file = "def r(job):\n    text = dumps({\"id\": job})\n    print(text)\n    return text\n";
+    check(&[
+        Row(
+            "j.py",
+            file,
+            "    text = dumps({'id': job})\n    print(text)",
+            "    ...\n    print(text, 1)",
+            None,
+        ),
+        // As the body of a block they are code.
+        Row(
+            "j.py",
+            file,
+            "def r(job):\n    text = dumps({'id': job})\n    print(text)\n    return text",
+            "def r(job):\n    ...",
+            Some("def r(job):\n    ...\n"),
         ),
     ]);
 }
