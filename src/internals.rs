@@ -23,7 +23,7 @@ pub mod store {
     pub use crate::store::protect::{admit, unportable_reason};
     pub use crate::store::rebase::{not_found, rebase_edit};
     pub use crate::store::revert::{
-        LaterVersion, MAX_VERSIONS, VersionSource, revert_change, undone_by,
+        LaterVersion, MAX_VERSIONS, VersionSource, changed_lines, revert_change, undone_by,
     };
     pub use crate::store::versioned::{into_committed, millis};
 }

@@ -41,7 +41,8 @@ pub(super) const SEARCH: Words = &[
     ("narrow the search with path", "narrow the search with --path"),
     ("narrow with path or glob", "narrow with --path or --glob"),
     ("Check the path, or leave it out", "Check --path, or leave it out"),
-    ("keyword", "the term"),
+    ("keyword", "term"),
+    ("in hashline_edit right away", "in hashline_edit of `restitch batch` right away"),
     ("glob", "--glob"),
     ("context", "--context"),
 ];
