@@ -167,7 +167,7 @@ pub(crate) fn replay(case: &FailedEdit) -> ReplayedEdit {
 /// Replays a failed edit with a simulated model that knows the intended file and answers every
 /// question accordingly. If it has to choose between outcomes, each is tried in turn until one
 /// leads to the intended file.
-fn with_model(case: &FailedEdit, truth: &str) -> ReplayRun {
+pub(crate) fn with_model(case: &FailedEdit, truth: &str) -> ReplayRun {
     let mut choice_count = 1;
     let mut last_run = None;
     let mut choice = 1;
