@@ -42,7 +42,6 @@ pub(super) const SEARCH: Words = &[
     ("narrow with path or glob", "narrow with --path or --glob"),
     ("Check the path, or leave it out", "Check --path, or leave it out"),
     ("keyword", "term"),
-    ("in hashline_edit right away", "in hashline_edit of `restitch batch` right away"),
     ("glob", "--glob"),
     ("context", "--context"),
 ];

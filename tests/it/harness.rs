@@ -359,7 +359,11 @@ fn a_comparison_counts_every_case_and_beats_the_plain_rule() {
         .output()
         .expect("the binary runs");
     assert_eq!(run.status.code(), Some(3), "{}", text(&run.stderr));
-    assert!(text(&run.stdout).contains("| pi | 0.73.1 | not run: "), "{}", text(&run.stdout));
+    assert!(
+        text(&run.stdout).contains("| pi | 0.73.1 | not run: cannot start npm: "),
+        "{}",
+        text(&run.stdout)
+    );
     let rows = std::fs::read_to_string(&out).expect("file");
     assert!(rows.contains("\"skipped\":\""), "{rows}");
     let unknown = restitch(&["compare", &cases, "--tools", "no-such-tool"]);

@@ -353,7 +353,10 @@ fn install(rival: &Rival, scratch: &Path) -> io::Result<()> {
             cargo
         }
     };
-    let output = command.current_dir(&dir).stdin(Stdio::null()).output()?;
+    let output = command.current_dir(&dir).stdin(Stdio::null()).output().map_err(|error| {
+        let program = command.get_program().to_string_lossy().into_owned();
+        io::Error::new(error.kind(), format!("cannot start {program}: {error}"))
+    })?;
     if !output.status.success() {
         let stderr = String::from_utf8_lossy(&output.stderr);
         let last = stderr.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();

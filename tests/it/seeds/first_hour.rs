@@ -25,6 +25,8 @@ fn search_exits_with_1_without_hits_and_prints_plain_lines() {
     let (code, out, _) = run(&dir, &["search", "needle", "--plain"]);
     assert_eq!((code, out.as_str()), (Some(0), "b.txt:1:needle one\nb.txt:3:  needle two\n"));
     assert_eq!(run(&dir, &["search", "absent word"]).0, Some(1));
+    let (_, out, _) = run(&dir, &["search", "needle"]);
+    assert!(out.contains("\n`restitch batch` takes these lines in hashline_edit."), "{out}");
     let (code, out, _) = run(&dir, &["search", "absent word", "--plain"]);
     assert_eq!((code, out.as_str()), (Some(1), ""));
 }
