@@ -334,7 +334,7 @@ impl EditReport {
             out.push_str(&format!(" {} places.", explanation.replacements));
         }
         let rung = explanation.rung;
-        if rung != Rung::Exact && !explanation.rewrites.is_empty() {
+        if !explanation.rewrites.is_empty() {
             let rewrites = explanation.rewrite_list();
             match rewrites == rung.as_str() {
                 true => out.push_str(&format!(" Matched by `{rung}`.")),

@@ -91,6 +91,19 @@ pub(super) enum Merged {
     Ambiguous(String, String),
 }
 
+/// The tokens of two lines of the call and of the file's line, aligned.
+struct Alignment<'a> {
+    old: Vec<Token<'a>>,
+    new: Vec<Token<'a>>,
+    file: &'a str,
+    /// For each token of `old`, its bytes in `file`.
+    spans: Vec<Range<usize>>,
+    /// For each token of `new`, the same token of `old`.
+    partner: Vec<Option<usize>>,
+    /// For each token of `new`, the token of `old` that is the same or that it replaces.
+    stands_for: Vec<Option<usize>>,
+}
+
 /// The line `file` with the changes from `old` to `new`. `None` if `old` and `file` are not the same
 /// under `fold`, or if they are too long.
 pub(super) fn merge(
@@ -109,62 +122,13 @@ pub(super) fn merge(
         return None;
     }
     let spans = positions(old, file, &old_tokens, fold)?;
-    // For each token of `new`: the same token of `old`, and the token of `old` that is the same or
-    // that it replaces.
-    let mut partner: Vec<Option<usize>> = vec![None; new_tokens.len()];
-    let mut stands_for: Vec<Option<usize>> = vec![None; new_tokens.len()];
-    for pair in pairs(&old_tokens, &new_tokens) {
-        match pair {
-            Pair::Same(old_at, new_at) => {
-                (partner[new_at], stands_for[new_at]) = (Some(old_at), Some(old_at))
-            }
-            Pair::Replaced(old_at, new_at) => stands_for[new_at] = Some(old_at),
-        }
-    }
-    let mut out = String::with_capacity(file.len() + new.len());
-    let mut previous: Option<usize> = None;
-    for (at, token) in new_tokens.iter().enumerate() {
-        // If the call changes neither the token before nor the whitespace, the whitespace is the
-        // file's.
-        let follows_previous = |old_at: &usize| match previous {
-            Some(previous) => *old_at == previous + 1,
-            None => at == 0 && *old_at == 0,
-        };
-        // Before a closing bracket it is the file's, whatever is added there.
-        let closes = |_: &usize| partner[at].is_some() && matches!(token.text, ")" | "]" | "}");
-        match stands_for[at].filter(|old_at| follows_previous(old_at) || closes(old_at)) {
-            Some(old_at) if old_tokens[old_at].gap == token.gap && !spans[old_at].is_empty() => {
-                let from = old_at.checked_sub(1).map_or(0, |before| spans[before].end);
-                out.push_str(&file[from..spans[old_at].start]);
-            }
-            _ => match partner[at].and_then(|old_at| broken_gap(file, &spans, old_at)) {
-                // What closes a list that the file breaks into lines stays on its own line.
-                Some(gap) if token.gap.is_empty() || !token.gap.contains('\n') => out.push_str(gap),
-                _ => out.push_str(token.gap),
-            },
-        }
-        // A closing comma that the file lacks is needed once something follows it.
-        let next = stands_for
-            .get(at + 1)
-            .copied()
-            .flatten()
-            .or((at + 1 == new_tokens.len()).then_some(old_tokens.len()));
-        let is_mark = matches!(token.text, "," | ";");
-        let closes =
-            |old_at: usize| !is_mark || !spans[old_at].is_empty() || next == Some(old_at + 1);
-        let same = partner[at]
-            .filter(|&old_at| closes(old_at) && is_same_run(&old_tokens, old_at, &new_tokens, at));
-        match same {
-            Some(old_at) => out.push_str(&file[spans[old_at].clone()]),
-            None => out.push_str(token.text),
-        }
-        previous = stands_for[at];
-    }
-    let end = spans.last().map_or(0, |last| last.end);
+    let aligned = Alignment::new(old_tokens, new_tokens, file, spans);
+    let mut out = aligned.merged();
+    let end = aligned.spans.last().map_or(0, |last| last.end);
     let file_tail = &file[end..];
     let has_tail_already = out.ends_with(file_tail.trim())
         && !file_tail.trim().is_empty()
-        && partner.last() == Some(&None);
+        && aligned.partner.last() == Some(&None);
     // Text that the file has after the last token of the call is kept.
     if old_tail != new_tail {
         out.push_str(file_tail.trim_end());
@@ -183,14 +147,149 @@ pub(super) fn merge(
     }
     let interchangeable = language.is_some_and(Language::has_interchangeable_quotes);
     let has_gaps = fold.is_some_and(|fold| fold >= Difference::Spacing);
-    let is_ambiguous = has_gaps
-        && changes_gaps_as_well(&old_tokens, &new_tokens, &spans, &partner, file)
-        || has_ambiguous_quotes(&old_tokens, &new_tokens, &spans, &partner, file)
-        || changes_quoted_text(&old_tokens, &new_tokens, &spans, &partner, file, interchangeable);
+    let is_ambiguous = has_gaps && aligned.changes_gaps_as_well()
+        || aligned.has_ambiguous_quotes()
+        || aligned.changes_quoted_text(interchangeable);
     Some(match is_ambiguous {
         true => Merged::Ambiguous(out, new.to_owned()),
         false => Merged::Certain(out),
     })
+}
+
+impl<'a> Alignment<'a> {
+    fn new(
+        old: Vec<Token<'a>>,
+        new: Vec<Token<'a>>,
+        file: &'a str,
+        spans: Vec<Range<usize>>,
+    ) -> Self {
+        let (mut partner, mut stands_for) = (vec![None; new.len()], vec![None; new.len()]);
+        for pair in pairs(&old, &new) {
+            match pair {
+                Pair::Same(old_at, new_at) => {
+                    (partner[new_at], stands_for[new_at]) = (Some(old_at), Some(old_at))
+                }
+                Pair::Replaced(old_at, new_at) => stands_for[new_at] = Some(old_at),
+            }
+        }
+        Self { old, new, file, spans, partner, stands_for }
+    }
+
+    /// What the file has for a token of `old`.
+    fn there(&self, old_at: usize) -> &'a str {
+        &self.file[self.spans[old_at].clone()]
+    }
+
+    /// The white space that the file has before a token of `old`.
+    fn gap_there(&self, old_at: usize) -> &'a str {
+        let from = old_at.checked_sub(1).map_or(0, |before| self.spans[before].end);
+        &self.file[from..self.spans[old_at].start]
+    }
+
+    /// The tokens of `new`, each as the file has it where the call keeps it.
+    fn merged(&self) -> String {
+        let Self { old, new, spans, partner, stands_for, .. } = self;
+        let mut out = String::with_capacity(self.file.len());
+        let mut previous: Option<usize> = None;
+        for (at, token) in new.iter().enumerate() {
+            // If the call changes neither the token before nor the whitespace, the whitespace is the
+            // file's.
+            let follows_previous = |old_at: &usize| match previous {
+                Some(previous) => *old_at == previous + 1,
+                None => at == 0 && *old_at == 0,
+            };
+            // Before a closing bracket it is the file's, whatever is added there.
+            let closes = |_: &usize| partner[at].is_some() && matches!(token.text, ")" | "]" | "}");
+            match stands_for[at].filter(|old_at| follows_previous(old_at) || closes(old_at)) {
+                Some(old_at) if old[old_at].gap == token.gap && !spans[old_at].is_empty() => {
+                    out.push_str(self.gap_there(old_at));
+                }
+                _ => match partner[at].and_then(|old_at| self.broken_gap(old_at)) {
+                    // What closes a list that the file breaks into lines stays on its own line.
+                    Some(gap) if !token.gap.contains('\n') => out.push_str(gap),
+                    _ => out.push_str(token.gap),
+                },
+            }
+            // A closing comma that the file lacks is needed once something follows it.
+            let next = stands_for.get(at + 1).copied().flatten();
+            let next = next.or((at + 1 == new.len()).then_some(old.len()));
+            let is_mark = matches!(token.text, "," | ";");
+            let closes =
+                |old_at: usize| !is_mark || !spans[old_at].is_empty() || next == Some(old_at + 1);
+            let same =
+                partner[at].filter(|&old_at| closes(old_at) && is_same_run(old, old_at, new, at));
+            out.push_str(same.map_or(token.text, |old_at| self.there(old_at)));
+            previous = stands_for[at];
+        }
+        out
+    }
+
+    /// What the file has before a closing bracket on a line of its own: a comma, if any, and the line
+    /// break.
+    fn broken_gap(&self, old_at: usize) -> Option<&'a str> {
+        let gap = self.gap_there(old_at);
+        let closes = old_at > 0 && self.there(old_at).starts_with([')', ']', '}']);
+        (closes && gap.contains('\n') && gap.trim_matches(',').trim().is_empty()).then_some(gap)
+    }
+
+    /// Whether the file has other white space between the tokens of `old`, and the call changes some
+    /// itself, or puts tokens that it keeps into a literal or takes them out of one: there white space
+    /// means something.
+    fn changes_gaps_as_well(&self) -> bool {
+        let Self { old, new, partner, .. } = self;
+        if !(1..old.len()).any(|at| self.gap_there(at) != old[at].gap) {
+            return false;
+        }
+        let (old_quoted, new_quoted) = (quoted(old), quoted(new));
+        (0..new.len()).any(|at| {
+            let Some(old_at) = partner[at] else { return false };
+            let follows = at > 0 && old_at > 0 && partner[at - 1] == Some(old_at - 1);
+            follows && old[old_at].gap != new[at].gap || old_quoted[old_at] != new_quoted[at]
+        })
+    }
+
+    /// Whether the call keeps a quote for which the file has another character, and also adds or
+    /// removes quotes, so that a pair of quotes could end up with two different ones.
+    fn has_ambiguous_quotes(&self) -> bool {
+        let is_quote = |text: &str| {
+            text.starts_with(['"', '\'', '`', '“', '”', '‘', '’', '«', '»'])
+                && text.chars().count() == 1
+        };
+        let in_old: Vec<usize> =
+            (0..self.old.len()).filter(|&at| is_quote(self.old[at].text)).collect();
+        let file_differs = in_old.iter().any(|&at| self.there(at) != self.old[at].text);
+        let kept = self.partner.iter().flatten().filter(|at| in_old.contains(at)).count();
+        let is_added = |(token, partner): (&Token<'_>, &Option<usize>)| {
+            is_quote(token.text) && partner.is_none()
+        };
+        let adds_quotes = self.new.iter().zip(&self.partner).any(is_added);
+        file_differs && (adds_quotes || kept < in_old.len()) && kept > 0
+    }
+
+    /// Whether the call changes text between quotes for which the file has another kind of quotes, so
+    /// that the text may mean something else there. `interchangeable` says that single and double
+    /// quotes mean the same.
+    fn changes_quoted_text(&self, interchangeable: bool) -> bool {
+        let is_other_quote = |at: &usize| {
+            self.partner[*at].is_some_and(|old_at| {
+                let (sent, there) = (self.old[old_at].text, self.there(old_at));
+                let is_quote = |text: &str| matches!(text, "\"" | "'" | "`");
+                let means_same = interchangeable && sent != "`" && there != "`";
+                is_quote(sent) && is_quote(there) && sent != there && !means_same
+            })
+        };
+        let quotes: Vec<usize> = (0..self.new.len()).filter(is_other_quote).collect();
+        quotes.chunks_exact(2).any(|pair| {
+            let (open, close) = (pair[0], pair[1]);
+            let (Some(old_open), Some(old_close)) = (self.partner[open], self.partner[close])
+            else {
+                return true;
+            };
+            let mut both = (open..close).zip(old_open..old_close);
+            close - open != old_close - old_open
+                || both.any(|(new_at, old_at)| self.partner[new_at] != Some(old_at))
+        })
+    }
 }
 
 /// Whether the new line has a comment behind it that the old one does not have.
@@ -200,28 +299,6 @@ fn adds_comment(language: &Language, old: &str, new: &str) -> bool {
         !code.is_empty() && code.len() < line.trim_end().len()
     };
     has(new) && !has(old)
-}
-
-/// Whether the file has other white space between the tokens of `old`, and the call changes some itself,
-/// or puts tokens that it keeps into a literal or takes them out of one: there white space means something.
-fn changes_gaps_as_well(
-    old_tokens: &[Token<'_>],
-    new_tokens: &[Token<'_>],
-    spans: &[Range<usize>],
-    partner: &[Option<usize>],
-    file: &str,
-) -> bool {
-    let differs = |at: usize| file[spans[at - 1].end..spans[at].start] != *old_tokens[at].gap;
-    if !(1..old_tokens.len()).any(differs) {
-        return false;
-    }
-    let (old_quoted, new_quoted) = (quoted(old_tokens), quoted(new_tokens));
-    (0..new_tokens.len()).any(|at| {
-        let Some(old_at) = partner[at] else { return false };
-        let follows = at > 0 && old_at > 0 && partner[at - 1] == Some(old_at - 1);
-        follows && old_tokens[old_at].gap != new_tokens[at].gap
-            || old_quoted[old_at] != new_quoted[at]
-    })
 }
 
 /// For each token, whether it is between quotes.
@@ -238,75 +315,6 @@ fn quoted<'a>(tokens: &[Token<'a>]) -> Vec<bool> {
         open.is_some()
     };
     tokens.iter().map(is_inside).collect()
-}
-
-/// What the file has before a closing bracket on a line of its own: a comma, if any, and the line break.
-fn broken_gap<'f>(file: &'f str, spans: &[Range<usize>], old_at: usize) -> Option<&'f str> {
-    let before = spans[old_at.checked_sub(1)?].end;
-    let gap = &file[before..spans[old_at].start];
-    let closes = file[spans[old_at].clone()].starts_with([')', ']', '}']);
-    (closes && gap.contains('\n') && gap.trim_matches(',').trim().is_empty()).then_some(gap)
-}
-
-/// Whether the call keeps a quote for which the file has another character, and also adds or
-/// removes quotes, so that a pair of quotes could end up with two different ones.
-fn has_ambiguous_quotes(
-    old_tokens: &[Token<'_>],
-    new_tokens: &[Token<'_>],
-    spans: &[Range<usize>],
-    partner: &[Option<usize>],
-    file: &str,
-) -> bool {
-    let is_quote = |text: &str| {
-        text.starts_with(['"', '\'', '`', '“', '”', '‘', '’', '«', '»'])
-            && text.chars().count() == 1
-    };
-    let file_differs = old_tokens
-        .iter()
-        .zip(spans)
-        .any(|(token, span)| is_quote(token.text) && file[span.clone()] != *token.text);
-    let kept = partner.iter().flatten().filter(|&&at| is_quote(old_tokens[at].text)).count();
-    let in_old = old_tokens.iter().filter(|token| is_quote(token.text)).count();
-    let adds_quotes = new_tokens
-        .iter()
-        .zip(partner)
-        .any(|(token, partner)| is_quote(token.text) && partner.is_none());
-    let removes_quotes = kept < in_old;
-    file_differs && (adds_quotes || removes_quotes) && kept > 0
-}
-
-/// Whether the call changes text between quotes for which the file has another kind of quotes, so
-/// that the text may mean something else there. `interchangeable` says that single and double quotes
-/// mean the same.
-fn changes_quoted_text(
-    old_tokens: &[Token<'_>],
-    new_tokens: &[Token<'_>],
-    spans: &[Range<usize>],
-    partner: &[Option<usize>],
-    file: &str,
-    interchangeable: bool,
-) -> bool {
-    let is_other_quote = |at: &usize| {
-        partner[*at].is_some_and(|old_at| {
-            let (call_quote, file_quote) = (old_tokens[old_at].text, &file[spans[old_at].clone()]);
-            let is_quote = |text: &str| matches!(text, "\"" | "'" | "`");
-            let means_same = interchangeable && call_quote != "`" && file_quote != "`";
-            let both_are_quotes = is_quote(call_quote) && is_quote(file_quote);
-            both_are_quotes && call_quote != file_quote && !means_same
-        })
-    };
-    let quotes: Vec<usize> = (0..new_tokens.len()).filter(is_other_quote).collect();
-    quotes.chunks_exact(2).any(|pair| {
-        let (open, close) = (pair[0], pair[1]);
-        let (Some(old_open), Some(old_close)) = (partner[open], partner[close]) else {
-            return true;
-        };
-        let same_len = close - open == old_close - old_open;
-        let same_tokens = (open..close)
-            .zip(old_open..old_close)
-            .all(|(new_at, old_at)| partner[new_at] == Some(old_at));
-        !same_len || !same_tokens
-    })
 }
 
 /// Whether two equal tokens are parts of the same sequence of marks. For example, the `-` of `- 1` is

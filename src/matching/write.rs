@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::call::{Call, Fate};
 use super::costs::Difference;
 use super::diff::LineOp;
-use super::explain::is_made;
+use super::difference::is_made;
 use super::indent_of;
 use super::maps::IndentMap;
 use super::places::{Link, LinkKind, Place};

@@ -1,0 +1,142 @@
+//! How a line of the call differs from the line of the file that it is linked with.
+
+use super::call::Call;
+use super::costs::Difference;
+use super::escapes::QUOTES;
+use super::fold::{self, is_word_char};
+use super::forbidden;
+use super::maps::goes_on;
+use super::places::{Link, LinkKind};
+use super::source_file::{SourceFile, line_key};
+
+/// How the lines of a link differ, apart from their indentation; `None` if they do not.
+pub(super) fn difference(
+    file: &SourceFile<'_>,
+    call: &Call<'_>,
+    link: &Link,
+) -> Option<Difference> {
+    if link.old.is_empty() || link.lines.is_empty() || link.kind == LinkKind::Elided {
+        return None;
+    }
+    let found = &file.text[link.bytes.clone()];
+    if link.kind == LinkKind::Reflowed {
+        return Some(if forbidden::reflow(file, call, link) || !is_reflowed(call, link, found) {
+            Difference::Words
+        } else {
+            Difference::Reflow
+        });
+    }
+    let believed = call.old[link.old.start].trim_start_matches([' ', '\t', '\u{a0}', '\u{3000}']);
+    let there = found.trim_start_matches([' ', '\t', '\u{a0}', '\u{3000}']);
+    if believed == there {
+        return None;
+    }
+    if believed.trim_end() == there.trim_end() {
+        return Some(Difference::TrailingBlanks);
+    }
+    if believed.trim().is_empty() || there.trim().is_empty() {
+        return Some(Difference::Words);
+    }
+    let line = link.lines.start;
+    if is_damaged(believed, there) {
+        return Some(Difference::LookAlikes);
+    }
+    let classes =
+        [Difference::LookAlikes, Difference::Spacing, Difference::Punctuation, Difference::Reflow];
+    if let Some(class) = classes.into_iter().find(|class| fold::is_equal(believed, there, *class)) {
+        let in_literal = class > Difference::LookAlikes && file.begins_in_literal(line);
+        // A statement that goes on below does not end where the call ends it.
+        let goes_on = class == Difference::Punctuation
+            && !call.keeps(link.old.start)
+            && believed.trim_end().ends_with(';')
+            && file.lines().len() > link.lines.end
+            && goes_on(file.body(link.lines.end));
+        return Some(if in_literal || goes_on { Difference::Words } else { class });
+    }
+    Some(if is_misquoted_comment(file, believed, line, there) {
+        Difference::Comment
+    } else {
+        Difference::Words
+    })
+}
+
+/// Whether a line has the same characters in the call and in the file, apart from its spacing.
+pub(super) fn has_same_characters(file: &SourceFile<'_>, call: &Call<'_>, link: &Link) -> bool {
+    let dense = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+    dense(call.old[link.old.start]) == dense(&file.text[link.bytes.clone()])
+}
+
+/// The quotes that a line has in the call where the file has others.
+pub(super) fn other_quotes_of(file: &SourceFile<'_>, call: &Call<'_>, link: &Link) -> Vec<char> {
+    let quotes = |text: &str| text.chars().filter(|c| QUOTES.contains(c)).collect::<Vec<_>>();
+    let (sent, there) = (quotes(call.old[link.old.start]), quotes(&file.text[link.bytes.clone()]));
+    sent.into_iter().zip(there).filter(|(a, b)| a != b).map(|(a, _)| a).collect()
+}
+
+/// Whether a line that the call changes reads in the file as `new_str` has it, and not as `old_str` does.
+pub(super) fn is_made(file: &SourceFile<'_>, call: &Call<'_>, link: &Link) -> bool {
+    if !link.is_pair() || call.keeps(link.old.start) {
+        return false;
+    }
+    let found = file.text[link.bytes.clone()].trim();
+    let new = (0..call.new.len()).find(|&new| call.partner(new) == Some(link.old.start));
+    found != call.old[link.old.start].trim()
+        && new.is_some_and(|new| call.new[new].trim() == found && found.contains(is_word_char))
+}
+
+/// Whether the lines of a link have the same tokens.
+fn is_reflowed(call: &Call<'_>, link: &Link, found: &str) -> bool {
+    let join =
+        |lines: &mut dyn Iterator<Item = &str>| lines.map(str::trim).collect::<Vec<_>>().join(" ");
+    let believed = join(&mut call.old[link.old.clone()].iter().copied());
+    fold::is_equal(&believed, &join(&mut found.lines()), Difference::Reflow)
+}
+
+/// Whether the file's line is the call's but for damaged characters: U+FFFD stands for what was lost.
+fn is_damaged(believed: &str, there: &str) -> bool {
+    const LOST: char = char::REPLACEMENT_CHARACTER;
+    let (believed, there) = (believed.trim_end(), there.trim_end());
+    let (Some(first), Some(last)) = (there.find(LOST), there.rfind(LOST)) else { return false };
+    let (head, tail) = (&there[..first], &there[last + LOST.len_utf8()..]);
+    let damaged = there[first..last].chars().count() + 1;
+    there[first..last].chars().all(|c| c == LOST)
+        && head.contains(|c: char| !c.is_whitespace())
+        && believed.strip_prefix(head).and_then(|rest| rest.strip_suffix(tail)).is_some_and(
+            |lost| !lost.is_empty() && !lost.is_ascii() && lost.chars().count() <= damaged,
+        )
+}
+
+/// Whether two lines are comments, or the same code with another comment behind it. A line that is a
+/// comment for a tool counts as code, and so does one that stands elsewhere in the file.
+fn is_misquoted_comment(file: &SourceFile<'_>, believed: &str, line: usize, there: &str) -> bool {
+    let Some(language) = file.language.filter(|language| language.is_code()) else { return false };
+    if file.keys().contains(&line_key(believed)) {
+        return false;
+    }
+    let is_comment = file.is_comment(line) && language.is_comment(believed);
+    if is_comment {
+        return !is_directive(believed) && !is_directive(there);
+    }
+    if file.is_comment(line) || language.is_comment(believed) {
+        return false;
+    }
+    let code = |text: &str| language.strip_trailing_comment(text).trim().to_owned();
+    let (a, b) = (code(believed), code(there));
+    a == b && !a.is_empty() && a.contains(is_word_char)
+}
+
+/// Whether a line of the call is a comment that stands nowhere in the file.
+pub(super) fn is_unknown_comment(file: &SourceFile<'_>, line: &str) -> bool {
+    file.language.is_some_and(|language| language.is_code() && language.is_comment(line))
+        && !line.trim_start().starts_with('*')
+        && !is_directive(line)
+        && !file.keys().contains(&line_key(line))
+}
+
+/// Whether a comment is an instruction to a tool, such as `//go:build`, `#!/bin/sh` or `# noqa`.
+fn is_directive(comment: &str) -> bool {
+    let text = comment.trim().trim_start_matches(['/', '#', '*', '-', ';', '%']);
+    text.starts_with(['!', '['])
+        || !text.starts_with(char::is_whitespace)
+            && text.split_whitespace().next().is_some_and(|word| word.contains(':'))
+}
