@@ -7,13 +7,13 @@ use super::exit::Exit;
 use crate::text::{escape_for_terminal, redact};
 
 /// Prints a text and a newline on standard output.
-pub(crate) fn print(text: impl std::fmt::Display) -> Result<(), Exit> {
+pub fn print(text: impl std::fmt::Display) -> Result<(), Exit> {
     written(writeln!(stdout(), "{text}"))
 }
 
 /// Ends a command whose output could not be written. A reader that has stopped reading, such as
 /// `head`, has all it wants, so that is no fault.
-pub(crate) fn written(result: io::Result<()>) -> Result<(), Exit> {
+pub fn written(result: io::Result<()>) -> Result<(), Exit> {
     match result {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(Exit::fault(format!("cannot write to stdout: {error}")))
@@ -23,23 +23,23 @@ pub(crate) fn written(result: io::Result<()>) -> Result<(), Exit> {
 }
 
 /// Standard output for data, which is not masked.
-pub(crate) fn stdout() -> DataWriter<io::StdoutLock<'static>> {
+pub fn stdout() -> DataWriter<io::StdoutLock<'static>> {
     let is_terminal = io::stdout().is_terminal();
     DataWriter { to: io::stdout().lock(), is_terminal }
 }
 
 /// Standard output for messages, in which secrets are masked.
-pub(crate) fn messages() -> MessageWriter<io::StdoutLock<'static>> {
+pub fn messages() -> MessageWriter<io::StdoutLock<'static>> {
     MessageWriter { is_terminal: io::stdout().is_terminal(), to: io::stdout().lock() }
 }
 
 /// Standard error for messages, in which secrets are masked.
-pub(crate) fn stderr() -> MessageWriter<io::Stderr> {
+pub fn stderr() -> MessageWriter<io::Stderr> {
     MessageWriter { to: io::stderr(), is_terminal: io::stderr().is_terminal() }
 }
 
 /// A writer of data, which escapes control characters for a terminal.
-pub(crate) struct DataWriter<W> {
+pub struct DataWriter<W> {
     to: W,
     is_terminal: bool,
 }
@@ -59,7 +59,7 @@ impl<W: Write> Write for DataWriter<W> {
 }
 
 /// A writer of whole messages, which masks secrets and escapes control characters for a terminal.
-pub(crate) struct MessageWriter<W> {
+pub struct MessageWriter<W> {
     to: W,
     is_terminal: bool,
 }

@@ -8,11 +8,11 @@ use serde::Serialize;
 use super::class::FailureClass;
 use super::files::{Certainty, FileBefore, Provenance, files_before, next_change, next_edits};
 use super::git::{FolderMap, committed_version};
+use super::outcome::{ReplayOutcome, has_same_intention};
 use super::{Client, EditAttempt, FileAction, Replacement, Transcript};
 use crate::apply::apply_text;
 use crate::edit::{EditCode, EditPlan, EditRequest, Expected, Refusal, Rung};
 use crate::harness::judge::has_new_syntax_errors;
-use crate::harness::replay::{ReplayOutcome, has_same_intention};
 use crate::patch::{Hunk, locate_hunks};
 use crate::text::Snapshot;
 

@@ -7,8 +7,8 @@ use serde::Serialize;
 use super::Client;
 use super::class::FailureClass;
 use super::failures::{Failure, LandedResult, MinedSession};
+use super::outcome::ReplayOutcome;
 use crate::edit::EditCode;
-use crate::harness::replay::ReplayOutcome;
 
 /// The result of mining.
 #[derive(Debug, Clone, Default)]
