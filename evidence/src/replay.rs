@@ -112,6 +112,7 @@ fn with_model(case: &FailedEdit, truth: &str) -> ReplayRun {
                 Reply::Window(choice)
             }
             Ask::RepairEscapes { new, .. } => Reply::Text(new.clone()),
+            _ => Reply::Declined,
         };
         let this_run = run(case, Some(truth), Model::Present, &mut answer);
         if this_run.outcome == ReplayOutcome::Right {

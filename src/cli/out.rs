@@ -29,16 +29,17 @@ pub fn stdout() -> DataWriter<io::StdoutLock<'static>> {
 }
 
 /// Standard output for messages, in which secrets are masked.
-pub fn messages() -> MessageWriter<io::StdoutLock<'static>> {
+pub(crate) fn messages() -> MessageWriter<io::StdoutLock<'static>> {
     MessageWriter { is_terminal: io::stdout().is_terminal(), to: io::stdout().lock() }
 }
 
 /// Standard error for messages, in which secrets are masked.
-pub fn stderr() -> MessageWriter<io::Stderr> {
+pub(crate) fn stderr() -> MessageWriter<io::Stderr> {
     MessageWriter { to: io::stderr(), is_terminal: io::stderr().is_terminal() }
 }
 
 /// A writer of data, which escapes control characters for a terminal.
+#[derive(Debug)]
 pub struct DataWriter<W> {
     to: W,
     is_terminal: bool,
@@ -59,7 +60,7 @@ impl<W: Write> Write for DataWriter<W> {
 }
 
 /// A writer of whole messages, which masks secrets and escapes control characters for a terminal.
-pub struct MessageWriter<W> {
+pub(crate) struct MessageWriter<W> {
     to: W,
     is_terminal: bool,
 }

@@ -7,15 +7,15 @@
 //! with a [`baseline`].
 
 pub(crate) mod baseline;
-pub mod case;
+pub(crate) mod case;
 pub(crate) mod ci;
-pub mod fixture;
-pub mod judge;
+pub(crate) mod fixture;
+pub(crate) mod judge;
 pub mod mine;
 pub mod pack;
 mod parallel;
 pub(crate) mod report;
-pub mod score;
-pub mod suite;
+pub(crate) mod score;
+pub(crate) mod suite;
 
 pub use parallel::parallel;

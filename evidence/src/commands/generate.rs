@@ -79,6 +79,6 @@ fn write(cases: &[Case], out: &std::path::Path) -> io::Result<()> {
     cases.iter().try_for_each(|case| {
         let origin =
             format!("generated from {}", case.id.split_once('@').map_or("", |(_, edit)| edit));
-        Fixture::from_case(case, &origin).save()
+        Fixture::from_case(case, out, &origin).save()
     })
 }
