@@ -71,7 +71,6 @@ impl OpenAi {
             return Err(WireError::Setup(format!("`{base_url}` is not an http(s) URL")));
         }
         let mut headers = HeaderMap::new();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Some(key) = endpoint.api_key.as_deref().filter(|key| !key.is_empty()) {
             let mut value = HeaderValue::from_str(&format!("Bearer {key}")).map_err(|_| {
                 WireError::Setup(
@@ -82,6 +81,7 @@ impl OpenAi {
             value.set_sensitive(true);
             headers.insert(AUTHORIZATION, value);
         }
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         // This fails only if a provider is installed already, which then serves as well.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut http = reqwest::Client::builder();
