@@ -17,7 +17,7 @@ pub mod harness {
     pub use crate::harness::judge::{CaseVerdict, Judgment, adds_syntax_errors, judge, judge_in};
     pub use crate::harness::score::{Score, percent};
     pub use crate::harness::suite::{CaseSource, RunOutcome, load};
-    pub use crate::harness::{mine, pack, parallel};
+    pub use crate::harness::{mine, pack, parallel, replay};
 }
 
 #[cfg(feature = "cli")]
@@ -43,7 +43,7 @@ pub mod store {
     pub use crate::store::protect::{admit, unportable_reason};
     pub use crate::store::rebase::{not_found, rebase_edit};
     pub use crate::store::revert::{
-        LaterVersion, MAX_VERSIONS, VersionSource, revert_change, undone_by,
+        LaterVersion, MAX_VERSIONS, VersionSource, changed_lines, revert_change, undone_by,
     };
     pub use crate::store::versioned::{into_committed, millis};
 }

@@ -8,7 +8,6 @@ mod corpus;
 mod edits;
 mod measure;
 mod mutate;
-mod replay;
 mod rng;
 
 use std::path::PathBuf;

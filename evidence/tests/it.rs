@@ -139,6 +139,17 @@ fn a_comparison_counts_every_case_and_beats_the_plain_rule() {
     }
     assert!(of("restitch", "right") > 5 * of("exact", "right"), "{results}");
     assert_eq!(of("restitch", "wrong"), 0, "{results}");
+    // A tool that cannot be had is told where its figures would be, and the command fails.
+    let run = Command::new(env!("CARGO_BIN_EXE_restitch-evidence"))
+        .args(["compare", &cases, "--tools", "exact,pi", "--out", &out])
+        .env("PATH", root.path())
+        .output()
+        .expect("the binary runs");
+    assert_eq!(run.status.code(), Some(3), "{}", text(&run.stderr));
+    let said = text(&run.stdout);
+    assert!(said.contains("| pi | 0.73.1 | not run: cannot start npm: "), "{said}");
+    let rows = std::fs::read_to_string(&out).expect("file");
+    assert!(rows.contains("\"skipped\":\""), "{rows}");
     let unknown = evidence(&["compare", &cases, "--tools", "no-such-tool"]);
     assert_eq!(unknown.status.code(), Some(2));
 }

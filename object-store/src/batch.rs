@@ -109,8 +109,7 @@ impl Bucket {
         let paths = jobs.iter().map(|job| job.edit.path().as_str());
         let key = history::record_key(revision, paths);
         let changes: Vec<FileChange<'_>> = jobs.iter().map(RebasedEdit::change).collect();
-        let record =
-            history::encode(revision, millis(), CommitState::Open, context.undoes, &changes);
+        let record = history::encode(revision, millis(), CommitState::Open, context, &changes);
         let mark = history::mark_key(revision);
         let first_path = jobs[0].edit.path().clone();
         // The mark is written first, because no process would find an open record without one.

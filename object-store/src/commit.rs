@@ -14,7 +14,7 @@ use restitch::internals::store::rebase_edit;
 use restitch::internals::store::{into_committed, millis};
 use restitch::internals::text::quote_name;
 use restitch::port::ContentHash;
-use restitch::port::{Committed, RequestId};
+use restitch::port::{CommitOptions, Committed, RequestId};
 
 /// How long the last step of a removal may take; far less than [`REMOVAL_GRACE`].
 const REMOVAL_TIMEOUT: Duration = Duration::from_secs(60);
@@ -63,10 +63,11 @@ impl RebasedEdit {
     }
 }
 
-/// The request that a commit is made for, and the revision that it undoes.
+/// The request that a commit is made for, the client that made it, and the revision that it undoes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct CommitContext<'a> {
     pub(super) request: Option<&'a RequestId>,
+    pub(super) client: Option<&'a str>,
     pub(super) undoes: Option<u64>,
 }
 
@@ -75,7 +76,7 @@ impl Bucket {
     pub(super) async fn commit(
         self: Arc<Self>,
         batch: Vec<VerifiedEdit>,
-        request: Option<&RequestId>,
+        options: &CommitOptions,
     ) -> Result<Vec<Committed>, Refusal> {
         for edit in &batch {
             self.admit(edit.path())?;
@@ -83,12 +84,17 @@ impl Bucket {
                 check_new_name(edit.path())?;
             }
         }
+        let request = options.request_id.as_ref();
         if let Some(request) = request
             && let Some(committed) = self.repeated_request(request, &batch).await?
         {
             return Ok(committed);
         }
-        self.commit_edits(batch, CommitContext { request, undoes: None }).await
+        self.commit_edits(
+            batch,
+            CommitContext { request, client: options.client.as_deref(), undoes: None },
+        )
+        .await
     }
 
     /// Commits edits that were checked, and announces them.
@@ -150,7 +156,7 @@ impl Bucket {
                 revision,
                 millis(),
                 CommitState::Single,
-                context.undoes,
+                context,
                 &[rebased.change()],
             );
             let recorded = self.record_commit(&path, &key, record, context);

@@ -6,7 +6,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::RESERVED_FOLDER;
+use super::commit::CommitContext;
 use restitch::edit::WorkPath;
+use restitch::internals::store::changed_lines;
 use restitch::port::ContentHash;
 
 /// The largest revision: a number that JSON holds exactly in every language.
@@ -39,6 +41,9 @@ pub(super) struct CommitRecord {
     pub(super) revision: u64,
     pub(super) unix_millis: u64,
     pub(super) state: CommitState,
+    /// The name that the client gave itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) client: Option<String>,
     pub(super) undoes: Option<u64>,
     pub(super) files: Vec<FileRecord>,
 }
@@ -61,6 +66,9 @@ pub(super) struct FileRecord {
     same_suffix: usize,
     /// How many bytes of the new version are not shared; in the body, they follow the old version.
     new_bytes: usize,
+    /// The first and the last line that changed, as numbered afterwards.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) lines: Option<(usize, usize)>,
 }
 
 /// The content of a file before and after a commit; `None` for no file.
@@ -84,7 +92,7 @@ pub(super) fn encode(
     revision: u64,
     unix_millis: u64,
     state: CommitState,
-    undoes: Option<u64>,
+    context: CommitContext<'_>,
     changes: &[FileChange<'_>],
 ) -> Vec<u8> {
     let mut files = Vec::new();
@@ -107,9 +115,12 @@ pub(super) fn encode(
             same_prefix,
             same_suffix,
             new_bytes: new.len(),
+            lines: change.after.map(|after| changed_lines(before, after)),
         });
     }
-    let record = CommitRecord { revision, unix_millis, state, undoes, files };
+    let client = context.client.map(str::to_owned);
+    let record =
+        CommitRecord { revision, unix_millis, state, client, undoes: context.undoes, files };
     encode_record(&record, &body)
 }
 
@@ -226,7 +237,7 @@ mod tests {
             change(&b, None, Some(b"new\n")),
             change(&c, Some(b"one\ntwo\n"), None),
         ];
-        let bytes = encode(7, 1, CommitState::Open, None, &changes);
+        let bytes = encode(7, 1, CommitState::Open, CommitContext::default(), &changes);
         let (record, all) = decode(&bytes).expect("reads back");
         assert_eq!(record.revision, 7);
         let pairs: Vec<_> = all.iter().map(|b| (b.before.as_deref(), b.after.as_deref())).collect();

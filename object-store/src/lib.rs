@@ -297,9 +297,7 @@ impl FileStore for BucketStore {
         options: CommitOptions,
     ) -> BoxFuture<'a, Result<Vec<Committed>, Refusal>> {
         let bucket = self.bucket.clone();
-        Box::pin(run_to_completion(async move {
-            bucket.commit(batch, options.request_id.as_ref()).await
-        }))
+        Box::pin(run_to_completion(async move { bucket.commit(batch, &options).await }))
     }
 
     fn undo(
@@ -313,6 +311,10 @@ impl FileStore for BucketStore {
 
     fn log(&self) -> BoxFuture<'_, Result<Vec<Revision>, Refusal>> {
         Box::pin(self.bucket.log())
+    }
+
+    fn committed(&self, revision: u64) -> BoxFuture<'_, Result<Vec<Committed>, Refusal>> {
+        Box::pin(self.bucket.committed(revision))
     }
 
     fn changes(&self) -> Option<broadcast::Receiver<Change>> {

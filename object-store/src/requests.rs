@@ -111,7 +111,11 @@ impl Bucket {
     }
 
     /// The result of an earlier commit, as if it had just been made.
-    fn recorded_result(&self, record: &CommitRecord, files: Vec<FileVersions>) -> Vec<Committed> {
+    pub(super) fn recorded_result(
+        &self,
+        record: &CommitRecord,
+        files: Vec<FileVersions>,
+    ) -> Vec<Committed> {
         let edits = record.files.iter().zip(files).filter_map(|(file, versions)| {
             let path = WorkPath::parse(&file.path, &self.root).ok()?;
             let after = match versions.after {

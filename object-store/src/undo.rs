@@ -13,8 +13,8 @@ use restitch::edit::{
 };
 use restitch::internals::store::into_committed;
 use restitch::internals::store::{LaterVersion, MAX_VERSIONS, VersionSource, revert_change};
+use restitch::port::{Committed, Revision, RevisionFile, UndoMode, Undone};
 use restitch::port::{ContentHash, Snapshot};
-use restitch::port::{Revision, RevisionFile, UndoMode, Undone};
 
 /// How many commits the log shows. An undo without a revision looks only at these.
 const MAX_LOGGED: usize = 200;
@@ -179,7 +179,7 @@ impl Bucket {
         let revision = |LoggedCommit { record, was_applied, .. }: LoggedCommit| Revision {
             revision: record.revision,
             unix_millis: record.unix_millis,
-            client: None,
+            client: record.client,
             undoes: record.undoes,
             undone_by: undone_by.get(&record.revision).copied(),
             interrupted: !was_applied,
@@ -190,7 +190,7 @@ impl Bucket {
                     path: file.path,
                     before_sha256: file.before,
                     after_sha256: file.after,
-                    lines: None,
+                    lines: file.lines,
                 })
                 .collect(),
         };
@@ -207,19 +207,7 @@ impl Bucket {
         let mut attempts = 0;
         loop {
             let (logged, since) = self.find_commit(revision).await?;
-            let object = self.objects.get(&logged.key, u64::MAX).await;
-            let object = object.map_err(|error| not_read(&error))?;
-            let Some((_, files)) = object.and_then(|object| history::decode(&object.bytes)) else {
-                return Err(not_read(&StorageError {
-                    text: format!(
-                        "the record of revision {} is damaged or missing",
-                        logged.record.revision
-                    ),
-                    may_have_applied: false,
-                    hint: "Edit the file instead.",
-                    too_large: None,
-                }));
-            };
+            let files = self.read_versions(&logged.key, logged.record.revision).await?;
             let record = logged.record;
             let mut batch = Vec::new();
             for (file, versions) in record.files.iter().zip(files) {
@@ -234,13 +222,49 @@ impl Bucket {
             }
             attempts += 1;
             let undoes = Some(record.revision);
-            match self.commit_edits(batch, CommitContext { request: None, undoes }).await {
+            match self
+                .commit_edits(batch, CommitContext { undoes, ..CommitContext::default() })
+                .await
+            {
                 // A file changed between the reading and the write, so read it again.
                 Err(refusal) if refusal.code == EditCode::Conflict && attempts < 4 => {}
                 Err(refusal) => return Err(refusal),
                 Ok(committed) => return Ok(Undone { revision: record.revision, committed }),
             }
         }
+    }
+
+    /// The content of the files of a commit before and after.
+    async fn read_versions(&self, key: &str, revision: u64) -> Result<Vec<FileVersions>, Refusal> {
+        let object = self.objects.get(key, u64::MAX).await.map_err(|error| not_read(&error))?;
+        let decoded = object.and_then(|object| history::decode(&object.bytes));
+        decoded.map(|(_, files)| files).ok_or_else(|| {
+            not_read(&StorageError {
+                text: format!("the record of revision {revision} is damaged or missing"),
+                may_have_applied: false,
+                hint: "Edit the file instead.",
+                too_large: None,
+            })
+        })
+    }
+
+    /// What a commit wrote.
+    pub(super) async fn committed(&self, revision: u64) -> Result<Vec<Committed>, Refusal> {
+        let (key, record) = self.find_record(revision).await?;
+        let files = self.read_versions(&key, revision).await?;
+        Ok(self.recorded_result(&record, files))
+    }
+
+    /// The key and the head of the record of a commit, undone or not.
+    async fn find_record(&self, revision: u64) -> Result<(String, CommitRecord), Refusal> {
+        let failed = |error: StorageError| not_read(&error);
+        let keys = self.list_keys(Some(revision)).await.map_err(failed)?;
+        let key = keys.into_iter().find(|key| history::revision_of(key) == Some(revision));
+        let head = match key {
+            Some(key) => self.read_heads(vec![key]).await.map_err(failed)?.pop(),
+            None => None,
+        };
+        head.ok_or_else(|| no_revision(revision))
     }
 
     /// The commit to undo. The list has the commits of its files from that commit on, newest first.
@@ -269,20 +293,7 @@ impl Bucket {
             let since = self.commits_since(&last.record).await.map_err(failed)?;
             return Ok((last, since));
         };
-        let keys = self.list_keys(Some(wanted)).await.map_err(failed)?;
-        let key = keys.into_iter().find(|key| history::revision_of(key) == Some(wanted));
-        let head = match key {
-            Some(key) => self.read_heads(vec![key]).await.map_err(failed)?.pop(),
-            None => None,
-        };
-        let missing = || {
-            Refusal::new(
-                EditCode::InvalidArguments,
-                format!("there is no revision {wanted} in the history of this root"),
-            )
-            .hint("`restitch log` lists the revisions that can be undone; old ones may have been removed from the bucket.")
-        };
-        let (_, record) = head.ok_or_else(missing)?;
+        let (_, record) = self.find_record(wanted).await?;
         let since = self.commits_since(&record).await.map_err(failed)?;
         if let Some(undo) = undone_by(&since).get(&wanted) {
             return Err(Refusal::new(
@@ -292,7 +303,7 @@ impl Bucket {
             .hint(format!("To bring it back, undo revision {undo}.")));
         }
         let commit = since.iter().find(|commit| commit.record.revision == wanted).cloned();
-        Ok((commit.ok_or_else(missing)?, since))
+        Ok((commit.ok_or_else(|| no_revision(wanted))?, since))
     }
 
     /// The edit that undoes one file of a commit. If the file has changed since, only the lines of
@@ -483,6 +494,14 @@ fn undone_by(newest_first: &[LoggedCommit]) -> HashMap<u64, u64> {
     let applied =
         newest_first.iter().filter(|commit| commit.was_applied).map(|commit| &commit.record);
     restitch::internals::store::undone_by(applied.map(|record| (record.revision, record.undoes)))
+}
+
+fn no_revision(wanted: u64) -> Refusal {
+    Refusal::new(
+        EditCode::InvalidArguments,
+        format!("there is no revision {wanted} in the history of this root"),
+    )
+    .hint("`restitch log` lists the revisions that can be undone; old ones may have been removed from the bucket.")
 }
 
 /// The refusal after the history could not be read.

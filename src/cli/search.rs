@@ -37,7 +37,14 @@ pub(crate) async fn run(common: &Common, args: SearchArgs) -> Result<(), Exit> {
     } else if common.json {
         out::print(json!(reply))?;
     } else {
-        out::print(wording::message(common, &reply, wording::SEARCH))?;
+        let message = wording::message(common, &reply, wording::SEARCH);
+        // The command line has the tool that takes the lines in `batch` only.
+        match message.rsplit_once("\n\nYou can use these lines in hashline_edit right away.") {
+            Some((hits, more)) => out::print(format!(
+                "{hits}\n\n`restitch batch` takes these lines in hashline_edit.{more}"
+            ))?,
+            None => out::print(message)?,
+        }
     }
     Exit::of_reply(&reply)?;
     // As with grep, scripts see from the exit code whether there was anything.

@@ -44,6 +44,9 @@ struct Listed {
     revision: Revision,
     #[serde(skip_serializing_if = "Option::is_none")]
     diff: Option<String>,
+    /// Why there is no diff although it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    no_diff: Option<String>,
 }
 
 /// The revisions that the call asks for, newest first.
@@ -66,24 +69,30 @@ async fn list(common: &Common, args: &LogArgs, engine: &Engine) -> Result<Vec<Li
     let all = engine.log().await?.into_iter().filter(concerns);
     let mut listed = Vec::new();
     for revision in all.take(args.max.unwrap_or(usize::MAX)) {
-        let diff = match args.diff {
-            // Of old commits the history may have the names only.
-            true => engine.committed(revision.revision).await.ok().map(|reports| {
-                reports.iter().map(|report| report.diff.as_str()).collect::<String>()
-            }),
-            false => None,
+        let (diff, no_diff) = match args.diff {
+            true => match engine.committed(revision.revision).await {
+                Ok(reports) => {
+                    (Some(reports.iter().map(|report| report.diff.as_str()).collect()), None)
+                }
+                // Of old commits the history may have the names only.
+                Err(refusal) => (None, Some(refusal.message)),
+            },
+            false => (None, None),
         };
-        listed.push(Listed { revision, diff });
+        listed.push(Listed { revision, diff, no_diff });
     }
     Ok(listed)
 }
 
 /// Prints a line for each revision, and its diff if there is one.
 fn print_list(revisions: &[Listed]) -> io::Result<()> {
-    for Listed { revision, diff } in revisions {
+    for Listed { revision, diff, no_diff } in revisions {
         writeln!(out::stdout(), "{}", describe(revision))?;
         if let Some(diff) = diff {
             print_diff(&mut anstream::stdout().lock(), diff)?;
+        }
+        if let Some(why) = no_diff {
+            writeln!(out::stdout(), "        (no diff: {why})")?;
         }
     }
     Ok(())

@@ -41,7 +41,7 @@ pub(super) const SEARCH: Words = &[
     ("narrow the search with path", "narrow the search with --path"),
     ("narrow with path or glob", "narrow with --path or --glob"),
     ("Check the path, or leave it out", "Check --path, or leave it out"),
-    ("keyword", "the term"),
+    ("keyword", "term"),
     ("glob", "--glob"),
     ("context", "--context"),
 ];

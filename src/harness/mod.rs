@@ -14,6 +14,7 @@ pub(crate) mod judge;
 pub mod mine;
 pub mod pack;
 mod parallel;
+pub mod replay;
 pub(crate) mod report;
 pub(crate) mod score;
 pub(crate) mod suite;

@@ -24,13 +24,13 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use super::commit::CommitContext;
 use super::lock::{Backoff, LockOutcome, try_lock};
 use super::log::{
-    LogEntry, LogRecord, LoggedFile, Patch, StoredVersion, changed_lines, encode_line,
-    last_revision, read_entries,
+    LogEntry, LogRecord, LoggedFile, Patch, StoredVersion, encode_line, last_revision, read_entries,
 };
 use super::metadata::Metadata;
 use super::options::HistoryLimits;
 use super::prune;
 use super::replace::Displaced;
+use super::revert::changed_lines;
 use super::state::{HISTORY, StateFolder};
 use crate::port::{RequestId, RequestStatus};
 use crate::text::{Content, ContentHash};

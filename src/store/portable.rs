@@ -118,6 +118,10 @@ impl FileStore for DiskStore {
         self.0.files.log()
     }
 
+    fn committed(&self, revision: u64) -> BoxFuture<'_, Result<Vec<Committed>, Refusal>> {
+        self.0.files.committed(revision)
+    }
+
     fn changes(&self) -> Option<broadcast::Receiver<Change>> {
         Some(self.subscribe())
     }

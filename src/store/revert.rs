@@ -132,9 +132,59 @@ fn changed_ranges(old: &[&[u8]], new: &[&[u8]]) -> Vec<(Range<usize>, Range<usiz
         .collect()
 }
 
+/// How many bytes two versions share at their starts and, of the rest, at their ends.
+pub(super) fn shared_ends(before: &[u8], after: &[u8]) -> (usize, usize) {
+    let is_equal = |(left, right): &(&u8, &u8)| left == right;
+    let prefix = before.iter().zip(after).take_while(is_equal).count();
+    // The suffix must not overlap the prefix in the shorter version.
+    let max_suffix = before.len().min(after.len()) - prefix;
+    let from_end = before.iter().rev().zip(after.iter().rev());
+    (prefix, from_end.take(max_suffix).take_while(is_equal).count())
+}
+
+/// The first and the last line of `after` that `before` does not have; where lines were only removed,
+/// the last is the one before the first.
+pub fn changed_lines(before: &[u8], after: &[u8]) -> (usize, usize) {
+    let (mut prefix, mut suffix) = shared_ends(before, after);
+    // Whole lines only: a part of a line is a change of the line.
+    prefix = memchr::memrchr(b'\n', &after[..prefix]).map_or(0, |newline| newline + 1);
+    let shared = after.len() - suffix;
+    let is_at_line_start = |bytes: &[u8], at: usize| at == 0 || bytes[at - 1] == b'\n';
+    if !is_at_line_start(after, shared) || !is_at_line_start(before, before.len() - suffix) {
+        suffix = match memchr::memchr(b'\n', &after[shared..]) {
+            Some(newline) => suffix - newline - 1,
+            None => 0,
+        };
+    }
+    let changed = &after[prefix..(after.len() - suffix).max(prefix)];
+    let first = memchr::memchr_iter(b'\n', &after[..prefix]).count() + 1;
+    let has_open_line = changed.last().is_some_and(|byte| *byte != b'\n');
+    let count = memchr::memchr_iter(b'\n', changed).count() + usize::from(has_open_line);
+    (first, first + count - 1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn changed_lines_are_numbered_as_they_are_afterwards() {
+        for (before, after, lines) in [
+            ("", "a\nb\n", (1, 2)),
+            ("a\nb\nc\n", "a\nB\nc\n", (2, 2)),
+            ("a\nb\nc\n", "a\nx\ny\nc\n", (2, 3)),
+            ("a\nb\nc\n", "a\nc\n", (2, 1)),
+            ("a\nb\nc\n", "a\nb\nb\nc\n", (3, 3)),
+            ("foo(a)\nz\n", "foo(ab)\nz\n", (1, 1)),
+            ("a\nb", "a\nbc", (2, 2)),
+            ("a\nb\n", "a\n", (2, 1)),
+            ("a\n", "", (1, 0)),
+            ("xa\nb\n", "a\nb\n", (1, 1)),
+            ("same", "same", (1, 1)),
+        ] {
+            assert_eq!(changed_lines(before.as_bytes(), after.as_bytes()), lines, "{before:?}");
+        }
+    }
 
     fn revert(before: &str, after: &str, later: &[&str]) -> Result<String, usize> {
         let later: Vec<_> = later

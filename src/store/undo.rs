@@ -132,13 +132,7 @@ impl Disk {
                 )
             });
         };
-        let entry = entries.iter().find(|entry| entry.revision == wanted).ok_or_else(|| {
-            Refusal::new(
-                EditCode::InvalidArguments,
-                format!("there is no revision {wanted} in the history of this root"),
-            )
-            .hint("`restitch log` lists the revisions that can be undone; old ones are deleted.")
-        })?;
+        let entry = find_entry(entries, wanted)?;
         match undone_by.get(&wanted) {
             Some(undo) => Err(Refusal::new(
                 EditCode::NoChange,
@@ -379,7 +373,7 @@ impl Disk {
     pub(super) fn committed(&self, revision: u64) -> Result<Vec<Committed>, Refusal> {
         let entries =
             self.require_history()?.entries().map_err(|error| history_not_read(&error))?;
-        self.recorded_result(self.find_commit(&entries, Some(revision))?)
+        self.recorded_result(find_entry(&entries, revision)?)
     }
 
     /// The result of an earlier commit, as if it had just been made.
@@ -583,6 +577,17 @@ fn undone_by(entries: &[LogEntry]) -> HashMap<u64, u64> {
 }
 
 /// The refusal after the history could not be read.
+/// The commit with this revision, undone or not.
+fn find_entry(entries: &[LogEntry], wanted: u64) -> Result<&LogEntry, Refusal> {
+    entries.iter().find(|entry| entry.revision == wanted).ok_or_else(|| {
+        Refusal::new(
+            EditCode::InvalidArguments,
+            format!("there is no revision {wanted} in the history of this root"),
+        )
+        .hint("`restitch log` lists the revisions that can be undone; old ones are deleted.")
+    })
+}
+
 fn history_not_read(error: &io::Error) -> Refusal {
     Refusal::new(EditCode::ReadError, format!("the history cannot be read: {error}"))
         .hint("Check the state folder (RESTITCH_STATE_DIR).")

@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::rebase::{not_found, rebase_edit};
-use super::revert::{LaterVersion, VersionSource, revert_change};
+use super::revert::{LaterVersion, VersionSource, changed_lines, revert_change};
 use crate::edit::{
     After, Durability, EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath, WriteMethod,
 };
@@ -175,7 +175,12 @@ impl<F: VersionedFiles> VersionedStore<F> {
 
     /// Adds a commit to the history, drops the oldest commits if it is now too large, and returns the
     /// new revision.
-    fn record_commit(&self, files: Vec<FileChange>, undoes: Option<u64>) -> u64 {
+    fn record_commit(
+        &self,
+        files: Vec<FileChange>,
+        client: Option<String>,
+        undoes: Option<u64>,
+    ) -> u64 {
         let mut history = self.history();
         history.revision += 1;
         let revision = history.revision;
@@ -189,10 +194,12 @@ impl<F: VersionedFiles> VersionedStore<F> {
                     path: change.path.as_str().to_owned(),
                     before_sha256: hash(&change.before),
                     after_sha256: hash(&change.after),
-                    lines: None,
+                    lines: change.after.as_deref().map(|after| {
+                        changed_lines(change.before.as_deref().unwrap_or_default(), after)
+                    }),
                 })
                 .collect(),
-            client: None,
+            client,
             undoes,
             undone_by: None,
             interrupted: false,
@@ -295,7 +302,7 @@ impl<F: VersionedFiles> VersionedStore<F> {
         }
         let written = self.write_all(batch).await?;
         let (edits, changes): (Vec<_>, Vec<_>) = written.into_iter().unzip();
-        let undo_revision = self.record_commit(changes, Some(revision));
+        let undo_revision = self.record_commit(changes, None, Some(revision));
         let committed = edits
             .into_iter()
             .map(|edit| into_committed(edit, Some(undo_revision), Durability::Unknown))
@@ -343,13 +350,14 @@ impl<F: VersionedFiles> FileStore for VersionedStore<F> {
     fn commit<'a>(
         &'a self,
         batch: Vec<VerifiedEdit>,
-        _options: CommitOptions,
+        options: CommitOptions,
     ) -> BoxFuture<'a, Result<Vec<Committed>, Refusal>> {
         Box::pin(async move {
             refuse_duplicate_paths(&batch)?;
             let written = self.write_all(batch).await?;
             let (edits, changes): (Vec<_>, Vec<_>) = written.into_iter().unzip();
-            let revision = self.record_commit(changes, None);
+            let client = options.client.map(|client| client.to_string());
+            let revision = self.record_commit(changes, client, None);
             Ok(edits
                 .into_iter()
                 .map(|edit| into_committed(edit, Some(revision), Durability::Unknown))
@@ -368,6 +376,26 @@ impl<F: VersionedFiles> FileStore for VersionedStore<F> {
     fn log(&self) -> BoxFuture<'_, Result<Vec<Revision>, Refusal>> {
         Box::pin(async {
             Ok(self.history().commits.iter().rev().map(|commit| commit.entry.clone()).collect())
+        })
+    }
+
+    fn committed(&self, revision: u64) -> BoxFuture<'_, Result<Vec<Committed>, Refusal>> {
+        Box::pin(async move {
+            let history = self.history();
+            let commit = history.commits.iter().find(|commit| commit.entry.revision == revision);
+            let commit = commit.ok_or_else(|| {
+                let message = format!("this store has forgotten revision {revision}");
+                Refusal::new(EditCode::InvalidArguments, message)
+                    .hint("`restitch log` lists the revisions that it has.")
+            })?;
+            let files = commit.files.iter().cloned().map(|FileChange { path, before, after }| {
+                let after = after.map_or(After::Removed, |bytes| After::Content(bytes.into()));
+                let before = before.map(Snapshot::decode_lossy);
+                let explanation = Explanation::plain(Rung::Repeated);
+                let edit = VerifiedEdit::restore(path, before, after, explanation);
+                into_committed(edit, Some(revision), Durability::Unknown)
+            });
+            Ok(files.collect())
         })
     }
 }

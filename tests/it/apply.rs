@@ -264,4 +264,9 @@ async fn a_store_of_the_callers_own() {
     assert_eq!(sandbox.text("c.txt"), None);
     let log = engine.log().await.expect("a log");
     assert_eq!(log.iter().filter(|entry| entry.undoes.is_some()).count(), 2);
+    // The first edit is the last of the log; it was undone, and its diff is there.
+    let first = log.last().expect("the first edit");
+    assert_eq!(first.files[0].lines, Some((3, 3)));
+    let reports = engine.committed(first.revision).await.expect("what it wrote");
+    assert!(reports[0].diff.contains("-two\n+2\n"), "{}", reports[0].diff);
 }

@@ -57,12 +57,11 @@ pub(crate) fn run(json: bool, args: &CompareArgs) -> Result<(), Exit> {
     }
     let (scratch, _temporary) = scratch_folder(args.scratch.as_deref())?;
     let mut results: Vec<ToolResult> = Vec::new();
-    let mut errors = Vec::new();
     let is_selected = |id: &str| args.tools.is_empty() || args.tools.iter().any(|name| name == id);
     for rival in RIVALS.iter().filter(|rival| is_selected(rival.id)) {
         match run_tool(rival, &cases, &scratch) {
             Ok(result) => results.push(result),
-            Err(error) => errors.push(format!("{}: {error}", rival.id)),
+            Err(error) => results.push(ToolResult::skipped(rival, error.to_string())),
         }
     }
     if let Some(file) = &args.out {
@@ -74,17 +73,15 @@ pub(crate) fn run(json: bool, args: &CompareArgs) -> Result<(), Exit> {
     let text = if json {
         serde_json::to_string(&results).unwrap_or_default()
     } else {
-        let mut text = format!(
+        format!(
             "{} cases that every tool can express; in {} of them, the right result itself adds a syntax error\n\n{}",
             cases.len(),
             count_right_with_errors(&cases),
             table(&results)
-        );
-        errors.iter().for_each(|error| text.push_str(&format!("\nnot compared: {error}")));
-        text
+        )
     };
     out::print(text)?;
-    match errors.len() {
+    match results.iter().filter(|result| result.skipped.is_some()).count() {
         0 => Ok(()),
         count => Err(Exit::fault(format!("{count} of the tools could not be run"))),
     }

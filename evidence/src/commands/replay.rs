@@ -8,9 +8,10 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::json;
 
-use crate::replay::{FailedEdit, ReplayRun, ReplayedEdit, replay, table};
 use restitch::internals::command::{self as out, Exit};
-use restitch::internals::harness::mine::ReplayOutcome;
+use restitch::internals::harness::replay::{
+    FailedEdit, ReplayOutcome, ReplayRun, ReplayedEdit, replay, table,
+};
 
 /// Lines of JSON: `id`, `file`, `before`, `old_str`, `new_str`, and as `retry` the two strings
 /// that the agent sent next, or null.

@@ -38,6 +38,18 @@ enum PackageSource {
     BuiltIn,
 }
 
+impl PackageSource {
+    /// The version that is wanted.
+    fn version(&self) -> &'static str {
+        match self {
+            Self::Npm(_, version, _) | Self::Pip(_, version, _) | Self::Cargo(_, version, _) => {
+                version
+            }
+            Self::BuiltIn => env!("CARGO_PKG_VERSION"),
+        }
+    }
+}
+
 /// A tool that can be compared.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rival {
@@ -109,6 +121,15 @@ pub(crate) const RIVALS: &[Rival] = &[
         ),
         driver: Driver::Node,
     },
+    Rival {
+        id: "cline",
+        source: PackageSource::Npm(
+            "@cline/core",
+            "0.0.86",
+            "sha512-+9xaL9ojfPXB4ywjpogR5TTG7CrjCBPw5xG68IaCy9y4teo9fvON3z9KvAdvd/FIaG6VyxPt6VCIevbZtG+WTQ==",
+        ),
+        driver: Driver::Node,
+    },
     // The engine of oh-my-pi is this native module. Later versions have no builds for single
     // platforms in the registry.
     Rival {
@@ -152,6 +173,9 @@ pub(crate) struct ToolResult {
     pub version: String,
     /// The registry and the package.
     pub package: String,
+    /// Why the tool was not run, and so has no counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<String>,
     /// The counts of the cases that have a right result.
     pub recoverable: ToolCounts,
     /// The counts of the cases that must be refused.
@@ -188,6 +212,31 @@ pub(crate) fn is_expressible_everywhere(case: &Case) -> bool {
         && std::str::from_utf8(&case.before).is_ok()
 }
 
+impl ToolResult {
+    /// The result of a tool that has not run.
+    fn new(rival: &Rival) -> Self {
+        Self {
+            tool: rival.id.to_owned(),
+            version: rival.source.version().to_owned(),
+            package: match rival.source {
+                PackageSource::Npm(package, ..) => format!("npm {package}"),
+                PackageSource::Pip(package, ..) => format!("PyPI {package}"),
+                PackageSource::Cargo(package, ..) => format!("crates.io {package}"),
+                PackageSource::BuiltIn => "this program".into(),
+            },
+            skipped: None,
+            recoverable: ToolCounts::default(),
+            must_refuse: ToolCounts::default(),
+            families: Vec::new(),
+        }
+    }
+
+    /// The row of a tool that could not be installed or run.
+    pub(crate) fn skipped(rival: &Rival, why: String) -> Self {
+        Self { skipped: Some(why), ..Self::new(rival) }
+    }
+}
+
 /// Installs a tool below `scratch`, unless it is installed already, and runs the cases through it.
 pub(crate) fn run_tool(rival: &Rival, cases: &[Case], scratch: &Path) -> io::Result<ToolResult> {
     let results: HashMap<usize, Option<Vec<u8>>> = match rival.driver {
@@ -199,19 +248,7 @@ pub(crate) fn run_tool(rival: &Rival, cases: &[Case], scratch: &Path) -> io::Res
         }
         Driver::Node | Driver::Python => run_driver(rival, cases, scratch)?,
     };
-    let mut out = ToolResult {
-        tool: rival.id.to_owned(),
-        version: version(rival, scratch),
-        package: match rival.source {
-            PackageSource::Npm(package, ..) => format!("npm {package}"),
-            PackageSource::Pip(package, ..) => format!("PyPI {package}"),
-            PackageSource::Cargo(package, ..) => format!("crates.io {package}"),
-            PackageSource::BuiltIn => "this program".into(),
-        },
-        recoverable: ToolCounts::default(),
-        must_refuse: ToolCounts::default(),
-        families: Vec::new(),
-    };
+    let mut out = ToolResult { version: version(rival, scratch), ..ToolResult::new(rival) };
     let indexes: Vec<usize> = (0..cases.len()).collect();
     let syntax_errors = parallel(&indexes, |index| {
         let after = results.get(index).and_then(Option::as_ref)?;
@@ -275,12 +312,10 @@ fn tool_dir(rival: &Rival, scratch: &Path) -> PathBuf {
 /// Installs a tool, unless this version is installed already.
 fn install(rival: &Rival, scratch: &Path) -> io::Result<()> {
     let dir = tool_dir(rival, scratch);
-    let (PackageSource::Npm(_, wanted, _)
-    | PackageSource::Pip(_, wanted, _)
-    | PackageSource::Cargo(_, wanted, _)) = rival.source
-    else {
+    if rival.source == PackageSource::BuiltIn {
         return Ok(());
-    };
+    }
+    let wanted = rival.source.version();
     if fs::read_to_string(dir.join("installed")).is_ok_and(|version| version == wanted) {
         return Ok(());
     }
@@ -318,7 +353,10 @@ fn install(rival: &Rival, scratch: &Path) -> io::Result<()> {
             cargo
         }
     };
-    let output = command.current_dir(&dir).stdin(Stdio::null()).output()?;
+    let output = command.current_dir(&dir).stdin(Stdio::null()).output().map_err(|error| {
+        let program = command.get_program().to_string_lossy().into_owned();
+        io::Error::new(error.kind(), format!("cannot start {program}: {error}"))
+    })?;
     if !output.status.success() {
         let stderr = String::from_utf8_lossy(&output.stderr);
         let last = stderr.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
@@ -474,6 +512,15 @@ pub(crate) fn table(results: &[ToolResult]) -> String {
     );
     for result in results {
         let (recoverable, must_refuse) = (&result.recoverable, &result.must_refuse);
+        if let Some(why) = &result.skipped {
+            out.push_str(&format!(
+                "| {} | {} | not run: {} | | | | | |\n",
+                result.tool,
+                result.version,
+                why.replace('|', "\\|")
+            ));
+            continue;
+        }
         out.push_str(&format!(
             "| {} | {} | {} | {} | {} | {} | {} | {} of {} |\n",
             result.tool,

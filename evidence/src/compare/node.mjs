@@ -41,6 +41,11 @@ const tools = {
     const edit = createEditTool(scratch);
     return (c) => editOnDisk(c.name, c.before, (file) => edit.execute('1', { path: file, edits: [{ oldText: c.old, newText: c.new }] }));
   },
+  async cline() {
+    const { createEditorExecutor } = await load('@cline/core/dist/index.js');
+    const edit = createEditorExecutor();
+    return (c) => editOnDisk(c.name, c.before, (file) => edit({ path: file, old_text: c.old, new_text: c.new }, scratch, {}));
+  },
   // The TypeScript of oh-my-pi needs bun, and only passes the call on to this native module. It is
   // called in mode `replace` with the tool's default settings.
   async 'oh-my-pi'() {

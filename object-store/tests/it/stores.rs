@@ -44,6 +44,8 @@ async fn nothing_is_lost(store: BucketStore) {
     let log = store.log().await.expect("log");
     assert_eq!(log.len(), TASKS * EDITS + 1);
     assert!(log.iter().all(|revision| !revision.interrupted), "{log:?}");
+    assert!(log.iter().all(|revision| revision.files[0].lines.is_some()), "{log:?}");
+    assert_eq!(store.committed(log[0].revision).await.expect("its files").len(), 1);
     for _ in 0..=TASKS * EDITS {
         store.undo(None, UndoMode::Apply).await.expect("each edit comes out again");
     }

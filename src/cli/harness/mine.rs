@@ -17,7 +17,6 @@ use crate::edit::Expected;
 use crate::harness::case::{Case, Truth};
 use crate::harness::fixture::{Expect, Fixture, Spec, Status, Tree, slug};
 use crate::harness::judge::CaseVerdict;
-use crate::harness::mine::ReplayOutcome;
 use crate::harness::mine::failures::{Failure, MinedSession, mine};
 use crate::harness::mine::files::{FileBefore, Provenance};
 use crate::harness::mine::git::{FolderMap, Repository};
@@ -28,6 +27,7 @@ use crate::harness::mine::summary::{
 use crate::harness::mine::{Client, Replacement, Source, sources};
 use crate::harness::pack;
 use crate::harness::parallel;
+use crate::harness::replay::ReplayOutcome;
 use crate::harness::score::percent;
 use crate::language::Language;
 use crate::text::pluralize;
@@ -137,6 +137,8 @@ pub(crate) async fn run(common: &Common, args: MineArgs) -> Result<(), Exit> {
         let mut text = as_text(&summary);
         if let Some((saved, dir)) = &saved {
             let _ = write!(text, "\n{saved} in {}", dir.display());
+        } else if !summary.failures.is_empty() {
+            text.push_str("\nto see them in a browser, save them with --save DIR, and run `restitch harness report DIR`");
         }
         text
     };
@@ -373,6 +375,13 @@ fn as_text(summary: &MineSummary) -> String {
         "of {landed} edits that landed and whose file is known, restitch makes {} otherwise and refuses {}",
         summary.total(|row| row.landed_otherwise),
         summary.total(|row| row.landed_refused)
+    );
+    let _ = writeln!(
+        out,
+        "of {} refused edits whose next edit is known, a model that answers with it makes {} right and {} otherwise",
+        summary.total(|row| row.refused_with_truth),
+        summary.total(|row| row.right_with_model),
+        summary.total(|row| row.other_with_model)
     );
     match by_model {
         Some(more) => {

@@ -8,11 +8,11 @@ use serde::Serialize;
 use super::class::FailureClass;
 use super::files::{Certainty, FileBefore, Provenance, files_before, next_change, next_edits};
 use super::git::{FolderMap, committed_version};
-use super::outcome::{ReplayOutcome, has_same_intention};
 use super::{Client, EditAttempt, FileAction, Replacement, Transcript};
 use crate::apply::apply_text;
 use crate::edit::{EditCode, EditPlan, EditRequest, Expected, Refusal, Rung};
 use crate::harness::judge::has_new_syntax_errors;
+use crate::harness::replay::{FailedEdit, ReplayOutcome, Retry, has_same_intention, with_model};
 use crate::patch::{Hunk, locate_hunks};
 use crate::text::Snapshot;
 
@@ -76,6 +76,9 @@ pub struct Failure {
     pub outcome: Option<ReplayResult>,
     /// The file before with the agent's next edit that has the same intention applied.
     pub truth: Option<String>,
+    /// How the call comes out if a model answers with the agent's next edit; only if the engine
+    /// refuses a single replacement without one, and the truth is known.
+    pub(crate) with_model: Option<ReplayOutcome>,
     /// The model, if the transcript names it.
     pub model: Option<String>,
     /// Whether the agent itself changed that file later.
@@ -139,17 +142,36 @@ pub fn mine(transcript: &Transcript, map: &FolderMap) -> MinedSession {
             .or_else(|| committed_version(transcript, index, map))
             .or_else(shown_lines);
         let (old, new) = attempt.texts();
-        let truth = before.as_ref().and_then(|file| {
+        let next = before.as_ref().and_then(|file| {
             next_edits(transcript, index).take(NEXT_EDITS).find_map(|next| {
                 let (next_old, next_new) = next.texts();
                 let says_the_same = has_same_intention((&old, &new), (&next_old, &next_new));
-                says_the_same.then(|| next.apply(&file.text)).flatten()
+                let truth = says_the_same.then(|| next.apply(&file.text)).flatten()?;
+                Some((truth, Retry { old_str: next_old, new_str: next_new }))
             })
         });
         let outcome = before
             .as_ref()
             .filter(|_| !attempt.edits.is_empty())
             .map(|file| replay(&step.path, &file.text, attempt));
+        let (truth, retry) = next.unzip();
+        let with_model = match (&before, &outcome, &attempt.edits[..]) {
+            (Some(file), Some(ReplayResult::Refused(refusal)), [edit])
+                if refusal.code != EditCode::AlreadyApplied
+                    && attempt.hunks.is_empty()
+                    && !edit.all =>
+            {
+                retry.zip(truth.as_deref()).map(|(retry, truth)| {
+                    let (old_str, new_str) = (edit.old.clone(), edit.new.clone());
+                    let (file, before) = (step.path.clone(), file.text.clone());
+                    let retry = Some(retry);
+                    let case =
+                        FailedEdit { id: String::new(), file, before, old_str, new_str, retry };
+                    with_model(&case, truth).outcome
+                })
+            }
+            _ => None,
+        };
         failures.push(Failure {
             client: transcript.client,
             id: format!("{}/{}", transcript.session, attempt.id),
@@ -161,6 +183,7 @@ pub fn mine(transcript: &Transcript, map: &FolderMap) -> MinedSession {
             before,
             outcome,
             truth,
+            with_model,
             model: step.model.clone(),
             changed_later: changed_at.is_some(),
             turns: turns.len(),

@@ -26,7 +26,6 @@ pub mod files;
 pub mod gemini;
 pub mod git;
 pub mod opencode;
-mod outcome;
 pub mod pi;
 pub mod redact;
 mod sources;
@@ -34,7 +33,6 @@ pub(crate) mod summary;
 mod transcript;
 
 pub use client::Client;
-pub use outcome::{ReplayOutcome, has_same_intention};
 pub use sources::{Findings, Source, sources};
 pub use transcript::{EditAttempt, FileAction, Replacement, Transcript, TranscriptStep};
 

@@ -7,8 +7,8 @@ use serde::Serialize;
 use super::Client;
 use super::class::FailureClass;
 use super::failures::{Failure, LandedResult, MinedSession};
-use super::outcome::ReplayOutcome;
 use crate::edit::EditCode;
+use crate::harness::replay::ReplayOutcome;
 
 /// The result of mining.
 #[derive(Debug, Clone, Default)]
@@ -51,6 +51,8 @@ pub(crate) struct FailureRecord {
     /// The code of the refusal.
     pub(crate) code: Option<&'static str>,
     pub(crate) recovered: bool,
+    /// The words of the [`ReplayOutcome`] with a model that answers with the agent's next edit.
+    pub(crate) with_model: Option<&'static str>,
     pub(crate) new_syntax_error: Option<bool>,
     pub(crate) file_known: bool,
     /// The words of the [`super::files::Provenance`].
@@ -81,6 +83,11 @@ pub(crate) struct ModelCounts {
     pub(crate) truth_unknown: usize,
     pub(crate) made_already: usize,
     pub(crate) refused: usize,
+    /// The refused edits of one replacement whose truth is known, and what becomes of them if a
+    /// model answers with the agent's next edit: the truth but for blanks, or something else.
+    pub(crate) refused_with_truth: usize,
+    pub(crate) right_with_model: usize,
+    pub(crate) other_with_model: usize,
     pub(crate) no_file: usize,
     pub(crate) new_syntax_errors: usize,
     /// The edits that landed and whose file is known, and those of them that restitch makes
@@ -118,6 +125,7 @@ impl FailureRecord {
             rung: failure.rung().map(str::to_owned),
             code: failure.code().map(EditCode::as_str),
             recovered: failure.is_recovered(),
+            with_model: failure.with_model.map(ReplayOutcome::label),
             new_syntax_error: failure.adds_syntax_errors(),
             file_known: failure.before.is_some(),
             file_from: failure.before.as_ref().map(|file| file.source.as_str()),
@@ -218,6 +226,10 @@ impl MineSummary {
         for failure in &mut self.failures {
             failure.id = hash(&failure.id);
             failure.path = ending(&failure.path);
+            failure.model = failure.model.as_deref().map(model_alone);
+        }
+        for row in &mut self.models {
+            row.model = model_alone(&row.model);
         }
         for (path, why) in &mut self.unread {
             *path = hash(path);
@@ -244,6 +256,12 @@ impl MineSummary {
     }
 }
 
+/// The name of a model without what is before a slash: that names the way to it, and may be somebody's
+/// own word.
+fn model_alone(name: &str) -> String {
+    name.rsplit('/').next().unwrap_or_default().to_owned()
+}
+
 /// Returns the row of a client and a model, which the transcript may not name.
 fn row_of<'a>(
     models: &'a mut BTreeMap<(Client, String), ModelCounts>,
@@ -265,6 +283,12 @@ impl ModelCounts {
             return;
         }
         self.text_missing += 1;
+        if let Some(with_model) = failure.with_model {
+            use ReplayOutcome::{OnlyWhitespace, Other, Right, Unknown};
+            self.refused_with_truth += 1;
+            self.right_with_model += usize::from(matches!(with_model, Right | OnlyWhitespace));
+            self.other_with_model += usize::from(matches!(with_model, Other | Unknown));
+        }
         self.new_syntax_errors += usize::from(failure.adds_syntax_errors() == Some(true));
         let count = match failure.replay_outcome() {
             Some(ReplayOutcome::Right) => &mut self.right,

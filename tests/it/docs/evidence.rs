@@ -26,15 +26,40 @@ fn figures_are_those_of_the_kept_results() {
     assert!(parts >= 5, "{out}");
 }
 
-/// The pages say how many kinds of mistake there are.
+/// The page says how many kinds of mistake there are.
 #[test]
 fn the_kinds_of_mistake_are_as_many_as_were_measured() {
     let list: Value =
         serde_json::from_str(&text_of("docs/evidence/list-third.json")).expect("JSON");
     let kinds = format!("{} kinds", list["ways"].as_array().expect("ways").len());
-    for page in ["README.md", "docs/evidence/index.md"] {
-        assert!(text_of(page).contains(&kinds), "{page} does not say {kinds}");
+    assert!(text_of("docs/evidence/index.md").contains(&kinds), "the page does not say {kinds}");
+}
+
+/// The sessions of the first table are pinned, of many models, and none of them is measured again as unseen.
+#[test]
+fn the_sessions_are_pinned_and_those_for_acceptance_are_apart() {
+    let listed: toml::Table = text_of("docs/evidence/transcripts.toml").parse().expect("TOML");
+    let repositories = listed["repository"].as_array().expect("repositories");
+    let mut names: Vec<&str> = Vec::new();
+    for repository in repositories {
+        names.push(repository["name"].as_str().expect("name"));
+        let commit = repository["commit"].as_str().expect("commit");
+        assert!(commit.len() == 40 && commit.bytes().all(|b| b.is_ascii_hexdigit()), "{commit}");
+        let of = repository.get("use").map(|of| of.as_str().expect("use"));
+        assert!(matches!(of, None | Some("acceptance")), "{of:?}");
     }
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), repositories.len(), "a repository is listed twice");
+    let kept: Value =
+        serde_json::from_str(&text_of("docs/evidence/transcripts.json")).expect("JSON");
+    let measured = kept["repositories"].as_array().expect("repositories");
+    assert_eq!(measured.len(), repositories.len(), "run scripts/evidence transcripts");
+    let models = kept["models"].as_array().expect("models");
+    let mut models: Vec<&str> = models.iter().filter_map(|row| row["model"].as_str()).collect();
+    models.sort_unstable();
+    models.dedup();
+    assert!(models.len() >= 15, "{models:?}");
 }
 
 /// The runner that compares the matcher of two programs on calls with known answers.

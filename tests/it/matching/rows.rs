@@ -256,18 +256,3 @@ fn every_rung_has_a_call_that_it_forgives_and_one_where_it_stops() {
         assert!(forgives && stops, "no rows for `{rung}`");
     }
 }
-
-#[test]
-fn the_readme_shows_the_ladder_as_it_is() {
-    let readme = include_str!("../../../README.md");
-    let table = readme
-        .split("<!-- ladder -->")
-        .nth(1)
-        .and_then(|rest| rest.split("<!-- /ladder -->").next());
-    let rows = restitch::internals::matching::LADDER
-        .iter()
-        .map(|rung| format!("| `{}` | {} |\n", rung.as_str(), rung.about().replace('|', "\\|")));
-    let wanted =
-        format!("\n| rung | what it forgives |\n| --- | --- |\n{}", rows.collect::<String>());
-    assert_eq!(table.unwrap_or_default(), wanted);
-}

@@ -25,6 +25,8 @@ fn search_exits_with_1_without_hits_and_prints_plain_lines() {
     let (code, out, _) = run(&dir, &["search", "needle", "--plain"]);
     assert_eq!((code, out.as_str()), (Some(0), "b.txt:1:needle one\nb.txt:3:  needle two\n"));
     assert_eq!(run(&dir, &["search", "absent word"]).0, Some(1));
+    let (_, out, _) = run(&dir, &["search", "needle"]);
+    assert!(out.contains("\n`restitch batch` takes these lines in hashline_edit."), "{out}");
     let (code, out, _) = run(&dir, &["search", "absent word", "--plain"]);
     assert_eq!((code, out.as_str()), (Some(1), ""));
 }
@@ -51,6 +53,33 @@ fn the_log_has_places_clients_and_diffs() {
     let revisions = reply["report"]["revisions"].as_array().expect("revisions");
     assert_eq!(revisions.len(), 1, "{reply}");
     assert_eq!(revisions[0]["files"][0]["lines"], serde_json::json!([2, 3]));
+}
+
+#[test]
+fn the_log_shows_what_was_undone_and_says_why_it_has_no_diff() {
+    let dir = project();
+    let long = format!("x = '{}'", "long ".repeat(1000));
+    assert_eq!(run(&dir, &["edit", "src/a.py", "--old", "return 1", "--new", &long]).0, Some(0));
+    assert_eq!(run(&dir, &["undo", "1"]).0, Some(0));
+    let (_, out, _) = run(&dir, &["log", "--diff"]);
+    assert_eq!(out.matches("@@ -").count(), 2, "{out}");
+    // The history has old versions as files of their own.
+    for folder in walk(&dir.path().join(".state")) {
+        if folder.ends_with("blobs") {
+            std::fs::remove_dir_all(folder).expect("removed");
+        }
+    }
+    let (code, out, _) = run(&dir, &["log", "--diff"]);
+    assert_eq!((code, out.matches("\n        (no diff: ").count()), (Some(0), 2), "{out}");
+    let (_, out, _) = run(&dir, &["--json", "log", "--diff"]);
+    assert!(out.contains("\"no_diff\":\""), "{out}");
+}
+
+/// Every folder below a folder.
+fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("folder").map(|e| e.expect("entry").path());
+    let folders: Vec<_> = entries.filter(|path| path.is_dir()).collect();
+    folders.iter().flat_map(|path| walk(path)).chain(folders.iter().cloned()).collect()
 }
 
 #[test]
@@ -95,7 +124,7 @@ fn apply_names_the_file_that_it_cannot_read() {
 fn refusals_of_a_command_use_its_flags() {
     let dir = project();
     let (_, out, _) = run(&dir, &["search", ""]);
-    assert!(out.contains("the term is empty"), "{out}");
+    assert!(out.contains(": the term is empty"), "{out}");
     let (_, out, _) = run(&dir, &["search", "x", "--path", "nosuch"]);
     assert!(out.contains("--path") && !out.contains("list_files"), "{out}");
     let (_, out, _) = run(&dir, &["search", "x", "--glob", "[a"]);

