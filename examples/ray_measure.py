@@ -1,13 +1,12 @@
-"""`restitch harness measure` on a Ray cluster: each task measures a share of the packages.
+"""`restitch-evidence measure` on a Ray cluster: each task measures a share of the packages.
 
-    pip install ray restitch-edit
-    python examples/ray_measure.py --corpus /data/corpus --tasks 64 -- --max 1000
+    cargo build --release -p restitch-evidence && pip install ray
+    python examples/ray_measure.py --corpus /data/corpus --tasks 64 --command target/release/restitch-evidence -- --max 1000
 
 Each task runs the ordinary command on its packages, and this driver adds up the JSON. What comes after `--` goes to
-every run, so `--max` counts within a share. The workers need the corpus at the same path, and the Python package,
-which brings the command; `--pip restitch-edit` has Ray install it on them, and `--restitch` names another command. A
-worker that dies costs the time of its share and nothing else. `--address auto` uses a cluster that runs; without it
-Ray starts one on this machine.
+every run, so `--max` counts within a share. The workers need the corpus and the command at the same paths. A worker
+that dies costs the time of its share and nothing else. `--address auto` uses a cluster that runs; without it Ray
+starts one on this machine. Shares of transcripts are mined in the same way, by `restitch --json harness mine`.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ from pathlib import Path
 import ray
 
 
-def measure(command: list[str], packages: list[Path], arguments: list[str]) -> dict:
+def measure(command: str, packages: list[Path], arguments: list[str]) -> dict:
     """The results for some packages, as the command prints them."""
     with tempfile.TemporaryDirectory() as share:
         for package in packages:
             (Path(share) / package.name).symlink_to(package)
         done = subprocess.run(
-            [*command, "--json", "harness", "measure", "--corpus", share, *arguments],
+            [command, "--json", "measure", "--corpus", share, *arguments],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -46,22 +45,19 @@ def main() -> None:
     parser.add_argument("--corpus", type=Path, required=True, help="a folder of packages, each with its versions in a and b")
     parser.add_argument("--tasks", type=int, required=True, help="how many shares; a few for each core")
     parser.add_argument("--address", help="the cluster; `auto` finds a running one")
-    parser.add_argument("--restitch", metavar="COMMAND", help="the command on every worker, in place of the package's")
-    parser.add_argument("--pip", action="append", metavar="PACKAGE", help="have Ray install this on the workers")
+    parser.add_argument("--command", required=True, help="restitch-evidence, on every worker")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="-- ARGUMENTS")
     options = parser.parse_args()
     arguments = [argument for argument in options.arguments if argument != "--"]
-    command = [options.restitch] if options.restitch else [sys.executable, "-m", "restitch_edit"]
     packages = sorted(path for path in options.corpus.resolve().iterdir() if (path / "a").is_dir() and (path / "b").is_dir())
     shares = [packages[first :: options.tasks] for first in range(min(options.tasks, len(packages)))]
 
     # Ray tells of lost workers on stdout, which is for the results.
     results, sys.stdout = sys.stdout, sys.stderr
-    environment = {"runtime_env": {"pip": options.pip}} if options.pip else {}
-    ray.init(address=options.address, log_to_driver=False, include_dashboard=False, **environment)
+    ray.init(address=options.address, log_to_driver=False, include_dashboard=False)
     # One core each: the command uses as many as it finds, and Ray gives out the others.
     task = ray.remote(num_cpus=1, max_retries=3)(measure)
-    running = [task.remote(command, share, arguments) for share in shares]
+    running = [task.remote(options.command, share, arguments) for share in shares]
     edits, rows = 0, {}
     while running:
         (done,), running = ray.wait(running)

@@ -1,14 +1,34 @@
 //! Internals that the tests and benchmarks of this repository use in addition to the API. Nothing
 //! here is stable.
 
-#[cfg(feature = "cli")]
-pub use crate::harness::{mine, suite};
 pub use crate::patch::Patch;
 pub use crate::text::tag;
 pub use crate::views::read;
 
 use crate::edit::{After, EditPlan, Explanation, Refusal, VerifiedEdit, WorkPath};
 use crate::text::Snapshot;
+
+#[cfg(feature = "cli")]
+pub mod harness {
+    //! Cases, their judges and scores, and the miner of transcripts.
+
+    pub use crate::harness::case::{Case, Truth};
+    pub use crate::harness::fixture::Fixture;
+    pub use crate::harness::judge::{CaseVerdict, Judgment, adds_syntax_errors, judge, judge_in};
+    pub use crate::harness::score::{Score, percent};
+    pub use crate::harness::suite::{CaseSource, RunOutcome, load};
+    pub use crate::harness::{mine, pack, parallel, replay};
+}
+
+#[cfg(feature = "cli")]
+pub mod command {
+    //! What a command of this workspace prints, and how it ends.
+
+    pub use crate::cli::exit::Exit;
+    pub use crate::cli::harness::{load_cases, write_fault};
+    pub use crate::cli::out::{print, stdout, written};
+    pub use crate::cli::progress::Progress;
+}
 
 pub mod text {
     //! Texts with their bytes.

@@ -13,7 +13,7 @@
 //! a custom store, and can ask a model. [`tools::Toolbox`] offers all of this by tool name and
 //! JSON, as models call it.
 //!
-//! The modules are listed in the order in which an edit flows through them.
+//! Each module uses only those above it in the list.
 
 #[allow(unreachable_pub, reason = "`internals` shows a part of it to tests and benchmarks")]
 #[cfg_attr(
@@ -27,10 +27,22 @@ mod text;
     not(feature = "cli"),
     allow(dead_code, unused_imports, reason = "some features use only a part of it")
 )]
+mod secrets;
+
+#[allow(unreachable_pub, reason = "`internals` shows a part of it to tests and benchmarks")]
+#[cfg_attr(
+    not(feature = "cli"),
+    allow(dead_code, unused_imports, reason = "some features use only a part of it")
+)]
 mod language;
 
 #[doc(hidden)]
 pub mod edit;
+
+pub mod port;
+
+#[cfg(feature = "syntax")]
+mod syntax;
 
 #[allow(unreachable_pub, reason = "`internals` shows a part of it to tests and benchmarks")]
 #[cfg_attr(
@@ -38,8 +50,6 @@ pub mod edit;
     allow(dead_code, unused_imports, reason = "some features use only a part of it")
 )]
 mod matching;
-
-mod apply;
 
 mod patch;
 
@@ -51,12 +61,10 @@ mod views;
 
 mod notebook;
 
+pub mod store;
+
 #[cfg(feature = "search")]
 mod search;
-
-pub mod port;
-
-mod resolve;
 
 #[allow(unreachable_pub, reason = "`internals` shows a part of it to tests and benchmarks")]
 #[cfg_attr(
@@ -65,14 +73,7 @@ mod resolve;
 )]
 mod correct;
 
-#[allow(unreachable_pub, reason = "`internals` shows a part of it to tests and benchmarks")]
-#[cfg_attr(
-    not(feature = "cli"),
-    allow(dead_code, unused_imports, reason = "some features use only a part of it")
-)]
-mod secrets;
-
-pub mod store;
+mod resolve;
 
 mod session;
 
@@ -80,15 +81,17 @@ mod traces;
 
 pub mod engine;
 
+mod apply;
+
 pub mod tools;
 
 #[cfg(feature = "cli")]
 mod hook;
 
+pub mod adapters;
+
 #[cfg(feature = "cli")]
 mod agent;
-
-pub mod adapters;
 
 #[cfg(feature = "cli")]
 mod harness;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use restitch::internals::suite::{RunOutcome, load};
+use restitch::internals::harness::{RunOutcome, load};
 
 fn main() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");

@@ -8,4 +8,8 @@ pub mod mcp;
 #[cfg(feature = "llm")]
 pub mod openai;
 #[cfg(feature = "syntax")]
-pub mod syntax;
+pub mod syntax {
+    //! The parsers for the [`Syntax`](crate::port::Syntax) port.
+
+    pub use crate::syntax::TreeSitter;
+}

@@ -10,9 +10,9 @@ use serde_json::json;
 use super::args::{Common, EditArgs};
 use super::exit::Exit;
 use super::{model, out, settings, wording};
-use crate::adapters::syntax::TreeSitter;
 use crate::edit::{EditRequest, Expected};
 use crate::engine::{CallOptions, SyntaxGate};
+use crate::syntax::TreeSitter;
 use crate::text::escape_for_terminal;
 use crate::tools::{self, ToolReply};
 

@@ -7,7 +7,7 @@ use crate::tools::ToolReply;
 
 /// Why a command ends with an exit code other than 0. A command returns `Result<(), Exit>`.
 #[derive(Debug)]
-pub(crate) enum Exit {
+pub enum Exit {
     /// 1: a call was refused, or a check found something wrong, as `check` and `harness run` do.
     Refused,
     /// 1, with a message: the failure of a hook, which must not use any other code.
@@ -22,17 +22,17 @@ pub(crate) enum Exit {
 
 impl Exit {
     /// A fault of disk or network.
-    pub(crate) fn fault(message: impl Into<String>) -> Self {
+    pub fn fault(message: impl Into<String>) -> Self {
         Self::Fault(message.into())
     }
 
     /// Wrong usage.
-    pub(crate) fn usage(message: impl Into<String>) -> Self {
+    pub fn usage(message: impl Into<String>) -> Self {
         Self::Usage(message.into())
     }
 
     /// The result of a command that printed this reply of a tool.
-    pub(crate) fn of_reply(reply: &ToolReply) -> Result<(), Self> {
+    pub fn of_reply(reply: &ToolReply) -> Result<(), Self> {
         match reply.code {
             None => Ok(()),
             Some(code) if code.is_fault() => Err(Self::Fault(String::new())),
@@ -41,12 +41,12 @@ impl Exit {
     }
 
     /// The result of a command that looked for something: refused if there was any.
-    pub(crate) fn refused_if(found: bool) -> Result<(), Self> {
+    pub fn refused_if(found: bool) -> Result<(), Self> {
         if found { Err(Self::Refused) } else { Ok(()) }
     }
 
     /// The message; empty if there is none.
-    pub(crate) fn message(&self) -> &str {
+    pub fn message(&self) -> &str {
         match self {
             Self::Refused => "",
             Self::Failed(message)
@@ -57,7 +57,7 @@ impl Exit {
     }
 
     /// Prints the message on stderr and returns the exit code.
-    pub(crate) fn report(self) -> ExitCode {
+    pub fn report(self) -> ExitCode {
         let (code, message) = match self {
             Self::Refused => (1, String::new()),
             Self::Failed(message) => (1, message),

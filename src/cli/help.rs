@@ -9,7 +9,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     (
         "edit",
         "restitch edit src/main.rs --old 'let x = 1;' --new 'let x = 2;'\n\
-         restitch edit app.py --old @old.txt --new @new.txt --dry-run\n\
+         restitch edit app.py --old-file old.txt --new-file new.txt --dry-run\n\
          restitch edit - --language ts --old 'a' --new 'b' < in.ts > out.ts",
     ),
     ("apply", "restitch apply change.patch\nrestitch apply - < change.patch"),

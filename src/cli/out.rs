@@ -7,13 +7,13 @@ use super::exit::Exit;
 use crate::text::{escape_for_terminal, redact};
 
 /// Prints a text and a newline on standard output.
-pub(crate) fn print(text: impl std::fmt::Display) -> Result<(), Exit> {
+pub fn print(text: impl std::fmt::Display) -> Result<(), Exit> {
     written(writeln!(stdout(), "{text}"))
 }
 
 /// Ends a command whose output could not be written. A reader that has stopped reading, such as
 /// `head`, has all it wants, so that is no fault.
-pub(crate) fn written(result: io::Result<()>) -> Result<(), Exit> {
+pub fn written(result: io::Result<()>) -> Result<(), Exit> {
     match result {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(Exit::fault(format!("cannot write to stdout: {error}")))
@@ -23,7 +23,7 @@ pub(crate) fn written(result: io::Result<()>) -> Result<(), Exit> {
 }
 
 /// Standard output for data, which is not masked.
-pub(crate) fn stdout() -> DataWriter<io::StdoutLock<'static>> {
+pub fn stdout() -> DataWriter<io::StdoutLock<'static>> {
     let is_terminal = io::stdout().is_terminal();
     DataWriter { to: io::stdout().lock(), is_terminal }
 }
@@ -39,7 +39,8 @@ pub(crate) fn stderr() -> MessageWriter<io::Stderr> {
 }
 
 /// A writer of data, which escapes control characters for a terminal.
-pub(crate) struct DataWriter<W> {
+#[derive(Debug)]
+pub struct DataWriter<W> {
     to: W,
     is_terminal: bool,
 }

@@ -13,7 +13,7 @@ const REDRAW_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Counts finished items, and shows the count if standard error is a terminal.
 #[derive(Debug)]
-pub(crate) struct Progress {
+pub struct Progress {
     what: &'static str,
     /// How much of the work is one of what is shown.
     unit: usize,
@@ -26,12 +26,12 @@ pub(crate) struct Progress {
 
 impl Progress {
     /// Progress of work on `total` items. The line of progress calls them `what`, such as "cases".
-    pub(crate) fn new(what: &'static str, total: usize) -> Self {
+    pub fn new(what: &'static str, total: usize) -> Self {
         Self::in_units(what, 1, total)
     }
 
     /// Progress of reading this many bytes, shown in megabytes.
-    pub(crate) fn of_bytes(total: u64) -> Self {
+    pub fn of_bytes(total: u64) -> Self {
         Self::in_units("MB", 1_000_000, usize::try_from(total).unwrap_or(usize::MAX))
     }
 
@@ -42,12 +42,12 @@ impl Progress {
     }
 
     /// Counts one more finished item.
-    pub(crate) fn advance(&self) {
+    pub fn advance(&self) {
         self.advance_by(1);
     }
 
     /// Counts finished work.
-    pub(crate) fn advance_by(&self, work: u64) {
+    pub fn advance_by(&self, work: u64) {
         let work = usize::try_from(work).unwrap_or(usize::MAX);
         let done = self.done.fetch_add(work, Ordering::Relaxed).saturating_add(work);
         // While another thread writes a line, this one need not.

@@ -11,12 +11,12 @@ use super::call_log::CallLog;
 use super::exit::Exit;
 use super::model;
 use crate::adapters::formatter::CommandFormatter;
-use crate::adapters::syntax::TreeSitter;
 use crate::engine::{Engine, Stage};
 use crate::port::FileStore;
 use crate::store::{
     DiskOptions, DiskStore, NO_STATE_FOLDER, SyncMode, state_folder, usable_state_folder,
 };
+use crate::syntax::TreeSitter;
 use crate::text::redact;
 use crate::tools::{Dialect, Toolbox};
 

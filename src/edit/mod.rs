@@ -16,6 +16,7 @@ pub(crate) use diff::short_diff;
 pub(crate) use error::{Attempt, Conflict, Difference, Kept, Near, OutcomeDiff};
 pub use error::{EditCode, Refusal};
 pub use path::WorkPath;
+pub(crate) use plan::apply_splices;
 pub use plan::{EditPlan, Splice};
 pub(crate) use report::ModelUse;
 pub use report::{Corrected, Durability, EditReport, Explanation, Verification, WriteMethod};

@@ -95,17 +95,7 @@ impl EditPlan {
 
     /// The text after the splices.
     pub fn text_after(&self) -> String {
-        let text = self.snapshot.text();
-        let inserted: usize = self.splices.iter().map(|s| s.text.len()).sum();
-        let mut out = String::with_capacity(text.len() + inserted);
-        let mut at = 0;
-        for splice in &self.splices {
-            out.push_str(&text[at..splice.range.start]);
-            out.push_str(&splice.text);
-            at = splice.range.end;
-        }
-        out.push_str(&text[at..]);
-        out
+        apply_splices(self.snapshot.text(), &self.splices)
     }
 
     /// The bytes after the splices; everything outside them is copied as it is.
@@ -128,6 +118,22 @@ impl EditPlan {
         out.extend_from_slice(&bytes[at..]);
         Ok(out)
     }
+}
+
+/// The text with the splices applied. They may be in any order, but must not overlap.
+pub(crate) fn apply_splices(text: &str, splices: &[Splice]) -> String {
+    let mut sorted: Vec<&Splice> = splices.iter().collect();
+    sorted.sort_by_key(|splice| splice.range.start);
+    let inserted: usize = splices.iter().map(|splice| splice.text.len()).sum();
+    let mut out = String::with_capacity(text.len() + inserted);
+    let mut at = 0;
+    for splice in sorted {
+        out.push_str(&text[at..splice.range.start]);
+        out.push_str(&splice.text);
+        at = splice.range.end;
+    }
+    out.push_str(&text[at..]);
+    out
 }
 
 /// The bytes of a splice's text. The text has U+FFFD for each invalid byte of the file. Where the

@@ -20,19 +20,6 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// How many stages there are.
-    pub const COUNT: u32 = 4;
-
-    /// The place of the stage in the pipeline, counted from 1.
-    pub fn number(self) -> u32 {
-        match self {
-            Self::Read => 1,
-            Self::Locate => 2,
-            Self::Ask => 3,
-            Self::Write => 4,
-        }
-    }
-
     /// The name of the stage; it does not change between versions.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -86,9 +86,8 @@ pub(crate) struct Veto {
 
 /// For edits without an engine: every built-in grammar, with the last trees cached.
 #[cfg(feature = "syntax")]
-static BUILT_IN: LazyLock<SyntaxGate> = LazyLock::new(|| {
-    SyntaxGate::new(crate::adapters::syntax::TreeSitter::new(), SyntaxMode::default())
-});
+static BUILT_IN: LazyLock<SyntaxGate> =
+    LazyLock::new(|| SyntaxGate::new(crate::syntax::TreeSitter::new(), SyntaxMode::default()));
 
 impl SyntaxGate {
     /// The check for edits of text without an engine: every grammar of this build.

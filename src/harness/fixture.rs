@@ -24,11 +24,11 @@ use serde_json::{Map, Value, json};
 
 use super::case::{Case, Truth};
 use super::judge::{Aim, CaseVerdict, Judgment, ModelCost};
-use crate::adapters::syntax::TreeSitter;
 use crate::correct::Replay;
 use crate::edit::{EditCode, Expected, WorkPath};
 use crate::engine::{CallOptions, Engine, SyntaxMode};
 use crate::store::MemoryStore;
+use crate::syntax::TreeSitter;
 use crate::tools::{ToolReply, Toolbox};
 
 /// Files by path.

@@ -5,11 +5,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::case::{Case, Truth};
-use crate::adapters::syntax::TreeSitter;
 use crate::edit::{After, EditCode, EditPlan, Refusal, VerifiedEdit, WorkPath};
 use crate::engine::{SyntaxGate, SyntaxMode};
 use crate::matching::{self, Explained};
 use crate::port::Syntax as _;
+use crate::syntax::TreeSitter;
 use crate::text::Snapshot;
 
 /// The verdict on a case.
@@ -124,7 +124,7 @@ pub(crate) fn decide(case: &Case, gate: &SyntaxGate) -> Result<VerifiedEdit, Ref
 
 /// Whether this result of the case has a syntax error that the file did not have; `None` if that
 /// is not known.
-pub(crate) fn adds_syntax_errors(case: &Case, after: &[u8]) -> Option<bool> {
+pub fn adds_syntax_errors(case: &Case, after: &[u8]) -> Option<bool> {
     let (before, after) = (str::from_utf8(&case.before).ok()?, str::from_utf8(after).ok()?);
     has_new_syntax_errors(&case.path, before, after)
 }
@@ -178,12 +178,18 @@ fn offers_right_text(case: &Case) -> bool {
 }
 
 /// Decides a case as an engine with default settings does, and judges the result.
-pub(crate) fn judge(case: &Case) -> Judgment {
-    judge_with(case, &SyntaxGate::new(TreeSitter::new(), SyntaxMode::default()))
+pub fn judge(case: &Case) -> Judgment {
+    judge_in(SyntaxMode::default())(case)
+}
+
+/// Judges cases as an engine in this mode does. The parser is the same for all of them.
+pub fn judge_in(mode: SyntaxMode) -> impl Fn(&Case) -> Judgment {
+    let gate = SyntaxGate::new(TreeSitter::new(), mode);
+    move |case| judge_with(case, &gate)
 }
 
 /// Decides a case as an engine with this syntax gate does, and judges the result.
-pub(crate) fn judge_with(case: &Case, gate: &SyntaxGate) -> Judgment {
+fn judge_with(case: &Case, gate: &SyntaxGate) -> Judgment {
     let start = Instant::now();
     // A panic of the engine becomes a verdict and does not end the run.
     let decided = catch_unwind(AssertUnwindSafe(|| decide(case, gate)));

@@ -13,7 +13,7 @@ use super::fixture::Status;
 use crate::edit::{EditCode, Expected};
 
 /// The end of a pack's file name.
-pub(crate) const SUFFIX: &str = ".pack.jsonl";
+pub const SUFFIX: &str = ".pack.jsonl";
 
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
@@ -66,7 +66,7 @@ pub(crate) type PackedCase = (Case, Option<String>);
 
 /// Writes cases into the text of a pack. Each comes with the reason if it is known to fail; a
 /// source that several cases share is written once.
-pub(crate) fn write<'c>(
+pub fn write<'c>(
     entries: impl Iterator<Item = (&'c Case, Option<&'c str>)>,
 ) -> Result<String, serde_json::Error> {
     let mut sources: BTreeMap<String, SourceLine> = BTreeMap::new();

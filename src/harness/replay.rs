@@ -12,7 +12,7 @@ use crate::text::{Snapshot, pluralize};
 
 /// A call that failed in an edit tool, as a line of JSON.
 #[derive(Debug, Clone, Deserialize)]
-pub(crate) struct FailedEdit {
+pub struct FailedEdit {
     /// A name for the case.
     pub id: String,
     /// The file's name.
@@ -29,7 +29,7 @@ pub(crate) struct FailedEdit {
 
 /// The next call of an agent.
 #[derive(Debug, Clone, Deserialize)]
-pub(crate) struct Retry {
+pub struct Retry {
     /// The `old_str` of the call, which is in the file.
     pub old_str: String,
     /// The `new_str` of the call.
@@ -38,7 +38,7 @@ pub(crate) struct Retry {
 
 /// How the result of a replayed call compares with the file after the agent's next call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum ReplayOutcome {
+pub enum ReplayOutcome {
     /// The call was applied, with the same result.
     Right,
     /// The call was applied; the results differ in whitespace only.
@@ -56,7 +56,7 @@ impl ReplayOutcome {
         [Self::Right, Self::OnlyWhitespace, Self::Other, Self::Unknown, Self::Refused];
 
     /// Compares the file after a replayed call with the file that the agent intended.
-    pub(crate) fn compare(after: &str, truth: Option<&str>) -> Self {
+    pub fn compare(after: &str, truth: Option<&str>) -> Self {
         let without_whitespace = |text: &str| text.split_whitespace().collect::<String>();
         match truth {
             None => Self::Unknown,
@@ -69,7 +69,7 @@ impl ReplayOutcome {
     }
 
     /// Returns the words for tables, which are also in the files of parts.
-    pub(crate) fn label(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
             Self::Right => "right",
             Self::OnlyWhitespace => "right but for blanks",
@@ -82,7 +82,7 @@ impl ReplayOutcome {
 
 /// One run of a failed edit.
 #[derive(Debug, Clone)]
-pub(crate) struct ReplayRun {
+pub struct ReplayRun {
     /// The outcome of the run.
     pub outcome: ReplayOutcome,
     /// The file afterwards, if the call was applied.
@@ -95,7 +95,7 @@ pub(crate) struct ReplayRun {
 
 /// The runs of one failed edit.
 #[derive(Debug, Clone)]
-pub(crate) struct ReplayedEdit {
+pub struct ReplayedEdit {
     /// The case's id.
     pub id: String,
     /// The run without a model.
@@ -107,7 +107,7 @@ pub(crate) struct ReplayedEdit {
 
 /// Returns the file after the agent's next call, if that call has the same intention as the failed
 /// one and its `old_str` occurs once. `None` too if the failed `old_str` is in the file.
-pub(crate) fn file_after_retry(case: &FailedEdit) -> Option<String> {
+pub fn file_after_retry(case: &FailedEdit) -> Option<String> {
     let retry = case.retry.as_ref()?;
     let occurs_once = case.before.matches(&retry.old_str).count() == 1;
     if !occurs_once || case.before.contains(&case.old_str) {
@@ -120,7 +120,7 @@ pub(crate) fn file_after_retry(case: &FailedEdit) -> Option<String> {
 
 /// Whether two calls, each with its `old` and `new`, have the same intention: their `old` share half
 /// of their words, and they add mostly the same words or, if they add none, remove mostly the same.
-pub(crate) fn has_same_intention(call: (&str, &str), next: (&str, &str)) -> bool {
+pub fn has_same_intention(call: (&str, &str), next: (&str, &str)) -> bool {
     let (old, new) = (sorted_words(call.0), sorted_words(call.1));
     let (next_old, next_new) = (sorted_words(next.0), sorted_words(next.1));
     let difference = |a: &[&str], b: &[&str]| -> Vec<String> {
@@ -154,7 +154,7 @@ fn sorted_words(text: &str) -> Vec<&str> {
 }
 
 /// Replays one failed edit.
-pub(crate) fn replay(case: &FailedEdit) -> ReplayedEdit {
+pub fn replay(case: &FailedEdit) -> ReplayedEdit {
     let truth = file_after_retry(case);
     let without_model = run(case, truth.as_deref(), Model::Absent, &mut |_| Reply::Declined);
     let with_model = truth
@@ -167,7 +167,7 @@ pub(crate) fn replay(case: &FailedEdit) -> ReplayedEdit {
 /// Replays a failed edit with a simulated model that knows the intended file and answers every
 /// question accordingly. If it has to choose between outcomes, each is tried in turn until one
 /// leads to the intended file.
-pub(crate) fn with_model(case: &FailedEdit, truth: &str) -> ReplayRun {
+pub fn with_model(case: &FailedEdit, truth: &str) -> ReplayRun {
     let mut choice_count = 1;
     let mut last_run = None;
     let mut choice = 1;
@@ -288,7 +288,7 @@ fn refusal_reason(refusal: &Refusal) -> String {
 
 /// Returns the counts of each outcome as text, and each call whose result has other bytes even with
 /// a model, or that is refused, with the reason.
-pub(crate) fn table(edits: &[ReplayedEdit]) -> String {
+pub fn table(edits: &[ReplayedEdit]) -> String {
     let mut out = String::new();
     let counts = |runs: &[&ReplayRun]| {
         let words = ReplayOutcome::ALL.iter().filter_map(|outcome| {

@@ -4,7 +4,6 @@
 use serde_json::{Value, json};
 
 use super::case::Truth;
-use super::compare;
 use super::fixture::Tree;
 use super::judge::{CaseVerdict, Judgment};
 use super::score::Score;
@@ -13,11 +12,8 @@ use super::suite::{CaseSource, RunOutcome, SuiteCase};
 const PAGE: &str = include_str!("report.html");
 
 /// Returns the page of these cases, each with its judgment and the files afterwards. `rivals` are
-/// the results of `harness compare`, if it ran.
-pub(crate) fn render(
-    judged_cases: &[(SuiteCase, Judgment, Tree)],
-    rivals: &[compare::ToolResult],
-) -> String {
+/// the results of other tools on the same cases.
+pub(crate) fn render(judged_cases: &[(SuiteCase, Judgment, Tree)], rivals: &[Value]) -> String {
     let mut score = Score::default();
     // What nothing confirms tells only what restitch does, not whether that is right.
     let (unconfirmed, confirmed): (Vec<_>, Vec<_>) =

@@ -11,7 +11,7 @@ use crate::text::pluralize;
 
 /// The counts of one row.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Tally {
+pub struct Tally {
     /// Cases that have a right result.
     pub recoverable: usize,
     /// Cases that must be refused.
@@ -48,7 +48,7 @@ pub(crate) struct Tally {
 
 impl Tally {
     /// Adds one verdict.
-    pub(crate) fn add(&mut self, judged: &Judgment) {
+    pub fn add(&mut self, judged: &Judgment) {
         match judged.aim {
             Aim::Right => self.recoverable += 1,
             Aim::Refusal => self.must_refuse += 1,
@@ -73,12 +73,12 @@ impl Tally {
     }
 
     /// Returns the number of all cases.
-    pub(crate) fn cases(&self) -> usize {
+    pub fn cases(&self) -> usize {
         self.right + self.refused + self.wrong + self.failed()
     }
 
     /// Returns the number of cases that are neither good nor silently wrong.
-    pub(crate) fn failed(&self) -> usize {
+    pub fn failed(&self) -> usize {
         self.ambiguous + self.missed + self.other_code + self.broken
     }
 
@@ -105,7 +105,7 @@ impl Tally {
 
 /// A tally for each row, in the order in which the rows were added.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Score {
+pub struct Score {
     /// The family and the name of each row.
     order: Vec<(String, String)>,
     rows: BTreeMap<String, Tally>,
@@ -113,7 +113,7 @@ pub(crate) struct Score {
 
 impl Score {
     /// Adds one verdict to a row of a family.
-    pub(crate) fn add(&mut self, family: &str, row: &str, judged: &Judgment) {
+    pub fn add(&mut self, family: &str, row: &str, judged: &Judgment) {
         if !self.rows.contains_key(row) {
             self.order.push((family.to_owned(), row.to_owned()));
         }
@@ -121,7 +121,7 @@ impl Score {
     }
 
     /// Adds the rows of another score below these; rows of the same name are merged.
-    pub(crate) fn append(&mut self, other: Self) {
+    pub fn append(&mut self, other: Self) {
         for (family, row) in other.order {
             let tally = other.rows.get(&row).cloned().unwrap_or_default();
             if !self.rows.contains_key(&row) {
@@ -133,7 +133,7 @@ impl Score {
 
     /// Returns the family, the name and the tally of each row. The rows of a family are together;
     /// otherwise they are in the order in which they were added.
-    pub(crate) fn rows(&self) -> impl Iterator<Item = (&str, &str, &Tally)> {
+    pub fn rows(&self) -> impl Iterator<Item = (&str, &str, &Tally)> {
         let mut families: Vec<&str> = Vec::new();
         for (family, _) in &self.order {
             if !families.contains(&family.as_str()) {
@@ -149,14 +149,14 @@ impl Score {
     }
 
     /// Returns the sum of all rows.
-    pub(crate) fn total(&self) -> Tally {
+    pub fn total(&self) -> Tally {
         let mut total = Tally::default();
         self.rows.values().for_each(|row| total.merge(row));
         total
     }
 
     /// Returns the table for a terminal: one line for each row, and the shares below it.
-    pub(crate) fn table(&self) -> String {
+    pub fn table(&self) -> String {
         let mut out = format!(
             "{:<28}{:>7}{:>8}{:>9}{:>16}{:>11}{:>8}{:>12}{:>10}\n",
             "",
@@ -212,13 +212,13 @@ impl Score {
     }
 
     /// Returns the line with the totals that every run ends with.
-    pub(crate) fn last_line(&self) -> String {
+    pub fn last_line(&self) -> String {
         self.last_line_with(0)
     }
 
     /// Returns the last line of a run with `to_promote` good verdicts on cases that are known to
     /// fail. Such a case counts as failed, too, until its known failure is removed.
-    pub(crate) fn last_line_with(&self, to_promote: usize) -> String {
+    pub fn last_line_with(&self, to_promote: usize) -> String {
         let total = self.total();
         format!(
             "{} right, {} refused, {} silently wrong, {} failed",
@@ -250,7 +250,7 @@ fn write_row(out: &mut String, name: &str, tally: &Tally) {
 }
 
 /// Returns a share in percent, rounded down, so that `100.0 %` means all.
-pub(crate) fn percent(part: usize, whole: usize) -> String {
+pub fn percent(part: usize, whole: usize) -> String {
     let tenths = (part * 1000).checked_div(whole).unwrap_or(0);
     format!("{}.{} %", tenths / 10, tenths % 10)
 }

@@ -200,7 +200,7 @@ fn load_pack(path: &Path) -> io::Result<Vec<SuiteCase>> {
 }
 
 /// Returns the cases whose id, family, cause or language contains `filter`.
-pub fn select(entries: Vec<SuiteCase>, filter: Option<&str>) -> Vec<SuiteCase> {
+pub(crate) fn select(entries: Vec<SuiteCase>, filter: Option<&str>) -> Vec<SuiteCase> {
     let matches = |entry: &SuiteCase| {
         filter.is_none_or(|filter| {
             [&entry.id, &entry.family, &entry.cause, &entry.language]

@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 use crate::edit::{EditCode, EditRequest, Expected, Refusal};
 use crate::engine::{CallOptions, Engine};
 use crate::store::canonical;
-use crate::text::Snapshot;
+use crate::text::{Snapshot, clip};
 use crate::tools::{ToolReply, Words};
 use patch::PatchOutcome;
 
@@ -508,8 +508,5 @@ async fn advice(tool: &str, arguments: &Value, engine: &Engine) -> Option<String
             }
         }
     };
-    Some(match text.char_indices().nth(MAX_ADVICE) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
-    })
+    Some(clip(&text, MAX_ADVICE))
 }

@@ -7,6 +7,7 @@
 use std::ops::{ControlFlow, Range};
 
 use super::{Language, Nesting, Quote, QuoteEscape, QuoteExtent};
+use crate::text::is_word_char;
 
 /// What a token is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -647,7 +648,7 @@ fn heredoc_word(rest: &str) -> Option<String> {
     }
     let rest = rest.strip_prefix('-').unwrap_or(rest).trim_start_matches(' ');
     let rest = rest.trim_start_matches(['\'', '"', '\\']);
-    let word: String = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+    let word: String = rest.chars().take_while(|c| is_word_char(*c)).collect();
     word.starts_with(|c: char| c.is_alphabetic() || c == '_').then_some(word)
 }
 

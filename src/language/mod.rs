@@ -142,7 +142,7 @@ impl Language {
     }
 
     /// Whether whitespace between tokens, and the kind of quotes, mean nothing.
-    pub(crate) fn is_free_form(&self) -> bool {
+    pub fn is_free_form(&self) -> bool {
         self.lex_support >= LexSupport::Tokens
     }
 
@@ -191,7 +191,7 @@ impl Language {
 
     /// The line without its comment; empty if it is only a comment.
     #[cfg(feature = "cli")]
-    pub(crate) fn strip_comments<'a>(&self, line: &'a str) -> &'a str {
+    pub fn strip_comments<'a>(&self, line: &'a str) -> &'a str {
         if self.is_comment(line) { "" } else { self.strip_trailing_comment(line) }
     }
 

@@ -697,9 +697,7 @@ pub(super) fn goes_on(line: &str) -> bool {
 
 /// Whether a line is a label to jump to.
 fn is_label(line: &str) -> bool {
-    line.trim_end().strip_suffix(':').is_some_and(|name| {
-        !name.is_empty()
-            && name != "default"
-            && name.chars().all(|c| c.is_alphanumeric() || c == '_')
-    })
+    line.trim_end()
+        .strip_suffix(':')
+        .is_some_and(|name| !name.is_empty() && name != "default" && name.chars().all(is_word_char))
 }

@@ -9,7 +9,7 @@ use super::rank::{Ranking, overlap, rank};
 use super::source_file::{SourceFile, split_lines};
 use super::write::ConflictHunk;
 use crate::edit::{Conflict, EditCode, EditRequest, Expected, Refusal};
-use crate::text::LineSpan;
+use crate::text::{LineSpan, clip};
 
 /// The most lines that a refusal lists as occurrences.
 const MAX_LISTED_LINES: usize = 50;
@@ -406,11 +406,17 @@ pub(super) fn stale(
 }
 
 /// One conflict in words, for a message.
-fn describe_conflict(conflict: &Conflict) -> String {
+pub(crate) fn describe_conflict(conflict: &Conflict) -> String {
     let first_line = |text: &str| text.lines().find(|line| !line.trim().is_empty()).map(excerpt);
     let span = LineSpan { start: conflict.start_line, end: conflict.end_line };
     let verb = if span.end > span.start { "have" } else { "has" };
-    match (first_line(&conflict.believed), first_line(&conflict.found)) {
+    let (believed, found) = (first_line(&conflict.believed), first_line(&conflict.found));
+    if let Some(written) = conflict.written.as_deref() {
+        let [believed, found, written] =
+            [believed, found, first_line(written)].map(Option::unwrap_or_default);
+        return format!("{span} had `{found}`, not `{believed}`; it is `{written}` now");
+    }
+    match (believed, found) {
         (Some(believed), Some(found)) => {
             let note = lookalike_letter_note(&believed, &found).unwrap_or_default();
             format!("{span} {verb} `{found}`, not `{believed}`{note}")
@@ -435,9 +441,5 @@ fn lookalike_letter_note(believed: &str, found: &str) -> Option<String> {
 
 /// A line for a message: without white space around it, and cut if it is long.
 fn excerpt(line: &str) -> String {
-    let line = line.trim();
-    match line.char_indices().nth(MAX_EXCERPT_CHARS) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.to_owned(),
-    }
+    clip(line.trim(), MAX_EXCERPT_CHARS)
 }

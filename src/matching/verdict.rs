@@ -14,7 +14,7 @@ use super::rank::{Ranking, overlap, rank};
 use super::reading::Reading;
 use super::source_file::{SourceFile, line_key, split_lines};
 use super::{Explained, Verdict, refuse, veto};
-use crate::edit::{EditRequest, Expected, OutcomeDiff, Rewrite, Rung, Splice};
+use crate::edit::{EditRequest, Expected, OutcomeDiff, Rewrite, Rung, Splice, apply_splices};
 use crate::text::{LineEnding, Snapshot};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -483,7 +483,7 @@ impl Trial<'_, '_> {
 
     /// A short diff of what the splices change.
     fn diff(&self, splices: &[Splice]) -> String {
-        let after = veto::apply_splices(self.file.text, splices);
+        let after = apply_splices(self.file.text, splices);
         crate::edit::short_diff(self.file.snapshot, splices, &Snapshot::from_text(after))
     }
 

@@ -2,7 +2,7 @@
 //! and in the call. It only forbids; it never decides how a text is repaired.
 
 use super::source_file::SourceFile;
-use crate::edit::Splice;
+use crate::edit::{Splice, apply_splices};
 use crate::language::Lexed;
 
 /// Whether splices break brackets or literals that were intact. `false` for a language that is not
@@ -24,19 +24,4 @@ pub(super) fn breaks_structure(
     }
     let (old, new) = (language.lex(old), language.lex(new));
     old.closed == new.closed && old.unmatched == new.unmatched
-}
-
-/// The text with the splices applied. They may be in any order, but must not overlap.
-pub(super) fn apply_splices(text: &str, splices: &[Splice]) -> String {
-    let mut sorted: Vec<&Splice> = splices.iter().collect();
-    sorted.sort_by_key(|splice| splice.range.start);
-    let mut out = String::with_capacity(text.len());
-    let mut at = 0;
-    for splice in sorted {
-        out.push_str(&text[at..splice.range.start]);
-        out.push_str(&splice.text);
-        at = splice.range.end;
-    }
-    out.push_str(&text[at..]);
-    out
 }

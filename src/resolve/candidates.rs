@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::edit::{Conflict, EditRequest};
 use crate::matching::nearest_lines;
 use crate::port::Window;
-use crate::text::Snapshot;
+use crate::text::{Snapshot, words};
 
 /// The size of the largest file that is searched.
 pub(super) const MAX_FILE_BYTES: usize = 32 << 20;
@@ -221,8 +221,8 @@ pub(super) fn definition(snapshot: &Snapshot, range: &Range<usize>) -> Range<usi
 
 /// Whether a line seems to begin a function: by a word for it, or as C does.
 fn begins_function(line: &str) -> bool {
-    let mut words = line.split(|c: char| !(c.is_alphanumeric() || c == '_'));
-    let first = words.clone().find(|word| !word.is_empty()).unwrap_or_default();
+    let mut words = words(line);
+    let first = words.clone().next().unwrap_or_default();
     let is_control = ["if", "else", "for", "while", "switch", "match", "catch", "return", "with"];
     words.any(|word| ["fn", "def", "func", "function", "fun", "sub", "proc"].contains(&word))
         || line.trim_end().ends_with('{') && line.contains('(') && !is_control.contains(&first)

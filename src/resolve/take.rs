@@ -5,10 +5,9 @@ use std::ops::Range;
 
 use super::candidates::{Candidates, MAX_QUESTION_BYTES};
 use super::place::{self, Rejection};
-use super::write::describe_conflict;
 use super::{Next, PendingCall, Reapply, Resolved, State, Taken, Turn};
 use crate::edit::{Corrected, EditCode, EditRequest, Expected, Refusal, Rewrite};
-use crate::matching::{Explained, explain};
+use crate::matching::{Explained, describe_conflict, explain};
 use crate::port::Reply;
 
 impl Taken {

@@ -6,10 +6,11 @@ use std::ops::Range;
 use super::PendingCall;
 use super::candidates::definition;
 use super::judge::{Case, as_written, conflicts, judge, reads_alike};
-use crate::edit::{Conflict, Corrected, EditRequest, Explanation, Rewrite, Rung, Splice};
+use crate::edit::{Corrected, EditRequest, Explanation, Rewrite, Rung, Splice, apply_splices};
 use crate::language::Lexed;
 use crate::matching::{
-    ESCAPES_WARNING, EscapeReview, Explained, escape_readings, review_line_escapes,
+    ESCAPES_WARNING, EscapeReview, Explained, describe_conflict, escape_readings,
+    review_line_escapes,
 };
 
 impl PendingCall {
@@ -174,33 +175,11 @@ impl PendingCall {
         if !language.lex(text).is_well_formed() {
             return false;
         }
-        let mut after = String::new();
-        let mut at = 0;
-        for splice in splices {
-            after.push_str(&text[at..splice.range.start]);
-            after.push_str(&splice.text);
-            at = splice.range.end;
-        }
-        after.push_str(&text[at..]);
+        let after = apply_splices(text, splices);
         let closed = |lexed: &Lexed| (lexed.closed, lexed.unmatched.clone());
         !language.lex(&after).is_well_formed()
             && closed(&language.lex(&self.request.old)) == closed(&language.lex(&self.request.new))
     }
-}
-
-/// Describes a resolved conflict in one line.
-pub(super) fn describe_conflict(conflict: &Conflict) -> String {
-    let first_line = |text: &str| {
-        let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
-        line.chars().take(80).collect::<String>()
-    };
-    let written = conflict.written.as_deref().map(first_line).unwrap_or_default();
-    format!(
-        "line {} had `{}`, not `{}`; it is `{written}` now",
-        conflict.start_line,
-        first_line(&conflict.found),
-        first_line(&conflict.believed)
-    )
 }
 
 /// The text without numbers that some of its lines were copied with; `None` if fewer than two lines

@@ -75,7 +75,7 @@ pub(crate) fn is_word_char(c: char) -> bool {
 }
 
 /// The words of a text.
-pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> + Clone {
     text.split(|c: char| !is_word_char(c)).filter(|word| !word.is_empty())
 }
 

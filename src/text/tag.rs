@@ -53,11 +53,6 @@ pub fn id(number: usize, content: &str) -> [char; 2] {
     pair(hash(number, &normalize(content)))
 }
 
-/// The two letters by the older rule, which removes all whitespace before hashing.
-pub fn legacy_id(number: usize, content: &str) -> [char; 2] {
-    pair(hash(number, &strip_whitespace(content)))
-}
-
 /// A line with its anchor, as `12#VK|content`.
 pub fn render(number: usize, content: &str) -> String {
     let mut out = String::with_capacity(content.len() + 12);
@@ -174,7 +169,8 @@ mod tests {
             let number = usize::try_from(vector["line"].as_u64().expect("line")).expect("small");
             let content = vector["content"].as_str().expect("content");
             assert_eq!(text(id(number, content)), vector["hash"], "{vector}");
-            assert_eq!(text(legacy_id(number, content)), vector["legacy"], "{vector}");
+            let legacy = vector["legacy"].as_str().expect("letters");
+            assert!(matches(number, content, legacy), "{vector}");
         }
     }
 

@@ -13,7 +13,7 @@ use crate::edit::{
 use crate::engine::{Engine, refuse_too_many_bytes, refuse_too_many_edits};
 use crate::matching::budget::{Budget, Exhausted};
 use crate::patch::{Change, Hunk, Patch, locate_hunks};
-use crate::text::Snapshot;
+use crate::text::{Snapshot, clip};
 
 pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "apply_patch",
@@ -160,8 +160,5 @@ fn summary(files: &[EditReport]) -> String {
     for file in files {
         let _ = write!(out, "\n\n{}", file.text());
     }
-    match out.char_indices().nth(3_000) {
-        Some((end, _)) => format!("{}…", &out[..end]),
-        None => out,
-    }
+    clip(&out, 3_000)
 }

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use super::{ToolReply, ToolSpec, Words};
 use crate::edit::EditCode;
+use crate::text::clip;
 
 /// The edit tool whose words the answers use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -228,13 +229,9 @@ fn fill(phrase: &str, arguments: &Map<String, Value>, report: &Value) -> Option<
         .flatten()
         .map(Value::to_string)
         .collect();
-    let quote = |text: &str| match text.char_indices().nth(MAX_QUOTE) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    };
     let value_of = |name: &str| match name {
         "path" => path.map(str::to_owned),
-        "old" => old.map(quote),
+        "old" => old.map(|text| clip(text, MAX_QUOTE)),
         "count" => (!lines.is_empty()).then(|| lines.len().to_string()),
         "lines" => (!lines.is_empty()).then(|| lines.join(", ")),
         "code" => report.get("code").and_then(Value::as_str).map(str::to_ascii_lowercase),

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::arguments::SYNONYMS;
 use super::schema::{branches, properties};
 use super::{TOOLS, ToolReply};
+use crate::text::is_word_char;
 
 /// The names in a message, and how a caller knows them.
 #[derive(Debug, Clone, Default)]
@@ -279,16 +280,15 @@ fn end_of_code(text: &str) -> usize {
 fn replace_names<'w>(text: &str, mut own: impl FnMut(&str) -> Option<&'w str>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut remaining = text;
-    let is_word_part = |c: char| c.is_alphanumeric() || c == '_';
-    while let Some(start) = remaining.find(is_word_part) {
+    while let Some(start) = remaining.find(is_word_char) {
         let end = remaining[start..]
-            .find(|c| !is_word_part(c))
+            .find(|c| !is_word_char(c))
             .map_or(remaining.len(), |length| start + length);
         let (word, after) = (&remaining[start..end], &remaining[end..]);
         // A word joined to others by one of these characters is part of a file name.
         let is_joined_before = remaining[..start].ends_with(['.', '/', '-', '\\', '"']);
         let is_joined_after = after.starts_with(['/', '-', '\\'])
-            || after.starts_with('.') && after[1..].starts_with(is_word_part);
+            || after.starts_with('.') && after[1..].starts_with(is_word_char);
         let is_whole_name = !is_joined_before && !is_joined_after;
         let replacement = if is_whole_name { own(word) } else { None };
         out.push_str(&remaining[..start]);

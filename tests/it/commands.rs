@@ -6,52 +6,40 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-/// A folder with a file of two functions that look alike, and a state folder beside it.
-struct Project(tempfile::TempDir);
+use crate::hostile::{Sandbox, finish};
+
+/// A folder with a file of two functions that look alike.
+struct Project(Sandbox);
 
 const TWINS: &str = "class A:\n    def f(self):\n        return 1\n\n\nclass B:\n    def f(self):\n        return 1\n";
 
 impl Project {
     fn new() -> Self {
-        let project = Self(tempfile::tempdir().expect("folder"));
-        fs::create_dir(project.root()).expect("root");
+        let project = Self(Sandbox::new());
         project.put("a.py", TWINS);
         project
     }
 
     fn root(&self) -> std::path::PathBuf {
-        self.0.path().join("root")
+        self.0.root()
     }
 
     fn put(&self, name: &str, text: &str) {
-        fs::write(self.root().join(name), text).expect("written");
+        self.0.write(name, text);
     }
 
     fn text(&self, name: &str) -> String {
-        fs::read_to_string(self.root().join(name)).expect("file")
+        self.0.text(name)
     }
 
-    /// The binary in the folder, with nothing of this process's environment that matters.
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_restitch"));
-        command
-            .args(arguments)
-            .current_dir(self.root())
-            .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("HOME", self.0.path().join("home"))
-            .env("RESTITCH_STATE_DIR", self.0.path().join("state"));
+        let mut command = self.0.restitch(arguments);
+        command.env("HOME", self.0.above().join("home")).env_remove("XDG_CONFIG_HOME");
         command
     }
 
     fn run(&self, arguments: &[&str], input: &str) -> (Option<i32>, String, String) {
-        let mut command = self.command(arguments);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().expect("starts");
-        // A command that reads no input may have ended by then.
-        let _ =
-            std::io::Write::write_all(&mut child.stdin.take().expect("piped"), input.as_bytes());
-        said(&child.wait_with_output().expect("ends"))
+        said(&finish(self.command(arguments), input.as_bytes()))
     }
 }
 
@@ -179,9 +167,9 @@ fn a_path_that_does_not_exist_is_answered_with_the_nearest() {
         fs::create_dir_all(folder).expect("folder");
         project.put(name, text);
     }
-    fs::write(project.0.path().join("area.py"), "outside\n").expect("file");
+    fs::write(project.0.above().join("area.py"), "outside\n").expect("file");
     #[cfg(unix)]
-    std::os::unix::fs::symlink(project.0.path(), project.root().join("out")).expect("link");
+    std::os::unix::fs::symlink(project.0.above(), project.root().join("out")).expect("link");
     let call = |tool: &str, arguments: Value| -> Value {
         let line = serde_json::json!({ "tool": tool, "arguments": arguments }).to_string();
         let (_, out, err) = project.run(&["batch"], &line);

@@ -107,77 +107,6 @@ fn a_loss_against_the_baseline_fails_the_run_until_it_is_blessed() {
     assert_eq!(run.status.code(), Some(1), "a case that is gone is a loss");
 }
 
-#[test]
-fn generated_cases_run_as_folders_and_as_a_pack() {
-    let root = tempfile::tempdir().expect("folder");
-    let function = |n: usize, call: &str| {
-        format!(
-            "func handler{n}(w Writer) error {{\n\tvalue := load{n}(w)\n\tif value == nil {{\n\t\treturn {call}\n\t}}\n\treturn save{n}(value)\n}}\n\n"
-        )
-    };
-    let file = |call: &dyn Fn(usize) -> String| -> String {
-        (0..12).map(|n| function(n, &call(n))).collect()
-    };
-    write(&root.path().join("a/main.go"), &file(&|n| format!("missing{n}(w)")));
-    write(&root.path().join("b/main.go"), &file(&|n| format!("absent{n}(w, {n})")));
-    let path = |name: &str| root.path().join(name).to_string_lossy().into_owned();
-    let (from, to) = (path("a"), path("b"));
-    for out in ["cases", "some.pack.jsonl"] {
-        let ways = "exact,tab-few,crlf-in-call,twice,other-name";
-        let made = restitch(&[
-            "generate",
-            "--from",
-            &from,
-            "--to",
-            &to,
-            "--out",
-            &path(out),
-            "--ways",
-            ways,
-        ]);
-        assert_eq!(made.status.code(), Some(0), "{}", text(&made.stderr));
-    }
-    let packs = root.path().join("packs");
-    std::fs::create_dir(&packs).expect("folder");
-    std::fs::rename(path("some.pack.jsonl"), packs.join("some.pack.jsonl")).expect("moved");
-    let (folders, pack) = (restitch(&["run", &path("cases")]), restitch(&["run", &path("packs")]));
-    assert_eq!(last_line(&folders), last_line(&pack), "{}", text(&folders.stdout));
-    assert!(last_line(&pack).ends_with("0 silently wrong, 0 failed"), "{}", text(&pack.stdout));
-    let measured =
-        restitch(&["measure", "--from", &from, "--to", &to, "--ways", "exact", "--max", "4"]);
-    assert_eq!(last_line(&measured), "4 right, 0 refused, 0 silently wrong, 0 failed");
-}
-
-#[test]
-fn a_git_history_gives_cases() {
-    let root = tempfile::tempdir().expect("folder");
-    let git = |arguments: &[&str]| {
-        let done = Command::new("git")
-            .args(["-c", "user.name=t", "-c", "user.email=t@example.com", "-C"])
-            .arg(root.path())
-            .args(arguments)
-            .output();
-        done.is_ok_and(|done| done.status.success())
-    };
-    if !git(&["init", "-q"]) {
-        return crate::disk::skip("edits of a git history", "git is not installed");
-    }
-    // No blank lines: an edit whose context would start with one is left out.
-    let body = "def first(value):\n    return prepare(value)\ndef second(other):\n    return combine(other)\n";
-    write(&root.path().join("a.py"), body);
-    assert!(git(&["add", "."]) && git(&["commit", "-qm", "one"]));
-    write(&root.path().join("a.py"), &body.replace("combine(other)", "merge_all(other, 3)"));
-    assert!(git(&["commit", "-qam", "two"]));
-    let dir = root.path().to_string_lossy().into_owned();
-    let run = restitch(&["measure", "--from", &dir, "--ways", "exact"]);
-    assert_eq!(
-        last_line(&run),
-        "1 right, 0 refused, 0 silently wrong, 0 failed",
-        "{}",
-        text(&run.stderr)
-    );
-}
-
 /// Every file below a folder, with its bytes.
 fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut open = vec![folder.to_owned()];
@@ -323,53 +252,6 @@ fn a_client_without_transcripts_is_said() {
     assert!(text(&run.stderr).contains("there are no transcripts"));
 }
 
-/// The comparison that needs no network: this engine and the plain rule of most tools.
-#[test]
-fn a_comparison_counts_every_case_and_beats_the_plain_rule() {
-    let root = tempfile::tempdir().expect("folder");
-    let path = |path: &Path| path.to_string_lossy().into_owned();
-    let cases = path(&Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/spoiled"));
-    let out = path(&root.path().join("compare.json"));
-    let run =
-        restitch(&["compare", &cases, "--tools", "restitch", "--tools", "exact", "--out", &out]);
-    assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
-    let table = text(&run.stdout);
-    assert!(table.contains("| restitch |") && table.contains("| exact |"), "{table}");
-    let results: serde_json::Value =
-        serde_json::from_str(&std::fs::read_to_string(&out).expect("file")).expect("JSON");
-    let of = |tool: &str, what: &str| {
-        let rows = results.as_array().expect("rows");
-        let row = rows.iter().find(|row| row["tool"] == tool).expect("tool");
-        ["recoverable", "must_refuse"]
-            .map(|side| row[side][what].as_u64().expect("count"))
-            .iter()
-            .sum::<u64>()
-    };
-    for tool in ["restitch", "exact"] {
-        let all = of(tool, "right") + of(tool, "wrong") + of(tool, "refused");
-        assert_eq!(all, of(tool, "cases"), "{tool}");
-        assert!(all > 100, "{all}");
-    }
-    assert!(of("restitch", "right") > 5 * of("exact", "right"), "{results}");
-    assert_eq!(of("restitch", "wrong"), 0, "{results}");
-    // A tool that cannot be had is told where its figures would be, and the command fails.
-    let run = Command::new(env!("CARGO_BIN_EXE_restitch"))
-        .args(["harness", "compare", &cases, "--tools", "exact,pi", "--out", &out])
-        .env("PATH", root.path())
-        .output()
-        .expect("the binary runs");
-    assert_eq!(run.status.code(), Some(3), "{}", text(&run.stderr));
-    assert!(
-        text(&run.stdout).contains("| pi | 0.73.1 | not run: cannot start npm: "),
-        "{}",
-        text(&run.stdout)
-    );
-    let rows = std::fs::read_to_string(&out).expect("file");
-    assert!(rows.contains("\"skipped\":\""), "{rows}");
-    let unknown = restitch(&["compare", &cases, "--tools", "no-such-tool"]);
-    assert_eq!(unknown.status.code(), Some(2));
-}
-
 /// The page needs nothing but itself, and a browser draws what it is for.
 #[test]
 fn the_report_is_one_page_and_a_browser_draws_it() {
@@ -457,32 +339,6 @@ fn a_failed_call_of_several_edits_becomes_a_multi_edit_case() {
     );
 }
 
-/// The tools that are installed there are run, so nobody else may put any there.
-#[cfg(unix)]
-#[test]
-fn a_comparison_runs_nothing_from_a_folder_that_others_can_write_to() {
-    use std::os::unix::fs::PermissionsExt as _;
-    let root = tempfile::tempdir().expect("folder");
-    let shared = root.path().join("shared");
-    std::fs::create_dir(&shared).expect("folder");
-    std::fs::set_permissions(&shared, std::fs::Permissions::from_mode(0o777)).expect("rights");
-    let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/spoiled");
-    let run = |scratch: &Path| {
-        let scratch = scratch.to_string_lossy();
-        restitch(&["compare", &cases.to_string_lossy(), "--tools", "exact", "--scratch", &scratch])
-    };
-    let refused = run(&shared);
-    assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stdout));
-    assert!(
-        text(&refused.stderr).contains("other users can write to"),
-        "{}",
-        text(&refused.stderr)
-    );
-    let own = root.path().join("own");
-    assert_eq!(run(&own).status.code(), Some(0));
-    assert_eq!(std::fs::metadata(&own).expect("folder").permissions().mode() & 0o777, 0o700);
-}
-
 /// What the agent's own next edit says of restitch's result.
 #[test]
 fn a_result_is_compared_with_the_agents_next_edit() {
@@ -539,46 +395,4 @@ fn a_result_is_compared_with_the_agents_next_edit() {
         let counted = words.iter().zip(&numbers[numbers.len() - 7..]).filter(|(_, n)| **n != "0");
         assert_eq!(counted.collect::<Vec<_>>(), [(&word, &"1")], "{shown}");
     }
-}
-
-/// Without a model, and with one that answers from the agent's next call.
-#[test]
-fn failed_edits_are_replayed_without_a_model_and_with_one_that_knows() {
-    let file = "use crate::Item;\n\npub fn total_price(items: &[Item], tax: f64) -> f64 {\n    sum(items) * tax\n}\n\npub fn count(items: &[Item]) -> usize {\n    items.len()\n}\n";
-    let case = |id: &str, old: &str, new: &str, next: [&str; 2]| {
-        let retry = serde_json::json!({ "old_str": next[0], "new_str": next[1] });
-        let case = serde_json::json!({ "id": id, "file": "lib.rs", "before": file, "old_str": old, "new_str": new, "retry": retry });
-        format!("{case}\n")
-    };
-    let cases = [
-        case(
-            "lenient",
-            "        items.len()\n",
-            "        items.len() + 1\n",
-            ["    items.len()", "    items.len() + 1"],
-        ),
-        case(
-            "asked",
-            "pub fn total(items: &[Item]) -> f64 {",
-            "pub fn total(items: &[Item], discount: f64) -> f64 {",
-            [
-                "pub fn total_price(items: &[Item], tax: f64) -> f64 {",
-                "pub fn total_price(items: &[Item], tax: f64, discount: f64) -> f64 {",
-            ],
-        ),
-    ];
-    let root = tempfile::tempdir().expect("folder");
-    let list = root.path().join("failed.jsonl");
-    write(&list, &cases.concat());
-    let run = restitch(&["replay", &list.to_string_lossy(), "--json"]);
-    assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
-    let said: serde_json::Value = serde_json::from_slice(&run.stdout).expect("JSON");
-    let [lenient, asked] = &said["cases"].as_array().expect("cases")[..] else { panic!("{said}") };
-    assert_eq!(lenient["without_model"]["ending"], "right", "{lenient}");
-    assert!(lenient["with_model"].is_null(), "{lenient}");
-    assert_eq!(asked["without_model"]["ending"], "refused", "{asked}");
-    assert_eq!(asked["with_model"]["ending"], "right", "{asked}");
-    assert_eq!(asked["with_model"]["asked"], serde_json::json!(["correct_old"]), "{asked}");
-    write(&list, "{}\n");
-    assert_eq!(restitch(&["replay", &list.to_string_lossy()]).status.code(), Some(2));
 }

@@ -9,8 +9,6 @@
 
 mod agents;
 mod apply;
-#[cfg(unix)]
-mod cluster;
 mod commands;
 mod disk;
 mod docs;
@@ -21,6 +19,7 @@ mod harness;
 #[cfg(feature = "mine")]
 mod harness_mine;
 mod hostile;
+mod in_memory;
 mod long;
 mod matching;
 mod model;

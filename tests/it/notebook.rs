@@ -1,11 +1,15 @@
 //! Cells of notebooks, over the tools as they are called.
 
-use restitch::adapters::syntax::TreeSitter;
-use restitch::edit::{EditCode, WorkPath};
-use restitch::engine::{CallOptions, Engine, SyntaxMode};
-use restitch::store::MemoryStore;
-use restitch::tools::{ToolReply, Toolbox};
-use serde_json::{Value, json};
+use restitch::edit::EditCode;
+use restitch::engine::SyntaxMode;
+use restitch::tools::Toolbox;
+use serde_json::json;
+
+use crate::in_memory::{call, parsing, text};
+
+fn tools(files: &[(&str, &str)]) -> Toolbox {
+    parsing(files, SyntaxMode::Veto)
+}
 
 const NOTEBOOK: &str = r##"{
  "cells": [
@@ -54,24 +58,6 @@ const NOTEBOOK: &str = r##"{
  "nbformat_minor": 5
 }
 "##;
-
-fn tools(files: &[(&str, &str)]) -> Toolbox {
-    let store = MemoryStore::new();
-    for (path, text) in files {
-        let path = WorkPath::parse(path, std::path::Path::new("/")).expect("path");
-        store.put(path, text.as_bytes().to_vec());
-    }
-    Toolbox::new(Engine::builder(store).syntax(TreeSitter::new(), SyntaxMode::Veto).build())
-}
-
-async fn call(tools: &Toolbox, tool: &str, arguments: Value) -> ToolReply {
-    tools.call(tool, arguments, &CallOptions::default()).await
-}
-
-async fn text(tools: &Toolbox, path: &str) -> String {
-    let path = tools.engine().path(path).expect("path");
-    tools.engine().snapshot(&path).await.expect("file").text().to_owned()
-}
 
 #[tokio::test]
 async fn a_read_shows_cells_with_ids() {

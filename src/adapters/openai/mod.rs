@@ -1,9 +1,5 @@
-//! A client for servers with OpenAI's chat completions API, built on async-openai. No other module
-//! uses that library.
-//!
-//! The library's own retries and error types lose what is needed here: the status of an error whose
-//! body has another format, deadlines and sizes. So every request goes through our tower service,
-//! which answers with the body of a success or with a `WireError`.
+//! A client for servers with OpenAI's chat completions API. Libraries for it lose what is needed
+//! here: the status of an error whose body has another format, deadlines and sizes.
 
 mod profile;
 mod wire;
@@ -11,16 +7,13 @@ mod wire;
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_openai::Client;
-use async_openai::config::OpenAIConfig;
-use async_openai::error::OpenAIError;
-use http::header::HeaderValue;
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::port::{BoxFuture, Budget, ChatError, ChatModel, ChatReply, ChatRequest};
 use crate::text::without_credentials;
-use wire::{HttpService, clip, error_chain};
+use wire::{clip, error_chain};
 
 pub(crate) use profile::{
     AnswerCap, AnswerMode, InMemoryProfiles, Limitation, ProfileStore, ServerProfile,
@@ -57,7 +50,7 @@ impl std::fmt::Debug for Endpoint {
 /// A chat model behind an OpenAI-compatible server.
 #[derive(Clone)]
 pub struct OpenAi {
-    client: Client<OpenAIConfig>,
+    http: reqwest::Client,
     endpoint: Endpoint,
     limits: WireLimits,
     profiles: Arc<dyn ProfileStore>,
@@ -77,14 +70,18 @@ impl OpenAi {
         if !is_http || base_url.contains(char::is_whitespace) {
             return Err(WireError::Setup(format!("`{base_url}` is not an http(s) URL")));
         }
-        let key = endpoint.api_key.clone().unwrap_or_default();
-        // async-openai panics on a key that is not a valid header value.
-        if HeaderValue::from_str(&key).is_err() {
-            return Err(WireError::Setup(
-                "the API key contains a line break or another character that HTTP does not allow"
-                    .into(),
-            ));
+        let mut headers = HeaderMap::new();
+        if let Some(key) = endpoint.api_key.as_deref().filter(|key| !key.is_empty()) {
+            let mut value = HeaderValue::from_str(&format!("Bearer {key}")).map_err(|_| {
+                WireError::Setup(
+                    "the API key contains a line break or another character that HTTP does not allow"
+                        .into(),
+                )
+            })?;
+            value.set_sensitive(true);
+            headers.insert(AUTHORIZATION, value);
         }
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         // This fails only if a provider is installed already, which then serves as well.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut http = reqwest::Client::builder();
@@ -93,6 +90,7 @@ impl OpenAi {
             http = http.no_proxy();
         }
         let http = http
+            .default_headers(headers)
             .connect_timeout(limits.connect)
             .redirect(reqwest::redirect::Policy::none())
             .referer(false)
@@ -101,15 +99,8 @@ impl OpenAi {
             .map_err(|error| {
                 WireError::Setup(format!("no HTTP client: {}", error_chain(&error)))
             })?;
-        let config = OpenAIConfig::default()
-            .with_org_id("")
-            .with_project_id("")
-            .with_api_base(&base_url)
-            .with_api_key(&key);
-        let service = HttpService { http: http.clone(), limits, has_key: !key.is_empty() };
-        let client = Client::build(http, config).with_http_service(service);
         let endpoint = Endpoint { base_url, ..endpoint };
-        Ok(Self { client, endpoint, limits, profiles: Arc::new(InMemoryProfiles::default()) })
+        Ok(Self { http, endpoint, limits, profiles: Arc::new(InMemoryProfiles::default()) })
     }
 
     /// Keeps what is learnt about the server in `profiles`, in place of the process's memory.
@@ -146,17 +137,8 @@ impl OpenAi {
 
     /// Sends one chat completion request without retries and returns the body of the answer.
     pub async fn post(&self, body: &Value) -> Result<Value, WireError> {
-        let answer: Result<Value, OpenAIError> = self.client.chat().create_byot(body).await;
-        answer.map_err(|error| match error {
-            OpenAIError::Boxed(boxed) => match boxed.downcast::<WireError>() {
-                Ok(wire) => *wire,
-                Err(other) => WireError::Connection(other.to_string()),
-            },
-            OpenAIError::Reqwest(error) => WireError::Connection(error_chain(&error)),
-            OpenAIError::JSONDeserialize(error, _) => WireError::Malformed(error.to_string()),
-            OpenAIError::ApiError(error) => WireError::Malformed(error.to_string()),
-            other => WireError::Setup(other.to_string()),
-        })
+        let url = format!("{}/chat/completions", self.endpoint.base_url);
+        wire::send_once(self.http.post(url).body(body.to_string()), &self.limits).await
     }
 
     /// Sends filler text of about `bytes` bytes and returns the number of tokens that the server

@@ -1,12 +1,8 @@
 //! Sends one request once, bounded in time and size, and says what went wrong if it fails.
 
-use std::future::Future;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use async_openai::middleware::HttpRequestFactory;
-use http::header::{AUTHORIZATION, HeaderMap, HeaderValue, RETRY_AFTER};
+use reqwest::header::{HeaderMap, HeaderValue, RETRY_AFTER};
 use serde_json::Value;
 use tokio::time::timeout;
 
@@ -124,94 +120,56 @@ pub(super) fn error_chain(error: &dyn std::error::Error) -> String {
     clip(&out)
 }
 
-/// The tower service that sends the requests of async-openai.
-#[derive(Clone)]
-pub(super) struct HttpService {
-    pub(super) http: reqwest::Client,
-    pub(super) limits: WireLimits,
-    pub(super) has_key: bool,
+/// Sends a request once and returns the JSON of its answer.
+pub(super) async fn send_once(
+    request: reqwest::RequestBuilder,
+    limits: &WireLimits,
+) -> Result<Value, WireError> {
+    let answer = request.send();
+    let answer = match limits.first_byte {
+        None => answer.await,
+        Some(limit) => {
+            timeout(limit, answer).await.map_err(|_| WireError::Timeout("to begin its answer"))?
+        }
+    };
+    let answer =
+        answer.map_err(|error| WireError::Connection(error_chain(&error.without_url())))?;
+    let status = answer.status();
+    let retry_after = retry_after(answer.headers());
+    let body = read_body(answer, limits.body_bytes).await;
+    if !status.is_success() {
+        let body = body.unwrap_or_default();
+        let parsed: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
+        // Quote only the error message: the rest of the body may repeat the request.
+        let error = &parsed["error"];
+        let message = error["message"].as_str().or_else(|| error.as_str());
+        let message = message.or_else(|| parsed["message"].as_str());
+        let message = message.map(|m| format!(": {}", clip(m))).unwrap_or_default();
+        let text = String::from_utf8_lossy(&body);
+        let out_of_quota = text.contains("insufficient_quota");
+        let code = status.as_u16();
+        return Err(WireError::Status {
+            status: code,
+            message,
+            retry_after,
+            transient: matches!(code, 408 | 409 | 429 | 500..=599) && code != 501 && !out_of_quota,
+            limitation: Limitation::from_error(code, &text),
+        });
+    }
+    serde_json::from_slice(&body?).map_err(|error| WireError::Malformed(error.to_string()))
 }
 
-impl tower::Service<HttpRequestFactory> for HttpService {
-    type Response = reqwest::Response;
-    type Error = tower::BoxError;
-    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, factory: HttpRequestFactory) -> Self::Future {
-        let service = self.clone();
-        Box::pin(async move {
-            let mut request = factory.build().await?;
-            match request.headers_mut().get_mut(AUTHORIZATION) {
-                Some(value) if service.has_key => value.set_sensitive(true),
-                _ => {
-                    request.headers_mut().remove(AUTHORIZATION);
-                }
+/// Reads the body of an answer of at most so many bytes.
+async fn read_body(mut answer: reqwest::Response, most: usize) -> Result<Vec<u8>, WireError> {
+    let mut body = Vec::new();
+    loop {
+        match answer.chunk().await {
+            Ok(Some(chunk)) if body.len() + chunk.len() > most => {
+                return Err(WireError::TooLarge(most));
             }
-            service.send_once(request).await.map_err(Into::into)
-        })
-    }
-}
-
-impl HttpService {
-    /// Sends a request once and returns its answer, whose body is read and is JSON.
-    async fn send_once(&self, request: reqwest::Request) -> Result<reqwest::Response, WireError> {
-        let answer = self.http.execute(request);
-        let answer = match self.limits.first_byte {
-            None => answer.await,
-            Some(limit) => timeout(limit, answer)
-                .await
-                .map_err(|_| WireError::Timeout("to begin its answer"))?,
-        };
-        let answer =
-            answer.map_err(|error| WireError::Connection(error_chain(&error.without_url())))?;
-        let status = answer.status();
-        let retry_after = retry_after(answer.headers());
-        let body = self.body(answer).await;
-        if !status.is_success() {
-            let body = body.unwrap_or_default();
-            let parsed: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
-            // Quote only the error message: the rest of the body may repeat the request.
-            let error = &parsed["error"];
-            let message = error["message"].as_str().or_else(|| error.as_str());
-            let message = message.or_else(|| parsed["message"].as_str());
-            let message = message.map(|m| format!(": {}", clip(m))).unwrap_or_default();
-            let text = String::from_utf8_lossy(&body);
-            let out_of_quota = text.contains("insufficient_quota");
-            let code = status.as_u16();
-            return Err(WireError::Status {
-                status: code,
-                message,
-                retry_after,
-                transient: matches!(code, 408 | 409 | 429 | 500..=599)
-                    && code != 501
-                    && !out_of_quota,
-                limitation: Limitation::from_error(code, &text),
-            });
-        }
-        let body = body?;
-        // Parse it here, since async-openai logs a body that it cannot parse.
-        if let Err(error) = serde_json::from_slice::<Value>(&body) {
-            return Err(WireError::Malformed(error.to_string()));
-        }
-        Ok(reqwest::Response::from(http::Response::new(body)))
-    }
-
-    /// Reads the body of an answer up to the limit of its size.
-    async fn body(&self, mut answer: reqwest::Response) -> Result<Vec<u8>, WireError> {
-        let mut body = Vec::new();
-        loop {
-            match answer.chunk().await {
-                Ok(Some(chunk)) if body.len() + chunk.len() > self.limits.body_bytes => {
-                    return Err(WireError::TooLarge(self.limits.body_bytes));
-                }
-                Ok(Some(chunk)) => body.extend_from_slice(&chunk),
-                Ok(None) => return Ok(body),
-                Err(error) => return Err(WireError::Connection(error_chain(&error.without_url()))),
-            }
+            Ok(Some(chunk)) => body.extend_from_slice(&chunk),
+            Ok(None) => return Ok(body),
+            Err(error) => return Err(WireError::Connection(error_chain(&error.without_url()))),
         }
     }
 }

@@ -5,7 +5,7 @@ mod client;
 
 use std::io::{self, Write as _};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde::Serialize;
 use serde_json::json;
@@ -16,7 +16,7 @@ use super::exit::Exit;
 use super::init::unknown_client;
 use super::model::{self, ModelSettings};
 use super::settings;
-use crate::adapters::openai::{AnswerCap, Limitation, OpenAi, WireError};
+use crate::adapters::openai::{AnswerCap, OpenAi, WireError};
 use crate::correct::{ModelCorrector, PromptBook, Secrets};
 use crate::edit::{Attempt, EditReport, EditRequest, Refusal, WorkPath};
 use crate::engine::{CallOptions, Engine};
@@ -289,50 +289,32 @@ async fn check_context(client: &OpenAi, settings: &ModelSettings) -> Finding {
     let time_limit = settings.allowance.time;
     let warning =
         |detail: String, next: &str| Finding::problem("context", Level::Warning, detail, next);
-    match probe(client, LONGEST_PROMPT, time_limit).await {
-        ProbeResult::Fits(tokens) if is_truncated(tokens, LONGEST_PROMPT) => {
-            truncated_prompt(tokens, LONGEST_PROMPT)
-        }
-        ProbeResult::Fits(tokens) => Finding::ok(
-            "context",
-            match tokens {
-                0 => format!(
-                    "the longest question fits ({LONGEST_PROMPT} bytes; the server counts no tokens)"
-                ),
-                tokens => {
-                    format!("the longest question fits ({LONGEST_PROMPT} bytes, {tokens} tokens)")
-                }
-            },
-        ),
-        ProbeResult::QuestionTooLong(reason) | ProbeResult::Failed(reason) => warning(
-            format!("a question of {LONGEST_PROMPT} bytes gets no answer: {reason}"),
+    match timeout(time_limit, client.probe_prompt(LONGEST_PROMPT)).await {
+        Ok(Ok(tokens)) if is_truncated(tokens, LONGEST_PROMPT) => warning(
+            format!(
+                "the server seems to cut questions: of {LONGEST_PROMPT} bytes it read {tokens} tokens"
+            ),
             RAISE_CONTEXT,
         ),
-        ProbeResult::TimedOut => warning(timed_out(LONGEST_PROMPT, time_limit), SLOW),
-    }
-}
-
-/// What the server did with a long question.
-enum ProbeResult {
-    /// It answered; with the number of tokens that it read, or 0 if it does not say.
-    Fits(u64),
-    /// It rejected the question as too long, in these words.
-    QuestionTooLong(String),
-    /// It gave no answer, for this reason.
-    Failed(String),
-    /// It gave no answer in time.
-    TimedOut,
-}
-
-/// Sends a question of this many bytes.
-async fn probe(client: &OpenAi, bytes: usize, time_limit: Duration) -> ProbeResult {
-    match timeout(time_limit, client.probe_prompt(bytes)).await {
-        Ok(Ok(tokens)) => ProbeResult::Fits(tokens),
-        Ok(Err(error)) if error.limitation() == Some(Limitation::PromptLength) => {
-            ProbeResult::QuestionTooLong(error.to_string())
+        Ok(Ok(tokens)) => {
+            let counted = match tokens {
+                0 => "the server counts no tokens".to_owned(),
+                tokens => format!("{tokens} tokens"),
+            };
+            let detail = format!("the longest question fits ({LONGEST_PROMPT} bytes; {counted})");
+            Finding::ok("context", detail)
         }
-        Ok(Err(WireError::Timeout(_))) | Err(_) => ProbeResult::TimedOut,
-        Ok(Err(error)) => ProbeResult::Failed(error.to_string()),
+        Ok(Err(WireError::Timeout(_))) | Err(_) => warning(
+            format!(
+                "a question of {LONGEST_PROMPT} bytes gets no answer within the {} s of model.timeout",
+                time_limit.as_secs()
+            ),
+            SLOW,
+        ),
+        Ok(Err(error)) => warning(
+            format!("a question of {LONGEST_PROMPT} bytes gets no answer: {error}"),
+            RAISE_CONTEXT,
+        ),
     }
 }
 
@@ -340,24 +322,6 @@ async fn probe(client: &OpenAi, bytes: usize, time_limit: Duration) -> ProbeResu
 /// more than eight bytes of text, which is more than with any tokenizer.
 fn is_truncated(tokens: u64, bytes: usize) -> bool {
     tokens > 0 && u64::try_from(bytes).is_ok_and(|bytes| tokens * 8 < bytes)
-}
-
-/// The finding about a server that reads only a part of a question.
-fn truncated_prompt(tokens: u64, bytes: usize) -> Finding {
-    Finding::problem(
-        "context",
-        Level::Warning,
-        format!("the server seems to cut questions: of {bytes} bytes it read {tokens} tokens"),
-        RAISE_CONTEXT,
-    )
-}
-
-/// The detail of a finding about a question without an answer in time.
-fn timed_out(bytes: usize, time_limit: Duration) -> String {
-    format!(
-        "a question of {bytes} bytes gets no answer within the {} s of model.timeout",
-        time_limit.as_secs()
-    )
 }
 
 const SLOW: &str = "Only small questions will be answered in time. Raise model.timeout in the configuration, or use a smaller model or a faster machine.";

@@ -17,7 +17,6 @@ use crate::edit::Expected;
 use crate::harness::case::{Case, Truth};
 use crate::harness::fixture::{Expect, Fixture, Spec, Status, Tree, slug};
 use crate::harness::judge::CaseVerdict;
-use crate::harness::measure::parallel;
 use crate::harness::mine::failures::{Failure, MinedSession, mine};
 use crate::harness::mine::files::{FileBefore, Provenance};
 use crate::harness::mine::git::{FolderMap, Repository};
@@ -27,6 +26,7 @@ use crate::harness::mine::summary::{
 };
 use crate::harness::mine::{Client, Replacement, Source, sources};
 use crate::harness::pack;
+use crate::harness::parallel;
 use crate::harness::replay::ReplayOutcome;
 use crate::harness::score::percent;
 use crate::language::Language;
@@ -47,7 +47,7 @@ pub(crate) struct MineArgs {
     maps: Vec<(String, PathBuf)>,
     /// Turn the failures into cases below this folder; secrets and home folders are removed. A name
     /// that ends with .pack.jsonl is one file, with those whose next edit shows the right result:
-    /// `harness compare` runs them through other tools.
+    /// `restitch-evidence compare` runs them through other tools.
     #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = "fixtures/mined")]
     save: Option<PathBuf>,
     /// Also ask the configured model about edits that the engine refuses. Without this, nothing

@@ -17,8 +17,8 @@ use crate::harness::baseline::{Baseline, Difference, Scope};
 use crate::harness::ci::{self, CiOutcome};
 use crate::harness::fixture::{Status, Tree};
 use crate::harness::judge::{CaseVerdict, Judgment};
-use crate::harness::measure::parallel;
 use crate::harness::pack;
+use crate::harness::parallel;
 use crate::harness::score::Score;
 use crate::harness::suite::{CaseSource, RunOutcome, SuiteCase};
 

@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::edit::EditCode;
-use crate::text::ContentHash;
+use crate::text::{ContentHash, clip};
 
 pub(crate) use rules::GuardPolicy;
 use rules::{Level, Moment, RULES, Rule};
@@ -445,10 +445,7 @@ fn suggest_alternative(call: &GuardedCall<'_>, failure: &Failure) -> String {
 /// The first 120 characters of a message's first line.
 fn short_cause(message: &str) -> String {
     let line = message.lines().next().unwrap_or_default();
-    match line.char_indices().nth(120) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.to_owned(),
-    }
+    clip(line, 120)
 }
 
 /// A file that was written, according to a report.

@@ -3,16 +3,16 @@
 
 use std::collections::BTreeSet;
 
-use restitch::adapters::syntax::TreeSitter;
 use restitch::edit::WorkPath;
-use restitch::engine::{CallOptions, Engine, SyntaxMode};
+use restitch::engine::{Engine, SyntaxMode};
 use restitch::internals::tools::{Dialect, SYNONYMS, TOOLS, ToolSet, ToolSpec};
 use restitch::store::MemoryStore;
+use restitch::tools::Toolbox;
 use restitch::tools::export::{Format, export};
-use restitch::tools::{ToolReply, Toolbox};
 use serde_json::{Map, Value, json};
 
 use super::server::restitch;
+use crate::in_memory::{call, parsing, text};
 
 /// What a caller does who follows a sentence of advice.
 #[derive(Debug, Clone, Copy)]
@@ -596,20 +596,7 @@ fn copied(sentence: &str, file: &str, wanted: &str) -> [String; 2] {
 }
 
 fn toolbox(path: &str, file: &str, dialect: Dialect, set: ToolSet) -> Toolbox {
-    let store = MemoryStore::new();
-    let at = WorkPath::parse(path, std::path::Path::new("/")).expect("path");
-    store.put(at, file.as_bytes().to_vec());
-    let engine = Engine::builder(store).syntax(TreeSitter::new(), SyntaxMode::Veto).build();
-    Toolbox::new(engine).with_dialect(dialect).with_tool_set(set)
-}
-
-async fn call(tools: &Toolbox, tool: &str, arguments: Value) -> ToolReply {
-    tools.call(tool, arguments, &CallOptions::default()).await
-}
-
-async fn text(tools: &Toolbox, path: &str) -> String {
-    let path = tools.engine().path(path).expect("path");
-    tools.engine().snapshot(&path).await.expect("file").text().to_owned()
+    parsing(&[(path, file)], SyntaxMode::Veto).with_dialect(dialect).with_tool_set(set)
 }
 
 fn map(also: &[Argument]) -> Map<String, Value> {

@@ -2,34 +2,13 @@
 
 use std::fmt::Write as _;
 
-use restitch::edit::WorkPath;
-use restitch::engine::{CallOptions, Engine};
 use restitch::internals::tools::{Dialect, PHRASES, SYNONYMS};
-use restitch::store::MemoryStore;
-use restitch::tools::{ToolReply, Toolbox};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::snapshots::check;
+use crate::in_memory::{call, text, toolbox};
 
 const FILE: &str = "fn main() {\n    greet();\n    greet();\n    part();\n}\n";
-
-pub(crate) fn toolbox(files: &[(&str, &str)]) -> Toolbox {
-    let store = MemoryStore::new();
-    for (path, text) in files {
-        let path = WorkPath::parse(path, std::path::Path::new("/")).expect("path");
-        store.put(path, text.as_bytes().to_vec());
-    }
-    Toolbox::new(Engine::builder(store).build())
-}
-
-async fn call(tools: &Toolbox, name: &str, arguments: Value) -> ToolReply {
-    tools.call(name, arguments, &CallOptions::default()).await
-}
-
-async fn text(tools: &Toolbox, path: &str) -> String {
-    let path = tools.engine().path(path).expect("path");
-    tools.engine().snapshot(&path).await.expect("file").text().to_owned()
-}
 
 /// Each dialect's words for the common refusals.
 #[test]

@@ -20,12 +20,6 @@ struct Example {
 }
 
 const PRINCIPLES: &str = "docs/design/principles.md";
-const REFUSING: &str = "docs/design/refusing.md";
-
-const RING: &str =
-    "def area(r):\n    return r * r\n\ndef ring(r, s):\n    return area(r) - area(s)\n";
-const RING_OLD: &str = "def ring(r, s):\n    return area(r) - area(s)";
-const RING_NEW: &str = "def ring(r, s):\n    # ... existing code ...";
 
 const EXAMPLES: &[Example] = &[
     Example {
@@ -36,24 +30,6 @@ const EXAMPLES: &[Example] = &[
         old: "\"done\\n\"",
         new: "\"all done\\n\"",
         by: "exact",
-    },
-    Example {
-        part: "outcomes",
-        page: PRINCIPLES,
-        path: "greet.js",
-        file: "say(\"hi\");\n",
-        old: "say(`hi`);",
-        new: "say(`hi ${name}`);",
-        by: "EDIT_AMBIGUOUS",
-    },
-    Example {
-        part: "language: code",
-        page: PRINCIPLES,
-        path: "ring.py",
-        file: RING,
-        old: RING_OLD,
-        new: RING_NEW,
-        by: "EDIT_OMISSION",
     },
     Example {
         part: "veto",
@@ -81,15 +57,6 @@ const EXAMPLES: &[Example] = &[
         old: "\topen()\n\tclose()\n",
         new: "\topen()\n\tcheck()\n\tclose()\n",
         by: "EDIT_ALREADY_APPLIED",
-    },
-    Example {
-        part: "two places",
-        page: REFUSING,
-        path: "ports.ini",
-        file: "[web]\nport = 80\n[admin]\nport = 80\n",
-        old: "port = 80",
-        new: "port = 8080",
-        by: "EDIT_EXPECTED_OCCURRENCE_MISMATCH",
     },
 ];
 

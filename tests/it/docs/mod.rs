@@ -10,6 +10,7 @@ mod evidence;
 mod examples;
 #[cfg(unix)]
 mod facts;
+mod house;
 mod limits;
 mod links;
 #[cfg(unix)]

@@ -97,6 +97,7 @@ fn fields(schema: &Value, before: &str, rows: &mut Vec<(String, String, bool, St
 #[test]
 fn tools_and_arguments_are_as_the_code_has_them() {
     let mut page = String::new();
+    let mut of_edit_file = Vec::new();
     for tool in TOOLS {
         let listed = match tool.visibility {
             Visibility::Always => "",
@@ -112,15 +113,28 @@ fn tools_and_arguments_are_as_the_code_has_them() {
         }
         let mut rows = Vec::new();
         fields(&(tool.input)(), "", &mut rows);
-        if rows.is_empty() {
-            page.push_str("No arguments.\n\n");
-            continue;
-        }
-        for (name, kind, required, text) in rows {
-            let required = if required { ", required" } else { "" };
-            page.push_str(&format!("- `{name}` ({kind}{required}): {}\n", cell(&text)));
+        // Arguments of every tool that edits, which the text above the list has.
+        rows.retain(|(name, ..)| !["encoding", "dry_run"].contains(&name.as_str()));
+        let inner = rows.iter().filter_map(|(name, kind, required, text)| {
+            Some((name.strip_prefix("edits[].")?.to_owned(), kind.clone(), *required, text.clone()))
+        });
+        let inner: Vec<_> = inner.collect();
+        let is_known = !inner.is_empty() && inner.iter().all(|row| of_edit_file.contains(row));
+        for (name, kind, required, text) in &rows {
+            if is_known && name.starts_with("edits[].") {
+                continue;
+            }
+            let required = if *required { ", required" } else { "" };
+            let fields = match is_known && name == "edits" {
+                true => " The fields are those of `edit_file`.",
+                false => "",
+            };
+            page.push_str(&format!("- `{name}` ({kind}{required}): {}{fields}\n", cell(text)));
         }
         page.push('\n');
+        if tool.name == "edit_file" {
+            of_edit_file = rows;
+        }
     }
     check_part("docs/reference/tools.md", "tools", &page);
 }

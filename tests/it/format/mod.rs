@@ -1,77 +1,59 @@
 //! The user's formatter inside an edit: real ones, and ones that hang, crash and lie.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 #[cfg(unix)]
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
-struct Project {
-    dir: TempDir,
-}
+use crate::hostile::Sandbox;
+
+/// A folder, and a configuration above it.
+struct Project(Sandbox);
 
 impl Project {
-    /// A folder with these files, and a configuration beside it.
     fn new(files: &[(&str, &str)], config: &str) -> Self {
-        let project = Self { dir: tempfile::tempdir().expect("folder") };
-        std::fs::create_dir(project.root()).expect("folder");
+        let project = Self(Sandbox::new());
         for (path, text) in files {
-            std::fs::write(project.root().join(path), text).expect("file");
+            project.0.write(path, text);
         }
-        std::fs::write(project.dir.path().join("config.toml"), config).expect("file");
+        project.configure(config);
         project
     }
 
-    fn root(&self) -> PathBuf {
-        self.dir.path().join("work")
+    fn config(&self) -> PathBuf {
+        self.0.above().join("config.toml")
+    }
+
+    fn configure(&self, config: &str) {
+        std::fs::write(self.config(), config).expect("file");
     }
 
     fn text(&self, path: &str) -> String {
-        std::fs::read_to_string(self.root().join(path)).expect("file")
+        self.0.text(path)
     }
 
     #[cfg(unix)]
     /// A script outside of the root, as a command for the configuration.
     fn script(&self, name: &str, text: &str) -> PathBuf {
-        let path = self.dir.path().join(name);
+        let path = self.0.above().join(name);
         std::fs::write(&path, text).expect("script");
         path
     }
 
-    #[cfg(unix)]
-    fn configure(&self, config: &str) {
-        std::fs::write(self.dir.path().join("config.toml"), config).expect("file");
+    /// Runs a command with a configuration.
+    fn run(&self, arguments: &[&str], config: &Path, input: &str) -> std::process::Output {
+        let config = config.to_string_lossy();
+        self.0.run(&[arguments, &["--config", &config]].concat(), input.as_bytes())
     }
 
     fn batch(&self, requests: &[Value]) -> Vec<Value> {
-        use std::io::Write as _;
-        let mut child = Command::new(env!("CARGO_BIN_EXE_restitch"))
-            .arg("batch")
-            .arg("--root")
-            .arg(self.root())
-            .arg("--config")
-            .arg(self.dir.path().join("config.toml"))
-            .env("RESTITCH_STATE_DIR", self.dir.path().join("state"))
-            .stdin(std::process::Stdio::piped())
-            .stdout(std::process::Stdio::piped())
-            .stderr(std::process::Stdio::piped())
-            .spawn()
-            .expect("starts");
-        let mut stdin = child.stdin.take().expect("stdin");
-        for request in requests {
-            writeln!(stdin, "{request}").expect("written");
-        }
-        drop(stdin);
-        let out = child.wait_with_output().expect("ends");
+        let lines: String = requests.iter().map(|request| format!("{request}\n")).collect();
+        let out = self.run(&["batch"], &self.config(), &lines);
         let lines = String::from_utf8(out.stdout).expect("UTF-8");
-        assert_eq!(
-            lines.lines().count(),
-            requests.len(),
-            "{}",
-            String::from_utf8_lossy(&out.stderr)
-        );
+        let said = String::from_utf8_lossy(&out.stderr);
+        assert_eq!(lines.lines().count(), requests.len(), "{said}");
         lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
     }
 
@@ -192,7 +174,7 @@ fn a_formatter_that_fails_changes_nothing() {
             "[format.rust]\ncommand = [\"sh\", {:?}]\n",
             path.display().to_string()
         ));
-        std::fs::write(project.root().join("a.rs"), RUST).expect("file");
+        std::fs::write(project.0.root().join("a.rs"), RUST).expect("file");
         let reply = project.edit("a.rs", "b();", "e();");
         assert_eq!(reply["ok"], true, "{name}: {reply}");
         assert_eq!(project.text("a.rs"), RUST.replace("b();", "e();"), "{name}");
@@ -219,7 +201,7 @@ fn a_formatter_that_hangs_is_ended_with_all_it_started() {
     assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
     assert!(message(&reply).contains("it did not end within 1 s"), "{reply}");
     assert_eq!(project.text("a.rs"), RUST.replace("b();", "e();"));
-    let pid = std::fs::read_to_string(project.dir.path().join("hang.pid")).expect("pid");
+    let pid = std::fs::read_to_string(project.0.above().join("hang.pid")).expect("pid");
     let alive = || {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
         // One that was not waited for is dead as well.
@@ -292,21 +274,15 @@ fn a_formatter_that_undoes_the_edit_leaves_the_file_as_it_is() {
 #[test]
 fn the_workspace_names_no_formatter() {
     let project = Project::new(&[("a.rs", RUST)], "");
-    let program = project.root().join("own.toml");
+    let program = project.0.root().join("own.toml");
     std::fs::write(&program, "[format.rust]\ncommand = [\"touch\", \"made\"]\n").expect("file");
     for name in [".restitch.toml", "restitch.toml", "config.toml"] {
-        std::fs::copy(&program, project.root().join(name)).expect("file");
+        std::fs::copy(&program, project.0.root().join(name)).expect("file");
     }
     let reply = project.edit("a.rs", "b();", "e();");
     assert_eq!(reply["ok"], true, "{reply}");
-    assert!(!project.root().join("made").exists());
-    let out = Command::new(env!("CARGO_BIN_EXE_restitch"))
-        .args(["edit", "a.rs", "--old", "e();", "--new", "b();", "--config"])
-        .arg(&program)
-        .arg("--root")
-        .arg(project.root())
-        .output()
-        .expect("runs");
+    assert!(!project.0.root().join("made").exists());
+    let out = project.run(&["edit", "a.rs", "--old", "e();", "--new", "b();"], &program, "");
     assert_eq!(out.status.code(), Some(2), "a configuration in the workspace is refused");
 }
 
@@ -319,13 +295,8 @@ fn a_configuration_that_makes_no_sense_is_named() {
         ("[format.rust]\ncommnd = [\"a\"]\n", "commnd"),
     ] {
         let project = Project::new(&[("a.rs", RUST)], config);
-        let out = Command::new(env!("CARGO_BIN_EXE_restitch"))
-            .args(["edit", "a.rs", "--old", "b();", "--new", "e();", "--root"])
-            .arg(project.root())
-            .arg("--config")
-            .arg(project.dir.path().join("config.toml"))
-            .output()
-            .expect("runs");
+        let edit = ["edit", "a.rs", "--old", "b();", "--new", "e();"];
+        let out = project.run(&edit, &project.config(), "");
         assert_eq!(out.status.code(), Some(2), "{config}");
         let said = String::from_utf8_lossy(&out.stderr);
         assert!(said.contains(words), "{config}: {said}");

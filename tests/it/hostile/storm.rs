@@ -11,7 +11,7 @@ use restitch::edit::WorkPath;
 use restitch::engine::{CallOptions, Engine};
 use restitch::internals::Patch;
 use restitch::internals::correct::{ReplyKind, parse_reply};
-use restitch::internals::mine;
+use restitch::internals::harness::mine;
 use restitch::internals::text::{Encoding, Snapshot};
 use restitch::store::{DiskStore, MemoryStore};
 use restitch::tools::Toolbox;

@@ -1,33 +1,18 @@
 //! `multi_edit` over the tools: all or nothing, all against the original.
 
-use restitch::edit::WorkPath;
-use restitch::engine::{CallOptions, Engine};
-use restitch::store::MemoryStore;
 use restitch::tools::{ToolReply, Toolbox};
 use serde_json::{Value, json};
 
-fn toolbox(files: &[(&str, &str)]) -> Toolbox {
-    let store = MemoryStore::new();
-    for (path, text) in files {
-        let path = WorkPath::parse(path, std::path::Path::new("/w")).expect("path");
-        store.put(path, text.as_bytes().to_vec());
-    }
-    Toolbox::new(Engine::builder(store).build())
-}
+use crate::in_memory::{call, text, toolbox};
 
-async fn call(tools: &Toolbox, edits: Value) -> ToolReply {
-    tools.call("multi_edit", json!({ "edits": edits }), &CallOptions::default()).await
-}
-
-async fn text(tools: &Toolbox, path: &str) -> String {
-    let path = tools.engine().path(path).expect("path");
-    tools.engine().snapshot(&path).await.expect("file").text().to_owned()
+async fn multi_edit(tools: &Toolbox, edits: Value) -> ToolReply {
+    call(tools, "multi_edit", json!({ "edits": edits })).await
 }
 
 #[tokio::test]
 async fn an_edit_of_what_another_writes_is_told_to_merge_them() {
     let tools = toolbox(&[("a", "one\n")]);
-    let reply = call(
+    let reply = multi_edit(
         &tools,
         json!([
             { "path": "a", "old_str": "one", "new_str": "deux\ntrois" },
@@ -43,7 +28,7 @@ async fn an_edit_of_what_another_writes_is_told_to_merge_them() {
 #[tokio::test]
 async fn several_edits_refer_to_the_original() {
     let tools = toolbox(&[("a", "one\ntwo\nthree\n"), ("b", "x\n")]);
-    let reply = call(
+    let reply = multi_edit(
         &tools,
         json!([
             { "path": "a", "old_str": "one", "new_str": "two" },
@@ -69,7 +54,7 @@ async fn several_edits_refer_to_the_original() {
 #[tokio::test]
 async fn one_refusal_leaves_every_file() {
     let tools = toolbox(&[("a", "one\n"), ("b", "x\n")]);
-    let reply = call(
+    let reply = multi_edit(
         &tools,
         json!([
             { "path": "a", "old_str": "one", "new_str": "1" },
@@ -85,7 +70,7 @@ async fn one_refusal_leaves_every_file() {
 #[tokio::test]
 async fn overlap_is_refused() {
     let tools = toolbox(&[("a", "one two three\n")]);
-    let reply = call(
+    let reply = multi_edit(
         &tools,
         json!([
             { "path": "a", "old_str": "one two", "new_str": "1" },

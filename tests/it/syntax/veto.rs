@@ -1,39 +1,19 @@
 //! An edit that only the reading of the call breaks is refused; an exact one never is; outcomes
 //! of an ambiguous call that break the file are taken away.
 
-use std::sync::Arc;
-
-use restitch::adapters::syntax::TreeSitter;
-use restitch::edit::{EditCode, Splice, SyntaxCheck, SyntaxError, Unchecked, WorkPath};
+use restitch::edit::{EditCode, Splice, SyntaxCheck, SyntaxError, Unchecked};
 use restitch::engine::{CallOptions, Engine, SyntaxMode};
 use restitch::port::{
     Ask, BoxFuture, Budget, Corrector, CorrectorError, Definition, Reply, Syntax,
 };
-use restitch::store::MemoryStore;
 use restitch::tools::{ToolReply, Toolbox};
 use serde_json::{Value, json};
 
-fn store(files: &[(&str, &str)]) -> Arc<MemoryStore> {
-    let store = Arc::new(MemoryStore::new());
-    for (path, text) in files {
-        let path = WorkPath::parse(path, std::path::Path::new("/")).expect("path");
-        store.put(path, text.as_bytes().to_vec());
-    }
-    store
-}
-
-fn tools(files: &[(&str, &str)], mode: SyntaxMode) -> Toolbox {
-    Toolbox::new(Engine::builder(store(files)).syntax(TreeSitter::new(), mode).build())
-}
+use crate::in_memory::{parsing, store, text};
 
 async fn edit(tools: &Toolbox, path: &str, old: &str, new: &str) -> ToolReply {
     let call = json!({ "path": path, "old_str": old, "new_str": new });
     tools.call("edit_file", call, &CallOptions::default()).await
-}
-
-async fn text(tools: &Toolbox, path: &str) -> String {
-    let path = tools.engine().path(path).expect("path");
-    tools.engine().snapshot(&path).await.expect("file").text().to_owned()
 }
 
 const FILE: &str = "fn a() {\n    b();\n}\n\nfn c() {\n    d();\n}\n";
@@ -43,7 +23,7 @@ async fn an_exact_edit_is_written_and_its_error_told() {
     for (mode, told) in
         [(SyntaxMode::Veto, true), (SyntaxMode::Warn, true), (SyntaxMode::Off, false)]
     {
-        let tools = tools(&[("a.rs", FILE)], mode);
+        let tools = parsing(&[("a.rs", FILE)], mode);
         let reply = edit(&tools, "a.rs", "    d();", "    d(); }").await;
         assert!(reply.ok, "{}", reply.message);
         assert!(text(&tools, "a.rs").await.contains("d(); }"));
@@ -65,7 +45,7 @@ async fn an_exact_edit_is_written_and_its_error_told() {
 
 #[tokio::test]
 async fn a_sound_edit_says_nothing() {
-    let tools = tools(&[("a.rs", FILE)], SyntaxMode::Veto);
+    let tools = parsing(&[("a.rs", FILE)], SyntaxMode::Veto);
     let reply = edit(&tools, "a.rs", "    d();", "    e();").await;
     assert!(!reply.message.contains("syntax"), "{}", reply.message);
     assert_eq!(reply.report["syntax"], json!({ "checked": true, "new_errors": [] }));
@@ -74,7 +54,7 @@ async fn a_sound_edit_says_nothing() {
 /// The call's own mistake is told, not forbidden: lenient or not, it says what it wants.
 #[tokio::test]
 async fn what_the_call_itself_breaks_is_told() {
-    let tools = tools(&[("a.rs", "fn a() {\n\tif b {\n\t\tc();\n\t}\n}\n")], SyntaxMode::Veto);
+    let tools = parsing(&[("a.rs", "fn a() {\n\tif b {\n\t\tc();\n\t}\n}\n")], SyntaxMode::Veto);
     // One tab too few in both, and one brace too many in `new_str`.
     let reply = edit(&tools, "a.rs", "if b {\n\tc();\n}", "if b {\n\td(); }\n}").await;
     assert!(reply.ok, "{}", reply.message);
@@ -108,7 +88,7 @@ async fn every_tool_that_writes_tells_a_new_error() {
         ),
     ];
     for (tool, arguments) in calls {
-        let tools = tools(&[("a.rs", FILE), ("b.rs", FILE)], SyntaxMode::Veto);
+        let tools = parsing(&[("a.rs", FILE), ("b.rs", FILE)], SyntaxMode::Veto);
         let reply = tools.call(tool, arguments.clone(), &CallOptions::default()).await;
         assert!(reply.ok, "{tool}: {}", reply.message);
         assert!(reply.message.contains("new syntax error at line"), "{tool}: {}", reply.message);
@@ -123,13 +103,13 @@ async fn an_outcome_that_does_not_parse_is_taken_away() {
     // As it is sent, the new line is as deep as its neighbours; moved like them, it is below `1`.
     let (old, new) = ("    a: 1,\n    b: 2\n", "    a: 1,\n        c: 3\n    b: 2\n");
     for mode in [SyntaxMode::Off, SyntaxMode::Warn] {
-        let tools = tools(&[("f.yaml", file)], mode);
+        let tools = parsing(&[("f.yaml", file)], mode);
         let reply = edit(&tools, "f.yaml", old, new).await;
         assert_eq!(reply.code, Some(EditCode::Ambiguous), "{}", reply.message);
         assert_eq!(reply.report["outcomes"].as_array().map(Vec::len), Some(2));
         assert_eq!(text(&tools, "f.yaml").await, file);
     }
-    let tools = tools(&[("f.yaml", file)], SyntaxMode::Veto);
+    let tools = parsing(&[("f.yaml", file)], SyntaxMode::Veto);
     let reply = edit(&tools, "f.yaml", old, new).await;
     assert!(reply.ok, "{}", reply.message);
     let after = "root:\n        a: 1,\n        c: 3\n        b: 2\n";

@@ -1,32 +1,22 @@
 //! `within` bounds the search by names, and is refused where a name is not sure.
 
 use restitch::adapters::syntax::TreeSitter;
-use restitch::edit::{EditCode, EditRequest, WorkPath};
-use restitch::engine::{CallOptions, Engine, SyntaxMode};
+use restitch::edit::{EditCode, EditRequest};
+use restitch::engine::{CallOptions, SyntaxMode};
 use restitch::port::Syntax as _;
-use restitch::store::MemoryStore;
 use restitch::tools::{ToolReply, Toolbox};
 use serde_json::json;
 
 use super::languages::SAMPLES;
+use crate::in_memory::{parsing, text};
 
 fn tools(files: &[(&str, &str)]) -> Toolbox {
-    let store = MemoryStore::new();
-    for (path, text) in files {
-        let path = WorkPath::parse(path, std::path::Path::new("/")).expect("path");
-        store.put(path, text.as_bytes().to_vec());
-    }
-    Toolbox::new(Engine::builder(store).syntax(TreeSitter::new(), SyntaxMode::Veto).build())
+    parsing(files, SyntaxMode::Veto)
 }
 
 async fn edit(tools: &Toolbox, path: &str, within: &str, old: &str, new: &str) -> ToolReply {
     let call = json!({ "path": path, "old_str": old, "new_str": new, "within": within });
     tools.call("edit_file", call, &CallOptions::default()).await
-}
-
-async fn text(tools: &Toolbox, path: &str) -> String {
-    let path = tools.engine().path(path).expect("path");
-    tools.engine().snapshot(&path).await.expect("file").text().to_owned()
 }
 
 const RUST: &str = "\

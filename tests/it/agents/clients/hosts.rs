@@ -190,6 +190,18 @@ const QUOTES: &[&str] = &["example-2-no-semicolon", "example-2-quotes-and-semico
 
 const ABSENT: &str = "EDIT_NO_OCCURRENCE_FOUND";
 
+/// What most hosts have in common.
+const HOST: Host = Host {
+    name: "",
+    piece: "",
+    version: "",
+    edit: edit_file,
+    undo: Undo::Tool(undo_tool),
+    refused: &[],
+    refusal: ABSENT,
+    command: |run, piece| node(run, piece),
+};
+
 const HOSTS: &[Host] = &[
     Host {
         name: "deepagents",
@@ -206,19 +218,15 @@ const HOSTS: &[Host] = &[
             ))
         },
         undo: Undo::Command,
-        refused: &[],
-        refusal: ABSENT,
         command: |run, piece| python(run, "venv-langchain", &piece.join("restitch_deepagents.py")),
+        ..HOST
     },
     Host {
         name: "LangChain",
         piece: "langchain",
         version: "venv-langchain/langchain",
-        edit: edit_file,
-        undo: Undo::Tool(undo_tool),
-        refused: &[],
-        refusal: ABSENT,
         command: |run, piece| python(run, "venv-langchain", &piece.join("restitch_langchain.py")),
+        ..HOST
     },
     Host {
         name: "LangChain.js, Anthropic's editor",
@@ -234,13 +242,12 @@ const HOSTS: &[Host] = &[
             Some(tool("str_replace_based_edit_tool", arguments))
         },
         undo: Undo::Command,
-        refused: &[],
-        refusal: ABSENT,
         command: |run, piece| {
             let mut command = node(run, &piece.join("restitch-langchain.mjs"));
             command.env("ANTHROPIC_BASE_URL", run.url("")).env("ANTHROPIC_API_KEY", "none");
             command
         },
+        ..HOST
     },
     Host {
         name: "LangChain.js, OpenAI's patches",
@@ -249,18 +256,15 @@ const HOSTS: &[Host] = &[
         edit: |_, edit| Some(tool("apply_patch", operation(edit)?)),
         undo: Undo::Command,
         refused: QUOTES,
-        refusal: ABSENT,
         command: |run, piece| node(run, &piece.join("restitch-langchain.mjs")),
+        ..HOST
     },
     Host {
         name: "OpenAI Agents SDK",
         piece: "openai-agents",
         version: "venv/openai-agents",
-        edit: edit_file,
-        undo: Undo::Tool(undo_tool),
-        refused: &[],
-        refusal: ABSENT,
         command: |run, piece| python(run, "venv", &piece.join("restitch_openai_agents.py")),
+        ..HOST
     },
     Host {
         name: "OpenAI Agents SDK for JS",
@@ -269,28 +273,22 @@ const HOSTS: &[Host] = &[
         edit: |_, edit| Some(json!({ "patch": operation(edit)? })),
         undo: Undo::Command,
         refused: QUOTES,
-        refusal: ABSENT,
         command: |run, piece| node(run, &piece.join("restitch-openai-agents.mjs")),
+        ..HOST
     },
     Host {
         name: "pydantic-ai",
         piece: "pydantic-ai",
         version: "venv/pydantic-ai-slim",
-        edit: edit_file,
-        undo: Undo::Tool(undo_tool),
-        refused: &[],
-        refusal: ABSENT,
         command: |run, piece| python(run, "venv", &piece.join("restitch_pydantic_ai.py")),
+        ..HOST
     },
     Host {
         name: "smolagents",
         piece: "smolagents",
         version: "venv-smolagents/smolagents",
-        edit: edit_file,
-        undo: Undo::Tool(undo_tool),
-        refused: &[],
-        refusal: ABSENT,
         command: |run, piece| python(run, "venv-smolagents", &piece.join("restitch_smolagents.py")),
+        ..HOST
     },
     Host {
         name: "Mastra",
@@ -303,20 +301,15 @@ const HOSTS: &[Host] = &[
                 json!({ "path": path, "old_str": old, "new_str": new }),
             ))
         },
-        undo: Undo::Tool(undo_tool),
-        refused: &[],
-        refusal: ABSENT,
         command: |run, piece| node(run, &piece.join("restitch-mastra.mjs")),
+        ..HOST
     },
     Host {
         name: "Vercel AI SDK",
         piece: "ai-sdk",
         version: "node_modules/ai",
-        edit: edit_file,
-        undo: Undo::Tool(undo_tool),
-        refused: &[],
-        refusal: ABSENT,
         command: |run, piece| node(run, &piece.join("restitch-ai-sdk.mjs")),
+        ..HOST
     },
     Host {
         name: "OpenHands",
@@ -335,9 +328,8 @@ const HOSTS: &[Host] = &[
         undo: Undo::Tool(|project, edit| {
             tool("file_editor", json!({ "command": "undo_edit", "path": project.join(edit.path) }))
         }),
-        refused: &[],
-        refusal: ABSENT,
         command: |run, piece| python(run, "venv-openhands", &piece.join("restitch_openhands.py")),
+        ..HOST
     },
     Host {
         name: "code_puppy",
@@ -353,7 +345,6 @@ const HOSTS: &[Host] = &[
         },
         undo: Undo::OfHost,
         refused: QUOTES,
-        refusal: ABSENT,
         command: |run, piece| {
             copy(piece, &run.home.join(".code_puppy/plugins/restitch"));
             let url = run.url("/v1");
@@ -370,6 +361,7 @@ const HOSTS: &[Host] = &[
             command.env("PYTHONPATH", piece.ancestors().nth(2).expect("top"));
             command
         },
+        ..HOST
     },
     Host {
         name: "pi",
@@ -380,8 +372,6 @@ const HOSTS: &[Host] = &[
             Some(tool("edit", json!({ "path": edit.path, "edits": edits })))
         },
         undo: Undo::Command,
-        refused: &[],
-        refusal: ABSENT,
         command: |run, piece| {
             let models = json!({ "providers": { "x": {
                 "baseUrl": run.url("/v1"), "api": "openai-completions", "apiKey": "none",
@@ -396,6 +386,7 @@ const HOSTS: &[Host] = &[
             command.args(["--model", "x/scripted", "-p", "Edit."]);
             command
         },
+        ..HOST
     },
     Host {
         name: "opencode",
@@ -412,24 +403,11 @@ const HOSTS: &[Host] = &[
             ))
         },
         undo: Undo::Command,
-        refused: &[],
-        refusal: ABSENT,
         command: |run, piece| {
-            let config = json!({
-                "plugin": [format!("file://{}", piece.join("index.js").display())],
-                "provider": { "x": {
-                    "npm": "@ai-sdk/openai-compatible",
-                    "name": "x",
-                    "options": { "baseURL": run.url("/v1"), "apiKey": "none" },
-                    "models": { "scripted": { "name": "scripted", "tool_call": true } },
-                }},
-            });
-            let mut command = run.program("opencode");
-            command
-                .args(["run", "-m", "x/scripted", "Edit."])
-                .env("OPENCODE_CONFIG_CONTENT", config.to_string());
-            command
+            let plugin = format!("file://{}", piece.join("index.js").display());
+            super::opencode(run, json!({ "plugin": [plugin] }))
         },
+        ..HOST
     },
     Host {
         name: "Claude Code",
@@ -437,7 +415,6 @@ const HOSTS: &[Host] = &[
         version: "node_modules/@anthropic-ai/claude-code",
         edit: edit_of_server,
         undo: Undo::Tool(undo_of_server),
-        refused: &[],
         refusal: "String to replace not found",
         command: |run, piece| {
             let mut command = run.program("claude");
@@ -449,6 +426,7 @@ const HOSTS: &[Host] = &[
                 .env("ANTHROPIC_API_KEY", "none");
             command
         },
+        ..HOST
     },
     Host {
         name: "Gemini CLI",
@@ -456,7 +434,6 @@ const HOSTS: &[Host] = &[
         version: "node_modules/@google/gemini-cli",
         edit: edit_of_server,
         undo: Undo::Tool(undo_of_server),
-        refused: &[],
         refusal: "edit_no_occurrence_found",
         command: |run, piece| {
             let auth = json!({ "security": { "auth": { "selectedType": "gemini-api-key" } } });
@@ -475,15 +452,12 @@ const HOSTS: &[Host] = &[
                 .env("GEMINI_API_KEY", "none");
             command
         },
+        ..HOST
     },
     Host {
         name: "MCP bundle",
         piece: "mcpb",
         version: "node_modules/@anthropic-ai/mcpb",
-        edit: edit_file,
-        undo: Undo::Tool(undo_tool),
-        refused: &[],
-        refusal: ABSENT,
         command: |run, piece| {
             let mut command = run.at_home(Command::new("node"));
             let manifest = std::fs::read_to_string(piece.join("manifest.json")).expect("manifest");
@@ -500,6 +474,7 @@ const HOSTS: &[Host] = &[
             command.args(start["args"].as_array().expect("arguments").iter().map(filled));
             command
         },
+        ..HOST
     },
 ];
 

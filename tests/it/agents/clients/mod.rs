@@ -129,6 +129,17 @@ impl Run {
     }
 }
 
+/// A client that `init` does not know and that has no edit tool of its own.
+const CLIENT: Real = Real {
+    name: "",
+    version: "",
+    init: None,
+    edit: Form::EditFile,
+    own: None,
+    command: |run| run.program(""),
+    folder: "",
+};
+
 const CLIENTS: &[Real] = &[
     Real {
         name: "Claude Code",
@@ -157,7 +168,7 @@ const CLIENTS: &[Real] = &[
                 .env("ANTHROPIC_API_KEY", "none");
             command
         },
-        folder: "",
+        ..CLIENT
     },
     Real {
         name: "Codex",
@@ -182,7 +193,7 @@ const CLIENTS: &[Real] = &[
                 .env("OPENAI_API_KEY", "none");
             command
         },
-        folder: "",
+        ..CLIENT
     },
     Real {
         name: "Gemini CLI",
@@ -212,7 +223,7 @@ const CLIENTS: &[Real] = &[
                 .env("GEMINI_API_KEY", "none");
             command
         },
-        folder: "",
+        ..CLIENT
     },
     Real {
         name: "opencode",
@@ -233,47 +244,22 @@ const CLIENTS: &[Real] = &[
             },
             Own::Rescued,
         )),
-        command: |run| {
-            let provider = json!({ "provider": { "x": {
-                "npm": "@ai-sdk/openai-compatible",
-                "name": "x",
-                "options": { "baseURL": run.url("/v1"), "apiKey": "none" },
-                "models": { "scripted": { "name": "scripted", "tool_call": true } },
-            }}});
-            let mut command = run.program("opencode");
-            command
-                .args(["run", "-m", "x/scripted", "edit"])
-                .env("OPENCODE_CONFIG_CONTENT", provider.to_string());
-            command
-        },
-        folder: "",
+        command: |run| opencode(run, json!({})),
+        ..CLIENT
     },
     Real {
         name: "opencode in a subfolder",
         version: "node_modules/opencode-ai",
         init: Some("opencode"),
         edit: Form::Edit,
-        own: None,
-        command: |run| {
-            let provider = json!({ "provider": { "x": {
-                "npm": "@ai-sdk/openai-compatible",
-                "name": "x",
-                "options": { "baseURL": run.url("/v1"), "apiKey": "none" },
-                "models": { "scripted": { "name": "scripted", "tool_call": true } },
-            }}});
-            let mut command = run.program("opencode");
-            command
-                .args(["run", "-m", "x/scripted", "edit"])
-                .env("OPENCODE_CONFIG_CONTENT", provider.to_string());
-            command
-        },
+        command: |run| opencode(run, json!({})),
         folder: "src",
+        ..CLIENT
     },
     Real {
         name: "Copilot CLI",
         version: "node_modules/@github/copilot",
         init: Some("copilot"),
-        edit: Form::EditFile,
         own: Some((
             |root| {
                 vec![json!({ "tool": "edit", "arguments": {
@@ -294,14 +280,13 @@ const CLIENTS: &[Real] = &[
                 .env("COPILOT_MODEL", "gpt-5");
             command
         },
-        folder: "",
+        ..CLIENT
     },
     Real {
         name: "Qwen Code",
         version: "node_modules/@qwen-code/qwen-code",
         init: Some("qwen"),
         edit: Form::Edit,
-        own: None,
         command: |run| {
             let mut command = run.program("qwen");
             command
@@ -310,14 +295,12 @@ const CLIENTS: &[Real] = &[
                 .args(["--approval-mode", "auto-edit", "-p", "edit"]);
             command
         },
-        folder: "",
+        ..CLIENT
     },
     Real {
         name: "Cline",
         version: "node_modules/cline",
         init: Some("cline"),
-        edit: Form::EditFile,
-        own: None,
         command: |run| {
             // How the user signs in is no part of init.
             let mut signs_in = run.program("cline");
@@ -328,59 +311,59 @@ const CLIENTS: &[Real] = &[
             command.args(["--auto-approve", "true", "-t", "120", "edit the file"]);
             command
         },
-        folder: "",
+        ..CLIENT
     },
     Real {
         name: "Claude Agent SDK",
         version: "venv/claude-agent-sdk",
-        init: None,
-        edit: Form::EditFile,
-        own: None,
         command: |run| python(run, "venv", "run_claude_sdk.py"),
-        folder: "",
+        ..CLIENT
     },
     Real {
         name: "pydantic-ai",
         version: "venv/pydantic-ai-slim",
-        init: None,
-        edit: Form::EditFile,
-        own: None,
         command: |run| python(run, "venv", "run_pydantic_ai.py"),
-        folder: "",
+        ..CLIENT
     },
     Real {
         name: "langchain-mcp-adapters",
         version: "venv-langchain/langchain-mcp-adapters",
-        init: None,
-        edit: Form::EditFile,
-        own: None,
         command: |run| python(run, "venv-langchain", "run_langchain.py"),
-        folder: "",
+        ..CLIENT
     },
     Real {
         name: "OpenAI Agents SDK",
         version: "venv/openai-agents",
-        init: None,
-        edit: Form::EditFile,
-        own: None,
         command: |run| python(run, "venv", "openai_agents.py"),
-        folder: "",
+        ..CLIENT
     },
     Real {
         name: "Vercel AI SDK",
         version: "node_modules/ai",
-        init: None,
-        edit: Form::EditFile,
-        own: None,
         command: |run| {
             let mut command = run.at_home(Command::new("node"));
             command.arg(script("vercel.mjs")).arg(&run.programs).arg(run.port.to_string());
             command.args([env!("CARGO_BIN_EXE_restitch"), "mcp"]);
             command
         },
-        folder: "",
+        ..CLIENT
     },
 ];
+
+/// opencode with the scripted model as its provider, and more of its configuration.
+fn opencode(run: &Run, mut configuration: Value) -> Command {
+    configuration["provider"] = json!({ "x": {
+        "npm": "@ai-sdk/openai-compatible",
+        "name": "x",
+        "options": { "baseURL": run.url("/v1"), "apiKey": "none" },
+        "models": { "scripted": { "name": "scripted", "tool_call": true } },
+    }});
+    let mut command = run.program("opencode");
+    command
+        .args(["run", "-m", "x/scripted", "edit"])
+        .env("OPENCODE_CONFIG_CONTENT", configuration.to_string());
+    command
+}
 
 /// An agent of a Python SDK: the folder of its packages, and the program that runs it.
 fn python(run: &Run, folder: &str, program: &str) -> Command {

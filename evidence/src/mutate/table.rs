@@ -5,7 +5,7 @@ use super::Step::{Lines, Strings};
 use super::{
     Expectation, Mutation, Step, decorate, escapes, indent, lines, refuse, unicode, wording,
 };
-use crate::edit::EditCode::{
+use restitch::EditCode::{
     AlreadyApplied, Ambiguous, CreateExisting, InvalidArguments, NoChange, NoOccurrence,
     OccurrenceMismatch, Omission,
 };

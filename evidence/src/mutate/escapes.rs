@@ -3,8 +3,8 @@
 //! A string that is escaped in part can be unescaped only if no backslash belongs to the code
 //! itself. So these mutations do not apply to edits with a backslash.
 
-use super::super::rng::Rng;
 use super::{CallDraft, EditDraft, LineRole};
+use crate::rng::Rng;
 
 /// Returns the text as it is between the quotes of a JSON string.
 fn json_body(text: &str) -> String {

@@ -53,7 +53,7 @@ fn heredoc_word(rest: &str) -> usize {
             chars.next();
             chars.take_while(|&char| char != quote).count()
         }
-        _ => chars.take_while(|&char| char.is_alphanumeric() || char == '_').count(),
+        _ => chars.take_while(|&char| crate::text::is_word_char(char)).count(),
     }
 }
 

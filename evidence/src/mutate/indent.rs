@@ -1,8 +1,8 @@
 //! Mutations of the indentation. The file's indentation is right: kept lines must have it, and new
 //! lines must be shifted by the same amount.
 
-use super::super::rng::Rng;
 use super::{CallDraft, DraftLine, EditDraft, LineRole};
+use crate::rng::Rng;
 
 /// Changes every line that is not blank; `None` if one of them cannot be changed.
 fn map_lines(text: &str, change: impl Fn(&str) -> Option<String>) -> Option<String> {

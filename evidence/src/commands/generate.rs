@@ -1,18 +1,14 @@
-//! `restitch harness generate`: writes cases made of real edits and generated mistakes.
+//! `restitch-evidence generate`: writes cases made of real edits and generated mistakes.
 
 use std::io;
 use std::path::PathBuf;
 
 use clap::Args;
 
-use super::super::args::Common;
-use super::super::exit::Exit;
-use super::{CorpusArgs, no_such_ways};
-use crate::cli::out;
-use crate::harness::case::Case;
-use crate::harness::fixture::Fixture;
-use crate::harness::measure::{MeasurePlan, generate, parallel, real_edits, sample};
-use crate::harness::pack;
+use crate::measure::{MeasurePlan, generate, real_edits, sample};
+use crate::{CorpusArgs, no_such_ways};
+use restitch::internals::command::{self as out, Exit, write_fault};
+use restitch::internals::harness::{Case, Fixture, pack, parallel};
 
 #[derive(Debug, Args)]
 pub(crate) struct GenerateArgs {
@@ -36,7 +32,7 @@ pub(crate) struct GenerateArgs {
 }
 
 /// Generates the cases and writes them.
-pub(crate) fn run(common: &Common, args: &GenerateArgs) -> Result<(), Exit> {
+pub(crate) fn run(args: &GenerateArgs) -> Result<(), Exit> {
     let changes = args.source.changes()?;
     let plan = MeasurePlan { seed: args.source.seed, max: args.max, mutations: args.ways.clone() };
     let mutations = plan.selected();
@@ -60,8 +56,8 @@ pub(crate) fn run(common: &Common, args: &GenerateArgs) -> Result<(), Exit> {
             "none of the real edits can have a mistake of these kinds; give other --ways, or more files",
         ));
     }
-    let file = common.root().join(&args.out);
-    write(&cases, &file).map_err(|error| super::write_fault(&file, &error))?;
+    let file = &args.out;
+    write(&cases, file).map_err(|error| write_fault(file, &error))?;
     out::print(format!(
         "{} cases from {} real edits, with {} kinds of mistake, in {}",
         cases.len(),

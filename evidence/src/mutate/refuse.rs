@@ -3,12 +3,12 @@
 
 use std::num::NonZeroUsize;
 
-use super::super::edits::folded;
-use super::super::rng::Rng;
 use super::indent::indent_unit;
 use super::wording::{names, words};
 use super::{CallDraft, DraftLine, EditDraft, LineRole};
-use crate::edit::Expected;
+use crate::edits::folded;
+use crate::rng::Rng;
+use restitch::Expected;
 
 /// Returns the line with `word` in place of a byte range.
 fn replace_span(line: &str, (start, end): (usize, usize), word: &str) -> String {

@@ -1,4 +1,4 @@
-//! `restitch harness replay`: replays failed edits without a model, and with one that answers from
+//! `restitch-evidence replay`: replays failed edits without a model, and with one that answers from
 //! the agent's next call.
 
 use std::fs;
@@ -8,10 +8,10 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::json;
 
-use super::super::args::Common;
-use super::super::exit::Exit;
-use super::super::out;
-use crate::harness::replay::{FailedEdit, ReplayOutcome, ReplayedEdit, replay, table};
+use restitch::internals::command::{self as out, Exit};
+use restitch::internals::harness::replay::{
+    FailedEdit, ReplayOutcome, ReplayRun, ReplayedEdit, replay, table,
+};
 
 /// Lines of JSON: `id`, `file`, `before`, `old_str`, `new_str`, and as `retry` the two strings
 /// that the agent sent next, or null.
@@ -23,7 +23,7 @@ pub(crate) struct ReplayArgs {
 }
 
 /// Replays the edits and prints their outcomes.
-pub(crate) fn run(common: &Common, args: &ReplayArgs) -> Result<(), Exit> {
+pub(crate) fn run(json: bool, args: &ReplayArgs) -> Result<(), Exit> {
     let name = args.file.display();
     let text = fs::read_to_string(&args.file)
         .map_err(|error| Exit::usage(format!("cannot read {name}: {error}")))?;
@@ -33,7 +33,7 @@ pub(crate) fn run(common: &Common, args: &ReplayArgs) -> Result<(), Exit> {
             .map_err(|error| Exit::usage(format!("{name}, line {}: {error}", index + 1)))?;
         replayed.push(replay(&case));
     }
-    if common.json {
+    if json {
         let cases: Vec<_> = replayed.iter().map(edit_json).collect();
         out::print(json!({ "cases": cases }))?;
     } else {
@@ -47,6 +47,6 @@ pub(crate) fn run(common: &Common, args: &ReplayArgs) -> Result<(), Exit> {
 
 /// An edit with the outcomes of its runs, as JSON.
 fn edit_json(edit: &ReplayedEdit) -> serde_json::Value {
-    let run_json = |run: &crate::harness::replay::ReplayRun| json!({ "ending": run.outcome.label(), "asked": run.asked, "why": run.why, "after": run.after });
+    let run_json = |run: &ReplayRun| json!({ "ending": run.outcome.label(), "asked": run.asked, "why": run.why, "after": run.after });
     json!({ "id": edit.id, "without_model": run_json(&edit.without_model), "with_model": edit.with_model.as_ref().map(run_json) })
 }

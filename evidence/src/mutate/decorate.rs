@@ -3,8 +3,8 @@
 //!
 //! All of them can be undone without the file, so the right result is that of the real edit.
 
-use super::super::rng::Rng;
 use super::{CallDraft, EditDraft, LineRole};
+use crate::rng::Rng;
 
 /// The prefixes in which views print line numbers.
 pub(super) const STYLES: [fn(usize, &mut Rng) -> String; 8] = [

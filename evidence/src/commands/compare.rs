@@ -1,22 +1,15 @@
-//! `restitch harness compare`, which runs the cases through other tools, and `report`, which writes
-//! the score as a page.
+//! `restitch-evidence compare`: runs the cases through other tools.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::super::args::Common;
-use super::super::exit::Exit;
-use crate::cli::out;
-use crate::cli::progress::Progress;
-use crate::harness::case::Case;
-use crate::harness::compare::{
+use crate::compare::{
     RIVALS, ToolResult, count_right_with_errors, is_expressible_everywhere, run_tool, table,
 };
-use crate::harness::measure::parallel;
-use crate::harness::report::render;
-use crate::harness::suite::CaseSource;
+use restitch::internals::command::{self as out, Exit, load_cases, write_fault};
+use restitch::internals::harness::{Case, CaseSource};
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
@@ -33,29 +26,13 @@ pub(crate) struct CompareArgs {
     /// Only cases whose path, family, cause or language contains this.
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
-    /// Also write the results as JSON, for the report.
+    /// Also write the results as JSON, for `restitch harness report --compare`.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
 
-#[derive(Debug, Args)]
-pub(crate) struct ReportArgs {
-    /// The folder with the cases.
-    #[arg(default_value = "fixtures")]
-    dir: PathBuf,
-    /// Where the page goes.
-    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "harness.html", default_value = "harness.html")]
-    html: PathBuf,
-    /// The file that `harness compare --out` wrote.
-    #[arg(long, value_name = "FILE")]
-    compare: Option<PathBuf>,
-    /// Only cases whose path, family, cause or language contains this.
-    #[arg(long, value_name = "TEXT")]
-    filter: Option<String>,
-}
-
 /// Runs the packed cases through the other tools and prints the results.
-pub(crate) fn compare(common: &Common, args: &CompareArgs) -> Result<(), Exit> {
+pub(crate) fn run(json: bool, args: &CompareArgs) -> Result<(), Exit> {
     let known = |name: &String| RIVALS.iter().any(|rival| rival.id == name);
     if let Some(name) = args.tools.iter().find(|name| !known(name)) {
         let ids: Vec<_> = RIVALS.iter().map(|rival| rival.id).collect();
@@ -64,8 +41,7 @@ pub(crate) fn compare(common: &Common, args: &CompareArgs) -> Result<(), Exit> {
             ids.join(", ")
         )));
     }
-    let dir = common.root().join(&args.dir);
-    let entries = super::load_cases(&dir, args.filter.as_deref())?;
+    let entries = load_cases(&args.dir, args.filter.as_deref())?;
     let cases: Vec<Case> = entries
         .into_iter()
         .filter_map(|entry| match entry.source {
@@ -76,7 +52,7 @@ pub(crate) fn compare(common: &Common, args: &CompareArgs) -> Result<(), Exit> {
         .collect();
     if cases.is_empty() {
         return Err(Exit::usage(
-            "there is no packed case to compare; make some with `restitch harness generate --out NAME.pack.jsonl`",
+            "there is no packed case to compare; make some with `restitch-evidence generate --out NAME.pack.jsonl`",
         ));
     }
     let (scratch, _temporary) = scratch_folder(args.scratch.as_deref())?;
@@ -91,10 +67,10 @@ pub(crate) fn compare(common: &Common, args: &CompareArgs) -> Result<(), Exit> {
     if let Some(file) = &args.out {
         let written = serde_json::to_string(&results).map_err(io::Error::other);
         written
-            .and_then(|text| std::fs::write(common.root().join(file), text))
-            .map_err(|error| super::write_fault(file, &error))?;
+            .and_then(|text| std::fs::write(file, text))
+            .map_err(|error| write_fault(file, &error))?;
     }
-    let text = if common.json {
+    let text = if json {
         serde_json::to_string(&results).unwrap_or_default()
     } else {
         format!(
@@ -140,29 +116,4 @@ fn scratch_folder(named: Option<&Path>) -> Result<(PathBuf, Option<tempfile::Tem
         }
     }
     Ok((named.to_owned(), None))
-}
-
-/// Judges the cases and writes the page.
-pub(crate) fn report(common: &Common, args: &ReportArgs) -> Result<(), Exit> {
-    let dir = common.root().join(&args.dir);
-    let entries = super::load_cases(&dir, args.filter.as_deref())?;
-    let rivals: Vec<ToolResult> = match &args.compare {
-        None => Vec::new(),
-        Some(file) => {
-            let read = std::fs::read_to_string(common.root().join(file));
-            read.and_then(|text| serde_json::from_str(&text).map_err(io::Error::other))
-                .map_err(|error| Exit::usage(format!("cannot read {}: {error}", file.display())))?
-        }
-    };
-    let progress = Progress::new("cases", entries.len());
-    let judged_cases = parallel(&entries, |entry| {
-        let (judged, files) = entry.judge_with_files();
-        progress.advance();
-        (entry.clone(), judged, files)
-    });
-    drop(progress);
-    let page = common.root().join(&args.html);
-    std::fs::write(&page, render(&judged_cases, &rivals))
-        .map_err(|error| super::write_fault(&page, &error))?;
-    out::print(format!("{} cases in {}", judged_cases.len(), page.display()))
 }

@@ -2,8 +2,8 @@
 //! remembers wrong. The right result keeps the file's spelling in context lines, and in a changed
 //! line if it replaces exactly one line.
 
-use super::super::rng::Rng;
 use super::{DraftLine, EditDraft, LineRole};
+use crate::rng::Rng;
 
 /// Whether a line has a quote, and so may have a string.
 fn may_have_string(line: &str) -> bool {

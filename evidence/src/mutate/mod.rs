@@ -6,7 +6,7 @@
 //!
 //! A recoverable case has only one right result, for these reasons:
 //! - The edit's lines are unique in the file, even without everything that a reading may ignore
-//!   (see [`edits`](super::edits)). This is checked again after the mutation.
+//!   (see [`edits`](crate::edits)). This is checked again after the mutation.
 //! - A mistake in `new_str` is made in the same lines as in `old_str`, or it can be undone without
 //!   the file.
 //! - Lines that are only in the file are put between two kept lines, never next to a change.
@@ -26,10 +26,10 @@ mod wording;
 
 pub(crate) use table::MUTATIONS;
 
-use super::case::{Case, Truth};
-use super::edits::{DiffLine, RealEdit, folded};
-use super::rng::Rng;
-use crate::edit::{EditCode, Expected};
+use crate::edits::{DiffLine, RealEdit, folded};
+use crate::rng::Rng;
+use restitch::internals::harness::{Case, Truth};
+use restitch::{EditCode, Expected};
 
 /// The expected result of a mutated call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

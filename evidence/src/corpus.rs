@@ -6,8 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::edits::FileChange;
-use crate::language::Language;
+use crate::edits::FileChange;
+use restitch::internals::language::Language;
 
 /// Files of this size and larger are left out.
 const MAX_BYTES: u64 = 150_000;

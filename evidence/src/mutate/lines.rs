@@ -4,9 +4,9 @@
 //! Most of them change only context, and only between two context lines. So the file's own lines
 //! are right, and it is always certain where an added line belongs.
 
-use super::super::edits::folded;
-use super::super::rng::Rng;
 use super::{DraftLine, EditDraft, LineRole};
+use crate::edits::folded;
+use crate::rng::Rng;
 
 const TRAILING: &[&str] = &["  ", " ", "\t", "    "];
 

@@ -1,21 +1,17 @@
-//! `restitch harness measure`: decides generated edits in memory and counts the results.
+//! `restitch-evidence measure`: decides generated edits in memory and counts the results.
 
 use std::io::{self, Write};
 
 use clap::{Args, ValueEnum};
+use restitch::EditCode;
 use serde_json::json;
 use similar::TextDiff;
 
-use super::super::args::{Common, SyntaxArg};
-use super::super::exit::Exit;
-use super::{CorpusArgs, no_such_ways};
-use crate::cli::out;
-use crate::cli::progress::Progress;
-use crate::engine::SyntaxMode;
-use crate::harness::case::{Case, Truth};
-use crate::harness::judge::{CaseVerdict, Judgment};
-use crate::harness::measure::{JudgedCase, MeasurePlan, measure, real_edits};
-use crate::harness::score::Score;
+use crate::measure::{JudgedCase, MeasurePlan, measure, real_edits};
+use crate::{CorpusArgs, no_such_ways};
+use restitch::engine::SyntaxMode;
+use restitch::internals::command::{self as out, Exit, Progress};
+use restitch::internals::harness::{Case, CaseVerdict, Judgment, Score, Truth};
 
 #[derive(Debug, Args)]
 pub(crate) struct MeasureArgs {
@@ -34,8 +30,8 @@ pub(crate) struct MeasureArgs {
     #[arg(long, default_value_t = 5, value_name = "N")]
     limit: usize,
     /// What to do when an edit adds a syntax error, as for edits.
-    #[arg(long, value_name = "WHICH", value_enum)]
-    syntax: Option<SyntaxArg>,
+    #[arg(long, value_name = "WHICH", value_parser = syntax_mode)]
+    syntax: Option<SyntaxMode>,
 }
 
 /// Which cases to show.
@@ -73,8 +69,13 @@ impl Show {
     }
 }
 
+/// The mode with this name.
+fn syntax_mode(name: &str) -> Result<SyntaxMode, String> {
+    SyntaxMode::parse(name).ok_or_else(|| "use `off`, `warn` or `veto`".into())
+}
+
 /// Measures and prints the results.
-pub(crate) fn run(common: &Common, args: &MeasureArgs) -> Result<(), Exit> {
+pub(crate) fn run(json: bool, args: &MeasureArgs) -> Result<(), Exit> {
     let changes = args.source.changes()?;
     let plan = MeasurePlan { seed: args.source.seed, max: args.max, mutations: args.ways.clone() };
     if plan.selected().is_empty() {
@@ -88,14 +89,14 @@ pub(crate) fn run(common: &Common, args: &MeasureArgs) -> Result<(), Exit> {
         Some(_) => |judged| !judged.verdict.is_good(),
     };
     let progress = Progress::new("kinds of mistake", plan.selected().len());
-    let syntax = args.syntax.map(SyntaxMode::from).unwrap_or_default();
+    let syntax = args.syntax.unwrap_or_default();
     let (score, kept) = measure(&edits, &plan, syntax, is_kept, &|| progress.advance());
     drop(progress);
     let selected =
         kept.iter().filter(|(_, judged)| args.show.is_some_and(|show| show.selects(judged)));
     let selected: Vec<&JudgedCase> = selected.take(args.limit).collect();
     let mut stdout = out::stdout();
-    let written = if common.json {
+    let written = if json {
         let cases: Vec<_> = selected.iter().map(|(case, judged)| case_json(case, judged)).collect();
         writeln!(stdout, "{}", as_json(edits.len(), &score, &cases))
     } else {
@@ -166,7 +167,7 @@ fn print_case(out: &mut impl Write, case: &Case, judged: &Judgment) -> io::Resul
     let before = String::from_utf8_lossy(&case.before);
     let wanted = case.right_result();
     if let Truth::Refused(codes) = &case.truth {
-        writeln!(out, "── wanted: refused with {}", super::codes(codes))?;
+        writeln!(out, "── wanted: refused with {}", in_words(codes))?;
     }
     if let Some(wanted) = &wanted {
         print_diff(out, "the file → wanted", &before, &String::from_utf8_lossy(wanted))?;
@@ -218,4 +219,9 @@ fn visible(line: &str) -> String {
         with_marks = with_marks.replace(character, mark);
     }
     with_marks + &trailing
+}
+
+/// The codes in words, such as `A or B`.
+fn in_words(codes: &[EditCode]) -> String {
+    codes.iter().map(|code| code.as_str()).collect::<Vec<_>>().join(" or ")
 }

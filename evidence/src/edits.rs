@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-use super::rng::Rng;
-use crate::language::Language;
+use crate::rng::Rng;
+use restitch::internals::language::Language;
 
 /// One line of an edit.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,18 +1,12 @@
 //! Measures generated cases: many are decided in parallel and counted by mutation.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::case::Case;
-use super::edits::{FileChange, RealEdit, edits_in};
-use super::judge::{Judgment, judge_with};
-use super::mutate::{MUTATIONS, Mutation};
-use super::rng::Rng;
-use super::score::Score;
-use crate::adapters::syntax::TreeSitter;
-use crate::engine::{SyntaxGate, SyntaxMode};
+use crate::edits::{FileChange, RealEdit, edits_in};
+use crate::mutate::{MUTATIONS, Mutation};
+use crate::rng::Rng;
+use restitch::engine::SyntaxMode;
+use restitch::internals::harness::{Case, Judgment, Score, judge_in, parallel};
 
 /// The cases to generate.
 #[derive(Debug, Clone)]
@@ -30,7 +24,7 @@ impl MeasurePlan {
     pub(crate) fn selected(&self) -> Vec<&'static Mutation> {
         let is_named_by = |mutation: &Mutation, name: &String| {
             // The full name of a mutation means that one only, not others that start with it.
-            if super::mutate::by_id(name).is_some() {
+            if crate::mutate::by_id(name).is_some() {
                 return mutation.id == name;
             }
             mutation.id.starts_with(name) || mutation.family.starts_with(name)
@@ -102,11 +96,11 @@ pub(crate) fn measure(
 ) -> (Score, Vec<JudgedCase>) {
     let mutations = plan.selected();
     let results = parallel(&mutations, |mutation| {
-        let gate = SyntaxGate::new(TreeSitter::new(), syntax);
+        let judge = judge_in(syntax);
         let mut score = Score::default();
         let mut kept = Vec::new();
         for case in generate(mutation, edits, plan) {
-            let judged = judge_with(&case, &gate);
+            let judged = judge(&case);
             score.add(mutation.family, mutation.id, &judged);
             if keep(&judged) {
                 kept.push((case, judged));
@@ -122,27 +116,4 @@ pub(crate) fn measure(
         all_kept.extend(kept);
     }
     (total, all_kept)
-}
-
-/// Calls `work` with each item on as many threads as there are cores; returns the results in the
-/// order of the items.
-pub(crate) fn parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let next = AtomicUsize::new(0);
-    let results: Mutex<Vec<(usize, R)>> = Mutex::new(Vec::with_capacity(items.len()));
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..threads.min(items.len().max(1)) {
-            scope.spawn(|| {
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(item) = items.get(index) else { return };
-                    let result = work(item);
-                    results.lock().unwrap_or_else(PoisonError::into_inner).push((index, result));
-                }
-            });
-        }
-    });
-    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
-    results.sort_by_key(|(index, _)| *index);
-    results.into_iter().map(|(_, result)| result).collect()
 }

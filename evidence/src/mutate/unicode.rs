@@ -1,8 +1,8 @@
 //! Mutations with characters that look alike. Those in the file are in context, which the edit
 //! keeps. Those in the call are in both strings, and the plain characters of the file are right.
 
-use super::super::rng::Rng;
 use super::{DraftLine, EditDraft, LineRole};
+use crate::rng::Rng;
 
 /// Texts, each with the text that replaces it.
 type Replacements = &'static [(&'static str, &'static str)];

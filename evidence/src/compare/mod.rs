@@ -18,10 +18,10 @@ use std::process::{Command, Stdio};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::case::{Case, Truth};
-use super::judge::{CaseVerdict, adds_syntax_errors, judge};
-use super::measure::parallel;
-use crate::edit::{EditCode, Expected};
+use restitch::internals::harness::{
+    Case, CaseVerdict, Truth, adds_syntax_errors, judge, parallel, percent,
+};
+use restitch::{EditCode, Expected};
 
 /// The package of a tool. Its version is fixed, so that the same table can be made again; to compare
 /// a newer version, change the number.
@@ -507,7 +507,6 @@ pub(crate) fn count_right_with_errors(cases: &[Case]) -> usize {
 
 /// Returns the comparison as a Markdown table.
 pub(crate) fn table(results: &[ToolResult]) -> String {
-    let percent = super::score::percent;
     let mut out = String::from(
         "| tool | version | recoverable: right | silently wrong | refused | must refuse: refused | silently wrong | edits with new syntax errors |\n|---|---|---:|---:|---:|---:|---:|---:|\n",
     );
