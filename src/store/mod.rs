@@ -7,6 +7,7 @@
 pub(crate) mod change_feed;
 #[cfg(unix)]
 mod commit;
+mod commits;
 #[cfg(unix)]
 mod confine;
 #[cfg(unix)]

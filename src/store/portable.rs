@@ -3,9 +3,10 @@
 //!
 //! A write creates a new file beside the old one and moves it over the old one in one step, under
 //! a lock that all restitch processes of the user share. While another program holds the file
-//! open, the write is retried for two seconds and then refused. Limits: only edits of this process
-//! can be undone, and a program that ignores the lock is not kept out: its write is noticed only
-//! because the content differs.
+//! open, the write is retried for two seconds and then refused. The history is in the state folder;
+//! without one, only edits of this process can be undone. Limits: a commit of several files is not
+//! rolled back after a crash, and a program that ignores the lock is not kept out: its write is noticed
+//! only because the content differs.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -43,14 +44,22 @@ impl DiskStore {
         Self::open_with(root, DiskOptions::default())
     }
 
-    /// Opens a folder. The state folder holds the locks; without one they are in the folder
-    /// for temporary files.
+    /// Opens a folder. The state folder holds the history and the locks; without one, the locks are in
+    /// the folder for temporary files.
     pub fn open_with(root: &Path, options: DiskOptions) -> io::Result<Self> {
         let root = canonical(root)?;
         if !root.is_dir() {
             return Err(io::Error::new(io::ErrorKind::NotADirectory, "it is not a folder"));
         }
+        let history = options.state.as_ref().map(|state| {
+            let key = key_of(&root);
+            state.join("history").join(&key[..16])
+        });
         let files = VersionedStore::new(FolderFiles { root: root.clone(), options }, root);
+        let files = match history {
+            Some(folder) => files.kept_in(folder),
+            None => files,
+        };
         Ok(Self(Arc::new(Disk { files, changes: ChangeFeed::default() })))
     }
 
@@ -214,9 +223,8 @@ impl FolderFiles {
     fn lock(&self, real: &Path) -> io::Result<File> {
         let folder = self.options.state.clone().unwrap_or_else(std::env::temp_dir).join("locks");
         fs::create_dir_all(&folder)?;
-        let name = ContentHash::of(real.to_string_lossy().to_lowercase().as_bytes()).to_string();
-        let lock =
-            File::options().create(true).truncate(false).write(true).open(folder.join(name))?;
+        let lock = folder.join(key_of(real));
+        let lock = File::options().create(true).truncate(false).write(true).open(lock)?;
         let deadline = Instant::now() + self.options.lock_wait;
         loop {
             match lock.try_lock() {
@@ -295,6 +303,11 @@ impl VersionedFiles for FolderFiles {
     }
 }
 
+/// The name of what belongs to a path, whose letters have no case.
+fn key_of(path: &Path) -> String {
+    ContentHash::of(path.to_string_lossy().to_lowercase().as_bytes()).to_string()
+}
+
 /// Whether the error means that another program holds the file open: a sharing violation, a
 /// lock, or the brief denial of access that a virus scanner causes.
 fn is_held(error: &io::Error) -> bool {
@@ -366,6 +379,44 @@ mod tests {
         assert_eq!(fs::read(root.path().join("new/folder/b.txt")).expect("read"), b"x\n");
         let left = fs::read_dir(root.path()).expect("list").count();
         assert_eq!(left, 2, "no temporary file is left");
+    }
+
+    #[tokio::test]
+    async fn the_next_process_knows_and_undoes_what_was_done() {
+        let (root, state) = (tempfile::tempdir().expect("a"), tempfile::tempdir().expect("b"));
+        fs::write(root.path().join("a.txt"), "one\ntwo\nthree\n").expect("written");
+        let options = CallOptions::default();
+        let edit = async |old: &str, new: &str| {
+            let engine = engine(root.path(), state.path());
+            let path = engine.path("a.txt").expect("a path");
+            engine.edit_file(&path, &EditRequest::new(old, new), &options).await.expect("edited")
+        };
+        assert_eq!(edit("one", "1").await.revision, Some(1));
+        assert_eq!(edit("three", "3").await.revision, Some(2));
+        let next = engine(root.path(), state.path());
+        let log = next.log().await.expect("log");
+        assert_eq!(log.iter().map(|entry| entry.revision).collect::<Vec<_>>(), [2, 1]);
+        let read = || fs::read_to_string(root.path().join("a.txt")).expect("read");
+        assert_eq!(next.undo(Some(1), &options).await.expect("undone").0, 1);
+        assert_eq!(read(), "one\ntwo\n3\n");
+        let next = engine(root.path(), state.path());
+        next.undo(Some(1), &options).await.expect_err("undone already");
+        assert_eq!(next.undo(Some(3), &options).await.expect("the undo is undone").0, 3);
+        assert_eq!(read(), "1\ntwo\n3\n");
+        // A record that is cut off is left out, and its number is not used again.
+        let folders = fs::read_dir(state.path().join("history")).expect("one root");
+        let folder = folders.flatten().next().expect("one root").path();
+        fs::write(folder.join("5"), "{").expect("written");
+        assert_eq!(edit("two", "2").await.revision, Some(6));
+        assert_eq!(engine(root.path(), state.path()).log().await.expect("log").len(), 5);
+        let temporary = |entry: fs::DirEntry| entry.file_name().to_string_lossy().contains("tmp");
+        assert!(!fs::read_dir(&folder).expect("list").flatten().any(temporary));
+        // What cannot be recorded is made, and says that it cannot be undone.
+        fs::remove_dir_all(&folder).expect("removed");
+        fs::write(&folder, "").expect("in the way");
+        let report = edit("2", "II").await;
+        assert_eq!(report.revision, None);
+        assert!(report.explanation.warnings.iter().any(|what| what.contains("cannot be undone")));
     }
 
     #[tokio::test]

@@ -1,64 +1,33 @@
 //! A store over the caller's own files, which can only be loaded and written one by one. This
 //! module adds the rest: it matches an edit again if the file has changed, it restores the files
-//! of a commit if one of its writes fails, and it can undo commits for as long as the store lives.
+//! of a commit if one of its writes fails, and it can undo commits for as long as it knows them
+//! (`commits`).
 
-use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use super::commits::{Commit, Commits, FileChange};
 use super::rebase::{not_found, rebase_edit};
-use super::revert::{LaterVersion, VersionSource, changed_lines, revert_change};
+use super::revert::{LaterVersion, VersionSource, revert_change};
 use crate::edit::{
     After, Durability, EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath, WriteMethod,
 };
 use crate::port::{
-    BoxFuture, CommitOptions, Committed, FileStore, LoadedFile, Revision, RevisionFile,
-    StoreOutcome, UndoMode, Undone, VersionedFiles, refuse_duplicate_paths,
+    BoxFuture, CommitOptions, Committed, FileStore, LoadedFile, Revision, StoreOutcome, UndoMode,
+    Undone, VersionedFiles, refuse_duplicate_paths,
 };
-use crate::text::{ContentHash, Snapshot};
+use crate::text::Snapshot;
 
 /// How often an edit is matched again because another program has changed the file.
 const MAX_ATTEMPTS: usize = 16;
-
-/// The oldest commits are forgotten once the history holds more bytes of content than this.
-const MAX_HISTORY_BYTES: usize = 64 << 20;
 
 /// A [`FileStore`] over [`VersionedFiles`].
 #[derive(Debug)]
 pub struct VersionedStore<F> {
     files: F,
     root: PathBuf,
-    history: Mutex<History>,
-}
-
-#[derive(Debug, Default)]
-struct History {
-    /// Oldest first.
-    commits: VecDeque<Commit>,
-    bytes: usize,
-    revision: u64,
-}
-
-#[derive(Debug)]
-struct Commit {
-    entry: Revision,
-    files: Vec<FileChange>,
-}
-
-/// A file of a commit: its content before and after; `None` if there is no file.
-#[derive(Debug, Clone)]
-struct FileChange {
-    path: WorkPath,
-    before: Option<Vec<u8>>,
-    after: Option<Vec<u8>>,
-}
-
-impl FileChange {
-    /// The number of bytes that the history holds for this change.
-    fn size(&self) -> usize {
-        [&self.before, &self.after].into_iter().flatten().map(Vec::len).sum()
-    }
+    commits: Mutex<Commits>,
 }
 
 impl<F: VersionedFiles> VersionedStore<F> {
@@ -71,12 +40,28 @@ impl<F: VersionedFiles> VersionedStore<F> {
     /// A store over these files. Absolute paths are read as below `root`, which need not
     /// be a folder of this machine.
     pub fn new(files: F, root: impl Into<PathBuf>) -> Self {
-        Self { files, root: root.into(), history: Mutex::default() }
+        Self { files, root: root.into(), commits: Mutex::default() }
     }
 
-    fn history(&self) -> MutexGuard<'_, History> {
+    /// The same with the commits in this folder, where other processes find them.
+    #[cfg(any(not(unix), test))]
+    pub(super) fn kept_in(self, folder: PathBuf) -> Self {
+        Self { commits: Mutex::new(Commits::in_folder(folder)), ..self }
+    }
+
+    fn lock_commits(&self) -> MutexGuard<'_, Commits> {
         // A panic elsewhere leaves the list whole.
-        self.history.lock().unwrap_or_else(PoisonError::into_inner)
+        self.commits.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The commits, those of other processes included.
+    fn commits(&self) -> Result<MutexGuard<'_, Commits>, Refusal> {
+        let mut commits = self.lock_commits();
+        commits.load().map_err(|error| {
+            Refusal::new(EditCode::ReadError, format!("the history cannot be read: {error}"))
+                .hint("Check the state folder (RESTITCH_STATE_DIR).")
+        })?;
+        Ok(commits)
     }
 
     /// Loads a file; `None` if it does not exist.
@@ -173,69 +158,51 @@ impl<F: VersionedFiles> VersionedStore<F> {
         Ok(written)
     }
 
-    /// Adds a commit to the history, drops the oldest commits if it is now too large, and returns the
-    /// new revision.
-    fn record_commit(
+    /// Records a commit, and reports its edits. If it cannot be recorded, it cannot be undone, which a
+    /// warning says.
+    fn record(
         &self,
-        files: Vec<FileChange>,
+        written: Vec<(VerifiedEdit, FileChange)>,
         client: Option<String>,
         undoes: Option<u64>,
-    ) -> u64 {
-        let mut history = self.history();
-        history.revision += 1;
-        let revision = history.revision;
-        let hash = |bytes: &Option<Vec<u8>>| bytes.as_deref().map(ContentHash::of);
-        let entry = Revision {
-            revision,
-            unix_millis: millis(),
-            files: files
-                .iter()
-                .map(|change| RevisionFile {
-                    path: change.path.as_str().to_owned(),
-                    before_sha256: hash(&change.before),
-                    after_sha256: hash(&change.after),
-                    lines: change.after.as_deref().map(|after| {
-                        changed_lines(change.before.as_deref().unwrap_or_default(), after)
-                    }),
-                })
-                .collect(),
-            client,
-            undoes,
-            undone_by: None,
-            interrupted: false,
-        };
-        if let Some(undone) = undoes
-            && let Some(commit) = history.commits.iter_mut().find(|c| c.entry.revision == undone)
-        {
-            commit.entry.undone_by = Some(revision);
+    ) -> Vec<Committed> {
+        let (edits, changes): (Vec<_>, Vec<_>) = written.into_iter().unzip();
+        let recorded = self.lock_commits().add(changes, client, undoes);
+        let revision = recorded.as_ref().ok().copied();
+        let mut committed: Vec<Committed> = edits
+            .into_iter()
+            .map(|edit| into_committed(edit, revision, Durability::Unknown))
+            .collect();
+        if let (Err(error), Some(first)) = (recorded, committed.first_mut()) {
+            first.warnings.push(format!(
+                "this change was made, but cannot be undone: the history cannot be written ({error})"
+            ));
         }
-        history.bytes += files.iter().map(FileChange::size).sum::<usize>();
-        history.commits.push_back(Commit { entry, files });
-        while history.bytes > MAX_HISTORY_BYTES && history.commits.len() > 1 {
-            let Some(oldest) = history.commits.pop_front() else { break };
-            history.bytes -= oldest.files.iter().map(FileChange::size).sum::<usize>();
-        }
-        revision
+        committed
     }
 
     /// The commit to undo: `revision`, or else the last commit that is neither undone nor an undo.
     fn find_commit(&self, revision: Option<u64>) -> Result<(u64, Vec<FileChange>), Refusal> {
-        let history = self.history();
-        let can_be_undone = |commit: &&Commit| {
-            commit.entry.undone_by.is_none()
-                && (revision.is_some() || commit.entry.undoes.is_none())
+        let commits = self.commits()?;
+        let undone_by = commits.undone_by();
+        let is_wanted = |commit: &&Commit| match revision {
+            Some(wanted) => commit.revision == wanted,
+            None => commit.undoes.is_none(),
         };
-        let is_wanted =
-            |commit: &&Commit| revision.is_none_or(|wanted| commit.entry.revision == wanted);
-        let commit = history.commits.iter().rev().filter(can_be_undone).find(is_wanted);
-        commit.map(|commit| (commit.entry.revision, commit.files.clone())).ok_or_else(|| {
+        let can_be_undone = |commit: &&Commit| !undone_by.contains_key(&commit.revision);
+        let commit = commits.newest_first().filter(can_be_undone).find(is_wanted);
+        commit.map(|commit| (commit.revision, commit.files.clone())).ok_or_else(|| {
             let message = match revision {
                 Some(revision) => format!("revision {revision} is unknown or already undone"),
                 None => "there is nothing to undo: no edits were made, or all of them are undone"
                     .to_owned(),
             };
-            Refusal::new(EditCode::NoChange, message)
-                .hint("This store remembers the edits of this process only.")
+            Refusal::new(EditCode::NoChange, message).hint(match commits.are_kept() {
+                true => {
+                    "`restitch log` lists the revisions that can be undone; old ones are deleted."
+                }
+                false => "This store remembers the edits of this process only.",
+            })
         })
     }
 
@@ -250,9 +217,9 @@ impl<F: VersionedFiles> VersionedStore<F> {
     ) -> Result<Vec<u8>, Refusal> {
         let mut later = Vec::new();
         let mut first_later = VersionSource::External;
-        for commit in self.history().commits.iter().rev() {
-            let source = VersionSource::Revision(commit.entry.revision);
-            if commit.entry.revision <= revision {
+        for commit in self.lock_commits().newest_first() {
+            let source = VersionSource::Revision(commit.revision);
+            if commit.revision <= revision {
                 break;
             }
             for file in commit.files.iter().filter(|file| file.path == change.path) {
@@ -301,13 +268,7 @@ impl<F: VersionedFiles> VersionedStore<F> {
             return Ok(Undone { revision, committed: committed.collect() });
         }
         let written = self.write_all(batch).await?;
-        let (edits, changes): (Vec<_>, Vec<_>) = written.into_iter().unzip();
-        let undo_revision = self.record_commit(changes, None, Some(revision));
-        let committed = edits
-            .into_iter()
-            .map(|edit| into_committed(edit, Some(undo_revision), Durability::Unknown))
-            .collect();
-        Ok(Undone { revision, committed })
+        Ok(Undone { revision, committed: self.record(written, None, Some(revision)) })
     }
 }
 
@@ -355,13 +316,7 @@ impl<F: VersionedFiles> FileStore for VersionedStore<F> {
         Box::pin(async move {
             refuse_duplicate_paths(&batch)?;
             let written = self.write_all(batch).await?;
-            let (edits, changes): (Vec<_>, Vec<_>) = written.into_iter().unzip();
-            let client = options.client.map(|client| client.to_string());
-            let revision = self.record_commit(changes, client, None);
-            Ok(edits
-                .into_iter()
-                .map(|edit| into_committed(edit, Some(revision), Durability::Unknown))
-                .collect())
+            Ok(self.record(written, options.client.map(|client| client.to_string()), None))
         })
     }
 
@@ -374,15 +329,13 @@ impl<F: VersionedFiles> FileStore for VersionedStore<F> {
     }
 
     fn log(&self) -> BoxFuture<'_, Result<Vec<Revision>, Refusal>> {
-        Box::pin(async {
-            Ok(self.history().commits.iter().rev().map(|commit| commit.entry.clone()).collect())
-        })
+        Box::pin(async { Ok(self.commits()?.log()) })
     }
 
     fn committed(&self, revision: u64) -> BoxFuture<'_, Result<Vec<Committed>, Refusal>> {
         Box::pin(async move {
-            let history = self.history();
-            let commit = history.commits.iter().find(|commit| commit.entry.revision == revision);
+            let commits = self.commits()?;
+            let commit = commits.newest_first().find(|commit| commit.revision == revision);
             let commit = commit.ok_or_else(|| {
                 let message = format!("this store has forgotten revision {revision}");
                 Refusal::new(EditCode::InvalidArguments, message)
