@@ -105,7 +105,7 @@ fn open_url(
 }
 
 /// The options of the store on the disk, from the flags and the environment.
-fn disk_options(common: &Common) -> DiskOptions {
+pub(super) fn disk_options(common: &Common) -> DiskOptions {
     let state = state_folder();
     let no_state_reason = state.is_none().then(|| NO_STATE_FOLDER.to_owned());
     DiskOptions {

@@ -99,6 +99,14 @@ impl DiskStore {
     }
 }
 
+#[cfg(feature = "cli")]
+impl DiskStore {
+    /// What crashes have left half done and no recovery could put right: what it is, and what to do.
+    pub(crate) fn unfinished(&self) -> io::Result<Vec<(String, String)>> {
+        self.0.unfinished()
+    }
+}
+
 impl Disk {
     /// Opens a folder and repairs what dead processes left in it.
     fn open(root: &Path, options: DiskOptions, walk: Walk) -> io::Result<Self> {

@@ -9,6 +9,7 @@ use rustix::fs::OFlags;
 use super::commit::Job;
 use super::confine::{FileId, OpenError};
 use super::disk::Disk;
+use super::history::History;
 use super::options::SyncMode;
 use super::replace::{Displaced, has_content};
 use super::write::AppliedWrite;
@@ -123,7 +124,7 @@ impl Disk {
                 match (unchanged_content, &self.history) {
                     (Some(bytes), Some(history)) => {
                         if let Err(error) = history.adopt(displaced, bytes) {
-                            job.warnings.push(cannot_undo_warning(&error));
+                            job.warnings.push(not_kept_warning(history, job, &error));
                         }
                     }
                     (Some(_), None) => {
@@ -158,7 +159,7 @@ impl Disk {
         let versions = job.held.as_ref().map(|held| &held.bytes).into_iter().chain(after);
         for version in versions {
             if let Err(error) = history.keep(version) {
-                job.warnings.push(cannot_undo_warning(&error));
+                job.warnings.push(not_kept_warning(history, job, &error));
                 return;
             }
         }
@@ -255,9 +256,20 @@ fn keep_open_version(job: &mut Job<'_>, displaced: Displaced) {
     ));
 }
 
-/// The warning that the old version of an edited file could not be stored.
-fn cannot_undo_warning(error: &io::Error) -> String {
-    format!(
-        "this change was made, but cannot be undone: what it replaced could not be kept ({error})"
-    )
+/// The warning that a version of an edited file could not be stored. The log has small changes itself,
+/// which is enough for an undo of the version that the edit has left.
+fn not_kept_warning(history: &History, job: &Job<'_>, error: &io::Error) -> String {
+    let before = job.held.as_ref().map(|held| held.bytes.hash());
+    let can_be_undone = match (before, job.edit.after()) {
+        (Some(before), After::Content(after)) => history.bytes(before, Some(after)).is_ok(),
+        _ => false,
+    };
+    match can_be_undone {
+        true => format!(
+            "this change can be undone only until the file changes again: what it replaced could not be kept ({error})"
+        ),
+        false => format!(
+            "this change was made, but cannot be undone: what it replaced could not be kept ({error})"
+        ),
+    }
 }

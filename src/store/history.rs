@@ -65,6 +65,9 @@ pub(super) struct History {
     added: AtomicU64,
 }
 
+/// The ending of the record of what no recovery could put right.
+pub(super) const KEPT: &str = "kept";
+
 /// How long a commit waits for another process that writes the history.
 const LOCK_WAIT: Duration = Duration::from_secs(30);
 
@@ -355,6 +358,36 @@ impl History {
             .collect()
     }
 
+    /// The marks of commits whose process is dead, those that a person must sort out among them.
+    #[cfg(feature = "cli")]
+    pub(super) fn dead_commits(&self) -> Vec<(u64, PathBuf)> {
+        let Ok(marks) = fs::read_dir(self.folder.join("open")) else { return Vec::new() };
+        let revision_of = |path: &Path| -> Option<u64> {
+            let is_mark = path.extension().is_none_or(|ending| ending == KEPT);
+            path.file_stem().filter(|_| is_mark)?.to_str()?.parse().ok()
+        };
+        let mut marks: Vec<(u64, PathBuf)> = marks
+            .flatten()
+            .map(|mark| mark.path())
+            .filter(|path| !is_locked(path))
+            .filter_map(|path| Some((revision_of(&path)?, path)))
+            .collect();
+        marks.sort();
+        marks
+    }
+
+    /// Whether a process is just writing the several files of this commit.
+    pub(super) fn is_running(&self, revision: u64) -> bool {
+        is_locked(&self.folder.join("open").join(revision.to_string()))
+    }
+
+    /// Removes the mark of a commit that no recovery could roll back.
+    pub(super) fn forget_kept(&self, revision: u64) {
+        // Most interrupted commits have none.
+        let mark = self.folder.join("open").join(revision.to_string());
+        let _ = fs::remove_file(mark.with_extension(KEPT));
+    }
+
     /// What the stored answers say about a request.
     pub(super) fn recall(&self, request: &RequestId) -> RequestStatus {
         let Ok(stored) = fs::read_to_string(self.answer_path(request)) else {
@@ -392,6 +425,12 @@ impl History {
     fn answer_path(&self, request: &RequestId) -> PathBuf {
         self.folder.join("answers").join(answer_name(request.as_str()))
     }
+}
+
+/// Whether a live process holds the lock of this file.
+fn is_locked(path: &Path) -> bool {
+    let file = File::open(path);
+    file.is_ok_and(|file| matches!(try_lock(&file), Ok(LockOutcome::Busy)))
 }
 
 impl LogWriter {

@@ -17,6 +17,7 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::confine::{OpenError, Root};
+use super::history::KEPT;
 use super::lock::{self, Backoff, LockOutcome};
 use super::refusals;
 use super::state::StateFolder;
@@ -125,9 +126,42 @@ impl Journals {
 
     /// Whether there is a journal or a draft of one, be it of a dead or a live writer.
     pub(super) fn has_open(&self) -> bool {
-        let is_open = |path: PathBuf| path.extension().is_some_and(|ending| ending != "kept");
+        let is_open = |path: PathBuf| path.extension().is_some_and(|ending| ending != KEPT);
         fs::read_dir(&self.folder)
             .is_ok_and(|entries| entries.flatten().any(|entry| is_open(entry.path())))
+    }
+
+    /// The journals of dead writers below `root` that no recovery could use: what there is, and what to
+    /// do about it.
+    #[cfg(feature = "cli")]
+    pub(super) fn unfinished(&self, root: &Root) -> Vec<(String, String)> {
+        let describe = |path: PathBuf| {
+            path.extension().filter(|ending| *ending == KEPT || *ending == "journal")?;
+            let journal = File::open(&path).ok()?;
+            if lock::try_lock(&journal).ok()? == LockOutcome::Busy {
+                return None;
+            }
+            let bytes = fs::read(&path).ok()?;
+            let header = parse(&bytes).ok().map(|(header, _)| header);
+            let what = match &header {
+                None => "a record of an interrupted write cannot be read".to_owned(),
+                Some(header) => format!(
+                    "the write of `{}` was interrupted, and the file has been something else since",
+                    header.target.strip_prefix(root.path()).ok()?.display()
+                ),
+            };
+            let path = path.display();
+            let next = match header {
+                None => format!("Look at {path}, then remove it."),
+                Some(header) => format!(
+                    "Its record {path} has, after its first line, the {} bytes of before and the {} of after. Put the file right, then remove the record.",
+                    header.before, header.after
+                ),
+            };
+            Some((what, next))
+        };
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        entries.filter_map(|entry| describe(entry.path())).collect()
     }
 
     /// Repairs the files below `root` that dead writers left half written. Returns their paths.
@@ -281,7 +315,7 @@ fn recover_journal(path: &Path, root: &Root) -> io::Result<Option<PathBuf>> {
 
 /// Renames a journal, so that later calls ignore it and a person can inspect it.
 fn retire_journal(path: &Path) -> io::Result<()> {
-    fs::rename(path, path.with_extension("kept"))
+    fs::rename(path, path.with_extension(KEPT))
 }
 
 /// Whether `current` can be the result of an interrupted write of `after` over `before`: every

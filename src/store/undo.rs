@@ -13,7 +13,7 @@ use rustix::fs::OFlags;
 use super::commit::{CommitContext, CommitEdit};
 use super::confine::OpenError;
 use super::disk::Disk;
-use super::history::History;
+use super::history::{History, KEPT};
 use super::lock::{self, LockOutcome};
 use super::log::{LogEntry, LoggedFile};
 use super::options::SyncMode;
@@ -48,11 +48,22 @@ impl Disk {
         loop {
             let entries = history.entries().map_err(|error| history_not_read(&error))?;
             let entry = self.find_commit(&entries, revision)?;
-            let edits = entry
-                .files
-                .iter()
-                .map(|file| self.undo_file(history, &entries, entry, file))
-                .collect::<Result<Vec<_>, _>>()?;
+            let revision = entry.revision;
+            if !entry.done && history.is_running(revision) {
+                return Err(Refusal::new(
+                    EditCode::Conflict,
+                    format!("revision {revision} is just being written by another process"),
+                )
+                .hint("Nothing was written. Send the same call again."));
+            }
+            let edits = self.undo_files(history, &entries, entry)?;
+            if edits.is_empty() {
+                return Err(Refusal::new(
+                    EditCode::NoChange,
+                    format!("revision {revision} was interrupted before it wrote a file"),
+                )
+                .hint("There is nothing of it to undo."));
+            }
             let undone = |committed| Undone { revision: entry.revision, committed };
             if mode == UndoMode::DryRun {
                 return Ok(undone(edits.into_iter().map(dry_run_result).collect()));
@@ -68,7 +79,13 @@ impl Disk {
             match self.commit(&edits, &context) {
                 // A file changed between the reading and the lock, so read it again.
                 Err(refusal) if refusal.code == EditCode::Conflict && attempts < 4 => {}
-                other => return other.map(undone),
+                Err(refusal) => return Err(refusal),
+                Ok(committed) => {
+                    if !entry.done {
+                        history.forget_kept(entry.revision);
+                    }
+                    return Ok(undone(committed));
+                }
             }
         }
     }
@@ -146,14 +163,9 @@ impl Disk {
     /// Whether the file is now as this commit was to leave it: with the same content, or missing if
     /// the commit was to remove it. A file that cannot be read counts as changed.
     fn is_in_effect(&self, file: &LoggedFile) -> bool {
-        self.state_of(file).unwrap_or(false)
-    }
-
-    /// What [`Self::is_in_effect`] says; an error if the file cannot be read.
-    fn state_of(&self, file: &LoggedFile) -> Result<bool, Refusal> {
-        let path = WorkPath::parse(&file.path, self.root.path())?;
-        let current = self.current_bytes(&path)?;
-        Ok(current.map(|bytes| ContentHash::of(&bytes)) == file.after)
+        let path = WorkPath::parse(&file.path, self.root.path());
+        let current = path.and_then(|path| self.current_bytes(&path));
+        current.is_ok_and(|current| current.as_deref().map(ContentHash::of) == file.after)
     }
 
     /// The current bytes of a file; `None` if there is no such file.
@@ -170,6 +182,44 @@ impl Disk {
             Err(OpenError::Missing) => Ok(None),
             Err(why) => Err(refusals::not_a_file(path, why)),
         }
+    }
+
+    /// The edits that undo a commit: one for each file, or, of a commit that was interrupted, for each
+    /// file that it has written.
+    fn undo_files(
+        &self,
+        history: &History,
+        entries: &[LogEntry],
+        entry: &LogEntry,
+    ) -> Result<Vec<CommitEdit>, Refusal> {
+        let mut edits = Vec::new();
+        for file in &entry.files {
+            match self.undo_file(history, entries, entry, file) {
+                Ok(edit) => edits.push(edit),
+                Err(_) if !entry.done && self.is_unwritten(history, file)? => {}
+                Err(refusal) => return Err(refusal),
+            }
+        }
+        Ok(edits)
+    }
+
+    /// Whether a file does not have the change of an interrupted commit: it is as it was before the
+    /// commit, or another program has changed other lines of that version.
+    fn is_unwritten(&self, history: &History, file: &LoggedFile) -> Result<bool, Refusal> {
+        let path = WorkPath::parse(&file.path, self.root.path())?;
+        let current = self.current_bytes(&path)?;
+        let before = file.before.as_ref().map(|version| version.sha256);
+        if current.as_deref().map(ContentHash::of) == before {
+            return Ok(true);
+        }
+        let (Some(current), Some(before), Some(after)) = (current, before, file.after) else {
+            return Ok(false);
+        };
+        let read =
+            |hash| history.bytes(hash, Some(&current)).map_err(|error| history_not_read(&error));
+        let (before, after) = (read(before)?, read(after)?);
+        let now = LaterVersion { bytes: current.clone(), source: () };
+        Ok(revert_change(&after, &before, &[now]).is_ok())
     }
 
     /// The edit that undoes one file of a commit. If the file has changed since, only the lines of
@@ -464,10 +514,56 @@ impl Disk {
                 RollBack::Never(refusal) => {
                     self.note_unrecovered(revision, &refusal, "leaves that to you");
                     // Renamed so that later starts ignore it and a person can inspect it.
-                    let _ = fs::rename(&path, path.with_extension("kept"));
+                    let _ = fs::rename(&path, path.with_extension(KEPT));
                 }
             }
         }
+    }
+
+    /// The commits of several files and the writes in place that a crash interrupted and that no
+    /// recovery has put right: what there is, and what to do about it.
+    #[cfg(feature = "cli")]
+    pub(super) fn unfinished(&self) -> io::Result<Vec<(String, String)>> {
+        let mut found = match &self.journals {
+            Some(journals) => journals.unfinished(&self.root),
+            None => Vec::new(),
+        };
+        let Some(history) = &self.history else { return Ok(found) };
+        let entries = history.entries()?;
+        let undone_by = undone_by(&entries);
+        for (revision, mark) in history.dead_commits() {
+            let is_open = |entry: &&LogEntry| {
+                entry.revision == revision && !entry.done && !undone_by.contains_key(&revision)
+            };
+            let Some(entry) = entries.iter().find(is_open) else { continue };
+            let state_of = |file: &LoggedFile| match self.is_unwritten(history, file) {
+                _ if self.is_in_effect(file) => "has its change",
+                Ok(true) => "has not",
+                Ok(false) => "has something else",
+                Err(_) => "cannot be read",
+            };
+            let states: Vec<String> = entry
+                .files
+                .iter()
+                .map(|file| format!("`{}` {}", file.path, state_of(file)))
+                .collect();
+            let next = match self.undo_files(history, &entries, entry) {
+                Ok(_) => format!("`restitch undo {revision}` takes it back."),
+                Err(refusal) => format!(
+                    "{}. Bring these files to one state by hand, then remove {}.",
+                    refusal.message,
+                    mark.display()
+                ),
+            };
+            found.push((
+                format!(
+                    "revision {revision}, a commit of several files, was interrupted and is half done: {}",
+                    states.join(", ")
+                ),
+                next,
+            ));
+        }
+        Ok(found)
     }
 
     fn unrecovered(&self) -> MutexGuard<'_, Unrecovered> {
@@ -480,7 +576,7 @@ impl Disk {
         let mut unrecovered = self.unrecovered();
         unrecovered.tried.insert(revision, Instant::now());
         unrecovered.warning = Some(format!(
-            "revision {revision}, a commit of several files that was interrupted, is half done: it could not be rolled back ({}); restitch {what_follows}",
+            "revision {revision}, a commit of several files that was interrupted, is half done: it could not be rolled back ({}); restitch {what_follows}; `restitch doctor` shows it",
             refusal.message
         ));
     }
@@ -500,22 +596,12 @@ impl Disk {
         let Some(entry) = entries.iter().find(is_unfinished) else {
             return RollBack::Done;
         };
-        let mut edits = Vec::new();
-        for file in &entry.files {
-            let undo = match self.state_of(file) {
-                Ok(true) => self.undo_file(history, &entries, entry, file),
-                Ok(false) => continue,
-                Err(refusal) => Err(refusal),
-            };
-            match undo {
-                Ok(edit) => edits.push(edit),
-                // Later edits of the same lines do not go away by waiting.
-                Err(refusal) if refusal.code == EditCode::Conflict => {
-                    return RollBack::Never(refusal);
-                }
-                Err(refusal) => return RollBack::Later(refusal),
-            }
-        }
+        let edits = match self.undo_files(history, &entries, entry) {
+            Ok(edits) => edits,
+            // Later edits of the same lines do not go away by waiting.
+            Err(refusal) if refusal.code == EditCode::Conflict => return RollBack::Never(refusal),
+            Err(refusal) => return RollBack::Later(refusal),
+        };
         if !edits.is_empty() {
             let context = CommitContext {
                 request: None,

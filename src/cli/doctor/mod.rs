@@ -20,6 +20,8 @@ use crate::adapters::openai::{AnswerCap, OpenAi, WireError};
 use crate::correct::{ModelCorrector, PromptBook, Secrets};
 use crate::edit::{Attempt, EditReport, EditRequest, Refusal, WorkPath};
 use crate::engine::{CallOptions, Engine};
+#[cfg(unix)]
+use crate::store::DiskStore;
 use crate::store::{MemoryStore, state_folder, usable_state_folder};
 
 /// The result of one check.
@@ -80,6 +82,8 @@ async fn check_all(common: &Common) -> Vec<Finding> {
         check_root(common),
         check_state(),
     ];
+    #[cfg(unix)]
+    check_recovery(common, &mut findings);
     // Other commands end because of wrong settings; this one reports them as a finding.
     match model::settings(common) {
         Ok(settings) => {
@@ -144,16 +148,57 @@ fn check_root(common: &Common) -> Finding {
     }
 }
 
-/// Checks that the state folder can be used.
+/// Checks that the state folder can be used, and that there is room in it.
 fn check_state() -> Finding {
-    match usable_state_folder() {
-        Ok(folder) => Finding::ok("state", folder.display().to_string()),
-        Err(reason) => Finding::problem(
+    let folder = match usable_state_folder() {
+        Ok(folder) => folder,
+        Err(reason) => {
+            return Finding::problem(
+                "state",
+                if state_folder().is_some() { Level::Bad } else { Level::Warning },
+                format!("{reason}; undo, locks and caches are off"),
+                "Set RESTITCH_STATE_DIR to a folder that only you can access, or that does not exist yet.",
+            );
+        }
+    };
+    let written = tempfile::NamedTempFile::new_in(&folder)
+        .and_then(|mut file| file.write_all(&[b'x'; 64 << 10]));
+    match written {
+        Ok(()) => Finding::ok("state", folder.display().to_string()),
+        Err(error) => Finding::problem(
             "state",
-            if state_folder().is_some() { Level::Bad } else { Level::Warning },
-            format!("{reason}; undo, locks and caches are off"),
-            "Set RESTITCH_STATE_DIR to a folder that only you can access, or that does not exist yet.",
+            Level::Bad,
+            format!(
+                "nothing can be written to {} ({error}); edits cannot be undone",
+                folder.display()
+            ),
+            "Free some space there, or set RESTITCH_STATE_DIR to another folder.",
         ),
+    }
+}
+
+/// Looks for what a crash left half done and no recovery could put right.
+#[cfg(unix)]
+fn check_recovery(common: &Common, findings: &mut Vec<Finding>) {
+    // What keeps the root or the state folder from being opened is told already.
+    if common.root_url().is_some() || usable_state_folder().is_err() {
+        return;
+    }
+    let Ok(store) = DiskStore::open_with(common.root(), settings::disk_options(common)) else {
+        return;
+    };
+    match store.unfinished() {
+        Ok(unfinished) => findings.extend(
+            unfinished
+                .into_iter()
+                .map(|(what, next)| Finding::problem("recovery", Level::Bad, what, next)),
+        ),
+        Err(error) => findings.push(Finding::problem(
+            "recovery",
+            Level::Bad,
+            format!("the history cannot be read: {error}"),
+            "Check the state folder.",
+        )),
     }
 }
 
