@@ -388,7 +388,7 @@ fn clients() -> Vec<(&'static str, Vec<String>)> {
     if python.exists() {
         out.push(("python", vec![python.display().to_string(), script("client.py")]));
     } else {
-        println!("skipped: 1 client: no Python SDK; run tests/it/agents/clients/install.sh");
+        crate::long::skip("Python SDK", "not installed; run tests/it/agents/clients/install.sh");
     }
     if sdk().join("node_modules/@modelcontextprotocol/sdk").exists() {
         out.push((
@@ -396,7 +396,10 @@ fn clients() -> Vec<(&'static str, Vec<String>)> {
             vec!["node".into(), script("client.mjs"), sdk().display().to_string()],
         ));
     } else {
-        println!("skipped: 1 client: no TypeScript SDK; run tests/it/agents/clients/install.sh");
+        crate::long::skip(
+            "TypeScript SDK",
+            "not installed; run tests/it/agents/clients/install.sh",
+        );
     }
     out
 }

@@ -103,8 +103,7 @@ async fn search_of_a_tree_against_rg() {
             .output()
     };
     if rg(&["NEEDLE_77"]).is_err() {
-        println!("skipped: rg is not installed, so search has nothing to be compared with");
-        return;
+        return crate::long::skip("comparison with rg", "it is not installed");
     }
     for (patterns, ours) in
         [(&["NEEDLE_77"][..], ours), (&["NEEDLE_77", "needle_1.*1;", "Absent"], several)]
