@@ -293,7 +293,7 @@ impl Bucket {
                     let bytes = bytes.to_vec();
                     self.objects.put_if(path, bytes, version.as_ref(), Some(revision)).await
                 }
-                (None, Some(version)) => self.objects.remove_if(path, version, revision).await,
+                (None, Some(version)) => self.objects.mark_removed(path, version, revision).await,
                 (None, None) => return Ok(WriteOutcome::Superseded(None)),
             };
             // An error after which the file may be written all the same.
@@ -346,25 +346,29 @@ impl Bucket {
         let path = rebased.edit.path();
         let Some(after) = rebased.after() else {
             self.seen().remove(path.as_str());
-            return self.finish_removal(path).await.into_iter().collect();
+            return self.finish_removal(path, &version).await.into_iter().collect();
         };
         self.note_version(path, ContentHash::of(after), version);
         Vec::new()
     }
 
-    /// Deletes the empty object that stands for a removed file; returns a warning if it remains.
-    pub(super) async fn finish_removal(&self, path: &WorkPath) -> Option<String> {
-        let removed =
-            tokio::time::timeout(REMOVAL_TIMEOUT, self.objects.remove(path.as_str())).await;
-        match removed {
-            Ok(Ok(())) => None,
-            Ok(Err(error)) => Some(format!(
-                "`{path}` is removed, but an empty object of that name stays in the bucket: {error}"
-            )),
-            Err(_) => Some(format!(
-                "`{path}` is removed, but an empty object of that name stays in the bucket: the storage did not answer in time"
-            )),
-        }
+    /// Deletes the empty object that stands for a removed file; returns a warning if it remains or
+    /// another program has written the file since.
+    async fn finish_removal(&self, path: &WorkPath, marked: &ObjectVersion) -> Option<String> {
+        let removal = self.objects.remove_marked(path.as_str(), marked);
+        let error = match tokio::time::timeout(REMOVAL_TIMEOUT, removal).await {
+            Ok(Ok(true)) => return None,
+            Ok(Ok(false)) => {
+                return Some(format!(
+                    "`{path}` was removed, and another program has written it again since; that version stays"
+                ));
+            }
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => "the storage did not answer in time".to_owned(),
+        };
+        Some(format!(
+            "`{path}` is removed, but an empty object of that name stays in the bucket: {error}"
+        ))
     }
 }
 

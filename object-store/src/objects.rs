@@ -12,11 +12,15 @@ use std::time::Duration;
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use object_store::aws::AmazonS3Builder;
 use object_store::azure::MicrosoftAzureBuilder;
+use object_store::client::{
+    HttpClient, HttpConnector as _, HttpRequest, HttpRequestBody, ReqwestConnector,
+};
 use object_store::memory::InMemory;
 use object_store::path::Path;
+use object_store::signer::Signer;
 use object_store::{
-    Attribute, Attributes, BackoffConfig, Error, GetOptions, GetRange, GetResult, ObjectStore,
-    ObjectStoreExt as _, PutMode, PutOptions, PutPayload, RetryConfig, UpdateVersion,
+    Attribute, Attributes, BackoffConfig, ClientOptions, Error, GetOptions, GetRange, GetResult,
+    ObjectStore, ObjectStoreExt as _, PutMode, PutOptions, PutPayload, RetryConfig, UpdateVersion,
 };
 
 use restitch::internals::text::register_secret;
@@ -95,6 +99,8 @@ pub(super) struct ListedKey {
 #[derive(Debug, Clone)]
 pub(super) struct Objects {
     store: Arc<dyn ObjectStore>,
+    /// For removals on a condition, which the crate `object_store` does not have. `None` for the memory.
+    signer: Option<(Arc<dyn Signer>, HttpClient)>,
     prefix: String,
     /// Whether objects outlive the process.
     pub(super) is_persistent: bool,
@@ -131,11 +137,15 @@ impl Objects {
                     }
                     builder = builder.with_config(name, value);
                 }
-                builder
+                let store = builder
                     .with_url(address)
                     .with_retry(retry_config())
                     .build()
-                    .map_err(describe_error)?
+                    .map_err(describe_error)?;
+                let options = ClientOptions::new().with_allow_http(true);
+                let http = ReqwestConnector::default().connect(&options).map_err(describe_error)?;
+                let store = Arc::new(store);
+                (store.clone() as Arc<dyn ObjectStore>, Some((store as Arc<dyn Signer>, http)))
             }};
         }
         for (name, value) in std::env::vars() {
@@ -144,17 +154,17 @@ impl Objects {
                 register_secret(&value);
             }
         }
-        let store: Arc<dyn ObjectStore> = match scheme {
-            "s3" | "s3a" => Arc::new(configured!(AmazonS3Builder::from_env())),
-            "az" | "abfs" | "abfss" => Arc::new(configured!(MicrosoftAzureBuilder::from_env())),
-            "memory" => Arc::new(InMemory::new()),
+        let (store, signer) = match scheme {
+            "s3" | "s3a" => configured!(AmazonS3Builder::from_env()),
+            "az" | "abfs" | "abfss" => configured!(MicrosoftAzureBuilder::from_env()),
+            "memory" => (Arc::new(InMemory::new()) as Arc<dyn ObjectStore>, None),
             _ => {
                 return Err(format!(
                     "`{scheme}` is not a known storage; use s3, az, abfss or memory"
                 ));
             }
         };
-        Ok(Self { store, prefix, is_persistent: scheme != "memory" })
+        Ok(Self { store, signer, prefix, is_persistent: scheme != "memory" })
     }
 
     /// The full path of an object.
@@ -290,12 +300,13 @@ impl Objects {
         }
     }
 
-    /// Removes an object that must still have the version `expected`.
+    /// Marks an object as removed; it must still have the version `expected`.
     ///
-    /// Servers have no conditional removal. So the object is overwritten, on this condition, by an
-    /// empty one with the mark "removed". The caller then deletes it, and other processes do not
-    /// write to an object with this mark for a while.
-    pub(super) async fn remove_if(
+    /// Not all servers have a removal on a condition, and after a lost answer a missing object would
+    /// not show who has removed it. So the object is overwritten, on this condition, by an empty one
+    /// with the mark "removed". The caller then deletes it with [`Self::remove_marked`], and other
+    /// processes do not write to an object with this mark for a while.
+    pub(super) async fn mark_removed(
         &self,
         key: &str,
         expected: &ObjectVersion,
@@ -304,6 +315,53 @@ impl Objects {
         let attributes = self.attributes_for(Some(expected), Some(revision), true);
         let mode = PutMode::Update(expected.update.clone());
         self.put(key, Vec::new(), mode, attributes).await
+    }
+
+    /// Removes an object that [`Self::mark_removed`] has marked; `false` if another program has
+    /// written it since. A server that has no removal on a condition removes it in any case.
+    pub(super) async fn remove_marked(
+        &self,
+        key: &str,
+        marked: &ObjectVersion,
+    ) -> Result<bool, StorageError> {
+        /// How long the request may be on its way.
+        const VALID: Duration = Duration::from_secs(60);
+        const TRIES: usize = 3;
+        let failed = |text: String| StorageError {
+            text,
+            may_have_applied: false,
+            hint: "",
+            too_large: None,
+        };
+        let mut request = HttpRequest::new(HttpRequestBody::empty());
+        *request.method_mut() = "DELETE".parse().map_err(|_| failed("no method".into()))?;
+        let (Some((signer, http)), Some(e_tag)) = (&self.signer, &marked.update.e_tag) else {
+            return self.remove(key).await.map(|()| true);
+        };
+        let path = self.object_path(key)?;
+        let Ok(url) = signer.signed_url(request.method().clone(), &path, VALID).await else {
+            return self.remove(key).await.map(|()| true);
+        };
+        let invalid = || failed("its address or version is invalid".into());
+        *request.uri_mut() = url.as_str().parse().map_err(|_| invalid())?;
+        request.headers_mut().insert("if-match", e_tag.parse().map_err(|_| invalid())?);
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let answer = http.execute(request.clone()).await;
+            match answer.map(|response| response.status().as_u16()) {
+                // Missing: an earlier try has removed it, and its answer was lost.
+                Ok(200..300 | 404) => return Ok(true),
+                Ok(412) => return Ok(false),
+                Ok(409 | 429 | 500..) | Err(_) if tries < TRIES => {
+                    tokio::time::sleep(Duration::from_millis(200)).await;
+                }
+                // It does not take such a request.
+                Ok(400..500) => return self.remove(key).await.map(|()| true),
+                Ok(status) => return Err(failed(format!("the storage answered {status}"))),
+                Err(error) => return Err(failed(error.to_string())),
+            }
+        }
     }
 
     /// Removes an object without a condition.

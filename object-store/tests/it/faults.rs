@@ -246,6 +246,54 @@ fn an_open_commit_is_taken_back_after_two_minutes() {
     assert!(took.as_secs() + AGE + 2 >= OPEN, "{took:?}");
 }
 
+/// A commit for which the server is too slow is given up long before another process would take it for
+/// dead.
+#[test]
+fn a_commit_that_takes_too_long_is_taken_back_by_its_own_process() {
+    let test = "a_commit_that_takes_too_long_is_taken_back_by_its_own_process";
+    if !is_long_run() {
+        return super::skip(test, "it takes 90 s: RESTITCH_LONG=1");
+    }
+    let Some(bucket) = Bucket::start(test) else { return };
+    fill(&bucket, "w");
+    let mut batch = bucket.batch("w");
+    assert_eq!(batch.call("read_file", json!({ "path": "a" }))["ok"], true);
+    bucket.proxy.set(Fault::Slow(11));
+    let begin = Instant::now();
+    batch.send(&three_edits());
+    let reply = batch.reply();
+    assert!(begin.elapsed().as_secs() < 118, "{:?}", begin.elapsed());
+    bucket.proxy.set(Fault::None);
+    assert_eq!(reply["ok"], false, "{reply}");
+    assert!(reply["message"].as_str().is_some_and(|text| text.contains("too slow")), "{reply}");
+    assert_eq!(files(&bucket, "w"), BEFORE);
+    assert_eq!(bucket.keys("w/.restitch/open/"), Vec::<String>::new());
+    assert_eq!(bucket.keys("w/.restitch/history/"), Vec::<String>::new());
+}
+
+/// Another program writes a file at the moment in which it is removed.
+#[test]
+fn a_save_at_the_moment_of_a_removal_is_not_lost() {
+    let Some(bucket) = Bucket::start("a_save_at_the_moment_of_a_removal_is_not_lost") else {
+        return;
+    };
+    bucket.put("w/a", "one\n");
+    assert_eq!(bucket.run("w", &["read", "a"]).0, 0, "the server is known from now on");
+    let mut batch = bucket.batch("w");
+    let delete = json!({ "path": "a", "delete": true, "edits": [] });
+    bucket.proxy.set(Fault::SavedBeforeDelete);
+    let reply = batch.call("hashline_edit", delete.clone());
+    assert_eq!(reply["ok"], true, "{reply}");
+    assert!(
+        reply["message"].as_str().is_some_and(|text| text.contains("another program")),
+        "{reply}"
+    );
+    assert_eq!(bucket.get("w/a").as_deref(), Some("saved\n"));
+    bucket.proxy.set(Fault::None);
+    assert_eq!(batch.call("hashline_edit", delete)["ok"], true);
+    assert_eq!(bucket.get("w/a"), None);
+}
+
 /// Each process looks for open commits at its first edit, `log` or `undo`, and then at most once
 /// a minute.
 #[test]

@@ -34,7 +34,7 @@ use client::Client;
 use long::{count, is_long_run, skip};
 
 /// How many tests need the server.
-const NEED_SERVER: usize = 19;
+const NEED_SERVER: usize = 21;
 
 fn python() -> Option<PathBuf> {
     let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/s3/venv/bin/python");

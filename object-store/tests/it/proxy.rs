@@ -19,6 +19,10 @@ pub(super) enum Fault {
     Down(usize),
     /// This one and those after it wait for ever, after the server has carried it out.
     Hangs(usize),
+    /// Every request takes so many seconds.
+    Slow(u64),
+    /// Another program writes the file right before it is deleted.
+    SavedBeforeDelete,
     /// Conditions are taken away: the server writes whatever comes.
     ConditionsIgnored,
 }
@@ -74,7 +78,13 @@ fn serve(mut client: TcpStream, server: u16, state: &Mutex<State>) {
         Fault::RequestLost(at) if at == number => return,
         Fault::Down(from) if number >= from => return,
         Fault::Hangs(from) if number > from => wait_for_the_end(&mut client),
+        Fault::Slow(seconds) => thread::sleep(Duration::from_secs(seconds)),
         _ => {}
+    }
+    let is_file = head.starts_with("DELETE ") && !head.contains("/.restitch/");
+    let is_deletion = is_file || head.starts_with("POST ") && head.contains("?delete");
+    if fault == Fault::SavedBeforeDelete && is_deletion {
+        request(server, "PUT", "/work/w/a", b"saved\n");
     }
     let ignores_conditions = fault == Fault::ConditionsIgnored;
     let lines = head.lines().filter(|line| {
