@@ -662,7 +662,6 @@ fn undone_by(entries: &[LogEntry]) -> HashMap<u64, u64> {
     revert::undone_by(done.map(|entry| (entry.revision, entry.undoes)))
 }
 
-/// The refusal after the history could not be read.
 /// The commit with this revision, undone or not.
 fn find_entry(entries: &[LogEntry], wanted: u64) -> Result<&LogEntry, Refusal> {
     entries.iter().find(|entry| entry.revision == wanted).ok_or_else(|| {
@@ -674,6 +673,7 @@ fn find_entry(entries: &[LogEntry], wanted: u64) -> Result<&LogEntry, Refusal> {
     })
 }
 
+/// The refusal after the history could not be read.
 fn history_not_read(error: &io::Error) -> Refusal {
     Refusal::new(EditCode::ReadError, format!("the history cannot be read: {error}"))
         .hint("Check the state folder (RESTITCH_STATE_DIR).")
