@@ -15,6 +15,7 @@ use crate::edit::{
     After, EditCode, EditPlan, EditRequest, Refusal, Rung, Splice, SyntaxCheck, SyntaxCheckFn,
     SyntaxError, Unchecked, VerifiedEdit, WorkPath,
 };
+use crate::language::Language;
 use crate::matching::{Explained, Verdict};
 use crate::port::{Definition, NoSyntax, Syntax};
 use crate::text::{Snapshot, pluralize};
@@ -76,11 +77,12 @@ impl Default for SyntaxGate {
     }
 }
 
-/// Refuses an edit that causes a syntax error if the call as sent would not.
+/// Refuses an edit that causes a syntax error if it was corrected, and the call does not mean the error.
 #[derive(Debug, Clone)]
 pub(crate) struct Veto {
     syntax: Option<Arc<dyn Syntax>>,
     path: WorkPath,
+    old: Arc<str>,
     new: Arc<str>,
 }
 
@@ -148,7 +150,12 @@ impl SyntaxGate {
     /// refuses nothing.
     pub(crate) fn veto(&self, path: &WorkPath, request: &EditRequest) -> Veto {
         let syntax = (self.mode == SyntaxMode::Veto).then(|| self.syntax.clone());
-        Veto { syntax, path: path.clone(), new: request.new.as_str().into() }
+        Veto {
+            syntax,
+            path: path.clone(),
+            old: request.old.as_str().into(),
+            new: request.new.as_str().into(),
+        }
     }
 
     /// Removes from an ambiguous verdict the outcomes with new syntax errors. Keeps all if every
@@ -197,8 +204,8 @@ impl SyntaxGate {
 }
 
 impl Veto {
-    /// Refuses the edit if it adds a syntax error, and `new_str` as sent at the same place would
-    /// not.
+    /// Refuses the edit if it adds a syntax error. Where `old_str` is exact, only if `new_str` as sent
+    /// would not add one; elsewhere, unless the call itself opens or closes brackets or literals.
     pub(crate) fn check(&self, snapshot: &Snapshot, explained: &Explained) -> Result<(), Refusal> {
         let Some(syntax) = &self.syntax else { return Ok(()) };
         let as_sent_splices: Vec<Splice> = explained
@@ -211,9 +218,17 @@ impl Veto {
         }
         let introduced = splice_check(&**syntax, &self.path, snapshot, &explained.splices);
         let Some(first) = introduced.new_errors.first() else { return Ok(()) };
-        let as_sent = splice_check(&**syntax, &self.path, snapshot, &as_sent_splices);
-        if !as_sent.checked || !as_sent.new_errors.is_empty() {
-            // The call as sent adds an error, too, so the error is only reported.
+        let is_meant = match explained.explanation.rung {
+            Rung::Exact | Rung::LineEndings | Rung::Model => {
+                let as_sent = splice_check(&**syntax, &self.path, snapshot, &as_sent_splices);
+                !as_sent.checked || !as_sent.new_errors.is_empty()
+            }
+            _ => Language::from_path(self.path.as_str()).is_some_and(|language| {
+                let (old, new) = (language.lex(&self.old), language.lex(&self.new));
+                old.closed != new.closed || old.unmatched != new.unmatched
+            }),
+        };
+        if is_meant {
             return Ok(());
         }
         let line_of = |splice: &Splice| snapshot.lines().number_at(splice.range.start);

@@ -27,6 +27,16 @@ impl CharacterMap {
         if call.old.iter().all(|line| line.is_ascii()) || !differences.iter().any(differs) {
             return vec![Self::default()];
         }
+        // A line that both strings have, and `new_str` as the file has it, shows that only old_str is wrong.
+        let is_mended = |new: usize| {
+            let old = call.partner(new)?;
+            let link = place.link_at(old).filter(|link| link.is_pair())?;
+            let (line, there) = (call.new[new].trim(), file.text[link.bytes.clone()].trim());
+            Some(line == there && line != call.old[old].trim())
+        };
+        if (0..call.new.len()).any(|new| is_mended(new) == Some(true)) {
+            return vec![Self::default()];
+        }
         // `None` where the file has several texts for one of the call.
         let mut seen: Vec<(&str, Option<&str>)> = Vec::new();
         for (link, difference) in place.links.iter().zip(differences) {

@@ -325,6 +325,13 @@ fn warnings_for(
     if old.ends_with('\n') && !new.is_empty() && !new.ends_with('\n') && after.is_some() {
         out.push("old_str ends with a line break and new_str does not, so the last line of new_str and the next line of the file are now one line".into());
     }
+    let joins_above = old.starts_with(['\n', '\r'])
+        && !new.starts_with(['\n', '\r'])
+        && !new.is_empty()
+        && before.is_some_and(|c| c != '\n');
+    if joins_above {
+        out.push("old_str begins with a line break and new_str does not, so the line above and the first line of new_str are now one line".into());
+    }
     out.extend(edge_indentation_warning(file, range, old, new));
     if matches!(after, Some('\r' | '\n')) {
         out.extend(added_blank_line_warning(old, new));
@@ -401,12 +408,20 @@ fn edge_indentation_warning(
     let line_start = text[..range.start].rfind('\n').map_or(0, |feed| feed + 1);
     let leading = &text[line_start..range.start];
     let inside_indent = !leading.is_empty() && leading.trim().is_empty();
+    if inside_indent && new.is_empty() && old.ends_with('\n') && text_follows_line(text, range) {
+        return Some("old_str begins inside the indentation of its first line, and what is left of it is now before the next line: quote the whole indentation".to_owned());
+    }
     if inside_indent && !indent_of(old).is_empty() && new.lines().count() > 1 {
         return Some("old_str begins inside the indentation of its first line, and the lines after the first were written with the indentation that was sent".to_owned());
     }
     (inside_indent && indent_of(old).is_empty() && !indent_of(new).is_empty()).then(|| {
         "old_str begins after the line's indentation and new_str brings its own, so the first line is now indented further".to_owned()
     })
+}
+
+/// Whether the line below a range that ends with a line break is not blank.
+fn text_follows_line(text: &str, range: &Range<usize>) -> bool {
+    text[range.end..].lines().next().is_some_and(|line| !line.trim().is_empty())
 }
 
 /// The warning that the lines of `new` after the first are indented less than the lines around

@@ -69,6 +69,16 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
     if indents.iter().all(|(from, to)| from == to) {
         return vec![same];
     }
+    if pairs.new_is_right() {
+        let price = Difference::Indentation.cost();
+        return vec![IndentMap {
+            price,
+            is_guess: false,
+            is_same: false,
+            moves_kept: true,
+            ..same
+        }];
+    }
     let levels = LevelWidths::new(file, &call.old, &call.new);
     let levels_after_first = LevelWidths::new(
         file,
@@ -229,6 +239,30 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
             (indent_of(self.call.old[old]).to_owned(), indent_of(self.file.body(line)).to_owned())
         };
         self.lines.iter().map(indent).collect()
+    }
+
+    /// Whether `new_str` has the file's indentation in every line that it shares with `old_str`, which
+    /// does not, beside its first line. A new line, or the first one, that is as deep as a wrong line says that it is wrong, too.
+    fn new_is_right(&self) -> bool {
+        let (call, mut mends) = (self.call, false);
+        let is_full = |at: &usize| !call.new[*at].trim().is_empty();
+        let is_right = (0..call.new.len()).filter(is_full).all(|at| {
+            let old = call.partner(at);
+            let Some((old, there)) = old.and_then(|old| Some((old, self.file_indent(old)?))) else {
+                return true;
+            };
+            mends |= indent_of(call.old[old]) != there && old != self.lines[0].0;
+            indent_of(call.new[at]) == there
+        });
+        let is_wrong = |sent: &str| {
+            let of_old = self.lines.iter().filter(|pair| indent_of(call.old[pair.0]) == sent);
+            let mut there = of_old.map(|pair| indent_of(self.file.body(pair.1))).peekable();
+            there.peek().is_some() && !there.any(|there| there == sent)
+        };
+        let first = (0..call.new.len()).find(is_full);
+        let mut added = (0..call.new.len())
+            .filter(|at| is_full(at) && (call.partner(*at).is_none() || Some(*at) == first));
+        is_right && mends && !added.any(|at| is_wrong(indent_of(call.new[at])))
     }
 
     /// The file's indentation of the line that line `old` of the call is paired with.

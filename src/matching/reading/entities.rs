@@ -46,6 +46,12 @@ impl Mistake for HtmlEntities {
                 (!is_bare(new, c) || bare_in_old.contains(c))
                     && (*entity != "&nbsp;" || decode_nbsp)
             };
+            let is_plain = |(entity, c): &&(&str, &str)| {
+                in_old.contains(entity) && !new.contains(entity) && is_bare(new, c)
+            };
+            if ENTITIES.iter().any(|entity| is_plain(&entity)) {
+                return NewText::Known(new.to_owned());
+            }
             let used = ENTITIES.iter().filter(is_decoded);
             // One that is only bare in old_str may be encoded in neither.
             let shown = used

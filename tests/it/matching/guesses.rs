@@ -198,7 +198,13 @@ fn half_encoded_texts_are_read_as_the_call_shows() {
             "&lt;p&gt;{a &amp;&amp; b} &copy;&lt;/p&gt;",
             Some("<p>{a && b} &copy;</p>\n"),
         ),
-        Row("a.tsx", "<p>{a && b}</p>\n", "<p>{a &amp;&amp; b}</p>", "<p>{a && b} &lt;3</p>", None),
+        Row(
+            "a.tsx",
+            "<p>{a && b}</p>\n",
+            "<p>{a &amp;&amp; b}</p>",
+            "<p>{a && b} &lt;3</p>",
+            Some("<p>{a && b} &lt;3</p>\n"),
+        ),
         Row(
             "U.js",
             "function U() {\n  const s = use<D>('x');\n}\n",
@@ -351,6 +357,45 @@ fn dots_beside_a_statement_stand_for_code() {
             "def r(job):\n    text = dumps({'id': job})\n    print(text)\n    return text",
             "def r(job):\n    ...",
             Some("def r(job):\n    ...\n"),
+        ),
+    ]);
+}
+
+#[test]
+fn what_new_str_has_as_the_file_is_right() {
+    check(&[
+        // Its indentation.
+        Row(
+            "dc.yaml",
+            "s:\n  db:\n    image: pg\n    volumes:\n      - data\n",
+            "    volumes:\n    - data",
+            "    ports:\n      - 5432\n    volumes:\n      - data",
+            Some(
+                "s:\n  db:\n    image: pg\n    ports:\n      - 5432\n    volumes:\n      - data\n",
+            ),
+        ),
+        Row(
+            "a.py",
+            "if x:\n    a()\nb()\n",
+            "if x:\n      a()\nb()",
+            "if x:\n    a()\n    c()\nb()",
+            Some("if x:\n    a()\n    c()\nb()\n"),
+        ),
+        // Its quotes, so that those of the changed line may be meant.
+        Row(
+            "de.po",
+            "msgid \"Cancel\"\nmsgstr \"Ab\"\n",
+            "msgid “Cancel”\nmsgstr “Ab”",
+            "msgid \"Cancel\"\nmsgstr \"„Ab“\"",
+            None,
+        ),
+        // Its characters, where old_str has entities.
+        Row(
+            "d.sh",
+            "a && b\nc\n",
+            "a &amp;&amp; b",
+            "a && b; echo \"&lt;\"",
+            Some("a && b; echo \"&lt;\"\nc\n"),
         ),
     ]);
 }
