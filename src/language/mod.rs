@@ -190,7 +190,6 @@ impl Language {
     }
 
     /// The line without its comment; empty if it is only a comment.
-    #[cfg(feature = "cli")]
     pub fn strip_comments<'a>(&self, line: &'a str) -> &'a str {
         if self.is_comment(line) { "" } else { self.strip_trailing_comment(line) }
     }

@@ -180,6 +180,13 @@ pub(super) const LANGUAGES: &[Language] = &[
         ..HASH
     },
     Language {
+        name: "powershell",
+        extensions: &["ps1", "psm1", "psd1"],
+        block_comments: &[BlockComment { open: "<#", close: "#>", nesting: Nesting::Flat }],
+        quotes: &[DOUBLE_DOUBLED, SINGLE_DOUBLED],
+        ..HASH
+    },
+    Language {
         name: "ruby",
         extensions: &["rb", "podspec", "gemspec", "rake"],
         file_names: &["Gemfile", "Rakefile", "Podfile"],

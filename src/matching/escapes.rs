@@ -323,22 +323,41 @@ pub(super) fn forbids_escapes(language: &Language) -> bool {
 }
 
 /// Whether a text has a line break that is written as `\\n`, outside of literals as far as the language
-/// is lexed. Between letters, it may be a command, or a part of a path.
+/// is lexed. In code, it may be a command or a part of a path between letters.
 fn has_written_break(language: Option<&'static Language>, text: &str) -> bool {
     let is_tex = language.is_some_and(|language| language.name == "tex");
+    let is_prose = language.is_none_or(|language| !language.is_code());
+    // In prose, a break is also between two words, unless it is quoted, in a path, or in a formula.
+    let joins_words = |at: usize| {
+        let line_start = text[..at].rfind('\n').map_or(0, |at| at + 1);
+        let before = &text[line_start..at];
+        let rest = text[at + 2..].split('\n').next().unwrap_or_default();
+        let is_other = |text: &str| {
+            let mut escaped = text.split('\\').skip(1);
+            escaped.any(|after| !after.starts_with(['n', 't', 'r'])) || text.contains('$')
+        };
+        is_prose
+            && before.ends_with(|c: char| c.is_alphanumeric() || ".,!?".contains(c))
+            && rest.starts_with(char::is_alphabetic)
+            && ['`', '"', '\''].iter().all(|quote| before.matches(*quote).count() % 2 == 0)
+            && !is_other(before)
+            && !is_other(rest)
+    };
     let may_be_break = |at: usize| {
         let (before, after) = (text[..at].chars().next_back(), text[at + 2..].chars().next());
         let ends_statement =
             before.is_some_and(|c| c.is_ascii_digit() || ";>)}],\"'".contains(c)) && !is_tex;
         before != Some('\\')
-            && (ends_statement || after.is_none_or(|c| c.is_whitespace() || "}])<#/*-".contains(c)))
+            && (ends_statement
+                || after.is_none_or(|c| c.is_whitespace() || "}])<#/*-".contains(c))
+                || joins_words(at))
     };
     let mut breaks =
         text.match_indices("\\n").map(|(at, _)| at).filter(|&at| may_be_break(at)).peekable();
     if breaks.peek().is_none() {
         return false;
     }
-    let lexed = language.filter(|language| language.is_lexed()).map(|language| language.lex(text));
+    let lexed = language.filter(|language| language.is_code()).map(|language| language.lex(text));
     breaks.any(|at| lexed.as_ref().is_none_or(|lexed| lexed.kind_at(at) == TokenKind::Code))
 }
 

@@ -53,6 +53,7 @@ use source_file::SourceFile;
 pub(crate) use escapes::{ESCAPES_WARNING, EscapeReview, escape_readings, review_line_escapes};
 pub(crate) use indent::indent_of;
 pub(crate) use rank::nearest_lines;
+pub(crate) use reading::spoiled_readings;
 pub(crate) use refuse::describe_conflict;
 
 /// The rungs, strictest first, as the report ranks them.

@@ -412,9 +412,12 @@ pub(crate) fn describe_conflict(conflict: &Conflict) -> String {
     let verb = if span.end > span.start { "have" } else { "has" };
     let (believed, found) = (first_line(&conflict.believed), first_line(&conflict.found));
     if let Some(written) = conflict.written.as_deref() {
-        let [believed, found, written] =
-            [believed, found, first_line(written)].map(Option::unwrap_or_default);
-        return format!("{span} had `{found}`, not `{believed}`; it is `{written}` now");
+        let believed = believed.unwrap_or_default();
+        let Some(found) = found else {
+            return format!("after line {} there is no `{believed}`", conflict.end_line);
+        };
+        let now = first_line(written).map_or("gone".to_owned(), |line| format!("`{line}`"));
+        return format!("{span} had `{found}`, not `{believed}`; it is {now} now");
     }
     match (believed, found) {
         (Some(believed), Some(found)) => {

@@ -135,7 +135,9 @@ impl PendingCall {
     /// Asks for a repair of the escapes if they are suspicious; otherwise the resolution is done.
     pub(super) fn finish(self, attempts: Vec<Attempt>, resolved: Resolved) -> Step {
         let warnings = &resolved.explained.explanation.warnings;
-        let is_suspicious = warnings.iter().any(|warning| warning == ESCAPES_WARNING);
+        // In prose, nothing says what an escape means: it is only told.
+        let is_code = self.request.language.is_some_and(|language| language.is_code());
+        let is_suspicious = is_code && warnings.iter().any(|warning| warning == ESCAPES_WARNING);
         let readings = match is_suspicious {
             true => escape_readings(&self.request.new),
             false => Vec::new(),

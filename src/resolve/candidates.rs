@@ -161,7 +161,11 @@ fn with_context(snapshot: &Snapshot, region: &Range<usize>, room: usize) -> Opti
 }
 
 /// The whole lines of a range and so many lines above and below it.
-fn lines_around(snapshot: &Snapshot, range: &Range<usize>, count: usize) -> Range<usize> {
+pub(super) fn lines_around(
+    snapshot: &Snapshot,
+    range: &Range<usize>,
+    count: usize,
+) -> Range<usize> {
     let index = snapshot.lines();
     let (first, last) = (index.number_at(range.start), index.number_at(range.end.max(1) - 1));
     index.start(first.saturating_sub(count).max(1))

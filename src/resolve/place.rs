@@ -65,7 +65,7 @@ pub(super) fn locate(
         let inside = found.iter().find(|at| lines.start <= at.start && at.end <= lines.end);
         if inside.is_none()
             && !text.trim().is_empty()
-            && shared(&text, &file[lines.clone()], file) < MIN_SHARED
+            && Weights::of(file).shared(&text, &file[lines.clone()]) < MIN_SHARED
         {
             return reject("the snippet is not at the lines that the answer names");
         }
@@ -98,17 +98,45 @@ pub(super) fn locate(
     }
     check_rank(request, snapshot, candidates, &found)?;
     let around = widened(&found, candidates);
+    match is_related(request, snapshot, candidates, &around) {
+        true => Ok(found),
+        false => reject("that place has too little of what the edit replaces"),
+    }
+}
+
+/// Whether a place has enough of `old_str`: some lines with it that are as many as those of `old_str`
+/// have half of its rarer words or of those that the call keeps, or three of its lines.
+fn is_related(
+    request: &EditRequest,
+    snapshot: &Snapshot,
+    candidates: &Candidates,
+    place: &Range<usize>,
+) -> bool {
+    let (file, index) = (snapshot.text(), snapshot.lines());
+    // A comment says less than the code that it is at.
+    let code = |text: &str| -> Option<String> {
+        let language = request.language?;
+        let lines: Vec<&str> = text.lines().map(|line| language.strip_comments(line)).collect();
+        Some(lines.join("\n")).filter(|code| words(code).next().is_some())
+    };
+    let old = code(&request.old).unwrap_or_else(|| request.old.clone());
     // What the call replaces may be what has changed in the file.
     let new_words: HashSet<&str> = words(&request.new).collect();
-    let kept: Vec<&str> = words(&request.old).filter(|word| new_words.contains(word)).collect();
-    let there = &file[around.clone()];
-    let relation = shared(&request.old, there, file).max(shared(&kept.join(" "), there, file));
-    let lines = request.old.lines().filter(|line| words(line).next().is_some()).count();
+    let kept: Vec<&str> = words(&old).filter(|word| new_words.contains(word)).collect();
+    let lines = old.lines().filter(|line| words(line).next().is_some()).count();
     let enough_lines = MIN_SHARED_LINES.min(lines.div_ceil(2).max(2));
-    if relation < MIN_SHARED && common_lines(&request.old, &file[around]) < enough_lines {
-        return reject("that place has too little of what the edit replaces");
-    }
-    Ok(found)
+    let (first, last) = (index.number_at(place.start), index.number_at(place.end.max(1) - 1));
+    let more = request.old.lines().count().saturating_sub(last + 1 - first);
+    let shown = candidates.shown.iter().find(|shown| overlap(shown, place));
+    let shown = shown.cloned().unwrap_or_else(|| place.clone());
+    let weights = Weights::of(file);
+    (0..=more).any(|above| {
+        let start = index.start(first.saturating_sub(above).max(1)).max(shown.start);
+        let end = index.start((last + more - above).min(index.total()) + 1).min(shown.end);
+        let there = &file[start.min(place.start)..end.max(place.end)];
+        let relation = weights.shared(&old, there).max(weights.shared(&kept.join(" "), there));
+        relation >= MIN_SHARED || common_lines(&old, there) >= enough_lines
+    })
 }
 
 /// Checks that no other region is at least as similar to `old_str` as that of the answer. If they
@@ -207,19 +235,29 @@ fn without_line_numbers(text: &str) -> (String, Option<(usize, usize)>) {
     (bodies.join("\n"), span)
 }
 
-/// How much of the words of `a` is in `b`, from 0 to 1. Words that are rare in the file weigh more;
-/// one that it does not have weighs like one that it has once.
-fn shared(a: &str, b: &str, file: &str) -> f64 {
-    let mut counts: HashMap<&str, usize> = HashMap::new();
-    for word in words(file) {
-        *counts.entry(word).or_default() += 1;
+/// What the words of a file weigh: those that are rare in it more. One that it does not have weighs
+/// like one that it has once.
+struct Weights<'a>(HashMap<&'a str, usize>);
+
+impl<'a> Weights<'a> {
+    fn of(file: &'a str) -> Self {
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        for word in words(file) {
+            *counts.entry(word).or_default() += 1;
+        }
+        Self(counts)
     }
-    #[expect(clippy::cast_precision_loss, reason = "counts of words")]
-    let weight = |word: &str| 1.0 / (1.0 + counts.get(word).copied().unwrap_or(1) as f64).sqrt();
-    let (of_a, of_b): (HashSet<&str>, HashSet<&str>) = (words(a).collect(), words(b).collect());
-    let total: f64 = of_a.iter().map(|word| weight(word)).sum();
-    let common: f64 = of_a.intersection(&of_b).map(|word| weight(word)).sum();
-    if total == 0.0 { 0.0 } else { common / total }
+
+    /// How much of the words of `a` is in `b`, from 0 to 1.
+    fn shared(&self, a: &str, b: &str) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "counts of words")]
+        let weight =
+            |word: &str| 1.0 / (1.0 + self.0.get(word).copied().unwrap_or(1) as f64).sqrt();
+        let (of_a, of_b): (HashSet<&str>, HashSet<&str>) = (words(a).collect(), words(b).collect());
+        let total: f64 = of_a.iter().map(|word| weight(word)).sum();
+        let common: f64 = of_a.intersection(&of_b).map(|word| weight(word)).sum();
+        if total == 0.0 { 0.0 } else { common / total }
+    }
 }
 
 /// How many lines of `a` with a word the text `b` has, but for white space around them.

@@ -17,6 +17,9 @@ pub(super) struct Word<'a> {
     pub(super) gap: &'a str,
     /// Whether it is a name in code, and not in a comment or a literal.
     pub(super) is_name: bool,
+    /// Whether it is the name of a field, a method or an argument, and no variable: behind a `.`, or
+    /// a label.
+    pub(super) is_member: bool,
     pub(super) is_comment: bool,
     /// The number of its line in the text, from 0.
     pub(super) line: usize,
@@ -34,20 +37,21 @@ impl<'a> Words<'a> {
     /// Cuts a text of this language into words.
     pub(super) fn of(text: &'a str, language: Option<&Language>) -> Self {
         let mut cutter = Cutter { words: Vec::new(), gap: "", line: 0, kind: TokenKind::Code };
-        match language.filter(|language| language.is_lexed()) {
+        match language {
             None => cutter.cut(text),
             Some(language) => {
                 for token in language.lex(text).tokens {
                     let piece = &text[token.range];
                     cutter.kind = token.kind;
                     match token.kind {
-                        TokenKind::Literal => cutter.cut_literal(piece),
+                        TokenKind::Literal if language.is_lexed() => cutter.cut_literal(piece),
                         _ => cutter.cut(piece),
                     }
                 }
             }
         }
-        let words = cutter.words;
+        let mut words = cutter.words;
+        mark_members(&mut words);
         let mut lines: Vec<Range<usize>> = Vec::new();
         for (at, word) in words.iter().enumerate() {
             match lines.last_mut() {
@@ -81,7 +85,8 @@ impl<'a> Cutter<'a> {
         let is_name = self.kind == TokenKind::Code
             && text.starts_with(|c| is_word_char(c) && !c.is_numeric());
         let is_comment = self.kind == TokenKind::Comment;
-        self.words.push(Word { text, gap: self.gap, is_name, is_comment, line: self.line });
+        let (gap, line, is_member) = (self.gap, self.line, false);
+        self.words.push(Word { text, gap, is_name, is_member, is_comment, line });
         self.gap = "";
     }
 
@@ -161,6 +166,28 @@ impl<'a> Cutter<'a> {
             self.push(&part[start..end]);
         }
         self.cut(&part[end..]);
+    }
+}
+
+/// Marks the names of members: behind `.`, `?.`, `->` or `::`, before `:` in braces, and before `=` in
+/// the arguments of a call.
+fn mark_members(words: &mut [Word<'_>]) {
+    let mut open: Vec<&str> = Vec::new();
+    for at in 0..words.len() {
+        let text = |at: Option<usize>| at.and_then(|at| words.get(at)).map_or("", |w| w.text);
+        let (before, next) = (text(at.checked_sub(1)), text(Some(at + 1)));
+        let is_first = before == "," || open.last() == Some(&before);
+        let is_label = is_first
+            && (next == ":" && open.last() == Some(&"{")
+                || next == "=" && open.last() == Some(&"("));
+        let is_member = is_label
+            || matches!(before, "." | "::")
+            || before == ">" && text(at.checked_sub(2)) == "-" && words[at].gap.is_empty();
+        match words[at].text {
+            bracket @ ("(" | "[" | "{") => open.push(bracket),
+            ")" | "]" | "}" => drop(open.pop()),
+            _ => words[at].is_member = words[at].is_name && is_member,
+        }
     }
 }
 

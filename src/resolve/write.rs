@@ -1,17 +1,17 @@
 //! The edit that a text of the model makes, if it passes the checks.
 
-use std::collections::HashSet;
 use std::ops::Range;
 
 use super::PendingCall;
 use super::candidates::definition;
-use super::judge::{Case, as_written, conflicts, judge, reads_alike};
+use super::judge::{Case, as_written, check_blank_lines, conflicts, judge, reads_alike};
 use crate::edit::{Corrected, EditRequest, Explanation, Rewrite, Rung, Splice, apply_splices};
 use crate::language::Lexed;
 use crate::matching::{
     ESCAPES_WARNING, EscapeReview, Explained, describe_conflict, escape_readings,
-    review_line_escapes,
+    review_line_escapes, spoiled_readings,
 };
+use crate::text::words;
 
 impl PendingCall {
     /// The edit that writes a text at places that all have the same text. The error says, to the
@@ -59,6 +59,7 @@ impl PendingCall {
             [&file[around.start..place.start], &written, &file[place.end..around.end]].concat();
         let found = &file[around.clone()];
         self.judged_as_sent_or_repaired(&Case { found, ..case }, &place, &judged_text)?;
+        check_blank_lines(&case, (&file[..place.start], &file[place.end..]), &written)?;
         let mut warnings = Vec::new();
         let old = &file[place.clone()];
         match review_line_escapes(&self.snapshot, self.request.language, &place, &written) {
@@ -89,35 +90,30 @@ impl PendingCall {
         Ok(Explained { splices, explanation })
     }
 
-    /// Judges a text against the call as it was sent. Where its escapes are a mistake or its lines
-    /// have copied numbers, the call without them counts as well.
+    /// Judges a text against the call as it was sent. Where its escapes or other traits of the whole
+    /// text are a mistake, the call without them counts as well.
     fn judged_as_sent_or_repaired(
         &self,
         case: &Case<'_>,
         place: &Range<usize>,
         text: &str,
     ) -> Result<(), String> {
-        let as_sent = judge(case, text);
+        let EditRequest { old, new, language, .. } = &self.request;
+        let marked = with_marks(old, new, case.found);
+        let (old, new) = marked.as_ref().map_or((old, new), |(old, new)| (old, new));
+        let as_sent = judge(&Case { old, new, ..*case }, text);
         if as_sent.is_ok() {
             return as_sent;
         }
-        let EditRequest { old, new, language, .. } = &self.request;
         let mut readings: Vec<(String, String)> = Vec::new();
         if review_line_escapes(&self.snapshot, *language, place, new) != EscapeReview::Fine {
             readings.extend(escape_readings(new).into_iter().map(|new| (old.clone(), new)));
         }
+        readings.extend(spoiled_readings(old, new));
         if let Some(numberless) = without_numbers(new) {
-            readings.push((without_numbers(old).unwrap_or_else(|| old.clone()), numberless));
+            readings.push((old.clone(), numberless));
         }
-        // Both texts were escaped once too often, if that is how the file reads.
-        let common = |old: &str| {
-            let lines = |text: &str| -> HashSet<String> {
-                text.lines().map(|line| line.trim().to_owned()).collect()
-            };
-            lines(old).intersection(&lines(case.found)).count()
-        };
-        let both = escape_readings(old).into_iter().zip(escape_readings(new));
-        readings.extend(both.filter(|(unescaped, _)| common(unescaped) > common(old)));
+        readings.extend(without_lines_gone(old, new, case.found).map(|old| (old, new.clone())));
         let is_accepted =
             |(old, new): &(String, String)| judge(&Case { old, new, ..*case }, text).is_ok();
         if readings.iter().any(is_accepted) { Ok(()) } else { as_sent }
@@ -182,6 +178,27 @@ impl PendingCall {
     }
 }
 
+/// Both texts with what the file has before each of their lines and they have not: the marks of a
+/// comment, of a quote, of a box. `None` unless it stands before two lines of `old`, and most.
+fn with_marks(old: &str, new: &str, found: &str) -> Option<(String, String)> {
+    let lines: Vec<&str> = old.lines().filter(|line| !line.trim().is_empty()).collect();
+    let marks_of = |line: &&str| {
+        let own = found.lines().find(|own| own.ends_with(line.trim_start()))?;
+        let marks = own.strip_suffix(*line)?;
+        Some(marks).filter(|marks| !marks.trim().is_empty())
+    };
+    let marks = lines.iter().find_map(marks_of)?;
+    let marked = lines.iter().filter(|line| marks_of(line) == Some(marks)).count();
+    let mark = |text: &str| {
+        let lines = text.split('\n').map(|line| match line.trim().is_empty() {
+            true => line.to_owned(),
+            false => format!("{marks}{line}"),
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    (marked > 1 && 2 * marked > lines.len()).then(|| (mark(old), mark(new)))
+}
+
 /// The text without numbers that some of its lines were copied with; `None` if fewer than two lines
 /// in a row have numbers in a row.
 fn without_numbers(text: &str) -> Option<String> {
@@ -196,4 +213,28 @@ fn without_numbers(text: &str) -> Option<String> {
         .windows(2)
         .any(is_in_row)
         .then(|| lines.iter().map(bare).collect::<Vec<String>>().join("\n"))
+}
+
+/// `old` without lines that nothing in the file stands for, if the call drops them and writes no more
+/// lines than the others: what it wants can only be in their place.
+fn without_lines_gone(old: &str, new: &str, found: &str) -> Option<String> {
+    let lines = |text: &'_ str| text.lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>();
+    let (own, there) = (lines(old), lines(found));
+    let is_form_of = |line: &str, other: &String| {
+        let there: Vec<&str> = words(other).collect();
+        2 * words(line).filter(|word| there.contains(word)).count() >= words(line).count()
+    };
+    let algorithm = similar::Algorithm::Patience;
+    let gone: Vec<usize> = similar::capture_diff_slices(algorithm, &own, &there)
+        .into_iter()
+        .filter(|op| op.tag() != similar::DiffTag::Equal)
+        .flat_map(|op| op.old_range().map(move |at| (at, op.new_range())))
+        .filter(|(at, others)| !there[others.clone()].iter().any(|o| is_form_of(&own[*at], o)))
+        .map(|(at, _)| at)
+        .collect();
+    let added = lines(new);
+    let is_dropped = gone.iter().all(|at| !added.contains(&own[*at]));
+    let kept = old.split_inclusive('\n').enumerate().filter(|(at, _)| !gone.contains(at));
+    (!gone.is_empty() && is_dropped && added.len() + gone.len() <= own.len())
+        .then(|| kept.map(|(_, line)| line).collect())
 }

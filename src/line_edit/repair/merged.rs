@@ -19,7 +19,7 @@ pub(super) fn unescape_lines(
 ) {
     // Each check reads the whole file, so only the first edits of a call are checked.
     let is_cheap = edit.number <= MAX_TRIALS;
-    if language.is_none() || !is_cheap || !edit.lines.iter().any(|line| line.contains('\\')) {
+    if !is_cheap || !edit.lines.iter().any(|line| line.contains('\\')) {
         return;
     }
     let index = file.lines();

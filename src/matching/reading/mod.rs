@@ -205,6 +205,12 @@ pub(super) fn readings(sent: &str, new: &str) -> Vec<Reading> {
     out.into_iter().flat_map(|draft| draft.into_readings(old)).collect()
 }
 
+/// Both strings of a call under each reading with a mistake undone.
+pub(crate) fn spoiled_readings(old: &str, new: &str) -> impl Iterator<Item = (String, String)> {
+    let readings = readings(old, new).into_iter().filter(|reading| !reading.mistakes.is_empty());
+    readings.map(|reading| (reading.old, reading.new))
+}
+
 impl Draft {
     /// One reading for each text that `new` may be.
     fn into_readings(self, sent: &str) -> Vec<Reading> {

@@ -35,22 +35,10 @@ pub(super) fn check_gaps(sides: &[&Words<'_>], answer: &Words<'_>) -> Result<(),
     Ok(())
 }
 
-/// Checks the white space at both ends of the text and of its lines, which no word has: it must be as
-/// in the file or in the call.
+/// Checks the white space at both ends of the lines of a text, which no word has: it must be as in the
+/// file or in the call.
 pub(super) fn check_edges(case: &Case<'_>, text: &str) -> Result<(), String> {
     let sources = [case.found, case.definition, case.new, case.old];
-    let blank_lines = |text: &str| {
-        let is_blank = |line: &&str| line.trim().is_empty();
-        (text.lines().take_while(is_blank).count(), text.lines().rev().take_while(is_blank).count())
-    };
-    let (above, below) = blank_lines(text);
-    let known: Vec<(usize, usize)> = [case.found, case.new].map(blank_lines).into();
-    let is_blank = text.trim().is_empty();
-    if !(is_blank || known.iter().any(|k| k.0 >= above) && known.iter().any(|k| k.1 >= below)) {
-        return Err(
-            "the text has a blank line at its start or end, unlike the file and the edit".into()
-        );
-    }
     let indent = |line: &str| line[..line.len() - line.trim_start().len()].to_owned();
     let first = |text: &str| text.lines().find(|line| !line.trim().is_empty()).map(indent);
     let mut indents: HashSet<String> =
@@ -130,6 +118,48 @@ pub(super) fn check_indentation(case: &Case<'_>, text: &str) -> Result<(), Strin
         };
         if !is_right {
             return Err(format!("the line `{key}` is indented unlike the file and the edit"));
+        }
+    }
+    Ok(())
+}
+
+/// Checks the blank lines where a text meets the lines around its place: there are as many as before,
+/// or more if the call has so many beside that line, or fewer if the call removes some.
+pub(in crate::resolve) fn check_blank_lines(
+    case: &Case<'_>,
+    (above, below): (&str, &str),
+    text: &str,
+) -> Result<(), String> {
+    if text.trim().is_empty() || case.found.trim().is_empty() {
+        return Ok(());
+    }
+    let breaks = |blanks: &str| blanks.matches('\n').count();
+    let head = |text: &str| breaks(&text[..text.len() - text.trim_start().len()]);
+    let tail = |text: &str| breaks(&text[text.trim_end().len()..]);
+    let blank_lines = |text: &str| text.lines().filter(|line| line.trim().is_empty()).count();
+    let removes = blank_lines(case.new) < blank_lines(case.old);
+    // The line breaks before and after each line of the call; one that begins it follows another.
+    let call = format!("\n{}", case.new);
+    let lines: Vec<(&str, usize, usize)> = call
+        .match_indices('\n')
+        .map(|(at, _)| {
+            let line = call[at + 1..].split('\n').next().unwrap_or_default();
+            (line.trim(), tail(&call[..=at]), head(&call[at + 1 + line.len()..]))
+        })
+        .collect();
+    let trimmed = text.trim();
+    let first = trimmed.lines().next().unwrap_or_default().trim();
+    let last = trimmed.lines().next_back().unwrap_or_default().trim();
+    let above = (tail(above) + head(case.found), tail(above) + head(text));
+    let below = (tail(case.found) + head(below), tail(text) + head(below));
+    let has_above = lines.iter().any(|(line, before, _)| *line == first && *before == above.1);
+    let has_below = lines.iter().any(|(line, _, after)| *line == last && *after == below.1);
+    for ((before, after), is_in_call) in [(above, has_above), (below, has_below)] {
+        if after > before && !is_in_call {
+            return Err("the text adds a blank line at its start or end".into());
+        }
+        if after < before && !removes {
+            return Err("the text lacks a blank line at its start or end".into());
         }
     }
     Ok(())

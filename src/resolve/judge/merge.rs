@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::MAX_STEPS;
 use super::diff::{Op, SideDiff};
-use super::names::matches;
+use super::names::{Renames, matches};
 use crate::resolve::words::{Word, Words};
 
 /// Whether an answer must have a word.
@@ -99,11 +99,7 @@ impl<'a> Sides<'a> {
 
     /// Checks that an answer has the common words once, the words of each side in their order, and
     /// no run of added words that the other side splits, other than at a comma or semicolon.
-    pub(super) fn check(
-        &self,
-        answer: &Words<'a>,
-        renames: &HashMap<&str, &str>,
-    ) -> Result<(), String> {
+    pub(super) fn check(&self, answer: &Words<'a>, renames: &Renames<'_>) -> Result<(), String> {
         let mut states = HashSet::from([(0_usize, 0_usize, Last::Both)]);
         let mut steps = 0;
         for (at, word) in answer.words.iter().enumerate() {

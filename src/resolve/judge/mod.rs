@@ -22,8 +22,9 @@ use crate::language::Language;
 use blanks::{check_edges, check_gaps, check_indentation};
 use diff::{Rewritten, SideDiff};
 use merge::Sides;
-use names::{check_definition, renames};
+use names::{Renames, check_definition};
 
+pub(super) use blanks::check_blank_lines;
 pub(super) use written::{as_written, conflicts};
 
 /// What a text is judged against.
@@ -60,13 +61,8 @@ pub(in crate::resolve) fn judge(case: &Case<'_>, text: &str) -> Result<(), Strin
     let file_diff = SideDiff::of(&base, &file);
     let call_diff = SideDiff::of(&base, &call);
     check_definition(&base, &file, &file_diff)?;
-    let renames = renames(case, &base, &file, &file_diff);
-    if let Some(stale) = answer.words.iter().find(|w| w.is_name && renames.contains_key(w.text)) {
-        return Err(format!(
-            "the file has `{}` in the place of `{}`",
-            renames[stale.text], stale.text
-        ));
-    }
+    let renames = Renames::of(case, &base, &file, &file_diff);
+    renames.check(&answer)?;
     check_lines(&base, &file, &answer, &file_diff)?;
     check_gaps(&[&base, &file, &call], &answer)?;
     check_edges(case, text)?;

@@ -6,36 +6,59 @@ use super::Case;
 use super::diff::SideDiff;
 use crate::resolve::words::{Word, Words, is_word_char};
 
-/// The names of the base that the file has replaced and that its definition no longer has, with
-/// their replacements.
-pub(super) fn renames<'a>(
-    case: &Case<'_>,
-    base: &Words<'a>,
-    file: &Words<'a>,
-    file_diff: &SideDiff,
-) -> HashMap<&'a str, &'a str> {
-    let in_use: HashSet<&str> =
-        case.definition.split(|c: char| !is_word_char(c)).filter(|word| !word.is_empty()).collect();
-    let kept = file_diff.kept(base.words.len());
-    // A name is replaced in a line that is the same otherwise.
-    let is_same_line = |at: usize| {
-        base.lines.iter().find(|line| line.contains(&at)).is_some_and(|line| {
-            2 * kept[line.clone()].iter().filter(|kept| **kept).count() >= line.len()
-        })
-    };
-    let mut renames = HashMap::new();
-    for op in file_diff.ops.iter().filter(|op| !op.is_equal && op.base.len() == op.side.len()) {
-        for (old_at, new_at) in op.base.clone().zip(op.side.clone()) {
-            let (old, new) = (base.words[old_at], file.words[new_at]);
-            if !is_same_line(old_at) {
-                continue;
-            }
-            if old.is_name && new.is_name && old.text != new.text && !in_use.contains(old.text) {
-                renames.insert(old.text, new.text);
+/// Names of the base that the file has replaced and that its definition no longer has, with their
+/// replacements. A variable and a member of the same name are two names.
+pub(super) struct Renames<'a>(HashMap<(&'a str, bool), &'a str>);
+
+impl<'a> Renames<'a> {
+    pub(super) fn of(
+        case: &Case<'_>,
+        base: &Words<'a>,
+        file: &Words<'a>,
+        file_diff: &SideDiff,
+    ) -> Self {
+        let language = case.language.filter(|language| language.lex(case.definition).closed);
+        let definition = Words::of(case.definition, language);
+        let names = definition.words.iter().filter(|word| word.is_name);
+        let in_use: HashSet<(&str, bool)> = names.map(|word| (word.text, word.is_member)).collect();
+        let kept = file_diff.kept(base.words.len());
+        // A name is replaced in a line that is the same otherwise.
+        let is_same_line = |at: usize| {
+            base.lines.iter().find(|line| line.contains(&at)).is_some_and(|line| {
+                2 * kept[line.clone()].iter().filter(|kept| **kept).count() >= line.len()
+            })
+        };
+        let mut renames = HashMap::new();
+        for op in file_diff.ops.iter().filter(|op| !op.is_equal && op.base.len() == op.side.len()) {
+            for (old_at, new_at) in op.base.clone().zip(op.side.clone()) {
+                let (old, new) = (base.words[old_at], file.words[new_at]);
+                if !(old.is_name && new.is_name && old.text != new.text && is_same_line(old_at))
+                    || in_use.contains(&(old.text, old.is_member))
+                {
+                    continue;
+                }
+                // A field that has another name is read behind a `.`, too.
+                let kinds = [true, false].map(|is_member| (old.text, is_member));
+                let gone = kinds.into_iter().filter(|kind| !in_use.contains(kind));
+                renames.extend(gone.map(|kind| (kind, new.text)));
             }
         }
+        Self(renames)
     }
-    renames
+
+    fn get(&self, text: &str, is_member: bool) -> Option<&'a str> {
+        self.0.get(&(text, is_member)).copied()
+    }
+
+    /// Checks that an answer has none of these names.
+    pub(super) fn check(&self, answer: &Words<'_>) -> Result<(), String> {
+        for word in answer.words.iter().filter(|word| word.is_name) {
+            if let Some(new) = self.get(word.text, word.is_member) {
+                return Err(format!("the file has `{new}` in the place of `{}`", word.text));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Checks that a definition with another name is the same one otherwise: if more of its words are
@@ -84,11 +107,11 @@ pub(super) fn check_definition(
 }
 
 /// Whether a word of the answer is that word of the call, perhaps with the file's names.
-pub(super) fn matches(own: &Word<'_>, answered: &Word<'_>, renames: &HashMap<&str, &str>) -> bool {
+pub(super) fn matches(own: &Word<'_>, answered: &Word<'_>, renames: &Renames<'_>) -> bool {
     if own.text == answered.text {
         return true;
     }
-    if renames.is_empty() {
+    if renames.0.is_empty() {
         return false;
     }
     // In a literal, a name is only a part of the word.
@@ -98,7 +121,7 @@ pub(super) fn matches(own: &Word<'_>, answered: &Word<'_>, renames: &HashMap<&st
         let is_word = is_word_char(first);
         let len = rest.find(|c| is_word_char(c) != is_word).unwrap_or(rest.len());
         let part = &rest[..len];
-        renamed.push_str(renames.get(part).copied().unwrap_or(part));
+        renamed.push_str(renames.get(part, own.is_member).unwrap_or(part));
         rest = &rest[len..];
     }
     renamed == answered.text

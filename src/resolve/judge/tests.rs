@@ -262,11 +262,34 @@ fn words_stay_on_their_lines() {
         ("long f(int a,  int b);", "other blanks between"),
         ("\tlong f(int a, int b);", "indentation of its own"),
         ("long f(int a, int b); ", "ends with blanks"),
-        ("\nlong f(int a, int b);", "a blank line at its start"),
     ]);
     // A text that copies what is around the place has too many words.
     let twice = "long f(int a, int b);\nlong f(int a, int b);";
     c.rejects(&[(twice, ""), ("12|long f(int a, int b);", "")]);
+}
+
+#[test]
+fn blank_lines_around_a_text_stay() {
+    let check = |old, new, found, around, text| {
+        let case = Case { old, new, found, definition: found, language: None };
+        check_blank_lines(&case, around, text)
+    };
+    let around = ("a\n\n", "\n\nz\n");
+    assert_eq!(check("b\n", "c\n", "b", around, "c"), Ok(()));
+    for text in ["\nc", "c\n", "\nc\n"] {
+        assert!(check("b\n", "c\n", "b", around, text).is_err(), "{text:?}");
+    }
+    // A blank line that the place has.
+    assert_eq!(check("b\n", "c\n", "b\n", ("a\n", "\nz\n"), "c\n"), Ok(()));
+    assert!(check("b\n", "c\n", "b\n", ("a\n", "\nz\n"), "c").is_err());
+    assert_eq!(check("b\n\n", "c\n", "b\n", ("a\n", "\nz\n"), "c"), Ok(()));
+    // One that the call adds before or after its line.
+    assert_eq!(check("a\nb\n", "a\n\nc\n", "b", ("a\n", "\nz\n"), "\nc"), Ok(()));
+    assert_eq!(check("b\nz\n", "c\n\nz\n", "b", ("a\n", "\nz\n"), "c\n"), Ok(()));
+    assert!(check("a\nb\n", "a\n\nc\n", "b", ("a\n\n", "\nz\n"), "\nc").is_err());
+    let crlf = ("a\r\n\r\n", "\r\nz\r\n");
+    assert!(check("b\n", "c\n", "b", crlf, "\r\nc").is_err());
+    assert_eq!(check("b\n", "c\n", "b", crlf, "c"), Ok(()));
 }
 
 #[test]

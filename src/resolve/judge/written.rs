@@ -82,7 +82,7 @@ pub(in crate::resolve) fn conflicts(case: &Case<'_>, text: &str, first: usize) -
             .iter()
             .filter(|op| op.old_range().start < lines.end && lines.start < op.old_range().end);
         let written = written.fold(None, |all: Option<Range<usize>>, op| {
-            let own = match op.tag() == similar::DiffTag::Equal {
+            let own = match op.old_range().len() == op.new_range().len() {
                 true => {
                     let skip = lines.start.saturating_sub(op.old_range().start);
                     let len =

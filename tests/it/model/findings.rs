@@ -4,6 +4,7 @@
 use super::*;
 use restitch::port::Location;
 
+#[derive(Clone, Copy)]
 struct Finding {
     path: &'static str,
     file: &'static str,
@@ -75,6 +76,152 @@ fn a_stale_name_in_a_new_line() {
             lines: (2, 3),
             right: "    people = load(rows)\n    check(people)\n    return people",
             wrong: &["    people = load(rows)\n    check(users)\n    return people"],
+        },
+    ]);
+}
+
+#[test]
+fn a_stale_name_that_a_method_a_label_or_a_comment_has_too() {
+    check(&[
+        Finding {
+            path: "a.rs",
+            file: "fn f(xs: &[u32]) -> u32 {\n    // The sum of all.\n    let total = xs.iter().sum();\n    keep(S { sum: total });\n    total\n}\n",
+            old: "    let sum = xs.iter().sum();\n    keep(S { sum });\n    sum\n",
+            new: "    let sum = xs.iter().sum();\n    log(sum);\n    keep(S { sum });\n    sum\n",
+            lines: (3, 5),
+            right: "    let total = xs.iter().sum();\n    log(total);\n    keep(S { sum: total });\n    total",
+            wrong: &[
+                "    let total = xs.iter().sum();\n    log(sum);\n    keep(S { sum: total });\n    total",
+            ],
+        },
+        Finding {
+            path: "a.py",
+            file: "def f(rows):\n    people = rows.users(1)\n    keep(users=people)\n    return people\n",
+            old: "    users = rows.users(1)\n    keep(users=users)\n    return users\n",
+            new: "    users = rows.users(1)\n    check(users)\n    keep(users=users)\n    return users\n",
+            lines: (2, 4),
+            right: "    people = rows.users(1)\n    check(people)\n    keep(users=people)\n    return people",
+            wrong: &[
+                "    people = rows.users(1)\n    check(users)\n    keep(users=people)\n    return people",
+            ],
+        },
+    ]);
+}
+
+#[test]
+fn a_text_one_line_too_low_that_begins_with_a_blank_line() {
+    check(&[
+        Finding {
+            path: "a.md",
+            file: "# Title\n\nOne line, new.\nTwo.\nThree.\n\nEnd.\n",
+            old: "\nOne line, old.\nTwo.\nThree.\n",
+            new: "\nOne line, old.\nTwo.\nThree, mine.\n",
+            lines: (3, 6),
+            right: "One line, new.\nTwo.\nThree, mine.\n",
+            wrong: &["\nOne line, new.\nTwo.\nThree, mine."],
+        },
+        Finding {
+            path: "a.py",
+            file: "import os\n\ndef f(a):\n    g(a, 2)\n    return a\n\nx = 1\n",
+            old: "\ndef f(a):\n    g(a, 1)\n    return a\n",
+            new: "\ndef f(a):\n    g(a, 1)\n    return a + 1\n",
+            lines: (3, 6),
+            right: "def f(a):\n    g(a, 2)\n    return a + 1\n",
+            wrong: &["\ndef f(a):\n    g(a, 2)\n    return a + 1"],
+        },
+    ]);
+}
+
+#[test]
+fn comments_in_another_language_beside_the_place() {
+    let shell = Finding {
+        path: "a.sh",
+        file: "# 4. Baue\nmake all\n\n# 5. Kopiere die Dateien\necho \"Kopiere ...\"\ncp -r out/site dist/site\n\n# 6. Lade hoch\nupload dist/site\n",
+        old: "# 5. Copy the files\necho \"Copying ...\"\ncp -r out/site dist/site\n\n# 6. Upload\n",
+        new: "# 5. Copy the files\necho \"Copying ...\"\ncp -r out/site dist/site\n\n# 5b. Without maps\nrm dist/site/main.map\n\n# 6. Upload\n",
+        lines: (6, 6),
+        right: "cp -r out/site dist/site\n\n# 5b. Without maps\nrm dist/site/main.map",
+        wrong: &["cp -r out/site dist/site\n\n# 5b. Without maps\nrm dist/site/other.map"],
+    };
+    let python = Finding {
+        path: "a.py",
+        file: "import loss\n\n# Lade die Daten\nrows = load_rows(\"a.csv\", header=True)\n\n# Rechne\ntotal = add(rows)\n\n# Ende\nexit(total)\n",
+        old: "# Load the data\nrows = load_rows(\"a.csv\", header=True)\n\n# Compute\n",
+        new: "# Load the data\nrows = load_rows(\"a.csv\", header=True)\ncheck(rows)\n\n# Compute\n",
+        lines: (4, 4),
+        right: "rows = load_rows(\"a.csv\", header=True)\ncheck(rows)",
+        wrong: &["check(rows)\nrows = load_rows(\"a.csv\", header=True)", "check(rows)"],
+    };
+    // The same lines beside a line near the place.
+    for (lines, text) in [
+        ((7, 7), "total = add(rows)\ncheck(rows)"),
+        ((10, 10), "exit(total)\ncheck(rows)"),
+        ((1, 1), "import loss\ncheck(rows)"),
+    ] {
+        let elsewhere = Finding { lines, ..python };
+        assert_eq!(elsewhere.written(text), None, "{text}");
+    }
+    check(&[shell, python]);
+}
+
+#[test]
+fn a_line_that_is_quoted_in_two_forms() {
+    check(&[
+        Finding {
+            path: "a.py",
+            file: "def f(rows):\n    size = len(rows)\n    wanted = stack(rows, 1).reshape(size)\n    print(wanted)\n",
+            old: "    wanted = stack(rows, -1)\n    size = len(rows)\n    wanted = stack(rows, 1).reshape(size)\n    print(wanted)\n",
+            new: "    wanted = stack(rows, 1)  # both\n    print(wanted)\n",
+            lines: (2, 3),
+            right: "    wanted = stack(rows, 1)  # both",
+            wrong: &["    size = len(rows)\n    wanted = stack(rows, 1)  # both"],
+        },
+        Finding {
+            path: "a.go",
+            file: "func f(a int) int {\n\tb := a * 2\n\tc := add(b, a, 1)\n\treturn c\n}\n",
+            old: "\tc := add(b, a)\n\tb := a * 2\n\tc := add(b, a, 1)\n\treturn c\n",
+            new: "\tc := add(a, 1)\n\treturn c\n",
+            lines: (2, 3),
+            right: "\tc := add(a, 1)",
+            wrong: &["\tb := a * 2\n\tc := add(a, 1)"],
+        },
+    ]);
+    // A line that the file no longer has does not come back.
+    for (path, file, old, new, text) in [
+        (
+            "a.js",
+            "a();\nb();\n",
+            "a();\nx = 1;\nb();\n",
+            "a();\nx = 2;\nb();\n",
+            "a();\nx = 2;\nb();",
+        ),
+        ("a.py", "a()\nb()\n", "a()\nx = 1\nb()\n", "a()\nx = 2\nb()\n", "a()\nx = 2\nb()"),
+    ] {
+        let finding = Finding { path, file, old, new, lines: (1, 2), right: "", wrong: &[] };
+        assert_eq!(finding.written(text), None, "{path}");
+    }
+}
+
+#[test]
+fn lines_that_stand_behind_marks() {
+    check(&[
+        Finding {
+            path: "a.md",
+            file: "+------------+\n| - the first |\n| - the other |\n| - the last  |\n+------------+\n",
+            old: " - the first |\n - the other |\n - the last  |\n",
+            new: " - the first |\n - the other |\n - the last  |\n - one more  |\n",
+            lines: (4, 4),
+            right: "| - the last  |\n| - one more  |",
+            wrong: &["| - the last  |\n - one more  |", "| - the last  |\n|| - one more  |"],
+        },
+        Finding {
+            path: "a.py",
+            file: "def f(a):\n    # b = a + 1\n    # c = b * 2\n    return a\n",
+            old: "b = a + 1\nc = b * 2\nd = 3\n",
+            new: "b = a + 1\nlog(b)\nc = b * 2\nd = 3\n",
+            lines: (2, 3),
+            right: "    # b = a + 1\n    # log(b)\n    # c = b * 2",
+            wrong: &["    # b = a + 1\n    log(b)\n    # c = b * 2"],
         },
     ]);
 }

@@ -3,6 +3,7 @@
 
 mod adversarial;
 mod broken;
+mod escapes;
 #[cfg(unix)]
 mod figures;
 mod findings;

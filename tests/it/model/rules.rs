@@ -379,15 +379,24 @@ fn a_deletion_leaves_no_blank_line() {
 /// Line numbers that were copied with the snippet point at the lines, and are not written.
 #[test]
 fn a_snippet_with_line_numbers_is_found() {
-    for new in [ADJUSTED_NEW.to_owned(), format!("3|{ADJUSTED_NEW}")] {
-        let answer =
-            Reply::WithNew { text: format!("3|{CORRECTED_OLD}"), place: None, new: new.clone() };
-        let (step, _) = play(start(&request(), FILE), |ask| match ask {
-            Ask::CorrectOld { .. } => answer.clone(),
-            _ => text(&new),
-        });
-        let wanted = (new == ADJUSTED_NEW).then(after);
-        assert_eq!(result(&step, FILE), wanted, "{new}: {step:?}");
+    let python = "import os\n\ndef read(path, mode):\n    return open(path)\n";
+    let call = EditRequest::new("def load(path):", "def load(path, strict=False):");
+    let right = "def read(path, mode, strict=False):";
+    let all = [
+        ("lib.rs", request(), FILE, CORRECTED_OLD, ADJUSTED_NEW),
+        ("a.py", call, python, "def read(path, mode):", right),
+    ];
+    for (path, request, file, old, new) in all {
+        for new_text in [new.to_owned(), format!("3|{new}")] {
+            let answer =
+                Reply::WithNew { text: format!("3|{old}"), place: None, new: new_text.clone() };
+            let (step, _) = play(start_in(path, &request, file), |ask| match ask {
+                Ask::CorrectOld { .. } => answer.clone(),
+                _ => text(&new_text),
+            });
+            let wanted = (new == new_text).then(|| file.replace(old, new));
+            assert_eq!(result(&step, file), wanted, "{path}: {new_text}: {step:?}");
+        }
     }
 }
 
