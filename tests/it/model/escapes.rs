@@ -37,8 +37,8 @@ const FILES: &[(&str, &str, &str, &str)] = &[
     ("Makefile", "a:\n\techo 1\n", "\techo 1", "\techo 1\\n\techo 2"),
 ];
 
-/// Does each call in one process: what the file has afterwards, and what is said.
-fn replies(calls: &[(String, Option<&str>, Value)]) -> Vec<(String, String)> {
+/// Does each call in one process: whether it is done, what the file has then, and what is said.
+fn replies(calls: &[(String, Option<&str>, Value)]) -> Vec<(bool, String, String)> {
     let bench = Bench::with("unused", "");
     let mut input = String::new();
     for (name, file, call) in calls {
@@ -62,8 +62,8 @@ fn replies(calls: &[(String, Option<&str>, Value)]) -> Vec<(String, String)> {
     assert_eq!(replies.len(), calls.len());
     let both = calls.iter().zip(replies);
     both.map(|((name, ..), reply)| {
-        assert_eq!(reply["ok"], true, "{name}: {reply}");
-        (bench.read(name), reply["message"].as_str().expect("a message").to_owned())
+        let message = reply["message"].as_str().expect("a message").to_owned();
+        (reply["ok"] == true, bench.read(name), message)
     })
     .collect()
 }
@@ -77,10 +77,10 @@ fn an_escaped_line_break_is_undone_or_told_on_every_path() {
     let mut calls = Vec::new();
     for (name, file, old, new) in FILES {
         let path = |folder: &str| format!("{folder}/{name}");
-        let (deeper, exact) = (format!("    {old}  "), path("exact"));
+        let exact = path("exact");
         calls.push((exact.clone(), Some(*file), replace(&exact, old, new)));
         let repaired = path("repaired");
-        let call = replace(&repaired, &deeper, &format!("    {new}"));
+        let call = replace(&repaired, &format!("{old}  "), new);
         calls.push((repaired, Some(*file), call));
         let created = path("created");
         calls.push((created.clone(), None, replace(&created, "", &format!("{new}\n"))));
@@ -90,7 +90,10 @@ fn an_escaped_line_break_is_undone_or_told_on_every_path() {
         let call = json!({"tool": "edit_lines", "arguments": {"path": lines, "edits": [edit]}});
         calls.push((lines, Some(*file), call));
     }
-    for ((name, ..), (after, message)) in calls.iter().zip(replies(&calls)) {
+    for ((name, file, _), (is_done, after, message)) in calls.iter().zip(replies(&calls)) {
+        // Where a text that is repaired can be written in two ways, nothing is.
+        let is_refused = name.starts_with("repaired/") && *file == Some(after.as_str());
+        assert!(is_done || is_refused, "{name}: {message}");
         let is_told = message.contains("escapes (\\n");
         assert!(!after.contains("\\n") || is_told, "{name}: {message}");
     }
@@ -109,7 +112,10 @@ fn an_escape_that_the_file_has_in_such_a_place_or_that_is_no_break_is_not_told()
     ];
     let calls =
         calls.map(|(name, file, old, new)| (name.to_owned(), Some(file), replace(name, old, new)));
-    for ((name, ..), (after, message)) in calls.iter().zip(replies(&calls)) {
-        assert!(after.contains("\\n") && !message.contains("escapes"), "{name}: {message}");
+    for ((name, ..), (is_done, after, message)) in calls.iter().zip(replies(&calls)) {
+        assert!(
+            is_done && after.contains("\\n") && !message.contains("escapes"),
+            "{name}: {message}"
+        );
     }
 }
