@@ -624,19 +624,16 @@ impl Base<'_, '_, '_, '_, '_> {
 
     /// Whether a written line is indented against the style of the file.
     fn breaks_style(&self, splice: &Splice) -> bool {
-        let file = self.file;
-        let has = |start: &str| {
-            file.nonblank_lines().iter().any(|&line| file.body(line).starts_with(start))
-        };
+        let (has_spaces, has_tabs) = self.file.begins_blank();
         let breaks = |line: &str| {
             let indent = indent_of(line);
             indent.contains(" \t")
-                || indent.contains('\t') && has("  ") && !has("\t")
-                || indent.starts_with("  ") && has("\t") && !has("  ")
+                || indent.contains('\t') && has_spaces && !has_tabs
+                || indent.starts_with("  ") && has_tabs && !has_spaces
         };
-        let replaced = &file.text[splice.range.clone()];
-        let is_new = |line: &&str| !replaced.lines().any(|there| there == *line);
-        splice.text.lines().filter(is_new).any(breaks)
+        let replaced = &self.file.text[splice.range.clone()];
+        let is_new = |line: &str| !replaced.lines().any(|there| there == line);
+        splice.text.lines().any(|line| breaks(line) && is_new(line))
     }
 }
 

@@ -85,12 +85,7 @@ fn drop_trailing_commas(chars: Vec<Canonical>) -> Vec<Canonical> {
 
 /// A hash of the text as it is.
 pub(super) fn plain_key(text: &str) -> u64 {
-    text.chars().fold(0xcbf2_9ce4_8422_2325_u64, |hash, c| mix(hash, u32::from(c)))
-}
-
-/// Adds a character to a hash.
-fn mix(hash: u64, c: u32) -> u64 {
-    (hash.rotate_left(5) ^ u64::from(c)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    xxhash_rust::xxh3::xxh3_64(text.as_bytes())
 }
 
 /// Whether two lines are equal under a fold; whitespace at their ends does not count.

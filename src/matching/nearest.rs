@@ -13,7 +13,7 @@ use rapidfuzz::distance::{indel, lcs_seq, levenshtein};
 
 use super::budget;
 use super::diff;
-use super::fold::is_word_char;
+use super::fold::{is_word_char, plain_key};
 use super::source_file::{BLANK_LINE_KEY, SourceFile, line_key};
 use super::tokens::words;
 use crate::edit::{Difference, Near};
@@ -26,6 +26,8 @@ pub(super) const MAX_REGIONS: usize = 12;
 const MAX_LINE_CHARS: usize = 600;
 /// The most lines of the text that are compared letter by letter with every line of the file.
 const MAX_BY_LETTERS: usize = 3;
+/// The most lines of the file that are starts for one line that is compared letter by letter.
+const MAX_STARTS: usize = 4;
 /// The most lines of a text that vote for its place; of a longer text only every second, third, …
 /// line votes.
 const MAX_VOTING_LINES: usize = 20_000;
@@ -39,48 +41,6 @@ const MAX_SIMILARITY_PAIRS: usize = 200_000;
 const MIN_PAIR_SIMILARITY: f64 = 0.45;
 /// A region less similar than this is dropped.
 const MIN_SCORE: f64 = 0.15;
-
-/// For the key of each line and of each word: the lines of the file (from 0) that have it.
-#[derive(Debug)]
-pub(super) struct Index {
-    lines: HashMap<u64, Vec<u32>>,
-    words: HashMap<u64, Vec<u32>>,
-}
-
-impl Index {
-    /// The index of a file.
-    pub(super) fn of(file: &SourceFile<'_>) -> Self {
-        let keys = file.keys();
-        let mut lines: HashMap<u64, Vec<u32>> = HashMap::new();
-        let mut word_positions: HashMap<u64, Vec<u32>> = HashMap::new();
-        let add = |map: &mut HashMap<u64, Vec<u32>>, key: u64, at: usize| {
-            let places = map.entry(key).or_default();
-            let at = u32::try_from(at).unwrap_or(u32::MAX);
-            if places.len() <= MAX_POSITIONS && places.last() != Some(&at) {
-                places.push(at);
-            }
-        };
-        for (at, key) in keys.iter().enumerate() {
-            if *key != BLANK_LINE_KEY {
-                add(&mut lines, *key, at);
-                for word in words(file.body(at)) {
-                    add(&mut word_positions, super::fold::plain_key(word), at);
-                }
-            }
-        }
-        Self { lines, words: word_positions }
-    }
-
-    /// The lines (from 0) that have this key; of a common line only the first ones.
-    pub(super) fn equal_lines(&self, key: u64) -> &[u32] {
-        self.lines.get(&key).map_or(&[], Vec::as_slice)
-    }
-
-    /// The lines (from 0) that have the word with this key; of a common word only the first ones.
-    pub(super) fn lines_with_word(&self, key: u64) -> &[u32] {
-        self.words.get(&key).map_or(&[], Vec::as_slice)
-    }
-}
 
 /// A region of the file, paired with the lines of a text.
 #[derive(Debug, Clone, PartialEq)]
@@ -125,7 +85,6 @@ pub(super) fn regions(file: &SourceFile<'_>, text: &[&str], max_count: usize) ->
 /// The lines of the file at which the text is likely to begin, by the votes of its rare lines and
 /// words. Negative if the text would begin above the file.
 fn likely_starts(file: &SourceFile<'_>, text: &[&str], nonblank: &[usize]) -> Vec<isize> {
-    let index = file.index();
     let mut votes: HashMap<isize, f64> = HashMap::new();
     let mut vote = |at: usize, places: &[u32], weight: f64| {
         if places.is_empty() || places.len() > MAX_POSITIONS {
@@ -142,13 +101,13 @@ fn likely_starts(file: &SourceFile<'_>, text: &[&str], nonblank: &[usize]) -> Ve
     };
     for &at in nonblank.iter().step_by(nonblank.len().div_ceil(MAX_VOTING_LINES).max(1)) {
         let key = line_key(text[at]);
-        let places = index.equal_lines(key);
+        let places = file.line_index().lines_with(key);
         if text[at].contains(is_word_char) {
             vote(at, places, 4.0);
         }
         if places.is_empty() || places.len() > MAX_POSITIONS || !text[at].contains(is_word_char) {
             for word in words(text[at]) {
-                let places = index.lines_with_word(super::fold::plain_key(word));
+                let places = file.word_index().lines_with(plain_key(word));
                 #[expect(clippy::cast_precision_loss, reason = "the length of a word")]
                 let length = word.len().min(12) as f64;
                 vote(at, places, 0.1 * length);
@@ -187,7 +146,9 @@ fn starts_by_letters(file: &SourceFile<'_>, text: &[&str], nonblank: &[usize]) -
         if line.len() > MAX_LINE_CHARS || line.chars().count() < 3 {
             continue;
         }
-        let comparator = indel::BatchComparator::new(line.chars());
+        // For lines of ASCII, bytes are the same letters and quicker.
+        let by_bytes = line.is_ascii().then(|| indel::BatchComparator::new(line.bytes()));
+        let by_chars = indel::BatchComparator::new(line.chars());
         let mut best: Vec<(f64, usize)> = Vec::new();
         for &place in file.nonblank_lines() {
             let body = file.body(place).trim();
@@ -197,17 +158,19 @@ fn starts_by_letters(file: &SourceFile<'_>, text: &[&str], nonblank: &[usize]) -
             if budget::spend(8 + body.len() / 4).is_err() {
                 return out;
             }
-            let args = indel::Args::default().score_cutoff(0.5);
-            if let Some(score) = comparator.normalized_similarity_with_args(body.chars(), &args) {
-                best.push((score, place));
-                if best.len() > 64 {
-                    best.sort_by(|a, b| b.0.total_cmp(&a.0));
-                    best.truncate(8);
-                }
+            let least = best.get(MAX_STARTS - 1).map_or(0.5, |(score, _)| *score);
+            let args = indel::Args::default().score_cutoff(least);
+            let score = match by_bytes.as_ref().filter(|_| body.is_ascii()) {
+                Some(comparator) => comparator.normalized_similarity_with_args(body.bytes(), &args),
+                None => by_chars.normalized_similarity_with_args(body.chars(), &args),
+            };
+            if let Some(score) = score {
+                let at = best.partition_point(|(better, _)| *better >= score);
+                best.insert(at, (score, place));
+                best.truncate(MAX_STARTS);
             }
         }
-        best.sort_by(|a, b| b.0.total_cmp(&a.0));
-        out.extend(best.iter().take(4).map(|(_, place)| place.cast_signed() - at.cast_signed()));
+        out.extend(best.iter().map(|(_, place)| place.cast_signed() - at.cast_signed()));
     }
     out
 }

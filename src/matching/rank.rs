@@ -123,7 +123,6 @@ fn same_indentation_share(file: &SourceFile<'_>, text: &[&str], region: &Region)
 /// The keys of the lines and words that text and file share, with their weights. A line or word weighs
 /// more if few lines of the file have it, and a long word weighs more than a short one.
 fn clue_weights(file: &SourceFile<'_>, text: &[&str]) -> BTreeMap<u64, f64> {
-    let index = file.index();
     let mut weights = BTreeMap::new();
     let mut add = |key: u64, lines: &[u32], weight: usize| {
         if (1..=MAX_POSITIONS).contains(&lines.len()) {
@@ -137,10 +136,10 @@ fn clue_weights(file: &SourceFile<'_>, text: &[&str]) -> BTreeMap<u64, f64> {
         }
         for word in words(line) {
             let key = plain_key(word);
-            add(key, index.lines_with_word(key), word.len().min(MAX_WORD_WEIGHT));
+            add(key, file.word_index().lines_with(key), word.len().min(MAX_WORD_WEIGHT));
         }
         let key = line_key(line);
-        add(key, index.equal_lines(key), LINE_WEIGHT);
+        add(key, file.line_index().lines_with(key), LINE_WEIGHT);
     }
     weights
 }

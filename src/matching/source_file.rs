@@ -5,10 +5,13 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use super::costs::MAX_LINE_BITS;
 use super::fold::{self, is_word_char};
 use super::indent;
+use super::nearest::MAX_POSITIONS;
+use super::tokens::words;
 use crate::language::{Language, Lexed, TokenKind};
 use crate::text::{Line, LineEnding, Snapshot};
 
@@ -20,8 +23,7 @@ pub(super) const BLANK_LINE_KEY: u64 = 0;
 pub(super) fn push_lax(line: &str, out: &mut String) {
     let start = out.len();
     if is_plain(line) {
-        out.reserve(line.len());
-        out.extend(line.bytes().map(char::from).filter_map(lax_char));
+        push_plain_lax(line, out);
     } else {
         let chars = fold::canonical(line, super::costs::Difference::LookAlikes);
         out.extend(chars.iter().filter_map(|canonical| lax_char(canonical.char)));
@@ -31,6 +33,31 @@ pub(super) fn push_lax(line: &str, out: &mut String) {
         out.push(',');
     }
 }
+
+/// Adds the lax key of a line of ASCII.
+fn push_plain_lax(line: &str, out: &mut String) {
+    let lax_bytes = &*LAX_BYTES;
+    let mut kept = [0; 64];
+    for bytes in line.as_bytes().chunks(kept.len()) {
+        let mut len = 0;
+        for &byte in bytes {
+            kept[len] = lax_bytes[usize::from(byte)];
+            len += usize::from(kept[len] != LEFT_OUT);
+        }
+        out.push_str(std::str::from_utf8(&kept[..len]).unwrap_or_default());
+    }
+}
+
+/// What a lax key has for each byte of ASCII.
+static LAX_BYTES: LazyLock<[u8; 256]> = LazyLock::new(|| {
+    std::array::from_fn(|byte| {
+        let c = u8::try_from(byte).ok().filter(u8::is_ascii).and_then(|b| lax_char(char::from(b)));
+        c.and_then(|c| u8::try_from(c).ok()).unwrap_or(LEFT_OUT)
+    })
+});
+
+/// Stands for a byte that a lax key leaves out.
+const LEFT_OUT: u8 = 0xff;
 
 /// Whether a line has no look-alikes.
 fn is_plain(line: &str) -> bool {
@@ -60,23 +87,6 @@ fn hash(key: &str) -> u64 {
     if key.is_empty() { BLANK_LINE_KEY } else { xxhash_rust::xxh3::xxh3_64(key.as_bytes()).max(1) }
 }
 
-/// Calls `visit` with a hash of each word of a text, and its length in characters.
-fn each_word(text: &str, mut visit: impl FnMut(u64, u32)) {
-    let (mut hash, mut chars) = (0_u64, 0);
-    for c in text.chars() {
-        if is_word_char(c) {
-            hash = (hash.rotate_left(5) ^ u64::from(c)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-            chars += 1;
-        } else if chars > 0 {
-            visit(hash, chars);
-            (hash, chars) = (0, 0);
-        }
-    }
-    if chars > 0 {
-        visit(hash, chars);
-    }
-}
-
 /// Hashes keys that are hashes already.
 #[derive(Debug, Default)]
 pub(super) struct KeyHasher(u64);
@@ -91,13 +101,85 @@ impl Hasher for KeyHasher {
     }
 
     fn write_u64(&mut self, key: u64) {
-        // The keys of words are weak in their lowest bits, by which the map chooses its bucket.
-        self.0 = key ^ key.rotate_left(32);
+        self.0 = key;
     }
 }
 
 /// A map by keys that are hashes.
-pub(super) type KeyMap<T> = HashMap<u64, T, BuildHasherDefault<KeyHasher>>;
+type KeyMap<T> = HashMap<u64, T, BuildHasherDefault<KeyHasher>>;
+
+/// How often keys stand in the file, and on which lines.
+#[derive(Debug)]
+pub(super) struct Index {
+    /// A number for each key.
+    numbers: KeyMap<u32>,
+    /// How often the key with each number stands in the file.
+    counts: Vec<u32>,
+    /// The number of each key of the file, in order, and its line.
+    uses: Vec<(u32, u32)>,
+    lines: OnceCell<KeyLines>,
+}
+
+/// The lines of each key.
+#[derive(Debug)]
+struct KeyLines {
+    /// Where those of the key with each number are in `lines`.
+    ranges: Vec<Range<usize>>,
+    lines: Vec<u32>,
+}
+
+impl Index {
+    /// The index of keys and their lines (from 0), in order.
+    /// `lines` is how many lines have some.
+    fn of(keys: impl Iterator<Item = (u64, usize)>, lines: usize) -> Self {
+        let small = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        let mut numbers = KeyMap::with_capacity_and_hasher(lines, BuildHasherDefault::default());
+        let (mut counts, mut uses) = (Vec::with_capacity(lines), Vec::with_capacity(4 * lines));
+        for (key, line) in keys {
+            let number = *numbers.entry(key).or_insert_with(|| {
+                counts.push(0);
+                small(counts.len() - 1)
+            });
+            counts[number as usize] += 1;
+            uses.push((number, small(line)));
+        }
+        Self { numbers, counts, uses, lines: OnceCell::new() }
+    }
+
+    /// How often a key stands in the file.
+    fn count(&self, key: u64) -> u32 {
+        self.numbers.get(&key).map_or(0, |&number| self.counts[number as usize])
+    }
+
+    /// The lines (from 0) that have a key; of a common one only the first ones, more than
+    /// [`MAX_POSITIONS`].
+    pub(super) fn lines_with(&self, key: u64) -> &[u32] {
+        let Some(number) = self.numbers.get(&key).map(|&number| number as usize) else {
+            return &[];
+        };
+        let KeyLines { ranges, lines } = self.lines.get_or_init(|| self.key_lines());
+        &lines[ranges[number].clone()]
+    }
+
+    fn key_lines(&self) -> KeyLines {
+        let mut room = 0;
+        let mut ranges: Vec<Range<usize>> = Vec::with_capacity(self.counts.len());
+        for &count in &self.counts {
+            ranges.push(room..room);
+            room += (count as usize).min(MAX_POSITIONS + 1);
+        }
+        let mut lines = vec![0; room];
+        for &(number, line) in &self.uses {
+            let range = &mut ranges[number as usize];
+            let listed = &lines[range.clone()];
+            if listed.len() <= MAX_POSITIONS && listed.last() != Some(&line) {
+                lines[range.end] = line;
+                range.end += 1;
+            }
+        }
+        KeyLines { ranges, lines }
+    }
+}
 
 /// The lax keys of all lines that are not blank, joined, so that text that is broken into lines in
 /// another way is found by one search.
@@ -117,10 +199,11 @@ pub(super) struct SourceFile<'t> {
     nonblank_lines: OnceCell<Vec<usize>>,
     joined: OnceCell<Joined>,
     keys: OnceCell<Vec<u64>>,
-    word_counts: OnceCell<KeyMap<u32>>,
+    word_index: OnceCell<Index>,
+    line_index: OnceCell<Index>,
     lexed: OnceCell<Option<Lexed>>,
     indent_unit: OnceCell<Option<usize>>,
-    index: OnceCell<super::nearest::Index>,
+    begins_blank: OnceCell<(bool, bool)>,
 }
 
 impl<'t> SourceFile<'t> {
@@ -134,10 +217,11 @@ impl<'t> SourceFile<'t> {
             nonblank_lines: OnceCell::new(),
             joined: OnceCell::new(),
             keys: OnceCell::new(),
-            word_counts: OnceCell::new(),
+            word_index: OnceCell::new(),
+            line_index: OnceCell::new(),
             lexed: OnceCell::new(),
             indent_unit: OnceCell::new(),
-            index: OnceCell::new(),
+            begins_blank: OnceCell::new(),
         }
     }
 
@@ -153,7 +237,11 @@ impl<'t> SourceFile<'t> {
 
     /// Whether a line (from 0) has nothing but whitespace.
     pub(super) fn is_blank(&self, at: usize) -> bool {
-        self.body(at).trim().is_empty()
+        let body = self.body(at);
+        match body.bytes().find(|byte| !matches!(byte, b' ' | b'\t')) {
+            None => true,
+            Some(byte) => !byte.is_ascii_graphic() && body.trim().is_empty(),
+        }
     }
 
     /// The lines that are not blank, from 0.
@@ -190,23 +278,42 @@ impl<'t> SourceFile<'t> {
 
     /// How much a line says about a place, in bits: long and rare words say much, brackets nothing.
     pub(super) fn bits(&self, line: &str) -> f64 {
-        let counts = self.word_counts.get_or_init(|| {
-            let mut counts = KeyMap::<u32>::default();
-            each_word(self.text, |key, _| *counts.entry(key).or_default() += 1);
-            counts
-        });
+        let index = self.word_index();
         let mut seen: Vec<u64> = Vec::new();
         let mut bits = 0.0;
-        each_word(line, |key, chars| {
-            if bits > MAX_LINE_BITS || seen.contains(&key) {
-                return;
+        for word in words(line) {
+            if bits > MAX_LINE_BITS {
+                return MAX_LINE_BITS;
+            }
+            let key = fold::plain_key(word);
+            if seen.contains(&key) {
+                continue;
             }
             seen.push(key);
-            let count = counts.get(&key).copied().unwrap_or(1).max(1);
-            let most = (2.0 + 2.0 * f64::from(chars)).min(12.0 + f64::from(count).log2());
-            bits += (most - f64::from(count).log2()).clamp(0.0, 12.0);
-        });
+            let count = f64::from(index.count(key).max(1)).log2();
+            #[expect(clippy::cast_precision_loss, reason = "the length of a word")]
+            let chars = word.chars().count() as f64;
+            bits += ((2.0 + 2.0 * chars).min(12.0 + count) - count).clamp(0.0, 12.0);
+        }
         if bits > MAX_LINE_BITS { MAX_LINE_BITS } else { bits }
+    }
+
+    /// The words of the file.
+    pub(super) fn word_index(&self) -> &Index {
+        self.word_index.get_or_init(|| {
+            let lines = self.nonblank_lines();
+            let words_of =
+                |&at: &usize| words(self.body(at)).map(move |word| (fold::plain_key(word), at));
+            Index::of(lines.iter().flat_map(words_of), lines.len())
+        })
+    }
+
+    /// The lines of the file that are not blank, by their lax keys.
+    pub(super) fn line_index(&self) -> &Index {
+        self.line_index.get_or_init(|| {
+            let lines = self.nonblank_lines();
+            Index::of(lines.iter().map(|&at| (self.keys()[at], at)), lines.len())
+        })
     }
 
     /// The line (from 0) that contains an offset.
@@ -263,9 +370,14 @@ impl<'t> SourceFile<'t> {
         })
     }
 
-    /// The positions of words and lines, for the search for similar regions.
-    pub(super) fn index(&self) -> &super::nearest::Index {
-        self.index.get_or_init(|| super::nearest::Index::of(self))
+    /// Whether some line that is not blank begins with two spaces, and whether one begins with a tab.
+    pub(super) fn begins_blank(&self) -> (bool, bool) {
+        *self.begins_blank.get_or_init(|| {
+            let has = |blank: &str| {
+                self.nonblank_lines().iter().any(|&at| self.body(at).starts_with(blank))
+            };
+            (has("  "), has("\t"))
+        })
     }
 
     /// The bytes of consecutive whole lines, without the last line's ending.

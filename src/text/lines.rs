@@ -76,7 +76,32 @@ pub(crate) fn is_word_char(c: char) -> bool {
 
 /// The words of a text.
 pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> + Clone {
-    text.split(|c: char| !is_word_char(c)).filter(|word| !word.is_empty())
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let word = &rest[run_len(rest, false)..];
+        let (word, after) = word.split_at(run_len(word, true));
+        rest = after;
+        (!word.is_empty()).then_some(word)
+    })
+}
+
+/// The length of the word with which a text begins, or of what is before its first word.
+fn run_len(text: &str, is_word: bool) -> usize {
+    let mut at = 0;
+    while let Some(&byte) = text.as_bytes().get(at) {
+        let (is_part, len) = match byte.is_ascii() {
+            true => (byte.is_ascii_alphanumeric() || byte == b'_', 1),
+            false => {
+                let c = text[at..].chars().next();
+                (c.is_some_and(is_word_char), c.map_or(1, char::len_utf8))
+            }
+        };
+        if is_part != is_word {
+            break;
+        }
+        at += len;
+    }
+    at
 }
 
 /// One line of a text: where its content is, and how it ends.

@@ -43,22 +43,15 @@ pub(super) fn aligned(
         return Vec::new();
     }
     let lines = file.nonblank_lines();
-    let keys = file.keys();
-    let mut positions: HashMap<u64, Vec<usize>> = HashMap::new();
-    for (n, &line) in lines.iter().enumerate() {
-        let at = positions.entry(keys[line]).or_default();
-        if at.len() <= MAX_ANCHORS {
-            at.push(n);
-        }
-    }
     let text = Text::new(file, old, full, edges, is_kept);
     let mut votes: HashMap<isize, f64> = HashMap::new();
     for (at, key) in text.keys.iter().enumerate() {
-        let hits = positions.get(key).map_or(&[][..], Vec::as_slice);
+        let hits = file.line_index().lines_with(*key);
         if (1..=MAX_ANCHORS).contains(&hits.len()) {
             #[expect(clippy::cast_precision_loss, reason = "at most MAX_ANCHORS")]
             let weight = text.bits[at] / (hits.len() as f64).sqrt();
-            for hit in hits {
+            for &hit in hits {
+                let hit = lines.partition_point(|&line| line < hit as usize);
                 *votes.entry(hit.cast_signed() - at.cast_signed()).or_default() += weight;
             }
         }
