@@ -107,7 +107,7 @@ impl Applier {
         calls: &[EditRequest],
     ) -> Result<Applied, Refusal> {
         self.apply(path, Snapshot::from_text(text), calls, |after| match after {
-            After::Content(content) => String::from_utf8(content.into_bytes()).unwrap_or_default(),
+            After::Content(content) => content.into_text().unwrap_or_default(),
             After::Removed => String::new(),
         })
     }

@@ -58,8 +58,11 @@ impl VerifiedEdit {
         if !encodings.is_empty() {
             return Err(uncertain_encoding(&encodings, &written, before).at(path.as_str()));
         }
-        let after = plan.bytes_after().map_err(|r| r.at(path.as_str()))?;
-        if after == before.bytes() {
+        let after: Content = match before.is_plain() {
+            true => Snapshot::from_text(plan.text_after()).into(),
+            false => plan.bytes_after().map_err(|r| r.at(path.as_str()))?.into(),
+        };
+        if *after == *before.bytes() {
             return Err(refuse(EditCode::NoChange, "the edit would leave the file as it is").hint(
                 "The file already has the text that the edit asks for; go on with the next step.",
             ));
@@ -80,13 +83,6 @@ impl VerifiedEdit {
                 ));
             }
         }
-        let after = match before.is_plain() {
-            true => match String::from_utf8(after) {
-                Ok(text) => Content::from(Snapshot::from_text(text)),
-                Err(error) => error.into_bytes().into(),
-            },
-            false => after.into(),
-        };
         let (before, after) = (Some(before.clone()), After::Content(after));
         Ok(Self { path, before, after, plan: Some(plan), explanation, rebase: None })
     }

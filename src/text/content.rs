@@ -33,6 +33,14 @@ impl Content {
         }
     }
 
+    /// The text, without a copy if nothing else holds it; `None` if it is not kept as text.
+    pub(crate) fn into_text(self) -> Option<String> {
+        match self.0 {
+            Repr::Text(snapshot) => Some(snapshot.into_text()),
+            Repr::Bytes(_) => None,
+        }
+    }
+
     /// The bytes, without a copy if nothing else holds them.
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         match self.0 {

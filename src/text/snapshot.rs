@@ -115,6 +115,14 @@ impl Snapshot {
         self.0.bytes.as_deref().unwrap_or(self.0.text.as_bytes())
     }
 
+    /// The text, without a copy if there is no other snapshot of this version.
+    pub(crate) fn into_text(self) -> String {
+        match Arc::try_unwrap(self.0) {
+            Ok(inner) => inner.text,
+            Err(shared) => shared.text.clone(),
+        }
+    }
+
     /// The file's bytes, without a copy if there is no other snapshot of this version.
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         match Arc::try_unwrap(self.0) {
