@@ -129,6 +129,8 @@ enum Start {
     Nothing,
     /// A comment, a literal or a bracket.
     Token,
+    /// A bracket and nothing else.
+    Bracket,
     /// A prefix of a literal, unless it is inside a word.
     Prefix,
     /// A new line.
@@ -146,15 +148,18 @@ impl Language {
         };
         let others: &[u8] = match self.name {
             "rust" | "c" | "c++" => b"'",
-            "javascript" | "typescript" => b"/`",
+            "javascript" | "typescript" => b"/`}",
             "shell" => b"<\\",
             _ => b"",
         };
+        for &byte in b"()[]{}" {
+            starts[usize::from(byte)] = Start::Bracket;
+        }
         let openers = self.comment_openers().chain(self.quotes.iter().map(|quote| quote.open));
         for byte in openers.filter_map(|open| open.bytes().next()) {
             starts[usize::from(byte)] = Start::Token;
         }
-        for &byte in b"()[]{}".iter().chain(others) {
+        for &byte in others {
             starts[usize::from(byte)] = Start::Token;
         }
         for &byte in prefixes {
@@ -191,9 +196,16 @@ impl<'a> Lexer<'a> {
     /// code, breaks.
     fn run(&mut self, mut visit: impl FnMut(&Self) -> ControlFlow<()>) {
         let bytes = self.text.as_bytes();
-        while let Some(&byte) = bytes.get(self.at) {
+        loop {
+            let starts = &self.starts;
+            let begins = |byte: &u8| starts[usize::from(*byte)] != Start::Nothing;
+            let rest = bytes.get(self.at..).unwrap_or_default();
+            let Some(code) = rest.iter().position(begins) else { return };
+            self.at += code;
+            let byte = bytes[self.at];
             match self.starts[usize::from(byte)] {
-                Start::Nothing => {
+                Start::Bracket => {
+                    self.track_bracket(byte);
                     self.at += 1;
                     continue;
                 }
@@ -212,7 +224,7 @@ impl<'a> Lexer<'a> {
                     self.push_heredocs();
                     continue;
                 }
-                Start::Token | Start::Prefix => {}
+                Start::Nothing | Start::Token | Start::Prefix => {}
             }
             let rest = &self.text[self.at..];
             // A call that returns `true` has advanced `self.at`.

@@ -89,6 +89,13 @@ impl TreeSitter {
         Ok((tree, is_sound))
     }
 
+    /// The hash of a text, if something may be kept about it.
+    fn hash_if_kept(&self, text: &str) -> Option<u128> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let may_be_kept = kept.iter().any(|kept| kept.text_len == text.len());
+        may_be_kept.then(|| xxh3_128(text.as_bytes()))
+    }
+
     /// What is kept about the text with this hash.
     fn kept(&self, grammar: &Grammar, text_hash: u128) -> Option<Kept> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -180,13 +187,14 @@ impl TreeSitter {
     /// by what changes in its tree, if that is kept; by the items around the edit, if they are few; or
     /// by the whole text after. Where several grammars come into question, each must say so.
     fn is_sound_after(&self, grammars: &'static [Grammar], texts: &Texts<'_>) -> bool {
-        let hash_before = xxh3_128(texts.before.as_bytes());
+        let hash_before = self.hash_if_kept(texts.before);
         let mut stretch = None;
         grammars.iter().all(|grammar| {
             if self.kept(grammar, texts.hash_after).is_some_and(|kept| kept.is_sound) {
                 return true;
             }
-            let kept_before = self.kept(grammar, hash_before).filter(|kept| kept.is_sound);
+            let kept_before = hash_before.and_then(|hash| self.kept(grammar, hash));
+            let kept_before = kept_before.filter(|kept| kept.is_sound);
             let (tree, is_sound) = match kept_before.as_ref().and_then(|kept| kept.tree.as_ref()) {
                 Some(tree) if !texts.splices.is_empty() => {
                     match parse_again(grammar, texts, tree) {
