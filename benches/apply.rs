@@ -1,5 +1,6 @@
 //! What an edit costs, as ratios against a baseline in the same run, with the targets and the change
-//! since the last release (`benches/ratios.txt`). Times drift with the machine; ratios less so.
+//! since the last release (`benches/ratios.txt`). Times drift with the machine; ratios less so. The
+//! targets are for the optimised build, which the first line names.
 //!
 //! `cargo bench --bench apply`; with `-- bindings` it prints the size of a file of 25 KB, and the
 //! medians of an exact and a shallow call in microseconds, which `bindings/bench/run.sh` compares with
@@ -24,7 +25,7 @@ use restitch::engine::SyntaxMode;
 use restitch::port::Syntax as _;
 use restitch::{Applier, EditRequest, apply};
 use serde_json::json;
-use shared::{MUTATIONS, file};
+use shared::{MUTATIONS, call, file, run_time};
 
 /// The size of the file of most measurements.
 const BYTES: usize = 57_000;
@@ -47,14 +48,19 @@ fn median(mut times: Vec<Duration>) -> Duration {
     times[times.len() / 2]
 }
 
-/// The medians of two things that take turns, so that both have the machine's moods.
-fn medians(runs: usize, mut one: impl FnMut(), mut other: impl FnMut()) -> [Duration; 2] {
+/// The medians of two things that take turns, so that both have the machine's moods, by a clock.
+fn medians(
+    runs: usize,
+    now: impl Fn() -> Duration,
+    mut one: impl FnMut(),
+    mut other: impl FnMut(),
+) -> [Duration; 2] {
     let mut times = [Vec::new(), Vec::new()];
     for _ in 0..runs {
         for (times, run) in times.iter_mut().zip([&mut one as &mut dyn FnMut(), &mut other]) {
-            let start = Instant::now();
+            let start = now();
             run();
-            times.push(start.elapsed());
+            times.push(now() - start);
         }
     }
     times.map(median)
@@ -81,7 +87,7 @@ fn middle(text: &str, line: usize) -> (String, String) {
     let at = text[text.len() / 2..].find("}\n\n").expect("an item") + text.len() / 2;
     let old: String =
         text[at..].lines().skip(4 + line).take(4).map(|line| format!("{line}\n")).collect();
-    let new = old.replacen("let", "const", 1);
+    let new = old.replacen("let", "let mut", 1);
     (old, new)
 }
 
@@ -96,7 +102,7 @@ fn exact(out: &mut Vec<Ratio>) {
     let bare = || {
         black_box(find_and_splice(&text, &old, &new));
     };
-    let times = medians(2_001, ours, bare);
+    let times = medians(2_001, run_time, ours, bare);
     out.push(ratio("exact", 4.0, "`apply` without a parser to memmem and splice", times));
     let counted = allocation_counter::measure(ours);
     let value = counted.count_total as f64;
@@ -124,9 +130,9 @@ fn parser(out: &mut Vec<Ratio>) {
     let times = edits.iter().map(|edit| {
         let parser = TreeSitter::new();
         parser.errors("a.rs", &text).expect("sound");
-        let start = Instant::now();
+        let start = run_time();
         check(&parser, edit);
-        start.elapsed()
+        run_time() - start
     });
     let warm = median(times.take(41).collect());
     let value = warm.as_secs_f64() * 1e3;
@@ -141,6 +147,7 @@ fn parser(out: &mut Vec<Ratio>) {
     let (mut edits, mut stretches) = (edits.iter(), stretches.iter());
     let times = medians(
         versions,
+        run_time,
         || check(&TreeSitter::new(), edits.next().expect("a version")),
         || {
             let stretch = stretches.next().expect("a version");
@@ -161,16 +168,7 @@ fn mix(out: &mut Vec<Ratio>) {
     let calls: Vec<[EditRequest; 1]> = MUTATIONS
         .iter()
         .map(|(name, mutate)| {
-            let at = text[text.len() / 2..].find("}\n\n").expect("an item") + text.len() / 2 + 3;
-            let old: String = text[at..].lines().take(6).map(|line| format!("{line}\n")).collect();
-            let (old, new) = match *name {
-                "already_applied" => (mutate(&old), old),
-                _ => {
-                    let old = mutate(&old);
-                    let new = old.replacen("let", "const", 1);
-                    (old, new)
-                }
-            };
+            let (old, new) = call(&text, name, *mutate);
             [EditRequest::new(old, new).for_path("a.rs")]
         })
         .collect();
@@ -182,11 +180,11 @@ fn mix(out: &mut Vec<Ratio>) {
         for run in 0..21 {
             // Another text each time, or its tree would be at hand.
             let text = format!("{text}\n// {name} {run}\n");
-            let start = Instant::now();
+            let start = run_time();
             for call in &calls {
                 let _ = black_box(applier.text(None, &text, call));
             }
-            times.push(start.elapsed() / u32::try_from(calls.len()).expect("few"));
+            times.push((run_time() - start) / u32::try_from(calls.len()).expect("few"));
         }
         let value = median(times).as_secs_f64() * 1e3;
         let note = format!("ms a call, {} kinds of mistake", calls.len());
@@ -201,12 +199,12 @@ fn refusal(out: &mut Vec<Ratio>) {
         (0..20).map(|n| format!("    let missing_{n} = other_{n}(value_{n});\n")).collect();
     let call = EditRequest::new(old, "x").for_path("a.rs");
     let refused = |text: &str| assert!(apply(text, &call).is_err());
-    let times = medians(11, || refused(&texts[1]), || refused(&texts[0]));
+    let times = medians(11, run_time, || refused(&texts[1]), || refused(&texts[0]));
     out.push(ratio("refusal-growth", 2.2, "a refusal on 1 MB to one on 500 KB", times));
     let pass = || {
         black_box(texts[1].split_whitespace().map(str::len).sum::<usize>());
     };
-    let times = medians(11, || refused(&texts[1]), pass);
+    let times = medians(11, run_time, || refused(&texts[1]), pass);
     out.push(ratio("refusal-passes", 6.0, "a refusal on 1 MB to counting its words", times));
 }
 
@@ -261,7 +259,9 @@ fn durable(out: &mut Vec<Ratio>, command: &str) {
         out.sync_all().expect("synced");
         std::fs::rename(&temp, folder.path().join("bare")).expect("renamed");
     };
-    let times = medians(101, ours, bare);
+    // Another process and the disk do the work.
+    let start = Instant::now();
+    let times = medians(101, || start.elapsed(), ours, bare);
     out.push(ratio(
         "durable",
         1.5,
@@ -299,26 +299,33 @@ fn bindings() {
     }
 }
 
-/// The ratios of the last release, and what it was.
-fn last() -> (String, Vec<(String, f64)>) {
+/// What was kept of the last release: for each kind of build, a line that says what it is, and its
+/// ratios. Those of a build that is not optimised are of no use but to be compared with each other.
+fn last() -> Vec<(String, Vec<(String, f64)>)> {
     let text = std::fs::read_to_string(LAST).unwrap_or_default();
-    let mut lines = text.lines();
-    let build = lines.next().unwrap_or("none").to_owned();
     let ratio = |line: &str| {
         let (name, value) = line.split_once(' ')?;
         Some((name.to_owned(), value.trim().parse().ok()?))
     };
-    (build, lines.filter_map(ratio).collect())
+    let blocks = text.split("\n\n").filter(|block| !block.trim().is_empty());
+    blocks
+        .map(|block| {
+            let (build, ratios) = block.trim().split_once('\n').unwrap_or((block, ""));
+            (build.to_owned(), ratios.lines().filter_map(ratio).collect())
+        })
+        .collect()
 }
 
-/// What this build is: version, commit, and whether it is optimised.
+/// The kind of this build.
+const KIND: &str = if cfg!(debug_assertions) { "as the tests" } else { "optimised" };
+
+/// What this build is: version, commit, and how it was built.
 fn this_build() -> String {
     let git = Command::new("git")
         .args(["-C", env!("CARGO_MANIFEST_DIR"), "describe", "--always", "--dirty"])
         .output();
     let commit = git.ok().and_then(|out| String::from_utf8(out.stdout).ok()).unwrap_or_default();
-    let profile = if cfg!(debug_assertions) { "debug" } else { "optimised" };
-    format!("{} {} {profile}", env!("CARGO_PKG_VERSION"), commit.trim())
+    format!("{} {} built {KIND}", env!("CARGO_PKG_VERSION"), commit.trim())
 }
 
 fn main() {
@@ -335,7 +342,9 @@ fn main() {
     if Path::new(command).exists() {
         durable(&mut ratios, command);
     }
-    let (last_build, last) = last();
+    let mut kept = last();
+    let at = kept.iter().position(|(build, _)| build.ends_with(KIND));
+    let (last_build, last) = at.map_or(("none".to_owned(), Vec::new()), |at| kept.remove(at));
     println!("this build: {}; the last release: {last_build}", this_build());
     for Ratio { name, value, target, note } in &ratios {
         let before = last.iter().find(|(other, _)| other == name).map(|(_, before)| *before);
@@ -348,8 +357,13 @@ fn main() {
         println!("{name:<20}{value:>8.2}  (target {target}; {change})  {verdict}  {note}");
     }
     if has("keep") {
-        let rows = ratios.iter().map(|ratio| format!("{} {:.2}\n", ratio.name, ratio.value));
-        let text = format!("{}\n{}", this_build(), rows.collect::<String>());
-        std::fs::write(LAST, text).expect("written");
+        let now = ratios.iter().map(|ratio| (ratio.name.to_owned(), ratio.value)).collect();
+        kept.push((this_build(), now));
+        let rows = |ratios: &[(String, f64)]| -> String {
+            ratios.iter().map(|(name, value)| format!("{name} {value:.2}\n")).collect()
+        };
+        let blocks: Vec<String> =
+            kept.iter().map(|(build, ratios)| format!("{build}\n{}", rows(ratios))).collect();
+        std::fs::write(LAST, blocks.join("\n")).expect("written");
     }
 }

@@ -12,14 +12,14 @@
 mod shared;
 
 use std::hint::black_box;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use restitch::edit::{EditCode, EditPlan, EditRequest};
 use restitch::engine::{CallOptions, Engine};
 use restitch::internals::matching::{LADDER, explain};
 use restitch::internals::text::Snapshot;
 use restitch::store::{DiskOptions, DiskStore};
-use shared::{MUTATIONS, file, lines};
+use shared::{MUTATIONS, call, file, lines, run_time};
 
 fn median(mut times: Vec<Duration>) -> Duration {
     times.sort_unstable();
@@ -31,9 +31,9 @@ fn fastest(runs: usize, mut one: impl FnMut(), mut other: impl FnMut()) -> [Dura
     let mut least = [Duration::MAX; 2];
     for _ in 0..runs {
         for (least, run) in least.iter_mut().zip([&mut one as &mut dyn FnMut(), &mut other]) {
-            let start = Instant::now();
+            let start = run_time();
             run();
-            *least = (*least).min(start.elapsed());
+            *least = (*least).min(run_time() - start);
         }
     }
     least
@@ -44,9 +44,9 @@ fn time<T>(runs: usize, mut run: impl FnMut() -> T) -> Duration {
     median(
         (0..runs)
             .map(|_| {
-                let start = Instant::now();
+                let start = run_time();
                 black_box(run());
-                start.elapsed()
+                run_time() - start
             })
             .collect(),
     )
@@ -98,15 +98,7 @@ fn growth() {
     for (name, mutate) in MUTATIONS {
         let calls = [1_000_000, 2_000_000].map(|bytes| {
             let text = file(bytes);
-            let at = text[bytes / 2..].find("}\n\n").map_or(0, |n| bytes / 2 + n + 3);
-            let old: String = text[at..].lines().take(6).map(|l| format!("{l}\n")).collect();
-            let (old, new) = if *name == "already_applied" {
-                (mutate(&old), old)
-            } else {
-                let old = mutate(&old);
-                let new = old.replacen("let", "var", 1);
-                (old, new)
-            };
+            let (old, new) = call(&text, name, *mutate);
             let request = EditRequest::new(old, new).for_path("a.rs");
             let snapshot = Snapshot::from_text(text);
             let outcome = match explain(&request, &snapshot) {

@@ -1,5 +1,22 @@
 //! A file, and the mistakes that a call may have, for the benchmarks.
 
+use std::time::Duration;
+
+/// How long this thread has run. It does not count what else the machine did in between, as a clock
+/// would; where a system has no such measure, it is a clock.
+pub(crate) fn run_time() -> Duration {
+    #[cfg(unix)]
+    return rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime)
+        .try_into()
+        .unwrap_or_default();
+    #[cfg(not(unix))]
+    {
+        static START: std::sync::LazyLock<std::time::Instant> =
+            std::sync::LazyLock::new(std::time::Instant::now);
+        START.elapsed()
+    }
+}
+
 /// A file of about `bytes` bytes with lines that resemble code; as Rust, it parses.
 pub(crate) fn file(bytes: usize) -> String {
     let mut out = String::with_capacity(bytes + 100);
@@ -47,6 +64,21 @@ pub(crate) const MUTATIONS: &[(&str, Mutation)] = &[
     ("already_applied", |s| s.replace("let", "old")),
     ("absent", |s| s.replace("compute", "missing")),
 ];
+
+/// The strings of a call that changes the first of six lines in the middle of a text, with a mistake.
+pub(crate) fn call(text: &str, name: &str, mutate: Mutation) -> (String, String) {
+    let middle = text.len() / 2;
+    let at = text[middle..].find("}\n\n").map_or(0, |end| middle + end + 3);
+    let lines_there: String = text[at..].lines().take(6).map(|line| format!("{line}\n")).collect();
+    let old = mutate(&lines_there);
+    let changed = old.replacen("let", "let mut", 1);
+    let new = match name {
+        "already_applied" => lines_there,
+        "diff_markers" => lines(&changed, |line| line.replacen('-', "+", 1)),
+        _ => changed,
+    };
+    (old, new)
+}
 
 /// The text with each line changed.
 pub(crate) fn lines(text: &str, each: impl Fn(&str) -> String) -> String {
