@@ -14,12 +14,10 @@ use rapidfuzz::distance::{indel, lcs_seq, levenshtein};
 use super::budget;
 use super::diff;
 use super::fold::{is_word_char, plain_key};
-use super::source_file::{BLANK_LINE_KEY, SourceFile, line_key};
+use super::source_file::{BLANK_LINE_KEY, MAX_POSITIONS, SourceFile, line_key};
 use super::tokens::words;
 use crate::edit::{Difference, Near};
 
-/// A line or word that occurs at more positions says little about the place and gets no vote.
-pub(super) const MAX_POSITIONS: usize = 64;
 /// The most starts by votes that are compared line by line.
 pub(super) const MAX_REGIONS: usize = 12;
 /// The most characters of a line that are compared letter by letter.

@@ -10,7 +10,6 @@ use std::sync::LazyLock;
 use super::costs::MAX_LINE_BITS;
 use super::fold::{self, is_word_char};
 use super::indent;
-use super::nearest::MAX_POSITIONS;
 use super::tokens::words;
 use crate::language::{Language, Lexed, TokenKind};
 use crate::text::{Line, LineEnding, Snapshot};
@@ -107,6 +106,9 @@ impl Hasher for KeyHasher {
 
 /// A map by keys that are hashes.
 type KeyMap<T> = HashMap<u64, T, BuildHasherDefault<KeyHasher>>;
+
+/// A line or word that occurs at more positions says little about the place and gets no vote.
+pub(super) const MAX_POSITIONS: usize = 64;
 
 /// How often keys stand in the file, and on which lines.
 #[derive(Debug)]
