@@ -10,6 +10,7 @@ use super::indent_of;
 use super::placeholder::is_placeholder;
 use super::places::Link;
 use super::places::{LinkKind, Place};
+use super::reading::parse_line_number;
 use super::source_file::{SourceFile, line_key};
 use crate::language::{Language, TokenKind};
 
@@ -197,6 +198,16 @@ pub(super) fn marks(file: &SourceFile<'_>, call: &Call<'_>) -> Option<Forbidden>
         _ => false,
     };
     let is_deep = |line: &&str| line.starts_with([' ', '\t']);
+    // A line number that is left on some line of both strings.
+    let is_numbered = |line: &str| parse_line_number(line).is_some() && file.language.is_some();
+    let writes_number = call.ops.iter().any(|op| match *op {
+        LineOp::Insert(new) | LineOp::Change(_, new) => is_numbered(call.new[new]),
+        _ => false,
+    });
+    let is_quoted = |line: &&&str| is_numbered(line) && !file.keys().contains(&line_key(line));
+    if writes_number && call.old.iter().any(|line| is_quoted(&line)) {
+        return Some(Forbidden::Marks);
+    }
     (is_code
         && call.ops.iter().any(is_added)
         && (call.old.iter().any(is_deep) || call.old.len() > 1)
@@ -242,7 +253,7 @@ pub(super) fn elision(call: &Call<'_>, place: &Place) -> Option<Forbidden> {
         let new = (0..call.new.len()).find(|&new| call.partner(new) == Some(link.old.start));
         let Some(new) = new else { return false };
         call.ops.iter().any(|op| {
-            let LineOp::Delete(old) = *op else { return false };
+            let (LineOp::Delete(old) | LineOp::Change(old, _)) = *op else { return false };
             let (above, below) = call.new.split_at(new);
             let other_side = if old < link.old.start { below } else { above };
             let line = call.old[old].trim();

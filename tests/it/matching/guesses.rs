@@ -53,6 +53,13 @@ fn a_line_does_not_move_over_a_placeholder() {
             None,
         ),
         Row(
+            "a.js",
+            "a() {\n  one();\n  two();\n}\n\nb() {\n  three();\n  four();\n}\n",
+            "a() {\n// ... existing code ...\n}\n\nb() {\n// ... existing code ...\n}",
+            "b() {\n// ... existing code ...\n}\n\na() {\n// ... existing code ...\n}",
+            None,
+        ),
+        Row(
             "a.py",
             file,
             "    # all at once\n    # ... existing code ...\n    return d",
@@ -249,6 +256,14 @@ fn half_encoded_texts_are_read_as_the_call_shows() {
             " 2 |     a = 1\n 3 |     return a",
             " 2 |     a = 1\n   |     b = 2\n 3 |     return a",
             Some("def f():\n    a = 1\n    b = 2\n    return a\n"),
+        ),
+        // A number that is left on the first line of both strings.
+        Row(
+            "b.sh",
+            "run() {\n  a\n}\nbuild() {\n  a\n  b\n}\n",
+            "   4→build() {\n  a\n  b",
+            "   4→# Build\nbuild() {\n  a\n  b",
+            None,
         ),
         // One mark of a diff among lines without any.
         Row(
