@@ -311,6 +311,14 @@ mod tests {
     }
 
     #[test]
+    fn configuration_of_agents_is_protected() {
+        for path in ["opencode.json", "a/opencode.jsonc", ".vibe/config.toml", ".amazonq/mcp.json"]
+        {
+            assert!(protected_reason(path, &[]).is_some(), "{path}");
+        }
+    }
+
+    #[test]
     fn templates_of_dotenv_files_are_free() {
         for name in [".env.example", "api/.env.sample", ".env.local.template", ".env-dist"] {
             assert_eq!(protected_reason(name, &[]), None, "{name}");

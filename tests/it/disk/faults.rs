@@ -395,6 +395,33 @@ fn two_edits_of_one_file_in_a_commit_are_refused() {
 }
 
 #[test]
+fn two_files_of_one_patch_that_get_one_name_are_refused() {
+    let add_and_move = "*** Begin Patch\n*** Add File: c\n+new\n*** Update File: a\n*** Move to: c\n@@\n-one\n+1\n*** End Patch";
+    let two_moves = "*** Begin Patch\n*** Update File: a\n*** Move to: c\n@@\n-one\n+1\n*** Update File: b\n*** Move to: ./c\n@@\n-two\n+2\n*** End Patch";
+    for patch in [add_and_move, two_moves] {
+        let work = Sandbox::in_memory();
+        for (name, text) in [("a", "one\n"), ("b", "two\n")] {
+            fs::write(work.file(name), text).expect("file");
+        }
+        let memory = MemoryStore::new();
+        memory.put(work_path("a"), b"one\n".to_vec());
+        memory.put(work_path("b"), b"two\n".to_vec());
+        let memory = Engine::builder(memory).build();
+        for engine in [work.engine(), memory.clone(), memory.staged()] {
+            let tools = Toolbox::new(engine);
+            let patch = json!({ "input": patch });
+            let reply = block_on(tools.call("apply_patch", patch, &CallOptions::default()));
+            assert!(!reply.ok, "{}", reply.message);
+            for (name, text) in [("a", "one\n"), ("b", "two\n")] {
+                let now = block_on(tools.engine().snapshot(&work_path(name))).expect("file");
+                assert_eq!(now.text(), text, "{}", reply.message);
+            }
+            block_on(tools.engine().snapshot(&work_path("c"))).expect_err("nothing is written");
+        }
+    }
+}
+
+#[test]
 fn a_dry_run_says_what_the_commit_would() {
     let work = Sandbox::in_memory();
     for name in ["a", "b"] {
