@@ -9,6 +9,9 @@ use crate::matching::fold::{self, is_word_char};
 use crate::matching::indent_of;
 use crate::matching::source_file::{SourceFile, lax_char, push_lax};
 
+/// A text begins or ends inside a line only if the line has at most so many bytes.
+const MAX_PART_LINE: usize = 100_000;
+
 /// Where all the keys of a text stand one after the other, wherever the lines break.
 pub(super) fn joined(file: &SourceFile<'_>, old: &[&str], full: &[usize], edges: Edges) -> Places {
     let mut needle = String::new();
@@ -60,6 +63,16 @@ fn cut(
     let (first, last) = (line_of(start), line_of(end - 1));
     let lines = file.nonblank_lines();
     let (head_line, tail_line) = (&file.lines()[lines[first]], &file.lines()[lines[last]]);
+    // Each part of a line is sought from its start, so that a long line with many would take its square.
+    let (begins_inside, ends_inside) =
+        (start > joined.starts[first], end < joined.starts[last + 1]);
+    let length = |line: &crate::text::Line, is_inside: bool| {
+        if is_inside { line.body.len() } else { 0 }
+    };
+    let read = length(head_line, begins_inside) + length(tail_line, ends_inside);
+    if read > MAX_PART_LINE || budget::spend(read / 8).is_err() {
+        return None;
+    }
     let mut from = head_line.body.start;
     if start > joined.starts[first] {
         from += head_offset(file.body(lines[first]), start - joined.starts[first])?;

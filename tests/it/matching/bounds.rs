@@ -5,6 +5,8 @@ use restitch::edit::{EditCode, EditRequest, Expected, Rung};
 use restitch::internals::matching::explain;
 use restitch::internals::text::Snapshot;
 
+use super::code;
+
 fn blocks(count: usize) -> String {
     "start()\nalpha = 1\nbeta = 2\ngamma = 3\nfinish()\n\n".repeat(count)
 }
@@ -44,4 +46,12 @@ fn a_stale_line_in_a_long_call_is_named() {
     assert_eq!(refusal.conflicts.len(), 1);
     assert_eq!(refusal.conflicts[0].start_line, 1501);
     assert_eq!(refusal.conflicts[0].found, "let value_1500 = compute(1500);");
+}
+
+#[test]
+fn parts_of_a_long_line_are_not_sought_one_by_one() {
+    // `b` stands half a million times in the line, and each part would be read from the line's start.
+    let file = "alpha beta ".repeat(500_000);
+    let call = EditRequest::new("alpha nowhere in this line", "b").for_path("a.txt");
+    assert_eq!(code(&file, &call), EditCode::NoOccurrence);
 }
