@@ -87,6 +87,7 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
     );
     let (rules, first_lost) = fit(&indents, levels, levels_after_first);
     pairs.first_lost = first_lost;
+    let first_is_right = indents[0].0 == indents[0].1;
     let begins_in_literal =
         place.lines().start < file.lines().len() && file.begins_in_literal(place.lines().start);
     let unmapped = pairs.without_shown(unmapped_lines(file, &call.new, begins_in_literal));
@@ -124,6 +125,8 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
         is_guess |= !pairs.keeps_order(&indents, &unmapped) || pairs.moves_everything();
         is_guess |= call.rescales() && !pairs.triples().iter().any(|t| t.new == t.file);
         is_guess |= pairs.only_first_lost(&indents);
+        // Where one of two lines is right, either may show the depth of new ones.
+        is_guess |= first_lost && first_is_right && pairs.lines.len() < 3;
         let is_as_sent =
             pairs.says_as_sent(Triples::Shared) || pairs.first_lost && pairs.starts_as_in_file();
         let against = if is_as_sent { AS_SENT } else { 0.0 };

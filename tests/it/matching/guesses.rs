@@ -414,3 +414,28 @@ fn what_new_str_has_as_the_file_is_right() {
         ),
     ]);
 }
+
+#[test]
+fn where_one_of_two_lines_is_right_new_ones_have_no_depth() {
+    check(&[
+        // `else` would go to the loop instead of the `try`.
+        Row(
+            "w.py",
+            "while x:\n    try:\n        run()\n    except E:\n        log()\n\n    # next\n    sleep(1)\n",
+            "        log()\n\n        # next",
+            "        log()\n    else:\n        done()\n\n        # next",
+            None,
+        ),
+        Row("a.ini", "[a]\nreq =\n    a\n    b\n", "    a\n      b", "    a\n    c\n      b", None),
+        // A third line shows it.
+        Row(
+            "w.py",
+            "while x:\n    try:\n        run()\n    except E:\n        log()\n        stop()\n",
+            "    except E:\n            log()\n            stop()",
+            "    except E:\n            log()\n            more()\n            stop()",
+            Some(
+                "while x:\n    try:\n        run()\n    except E:\n        log()\n        more()\n        stop()\n",
+            ),
+        ),
+    ]);
+}
