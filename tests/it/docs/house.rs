@@ -1,4 +1,4 @@
-//! What `src/lib.rs` says of the order of its modules.
+//! What `src/lib.rs` says of the order of its modules, and what the work budget says of unwinding.
 
 use std::fs;
 use std::path::Path;
@@ -16,6 +16,18 @@ fn sources(path: &Path, found: &mut Vec<std::path::PathBuf>) {
     }
 }
 
+/// What of a file of the source is compiled into the product, without its comments; nothing of one that
+/// is no source.
+fn product(file: &Path) -> String {
+    if file.extension().is_none_or(|ending| ending != "rs") {
+        return String::new();
+    }
+    let text = fs::read_to_string(file).expect("source");
+    let product = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    let code = product.lines().filter(|line| !line.trim_start().starts_with("//"));
+    code.map(|line| format!("{line}\n")).collect()
+}
+
 #[test]
 fn each_module_uses_only_those_above_it() {
     let list = text_of("src/lib.rs");
@@ -30,11 +42,8 @@ fn each_module_uses_only_those_above_it() {
         let mut files = Vec::new();
         let folder = repo("src").join(module);
         sources(&if folder.is_dir() { folder } else { folder.with_extension("rs") }, &mut files);
-        for file in files.iter().filter(|file| file.extension().is_some_and(|rs| rs == "rs")) {
-            let text = fs::read_to_string(file).expect("source");
-            let product = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
-            let code = product.lines().filter(|line| !line.trim_start().starts_with("//"));
-            for used in code.flat_map(|line| line.split("crate::").skip(1)) {
+        for file in &files {
+            for used in product(file).split("crate::").skip(1) {
                 let used = used.split(|c: char| !c.is_alphanumeric() && c != '_').next();
                 if modules[at + 1..].iter().any(|below| Some(below.as_str()) == used) {
                     upwards.push(format!("{} uses {}", file.display(), used.unwrap_or_default()));
@@ -43,4 +52,22 @@ fn each_module_uses_only_those_above_it() {
         }
     }
     assert!(upwards.is_empty(), "{upwards:#?}");
+}
+
+/// With `panic = "abort"`, as WebAssembly has it, a limit that unwinds ends the process. Only the judge of
+/// the fixtures catches a panic, to go on with the next case.
+#[test]
+fn nothing_unwinds() {
+    let mut files = Vec::new();
+    for folder in
+        ["src", "object-store/src", "bindings/node/src", "bindings/python/src", "bindings/wasm/src"]
+    {
+        sources(&repo(folder), &mut files);
+    }
+    let unwinds = |file: &&std::path::PathBuf| {
+        let product = product(file);
+        ["catch_unwind", "resume_unwind", "panic_any"].iter().any(|name| product.contains(name))
+    };
+    let found: Vec<_> = files.iter().filter(unwinds).collect();
+    assert_eq!(found, [&repo("src/harness/judge.rs")]);
 }

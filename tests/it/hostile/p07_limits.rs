@@ -49,6 +49,79 @@ fn too_much_in_one_call_is_refused_by_the_limits_name() {
     );
 }
 
+/// The replies of `batch` in so many KiB of address space.
+fn batch_within(kib: usize, sandbox: &Sandbox, requests: &[Value]) -> Vec<Value> {
+    let lines: String = requests.iter().map(|request| format!("{request}\n")).collect();
+    let mut limited = Command::new("sh");
+    limited.args(["-c", &format!("ulimit -v {kib} && exec \"$0\" --no-model batch")]);
+    limited.arg(env!("CARGO_BIN_EXE_restitch")).current_dir(sandbox.root());
+    limited.env("RESTITCH_STATE_DIR", sandbox.state());
+    limited.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let out = finish(limited, lines.as_bytes());
+    let text = String::from_utf8_lossy(&out.stdout);
+    let replies: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert_eq!(replies.len(), requests.len(), "{:?} {said}", out.status);
+    replies
+}
+
+/// A line as long as its file takes the memory of a few files, and one that is too long is not read.
+#[test]
+fn a_long_line_takes_the_memory_of_a_few_files() {
+    let sandbox = Sandbox::new();
+    sandbox.write("line", "alpha beta gamma, ".repeat((24 << 20) / 18));
+    sandbox.write("longer", "a".repeat(150 << 20));
+    sandbox.write("f", "needle\n");
+    let call = json!({ "path": "line", "old_str": "alpha nowhere in this line", "new_str": "b" });
+    let search = json!({ "tool": "search", "arguments": { "keyword": "needle" } });
+    let replies = batch_within(1_000_000, &sandbox, &[json!({ "arguments": call }), search]);
+    assert_eq!(replies[0]["code"], "EDIT_NO_OCCURRENCE_FOUND", "{}", replies[0]["message"]);
+    assert_eq!(replies[1]["report"]["total_matches"], 1, "{}", replies[1]["message"]);
+    assert_eq!(replies[1]["report"]["skipped"]["unreadable"], 1, "{}", replies[1]["message"]);
+}
+
+/// All files of a call are in the memory together.
+#[test]
+fn the_files_of_a_call_are_bounded_together() {
+    if !crate::disk::is_long_run() {
+        return crate::disk::skip("files of a call together", "it writes 540 MiB: RESTITCH_LONG=1");
+    }
+    let sandbox = Sandbox::new();
+    let names = ["a", "b", "c"];
+    for name in names {
+        sandbox.write(name, format!("needle\n{}", "some line\n".repeat(18 << 20)));
+    }
+    let edits = names.map(|name| json!({ "path": name, "old_str": "needle", "new_str": "pin" }));
+    refused(&sandbox, "multi_edit", json!({ "edits": edits }), "512 MiB");
+}
+
+/// A term with many wildcards costs what the text costs, and ends when it is withdrawn.
+#[test]
+fn many_wildcards_take_no_time_of_their_product() {
+    let sandbox = Sandbox::new();
+    sandbox.write("f", format!("{}\n", "a".repeat(1_200_000)));
+    let terms = json!({ "terms": [format!("{}b", "a*".repeat(450))] });
+    let start = Instant::now();
+    let reply = &sandbox.batch(&[json!({ "tool": "wildcard_search", "arguments": terms })])[0];
+    assert_eq!(reply["report"]["total_matches"], 0, "{}", reply["message"]);
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+}
+
+/// A hunk whose lines fit almost everywhere is compared at every line, with the lines that it shares.
+#[test]
+fn a_hunk_that_fits_almost_everywhere_is_decided() {
+    let sandbox = Sandbox::new();
+    sandbox.write("f", "x\n".repeat(50_000));
+    let hunk = format!("@@\n{}-y\n+z\n", " x\n".repeat(1_000));
+    let patch = format!("*** Begin Patch\n*** Update File: f\n{}*** End Patch", hunk.repeat(50));
+    let start = Instant::now();
+    let call = json!({ "tool": "apply_patch", "arguments": { "patch": patch } });
+    let reply = &sandbox.batch(&[call])[0];
+    assert_eq!(reply["code"], "EDIT_NO_OCCURRENCE_FOUND", "{}", reply["message"]);
+    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
+}
+
 /// What grows with the number of edits is what each of them says, not the file once more.
 #[test]
 fn many_edits_of_a_large_file_take_the_memory_of_one() {
@@ -58,16 +131,8 @@ fn many_edits_of_a_large_file_take_the_memory_of_one() {
     let edits: Vec<Value> = (0..1_000)
         .map(|n| json!({ "path": "f", "old_str": format!("line {} of", n * 80), "new_str": format!("row {n} of") }))
         .collect();
-    let call = format!("{}\n", json!({ "tool": "multi_edit", "arguments": { "edits": edits } }));
-    let mut limited = Command::new("sh");
-    limited.args(["-c", "ulimit -v 1000000 && exec \"$0\" --no-model batch"]);
-    limited.arg(env!("CARGO_BIN_EXE_restitch")).current_dir(sandbox.root());
-    limited.env("RESTITCH_STATE_DIR", sandbox.state());
-    limited.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let out = finish(limited, call.as_bytes());
-    let reply: Value = serde_json::from_slice(&out.stdout).unwrap_or_else(|error| {
-        panic!("{error}: {:?} {}", out.status, String::from_utf8_lossy(&out.stderr))
-    });
+    let call = json!({ "tool": "multi_edit", "arguments": { "edits": edits } });
+    let reply = &batch_within(1_000_000, &sandbox, &[call])[0];
     assert_eq!(reply["ok"], true, "{}", reply["message"]);
     assert!(sandbox.text("f").contains("row 999 of"));
 }

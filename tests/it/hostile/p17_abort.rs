@@ -1,6 +1,8 @@
 //! A file or an argument must not end the process. The parsers run in a process of their own,
 //! because a scanner that gives up takes the process with it.
 
+use std::fs;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use restitch::adapters::syntax::TreeSitter;
@@ -204,5 +206,42 @@ fn scan() {
         }
         println!("scanned {texts} texts up to {}", sample.path);
     }
+    if long {
+        texts += scan_corpora(&parser);
+    }
     println!("scanned {texts} texts to the end");
+}
+
+/// The texts of the grammars' own tests, where `corpora.sh` has put them: each cut at every line,
+/// repeated, and nested in itself.
+fn scan_corpora(parser: &TreeSitter) -> usize {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/corpora");
+    let Ok(files) = fs::read_dir(&folder) else {
+        crate::disk::skip("the grammars' own corpora", "tests/it/hostile/corpora.sh brings them");
+        return 0;
+    };
+    let mut texts = 0;
+    for file in files.map(|file| file.expect("entry").path()) {
+        // The name is that of a file in the language.
+        let name = file.file_name().and_then(|name| name.to_str()).expect("name");
+        let corpus = String::from_utf8_lossy(&fs::read(&file).expect("corpus")).into_owned();
+        let mut parse = |text: &str| {
+            texts += 1;
+            let _ = parser.errors(name, text);
+        };
+        for case in corpus.split('\0') {
+            parse(case);
+            parse(&case.repeat(60));
+            let nested = |(level, line): (usize, &str)| format!("{}{line}\n", " ".repeat(level));
+            parse(&case.lines().cycle().take(400).enumerate().map(nested).collect::<String>());
+            for (at, _) in case.match_indices(['\n', ' ']) {
+                let (before, after) = case.split_at(at);
+                parse(before);
+                parse(after);
+                parse(&[before, case, after].concat());
+            }
+        }
+        println!("scanned {texts} texts of corpora up to {name}");
+    }
+    texts
 }

@@ -58,6 +58,8 @@ enum Own {
     Rescued,
     /// The hook holds it back with restitch's text.
     HeldBack,
+    /// The client has no hooks, so it is not sent.
+    NotSeen,
 }
 
 /// Gives the trust that a user gives in the client once, and `init` never gives.
@@ -287,6 +289,18 @@ const CLIENTS: &[Real] = &[
         version: "node_modules/@qwen-code/qwen-code",
         init: Some("qwen"),
         edit: Form::Edit,
+        own: Some((
+            |root| {
+                let file = root.join("src/app.py");
+                vec![
+                    json!({ "tool": "read_file", "arguments": { "file_path": file } }),
+                    json!({ "tool": "edit", "arguments": {
+                        "file_path": file, "old_string": "", "new_string": "",
+                    }}),
+                ]
+            },
+            Own::NotSeen,
+        )),
         command: |run| {
             let mut command = run.program("qwen");
             command
@@ -301,6 +315,14 @@ const CLIENTS: &[Real] = &[
         name: "Cline",
         version: "node_modules/cline",
         init: Some("cline"),
+        own: Some((
+            |root| {
+                vec![json!({ "tool": "editor", "arguments": {
+                    "path": root.join("src/app.py"), "old_text": "", "new_text": "",
+                }})]
+            },
+            Own::NotSeen,
+        )),
         command: |run| {
             // How the user signs in is no part of init.
             let mut signs_in = run.program("cline");
@@ -414,7 +436,9 @@ fn turns(client: &Real, root: &Path) -> Vec<Value> {
         ]}}),
         json!({ "tool": "restitch:undo", "arguments": {} }),
     ]);
-    turns.extend(client.own.iter().flat_map(|(own, _)| own(root)));
+    if let Some((calls, Own::Rescued | Own::HeldBack)) = client.own {
+        turns.extend(calls(root));
+    }
     turns.push(json!({ "text": "done" }));
     turns
 }
@@ -565,7 +589,7 @@ fn drive(client: &Real, programs: &Path) -> Works {
     let told = match own {
         Some(Own::Rescued) => Some(seen.whole.contains("restitch corrected your edit")),
         Some(Own::HeldBack) => Some(seen.whole.contains("EDIT_OMISSION")),
-        None => None,
+        Some(Own::NotSeen) | None => None,
     };
     columns.extend(told.map(|told| ("hook", told)));
     columns.push(("bytes", file == after));
@@ -621,9 +645,8 @@ fn real_clients_edit_headless() {
         check(&format!("client-{name}-body.json"), &works.seen.body);
     }
     assert!(wrong.is_empty(), "{wrong}");
-    if std::env::var_os("RESTITCH_BLESS").is_some() && !rows.is_empty() {
-        write_table(&rows);
-    }
+    let head = "| client | version | hook | last request | declared | success | refusal |\n| --- | --- | --- | ---: | ---: | ---: | ---: |";
+    write_table("clients", head, &rows);
 }
 
 /// The last commit at which every client got a refusal marked as an error.
@@ -743,8 +766,8 @@ fn exact(calls: Vec<Value>) -> Vec<Value> {
         }
         for (name, value) in call["arguments"].as_object_mut().into_iter().flatten() {
             match name.to_ascii_lowercase().replace('_', "").as_str() {
-                "oldstring" | "oldstr" => *value = "    sum = 0\n".into(),
-                "newstring" | "newstr" => *value = "    sum = 1\n".into(),
+                "oldstring" | "oldstr" | "oldtext" => *value = "    sum = 0\n".into(),
+                "newstring" | "newstr" | "newtext" => *value = "    sum = 1\n".into(),
                 _ => {}
             }
         }
@@ -761,7 +784,7 @@ fn real_clients_go_on_without_restitch_and_with_one_that_crashes() {
         return skip("real clients without restitch", "RESTITCH_LONG is not 1");
     }
     let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/clients");
-    let mut stopped = Vec::new();
+    let (mut stopped, mut rows) = (Vec::new(), Vec::new());
     for client in CLIENTS {
         let Some((own, _)) = client.own else { continue };
         let Some(version) = package_version(&programs, client.version) else {
@@ -809,23 +832,29 @@ fn real_clients_go_on_without_restitch_and_with_one_that_crashes() {
                 }
             }
         }
-        println!("| {} | {version} | {} |", client.name, cells.join(" | "));
+        rows.push(format!("| {} | {version} | {} |", client.name, cells.join(" | ")));
+        println!("{}", rows[rows.len() - 1]);
     }
     assert!(stopped.is_empty(), "{}", stopped.join("\n"));
+    let head = "| client | version | with restitch | without | crashing | with restitch | without | crashing |\n| --- | --- | --- | --- | --- | --- | --- | --- |";
+    write_table("going on", head, &rows);
 }
 
-/// Puts the rows between the marks in the page about agents, where it has them.
-fn write_table(rows: &[String]) {
+/// With `RESTITCH_BLESS=1`, puts the rows between these marks in the page about agents.
+fn write_table(mark: &str, head: &str, rows: &[String]) {
+    if std::env::var_os("RESTITCH_BLESS").is_none() || rows.is_empty() {
+        return;
+    }
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/guide/agents.md");
     let text = std::fs::read_to_string(&file).expect("the page about agents");
-    let (open, close) = ("<!-- clients -->\n", "<!-- /clients -->");
-    let (Some(from), Some(to)) = (text.find(open), text.find(close)) else {
-        return skip("the table of clients", "docs/guide/agents.md has no marks for it");
+    let (open, close) = (format!("<!-- {mark} -->\n"), format!("<!-- /{mark} -->"));
+    let (Some(from), Some(to)) = (text.find(&open), text.find(&close)) else {
+        panic!("docs/guide/agents.md has no marks for the table `{mark}`");
     };
     let date = Command::new("date").args(["-u", "+%F"]).output().expect("date").stdout;
     let date = String::from_utf8_lossy(&date);
     let table = format!(
-        "Run on {} with restitch {}:\n\n| client | version | hook | last request | declared | success | refusal |\n| --- | --- | --- | ---: | ---: | ---: | ---: |\n{}\n",
+        "Run on {} with restitch {}:\n\n{head}\n{}\n",
         date.trim(),
         env!("CARGO_PKG_VERSION"),
         rows.join("\n")
