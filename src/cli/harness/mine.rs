@@ -372,9 +372,16 @@ fn as_text(summary: &MineSummary) -> String {
     let landed = summary.total(|row| row.landed);
     let _ = writeln!(
         out,
-        "of {landed} edits that landed and whose file is known, restitch makes {} otherwise and refuses {}",
+        "of {landed} edits that landed as they were sent and whose file is known, restitch makes {} otherwise and refuses {}",
         summary.total(|row| row.landed_otherwise),
         summary.total(|row| row.landed_refused)
+    );
+    let _ = writeln!(
+        out,
+        "of {} that landed by a guess of the agent's tool, it makes {} otherwise and refuses {}",
+        summary.total(|row| row.guessed),
+        summary.total(|row| row.guessed_otherwise),
+        summary.total(|row| row.guessed_refused)
     );
     let _ = writeln!(
         out,

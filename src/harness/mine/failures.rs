@@ -39,7 +39,17 @@ pub struct EditCall {
     /// The model, if the transcript names it.
     pub model: Option<String>,
     /// The result of the engine, if the call landed and the file is known before and after.
-    pub landed: Option<LandedResult>,
+    pub landed: Option<Landed>,
+}
+
+/// An edit that landed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Landed {
+    /// Whether the file had its text as it was sent. Otherwise the agent's tool guessed what is meant,
+    /// and what it wrote is no measure of what should be.
+    pub as_sent: bool,
+    /// The result of the engine.
+    pub result: LandedResult,
 }
 
 /// The result of the engine on an edit that landed.
@@ -222,12 +232,20 @@ fn call_key(transcript: &Transcript, path: &str, attempt: &EditAttempt) -> u64 {
 }
 
 /// Runs the engine on an edit that landed.
-fn compare_landed(path: &str, before: &str, after: &str, attempt: &EditAttempt) -> LandedResult {
-    match run(path, before, attempt) {
+fn compare_landed(path: &str, before: &str, after: &str, attempt: &EditAttempt) -> Landed {
+    let result = match run(path, before, attempt) {
         Ok((text, _)) if text == after => LandedResult::Same,
         Ok(_) => LandedResult::Otherwise,
         Err(_) => LandedResult::Refused,
-    }
+    };
+    let mut text = before.to_owned();
+    let as_sent = attempt.edits.iter().all(|edit| {
+        let is_there = text.contains(&edit.old);
+        let count = if edit.all { usize::MAX } else { 1 };
+        text = text.replacen(&edit.old, &edit.new, count);
+        is_there
+    });
+    Landed { as_sent, result }
 }
 
 /// Runs the engine on a failed call.

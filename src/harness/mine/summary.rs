@@ -90,11 +90,15 @@ pub(crate) struct ModelCounts {
     pub(crate) other_with_model: usize,
     pub(crate) no_file: usize,
     pub(crate) new_syntax_errors: usize,
-    /// The edits that landed and whose file is known, and those of them that restitch makes
-    /// otherwise or refuses.
+    /// The edits that landed and whose file is known and had their text as it was sent, and those of
+    /// them that restitch makes otherwise or refuses.
     pub(crate) landed: usize,
     pub(crate) landed_otherwise: usize,
     pub(crate) landed_refused: usize,
+    /// The same for edits whose text the agent's tool found only by a guess of its own.
+    pub(crate) guessed: usize,
+    pub(crate) guessed_otherwise: usize,
+    pub(crate) guessed_refused: usize,
 }
 
 impl ModelCounts {
@@ -197,9 +201,16 @@ impl MineSummary {
             for call in &session.calls {
                 let row = row_of(&mut models, session.client, call.model.as_ref());
                 row.edits += 1;
-                row.landed += usize::from(call.landed.is_some());
-                row.landed_otherwise += usize::from(call.landed == Some(LandedResult::Otherwise));
-                row.landed_refused += usize::from(call.landed == Some(LandedResult::Refused));
+                let Some(landed) = call.landed else { continue };
+                let (all, otherwise, refused) = match landed.as_sent {
+                    true => (&mut row.landed, &mut row.landed_otherwise, &mut row.landed_refused),
+                    false => {
+                        (&mut row.guessed, &mut row.guessed_otherwise, &mut row.guessed_refused)
+                    }
+                };
+                *all += 1;
+                *otherwise += usize::from(landed.result == LandedResult::Otherwise);
+                *refused += usize::from(landed.result == LandedResult::Refused);
             }
             for failure in &session.failures {
                 row_of(&mut models, session.client, failure.model.as_ref()).count(failure);
