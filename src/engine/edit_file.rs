@@ -59,7 +59,7 @@ impl Engine {
         let (resolved, spent) = self
             .resolve(path, request, &Snapshot::from_text(""), &mut budget::Budget::default())
             .await?;
-        let Explained { splices, mut explanation } = resolved.explained;
+        let Explained { splices, mut explanation, .. } = resolved.explained;
         explanation.rung = Rung::Create;
         explanation.model = spent;
         let content = splices.into_iter().next().map(|splice| splice.text).unwrap_or_default();
@@ -153,7 +153,7 @@ fn verified_edit(
     request: &EditRequest,
 ) -> Result<VerifiedEdit, Refusal> {
     gate.veto(path, request).check(snapshot, &resolved.explained)?;
-    let Resolved { explained: Explained { splices, mut explanation }, reapply } = resolved;
+    let Resolved { explained: Explained { splices, mut explanation, .. }, reapply } = resolved;
     explanation.model = spent.clone();
     let plan = EditPlan::new(snapshot, splices)?;
     let edit = VerifiedEdit::new(path.clone(), snapshot, plan, explanation)?;

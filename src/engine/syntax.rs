@@ -166,11 +166,10 @@ impl SyntaxGate {
         snapshot: &Snapshot,
         verdict: Verdict,
     ) -> Verdict {
-        let Verdict::Ambiguous { mut outcomes, are_guesses: false, mut refusal } = verdict else {
+        let Verdict::Ambiguous { mut outcomes, mut refusal } = verdict else {
             return verdict;
         };
-        let ambiguous =
-            |outcomes, refusal| Verdict::Ambiguous { outcomes, are_guesses: false, refusal };
+        let ambiguous = |outcomes, refusal| Verdict::Ambiguous { outcomes, refusal };
         // The refusal must show every outcome, so that both lists can be filtered alike.
         if self.mode != SyntaxMode::Veto || outcomes.len() != refusal.outcomes.len() {
             return ambiguous(outcomes, refusal);
@@ -195,7 +194,7 @@ impl SyntaxGate {
             outcome.explanation.warnings.push(warning.clone());
         }
         if accepted == 1
-            && let Some(only) = outcomes.pop()
+            && let Some(only) = outcomes.pop_if(|only| !only.is_guess)
         {
             return Verdict::One(only);
         }

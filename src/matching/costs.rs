@@ -164,8 +164,8 @@ pub(super) const PLAIN_SHARE: f64 = 0.5;
 pub(super) const KEPT_SHARE: f64 = 0.75;
 /// Another width of a level, tabs for spaces.
 pub(super) const LEVELS: f64 = 4.5;
-/// A shift that is no whole number of levels: added.
-pub(super) const OFF_GRID: f64 = 2.0;
+/// A line of the result at a depth that nothing around it explains, if another map has fewer: added.
+pub(super) const ODD: f64 = 2.0;
 /// Only a table or the nearest line explains the indentation; no rule does.
 pub(super) const IRREGULAR: f64 = 8.0;
 /// The first line lost its indentation: added.
@@ -174,8 +174,6 @@ pub(super) const FIRST_LOST: f64 = 0.5;
 pub(super) const MOVED: f64 = 1.5;
 /// `old_str` is indented wrongly and `new_str` rightly, and no line says so.
 pub(super) const AS_SENT: f64 = 4.0;
-/// A written line mixes tabs and spaces against the style of the file.
-pub(super) const FOREIGN: f64 = 5.0;
 /// The share of the text that must stand at a place that has changed since, for it to be a rival.
 pub(super) const STALE_SHARE: f64 = 0.33;
 /// The most evidence that one line gives.

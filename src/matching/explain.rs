@@ -10,8 +10,8 @@ use super::budget;
 use super::call::Call;
 use super::characters::CharacterMap;
 use super::costs::{
-    AGAIN, Difference, EDGE, EXTRA, FOREIGN, IRREGULAR, KEPT_SHARE, LONG_QUOTE, LOST, MISSING,
-    NUMBERS_OFF, PART, PLAIN_SHARE, STALE, STALE_AGAIN,
+    AGAIN, Difference, EDGE, EXTRA, IRREGULAR, KEPT_SHARE, LONG_QUOTE, LOST, MISSING, NUMBERS_OFF,
+    PART, PLAIN_SHARE, STALE, STALE_AGAIN,
 };
 use super::difference::{
     difference, has_same_characters, is_made, is_unknown_comment, other_quotes_of,
@@ -24,7 +24,6 @@ use super::maps::{IndentMap, maps};
 use super::places::{Edges, LinkKind, Place, Words, places};
 use super::reading::{Reading, is_fence};
 use super::source_file::SourceFile;
-use super::tokens::words;
 use super::write::{Choice, ConflictHunk, Input, Written, write};
 use crate::edit::{Kept, Splice};
 
@@ -382,11 +381,7 @@ fn weigh(
         if let Some(Difference::Words | Difference::Comment) = difference {
             let (believed, found) = (call.old[link.old.start], &file.text[link.bytes.clone()]);
             let similarity = Words::of(believed).similarity(&Words::of(found));
-            let is_prose = file.language.is_some_and(|language| !language.is_code());
-            let same_words = (is_prose || file.is_free_form())
-                && words(believed).eq(words(found))
-                && words(found).next().is_some();
-            let price = if difference == Some(Difference::Comment) || same_words {
+            let price = if difference == Some(Difference::Comment) {
                 Difference::Comment.cost() + LOST * evidence * (1.0 - similarity)
             } else {
                 let edge = if is_edge { EDGE } else { 0.0 };
@@ -449,7 +444,7 @@ fn weigh(
             conflict |= !link.starts_line(file) || !link.ends_line(file);
         }
     }
-    if sum.needs_code && (sum.matched_lines < LONG_QUOTE || place.is_crowded) {
+    if sum.needs_code && sum.matched_lines < LONG_QUOTE {
         forbidden = Some(Forbidden::OtherWords);
     }
     if forbidden::quotes(file, call, &other_quotes) {
@@ -562,18 +557,6 @@ impl Base<'_, '_, '_, '_, '_> {
             out.push(explanation);
             return;
         }
-        // A style that every result at the place breaks says nothing.
-        let breaks_style: Vec<bool> = out[from..]
-            .iter()
-            .map(|e| e.splice().is_some_and(|splice| self.breaks_style(splice)))
-            .collect();
-        if breaks_style.contains(&false) {
-            for (explanation, _) in
-                out[from..].iter_mut().zip(breaks_style).filter(|(_, breaks)| *breaks)
-            {
-                explanation.cost += FOREIGN;
-            }
-        }
     }
 
     /// Adds a result, unless it is there already for less.
@@ -620,20 +603,6 @@ impl Base<'_, '_, '_, '_, '_> {
         let mut explanation = self.explanation(Outcome::Conflict(hunks), String::new());
         explanation.cost = sum.stale_cost(self.read_cost, explanation.share, &maps);
         out.push(explanation);
-    }
-
-    /// Whether a written line is indented against the style of the file.
-    fn breaks_style(&self, splice: &Splice) -> bool {
-        let (has_spaces, has_tabs) = self.file.begins_blank();
-        let breaks = |line: &str| {
-            let indent = indent_of(line);
-            indent.contains(" \t")
-                || indent.contains('\t') && has_spaces && !has_tabs
-                || indent.starts_with("  ") && has_tabs && !has_spaces
-        };
-        let replaced = &self.file.text[splice.range.clone()];
-        let is_new = |line: &str| !replaced.lines().any(|there| there == line);
-        splice.text.lines().any(|line| breaks(line) && is_new(line))
     }
 }
 

@@ -260,13 +260,7 @@ pub(super) fn elision(call: &Call<'_>, place: &Place) -> Option<Forbidden> {
             line.contains(is_word_char) && other_side.iter().any(|other| other.trim() == line)
         })
     });
-    // A placeholder that only new_str has stands for nothing.
-    let adds = call.ops.iter().any(|op| match *op {
-        LineOp::Insert(new) => is_placeholder(call.new[new]),
-        LineOp::Change(old, new) => is_placeholder(call.new[new]) && !is_placeholder(call.old[old]),
-        _ => false,
-    });
-    (loses || adds || moves || crosses).then_some(Forbidden::UnseenLinesGo)
+    (loses || moves || crosses).then_some(Forbidden::UnseenLinesGo)
 }
 
 /// A line break that only one side has must mean nothing: it is no part of a comment, and where a

@@ -337,7 +337,10 @@ fn unit_changes(pairs: &[(String, String)], levels: LevelWidths) -> Vec<UnitChan
     let mut out = vec![UnitChange::Keep];
     match (from_tabs, to_tabs) {
         (false, true) => out.extend(widths(levels.call).into_iter().map(UnitChange::ToTabs)),
-        (true, false) => out.extend(widths(levels.tab()).into_iter().map(UnitChange::ToSpaces)),
+        // Not where the file shows no level of spaces.
+        (true, false) => out.extend(
+            levels.file.into_iter().flat_map(|_| widths(levels.tab())).map(UnitChange::ToSpaces),
+        ),
         (true, true) => out.extend(widths(None).into_iter().map(UnitChange::ToTabs)),
         (false, false) => {
             let common = |side: fn(&(String, String)) -> &String| {

@@ -6,13 +6,14 @@
 use std::collections::HashSet;
 
 use super::call::{Call, Fate};
-use super::costs::{AS_SENT, Difference, FIRST_LOST, IRREGULAR, LEVELS, MOVED, OFF_GRID};
+use super::costs::{AS_SENT, Difference, FIRST_LOST, IRREGULAR, LEVELS, MOVED, ODD};
 use super::diff::LineOp;
 use super::fold::is_word_char;
 use super::indent::{IndentRule, LevelWidths, TAB_WIDTH, columns, fit};
 use super::indent_of;
 use super::new_literals::{lines_of_new_literals, unmapped_lines};
 use super::places::{LinkKind, Place};
+use super::shape::{odd_lines, opens};
 use super::source_file::SourceFile;
 
 /// The indentation of every line of `new_str` under one map.
@@ -31,8 +32,8 @@ pub(super) struct IndentMap {
     pub(super) moves_kept: bool,
 }
 
-/// Words at the end of a line below which a block begins.
-const BLOCK_WORDS: &[&str] = &["then", "do", "else", "begin", "try", "repeat"];
+/// The most odd lines that count.
+const MAX_ODD: u8 = 4;
 
 /// The lines of a call that are paired with lines of the file, and their indentations.
 struct Pairs<'c, 'a, 'f, 't> {
@@ -97,8 +98,7 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
         .iter()
         .map(|rule| {
             let price = if rule.keeps_unit() { Difference::Indentation.cost() } else { LEVELS };
-            let off_grid = if rule.is_on_grid(levels) { 0.0 } else { OFF_GRID };
-            (Some(rule), price + off_grid + if first_lost { FIRST_LOST } else { 0.0 })
+            (Some(rule), price + if first_lost { FIRST_LOST } else { 0.0 })
         })
         .collect();
     if readings.is_empty() {
@@ -123,7 +123,6 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
             indents.push(if is_blank { sent.to_owned() } else { indent });
         }
         is_guess |= !pairs.keeps_order(&indents, &unmapped) || pairs.moves_everything();
-        is_guess |= call.rescales() && !pairs.triples().iter().any(|t| t.new == t.file);
         is_guess |= pairs.only_first_lost(&indents);
         // Where one of two lines is right, either may show the depth of new ones.
         is_guess |= first_lost && first_is_right && pairs.lines.len() < 3;
@@ -156,9 +155,7 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
             }
         }
     }
-    let off_grid = if pairs.is_on_grid() { 0.0 } else { OFF_GRID };
     let price = cheapest
-        + off_grid
         + MOVED * pairs.moved_runs(Side::File)
         + if pairs.says_as_sent(Triples::All) || pairs.starts_as_in_file() { 0.0 } else { AS_SENT };
     let how = Some("new lines indented as they were sent");
@@ -167,6 +164,7 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
         price,
         indents: as_sent,
         is_guess: pairs.loses_first()
+            || pairs.moves_everything()
             || call.rescales() && !pairs.triples().iter().any(|t| t.new == t.file)
             || pairs.lines.iter().any(|&(old, line)| {
                 call.fate(old) == Fate::Kept
@@ -176,7 +174,30 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
         is_same: false,
         moves_kept: true,
     });
+    charge_odd_lines(file, call, place, &unmapped, &mut out);
     out
+}
+
+/// Charges what leaves more lines at an odd depth than another map of the place.
+fn charge_odd_lines(
+    file: &SourceFile<'_>,
+    call: &Call<'_>,
+    place: &Place,
+    unmapped: &HashSet<usize>,
+    maps: &mut [IndentMap],
+) {
+    let there = place.lines().map(|at| (indent_of(file.body(at)), file.body(at)));
+    let there = odd_lines(file, place, there);
+    let more = |map: &IndentMap| {
+        let lines = (0..call.new.len()).filter(|at| !unmapped.contains(at));
+        let lines = lines.map(|at| (map.indents[at].as_str(), call.new[at]));
+        odd_lines(file, place, lines).saturating_sub(there)
+    };
+    let more: Vec<u8> = maps.iter().map(more).collect();
+    let least = more.iter().copied().min().unwrap_or(0);
+    for (map, more) in maps.iter_mut().zip(more) {
+        map.price += ODD * f64::from((more - least).min(MAX_ODD));
+    }
 }
 
 /// Where the kept lines of a call were before it, if a map is right.
@@ -583,12 +604,7 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
     /// Whether a deeper line may follow line `new` of `new_str`: by its end, or since `old_str` or the
     /// file has one there.
     fn opens_block(&self, new: usize) -> bool {
-        let line = self.call.new[new].trim_end();
-        let count = |marks: [char; 3]| line.matches(marks).count();
-        if line.ends_with(['{', '(', '[', ':', '>', '=', '\\', '+', '|', '&'])
-            || BLOCK_WORDS.iter().any(|word| line.ends_with(word))
-            || count(['(', '[', '{']) > count([')', ']', '}'])
-        {
+        if opens(self.call.new[new].trim()) {
             return true;
         }
         let Some(old) = self.call.partner(new) else { return false };

@@ -36,6 +36,7 @@ mod places;
 mod rank;
 pub(crate) mod reading;
 mod refuse;
+mod shape;
 mod source_file;
 mod tokens;
 mod verdict;
@@ -122,6 +123,9 @@ pub struct Explained {
     pub splices: Vec<Splice>,
     /// How the call was understood.
     pub explanation: Explanation,
+    /// Whether nothing in the call confirms some of what it writes. Then it is only shown, and never
+    /// applied, even if vetoes leave no other result.
+    pub is_guess: bool,
 }
 
 impl Explained {
@@ -141,7 +145,7 @@ impl Explained {
                     Some(Corrected { old_str: old.to_owned(), new_str: first.text.clone() });
             }
         }
-        Self { splices, explanation }
+        Self { splices, explanation, is_guess: false }
     }
 }
 
@@ -155,9 +159,6 @@ pub enum Verdict {
     Ambiguous {
         /// The possible results.
         outcomes: Vec<Explained>,
-        /// Whether they are guesses that nothing in the call confirms. Then none is applied, even
-        /// if vetoes leave only one.
-        are_guesses: bool,
         /// The refusal that shows a diff of each.
         refusal: Refusal,
     },
@@ -321,7 +322,11 @@ fn fill_empty_file(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
         }
         escapes::EscapeReview::Fine => {}
     }
-    Verdict::One(Explained { splices: vec![Splice { range: 0..0, text }], explanation })
+    Verdict::One(Explained {
+        splices: vec![Splice { range: 0..0, text }],
+        explanation,
+        is_guess: false,
+    })
 }
 
 /// The regions of a file that are most similar to a text, best first.

@@ -205,7 +205,6 @@ pub(super) struct SourceFile<'t> {
     line_index: OnceCell<Index>,
     lexed: OnceCell<Option<Lexed>>,
     indent_unit: OnceCell<Option<usize>>,
-    begins_blank: OnceCell<(bool, bool)>,
 }
 
 impl<'t> SourceFile<'t> {
@@ -223,7 +222,6 @@ impl<'t> SourceFile<'t> {
             line_index: OnceCell::new(),
             lexed: OnceCell::new(),
             indent_unit: OnceCell::new(),
-            begins_blank: OnceCell::new(),
         }
     }
 
@@ -369,16 +367,6 @@ impl<'t> SourceFile<'t> {
         *self.indent_unit.get_or_init(|| {
             let lines = self.nonblank_lines().iter().take(MAX_SAMPLED_LINES);
             indent::unit(lines.map(|&at| self.body(at)))
-        })
-    }
-
-    /// Whether some line that is not blank begins with two spaces, and whether one begins with a tab.
-    pub(super) fn begins_blank(&self) -> (bool, bool) {
-        *self.begins_blank.get_or_init(|| {
-            let has = |blank: &str| {
-                self.nonblank_lines().iter().any(|&at| self.body(at).starts_with(blank))
-            };
-            (has("  "), has("\t"))
         })
     }
 

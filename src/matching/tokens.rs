@@ -204,11 +204,7 @@ impl<'a> Alignment<'a> {
                 Some(old_at) if old[old_at].gap == token.gap && !spans[old_at].is_empty() => {
                     out.push_str(self.gap_there(old_at));
                 }
-                _ => match partner[at].and_then(|old_at| self.broken_gap(old_at)) {
-                    // What closes a list that the file breaks into lines stays on its own line.
-                    Some(gap) if !token.gap.contains('\n') => out.push_str(gap),
-                    _ => out.push_str(token.gap),
-                },
+                _ => out.push_str(token.gap),
             }
             // A closing comma that the file lacks is needed once something follows it.
             let next = stands_for.get(at + 1).copied().flatten();
@@ -222,14 +218,6 @@ impl<'a> Alignment<'a> {
             previous = stands_for[at];
         }
         out
-    }
-
-    /// What the file has before a closing bracket on a line of its own: a comma, if any, and the line
-    /// break.
-    fn broken_gap(&self, old_at: usize) -> Option<&'a str> {
-        let gap = self.gap_there(old_at);
-        let closes = old_at > 0 && self.there(old_at).starts_with([')', ']', '}']);
-        (closes && gap.contains('\n') && gap.trim_matches(',').trim().is_empty()).then_some(gap)
     }
 
     /// Whether the file has other white space between the tokens of `old`, and the call changes some

@@ -323,9 +323,11 @@ impl Trial<'_, '_> {
             refusal
                 .outcomes
                 .push(OutcomeDiff { how, diff: self.diff(std::slice::from_ref(splice)) });
-            outcomes.push(self.explained(explanation, vec![splice.clone()]));
+            let mut outcome = self.explained(explanation, vec![splice.clone()]);
+            outcome.is_guess = explanation.is_guess || are_guesses;
+            outcomes.push(outcome);
         }
-        Verdict::Ambiguous { outcomes, are_guesses, refusal }
+        Verdict::Ambiguous { outcomes, refusal }
     }
 
     /// The verdict on a call that expects another number of places than one, from the cheapest

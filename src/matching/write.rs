@@ -115,14 +115,6 @@ enum Status {
     Deleted,
 }
 
-/// A line that the call deletes: as the call has it, and as the file has it.
-struct DeletedLine<'l> {
-    old: &'l str,
-    file: &'l str,
-    ending: LineEnding,
-    difference: Option<Difference>,
-}
-
 struct Writer<'i, 'c, 'a, 'f, 't> {
     input: &'i Input<'c, 'a, 'f, 't>,
     map: &'i IndentMap,
@@ -133,8 +125,8 @@ struct Writer<'i, 'c, 'a, 'f, 't> {
     /// New lines that wait until the lines that they replace are deleted.
     inserts: Vec<usize>,
     above: Status,
-    /// The deleted lines that the next new lines replace.
-    deleted: VecDeque<DeletedLine<'i>>,
+    /// The endings of the deleted lines that the next new lines replace.
+    deleted: VecDeque<LineEnding>,
 }
 
 impl<'i> Writer<'i, '_, '_, '_, '_> {
@@ -391,12 +383,7 @@ impl<'i> Writer<'i, '_, '_, '_, '_> {
                 self.push(text.to_owned(), ending)
             }
             LineOp::Delete(_) if !differs => {
-                self.deleted.extend(ending.map(|ending| DeletedLine {
-                    old: call.old[old_at],
-                    file: text,
-                    ending,
-                    difference: differences[link_at],
-                }));
+                self.deleted.extend(ending);
             }
             LineOp::Change(_, new_at) if !differs || call.fate(old_at) == Fate::Moved => {
                 let line = match differs {
@@ -504,24 +491,10 @@ impl<'i> Writer<'i, '_, '_, '_, '_> {
         if !self.choice.below_blank {
             push_gap(&mut self.out);
         }
-        // If as many lines are added as removed, each old line shows how the file writes characters that
-        // the call writes differently.
-        let line_for_line = self.inserts.len() == self.deleted.len();
         for new_at in std::mem::take(&mut self.inserts) {
             let line = self.new_line(new_at);
-            let replaced = self.deleted.pop_front();
-            let ending = replaced.as_ref().map(|deleted| deleted.ending);
-            let with_marks = replaced
-                .filter(|_| line_for_line)
-                .and_then(|deleted| deleted.with_marks_of_file(&line));
-            let text = match with_marks {
-                Some(with_marks) => {
-                    self.used.marks_as_sent = true;
-                    if self.choice.marks_as_sent { line } else { with_marks }
-                }
-                None => line,
-            };
-            self.push(text, ending);
+            let ending = self.deleted.pop_front();
+            self.push(line, ending);
         }
         if self.choice.below_blank {
             push_gap(&mut self.out);
@@ -640,45 +613,5 @@ impl<'i> Writer<'i, '_, '_, '_, '_> {
             }
         }
         Splice { range, text }
-    }
-}
-
-impl DeletedLine<'_> {
-    /// The new `line`, with the file's quotes or punctuation where this line of the file differs from
-    /// the call's. `None` if they do not differ in a character of the new line.
-    fn with_marks_of_file(&self, line: &str) -> Option<String> {
-        let last_char = |line: &str| line.trim_end().chars().next_back();
-        let is_mark = |c: &char| matches!(c, ',' | ';');
-        match self.difference? {
-            Difference::Punctuation => {
-                let mark = last_char(self.file).filter(is_mark)?;
-                let call_lacks_mark = last_char(self.old).filter(is_mark).is_none();
-                let new_line_lacks_mark = last_char(line).is_some_and(|c| !is_mark(&c));
-                (call_lacks_mark && new_line_lacks_mark)
-                    .then(|| format!("{}{mark}", line.trim_end()))
-            }
-            Difference::LookAlikes => {
-                let pairs = super::characters::look_alikes(self.old, self.file);
-                let is_visible_ascii = |text: &str| text.is_ascii() && !text.trim().is_empty();
-                let differ = |pair: &&(&str, &str)| pair.0 != pair.1 && is_visible_ascii(pair.0);
-                let (from, first) = *pairs.iter().find(differ)?;
-                let written: Vec<&str> =
-                    pairs.iter().filter(|(a, _)| *a == from).map(|(_, b)| *b).collect();
-                // If the file has different characters for it, the new line must have as many of them.
-                let all_equal = written.iter().all(|to| *to == first);
-                let mut parts = line.split(from);
-                let mut out = parts.next()?.to_owned();
-                let parts: Vec<&str> = parts.collect();
-                if parts.is_empty() || !all_equal && parts.len() != written.len() {
-                    return None;
-                }
-                for (at, part) in parts.into_iter().enumerate() {
-                    out.push_str(written.get(at).copied().unwrap_or(first));
-                    out.push_str(part);
-                }
-                Some(out)
-            }
-            _ => None,
-        }
     }
 }

@@ -24,7 +24,7 @@ pub(crate) fn locate_hunks(snapshot: &Snapshot, hunks: &[Hunk]) -> Result<Explai
         splices.extend(explained.splices);
         explanation.absorb(&explained.explanation);
     }
-    Ok(Explained { splices, explanation })
+    Ok(Explained { splices, explanation, is_guess: false })
 }
 
 /// Locates a hunk; returns its edit and the number of the line after it. `from` is the line after the
@@ -104,7 +104,7 @@ fn no_context() -> Refusal {
 
 /// Splices as an edit that was found exactly.
 fn exact_edit(splices: Vec<Splice>) -> Explained {
-    Explained { splices, explanation: Explanation::plain(Rung::Exact) }
+    Explained { splices, explanation: Explanation::plain(Rung::Exact), is_guess: false }
 }
 
 /// The place nearest to the hinted line, if every other place is more than twice as far away.

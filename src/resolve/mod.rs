@@ -189,7 +189,7 @@ impl Resolution {
                     false => call.finish(Vec::new(), resolved),
                 }
             }
-            Verdict::Ambiguous { outcomes, refusal, .. } => call.choose(refusal, outcomes),
+            Verdict::Ambiguous { outcomes, refusal } => call.choose(refusal, outcomes),
             Verdict::Missing(refusal) => call.ask_first(refusal, None),
             Verdict::Refused(refusal) => Step::Refused(Box::new(refusal)),
         }
@@ -320,5 +320,5 @@ fn refused(mut refusal: Refusal, attempts: Vec<Attempt>) -> Step {
 fn exact(request: &EditRequest, found: &[Range<usize>], mut explanation: Explanation) -> Explained {
     explanation.replacements = found.len();
     let splice = |range: &Range<usize>| Splice { range: range.clone(), text: request.new.clone() };
-    Explained { splices: found.iter().map(splice).collect(), explanation }
+    Explained { splices: found.iter().map(splice).collect(), explanation, is_guess: false }
 }

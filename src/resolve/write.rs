@@ -87,7 +87,7 @@ impl PendingCall {
         explanation.warnings = warnings;
         explanation.warnings.extend(explanation.conflicts.iter().map(describe_conflict));
         explanation.corrected = Some(Corrected { old_str: old.to_owned(), new_str: written });
-        Ok(Explained { splices, explanation })
+        Ok(Explained { splices, explanation, is_guess: false })
     }
 
     /// Judges a text against the call as it was sent. Where its escapes or other traits of the whole

@@ -73,14 +73,12 @@ pub(super) fn aligned(
     bands.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.start.cmp(&b.0.start)));
     let total: f64 = text.bits.iter().sum();
     let mut out: Vec<Place> = Vec::new();
-    let best = bands.first().map_or(0.0, |(_, weight)| *weight);
-    let is_crowded = bands.get(MAX_BANDS).is_some_and(|(_, weight)| *weight >= best / 2.0);
     for (band, weight) in bands.into_iter().take(MAX_BANDS) {
         if weight < MIN_SHARE * total || weight < 4.0 {
             break;
         }
         for links in text.align(band.start - SLACK..band.end + SLACK) {
-            let place = Place { is_crowded, ..with_blank_lines(file, old, links) };
+            let place = with_blank_lines(file, old, links);
             if !out.contains(&place) {
                 out.push(place);
             }

@@ -103,7 +103,7 @@ pub(super) fn elided(file: &SourceFile<'_>, old: &[&str], pieces: &[Range<usize>
             let kind = LinkKind::Elided;
             links.push(Link::new(file, old_end..old.len(), line_end..line_end, kind));
         }
-        out.list.push(Place { links, is_crowded: false });
+        out.list.push(Place { links });
     }
     out
 }

@@ -70,8 +70,6 @@ impl Link {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) links: Vec<Link>,
-    /// Whether there are more places like it than are compared.
-    pub(super) is_crowded: bool,
 }
 
 impl Place {
@@ -193,7 +191,7 @@ fn with_blank_lines(file: &SourceFile<'_>, old: &[&str], links: Vec<Link>) -> Pl
         let blank = below.take_while(|&at| is_whole && file.is_blank(at)).count();
         push_between(file, old, old_end..old.len(), file_end..file_end + blank, &mut out);
     }
-    Place { links: out, is_crowded: false }
+    Place { links: out }
 }
 
 /// Adds links for lines between two links: blank lines in pairs, the others alone.

@@ -19,7 +19,7 @@ use restitch::internals::text::Snapshot;
 /// The outcome of a call on a file in memory: the text after and the rung.
 pub(crate) fn apply(file: &str, request: &EditRequest) -> Result<(String, String), Refusal> {
     let snapshot = Snapshot::from_text(file);
-    let Explained { splices, explanation } = explain(request, &snapshot)?;
+    let Explained { splices, explanation, .. } = explain(request, &snapshot)?;
     let plan = EditPlan::new(&snapshot, splices)?;
     let after = plan.text_after();
     let path = WorkPath::parse("file", std::path::Path::new("/w"))?;
