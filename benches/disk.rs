@@ -15,7 +15,7 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use restitch::edit::{After, Explanation, Rung, WorkPath};
+use restitch::edit::{Explanation, Rung, WorkPath};
 use restitch::internals::text::Snapshot;
 use restitch::port::{CommitOptions, FileStore as _};
 use restitch::store::{DiskOptions, DiskStore, SyncMode};
@@ -98,7 +98,7 @@ fn main() {
             system_calls(&root.join("bare"), &bytes, sync);
             others.push(began.elapsed());
             let before = Snapshot::decode(version(n)).expect("text");
-            let after = After::Content(bytes.into());
+            let after = Some(bytes.into());
             let edit = restitch::internals::restored(
                 path.clone(),
                 Some(before),

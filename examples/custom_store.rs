@@ -8,7 +8,9 @@
 use std::path::Path;
 
 use restitch::engine::{CallOptions, Engine};
-use restitch::port::{BoxFuture, CommitOptions, Committed, FileStore, VerifiedEdit, WorkPath};
+use restitch::port::{
+    BoxFuture, CommitOptions, Committed, FileStore, History, Lister, VerifiedEdit, WorkPath,
+};
 use restitch::store::MemoryStore;
 use restitch::{EditRequest, Refusal};
 
@@ -37,11 +39,27 @@ impl FileStore for Printing {
             Ok(committed)
         })
     }
+
+    fn admit<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<(), Refusal>> {
+        self.0.admit(path)
+    }
+
+    fn is_folder(&self) -> bool {
+        self.0.is_folder()
+    }
+
+    fn lister(&self) -> Option<&dyn Lister> {
+        self.0.lister()
+    }
+
+    fn history(&self) -> Option<&dyn History> {
+        self.0.history()
+    }
 }
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let store = Printing(MemoryStore::new());
+    let store = Printing(MemoryStore::default());
     let path = WorkPath::parse("greeting.txt", store.root())?;
     store.0.put(path.clone(), b"    Hello, world\n".to_vec());
     let engine = Engine::builder(store).build();

@@ -5,12 +5,12 @@
 use std::path::Path;
 
 use crate::edit::{
-    After, Corrected, EditCode, EditPlan, EditRequest, Explanation, Refusal, Rewrite, Rung, Span,
+    Corrected, EditCode, EditPlan, EditRequest, Explanation, Refusal, Rewrite, Rung, Span,
     VerifiedEdit, WorkPath, spans_and_diff,
 };
 use crate::engine::{SyntaxGate, SyntaxMode};
 use crate::matching;
-use crate::text::{NotText, Snapshot};
+use crate::text::{Content, NotText, Snapshot};
 
 /// A text after an edit, and how the call was understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,17 +48,7 @@ pub fn apply(text: &str, call: &EditRequest) -> Result<Applied, Refusal> {
 
 /// Applies several calls to a text, all or none. Each is matched against the original text.
 pub fn apply_many(text: &str, calls: &[EditRequest]) -> Result<Applied, Refusal> {
-    apply_text(None, text, calls)
-}
-
-/// Applies calls to a text. `path` is not opened: it gives the language, the parser and the name in
-/// the diff, as that of the calls does.
-pub fn apply_text(
-    path: Option<&str>,
-    text: &str,
-    calls: &[EditRequest],
-) -> Result<Applied, Refusal> {
-    Applier::default().text(path, text, calls)
+    Applier::default().text(None, text, calls)
 }
 
 /// Applies calls to the bytes of a file, and keeps their encoding.
@@ -99,16 +89,16 @@ impl Applier {
         Self { gate: self.gate.in_mode(mode) }
     }
 
-    /// As [`apply_text`].
+    /// As [`apply_many`]. `path` is not opened: it gives the language, the parser and the name in the
+    /// diff, as that of the calls does.
     pub fn text(
         &self,
         path: Option<&str>,
         text: &str,
         calls: &[EditRequest],
     ) -> Result<Applied, Refusal> {
-        self.apply(path, Snapshot::from_text(text), calls, |after| match after {
-            After::Content(content) => content.into_text().unwrap_or_default(),
-            After::Removed => String::new(),
+        self.apply(path, Snapshot::from_text(text), calls, |after| {
+            after.and_then(Content::into_text).unwrap_or_default()
         })
     }
 
@@ -120,9 +110,8 @@ impl Applier {
         calls: &[EditRequest],
     ) -> Result<Applied<Vec<u8>>, Refusal> {
         let snapshot = Snapshot::decode(bytes.to_vec()).map_err(not_text)?;
-        self.apply(path, snapshot, calls, |after| match after {
-            After::Content(content) => content.into_bytes(),
-            After::Removed => Vec::new(),
+        self.apply(path, snapshot, calls, |after| {
+            after.map(Content::into_bytes).unwrap_or_default()
         })
     }
 
@@ -131,7 +120,7 @@ impl Applier {
         path: Option<&str>,
         snapshot: Snapshot,
         calls: &[EditRequest],
-        text: impl FnOnce(After) -> T,
+        text: impl FnOnce(Option<Content>) -> T,
     ) -> Result<Applied<T>, Refusal> {
         let edit = decide_edits(path, &snapshot, calls, &self.gate)
             .map_err(|refusal| refusal.hint_at_language("`path`"))?;

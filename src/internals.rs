@@ -5,8 +5,8 @@ pub use crate::patch::Patch;
 pub use crate::text::tag;
 pub use crate::views::read;
 
-use crate::edit::{After, EditPlan, Explanation, Refusal, VerifiedEdit, WorkPath};
-use crate::text::Snapshot;
+use crate::edit::{EditPlan, Explanation, Refusal, VerifiedEdit, WorkPath};
+use crate::text::{Content, Snapshot};
 
 #[cfg(feature = "cli")]
 pub mod harness {
@@ -42,8 +42,8 @@ pub mod store {
     pub use crate::store::change_feed::ChangeFeed;
     pub use crate::store::protect::{admit, unportable_reason};
     pub use crate::store::rebase::{not_found, rebase_edit};
-    pub use crate::store::revert::{
-        LaterVersion, MAX_VERSIONS, VersionSource, changed_lines, revert_change, undone_by,
+    pub use crate::store::timeline::{
+        MAX_VERSIONS, Timeline, Versions, changed_lines, no_revision, repeated, take_back,
     };
     pub use crate::store::versioned::{into_committed, millis};
 }
@@ -126,7 +126,7 @@ pub fn verified(
 pub fn restored(
     path: WorkPath,
     before: Option<Snapshot>,
-    after: After,
+    after: Option<Content>,
     explanation: Explanation,
 ) -> VerifiedEdit {
     VerifiedEdit::restore(path, before, after, explanation)

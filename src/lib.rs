@@ -14,26 +14,18 @@
 //! JSON, as models call it.
 //!
 //! Each module uses only those above it in the list.
+#![cfg_attr(
+    not(feature = "cli"),
+    allow(dead_code, unused_imports, reason = "some features use only a part of a module")
+)]
 
 #[allow(unreachable_pub, reason = "`internals` shows a part of it to tests and benchmarks")]
-#[cfg_attr(
-    not(feature = "cli"),
-    allow(dead_code, unused_imports, reason = "some features use only a part of it")
-)]
 mod text;
 
 #[allow(unreachable_pub, reason = "`internals` shows a part of it to tests and benchmarks")]
-#[cfg_attr(
-    not(feature = "cli"),
-    allow(dead_code, unused_imports, reason = "some features use only a part of it")
-)]
 mod secrets;
 
 #[allow(unreachable_pub, reason = "`internals` shows a part of it to tests and benchmarks")]
-#[cfg_attr(
-    not(feature = "cli"),
-    allow(dead_code, unused_imports, reason = "some features use only a part of it")
-)]
 mod language;
 
 #[doc(hidden)]
@@ -45,10 +37,6 @@ pub mod port;
 mod syntax;
 
 #[allow(unreachable_pub, reason = "`internals` shows a part of it to tests and benchmarks")]
-#[cfg_attr(
-    not(feature = "cli"),
-    allow(dead_code, unused_imports, reason = "some features use only a part of it")
-)]
 mod matching;
 
 mod patch;
@@ -67,10 +55,6 @@ pub mod store;
 mod search;
 
 #[allow(unreachable_pub, reason = "`internals` shows a part of it to tests and benchmarks")]
-#[cfg_attr(
-    not(feature = "cli"),
-    allow(dead_code, unused_imports, reason = "some features use only a part of it")
-)]
 mod correct;
 
 mod resolve;
@@ -103,7 +87,7 @@ pub mod cli;
 #[doc(hidden)]
 pub mod internals;
 
-pub use apply::{Applied, Applier, apply, apply_bytes, apply_many, apply_text};
+pub use apply::{Applied, Applier, apply, apply_bytes, apply_many};
 pub use edit::{Corrected, EditCode, EditRequest, Expected, Extent, Refusal, Rewrite, Rung, Span};
 
 pub mod model {

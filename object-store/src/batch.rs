@@ -12,10 +12,10 @@ use super::Bucket;
 use super::commit::{
     Backoff, CommitContext, RebasedEdit, WriteOutcome, not_written, too_contended,
 };
-use super::history::{self, CommitRecord, CommitState, FileChange, FileVersions};
+use super::history::{self, CommitRecord, CommitState, FileChange};
 use super::objects::{ObjectVersion, PutOutcome, StorageError};
-use restitch::edit::{After, EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath};
-use restitch::internals::store::millis;
+use restitch::edit::{EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath};
+use restitch::internals::store::{Versions, millis};
 use restitch::port::Snapshot;
 
 /// An open commit that is older than this belongs to a dead process.
@@ -247,10 +247,7 @@ impl Bucket {
         after: Option<&[u8]>,
     ) -> Result<bool, StorageError> {
         let committed = after.map(|bytes| Snapshot::decode_lossy(bytes.to_vec()));
-        let restored = match before {
-            Some(bytes) => After::Content(bytes.into()),
-            None => After::Removed,
-        };
+        let restored = before.map(Into::into);
         let explanation = Explanation::plain(Rung::Undo);
         let edit = restitch::internals::restored(path.clone(), committed, restored, explanation);
         let rebased = RebasedEdit { edit, version: Some(version.clone()) };
@@ -350,7 +347,7 @@ impl Bucket {
         &self,
         record: &CommitRecord,
         key: &str,
-        versions: &FileVersions,
+        versions: &Versions,
     ) -> Result<bool, StorageError> {
         let Ok(path) = WorkPath::parse(key, &self.root) else { return Ok(true) };
         let Some(current) = self.objects.get(key, u64::MAX).await? else {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::history::{self, CommitState, FileChange};
 use super::objects::{ObjectVersion, PutOutcome, StorageError};
 use super::{Bucket, CurrentFile, REMOVAL_GRACE};
-use restitch::edit::{After, EditCode, Refusal, VerifiedEdit, WorkPath};
+use restitch::edit::{EditCode, Refusal, VerifiedEdit, WorkPath};
 use restitch::internals::store::rebase_edit;
 use restitch::internals::store::{into_committed, millis};
 use restitch::internals::text::quote_name;
@@ -45,10 +45,7 @@ impl RebasedEdit {
 
     /// The bytes after the edit; `None` if the file is removed.
     pub(super) fn after(&self) -> Option<&[u8]> {
-        match self.edit.after() {
-            After::Content(content) => Some(content),
-            _ => None,
-        }
+        self.edit.after().map(|content| &**content)
     }
 
     /// The revision that wrote the current version.
@@ -112,11 +109,13 @@ impl Bucket {
             }
             _ => self.commit_batch(batch, context).await?,
         };
-        self.announce(revision, &edits);
         let durability = self.durability();
         let mut committed: Vec<Committed> = edits
             .into_iter()
-            .map(|edit| into_committed(edit, Some(revision), durability))
+            .map(|edit| {
+                self.changes.announce_edit(Some(revision), &edit);
+                into_committed(edit, Some(revision), durability)
+            })
             .collect();
         if let Some(first) = committed.first_mut() {
             first.warnings.extend(warnings);

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::RESERVED_FOLDER;
 use super::commit::CommitContext;
 use restitch::edit::WorkPath;
-use restitch::internals::store::changed_lines;
-use restitch::port::ContentHash;
+use restitch::internals::store::{Versions, changed_lines};
+use restitch::port::{ContentHash, Revision, RevisionFile};
 
 /// The largest revision: a number that JSON holds exactly in every language.
 const MAX_REVISION: u64 = (1 << 53) - 1;
@@ -48,6 +48,27 @@ pub(super) struct CommitRecord {
     pub(super) files: Vec<FileRecord>,
 }
 
+impl CommitRecord {
+    /// The commit as every store has it.
+    pub(super) fn as_revision(&self, was_applied: bool) -> Revision {
+        let file = |file: &FileRecord| RevisionFile {
+            path: file.path.clone(),
+            before_sha256: file.before,
+            after_sha256: file.after,
+            lines: file.lines,
+        };
+        Revision {
+            revision: self.revision,
+            unix_millis: self.unix_millis,
+            client: self.client.clone(),
+            undoes: self.undoes,
+            undone_by: None,
+            interrupted: !was_applied,
+            files: self.files.iter().map(file).collect(),
+        }
+    }
+}
+
 /// One file of a commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct FileRecord {
@@ -69,13 +90,6 @@ pub(super) struct FileRecord {
     /// The first and the last line that changed, as numbered afterwards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) lines: Option<(usize, usize)>,
-}
-
-/// The content of a file before and after a commit; `None` for no file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct FileVersions {
-    pub(super) before: Option<Vec<u8>>,
-    pub(super) after: Option<Vec<u8>>,
 }
 
 /// A file of a commit that is about to be written.
@@ -158,7 +172,7 @@ fn split(bytes: &[u8]) -> Option<(CommitRecord, &[u8])> {
 }
 
 /// The head of a record, and the versions of each of its files.
-pub(super) fn decode(bytes: &[u8]) -> Option<(CommitRecord, Vec<FileVersions>)> {
+pub(super) fn decode(bytes: &[u8]) -> Option<(CommitRecord, Vec<Versions>)> {
     let (record, mut body) = split(bytes)?;
     let mut all_versions = Vec::new();
     for file in &record.files {
@@ -175,7 +189,7 @@ pub(super) fn decode(bytes: &[u8]) -> Option<(CommitRecord, Vec<FileVersions>)> 
         if !matches_hash(before, file.before) || !matches_hash(&after, file.after) {
             return None;
         }
-        all_versions.push(FileVersions {
+        all_versions.push(Versions {
             before: file.before.map(|_| before.to_vec()),
             after: file.after.map(|_| after),
         });

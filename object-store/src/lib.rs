@@ -24,12 +24,12 @@ use std::time::{Duration, Instant};
 use tokio::sync::broadcast;
 
 use objects::{ListedKey, Object, ObjectVersion, Objects, PAGE_SIZE, StorageError};
-use restitch::edit::{After, Durability, EditCode, Refusal, VerifiedEdit, WorkPath};
+use restitch::edit::{Durability, EditCode, Refusal, VerifiedEdit, WorkPath};
 use restitch::internals::store::{ChangeFeed, admit, millis, not_found};
 use restitch::port::ContentHash;
 use restitch::port::{
-    BoxFuture, Change, CommitOptions, Committed, FileStore, ListedObject, Listing, RequestId,
-    RequestStatus, Revision, UndoMode, Undone,
+    BoxFuture, Change, CommitOptions, Committed, FileStore, History, ListedObject, Lister, Listing,
+    RequestId, RequestStatus, Revision, UndoMode, Undone,
 };
 
 /// The folder in the bucket for restitch's own objects.
@@ -221,21 +221,6 @@ impl Bucket {
         }
     }
 
-    /// Announces a commit in the change feed.
-    fn announce(&self, revision: u64, edits: &[VerifiedEdit]) {
-        for edit in edits {
-            let sha256 = match edit.after() {
-                After::Content(content) => Some(content.hash()),
-                _ => None,
-            };
-            self.changes.announce(Change {
-                revision: Some(revision),
-                path: edit.path().as_str().to_owned(),
-                sha256,
-            });
-        }
-    }
-
     /// One page of the files below `folder`, without restitch's own objects.
     async fn list(&self, folder: &str, after: Option<&str>) -> Result<Listing, Refusal> {
         let page = self.objects.page(folder, after).await.map_err(|error| {
@@ -267,22 +252,6 @@ impl FileStore for BucketStore {
         &self.bucket.root
     }
 
-    fn is_folder(&self) -> bool {
-        false
-    }
-
-    fn can_list(&self) -> bool {
-        true
-    }
-
-    fn list<'a>(
-        &'a self,
-        folder: &'a str,
-        after: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Listing, Refusal>> {
-        Box::pin(self.bucket.list(folder, after))
-    }
-
     fn load<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<Vec<u8>, Refusal>> {
         Box::pin(self.bucket.load(path))
     }
@@ -300,6 +269,30 @@ impl FileStore for BucketStore {
         Box::pin(run_to_completion(async move { bucket.commit(batch, &options).await }))
     }
 
+    fn is_folder(&self) -> bool {
+        false
+    }
+
+    fn lister(&self) -> Option<&dyn Lister> {
+        Some(self)
+    }
+
+    fn history(&self) -> Option<&dyn History> {
+        Some(self)
+    }
+}
+
+impl Lister for BucketStore {
+    fn list<'a>(
+        &'a self,
+        folder: &'a str,
+        after: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Listing, Refusal>> {
+        Box::pin(self.bucket.list(folder, after))
+    }
+}
+
+impl History for BucketStore {
     fn undo(
         &self,
         revision: Option<u64>,

@@ -3,13 +3,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::history::{self, CommitRecord, CommitState, FileVersions};
+use super::history::{self, CommitRecord, CommitState};
 use super::objects::StorageError;
 use super::{Bucket, RESERVED_FOLDER};
-use restitch::edit::{After, EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath};
-use restitch::internals::store::into_committed;
+use restitch::edit::{EditCode, Refusal, VerifiedEdit, WorkPath};
+use restitch::internals::store::{Versions, repeated};
+use restitch::port::ContentHash;
 use restitch::port::{Committed, RequestId, RequestStatus};
-use restitch::port::{ContentHash, Snapshot};
 
 /// A stored answer with more bytes than this is not read.
 const MAX_BYTES: u64 = 16 << 20;
@@ -96,7 +96,7 @@ impl Bucket {
     async fn applied_commit(
         &self,
         stored: &RequestRecord,
-    ) -> Option<(CommitRecord, Vec<FileVersions>)> {
+    ) -> Option<(CommitRecord, Vec<Versions>)> {
         let object = self.objects.get(stored.record_key.as_ref()?, u64::MAX).await.ok()??;
         let (record, files) = history::decode(&object.bytes)?;
         let was_applied = match record.state {
@@ -114,27 +114,13 @@ impl Bucket {
     pub(super) fn recorded_result(
         &self,
         record: &CommitRecord,
-        files: Vec<FileVersions>,
+        files: Vec<Versions>,
     ) -> Vec<Committed> {
-        let edits = record.files.iter().zip(files).filter_map(|(file, versions)| {
+        let files = record.files.iter().zip(files).filter_map(|(file, versions)| {
             let path = WorkPath::parse(&file.path, &self.root).ok()?;
-            let after = match versions.after {
-                Some(bytes) => After::Content(bytes.into()),
-                None => After::Removed,
-            };
-            let before = versions.before.map(Snapshot::decode_lossy);
-            let explanation = Explanation::plain(Rung::Repeated);
-            Some(restitch::internals::restored(path, before, after, explanation))
+            Some(repeated(record.revision, path, versions, self.durability()))
         });
-        edits
-            .map(|edit| Committed {
-                warnings: vec![format!(
-                    "the same change was already committed as revision {}; nothing was written again",
-                    record.revision
-                )],
-                ..into_committed(edit, Some(record.revision), self.durability())
-            })
-            .collect()
+        files.collect()
     }
 
     /// What is known of a request.

@@ -5,16 +5,14 @@ use std::collections::{HashMap, HashSet};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
 use super::commit::CommitContext;
-use super::history::{self, CommitRecord, CommitState, FileRecord, FileVersions, HEAD_BYTES};
+use super::history::{self, CommitRecord, CommitState, FileRecord, HEAD_BYTES};
 use super::objects::{PAGE_SIZE, StorageError};
 use super::{Bucket, RESERVED_FOLDER};
-use restitch::edit::{
-    After, Durability, EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath,
+use restitch::edit::{Durability, EditCode, Refusal, VerifiedEdit, WorkPath};
+use restitch::internals::store::{
+    MAX_VERSIONS, Timeline, Versions, into_committed, no_revision, take_back,
 };
-use restitch::internals::store::into_committed;
-use restitch::internals::store::{LaterVersion, MAX_VERSIONS, VersionSource, revert_change};
-use restitch::port::{Committed, Revision, RevisionFile, UndoMode, Undone};
-use restitch::port::{ContentHash, Snapshot};
+use restitch::port::{Committed, ContentHash, Revision, UndoMode, Undone};
 
 /// How many commits the log shows. An undo without a revision looks only at these.
 const MAX_LOGGED: usize = 200;
@@ -175,26 +173,7 @@ impl Bucket {
     pub(super) async fn log(&self) -> Result<Vec<Revision>, Refusal> {
         self.recover_if_due().await;
         let newest = self.recent_commits().await.map_err(|error| not_read(&error))?;
-        let undone_by = undone_by(&newest);
-        let revision = |LoggedCommit { record, was_applied, .. }: LoggedCommit| Revision {
-            revision: record.revision,
-            unix_millis: record.unix_millis,
-            client: record.client,
-            undoes: record.undoes,
-            undone_by: undone_by.get(&record.revision).copied(),
-            interrupted: !was_applied,
-            files: record
-                .files
-                .into_iter()
-                .map(|file| RevisionFile {
-                    path: file.path,
-                    before_sha256: file.before,
-                    after_sha256: file.after,
-                    lines: file.lines,
-                })
-                .collect(),
-        };
-        Ok(newest.into_iter().map(revision).collect())
+        Ok(timeline(&newest).into_log())
     }
 
     /// Undoes a commit: `revision`, or else the newest commit that is neither undone nor an undo.
@@ -235,7 +214,7 @@ impl Bucket {
     }
 
     /// The content of the files of a commit before and after.
-    async fn read_versions(&self, key: &str, revision: u64) -> Result<Vec<FileVersions>, Refusal> {
+    async fn read_versions(&self, key: &str, revision: u64) -> Result<Vec<Versions>, Refusal> {
         let object = self.objects.get(key, u64::MAX).await.map_err(|error| not_read(&error))?;
         let decoded = object.and_then(|object| history::decode(&object.bytes));
         decoded.map(|(_, files)| files).ok_or_else(|| {
@@ -275,44 +254,25 @@ impl Bucket {
         let failed = |error: StorageError| not_read(&error);
         let Some(wanted) = wanted else {
             let newest = self.recent_commits().await.map_err(failed)?;
-            let undone_by = undone_by(&newest);
-            let can_be_undone = |commit: &&LoggedCommit| {
-                commit.was_applied
-                    && commit.record.undoes.is_none()
-                    && !undone_by.contains_key(&commit.record.revision)
-            };
-            let Some(last) = newest.iter().find(can_be_undone).cloned() else {
-                return Err(Refusal::new(
-                    EditCode::NoChange,
-                    format!("there is nothing to undo among the last {MAX_LOGGED} commits"),
-                )
-                .hint(
-                    "`restitch log` lists the revisions; to take back an undo, give its revision.",
-                ));
-            };
+            let wanted = timeline(&newest).to_undo(None, |commit| !commit.interrupted)?.revision;
+            let last = newest.into_iter().find(|commit| commit.record.revision == wanted);
+            let last = last.ok_or_else(|| no_revision(wanted))?;
             let since = self.commits_since(&last.record).await.map_err(failed)?;
             return Ok((last, since));
         };
         let (_, record) = self.find_record(wanted).await?;
         let since = self.commits_since(&record).await.map_err(failed)?;
-        if let Some(undo) = undone_by(&since).get(&wanted) {
-            return Err(Refusal::new(
-                EditCode::NoChange,
-                format!("revision {wanted} was already undone by revision {undo}"),
-            )
-            .hint(format!("To bring it back, undo revision {undo}.")));
-        }
+        timeline(&since).to_undo(Some(wanted), |_| true)?;
         let commit = since.iter().find(|commit| commit.record.revision == wanted).cloned();
         Ok((commit.ok_or_else(|| no_revision(wanted))?, since))
     }
 
-    /// The edit that undoes one file of a commit. If the file has changed since, only the lines of
-    /// the commit are reverted.
+    /// The edit that undoes one file of a commit.
     async fn undo_file(
         &self,
         record: &CommitRecord,
         file: &FileRecord,
-        recorded: FileVersions,
+        recorded: Versions,
         since: &[LoggedCommit],
     ) -> Result<VerifiedEdit, Refusal> {
         let path = WorkPath::parse(&file.path, &self.root)?;
@@ -321,77 +281,22 @@ impl Bucket {
         if let (Some(bytes), Some(version)) = (&current.bytes, &current.version) {
             self.note_version(&path, ContentHash::of(bytes), version.clone());
         }
-        // The later commits of this file, oldest first.
-        let later: Vec<&LoggedCommit> = since
-            .iter()
-            .rev()
-            .filter(|commit| commit.was_applied && commit.record.revision > record.revision)
-            .filter(|commit| commit.record.files.iter().any(|other| other.path == file.path))
-            .collect();
-        let first_later = match later.first() {
-            Some(commit) => VersionSource::Revision(commit.record.revision),
-            None => VersionSource::External,
-        };
-        let undo_edit = |current: Option<Vec<u8>>, undone: Option<Vec<u8>>| {
-            let undone = match undone {
-                Some(bytes) => After::Content(bytes.into()),
-                None => After::Removed,
-            };
-            let current = current.map(Snapshot::decode_lossy);
-            restitch::internals::restored(
-                path.clone(),
-                current,
-                undone,
-                Explanation::plain(Rung::Undo),
-            )
-        };
-        if current.bytes == recorded.after {
-            return Ok(undo_edit(current.bytes, recorded.before));
-        }
-        let (Some(before), Some(after), Some(bytes)) =
-            (recorded.before, recorded.after, current.bytes)
-        else {
-            return Err(first_later.conflict(record.revision, &path));
-        };
-        let versions = self.versions_since(&file.path, &after, &later, &bytes).await;
-        let versions = versions.ok_or_else(|| first_later.conflict(record.revision, &path))?;
-        let reverted = revert_change(&before, &after, &versions)
-            .map_err(|source| source.conflict(record.revision, &path))?;
-        Ok(undo_edit(Some(bytes), Some(reverted)))
-    }
-
-    /// Every version of a file after the version `from`, oldest first, with what wrote it; `None` if
-    /// one of them is not recorded.
-    async fn versions_since(
-        &self,
-        path: &str,
-        from: &[u8],
-        later: &[&LoggedCommit],
-        current: &[u8],
-    ) -> Option<Vec<LaterVersion<VersionSource>>> {
-        let mut latest = from.to_vec();
-        let mut versions = Vec::new();
-        for commit in later {
-            let FileVersions { before, after } = self.file_versions(&commit.key, path).await?;
-            let (before, after) = (before?, after?);
-            if before != latest {
-                versions.push(LaterVersion { bytes: before, source: VersionSource::External });
+        let mut later = Vec::new();
+        if current.bytes != recorded.after {
+            // Oldest first.
+            for commit in since.iter().rev().filter(|commit| commit.was_applied) {
+                let revision = commit.record.revision;
+                let has_file = commit.record.files.iter().any(|other| other.path == file.path);
+                if revision > record.revision && has_file {
+                    later.push((revision, self.file_versions(&commit.key, &file.path).await));
+                }
             }
-            latest.clone_from(&after);
-            versions.push(LaterVersion {
-                bytes: after,
-                source: VersionSource::Revision(commit.record.revision),
-            });
         }
-        if latest != current {
-            versions
-                .push(LaterVersion { bytes: current.to_vec(), source: VersionSource::External });
-        }
-        Some(versions)
+        take_back(record.revision, &path, recorded, current.bytes, later)
     }
 
     /// The versions of one file that a record holds.
-    async fn file_versions(&self, key: &str, path: &str) -> Option<FileVersions> {
+    async fn file_versions(&self, key: &str, path: &str) -> Option<Versions> {
         let object = self.objects.get(key, u64::MAX).await.ok()??;
         let (record, files) = history::decode(&object.bytes)?;
         let mut pairs = record.files.into_iter().zip(files);
@@ -405,33 +310,28 @@ impl Bucket {
         path: &WorkPath,
         from: Option<&str>,
     ) -> Vec<Vec<u8>> {
-        let from = from.map(|id| id.trim().to_ascii_lowercase());
-        if from.as_ref().is_some_and(|id| id.len() < 8) {
-            return Vec::new();
-        }
         let mut keys = self.list_keys(None).await.unwrap_or_default();
         keys.retain(|key| history::may_concern(key, path.as_str()));
         keys.truncate(MAX_VERSIONS);
         let recorded = stream::iter(keys)
-            .map(|key| async move { self.file_versions(&key, path.as_str()).await })
+            .map(|key| async move { self.objects.get(&key, u64::MAX).await.ok()? })
             .buffered(CONCURRENT_REQUESTS);
-        let mut recorded: Vec<FileVersions> =
-            recorded.filter_map(std::future::ready).collect().await;
-        recorded.reverse();
-        let mut versions: Vec<Vec<u8>> = Vec::new();
-        for FileVersions { before, after } in recorded {
-            for version in [before, after].into_iter().flatten() {
-                if versions.last() != Some(&version) {
-                    versions.push(version);
-                }
-            }
-        }
-        let Some(id) = from else { return versions };
-        let is_from = |bytes: &Vec<u8>| ContentHash::of(bytes).to_string().starts_with(&id);
-        match versions.iter().rposition(is_from) {
-            Some(index) => versions.split_off(index),
-            None => Vec::new(),
-        }
+        let records: Vec<(CommitRecord, Vec<Versions>)> = recorded
+            .filter_map(|object| {
+                std::future::ready(object.and_then(|object| history::decode(&object.bytes)))
+            })
+            .collect()
+            .await;
+        let commits = records.iter().map(|(record, _)| record.as_revision(true)).collect();
+        let wanted = Timeline::new(commits).versions_of(path.as_str(), from);
+        let known: HashMap<ContentHash, Vec<u8>> = records
+            .into_iter()
+            .flat_map(|(_, files)| files)
+            .flat_map(|file| [file.before, file.after])
+            .flatten()
+            .map(|bytes| (ContentHash::of(&bytes), bytes))
+            .collect();
+        wanted.iter().filter_map(|hash| known.get(hash).cloned()).collect()
     }
 }
 
@@ -489,19 +389,10 @@ impl Lineage {
     }
 }
 
-/// Maps each undone revision to the revision that undid it.
-fn undone_by(newest_first: &[LoggedCommit]) -> HashMap<u64, u64> {
-    let applied =
-        newest_first.iter().filter(|commit| commit.was_applied).map(|commit| &commit.record);
-    restitch::internals::store::undone_by(applied.map(|record| (record.revision, record.undoes)))
-}
-
-fn no_revision(wanted: u64) -> Refusal {
-    Refusal::new(
-        EditCode::InvalidArguments,
-        format!("there is no revision {wanted} in the history of this root"),
-    )
-    .hint("`restitch log` lists the revisions that can be undone; old ones may have been removed from the bucket.")
+/// The commits as every store has them.
+fn timeline(newest_first: &[LoggedCommit]) -> Timeline {
+    let commits = newest_first.iter();
+    Timeline::new(commits.map(|commit| commit.record.as_revision(commit.was_applied)).collect())
 }
 
 /// The refusal after the history could not be read.

@@ -43,7 +43,7 @@ use crate::tools::{ToolReply, ToolSpec, Toolbox};
 
 #[cfg(feature = "cli")]
 pub(crate) use frames::BoundedLines;
-pub use http::{HttpOptions, serve_http};
+pub(crate) use http::{HttpOptions, serve_http};
 use metrics::Metrics;
 #[cfg(feature = "cli")]
 pub(crate) use sampling::ClientCorrector;

@@ -202,7 +202,7 @@ fn parse_object(kind: ReplyKind, json: &str) -> Option<Reply> {
         ReplyKind::ChosenPlace => {
             let answer: ChosenPlace = serde_json::from_str(json).ok()?;
             match (answer.candidate, answer.corrected_new_string) {
-                (Some(n), _) if n > 0 => Reply::Window(usize::try_from(n).ok()?),
+                (Some(n), _) if n > 0 => Reply::Outcome(usize::try_from(n).ok()?),
                 (_, Some(text)) if !text.is_empty() => Reply::Text(text),
                 _ => Reply::Declined,
             }
@@ -216,7 +216,7 @@ pub(super) fn to_wire(kind: ReplyKind, reply: &Reply) -> Value {
         Reply::Text(text) => (text.as_str(), None, None),
         Reply::Located { text, place } => (text.as_str(), Some(place), None),
         Reply::WithNew { text, place, new } => (text.as_str(), place.as_ref(), Some(new)),
-        Reply::Window(window) => return json!({ "candidate": window }),
+        Reply::Outcome(window) => return json!({ "candidate": window }),
         Reply::AlreadyDone => return json!({ "status": "already_done" }),
         Reply::Unsure => return json!({ "status": "unsure" }),
         Reply::Declined => ("", None, None),
@@ -367,7 +367,7 @@ mod tests {
         );
         assert_eq!(
             parse_reply(ReplyKind::ChosenPlace, r#"{"candidate":2}"#),
-            Some(Reply::Window(2))
+            Some(Reply::Outcome(2))
         );
     }
 }

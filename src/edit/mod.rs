@@ -28,4 +28,4 @@ pub(crate) use syntax::FormatNote;
 pub use syntax::{SyntaxCheck, SyntaxError, Unchecked};
 pub(crate) use verify::Rebase;
 pub(crate) use verify::SyntaxCheckFn;
-pub use verify::{After, VerifiedEdit};
+pub use verify::VerifiedEdit;

@@ -6,10 +6,10 @@ use serde::Serialize;
 use super::diff::unified_diff;
 use super::spans::{LineShift, Span, before_and_after, line_count, line_delta, line_shifts};
 use super::syntax::FormatNote;
-use super::verify::{After, VerifiedEdit};
+use super::verify::VerifiedEdit;
 use super::{Attempt, Conflict, Kept, Rewrite, Rung, SyntaxCheck};
 use crate::text::tag;
-use crate::text::{ContentHash, LineSpan, Snapshot, clip, pluralize, quote_name};
+use crate::text::{Content, ContentHash, LineSpan, Snapshot, clip, pluralize, quote_name};
 
 /// How an edit was understood: which rung matched and what was rewritten.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -245,15 +245,11 @@ impl EditReport {
     /// further warnings).
     pub fn new(edit: &VerifiedEdit) -> Self {
         let (before, after, spans) = before_and_after(edit);
-        let after_sha256 = match edit.after() {
-            After::Content(content) => Some(content.hash()),
-            After::Removed => None,
-        };
         Self {
             path: edit.path().as_str().to_owned(),
             explanation: edit.explanation().clone(),
             before_sha256: edit.base(),
-            after_sha256,
+            after_sha256: edit.after().map(Content::hash),
             verification: verification(&before, &after, &spans),
             verifications: spans
                 .iter()

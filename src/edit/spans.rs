@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::diff::unified_diff;
-use super::verify::{After, VerifiedEdit};
+use super::verify::VerifiedEdit;
 use super::{EditPlan, WorkPath};
-use crate::text::{LineSpan, Snapshot};
+use crate::text::{Content, LineSpan, Snapshot};
 
 /// The lines and bytes of a changed span, before or after the edit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -45,10 +45,7 @@ pub struct LineShift {
 /// The text before and after an edit, and the changed spans.
 pub(super) fn before_and_after(edit: &VerifiedEdit) -> (Snapshot, Snapshot, Vec<Span>) {
     let before = edit.before().cloned().unwrap_or_else(|| Snapshot::from_text(""));
-    let after = match edit.after() {
-        After::Content(content) => content.snapshot(),
-        After::Removed => None,
-    };
+    let after = edit.after().and_then(Content::snapshot);
     let after_text = match (edit.plan(), after) {
         // The new text is in the encoding of the version before, even if detection prefers another.
         (Some(plan), Some(after)) if after.encoding() != before.encoding() => {

@@ -13,22 +13,12 @@ pub(crate) type Rebase = Arc<dyn Fn(&Snapshot) -> Result<VerifiedEdit, Refusal> 
 /// A function that checks the syntax before and after an edit; `None` if there is no text to parse.
 pub(crate) type SyntaxCheckFn = Arc<dyn Fn(&VerifiedEdit) -> Option<SyntaxCheck> + Send + Sync>;
 
-/// What is at the path afterwards.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum After {
-    /// A file with these bytes.
-    Content(Content),
-    /// Nothing: the file is removed.
-    Removed,
-}
-
 /// A checked edit of one file. It can only be made by the functions here, which check it.
 #[derive(Clone)]
 pub struct VerifiedEdit {
     path: WorkPath,
     before: Option<Snapshot>,
-    after: After,
+    after: Option<Content>,
     plan: Option<EditPlan>,
     explanation: Explanation,
     rebase: Option<Rebase>,
@@ -83,7 +73,7 @@ impl VerifiedEdit {
                 ));
             }
         }
-        let (before, after) = (Some(before.clone()), After::Content(after));
+        let (before, after) = (Some(before.clone()), Some(after));
         Ok(Self { path, before, after, plan: Some(plan), explanation, rebase: None })
     }
 
@@ -100,15 +90,16 @@ impl VerifiedEdit {
             )
             .at(path.as_str()));
         }
-        let after = After::Content(content.as_bytes().into());
+        let after = Some(content.as_bytes().into());
         Ok(Self { path, before: None, after, plan: None, explanation, rebase: None })
     }
 
-    /// An edit that replaces `before` by exactly `after`, for undo, rename and staging.
+    /// An edit that replaces `before` by exactly `after`, or removes the file if
+    /// that is `None`.
     pub(crate) fn restore(
         path: WorkPath,
         before: Option<Snapshot>,
-        after: After,
+        after: Option<Content>,
         explanation: Explanation,
     ) -> Self {
         Self { path, before, after, plan: None, explanation, rebase: None }
@@ -162,13 +153,13 @@ impl VerifiedEdit {
         self.before.as_ref().map(Snapshot::hash)
     }
 
-    /// The file's content after the edit.
-    pub fn after(&self) -> &After {
-        &self.after
+    /// The file's content after the edit; `None` if the edit removes it.
+    pub fn after(&self) -> Option<&Content> {
+        self.after.as_ref()
     }
 
     /// The parts of the edit.
-    pub(crate) fn into_parts(self) -> (WorkPath, After, Option<EditPlan>, Explanation) {
+    pub(crate) fn into_parts(self) -> (WorkPath, Option<Content>, Option<EditPlan>, Explanation) {
         (self.path, self.after, self.plan, self.explanation)
     }
 

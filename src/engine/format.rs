@@ -8,7 +8,7 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::Engine;
 use crate::edit::{
-    After, EditCode, EditPlan, Explanation, FormatNote, Rebase, Refusal, Rung, Splice, VerifiedEdit,
+    EditCode, EditPlan, Explanation, FormatNote, Rebase, Refusal, Rung, Splice, VerifiedEdit,
 };
 use crate::text::Snapshot;
 
@@ -26,7 +26,7 @@ impl Engine {
     ) -> Result<VerifiedEdit, Refusal> {
         let text = match (edit.before(), edit.plan(), edit.after()) {
             (Some(_), Some(plan), _) => plan.text_after(),
-            (None, None, After::Content(content)) if edit.explanation().rung == Rung::Create => {
+            (None, None, Some(content)) if edit.explanation().rung == Rung::Create => {
                 match content.snapshot() {
                     Some(snapshot) => snapshot.text().to_owned(),
                     None => return Ok(edit),

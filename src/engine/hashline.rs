@@ -3,9 +3,7 @@
 use super::limits::refuse_too_many_edits;
 use super::lines::{KnownLines, create};
 use super::{CallOptions, Engine};
-use crate::edit::{
-    After, EditCode, EditReport, Explanation, Refusal, Rung, VerifiedEdit, WorkPath,
-};
+use crate::edit::{EditCode, EditReport, Explanation, Refusal, Rung, VerifiedEdit, WorkPath};
 use crate::hashline::ops::{self, HashlineEdit, Op};
 use crate::hashline::resolver::{Resolver, is_snapshot_id};
 use crate::hashline::stale::short_id;
@@ -121,7 +119,7 @@ impl Engine {
         let before = self.snapshot(path).await?;
         refuse_other_version(request, &before)?;
         let explanation = Explanation::plain(Rung::Delete);
-        let edit = VerifiedEdit::restore(path.clone(), Some(before), After::Removed, explanation);
+        let edit = VerifiedEdit::restore(path.clone(), Some(before), None, explanation);
         let mut reports = self.commit(vec![edit], options).await?;
         Ok(reports.remove(0))
     }
@@ -143,15 +141,13 @@ impl Engine {
         let explanation = edit
             .as_ref()
             .map_or_else(|| Explanation::plain(Rung::Rename), |edit| edit.explanation().clone());
-        let content = match edit.as_ref().map(VerifiedEdit::after) {
-            Some(After::Content(content)) => content.clone(),
-            _ => before.clone().into(),
-        };
-        let create = VerifiedEdit::restore(to.clone(), None, After::Content(content), explanation);
+        let content = edit.as_ref().and_then(VerifiedEdit::after).cloned();
+        let content = content.unwrap_or_else(|| before.clone().into());
+        let create = VerifiedEdit::restore(to.clone(), None, Some(content), explanation);
         let remove = VerifiedEdit::restore(
             from.clone(),
             Some(before),
-            After::Removed,
+            None,
             Explanation::plain(Rung::Rename),
         );
         let mut reports = self.commit(vec![create, remove], options).await?;

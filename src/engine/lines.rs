@@ -168,7 +168,8 @@ impl Engine {
         path: &WorkPath,
         from: Option<&str>,
     ) -> Vec<SeenVersion> {
-        let recorded = self.store.recorded_versions(path, from).await;
+        let Some(history) = self.store.history() else { return Vec::new() };
+        let recorded = history.recorded_versions(path, from).await;
         let decoded = recorded.into_iter().filter_map(|bytes| Snapshot::decode(bytes).ok());
         decoded.map(|snapshot| SeenVersion::new(snapshot, Vec::new())).collect()
     }

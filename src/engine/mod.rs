@@ -31,14 +31,16 @@ use std::time::{Duration, Instant};
 
 use tracing::Instrument as _;
 
-use crate::edit::{After, Durability, EditCode, Refusal, VerifiedEdit, WorkPath};
+use crate::edit::{Durability, EditCode, Refusal, VerifiedEdit, WorkPath};
 use crate::port::{
     CommitOptions, Committed, Corrector, FileStore, Formatter, NoCorrector, NoFormatter, RequestId,
     Syntax, refuse_duplicate_paths,
 };
 use crate::session::Ledger;
+#[cfg(feature = "search")]
+use crate::store::Overlay;
 use crate::store::{StagingStore, already_exists, refuse_main_checkout};
-use crate::text::{Encoding, NotText, Snapshot};
+use crate::text::{Content, Encoding, NotText, Snapshot};
 use crate::traces;
 
 pub use crate::edit::EditReport;
@@ -92,6 +94,7 @@ pub struct Engine {
 }
 
 /// What one call may spend on a model.
+#[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Allowance {
     /// The time for all questions together.
@@ -276,7 +279,13 @@ impl Engine {
 
     /// Whether the files can be listed and searched.
     pub fn can_list(&self) -> bool {
-        self.store.is_folder() || self.store.can_list()
+        self.store.is_folder() || self.store.lister().is_some()
+    }
+
+    /// The staged files, which code that walks or lists the root must take into account.
+    #[cfg(feature = "search")]
+    fn overlay(&self) -> Overlay {
+        self.staging.as_ref().map(|staging| staging.overlay()).unwrap_or_default()
     }
 
     /// Parses a path that a caller gave.
@@ -381,11 +390,7 @@ impl Engine {
 
     /// Records the new version of a file in the session.
     fn record_edit(&self, edit: &VerifiedEdit, report: &EditReport) {
-        let after = match edit.after() {
-            After::Content(content) => content.snapshot(),
-            After::Removed => None,
-        };
-        match after {
+        match edit.after().and_then(Content::snapshot) {
             Some(after) => {
                 self.ledger.record_edit(edit.path(), edit.before(), &after, &report.spans);
             }

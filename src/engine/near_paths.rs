@@ -44,7 +44,7 @@ impl Engine {
     /// Files of the root that no ignore rule excludes, up to a limit.
     async fn some_names(&self) -> Vec<WorkPath> {
         if self.has_folder() {
-            let overlay = self.store.overlay().await;
+            let overlay = self.overlay();
             let Ok(scope) = Scope::new(self.root(), None, None, &overlay) else {
                 return Vec::new();
             };

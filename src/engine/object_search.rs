@@ -9,10 +9,11 @@ use tokio::task::JoinSet;
 use super::search::blocking;
 use super::{Engine, Stage};
 use crate::edit::{Refusal, WorkPath};
-use crate::port::{ListedObject, Overlay};
+use crate::port::ListedObject;
 use crate::search::{
     self, IgnoreRules, ListReport, ListedFile, MAX_LISTED, MAX_RULES_BYTES, Query, Scanned, Scope,
 };
+use crate::store::Overlay;
 
 /// A listing stops after this many names.
 const MAX_NAMES: usize = 20_000;
@@ -108,8 +109,8 @@ impl Engine {
         let start = scope.relative_start().to_str().unwrap_or_default().to_owned();
         let mut listed: Vec<ListedObject> = Vec::new();
         let mut after: Option<String> = None;
-        loop {
-            let page = self.store.list(&start, after.as_deref()).await?;
+        while let Some(lister) = self.store.lister() {
+            let page = lister.list(&start, after.as_deref()).await?;
             listed.extend(page.files);
             after = page.next;
             if after.is_none() || listed.len() >= max_names {
@@ -118,7 +119,7 @@ impl Engine {
             self.report_stage(Stage::Read, &format!("{} names", listed.len()));
         }
         let has_more = after.is_some();
-        let overlay = self.store.overlay().await;
+        let overlay = self.overlay();
         let mut files: BTreeMap<WorkPath, u64> =
             listed.into_iter().map(|file| (file.path, file.bytes)).collect();
         // The path of the scope may be a file.

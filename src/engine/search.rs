@@ -32,7 +32,7 @@ impl Engine {
         let context = context.min(MAX_CONTEXT);
         let mut scanned = match self.has_folder() {
             true => {
-                let overlay = self.store.overlay().await;
+                let overlay = self.overlay();
                 let scope = Scope::new(self.root(), path, glob, &overlay)?;
                 let query = query.clone();
                 blocking(move || search::scan(&scope, &query, &overlay)).await?
@@ -100,7 +100,7 @@ impl Engine {
         if !self.has_folder() {
             return self.list_objects(path, glob).await;
         }
-        let overlay = self.store.overlay().await;
+        let overlay = self.overlay();
         let scope = Scope::new(self.root(), path, glob, &overlay)?;
         blocking(move || search::list(&scope, &overlay)).await
     }

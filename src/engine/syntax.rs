@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::Engine;
 use crate::edit::{
-    After, EditCode, EditPlan, EditRequest, Refusal, Rung, Splice, SyntaxCheck, SyntaxCheckFn,
+    EditCode, EditPlan, EditRequest, Refusal, Rung, Splice, SyntaxCheck, SyntaxCheckFn,
     SyntaxError, Unchecked, VerifiedEdit, WorkPath,
 };
 use crate::language::Language;
@@ -267,7 +267,7 @@ fn splice_check(
 /// The parser's check of an edit that creates or changes a file. A file that is moved or restored
 /// is not checked, because its errors are not new.
 fn check_edit(syntax: &dyn Syntax, edit: &VerifiedEdit) -> Option<SyntaxCheck> {
-    let After::Content(content) = edit.after() else { return None };
+    let content = edit.after()?;
     let path = edit.path().as_str();
     match (edit.before(), edit.plan()) {
         (Some(before), Some(plan)) => {

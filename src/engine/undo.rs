@@ -5,7 +5,9 @@ use tracing::Instrument as _;
 
 use super::{CallOptions, Engine, UndoScope};
 use crate::edit::{EditCode, EditReport, Refusal, WorkPath};
-use crate::port::{Change, Committed, RequestId, RequestStatus, Revision, UndoMode};
+use crate::port::{
+    Change, Committed, History, RequestId, RequestStatus, Revision, UndoMode, no_history,
+};
 use crate::traces;
 
 impl Engine {
@@ -24,11 +26,16 @@ impl Engine {
         };
         let _writing = self.ledger.lock_writes().await;
         let span = traces::undo();
-        let undone = self.store.undo(revision, mode).instrument(span.clone()).await;
+        let undone = self.history()?.undo(revision, mode).instrument(span.clone()).await;
         traces::record_result(&span, &undone);
         let undone = undone?;
         let reports = undone.committed.into_iter().map(|file| self.record_commit(file)).collect();
         Ok((undone.revision, reports))
+    }
+
+    /// The history of the store; a refusal if it has none.
+    fn history(&self) -> Result<&dyn History, Refusal> {
+        self.store.history().ok_or_else(no_history)
     }
 
     /// The newest revision of this session that is neither undone nor an undo.
@@ -49,24 +56,24 @@ impl Engine {
                 && entry.undoes.is_none()
                 && entry.undone_by.is_none()
         };
-        let log = self.store.log().await?;
+        let log = self.history()?.log().await?;
         log.iter().find(can_be_undone).map(|entry| entry.revision).ok_or_else(nothing_to_undo)
     }
 
     /// The commits in the history, newest first.
     pub async fn log(&self) -> Result<Vec<Revision>, Refusal> {
-        self.store.log().await
+        self.history()?.log().await
     }
 
     /// What a commit in the history wrote, as one report for each file.
     pub async fn committed(&self, revision: u64) -> Result<Vec<EditReport>, Refusal> {
-        Ok(self.reports(self.store.committed(revision).await?))
+        Ok(self.reports(self.history()?.committed(revision).await?))
     }
 
     /// A receiver of every commit from now on, so that a preview can refresh; `None` if the store
     /// does not announce commits.
     pub fn changes(&self) -> Option<broadcast::Receiver<Change>> {
-        self.store.changes()
+        self.store.history()?.changes()
     }
 
     /// Refuses a path that must not be written, such as a protected one. Call this before reading
@@ -77,7 +84,10 @@ impl Engine {
 
     /// What the store knows of a request.
     pub async fn recall(&self, request: &RequestId) -> RequestStatus {
-        self.store.recall(request).await
+        match self.store.history() {
+            Some(history) => history.recall(request).await,
+            None => RequestStatus::Unknown,
+        }
     }
 
     /// The reports of earlier commits.
@@ -87,6 +97,8 @@ impl Engine {
 
     /// Stores the answer to a request, for when it is sent again.
     pub async fn remember(&self, request: &RequestId, answer: String) {
-        self.store.remember(request, answer).await;
+        if let Some(history) = self.store.history() {
+            history.remember(request, answer).await;
+        }
     }
 }

@@ -241,7 +241,7 @@ impl Fixture {
     /// Runs the case; returns the verdict and the files afterwards, or the reason why it could not
     /// be run.
     fn run(&self) -> Result<(Judgment, Tree), String> {
-        let store = Arc::new(MemoryStore::new());
+        let store = Arc::new(MemoryStore::default());
         let path =
             |raw: &str| WorkPath::parse(raw, Path::new("/")).map_err(|refusal| refusal.to_string());
         for (name, bytes) in &self.before {
@@ -259,11 +259,7 @@ impl Fixture {
         let start = Instant::now();
         let reply = call(&toolbox, &self.spec.tool, arguments)?;
         let took = start.elapsed();
-        let files: Tree = store
-            .files()
-            .into_iter()
-            .map(|(path, bytes)| (path.as_str().to_owned(), bytes))
-            .collect();
+        let files: Tree = store.files();
         let model = ModelCost {
             // A recorded answer costs no request, but counts as one.
             calls: replay.map_or(0, |replay| replay.answered()),

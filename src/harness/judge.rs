@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::case::{Case, Truth};
-use crate::edit::{After, EditCode, EditPlan, Refusal, VerifiedEdit, WorkPath};
+use crate::edit::{EditCode, EditPlan, Refusal, VerifiedEdit, WorkPath};
 use crate::engine::{SyntaxGate, SyntaxMode};
 use crate::matching::{self, Explained};
 use crate::port::Syntax as _;
@@ -159,10 +159,7 @@ fn verify(path: WorkPath, snapshot: &Snapshot, edit: Explained) -> Result<Verifi
 
 /// Returns the file after an edit; nothing if the edit removes it.
 fn bytes_after(edit: &VerifiedEdit) -> Vec<u8> {
-    match edit.after() {
-        After::Content(content) => content.to_vec(),
-        After::Removed => Vec::new(),
-    }
+    edit.after().map(|content| content.to_vec()).unwrap_or_default()
 }
 
 /// Whether the case is refused as ambiguous with a right result among the outcomes.

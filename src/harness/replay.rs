@@ -186,7 +186,7 @@ pub fn with_model(case: &FailedEdit, truth: &str) -> ReplayRun {
             }
             Ask::Choose { outcomes, .. } => {
                 choice_count = outcomes.len();
-                Reply::Window(choice)
+                Reply::Outcome(choice)
             }
             Ask::RepairEscapes { new, .. } => Reply::Text(new.clone()),
         };

@@ -221,7 +221,6 @@ pub enum Reply {
         place: Location,
     },
     /// A place, and the whole new text of it.
-    #[serde(rename = "settled")]
     WithNew {
         /// The text of the file; may be empty if the place is given.
         text: String,
@@ -231,7 +230,7 @@ pub enum Reply {
         new: String,
     },
     /// One of the outcomes of `Choose`, counted from 1.
-    Window(usize),
+    Outcome(usize),
     /// The file has the change already.
     AlreadyDone,
     /// The model has to see more of the file.
@@ -246,7 +245,7 @@ impl Reply {
         match self {
             Self::Text(text) | Self::Located { text, .. } => vec![text],
             Self::WithNew { text, new, .. } => vec![text, new],
-            Self::Window(_) | Self::AlreadyDone | Self::Unsure | Self::Declined => Vec::new(),
+            Self::Outcome(_) | Self::AlreadyDone | Self::Unsure | Self::Declined => Vec::new(),
         }
     }
 }

@@ -11,7 +11,7 @@ mod versioned;
 use std::future::Future;
 use std::pin::Pin;
 
-pub use crate::edit::{After, Durability, VerifiedEdit, WorkPath, WriteMethod};
+pub use crate::edit::{Durability, VerifiedEdit, WorkPath, WriteMethod};
 pub use crate::text::{ContentHash, Snapshot};
 pub use chat::{ChatError, ChatModel, ChatReply, ChatRequest};
 pub use corrector::Budget;
@@ -22,11 +22,11 @@ pub(crate) use formatter::NoFormatter;
 pub use formatter::{Formatted, Formatter};
 #[cfg(unix)]
 pub(crate) use store::duplicate_edit;
-pub(crate) use store::refuse_duplicate_paths;
 pub use store::{
-    Change, CommitOptions, Committed, FileStore, ListedObject, Listing, Overlay, RequestId,
+    Change, CommitOptions, Committed, FileStore, History, ListedObject, Lister, Listing, RequestId,
     RequestStatus, Revision, RevisionFile, UndoMode, Undone,
 };
+pub(crate) use store::{no_history, refuse_duplicate_paths};
 pub(crate) use syntax::NoSyntax;
 #[doc(hidden)]
 pub use syntax::{Definition, Syntax};

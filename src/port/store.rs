@@ -1,11 +1,11 @@
 //! The interface to a store of files.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::BoxFuture;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast;
 
 use crate::edit::{Durability, EditCode, Refusal, VerifiedEdit, WorkPath, WriteMethod};
@@ -135,7 +135,7 @@ pub struct Change {
 }
 
 /// A commit in the history.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Revision {
     /// Its number.
     pub revision: u64,
@@ -155,7 +155,7 @@ pub struct Revision {
 }
 
 /// A file in a commit of the history.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RevisionFile {
     /// The file, relative to the root.
     pub path: String,
@@ -187,112 +187,79 @@ pub struct ListedObject {
     pub bytes: u64,
 }
 
-/// Files whose content in a store differs from that on the disk; `None` for a removed file.
-pub type Overlay = BTreeMap<WorkPath, Option<Vec<u8>>>;
-
 /// A store of files below one root.
 ///
-/// `commit` writes all edits of a batch or none. When it writes, it checks that each file still has
-/// the version that its edit was made for; if not, it matches the edit again (see
-/// [`VerifiedEdit::rebase`]).
+/// Each method is required, so that a store around another one cannot forget to pass one on.
+/// What only some stores have is behind [`history`](Self::history) and [`lister`](Self::lister).
 pub trait FileStore: Send + Sync {
     /// The root; absolute paths must be below it.
     fn root(&self) -> &Path;
-
-    /// Whether the root is a folder of this machine, which can be listed and searched.
-    fn is_folder(&self) -> bool {
-        true
-    }
-
-    /// Whether the files can be listed page by page, for a root that is not a folder.
-    fn can_list(&self) -> bool {
-        false
-    }
-
-    /// One page of the files below `folder` (empty for all files), beginning after the name
-    /// `after`.
-    fn list<'a>(
-        &'a self,
-        folder: &'a str,
-        after: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Listing, Refusal>> {
-        let _ = (folder, after);
-        Box::pin(async { Ok(Listing::default()) })
-    }
-
-    /// The files whose version in this store differs from that in the folder at the root; code
-    /// that walks the folder must take them into account.
-    fn overlay(&self) -> BoxFuture<'_, Overlay> {
-        Box::pin(async { Overlay::new() })
-    }
 
     /// Loads the bytes of a file. Refuses anything but a regular file, without blocking on it.
     fn load<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<Vec<u8>, Refusal>>;
 
     /// Refuses a path that must not be written, whether the file exists or not. Called before the
     /// content is read, so that the refusal reveals nothing of it.
-    fn admit<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<(), Refusal>> {
-        let _ = path;
-        Box::pin(async { Ok(()) })
-    }
+    fn admit<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<(), Refusal>>;
 
-    /// Commits the edits. Returns the results in their order.
+    /// Commits all edits or none, and returns the results in their order. Checks that each file still
+    /// has the version that its edit was made for; if not, matches the edit again (see
+    /// [`VerifiedEdit::rebase`]).
     fn commit<'a>(
         &'a self,
         batch: Vec<VerifiedEdit>,
         options: CommitOptions,
     ) -> BoxFuture<'a, Result<Vec<Committed>, Refusal>>;
 
+    /// Whether the root is a folder of this machine, which can be walked.
+    fn is_folder(&self) -> bool;
+
+    /// What lists the files of a root that is not a folder, if anything does.
+    fn lister(&self) -> Option<&dyn Lister>;
+
+    /// The commits of this store, if it keeps them.
+    fn history(&self) -> Option<&dyn History>;
+}
+
+/// Lists the files of a store page by page.
+pub trait Lister: Send + Sync {
+    /// One page of the files below `folder` (empty for all files), beginning after the name
+    /// `after`.
+    fn list<'a>(
+        &'a self,
+        folder: &'a str,
+        after: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Listing, Refusal>>;
+}
+
+/// The commits of a store, and the requests that were answered.
+pub trait History: Send + Sync {
     /// Undoes a commit: `revision`, or else the last one that was not undone.
-    fn undo(
-        &self,
-        revision: Option<u64>,
-        mode: UndoMode,
-    ) -> BoxFuture<'_, Result<Undone, Refusal>> {
-        let _ = (revision, mode);
-        Box::pin(async { Err(no_history()) })
-    }
+    fn undo(&self, revision: Option<u64>, mode: UndoMode)
+    -> BoxFuture<'_, Result<Undone, Refusal>>;
 
-    /// The commits in the history, newest first.
-    fn log(&self) -> BoxFuture<'_, Result<Vec<Revision>, Refusal>> {
-        Box::pin(async { Err(no_history()) })
-    }
+    /// The commits, newest first.
+    fn log(&self) -> BoxFuture<'_, Result<Vec<Revision>, Refusal>>;
 
-    /// What a commit in the history wrote.
-    fn committed(&self, revision: u64) -> BoxFuture<'_, Result<Vec<Committed>, Refusal>> {
-        let _ = revision;
-        Box::pin(async { Err(no_history()) })
-    }
+    /// What a commit wrote.
+    fn committed(&self, revision: u64) -> BoxFuture<'_, Result<Vec<Committed>, Refusal>>;
 
-    /// A receiver of every commit of this store from now on; `None` if the store does not announce
-    /// them.
-    fn changes(&self) -> Option<broadcast::Receiver<Change>> {
-        None
-    }
-
-    /// Versions of a file from the history, oldest first: the last few or, if `from` is given, the
-    /// version with this id (or these first digits of it) and those after it. Empty without a
-    /// history.
+    /// Recorded versions of a file, oldest first: the last few or, if `from` is given, the version
+    /// with this id (or these first digits of it) and those after it.
     fn recorded_versions<'a>(
         &'a self,
         path: &'a WorkPath,
         from: Option<&'a str>,
-    ) -> BoxFuture<'a, Vec<Vec<u8>>> {
-        let _ = (path, from);
-        Box::pin(async { Vec::new() })
-    }
+    ) -> BoxFuture<'a, Vec<Vec<u8>>>;
 
-    /// What the store knows of a request.
-    fn recall<'a>(&'a self, request: &'a RequestId) -> BoxFuture<'a, RequestStatus> {
-        let _ = request;
-        Box::pin(async { RequestStatus::Unknown })
-    }
+    /// What is known of a request.
+    fn recall<'a>(&'a self, request: &'a RequestId) -> BoxFuture<'a, RequestStatus>;
 
     /// Stores the answer to a request, for when the same request is sent again.
-    fn remember<'a>(&'a self, request: &'a RequestId, answer: String) -> BoxFuture<'a, ()> {
-        let _ = (request, answer);
-        Box::pin(async {})
-    }
+    fn remember<'a>(&'a self, request: &'a RequestId, answer: String) -> BoxFuture<'a, ()>;
+
+    /// A receiver of every commit from now on; `None` if they are not announced.
+    fn changes(&self) -> Option<broadcast::Receiver<Change>>;
 }
 
 /// Refuses two edits of one file in a batch: each was made for the same version, so the second
@@ -316,7 +283,7 @@ pub(crate) fn duplicate_edit(path: &WorkPath) -> Refusal {
 }
 
 /// The refusal of undo and log by a store without a history.
-fn no_history() -> Refusal {
+pub(crate) fn no_history() -> Refusal {
     Refusal::new(EditCode::Blocked, "this store keeps no history, so there is nothing to undo")
         .hint("Start restitch with a state folder that can be written (RESTITCH_STATE_DIR).")
 }
@@ -324,26 +291,6 @@ fn no_history() -> Refusal {
 impl<S: FileStore + ?Sized> FileStore for Arc<S> {
     fn root(&self) -> &Path {
         (**self).root()
-    }
-
-    fn is_folder(&self) -> bool {
-        (**self).is_folder()
-    }
-
-    fn can_list(&self) -> bool {
-        (**self).can_list()
-    }
-
-    fn list<'a>(
-        &'a self,
-        folder: &'a str,
-        after: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Listing, Refusal>> {
-        (**self).list(folder, after)
-    }
-
-    fn overlay(&self) -> BoxFuture<'_, Overlay> {
-        (**self).overlay()
     }
 
     fn load<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<Vec<u8>, Refusal>> {
@@ -362,39 +309,15 @@ impl<S: FileStore + ?Sized> FileStore for Arc<S> {
         (**self).admit(path)
     }
 
-    fn undo(
-        &self,
-        revision: Option<u64>,
-        mode: UndoMode,
-    ) -> BoxFuture<'_, Result<Undone, Refusal>> {
-        (**self).undo(revision, mode)
+    fn is_folder(&self) -> bool {
+        (**self).is_folder()
     }
 
-    fn log(&self) -> BoxFuture<'_, Result<Vec<Revision>, Refusal>> {
-        (**self).log()
+    fn lister(&self) -> Option<&dyn Lister> {
+        (**self).lister()
     }
 
-    fn committed(&self, revision: u64) -> BoxFuture<'_, Result<Vec<Committed>, Refusal>> {
-        (**self).committed(revision)
-    }
-
-    fn changes(&self) -> Option<broadcast::Receiver<Change>> {
-        (**self).changes()
-    }
-
-    fn recorded_versions<'a>(
-        &'a self,
-        path: &'a WorkPath,
-        from: Option<&'a str>,
-    ) -> BoxFuture<'a, Vec<Vec<u8>>> {
-        (**self).recorded_versions(path, from)
-    }
-
-    fn recall<'a>(&'a self, request: &'a RequestId) -> BoxFuture<'a, RequestStatus> {
-        (**self).recall(request)
-    }
-
-    fn remember<'a>(&'a self, request: &'a RequestId, answer: String) -> BoxFuture<'a, ()> {
-        (**self).remember(request, answer)
+    fn history(&self) -> Option<&dyn History> {
+        (**self).history()
     }
 }

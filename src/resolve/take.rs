@@ -138,7 +138,7 @@ impl PendingCall {
         place: Range<usize>,
     ) -> Taken {
         let number = match reply {
-            Reply::Window(number) => number,
+            Reply::Outcome(number) => number,
             Reply::Text(text) => {
                 return self.take_text(std::slice::from_ref(&place), &place, &text, refusal);
             }

@@ -14,7 +14,7 @@ use super::Skipped;
 use super::query::Query;
 use super::walk::{Scope, each_file};
 use crate::edit::WorkPath;
-use crate::port::Overlay;
+use crate::store::Overlay;
 
 /// A larger file is not searched, as it is not read or edited.
 const MAX_FILE_BYTES: u64 = 256 << 20;

@@ -11,7 +11,7 @@ use ignore::{WalkBuilder, WalkState};
 use super::ignore_rules::{IgnoreRules, PathKind};
 use super::{ListReport, ListedFile, MAX_LISTED, Skipped};
 use crate::edit::{EditCode, Refusal, WorkPath};
-use crate::port::Overlay;
+use crate::store::Overlay;
 
 /// The files that a search or a list covers.
 #[derive(Debug, Clone)]

@@ -6,7 +6,9 @@ use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::broadcast::{Receiver, Sender, channel};
 
+use crate::edit::VerifiedEdit;
 use crate::port::Change;
+use crate::text::Content;
 
 /// A listener that falls more changes behind than this misses some; its receiver reports how many.
 const CAPACITY: usize = 1024;
@@ -37,6 +39,12 @@ impl ChangeFeed {
     /// A receiver of every change from now on.
     pub fn subscribe(&self) -> Receiver<Change> {
         self.sender.subscribe()
+    }
+
+    /// Sends a committed edit to every receiver.
+    pub fn announce_edit(&self, revision: Option<u64>, edit: &VerifiedEdit) {
+        let path = edit.path().as_str().to_owned();
+        self.announce(Change { revision, path, sha256: edit.after().map(Content::hash) });
     }
 
     /// Sends a change to every receiver.

@@ -29,7 +29,7 @@ use super::options::SyncMode;
 use super::refusals;
 use super::replace::{has_content, read_reusing};
 use super::write::PreparedWrite;
-use crate::edit::{After, EditCode, Refusal, VerifiedEdit};
+use crate::edit::{EditCode, Refusal, VerifiedEdit};
 use crate::port::{Committed, RequestId, duplicate_edit};
 use crate::text::Content;
 
@@ -379,7 +379,7 @@ impl Disk {
         if *held.bytes == *before.bytes() {
             return Ok(None);
         }
-        if let After::Content(after) = job.edit.after()
+        if let Some(after) = job.edit.after()
             && *after == held.bytes
             && let Some(entry) = self.last_commit(&job.logged_path())
             && entry.files.len() == 1
@@ -418,7 +418,7 @@ impl Disk {
 
     /// The log entry of an earlier call that created the same file with the same content.
     fn already_created(&self, job: &Job<'_>) -> Option<LogEntry> {
-        let After::Content(after) = job.edit.after() else { return None };
+        let after = job.edit.after()?;
         let existing = job.target.open(OFlags::RDONLY).ok()?;
         if job.held.is_some() || !has_content(&existing, after).ok()? {
             return None;
@@ -451,10 +451,7 @@ impl Disk {
             .map(|(job, write)| Intent {
                 path: job.logged_path(),
                 before: job.held.as_ref().map(|held| (&held.bytes, held.metadata.clone())),
-                after: match job.edit.after() {
-                    After::Content(bytes) => Some(bytes),
-                    After::Removed => None,
-                },
+                after: job.edit.after(),
                 created_folders: job
                     .created_folders
                     .folders
@@ -513,8 +510,7 @@ fn refuse_duplicate_paths(jobs: &[Job<'_>], keys: &[FileKey]) -> Result<(), Refu
 /// Treats a commit that removes one file and creates one as a move: the new file gets the metadata
 /// of the removed one.
 fn inherit_metadata_on_move(jobs: &mut [Job<'_>]) {
-    let removed: Vec<&Job<'_>> =
-        jobs.iter().filter(|job| matches!(job.edit.after(), After::Removed)).collect();
+    let removed: Vec<&Job<'_>> = jobs.iter().filter(|job| job.edit.after().is_none()).collect();
     let metadata = match removed.as_slice() {
         [job] => job.held.as_ref().map(|held| held.metadata.clone()),
         _ => None,

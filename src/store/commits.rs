@@ -4,13 +4,14 @@
 //! Limits: a commit is recorded once its files are written, so one whose process was killed in between
 //! is not in the list. The oldest are forgotten.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::io;
-use std::path::PathBuf;
+use std::path::Path;
 
-use super::revert;
+use super::revert::changed_lines;
+use super::timeline::{Timeline, Versions};
 use super::versioned::millis;
-use crate::edit::WorkPath;
+use crate::edit::{VerifiedEdit, WorkPath};
 use crate::port::{Revision, RevisionFile};
 use crate::text::ContentHash;
 
@@ -24,91 +25,94 @@ pub(super) struct Commits {
     /// The bytes that they hold in the memory.
     bytes: usize,
     /// Where they are kept; `None` for the memory.
-    folder: Option<PathBuf>,
+    #[cfg(any(not(unix), test))]
+    folder: Option<std::path::PathBuf>,
 }
 
-/// One commit.
+/// One commit, and what it wrote to each of its files.
 #[derive(Debug)]
-pub(super) struct Commit {
-    pub(super) revision: u64,
-    unix_millis: u64,
-    /// The client that made it, if it gave a name.
-    client: Option<String>,
-    pub(super) undoes: Option<u64>,
-    pub(super) files: Vec<FileChange>,
-}
-
-/// A file of a commit: its content before and after; `None` if there is no file.
-#[derive(Debug, Clone)]
-pub(super) struct FileChange {
-    pub(super) path: WorkPath,
-    pub(super) before: Option<Vec<u8>>,
-    pub(super) after: Option<Vec<u8>>,
+struct Commit {
+    record: Revision,
+    versions: Vec<Versions>,
 }
 
 impl Commit {
+    /// The bytes of its versions, those before and those after of each file.
+    fn contents(&self) -> impl Iterator<Item = Option<&Vec<u8>>> {
+        self.versions.iter().flat_map(|file| [file.before.as_ref(), file.after.as_ref()])
+    }
+
     /// The number of bytes of its versions.
     fn size(&self) -> usize {
-        let versions = self.files.iter().flat_map(|file| [&file.before, &file.after]);
-        versions.flatten().map(Vec::len).sum()
+        self.contents().flatten().map(Vec::len).sum()
     }
 }
 
 impl Commits {
-    /// Whether other processes find them.
-    pub(super) fn are_kept(&self) -> bool {
-        self.folder.is_some()
+    /// The commits as undo and the log see them.
+    pub(super) fn timeline(&self) -> Timeline {
+        Timeline::new(self.oldest_first.iter().rev().map(|commit| commit.record.clone()).collect())
     }
 
-    /// The commits, newest first.
-    pub(super) fn newest_first(&self) -> impl Iterator<Item = &Commit> {
-        self.oldest_first.iter().rev()
-    }
-
-    /// Maps each undone revision to the revision that undid it.
-    pub(super) fn undone_by(&self) -> HashMap<u64, u64> {
-        revert::undone_by(self.newest_first().map(|commit| (commit.revision, commit.undoes)))
-    }
-
-    /// The commits as a log shows them, newest first.
-    pub(super) fn log(&self) -> Vec<Revision> {
-        let undone_by = self.undone_by();
-        let hash = |bytes: &Option<Vec<u8>>| bytes.as_deref().map(ContentHash::of);
-        let file = |change: &FileChange| RevisionFile {
-            path: change.path.as_str().to_owned(),
-            before_sha256: hash(&change.before),
-            after_sha256: hash(&change.after),
-            lines: change.after.as_deref().map(|after| {
-                revert::changed_lines(change.before.as_deref().unwrap_or_default(), after)
-            }),
+    /// The files of a commit, with what it wrote.
+    pub(super) fn files_of(&self, revision: u64, root: &Path) -> Vec<(WorkPath, Versions)> {
+        let commit = self.oldest_first.iter().filter(|commit| commit.record.revision == revision);
+        let files = commit.flat_map(|commit| commit.record.files.iter().zip(&commit.versions));
+        let path = |(file, versions): (&RevisionFile, &Versions)| {
+            Some((WorkPath::parse(&file.path, root).ok()?, versions.clone()))
         };
-        self.newest_first()
-            .map(|commit| Revision {
-                revision: commit.revision,
-                unix_millis: commit.unix_millis,
-                files: commit.files.iter().map(file).collect(),
-                client: commit.client.clone(),
-                undoes: commit.undoes,
-                undone_by: undone_by.get(&commit.revision).copied(),
-                interrupted: false,
-            })
-            .collect()
+        files.filter_map(path).collect()
+    }
+
+    /// What a commit wrote to one of its files.
+    pub(super) fn versions(&self, revision: u64, path: &str) -> Option<Versions> {
+        let commit = self.oldest_first.iter().find(|commit| commit.record.revision == revision)?;
+        let index = commit.record.files.iter().position(|file| file.path == path)?;
+        commit.versions.get(index).cloned()
+    }
+
+    /// The version with this hash.
+    pub(super) fn bytes(&self, hash: ContentHash) -> Option<Vec<u8>> {
+        self.oldest_first.iter().rev().find_map(|commit| {
+            let files = &commit.record.files;
+            let hashes = files.iter().flat_map(|file| [file.before_sha256, file.after_sha256]);
+            let mut pairs = hashes.zip(commit.contents());
+            pairs.find(|(known, _)| *known == Some(hash))?.1.cloned()
+        })
     }
 
     /// Adds a commit, forgets the oldest ones if there is too much now, and returns its revision.
     pub(super) fn add(
         &mut self,
-        files: Vec<FileChange>,
+        edits: &[VerifiedEdit],
+        versions: Vec<Versions>,
         client: Option<String>,
         undoes: Option<u64>,
     ) -> io::Result<u64> {
-        let unix_millis = millis();
+        let file = |(edit, versions): (&VerifiedEdit, &Versions)| RevisionFile {
+            path: edit.path().as_str().to_owned(),
+            before_sha256: versions.before.as_deref().map(ContentHash::of),
+            after_sha256: versions.after.as_deref().map(ContentHash::of),
+            lines: versions
+                .after
+                .as_deref()
+                .map(|after| changed_lines(versions.before.as_deref().unwrap_or_default(), after)),
+        };
+        let record = Revision {
+            revision: self.oldest_first.back().map_or(0, |last| last.record.revision) + 1,
+            unix_millis: millis(),
+            files: edits.iter().zip(&versions).map(file).collect(),
+            client,
+            undoes,
+            undone_by: None,
+            interrupted: false,
+        };
+        let revision = record.revision;
+        let commit = Commit { record, versions };
         #[cfg(any(not(unix), test))]
         if let Some(folder) = &self.folder {
-            return kept::add(folder, Commit { revision: 0, unix_millis, client, undoes, files });
+            return kept::add(folder, commit);
         }
-        let revision = self.oldest_first.back().map_or(0, |last| last.revision) + 1;
-        let commit = Commit { revision, unix_millis, client, undoes, files };
         self.bytes += commit.size();
         self.oldest_first.push_back(commit);
         while self.bytes > MAX_BYTES && self.oldest_first.len() > 1 {
@@ -137,25 +141,15 @@ mod kept {
 
     use serde::{Deserialize, Serialize};
 
-    use super::{Commit, Commits, FileChange};
-    use crate::edit::WorkPath;
+    use super::{Commit, Commits, Versions};
+    use crate::port::Revision;
 
     /// The first line of the file of a commit. The bytes of the versions follow, those before and those
     /// after of each file.
     #[derive(Debug, Serialize, Deserialize)]
     struct Head {
-        unix_millis: u64,
-        client: Option<String>,
-        undoes: Option<u64>,
-        files: Vec<FileHead>,
-    }
-
-    /// A file of a commit, with the lengths of its versions.
-    #[derive(Debug, Serialize, Deserialize)]
-    struct FileHead {
-        path: String,
-        before: Option<usize>,
-        after: Option<usize>,
+        record: Revision,
+        lengths: Vec<Option<usize>>,
     }
 
     impl Commits {
@@ -173,27 +167,17 @@ mod kept {
         let lock = options.create(true).truncate(false).write(true).open(folder.join("lock"))?;
         lock.lock()?;
         let mut kept = revisions(folder)?;
-        commit.revision = kept.last().map_or(0, |(revision, _)| *revision) + 1;
-        let length = |version: &Option<Vec<u8>>| version.as_ref().map(Vec::len);
-        let file = |file: &FileChange| FileHead {
-            path: file.path.as_str().to_owned(),
-            before: length(&file.before),
-            after: length(&file.after),
-        };
-        let head = Head {
-            unix_millis: commit.unix_millis,
-            client: commit.client.clone(),
-            undoes: commit.undoes,
-            files: commit.files.iter().map(file).collect(),
-        };
+        let revision = kept.last().map_or(0, |(revision, _)| *revision) + 1;
+        commit.record.revision = revision;
+        kept.push((revision, commit.size() as u64));
         let mut temp = tempfile::NamedTempFile::new_in(folder)?;
-        serde_json::to_writer(&mut temp, &head)?;
+        let lengths = commit.contents().map(|version| version.map(Vec::len)).collect();
+        serde_json::to_writer(&mut temp, &Head { record: commit.record.clone(), lengths })?;
         temp.write_all(b"\n")?;
-        for version in commit.files.iter().flat_map(|file| [&file.before, &file.after]) {
-            temp.write_all(version.as_deref().unwrap_or_default())?;
+        for version in commit.contents().flatten() {
+            temp.write_all(version)?;
         }
-        temp.persist_noclobber(folder.join(commit.revision.to_string()))?;
-        kept.push((commit.revision, commit.size() as u64));
+        temp.persist_noclobber(folder.join(revision.to_string()))?;
         let mut total: u64 = kept.iter().map(|(_, bytes)| bytes).sum();
         for (revision, bytes) in &kept[..kept.len() - 1] {
             if total <= super::MAX_BYTES as u64 {
@@ -202,7 +186,7 @@ mod kept {
             total -= bytes;
             fs::remove_file(folder.join(revision.to_string()))?;
         }
-        Ok(commit.revision)
+        Ok(revision)
     }
 
     /// The revisions in a folder, oldest first, each with the number of its bytes.
@@ -225,7 +209,7 @@ mod kept {
         let mut commits = VecDeque::new();
         for (revision, _) in revisions(folder)? {
             match fs::read(folder.join(revision.to_string())) {
-                Ok(bytes) => commits.extend(decode(revision, &bytes)),
+                Ok(bytes) => commits.extend(decode(&bytes)),
                 // Another process has just removed it.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
@@ -235,9 +219,9 @@ mod kept {
     }
 
     /// The commit in the bytes of its file; `None` if they are damaged.
-    fn decode(revision: u64, bytes: &[u8]) -> Option<Commit> {
+    fn decode(bytes: &[u8]) -> Option<Commit> {
         let end_of_head = memchr::memchr(b'\n', bytes)?;
-        let head: Head = serde_json::from_slice(&bytes[..end_of_head]).ok()?;
+        let Head { record, lengths } = serde_json::from_slice(&bytes[..end_of_head]).ok()?;
         let mut rest = &bytes[end_of_head + 1..];
         let mut next = |length: Option<usize>| {
             let Some(length) = length else { return Some(None) };
@@ -245,17 +229,11 @@ mod kept {
             rest = after;
             Some(Some(version.to_vec()))
         };
-        let mut files = Vec::new();
-        for file in head.files {
-            let path = WorkPath::parse(&file.path, Path::new("/")).ok()?;
-            files.push(FileChange { path, before: next(file.before)?, after: next(file.after)? });
+        let mut versions = Vec::new();
+        for pair in lengths.chunks_exact(2) {
+            versions.push(Versions { before: next(pair[0])?, after: next(pair[1])? });
         }
-        rest.is_empty().then_some(Commit {
-            revision,
-            unix_millis: head.unix_millis,
-            client: head.client,
-            undoes: head.undoes,
-            files,
-        })
+        let is_whole = rest.is_empty() && versions.len() == record.files.len();
+        is_whole.then_some(Commit { record, versions })
     }
 }

@@ -32,8 +32,8 @@ use super::undo::Unrecovered;
 use super::{protect, refusals, temp_files};
 use crate::edit::{EditCode, Refusal, VerifiedEdit, WorkPath};
 use crate::port::{
-    BoxFuture, Change, CommitOptions, Committed, FileStore, RequestId, RequestStatus, Revision,
-    UndoMode, Undone,
+    self, BoxFuture, Change, CommitOptions, Committed, FileStore, Lister, RequestId, RequestStatus,
+    Revision, UndoMode, Undone,
 };
 
 /// Every running commit of this process holds this lock for reading.
@@ -426,6 +426,20 @@ impl FileStore for DiskStore {
         })
     }
 
+    fn is_folder(&self) -> bool {
+        true
+    }
+
+    fn lister(&self) -> Option<&dyn Lister> {
+        None
+    }
+
+    fn history(&self) -> Option<&dyn port::History> {
+        Some(self)
+    }
+}
+
+impl port::History for DiskStore {
     fn undo(
         &self,
         revision: Option<u64>,

@@ -13,8 +13,9 @@ use super::history::History;
 use super::options::SyncMode;
 use super::replace::{Displaced, has_content};
 use super::write::AppliedWrite;
-use crate::edit::{After, Durability, WriteMethod};
+use crate::edit::{Durability, WriteMethod};
 use crate::port::{Change, Committed};
+use crate::text::Content;
 
 impl Disk {
     /// Makes the written files durable, checks the files that they displaced, and reports them in
@@ -50,10 +51,7 @@ impl Disk {
                     let _ = target.folder.remove_folder(&target.name);
                 }
             }
-            let sha256 = match job.edit.after() {
-                After::Content(content) => Some(content.hash()),
-                After::Removed => None,
-            };
+            let sha256 = job.edit.after().map(Content::hash);
             self.changes.announce(Change { revision, path: job.logged_path(), sha256 });
             let Job { index, edit, warnings, .. } = job;
             committed.push((index, Committed { edit, revision, durability, method, warnings }));
@@ -152,10 +150,7 @@ impl Disk {
     /// Stores both versions in the history, for writes that leave no displaced file to adopt.
     fn keep_versions(&self, job: &mut Job<'_>) {
         let Some(history) = &self.history else { return };
-        let after = match job.edit.after() {
-            After::Content(after) => Some(after),
-            After::Removed => None,
-        };
+        let after = job.edit.after();
         let versions = job.held.as_ref().map(|held| &held.bytes).into_iter().chain(after);
         for version in versions {
             if let Err(error) = history.keep(version) {
@@ -205,7 +200,7 @@ impl Disk {
     /// Reads the file again by its name; returns a warning if it is not what was written.
     fn read_back(&self, job: &Job<'_>, written: Option<FileId>) -> Option<String> {
         let path = job.edit.path();
-        let After::Content(after) = job.edit.after() else { return None };
+        let after = job.edit.after()?;
         let current = match job.target.open(OFlags::RDONLY) {
             Ok(current) => current,
             Err(OpenError::Io(error)) => {
@@ -261,7 +256,7 @@ fn keep_open_version(job: &mut Job<'_>, displaced: Displaced) {
 fn not_kept_warning(history: &History, job: &Job<'_>, error: &io::Error) -> String {
     let before = job.held.as_ref().map(|held| held.bytes.hash());
     let can_be_undone = match (before, job.edit.after()) {
-        (Some(before), After::Content(after)) => history.bytes(before, Some(after)).is_ok(),
+        (Some(before), Some(after)) => history.bytes(before, Some(after)).is_ok(),
         _ => false,
     };
     match can_be_undone {

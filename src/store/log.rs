@@ -12,9 +12,8 @@ use serde::{Deserialize, Serialize};
 use super::commit::CommitEdit;
 use super::metadata::Metadata;
 use super::revert::shared_ends;
-use crate::edit::After;
 use crate::port::RequestId;
-use crate::text::ContentHash;
+use crate::text::{Content, ContentHash};
 
 /// The version of a file before a commit. Its bytes are in the blobs, or rebuilt from a patch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -125,13 +124,10 @@ impl LogEntry {
         }
         // Without digests, the files of the commit are compared with the edits.
         let is_in_commit = |planned: &CommitEdit| {
-            let has_content_after = |file: &LoggedFile| match planned.edit.after() {
-                After::Content(after) => file.after == Some(after.hash()),
-                After::Removed => file.after.is_none(),
-            };
+            let after = planned.edit.after().map(Content::hash);
             // The log has the path with its links resolved, which may differ from that of the edit.
             let path = planned.edit.path().as_str();
-            self.files.iter().any(|file| file.path == path || has_content_after(file))
+            self.files.iter().any(|file| file.path == path || file.after == after)
         };
         self.files.len() == edits.len() && edits.iter().all(is_in_commit)
     }

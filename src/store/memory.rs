@@ -1,93 +1,73 @@
-//! Files in memory: previews, staging, and engines without a disk.
+//! Files in memory: previews, and engines without a disk.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::future::ready;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::rebase::{not_found, rebase_edit};
-use super::versioned::into_committed;
-use crate::edit::{After, Durability, Refusal, VerifiedEdit, WorkPath};
-use crate::port::{BoxFuture, CommitOptions, Committed, FileStore, refuse_duplicate_paths};
+use super::versioned::VersionedStore;
+use crate::edit::WorkPath;
+use crate::port::{BoxFuture, LoadedFile, StoreOutcome, VersionedFiles};
+use crate::text::ContentHash;
 
 /// A store without a disk.
-#[derive(Debug, Default)]
-pub struct MemoryStore {
-    root: PathBuf,
-    files: Mutex<Files>,
-}
+pub type MemoryStore = VersionedStore<MemoryFiles>;
 
+/// Files in memory, by their path. A version is the hash of the content.
+#[doc(hidden)]
 #[derive(Debug, Default)]
-struct Files {
-    content: BTreeMap<WorkPath, Vec<u8>>,
+pub struct MemoryFiles(Mutex<BTreeMap<String, Vec<u8>>>);
+
+impl Default for MemoryStore {
+    /// An empty store. Its root is the path `/restitch-memory`, which is no folder on the disk.
+    fn default() -> Self {
+        Self::new(MemoryFiles::default(), "/restitch-memory")
+    }
 }
 
 impl MemoryStore {
-    /// An empty store. Its root is the path `/restitch-memory`, which is no folder on the disk.
-    pub fn new() -> Self {
-        Self { root: PathBuf::from("/restitch-memory"), files: Mutex::default() }
-    }
-
     /// Adds a file, or replaces its content.
     pub fn put(&self, path: WorkPath, bytes: Vec<u8>) {
-        self.lock().content.insert(path, bytes);
+        self.files.lock().insert(path.as_str().to_owned(), bytes);
     }
 
     /// Every file in the store, with its content.
-    pub fn files(&self) -> Vec<(WorkPath, Vec<u8>)> {
-        let files = self.lock();
-        files.content.iter().map(|(path, bytes)| (path.clone(), bytes.clone())).collect()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Files> {
-        // A panic in another thread cannot break the map: every change is one insert or remove.
-        self.files.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The bytes of a file.
-    fn read(&self, path: &WorkPath) -> Result<Vec<u8>, Refusal> {
-        self.lock().content.get(path).cloned().ok_or_else(|| not_found(path))
-    }
-
-    /// Writes all edits; writes none of them if one no longer applies.
-    fn write(&self, batch: Vec<VerifiedEdit>) -> Result<Vec<Committed>, Refusal> {
-        refuse_duplicate_paths(&batch)?;
-        let mut files = self.lock();
-        let batch: Vec<VerifiedEdit> = batch
-            .into_iter()
-            .map(|edit| {
-                let current = files.content.get(edit.path()).map(Vec::as_slice);
-                rebase_edit(edit, current)
-            })
-            .collect::<Result<_, _>>()?;
-        Ok(batch
-            .into_iter()
-            .map(|edit| {
-                match edit.after() {
-                    After::Content(bytes) => {
-                        files.content.insert(edit.path().clone(), bytes.to_vec())
-                    }
-                    After::Removed => files.content.remove(edit.path()),
-                };
-                into_committed(edit, None, Durability::Unknown)
-            })
-            .collect())
+    pub fn files(&self) -> BTreeMap<String, Vec<u8>> {
+        self.files.lock().clone()
     }
 }
 
-impl FileStore for MemoryStore {
-    fn root(&self) -> &Path {
-        &self.root
+impl MemoryFiles {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Vec<u8>>> {
+        // A panic in another thread cannot break the map: every change is one insert or remove.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn version_of(bytes: &[u8]) -> String {
+    ContentHash::of(bytes).to_string()
+}
+
+impl VersionedFiles for MemoryFiles {
+    fn load<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Option<LoadedFile>, String>> {
+        let bytes = self.lock().get(path).cloned();
+        let file = bytes.map(|bytes| LoadedFile { version: version_of(&bytes), bytes });
+        Box::pin(ready(Ok(file)))
     }
 
-    fn load<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<Vec<u8>, Refusal>> {
-        Box::pin(async move { self.read(path) })
-    }
-
-    fn commit<'a>(
+    fn store_if<'a>(
         &'a self,
-        batch: Vec<VerifiedEdit>,
-        _options: CommitOptions,
-    ) -> BoxFuture<'a, Result<Vec<Committed>, Refusal>> {
-        Box::pin(async move { self.write(batch) })
+        path: &'a str,
+        bytes: Option<Vec<u8>>,
+        version: Option<String>,
+    ) -> BoxFuture<'a, Result<StoreOutcome, String>> {
+        let mut files = self.lock();
+        if files.get(path).map(|bytes| version_of(bytes)) != version {
+            return Box::pin(ready(Ok(StoreOutcome::VersionMismatch)));
+        }
+        match bytes {
+            Some(bytes) => files.insert(path.to_owned(), bytes),
+            None => files.remove(path),
+        };
+        Box::pin(ready(Ok(StoreOutcome::Written)))
     }
 }

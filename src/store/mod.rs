@@ -42,12 +42,13 @@ mod refusals;
 mod replace;
 #[cfg(any(not(unix), test))]
 mod replace_file;
-pub(crate) mod revert;
+mod revert;
 mod staging;
 #[cfg(unix)]
 mod state;
 #[cfg(unix)]
 mod temp_files;
+pub(crate) mod timeline;
 #[cfg(unix)]
 mod undo;
 pub(crate) mod versioned;
@@ -66,11 +67,13 @@ pub(crate) use disk::quiesce;
 pub use folder::state_folder;
 #[cfg(feature = "cli")]
 pub(crate) use folder::{NO_STATE_FOLDER, canonical, usable_state_folder};
-pub use memory::MemoryStore;
+pub use memory::{MemoryFiles, MemoryStore};
 pub use options::{DiskOptions, HistoryLimits, SyncMode};
 #[cfg(not(unix))]
 pub use portable::DiskStore;
 pub(crate) use rebase::already_exists;
+#[cfg(feature = "search")]
+pub(crate) use staging::Overlay;
 pub(crate) use staging::StagingStore;
 pub use versioned::VersionedStore;
 #[cfg(feature = "cli")]

@@ -14,29 +14,20 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::sync::broadcast;
-
-use super::change_feed::ChangeFeed;
 use super::folder::canonical;
 use super::options::{DiskOptions, SyncMode};
 use super::versioned::VersionedStore;
 use super::{protect, replace_file};
 use crate::edit::{EditCode, Refusal, VerifiedEdit, WorkPath};
 use crate::port::{
-    BoxFuture, Change, CommitOptions, Committed, FileStore, LoadedFile, Revision, StoreOutcome,
-    UndoMode, Undone, VersionedFiles,
+    BoxFuture, CommitOptions, Committed, FileStore, History, Lister, LoadedFile, StoreOutcome,
+    VersionedFiles,
 };
 use crate::text::ContentHash;
 
 /// A store over a folder. Cloning gives another handle to the same store.
 #[derive(Debug, Clone)]
-pub struct DiskStore(Arc<Disk>);
-
-#[derive(Debug)]
-struct Disk {
-    files: VersionedStore<FolderFiles>,
-    changes: ChangeFeed,
-}
+pub struct DiskStore(Arc<VersionedStore<FolderFiles>>);
 
 impl DiskStore {
     /// Opens a folder.
@@ -60,41 +51,24 @@ impl DiskStore {
             Some(folder) => files.kept_in(folder),
             None => files,
         };
-        Ok(Self(Arc::new(Disk { files, changes: ChangeFeed::default() })))
-    }
-
-    /// A receiver of every commit that this store makes from now on.
-    pub fn subscribe(&self) -> broadcast::Receiver<Change> {
-        self.0.changes.subscribe()
-    }
-
-    /// Announces commits in the change feed.
-    fn announce(&self, committed: &[Committed]) {
-        for commit in committed {
-            let sha256 = match commit.edit.after() {
-                crate::edit::After::Content(content) => Some(content.hash()),
-                crate::edit::After::Removed => None,
-            };
-            let path = commit.edit.path().as_str().to_owned();
-            self.0.changes.announce(Change { revision: commit.revision, path, sha256 });
-        }
+        Ok(Self(Arc::new(files)))
     }
 }
 
 impl FileStore for DiskStore {
     fn root(&self) -> &Path {
-        self.0.files.root()
+        self.0.root()
     }
 
     fn load<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<Vec<u8>, Refusal>> {
-        match self.0.files.files().check_name(path) {
-            Ok(()) => self.0.files.load(path),
+        match self.0.files.check_name(path) {
+            Ok(()) => self.0.load(path),
             Err(refusal) => Box::pin(std::future::ready(Err(refusal))),
         }
     }
 
     fn admit<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<(), Refusal>> {
-        Box::pin(std::future::ready(self.0.files.files().admit(path)))
+        Box::pin(std::future::ready(self.0.files.admit(path)))
     }
 
     fn commit<'a>(
@@ -102,37 +76,19 @@ impl FileStore for DiskStore {
         batch: Vec<VerifiedEdit>,
         options: CommitOptions,
     ) -> BoxFuture<'a, Result<Vec<Committed>, Refusal>> {
-        Box::pin(async move {
-            let committed = self.0.files.commit(batch, options).await?;
-            self.announce(&committed);
-            Ok(committed)
-        })
+        self.0.commit(batch, options)
     }
 
-    fn undo(
-        &self,
-        revision: Option<u64>,
-        mode: UndoMode,
-    ) -> BoxFuture<'_, Result<Undone, Refusal>> {
-        Box::pin(async move {
-            let undone = self.0.files.undo(revision, mode).await?;
-            if mode == UndoMode::Apply {
-                self.announce(&undone.committed);
-            }
-            Ok(undone)
-        })
+    fn is_folder(&self) -> bool {
+        true
     }
 
-    fn log(&self) -> BoxFuture<'_, Result<Vec<Revision>, Refusal>> {
-        self.0.files.log()
+    fn lister(&self) -> Option<&dyn Lister> {
+        None
     }
 
-    fn committed(&self, revision: u64) -> BoxFuture<'_, Result<Vec<Committed>, Refusal>> {
-        self.0.files.committed(revision)
-    }
-
-    fn changes(&self) -> Option<broadcast::Receiver<Change>> {
-        Some(self.subscribe())
+    fn history(&self) -> Option<&dyn History> {
+        self.0.history()
     }
 }
 

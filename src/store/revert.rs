@@ -4,19 +4,15 @@
 //! untouched, the old lines can be put back where they are now; the first version that
 //! changed them is a conflict.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use crate::edit::{EditCode, Refusal, WorkPath};
 
-/// Lines are followed through at most this many versions of a file.
-pub const MAX_VERSIONS: usize = 12;
-
 /// What made a version of a file: a revision, or a program that is not restitch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum VersionSource {
+pub(super) enum VersionSource {
     /// A revision.
     Revision(u64),
     /// Another program.
@@ -25,7 +21,7 @@ pub enum VersionSource {
 
 impl VersionSource {
     /// The refusal to undo a revision, because a later version changed the same lines.
-    pub fn conflict(self, revision: u64, path: &WorkPath) -> Refusal {
+    pub(super) fn conflict(self, revision: u64, path: &WorkPath) -> Refusal {
         let (why, hint) = match self {
             Self::Revision(later) => (
                 format!("revision {later} has changed the same lines since"),
@@ -45,35 +41,20 @@ impl VersionSource {
     }
 }
 
-/// Maps each undone revision to the revision that undid it. `commits` are the finished commits,
-/// newest first, each with the revision that it undoes.
-pub fn undone_by(commits: impl Iterator<Item = (u64, Option<u64>)>) -> HashMap<u64, u64> {
-    let mut undone_by = HashMap::new();
-    for (revision, undoes) in commits {
-        // An undo that was itself undone does not count.
-        if let Some(undone) = undoes
-            && !undone_by.contains_key(&revision)
-        {
-            undone_by.insert(undone, revision);
-        }
-    }
-    undone_by
-}
-
 /// A version of a file after the change, and what made it.
 #[derive(Debug)]
-pub struct LaterVersion<S> {
+pub(super) struct LaterVersion<S> {
     /// The file.
-    pub bytes: Vec<u8>,
+    pub(super) bytes: Vec<u8>,
     /// What made it.
-    pub source: S,
+    pub(super) source: S,
 }
 
 /// The current file without the change from `before` to `after`. The error is the source of the
 /// first later version that changed the same lines.
 ///
 /// `later` has all versions since `after`, oldest first; the last one is the current file.
-pub fn revert_change<S: Clone>(
+pub(super) fn revert_change<S: Clone>(
     before: &[u8],
     after: &[u8],
     later: &[LaterVersion<S>],

@@ -5,25 +5,31 @@
 //! of the files has changed there since it was staged.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::future::ready;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::{Mutex, broadcast};
+use tokio::sync::{Mutex as AsyncMutex, broadcast};
 
-use super::rebase::{not_found, rebase_edit};
-use crate::edit::{
-    After, Durability, EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath, WriteMethod,
-};
+use super::rebase::not_found;
+use super::timeline::Versions;
+use super::versioned::{Files, into_committed, write_all};
+use crate::edit::{Durability, EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath};
 use crate::port::{
-    BoxFuture, Change, CommitOptions, Committed, FileStore, Listing, Overlay, RequestId,
-    RequestStatus, Revision, UndoMode, Undone, refuse_duplicate_paths,
+    BoxFuture, Change, CommitOptions, Committed, FileStore, History, Lister, LoadedFile, RequestId,
+    RequestStatus, Revision, StoreOutcome, UndoMode, Undone, no_history,
 };
-use crate::text::Snapshot;
+use crate::text::{ContentHash, Snapshot};
+
+/// Files whose content in a store differs from that on the disk; `None` for a removed file.
+pub(crate) type Overlay = BTreeMap<WorkPath, Option<Vec<u8>>>;
 
 /// A store that keeps edits in memory until [`StagingStore::commit_staged`].
 pub struct StagingStore {
     inner: Arc<dyn FileStore>,
     staged: Mutex<Staged>,
+    /// Held while edits are staged or committed, so that a commit has all edits of a call or none.
+    writing: AsyncMutex<()>,
 }
 
 impl std::fmt::Debug for StagingStore {
@@ -34,7 +40,8 @@ impl std::fmt::Debug for StagingStore {
 
 #[derive(Debug, Default)]
 struct Staged {
-    files: BTreeMap<WorkPath, StagedContent>,
+    /// Each staged file as it is in the inner store, and as it is staged.
+    files: BTreeMap<WorkPath, Versions>,
     /// The answers to requests with an id, oldest first: the digest of the request, and the answer.
     answers: VecDeque<(RequestId, String)>,
 }
@@ -42,155 +49,73 @@ struct Staged {
 /// The oldest answers are forgotten beyond this many.
 const MAX_ANSWERS: usize = 1_000;
 
-/// A staged file: its content in the inner store and its staged content; `None` for no file.
-#[derive(Debug)]
-struct StagedContent {
-    base: Option<Vec<u8>>,
-    content: Option<Vec<u8>>,
-}
-
-/// A staged file, as shown to the user.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StagedFile {
-    /// The file.
-    pub path: WorkPath,
-    /// Its content in the inner store; `None` if the file does not exist there.
-    pub before: Option<Vec<u8>>,
-    /// Its staged content; `None` when it is staged for removal.
-    pub after: Option<Vec<u8>>,
-}
-
 impl StagingStore {
     /// A staging store over `inner`, with nothing staged.
     pub fn over(inner: Arc<dyn FileStore>) -> Self {
-        Self { inner, staged: Mutex::default() }
+        Self { inner, staged: Mutex::default(), writing: AsyncMutex::default() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Staged> {
+        // A panic in another thread cannot break the map: every change is one insert.
+        self.staged.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The staged files, without those whose content is again the one that the inner store had.
-    pub async fn staged(&self) -> Vec<StagedFile> {
-        let staged = self.staged.lock().await;
-        let changed = staged.files.iter().filter(|(_, file)| file.base != file.content);
-        changed
-            .map(|(path, file)| StagedFile {
-                path: path.clone(),
-                before: file.base.clone(),
-                after: file.content.clone(),
-            })
-            .collect()
+    pub fn staged(&self) -> Vec<(WorkPath, Versions)> {
+        let staged = self.lock();
+        let changed = staged.files.iter().filter(|(_, file)| file.before != file.after);
+        changed.map(|(path, file)| (path.clone(), file.clone())).collect()
+    }
+
+    /// The staged content of each file.
+    pub(crate) fn overlay(&self) -> Overlay {
+        self.staged().into_iter().map(|(path, file)| (path, file.after)).collect()
     }
 
     /// All staged changes as one unified diff.
-    pub async fn diff(&self) -> String {
-        self.staged().await.iter().map(diff).collect()
+    pub fn diff(&self) -> String {
+        self.staged().iter().map(|(path, file)| diff(path, file)).collect()
     }
 
     /// Drops everything that is staged and returns how many files had staged changes.
     pub async fn discard(&self) -> usize {
-        let count = self.staged().await.len();
+        let _writing = self.writing.lock().await;
+        let count = self.staged().len();
         // The answers go, too: a repeated request is to stage its edits again.
-        *self.staged.lock().await = Staged::default();
+        *self.lock() = Staged::default();
         count
     }
 
     /// Writes everything that is staged to the inner store, all or nothing.
     pub async fn commit_staged(&self, options: CommitOptions) -> Result<Vec<Committed>, Refusal> {
-        let mut staged = self.staged.lock().await;
-        let mut batch = Vec::new();
-        for (path, file) in &staged.files {
-            if file.base == file.content {
-                continue;
-            }
-            let before = match &file.base {
-                Some(bytes) => Some(Snapshot::decode(bytes.clone()).map_err(|why| {
-                    Refusal::new(EditCode::NotText, format!("`{path}` is not text: {why}"))
-                        .at(path.as_str())
-                })?),
-                None => None,
-            };
-            let after = match &file.content {
-                Some(bytes) => After::Content(bytes.as_slice().into()),
-                None => After::Removed,
-            };
-            let explanation = Explanation::plain(Rung::Staged);
-            batch.push(VerifiedEdit::restore(path.clone(), before, after, explanation));
-        }
+        let _writing = self.writing.lock().await;
+        let edit = |(path, file): (WorkPath, Versions)| {
+            let before = file.before.map(Snapshot::decode_lossy);
+            let after = file.after.map(Into::into);
+            VerifiedEdit::restore(path, before, after, Explanation::plain(Rung::Staged))
+        };
+        let batch: Vec<VerifiedEdit> = self.staged().into_iter().map(edit).collect();
         if batch.is_empty() {
             return Ok(Vec::new());
         }
         let committed = self.inner.commit(batch, options).await?;
-        staged.files.clear();
+        self.lock().files.clear();
         Ok(committed)
     }
 
-    /// The staged content of a file, or else its content in the inner store.
-    async fn read(&self, staged: &Staged, path: &WorkPath) -> Result<Vec<u8>, Refusal> {
-        match staged.files.get(path) {
-            Some(StagedContent { content: Some(bytes), .. }) => Ok(bytes.clone()),
-            Some(StagedContent { content: None, .. }) => Err(not_found(path)),
-            None => self.inner.load(path).await,
-        }
-    }
-
-    /// Stages the edits; stages none of them if one is refused.
-    async fn stage(&self, batch: Vec<VerifiedEdit>) -> Result<Vec<Committed>, Refusal> {
-        refuse_duplicate_paths(&batch)?;
-        let mut staged = self.staged.lock().await;
-        let mut current_files = BTreeMap::new();
-        for edit in &batch {
-            match self.read(&staged, edit.path()).await {
-                Ok(bytes) => {
-                    current_files.insert(edit.path().clone(), bytes);
-                }
-                Err(refusal) if refusal.code == EditCode::FileNotFound => {}
-                Err(refusal) => return Err(refusal),
-            }
-        }
-        let batch: Vec<VerifiedEdit> = batch
-            .into_iter()
-            .map(|edit| {
-                let current = current_files.get(edit.path()).map(Vec::as_slice);
-                rebase_edit(edit, current)
-            })
-            .collect::<Result<_, _>>()?;
-        let mut committed = Vec::new();
-        for edit in batch {
-            let base = current_files.get(edit.path()).cloned();
-            let file = staged
-                .files
-                .entry(edit.path().clone())
-                .or_insert(StagedContent { base, content: None });
-            let method = match (edit.after(), edit.before()) {
-                (After::Removed, _) => WriteMethod::Removed,
-                (After::Content(_), None) => WriteMethod::Created,
-                (After::Content(_), Some(_)) => WriteMethod::Replaced,
-            };
-            file.content = match edit.after() {
-                After::Content(bytes) => Some(bytes.to_vec()),
-                After::Removed => None,
-            };
-            committed.push(Committed {
-                edit,
-                revision: None,
-                durability: Durability::Staged,
-                method,
-                warnings: vec![
-                    "staged only: nothing is on the disk until the tool `staging` commits it"
-                        .to_owned(),
-                ],
-            });
-        }
-        Ok(committed)
+    fn inner_history(&self) -> Result<&dyn History, Refusal> {
+        self.inner.history().ok_or_else(no_history)
     }
 }
 
 /// The staged change of one file as a unified diff.
-fn diff(file: &StagedFile) -> String {
+fn diff(path: &WorkPath, file: &Versions) -> String {
     let text = |version: &Option<Vec<u8>>| {
         let decoded = version.as_ref().and_then(|bytes| Snapshot::decode(bytes.clone()).ok());
         decoded.map_or(String::new(), |snapshot| snapshot.text().to_owned())
     };
     let header = |version: &Option<Vec<u8>>, prefix: char| match version {
-        Some(_) => format!("{prefix}/{}", file.path),
+        Some(_) => format!("{prefix}/{path}"),
         None => "/dev/null".to_owned(),
     };
     let (old, new) = (text(&file.before), text(&file.after));
@@ -200,37 +125,58 @@ fn diff(file: &StagedFile) -> String {
         .to_string()
 }
 
+impl Files for StagingStore {
+    fn load_file<'a>(
+        &'a self,
+        path: &'a WorkPath,
+    ) -> BoxFuture<'a, Result<Option<LoadedFile>, Refusal>> {
+        Box::pin(async move {
+            let staged = self.lock().files.get(path).map(|file| file.after.clone());
+            let bytes = match staged {
+                Some(bytes) => bytes,
+                None => match self.inner.load(path).await {
+                    Ok(bytes) => Some(bytes),
+                    Err(refusal) if refusal.code == EditCode::FileNotFound => None,
+                    Err(refusal) => return Err(refusal),
+                },
+            };
+            let with_version =
+                |bytes: Vec<u8>| LoadedFile { version: ContentHash::of(&bytes).to_string(), bytes };
+            Ok(bytes.map(with_version))
+        })
+    }
+
+    fn put<'a>(
+        &'a self,
+        path: &'a WorkPath,
+        bytes: Option<Vec<u8>>,
+        version: Option<String>,
+    ) -> BoxFuture<'a, Result<StoreOutcome, Refusal>> {
+        Box::pin(async move {
+            let (before, known) = match self.load_file(path).await? {
+                Some(file) => (Some(file.bytes), Some(file.version)),
+                None => (None, None),
+            };
+            if known != version {
+                return Ok(StoreOutcome::VersionMismatch);
+            }
+            let mut staged = self.lock();
+            let file = staged.files.entry(path.clone());
+            file.or_insert(Versions { before, after: None }).after = bytes;
+            Ok(StoreOutcome::Written)
+        })
+    }
+}
+
 impl FileStore for StagingStore {
     fn root(&self) -> &Path {
         self.inner.root()
     }
 
-    fn is_folder(&self) -> bool {
-        self.inner.is_folder()
-    }
-
-    fn can_list(&self) -> bool {
-        self.inner.can_list()
-    }
-
-    fn list<'a>(
-        &'a self,
-        folder: &'a str,
-        after: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Listing, Refusal>> {
-        self.inner.list(folder, after)
-    }
-
-    fn overlay(&self) -> BoxFuture<'_, Overlay> {
-        Box::pin(async {
-            self.staged().await.into_iter().map(|file| (file.path, file.after)).collect()
-        })
-    }
-
     fn load<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<Vec<u8>, Refusal>> {
         Box::pin(async move {
-            let staged = self.staged.lock().await;
-            self.read(&staged, path).await
+            let file = self.load_file(path).await?;
+            file.map(|file| file.bytes).ok_or_else(|| not_found(path))
         })
     }
 
@@ -243,53 +189,48 @@ impl FileStore for StagingStore {
         batch: Vec<VerifiedEdit>,
         _options: CommitOptions,
     ) -> BoxFuture<'a, Result<Vec<Committed>, Refusal>> {
-        Box::pin(self.stage(batch))
+        const NOTE: &str =
+            "staged only: nothing is on the disk until the tool `staging` commits it";
+        Box::pin(async move {
+            let _writing = self.writing.lock().await;
+            let staged = write_all(self, batch).await?.into_iter();
+            let committed = staged.map(|(edit, _)| Committed {
+                warnings: vec![NOTE.to_owned()],
+                ..into_committed(edit, None, Durability::Staged)
+            });
+            Ok(committed.collect())
+        })
     }
 
+    fn is_folder(&self) -> bool {
+        self.inner.is_folder()
+    }
+
+    fn lister(&self) -> Option<&dyn Lister> {
+        self.inner.lister()
+    }
+
+    fn history(&self) -> Option<&dyn History> {
+        Some(self)
+    }
+}
+
+impl History for StagingStore {
     fn undo(&self, _: Option<u64>, _: UndoMode) -> BoxFuture<'_, Result<Undone, Refusal>> {
         let refusal = Refusal::new(
             EditCode::Blocked,
             "this session's edits are staged, and undo takes back only commits",
         )
         .hint("Send the tool `staging` with action discard to drop all staged edits, or edit the staged files back.");
-        Box::pin(std::future::ready(Err(refusal)))
+        Box::pin(ready(Err(refusal)))
     }
 
     fn log(&self) -> BoxFuture<'_, Result<Vec<Revision>, Refusal>> {
-        self.inner.log()
+        Box::pin(async { self.inner_history()?.log().await })
     }
 
     fn committed(&self, revision: u64) -> BoxFuture<'_, Result<Vec<Committed>, Refusal>> {
-        self.inner.committed(revision)
-    }
-
-    fn recall<'a>(&'a self, request: &'a RequestId) -> BoxFuture<'a, RequestStatus> {
-        Box::pin(async move {
-            let staged = self.staged.lock().await;
-            let is_same_id = |known: &&(RequestId, String)| known.0.as_str() == request.as_str();
-            match staged.answers.iter().find(is_same_id) {
-                Some((known, answer)) if known.digest() == request.digest() => {
-                    RequestStatus::Answered(answer.clone())
-                }
-                Some(_) => RequestStatus::OtherRequest,
-                // It may be the request that committed what was staged.
-                None => self.inner.recall(request).await,
-            }
-        })
-    }
-
-    fn remember<'a>(&'a self, request: &'a RequestId, answer: String) -> BoxFuture<'a, ()> {
-        Box::pin(async move {
-            let mut staged = self.staged.lock().await;
-            staged.answers.push_back((request.clone(), answer));
-            if staged.answers.len() > MAX_ANSWERS {
-                staged.answers.pop_front();
-            }
-        })
-    }
-
-    fn changes(&self) -> Option<broadcast::Receiver<Change>> {
-        self.inner.changes()
+        Box::pin(async move { self.inner_history()?.committed(revision).await })
     }
 
     fn recorded_versions<'a>(
@@ -297,7 +238,38 @@ impl FileStore for StagingStore {
         path: &'a WorkPath,
         from: Option<&'a str>,
     ) -> BoxFuture<'a, Vec<Vec<u8>>> {
-        self.inner.recorded_versions(path, from)
+        match self.inner.history() {
+            Some(history) => history.recorded_versions(path, from),
+            None => Box::pin(ready(Vec::new())),
+        }
+    }
+
+    fn recall<'a>(&'a self, request: &'a RequestId) -> BoxFuture<'a, RequestStatus> {
+        let staged = self.lock();
+        let is_same_id = |known: &&(RequestId, String)| known.0.as_str() == request.as_str();
+        let status = match (staged.answers.iter().find(is_same_id), self.inner.history()) {
+            (Some((known, answer)), _) if known.digest() == request.digest() => {
+                RequestStatus::Answered(answer.clone())
+            }
+            (Some(_), _) => RequestStatus::OtherRequest,
+            // It may be the request that committed what was staged.
+            (None, Some(history)) => return history.recall(request),
+            (None, None) => RequestStatus::Unknown,
+        };
+        Box::pin(ready(status))
+    }
+
+    fn remember<'a>(&'a self, request: &'a RequestId, answer: String) -> BoxFuture<'a, ()> {
+        let mut staged = self.lock();
+        staged.answers.push_back((request.clone(), answer));
+        if staged.answers.len() > MAX_ANSWERS {
+            staged.answers.pop_front();
+        }
+        Box::pin(ready(()))
+    }
+
+    fn changes(&self) -> Option<broadcast::Receiver<Change>> {
+        self.inner.history()?.changes()
     }
 }
 
@@ -313,7 +285,7 @@ mod tests {
     }
 
     fn stores() -> (Arc<MemoryStore>, Engine, Arc<StagingStore>) {
-        let inner = Arc::new(MemoryStore::new());
+        let inner = Arc::new(MemoryStore::default());
         inner.put(path("a"), b"one\n".to_vec());
         inner.put(path("b"), b"two\n".to_vec());
         let engine = Engine::builder(inner.clone()).build().staged();
@@ -333,12 +305,12 @@ mod tests {
         edit(&engine, "a", "uno", "un").await.expect("sees the staged file");
         edit(&engine, "c", "", "new\n").await.expect("creates");
         assert_eq!(inner.load(&path("a")).await.expect("a"), b"one\n");
-        let diff = staging.diff().await;
+        let diff = staging.diff();
         assert!(diff.contains("-one\n+un\n") && diff.contains("--- /dev/null\n+++ b/c"), "{diff}");
         staging.commit_staged(CommitOptions::default()).await.expect("commits");
         assert_eq!(inner.load(&path("a")).await.expect("a"), b"un\n");
         assert_eq!(inner.load(&path("c")).await.expect("c"), b"new\n");
-        assert!(staging.staged().await.is_empty());
+        assert!(staging.staged().is_empty());
     }
 
     #[tokio::test]

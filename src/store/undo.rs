@@ -19,12 +19,12 @@ use super::log::{LogEntry, LoggedFile};
 use super::options::SyncMode;
 use super::refusals;
 use super::replace::read_all;
-use super::revert::{self, LaterVersion, MAX_VERSIONS, VersionSource, revert_change};
-use crate::edit::{
-    After, Durability, EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath, WriteMethod,
-};
+use super::revert::{LaterVersion, revert_change};
+use super::timeline::{Timeline, Versions, no_revision, repeated, take_back};
+use super::versioned::into_committed;
+use crate::edit::{Durability, EditCode, Refusal, WorkPath};
 use crate::port::{Committed, RequestId, RequestStatus, Revision, RevisionFile, UndoMode, Undone};
-use crate::text::{ContentHash, Snapshot};
+use crate::text::ContentHash;
 
 /// The mark of an unfinished commit of several files, locked until it is dropped.
 #[derive(Debug)]
@@ -47,7 +47,11 @@ impl Disk {
         let mut attempts = 0;
         loop {
             let entries = history.entries().map_err(|error| history_not_read(&error))?;
-            let entry = self.find_commit(&entries, revision)?;
+            let timeline = timeline(&entries);
+            let wanted = timeline.to_undo(revision, |commit| {
+                !commit.interrupted || commit.files.iter().any(|file| self.is_in_effect(file))
+            })?;
+            let entry = find_entry(&entries, wanted.revision)?;
             let revision = entry.revision;
             if !entry.done && history.is_running(revision) {
                 return Err(Refusal::new(
@@ -56,7 +60,7 @@ impl Disk {
                 )
                 .hint("Nothing was written. Send the same call again."));
             }
-            let edits = self.undo_files(history, &entries, entry)?;
+            let edits = self.undo_files(history, &timeline, entry)?;
             if edits.is_empty() {
                 return Err(Refusal::new(
                     EditCode::NoChange,
@@ -66,7 +70,8 @@ impl Disk {
             }
             let undone = |committed| Undone { revision: entry.revision, committed };
             if mode == UndoMode::DryRun {
-                return Ok(undone(edits.into_iter().map(dry_run_result).collect()));
+                let plan = |edit: CommitEdit| into_committed(edit.edit, None, Durability::DryRun);
+                return Ok(undone(edits.into_iter().map(plan).collect()));
             }
             let context = CommitContext {
                 request: None,
@@ -94,29 +99,7 @@ impl Disk {
     pub(super) fn log(&self) -> Result<Vec<Revision>, Refusal> {
         let history = self.require_history()?;
         let entries = history.entries().map_err(|error| history_not_read(&error))?;
-        let undone_by = undone_by(&entries);
-        Ok(entries
-            .into_iter()
-            .rev()
-            .map(|entry| Revision {
-                revision: entry.revision,
-                unix_millis: entry.unix_millis,
-                client: entry.client,
-                undoes: entry.undoes,
-                undone_by: undone_by.get(&entry.revision).copied(),
-                interrupted: !entry.done,
-                files: entry
-                    .files
-                    .into_iter()
-                    .map(|file| RevisionFile {
-                        path: file.path,
-                        before_sha256: file.before.map(|version| version.sha256),
-                        after_sha256: file.after,
-                        lines: file.lines,
-                    })
-                    .collect(),
-            })
-            .collect())
+        Ok(timeline(&entries).into_log())
     }
 
     /// The history; a refusal if there is none.
@@ -130,42 +113,12 @@ impl Disk {
         })
     }
 
-    /// The commit to undo: `revision`, or else the newest commit that is neither undone nor an undo.
-    fn find_commit<'a>(
-        &self,
-        entries: &'a [LogEntry],
-        revision: Option<u64>,
-    ) -> Result<&'a LogEntry, Refusal> {
-        let undone_by = undone_by(entries);
-        let Some(wanted) = revision else {
-            let can_be_undone = |entry: &&LogEntry| {
-                entry.undoes.is_none()
-                    && !undone_by.contains_key(&entry.revision)
-                    && (entry.done || entry.files.iter().any(|file| self.is_in_effect(file)))
-            };
-            return entries.iter().rev().find(can_be_undone).ok_or_else(|| {
-                Refusal::new(EditCode::NoChange, "there is nothing to undo").hint(
-                    "`restitch log` lists the revisions; to take back an undo, give its revision.",
-                )
-            });
-        };
-        let entry = find_entry(entries, wanted)?;
-        match undone_by.get(&wanted) {
-            Some(undo) => Err(Refusal::new(
-                EditCode::NoChange,
-                format!("revision {wanted} was already undone by revision {undo}"),
-            )
-            .hint(format!("To bring it back, undo revision {undo}."))),
-            None => Ok(entry),
-        }
-    }
-
     /// Whether the file is now as this commit was to leave it: with the same content, or missing if
     /// the commit was to remove it. A file that cannot be read counts as changed.
-    fn is_in_effect(&self, file: &LoggedFile) -> bool {
+    fn is_in_effect(&self, file: &RevisionFile) -> bool {
         let path = WorkPath::parse(&file.path, self.root.path());
         let current = path.and_then(|path| self.current_bytes(&path));
-        current.is_ok_and(|current| current.as_deref().map(ContentHash::of) == file.after)
+        current.is_ok_and(|current| current.as_deref().map(ContentHash::of) == file.after_sha256)
     }
 
     /// The current bytes of a file; `None` if there is no such file.
@@ -189,12 +142,12 @@ impl Disk {
     fn undo_files(
         &self,
         history: &History,
-        entries: &[LogEntry],
+        timeline: &Timeline,
         entry: &LogEntry,
     ) -> Result<Vec<CommitEdit>, Refusal> {
         let mut edits = Vec::new();
         for file in &entry.files {
-            match self.undo_file(history, entries, entry, file) {
+            match self.undo_file(history, timeline, entry, file) {
                 Ok(edit) => edits.push(edit),
                 Err(_) if !entry.done && self.is_unwritten(history, file)? => {}
                 Err(refusal) => return Err(refusal),
@@ -222,85 +175,56 @@ impl Disk {
         Ok(revert_change(&after, &before, &[now]).is_ok())
     }
 
-    /// The edit that undoes one file of a commit. If the file has changed since, only the lines of
-    /// the commit are reverted.
+    /// The edit that undoes one file of a commit.
     fn undo_file(
         &self,
         history: &History,
-        entries: &[LogEntry],
+        timeline: &Timeline,
         entry: &LogEntry,
         file: &LoggedFile,
     ) -> Result<CommitEdit, Refusal> {
         let path = WorkPath::parse(&file.path, self.root.path())?;
-        let not_restorable = |error: io::Error| {
-            Refusal::new(
-                EditCode::ReadError,
-                format!("revision {} cannot be undone: the stored bytes of `{path}` cannot be read ({error})", entry.revision),
-            )
-            .at(path.as_str())
-        };
         self.check_resolves_to_itself(&path, entry)?;
         let current = self.current_bytes(&path)?;
-        let later: Vec<(&LogEntry, &LoggedFile)> = entries
-            .iter()
-            .filter(|later_entry| later_entry.revision > entry.revision)
-            .flat_map(|later_entry| {
-                later_entry.files.iter().map(move |later_file| (later_entry, later_file))
+        let read = |hash| history.bytes(hash, current.as_deref());
+        let restorable = |hash: ContentHash| {
+            read(hash).map_err(|error| {
+                Refusal::new(
+                    EditCode::ReadError,
+                    format!("revision {} cannot be undone: the stored bytes of `{path}` cannot be read ({error})", entry.revision),
+                )
+                .at(path.as_str())
             })
-            .filter(|(later_entry, later_file)| {
-                later_file.path == file.path && (later_entry.done || self.is_in_effect(later_file))
-            })
-            .collect();
-        let explanation = Explanation::plain(Rung::Undo);
-        let conflict = || {
-            let source = match later.first() {
-                Some((later_entry, _)) => VersionSource::Revision(later_entry.revision),
-                None => VersionSource::External,
-            };
-            source.conflict(entry.revision, &path)
-        };
-        let restored = |before: Option<Snapshot>, after: After| {
-            VerifiedEdit::restore(path.clone(), before, after, explanation.clone())
         };
         let is_unchanged = current.as_deref().map(ContentHash::of) == file.after;
-        match (&file.before, current) {
-            // The commit created the file.
-            (None, Some(current)) if is_unchanged => {
-                let edit = restored(Some(Snapshot::decode_lossy(current)), After::Removed);
-                Ok(CommitEdit { edit, metadata: None, folders: file.created_folders.clone() })
+        let before = file.before.as_ref().map(|version| restorable(version.sha256)).transpose()?;
+        let mut later = Vec::new();
+        let after = match is_unchanged {
+            true => current.clone(),
+            false => {
+                for (commit, file) in timeline.later(entry.revision, &file.path) {
+                    if !commit.interrupted || self.is_in_effect(file) {
+                        let read = |hash: Option<ContentHash>| hash.map(read).transpose();
+                        let before = read(file.before_sha256);
+                        let versions = before.and_then(|before| {
+                            Ok(Versions { before, after: read(file.after_sha256)? })
+                        });
+                        later.push((commit.revision, versions.ok()));
+                    }
+                }
+                file.after.map(restorable).transpose()?
             }
-            // The commit removed the file.
-            (Some(before), None) if is_unchanged => {
-                let bytes = history.bytes(before.sha256, None).map_err(not_restorable)?;
-                let edit = restored(None, After::Content(bytes.into()));
-                Ok(CommitEdit {
-                    edit,
-                    metadata: Some(before.metadata.clone()),
-                    folders: Vec::new(),
-                })
-            }
-            // The commit changed the file.
-            (Some(before), Some(current)) if is_unchanged => {
-                let bytes = history.bytes(before.sha256, Some(&current)).map_err(not_restorable)?;
-                Ok(restored(Some(Snapshot::decode_lossy(current)), After::Content(bytes.into()))
-                    .into())
-            }
-            // The file has changed since the commit.
-            (Some(before), Some(current)) => {
-                let Some(after) = file.after else {
-                    return Err(conflict());
-                };
-                let old = history.bytes(before.sha256, Some(&current)).map_err(not_restorable)?;
-                let new = history.bytes(after, Some(&current)).map_err(not_restorable)?;
-                let versions =
-                    self.versions_since(history, after, &later, &current).ok_or_else(conflict)?;
-                let bytes = revert_change(&old, &new, &versions)
-                    .map_err(|source| source.conflict(entry.revision, &path))?;
-                Ok(restored(Some(Snapshot::decode_lossy(current)), After::Content(bytes.into()))
-                    .into())
-            }
-            _ => Err(conflict()),
-        }
+        };
+        let edit = take_back(entry.revision, &path, Versions { before, after }, current, later)?;
+        let metadata = file.before.as_ref().filter(|_| edit.before().is_none());
+        Ok(CommitEdit {
+            metadata: metadata.map(|version| version.metadata.clone()),
+            folders: match edit.after() {
+                None => file.created_folders.clone(),
+                Some(_) => Vec::new(),
+            },
+            edit,
+        })
     }
 
     /// Refuses a path that now leads through a link: it leads to a file that the commit never
@@ -319,43 +243,13 @@ impl Disk {
         .hint("Move the file back to its old path, or edit the file that is there now."))
     }
 
-    /// Every version after `from`, oldest first, with what wrote it. `None` if the file was removed
-    /// in between or a version cannot be read.
-    fn versions_since(
-        &self,
-        history: &History,
-        from: ContentHash,
-        later: &[(&LogEntry, &LoggedFile)],
-        current: &[u8],
-    ) -> Option<Vec<LaterVersion<VersionSource>>> {
-        let mut latest = from;
-        let mut versions = Vec::new();
-        for (entry, file) in later {
-            let (before, after) = (file.before.as_ref()?.sha256, file.after?);
-            if before != latest {
-                versions.push(LaterVersion {
-                    bytes: history.bytes(before, Some(current)).ok()?,
-                    source: VersionSource::External,
-                });
-            }
-            let source = VersionSource::Revision(entry.revision);
-            versions
-                .push(LaterVersion { bytes: history.bytes(after, Some(current)).ok()?, source });
-            latest = after;
-        }
-        if ContentHash::of(current) != latest {
-            versions
-                .push(LaterVersion { bytes: current.to_vec(), source: VersionSource::External });
-        }
-        Some(versions)
-    }
-
     /// The newest commit with this request id, if it took effect.
     pub(super) fn commit_of_request(&self, request: &RequestId) -> Option<LogEntry> {
         let entries = self.history.as_ref()?.entries().ok()?;
         entries.into_iter().rev().find(|entry| {
             entry.request.as_deref() == Some(request.as_str())
-                && (entry.done || entry.files.iter().all(|file| self.is_in_effect(file)))
+                && (entry.done
+                    || revision_of(entry).files.iter().all(|file| self.is_in_effect(file)))
         })
     }
 
@@ -387,30 +281,8 @@ impl Disk {
         let real = real.and_then(|target| target.real.to_str().map(str::to_owned));
         let logged_path = real.unwrap_or_else(|| path.as_str().to_owned());
         let entries = history.entries().unwrap_or_default();
-        let files =
-            entries.iter().flat_map(|entry| &entry.files).filter(|file| file.path == logged_path);
-        let mut versions: Vec<ContentHash> = Vec::new();
-        for file in files {
-            let before = file.before.as_ref().map(|version| version.sha256);
-            for hash in before.into_iter().chain(file.after) {
-                if versions.last() != Some(&hash) {
-                    versions.push(hash);
-                }
-            }
-        }
-        let first_index = match from.map(|id| id.trim().to_ascii_lowercase()) {
-            Some(id) if id.len() < 8 => return Vec::new(),
-            Some(id) => match versions.iter().rposition(|hash| hash.to_string().starts_with(&id)) {
-                Some(index) => index,
-                None => return Vec::new(),
-            },
-            None => versions.len().saturating_sub(MAX_VERSIONS),
-        };
-        // Of the versions after the first, the last ones are the most useful.
-        let rest_start = versions.len().saturating_sub(MAX_VERSIONS).max(first_index + 1);
-        let first_version = versions.get(first_index).into_iter();
-        let wanted = first_version.chain(versions.get(rest_start..).unwrap_or_default());
-        wanted.filter_map(|hash| history.bytes(*hash, Some(&current)).ok()).collect()
+        let wanted = timeline(&entries).versions_of(&logged_path, from);
+        wanted.into_iter().filter_map(|hash| history.bytes(hash, Some(&current)).ok()).collect()
     }
 
     /// The newest commit of a file.
@@ -435,35 +307,17 @@ impl Disk {
             .map(|file| {
                 let path = WorkPath::parse(&file.path, self.root.path())?;
                 let current = self.current_bytes(&path).ok().flatten();
-                let read = |hash| {
-                    history.bytes(hash, current.as_deref()).map_err(|error| history_not_read(&error))
+                let read = |hash: Option<ContentHash>| {
+                    let bytes = hash.map(|hash| history.bytes(hash, current.as_deref()));
+                    bytes.transpose().map_err(|error| history_not_read(&error))
                 };
-                let before = match &file.before {
-                    Some(version) => Some(Snapshot::decode_lossy(read(version.sha256)?)),
-                    None => None,
+                let before = file.before.as_ref().map(|version| version.sha256);
+                let versions = Versions { before: read(before)?, after: read(file.after)? };
+                let durability = match self.options.sync_mode {
+                    SyncMode::Durable => Durability::Durable,
+                    SyncMode::Rename => Durability::Unknown,
                 };
-                let (after, method) = match (file.after, &file.before) {
-                    (None, _) => (After::Removed, WriteMethod::Removed),
-                    (Some(hash), None) => {
-                        (After::Content(read(hash)?.into()), WriteMethod::Created)
-                    }
-                    (Some(hash), Some(_)) => {
-                        (After::Content(read(hash)?.into()), WriteMethod::Replaced)
-                    }
-                };
-                Ok(Committed {
-                    edit: VerifiedEdit::restore(path, before, after, Explanation::plain(Rung::Repeated)),
-                    revision: Some(entry.revision),
-                    durability: match self.options.sync_mode {
-                        SyncMode::Durable => Durability::Durable,
-                        SyncMode::Rename => Durability::Unknown,
-                    },
-                    method,
-                    warnings: vec![format!(
-                        "the same change was already committed as revision {}; nothing was written again",
-                        entry.revision
-                    )],
-                })
+                Ok(repeated(entry.revision, path, versions, durability))
             })
             .collect()
     }
@@ -530,14 +384,13 @@ impl Disk {
         };
         let Some(history) = &self.history else { return Ok(found) };
         let entries = history.entries()?;
-        let undone_by = undone_by(&entries);
+        let timeline = timeline(&entries);
         for (revision, mark) in history.dead_commits() {
-            let is_open = |entry: &&LogEntry| {
-                entry.revision == revision && !entry.done && !undone_by.contains_key(&revision)
-            };
-            let Some(entry) = entries.iter().find(is_open) else { continue };
+            let is_undone = timeline.commit(revision).is_ok_and(|it| it.undone_by.is_some());
+            let is_open = |entry: &&LogEntry| entry.revision == revision && !entry.done;
+            let Some(entry) = entries.iter().find(is_open).filter(|_| !is_undone) else { continue };
             let state_of = |file: &LoggedFile| match self.is_unwritten(history, file) {
-                _ if self.is_in_effect(file) => "has its change",
+                _ if self.is_in_effect(&file.into()) => "has its change",
                 Ok(true) => "has not",
                 Ok(false) => "has something else",
                 Err(_) => "cannot be read",
@@ -547,7 +400,7 @@ impl Disk {
                 .iter()
                 .map(|file| format!("`{}` {}", file.path, state_of(file)))
                 .collect();
-            let next = match self.undo_files(history, &entries, entry) {
+            let next = match self.undo_files(history, &timeline, entry) {
                 Ok(_) => format!("`restitch undo {revision}` takes it back."),
                 Err(refusal) => format!(
                     "{}. Bring these files to one state by hand, then remove {}.",
@@ -596,7 +449,7 @@ impl Disk {
         let Some(entry) = entries.iter().find(is_unfinished) else {
             return RollBack::Done;
         };
-        let edits = match self.undo_files(history, &entries, entry) {
+        let edits = match self.undo_files(history, &timeline(&entries), entry) {
             Ok(edits) => edits,
             // Later edits of the same lines do not go away by waiting.
             Err(refusal) if refusal.code == EditCode::Conflict => return RollBack::Never(refusal),
@@ -645,32 +498,37 @@ pub(super) struct Unrecovered {
     warning: Option<String>,
 }
 
-/// What a dry run of an undo reports for one edit.
-fn dry_run_result(planned: CommitEdit) -> Committed {
-    let method = match (planned.edit.base(), planned.edit.after()) {
-        (_, After::Removed) => WriteMethod::Removed,
-        (None, _) => WriteMethod::Created,
-        _ => WriteMethod::Replaced,
-    };
-    let (edit, durability) = (planned.edit, Durability::DryRun);
-    Committed { edit, revision: None, durability, method, warnings: Vec::new() }
+/// The commits as every store has them.
+fn timeline(entries: &[LogEntry]) -> Timeline {
+    Timeline::new(entries.iter().rev().map(revision_of).collect())
 }
 
-/// Maps each undone revision to the revision that undid it.
-fn undone_by(entries: &[LogEntry]) -> HashMap<u64, u64> {
-    let done = entries.iter().rev().filter(|entry| entry.done);
-    revert::undone_by(done.map(|entry| (entry.revision, entry.undoes)))
+fn revision_of(entry: &LogEntry) -> Revision {
+    Revision {
+        revision: entry.revision,
+        unix_millis: entry.unix_millis,
+        files: entry.files.iter().map(RevisionFile::from).collect(),
+        client: entry.client.clone(),
+        undoes: entry.undoes,
+        undone_by: None,
+        interrupted: !entry.done,
+    }
+}
+
+impl From<&LoggedFile> for RevisionFile {
+    fn from(file: &LoggedFile) -> Self {
+        Self {
+            path: file.path.clone(),
+            before_sha256: file.before.as_ref().map(|version| version.sha256),
+            after_sha256: file.after,
+            lines: file.lines,
+        }
+    }
 }
 
 /// The commit with this revision, undone or not.
 fn find_entry(entries: &[LogEntry], wanted: u64) -> Result<&LogEntry, Refusal> {
-    entries.iter().find(|entry| entry.revision == wanted).ok_or_else(|| {
-        Refusal::new(
-            EditCode::InvalidArguments,
-            format!("there is no revision {wanted} in the history of this root"),
-        )
-        .hint("`restitch log` lists the revisions that can be undone; old ones are deleted.")
-    })
+    entries.iter().find(|entry| entry.revision == wanted).ok_or_else(|| no_revision(wanted))
 }
 
 /// The refusal after the history could not be read.

@@ -16,7 +16,7 @@ use super::refusals;
 use super::replace::{
     Displaced, MovedAside, TempFile, TempFileError, UNSUPPORTED_RENAME, has_content, move_aside,
 };
-use crate::edit::{After, Refusal};
+use crate::edit::Refusal;
 
 /// A write that is prepared but has not touched its file yet.
 pub(super) enum PreparedWrite {
@@ -43,7 +43,7 @@ impl Disk {
     /// Chooses how to write a file, and writes the temp file if one is needed.
     pub(super) fn prepare(&self, job: &mut Job<'_>) -> Result<PreparedWrite, Refusal> {
         let path = job.edit.path().clone();
-        let After::Content(after) = job.edit.after().clone() else {
+        let Some(after) = job.edit.after().cloned() else {
             return Ok(PreparedWrite::Remove);
         };
         let not_written =
@@ -220,7 +220,7 @@ impl Disk {
         why: &str,
     ) -> Result<AppliedWrite, Refusal> {
         let path = job.edit.path().clone();
-        let After::Content(after) = job.edit.after().clone() else {
+        let Some(after) = job.edit.after().cloned() else {
             return Err(refusals::not_found(&path));
         };
         let Some(held) = &job.held else { return Err(refusals::not_found(&path)) };
@@ -278,10 +278,7 @@ impl Disk {
 
     /// Undoes one write of a commit that has failed.
     fn roll_back(&self, job: &Job<'_>, applied: AppliedWrite) -> io::Result<()> {
-        let written = match job.edit.after() {
-            After::Content(bytes) => &**bytes,
-            After::Removed => &[],
-        };
+        let written = job.edit.after().map_or(&[][..], |bytes| bytes);
         let before = job.held.as_ref().map(|held| (&*held.bytes, &held.metadata));
         match (applied, before) {
             (AppliedWrite::Created(new), _) => {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ToolCall, ToolReply, ToolSpec, Visibility, parse, schema};
 use crate::edit::{
-    After, EditCode, EditPlan, EditReport, Explanation, Refusal, Rung, VerifiedEdit, WorkPath,
+    EditCode, EditPlan, EditReport, Explanation, Refusal, Rung, VerifiedEdit, WorkPath,
 };
 use crate::engine::{Engine, refuse_too_many_bytes, refuse_too_many_edits};
 use crate::matching::budget::{Budget, Exhausted};
@@ -99,9 +99,9 @@ async fn prepare_file(
             require_absent(engine, &target).await?;
             let snapshot = engine.snapshot(path).await?;
             let after = if hunks.is_empty() {
-                After::Content(snapshot.clone().into())
+                Some(snapshot.clone().into())
             } else {
-                update(path, hunks, &snapshot)?.after().clone()
+                update(path, hunks, &snapshot)?.after().cloned()
             };
             let creation =
                 VerifiedEdit::restore(target, None, after, Explanation::plain(Rung::Move));
@@ -112,12 +112,7 @@ async fn prepare_file(
 
 /// The deletion of a file whose content is `before`.
 fn deletion(path: &WorkPath, before: Snapshot) -> VerifiedEdit {
-    VerifiedEdit::restore(
-        path.clone(),
-        Some(before),
-        After::Removed,
-        Explanation::plain(Rung::Delete),
-    )
+    VerifiedEdit::restore(path.clone(), Some(before), None, Explanation::plain(Rung::Delete))
 }
 
 /// Refuses the patch if there is a file at `path` already.

@@ -134,10 +134,7 @@ pub(crate) fn edit_bytes(
 ) -> Result<(Vec<u8>, ToolReply), Refusal> {
     let before = Snapshot::decode(bytes).map_err(crate::apply::not_text)?;
     let (edit, reply) = decide(None, &before, from_ref(call), gate)?;
-    let after = match edit.after() {
-        crate::edit::After::Content(content) => content.to_vec(),
-        crate::edit::After::Removed => Vec::new(),
-    };
+    let after = edit.after().map(|content| content.to_vec()).unwrap_or_default();
     Ok((after, reply))
 }
 

@@ -67,11 +67,11 @@ async fn act(call: ToolCall<'_>) -> Result<(String, StagingReport), Refusal> {
         Refusal::new(EditCode::Blocked, "this session is not staged: its edits are written at once")
             .hint("Start restitch with --stage to stage edits.")
     })?;
-    let diff = staging.diff().await;
-    let paths = staging.staged().await;
-    let mut files: Vec<StagedReport> = paths
+    let diff = staging.diff();
+    let mut files: Vec<StagedReport> = staging
+        .staged()
         .iter()
-        .map(|file| StagedReport { path: file.path.as_str().to_owned(), revision: None })
+        .map(|(path, _)| StagedReport { path: path.as_str().to_owned(), revision: None })
         .collect();
     let message = match given.action {
         Action::Diff if files.is_empty() => "Nothing is staged.".to_owned(),

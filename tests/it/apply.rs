@@ -9,7 +9,7 @@ use restitch::edit::EditCode;
 use restitch::engine::{CallOptions, Engine};
 use restitch::port::{BoxFuture, LoadedFile, StoreOutcome, VersionedFiles};
 use restitch::store::VersionedStore;
-use restitch::{EditRequest, apply, apply_bytes, apply_many, apply_text};
+use restitch::{Applier, EditRequest, apply, apply_bytes, apply_many};
 use serde_json::{Value, json};
 
 fn run(arguments: &[&str], input: &[u8]) -> Output {
@@ -59,12 +59,13 @@ fn a_text_is_kept_as_it_is_outside_the_edit() {
 fn the_path_names_the_language_and_the_diff() {
     let call = [EditRequest::new("f(a,b)", "f(a, b, c)")];
     let text = "x = f(a, b)\n";
-    assert!(apply_text(None, text, &call).is_err(), "of an unknown language nothing is guessed");
-    let done = apply_text(Some("/src/x.py"), text, &call).expect("Python");
+    let apply_at = |path| Applier::default().text(path, text, &call);
+    assert!(apply_at(None).is_err(), "of an unknown language nothing is guessed");
+    let done = apply_at(Some("/src/x.py")).expect("Python");
     assert_eq!(done.text, "x = f(a, b, c)\n");
     assert!(done.diff().starts_with("--- a/src/x.py\n"), "{}", done.diff());
     assert_eq!(apply(text, &call[0].clone().for_path("/src/x.py")).expect("as well"), done);
-    assert_eq!(apply_text(Some("../x"), text, &call).expect_err("up").code, EditCode::InvalidPath);
+    assert_eq!(apply_at(Some("../x")).expect_err("up").code, EditCode::InvalidPath);
 }
 
 #[test]

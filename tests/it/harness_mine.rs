@@ -134,7 +134,7 @@ mod database {
         let first = save();
         assert!(first["new"].as_u64() > Some(0), "{first}");
         let again = save();
-        assert_eq!((&again["new"], &again["there_already"]), (&json!(0), &first["new"]));
+        assert_eq!((&again["new"], &again["existing"]), (&json!(0), &first["new"]));
     }
 
     #[test]
@@ -597,7 +597,7 @@ shop.py
         let saved = mined_from(&[&file.to_string_lossy(), "--save", &cases.to_string_lossy()], &[]);
         assert_eq!(
             saved["saved"],
-            json!({"new": 0, "there_already": 0, "held_back": 0, "without_a_file": 2, "without_a_truth": 0})
+            json!({"new": 0, "existing": 0, "withheld": 0, "without_file": 2, "without_truth": 0})
         );
     }
 }
@@ -1051,7 +1051,7 @@ fn a_pack_has_the_failures_whose_next_edit_shows_the_result() {
     let found = mined_from(&[&from, "--text-free", "--save", &to], &[]);
     assert_eq!(
         found["saved"],
-        json!({"new": 1, "there_already": 0, "held_back": 0, "without_a_file": 1, "without_a_truth": 2})
+        json!({"new": 1, "existing": 0, "withheld": 0, "without_file": 1, "without_truth": 2})
     );
     let text = fs::read_to_string(&pack).expect("pack");
     let case: Value = serde_json::from_str(text.lines().nth(1).expect("a case")).expect("JSON");

@@ -11,7 +11,7 @@ use restitch::tools::{ToolReply, Toolbox};
 use serde_json::Value;
 
 pub(crate) fn store(files: &[(&str, &str)]) -> Arc<MemoryStore> {
-    let store = Arc::new(MemoryStore::new());
+    let store = Arc::new(MemoryStore::default());
     for (path, text) in files {
         let path = WorkPath::parse(path, Path::new("/")).expect("path");
         store.put(path, text.as_bytes().to_vec());

@@ -28,6 +28,7 @@ mod notebook;
 mod reading;
 #[cfg(unix)]
 mod report_page;
+mod sandbox;
 mod seeds;
 mod syntax;
 #[cfg(windows)]

@@ -3,7 +3,7 @@
 
 use js_sys::{Array, JsString, Uint8Array};
 use restitch::edit::Extent;
-use restitch::{Applied, EditRequest, Expected, Refusal};
+use restitch::{Applied, Applier, EditRequest, Expected, Refusal};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use wasm_bindgen::prelude::*;
@@ -30,7 +30,7 @@ pub fn version() -> String {
 #[wasm_bindgen(js_name = applyText)]
 pub fn apply_text(text: &str, edits: &str, path: Option<String>) -> Result<Array, JsError> {
     let decided =
-        calls(edits)?.and_then(|calls| restitch::apply_text(path.as_deref(), text, &calls));
+        calls(edits)?.and_then(|calls| Applier::default().text(path.as_deref(), text, &calls));
     Ok(answer(decided, |text| JsString::from(text).into()))
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use restitch::edit::{EditCode, EditRequest, WorkPath};
 use restitch::engine::{CallOptions, Engine};
-use restitch::port::{FileStore as _, UndoMode};
+use restitch::port::{FileStore as _, History as _, UndoMode};
 use restitch_object_store::{BucketOptions, BucketStore};
 
 fn path(name: &str) -> WorkPath {

@@ -44,7 +44,7 @@ const FLUSH_TIME: Duration = Duration::from_millis(300);
 
 /// How the server is reached.
 #[derive(Clone)]
-pub struct HttpOptions {
+pub(crate) struct HttpOptions {
     /// A loopback address; port 0 takes a free one.
     pub address: SocketAddr,
     /// The token, which a request must send as `Authorization: Bearer`.
@@ -75,7 +75,7 @@ struct HttpServer {
 
 /// Serves until `stop` ends, and then until the running calls are answered. Calls `ready` with the
 /// address once the server listens.
-pub async fn serve_http(
+pub(crate) async fn serve_http(
     server: McpServer,
     options: HttpOptions,
     stop: impl Future<Output = ()>,

@@ -378,7 +378,7 @@ async fn correct_example(
     prompts: PromptBook,
 ) -> Result<EditReport, Refusal> {
     let file = "pub fn total_price(items: &[Item], tax: f64) -> f64 {\n    items.iter().map(|item| item.price).sum::<f64>() * tax\n}\n\npub fn count(items: &[Item]) -> usize {\n    items.len()\n}\n";
-    let store = MemoryStore::new();
+    let store = MemoryStore::default();
     let path = WorkPath::parse("example.rs", std::path::Path::new("/"))?;
     store.put(path.clone(), file.as_bytes().to_vec());
     let corrector = ModelCorrector::new(client, prompts, Secrets::new());

@@ -226,7 +226,7 @@ async fn ask_model(common: &Common, failures: &[&Failure]) -> Result<usize, Exit
     };
     for failure in failures.iter().filter(is_refused) {
         let Some(FileBefore { text: before, .. }) = &failure.before else { continue };
-        let store = Arc::new(MemoryStore::new());
+        let store = Arc::new(MemoryStore::default());
         let name = file_name(&failure.path);
         let engine = Engine::builder(Arc::clone(&store)).corrector(Arc::clone(&corrector)).build();
         let Ok(path) = engine.path(name) else { continue };
@@ -440,14 +440,10 @@ fn as_json(summary: &MineSummary, saved: Option<&Saved>) -> String {
 #[derive(Default, serde::Serialize)]
 struct Saved {
     new: usize,
-    #[serde(rename = "there_already")]
     existing: usize,
-    #[serde(rename = "held_back")]
     withheld: usize,
-    #[serde(rename = "without_a_file")]
     without_file: usize,
     /// Of a pack: those without a right result.
-    #[serde(rename = "without_a_truth")]
     without_truth: usize,
 }
 

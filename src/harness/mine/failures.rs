@@ -9,7 +9,7 @@ use super::class::FailureClass;
 use super::files::{Certainty, FileBefore, Provenance, files_before, next_change, next_edits};
 use super::git::{FolderMap, committed_version};
 use super::{Client, EditAttempt, FileAction, Replacement, Transcript};
-use crate::apply::apply_text;
+use crate::apply::Applier;
 use crate::edit::{EditCode, EditPlan, EditRequest, Expected, Refusal, Rung};
 use crate::harness::judge::has_new_syntax_errors;
 use crate::harness::replay::{FailedEdit, ReplayOutcome, Retry, has_same_intention, with_model};
@@ -273,7 +273,7 @@ fn run(path: &str, file: &str, attempt: &EditAttempt) -> Result<(String, String)
         // The file's name decides its language.
         let expected = if edit.all { Expected::All } else { Expected::default() };
         let request = EditRequest::new(edit.old.as_str(), edit.new.as_str()).expecting(expected);
-        let applied = apply_text(Some(name), &text, &[request])?;
+        let applied = Applier::default().text(Some(name), &text, &[request])?;
         text = applied.text;
         // The rung of the replacement that was not exact says what the call needed.
         if rung.is_empty() || applied.rung != Rung::Exact {

@@ -979,7 +979,7 @@ async fn hints_about_files_are_followed() {
         reply.message
     );
 
-    let store = MemoryStore::new();
+    let store = MemoryStore::default();
     let at = WorkPath::parse("a.txt", std::path::Path::new("/")).expect("path");
     store.put(at, b"caf\xe9\nx = 1\n".to_vec());
     let tools = Toolbox::new(Engine::builder(store).build());

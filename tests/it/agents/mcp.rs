@@ -9,11 +9,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 pub(crate) fn binary(root: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_restitch"));
+    let mut command = crate::sandbox::binary();
     command.arg("--root").arg(root).env("RESTITCH_STATE_DIR", root.join(".state"));
-    for name in ["OPENAI_API_KEY", "OPENAI_BASE_URL", "RESTITCH_MODEL", "RESTITCH_CONFIG"] {
-        command.env_remove(name);
-    }
     command
 }
 

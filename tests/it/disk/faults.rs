@@ -11,8 +11,8 @@ use restitch::edit::{EditCode, EditRequest, Refusal, VerifiedEdit, WorkPath};
 use restitch::engine::{CallOptions, Engine, UndoScope};
 use restitch::internals::engine::HashlineRequest;
 use restitch::port::{
-    BoxFuture, CommitOptions, Committed, FileStore, LoadedFile, RequestId, RequestStatus,
-    StoreOutcome, VersionedFiles,
+    BoxFuture, CommitOptions, Committed, FileStore, History, Lister, LoadedFile, RequestId,
+    RequestStatus, StoreOutcome, VersionedFiles,
 };
 use restitch::store::{DiskStore, MemoryStore, VersionedStore};
 use restitch::tools::Toolbox;
@@ -52,6 +52,22 @@ impl FileStore for SavedAfterRead {
         options: CommitOptions,
     ) -> BoxFuture<'a, Result<Vec<Committed>, Refusal>> {
         self.inner.commit(batch, options)
+    }
+
+    fn admit<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<(), Refusal>> {
+        self.inner.admit(path)
+    }
+
+    fn is_folder(&self) -> bool {
+        true
+    }
+
+    fn lister(&self) -> Option<&dyn Lister> {
+        None
+    }
+
+    fn history(&self) -> Option<&dyn History> {
+        self.inner.history()
     }
 }
 
@@ -266,7 +282,7 @@ fn a_rollback_that_fails_is_tried_again() {
         let answer = String::from_utf8_lossy(&out.stdout).into_owned();
         assert!(answer.contains("half done") || text(&work, "a") == "one\n", "{answer}");
     }
-    let log = work.restitch().arg("log").output().expect("log");
+    let log = work.restitch(&["log"]).output().expect("log");
     assert!(log.status.success());
     assert_eq!((text(&work, "a"), text(&work, "b")), ("one\n".to_owned(), "one\n".to_owned()));
 }
@@ -302,7 +318,7 @@ fn a_rollback_keeps_what_an_editor_saved_after_the_crash() {
     // In the file that the commit has written, and in the one that it has not.
     fs::write(work.file("a"), "two\n2\n3\n4\nsaved\n").expect("saved");
     fs::write(work.file("b"), "one\n2\n3\n4\nsaved\n").expect("saved");
-    assert!(work.restitch().arg("log").output().expect("log").status.success());
+    assert!(work.restitch(&["log"]).output().expect("log").status.success());
     for name in ["a", "b"] {
         assert_eq!(text(&work, name), "one\n2\n3\n4\nsaved\n", "{name}");
     }
@@ -317,7 +333,7 @@ fn what_cannot_be_rolled_back_is_told_by_doctor() {
     killed_between_two_files(&work);
     fs::write(work.file("a"), "three\n2\n3\n4\n5\n").expect("saved");
     let run = |arguments: &[&str]| {
-        let out = work.restitch().arg("--no-model").args(arguments).output().expect("restitch");
+        let out = work.restitch(&[]).arg("--no-model").args(arguments).output().expect("restitch");
         let text = [out.stdout, out.stderr].concat();
         (out.status.success(), String::from_utf8_lossy(&text).into_owned())
     };
@@ -413,7 +429,7 @@ fn two_edits_of_one_file_in_a_commit_are_refused() {
     let refused = block_on(work.store().commit(batch, CommitOptions::default()));
     assert_eq!(refused.expect_err("one file").code, EditCode::Overlap);
     assert!(start.elapsed().as_secs() < 5, "waited for its own lock: {:?}", start.elapsed());
-    let memory = MemoryStore::new();
+    let memory = MemoryStore::default();
     memory.put(work_path("a"), b"one\n".to_vec());
     let engine = Engine::builder(memory).build();
     for engine in [engine.clone(), engine.staged()] {
@@ -434,7 +450,7 @@ fn two_files_of_one_patch_that_get_one_name_are_refused() {
         for (name, text) in [("a", "one\n"), ("b", "two\n")] {
             fs::write(work.file(name), text).expect("file");
         }
-        let memory = MemoryStore::new();
+        let memory = MemoryStore::default();
         memory.put(work_path("a"), b"one\n".to_vec());
         memory.put(work_path("b"), b"two\n".to_vec());
         let memory = Engine::builder(memory).build();
@@ -796,7 +812,7 @@ fn faults_in(operation: &Operation) {
                     Some(false) => is_told || now == before,
                     None => true,
                 };
-                let next = work.restitch().arg("log").output().expect("log");
+                let next = work.restitch(&["log"]).output().expect("log");
                 let then = tree(&work);
                 let is_whole = then == after || then == before && !operation.is_recovery;
                 let undo = ok == Some(true)
@@ -806,7 +822,7 @@ fn faults_in(operation: &Operation) {
                     // An undo is taken back by its own revision, which its answer has.
                     let revision = reply.as_ref().and_then(|reply| revision_in(&reply["report"]));
                     let revision = revision.expect("revision").to_string();
-                    let out = work.restitch().args(["undo", &revision]).output();
+                    let out = work.restitch(&["undo", &revision]).output();
                     out.expect("undo").status.success() && tree(&work) == before
                 };
                 if !(is_true || operation.is_recovery)
@@ -862,7 +878,7 @@ fn servers_a_command_and_an_editor_share_a_tree_and_die() {
         let first = number("a");
         let mut servers: Vec<_> = (0..2)
             .map(|_| {
-                let mut command = work.restitch();
+                let mut command = work.restitch(&[]);
                 command.args(["--no-model", "mcp"]).stdin(Stdio::piped());
                 let mut server =
                     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("server");
@@ -896,7 +912,7 @@ fn servers_a_command_and_an_editor_share_a_tree_and_die() {
         fs::rename(work.file("c.new"), work.file("c")).expect("saved");
         let (old, new) = (format!("ours {}", round - 1), format!("ours {round}"));
         let edit = ["--no-model", "edit", "c", "--old", &old, "--new", &new];
-        let out = work.restitch().args(edit).output().expect("edit");
+        let out = work.restitch(&edit).output().expect("edit");
         assert!(out.status.success(), "{out:?}");
         for (server, _) in &mut servers {
             server.kill().expect("killed");
@@ -905,13 +921,13 @@ fn servers_a_command_and_an_editor_share_a_tree_and_die() {
         for (_, feeder) in servers {
             feeder.join().expect("feeder");
         }
-        let log = work.restitch().arg("log").output().expect("log");
+        let log = work.restitch(&["log"]).output().expect("log");
         assert!(log.status.success(), "{log:?}");
         assert_eq!(number("a"), number("b"), "round {round}: a commit is half there");
         assert_eq!(text(&work, "c"), shared(round, round), "round {round}: a save is lost");
         moved += number("a") - first;
         let before = (number("a"), text(&work, "c"));
-        let undo = work.restitch().args(["--json", "undo"]).output().expect("undo");
+        let undo = work.restitch(&["--json", "undo"]).output().expect("undo");
         let after = (number("a"), text(&work, "c"));
         assert_eq!(number("a"), number("b"), "round {round}: an undo is half there");
         if undo.status.success() {
@@ -935,6 +951,6 @@ fn servers_a_command_and_an_editor_share_a_tree_and_die() {
     }
     let (old, new) = (format!("ours {rounds}"), "ours and over");
     let edit = ["--no-model", "edit", "c", "--old", &old, "--new", new];
-    assert!(work.restitch().args(edit).output().expect("edit").status.success());
+    assert!(work.restitch(&edit).output().expect("edit").status.success());
     assert_eq!(work.leftover_files(), Vec::<String>::new());
 }

@@ -319,7 +319,7 @@ fn a_kill_at_any_system_call_leaves_the_old_or_the_new_file() {
                     break;
                 }
                 // The next start puts an in-place write right.
-                let recovered = work.restitch().arg("log").output().expect("log");
+                let recovered = work.restitch(&["log"]).output().expect("log");
                 assert!(recovered.status.success());
                 points += 1;
                 let after = look(&work, scenario.path);
@@ -556,8 +556,7 @@ fn a_signal_lets_a_commit_finish_and_leaves_no_temp() {
     let mut value = 0_u64;
     for n in 0..runs {
         let mut child = work
-            .restitch()
-            .args(["--no-model", "batch"])
+            .restitch(&["--no-model", "batch"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

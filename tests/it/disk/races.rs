@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use restitch::edit::EditCode;
 use restitch::engine::CallOptions;
-use restitch::port::{CommitOptions, FileStore as _};
+use restitch::port::{CommitOptions, FileStore as _, History as _};
 
 use super::child::{ALIASES, Writer, counter_line, numbers, spawn};
 use super::{Sandbox, block_on, count, edit, names_below, whole_file_edit, work_path};

@@ -3,10 +3,10 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
-use restitch::edit::{After, EditCode, Explanation, Rung, VerifiedEdit};
+use restitch::edit::{EditCode, Explanation, Rung, VerifiedEdit};
 use restitch::engine::CallOptions;
 use restitch::internals::text::Snapshot;
-use restitch::port::{CommitOptions, FileStore as _, UndoMode};
+use restitch::port::{CommitOptions, FileStore as _, History as _, UndoMode};
 use restitch::store::{DiskOptions, DiskStore, HistoryLimits};
 use serde_json::{Value, json};
 
@@ -24,15 +24,19 @@ fn removal(name: &str, before: &[u8]) -> VerifiedEdit {
     restitch::internals::restored(
         work_path(name),
         Some(before),
-        After::Removed,
+        None,
         Explanation::plain(Rung::Exact),
     )
 }
 
 /// The real binary with these arguments; code and JSON reply.
 fn run(work: &Sandbox, arguments: &[&str]) -> (Option<i32>, Value) {
-    let output =
-        work.restitch().args(["--no-model", "--json"]).args(arguments).output().expect("restitch");
+    let output = work
+        .restitch(&[])
+        .args(["--no-model", "--json"])
+        .args(arguments)
+        .output()
+        .expect("restitch");
     let reply = serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)));
     (output.status.code(), reply)
@@ -394,7 +398,7 @@ fn a_commit_of_several_files_that_was_killed_is_taken_back() {
             let is_whole = |text: &str| text == "a old\nb old\n" || text == "a new\nb new\nc new\n";
             kills += 1;
             mixed_before_start += usize::from(!is_whole(&look()));
-            assert!(work.restitch().arg("log").output().expect("next start").status.success());
+            assert!(work.restitch(&["log"]).output().expect("next start").status.success());
             assert!(is_whole(&look()), "{syscall} {when}: {:?}", look());
         }
     }

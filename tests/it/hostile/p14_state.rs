@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::time::Duration;
 
-use restitch::port::{CommitOptions, FileStore as _, RequestId, UndoMode};
+use restitch::port::{CommitOptions, FileStore as _, History as _, RequestId, UndoMode};
 use restitch::store::{DiskOptions, DiskStore, HistoryLimits};
 use serde_json::json;
 

@@ -210,7 +210,7 @@ fn patches() {
 
 /// Tools over a file in memory.
 fn toolbox() -> Toolbox {
-    let store = MemoryStore::new();
+    let store = MemoryStore::default();
     let path = WorkPath::parse("f", std::path::Path::new("/")).expect("path");
     store.put(path, b"one\ntwo\nthree\n".to_vec());
     Toolbox::new(Engine::builder(store).build())
@@ -333,12 +333,9 @@ fn starts_over_broken_logs_and_journals() {
         std::fs::write(log, input).expect("log");
         std::fs::write(&journal, input).expect("journal");
         let store = DiskStore::open_with(&sandbox.root(), options()).expect("opens");
-        let _ = block_on(restitch::port::FileStore::log(&store));
-        let _ = block_on(restitch::port::FileStore::undo(
-            &store,
-            None,
-            restitch::port::UndoMode::DryRun,
-        ));
+        let _ = block_on(restitch::port::History::log(&store));
+        let _ =
+            block_on(restitch::port::History::undo(&store, None, restitch::port::UndoMode::DryRun));
     });
     assert!(["one\n", "two\n"].contains(&sandbox.text("f").as_str()), "{}", sandbox.text("f"));
 }

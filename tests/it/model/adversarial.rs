@@ -98,7 +98,7 @@ fn kinds(good: &str, ask: &Ask) -> Vec<(&'static str, Reply)> {
         ("another place", Reply::Located { text: "x".into(), place: place(1, 7, 7) }),
         ("a window that is none", Reply::Located { text: "x".into(), place: place(9, 3, 3) }),
         ("lines upside down", Reply::Located { text: "x".into(), place: place(1, 4, 2) }),
-        ("a number", Reply::Window(77)),
+        ("a number", Reply::Outcome(77)),
     ]);
     kinds
 }

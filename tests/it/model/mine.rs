@@ -72,7 +72,7 @@ fn a_failed_edit_that_only_the_model_recovers_is_counted() {
     assert_eq!((&said["recovered"], &said["recovered_with_model"]), (&json!(1), &json!(2)));
     assert_eq!(
         said["saved"],
-        json!({"new": 0, "there_already": 2, "held_back": 0, "without_a_file": 0, "without_a_truth": 0})
+        json!({"new": 0, "existing": 2, "withheld": 0, "without_file": 0, "without_truth": 0})
     );
     assert_eq!(fs::read_dir(bench.root.path().join("cases")).expect("folder").count(), 2);
 }

@@ -262,10 +262,10 @@ fn ambiguous_call() -> (EditRequest, &'static str) {
 #[test]
 fn which_outcome_is_meant_is_chosen_by_number() {
     let (request, file) = ambiguous_call();
-    let (step, asked) = play(start(&request, file), |_| Reply::Window(2));
+    let (step, asked) = play(start(&request, file), |_| Reply::Outcome(2));
     assert_eq!(asked, ["choose"]);
     assert_eq!(result(&step, file).as_deref(), Some("f {\n\t\ta(),\n\t\tnew(),\n\t\tb(),\n}\n"));
-    for bad in [Reply::Window(0), Reply::Window(3), Reply::Declined, text("a();")] {
+    for bad in [Reply::Outcome(0), Reply::Outcome(3), Reply::Declined, text("a();")] {
         let (step, _) = play(start(&request, file), |_| bad.clone());
         let refusal = refusal(step);
         assert_eq!(refusal.code, EditCode::Ambiguous, "{bad:?}");

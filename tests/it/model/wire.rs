@@ -20,12 +20,7 @@ pub(super) fn restitch(root: &Path, state: &Path) -> Command {
 
 /// The command, with nothing of the surroundings that names a model.
 pub(super) fn plain(root: &Path, state: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_restitch"));
-    for name in
-        ["OPENAI_API_KEY", "OPENAI_BASE_URL", "RESTITCH_MODEL", "RESTITCH_CONFIG", "RESTITCH_LOG"]
-    {
-        command.env_remove(name);
-    }
+    let mut command = crate::sandbox::binary();
     command.env("RESTITCH_STATE_DIR", state).env("XDG_CONFIG_HOME", state).env("HOME", state);
     command.arg("--root").arg(root);
     command

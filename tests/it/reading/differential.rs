@@ -153,7 +153,7 @@ impl Run {
             world.lines.push(line);
         }
         world.settle();
-        let store = std::sync::Arc::new(MemoryStore::new());
+        let store = std::sync::Arc::new(MemoryStore::default());
         let tools = Toolbox::new(Engine::builder(store.clone()).build());
         let path = WorkPath::parse("f", std::path::Path::new("/")).expect("path");
         let run = Self { world, store, tools, path };

@@ -84,7 +84,7 @@ enum Meaning {
 
 impl World {
     async fn new(seed: u64) -> Self {
-        let store = Arc::new(MemoryStore::new());
+        let store = Arc::new(MemoryStore::default());
         let tools = Toolbox::new(Engine::builder(store.clone()).build());
         let path = WorkPath::parse("f", std::path::Path::new("/")).expect("path");
         let view = View { lines: Vec::new(), snapshot: String::new() };

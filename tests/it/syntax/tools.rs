@@ -1,15 +1,12 @@
 //! `check`, on the command line and as a tool.
 
-use std::process::Command;
-
 use serde_json::Value;
 
 fn run(root: &std::path::Path, arguments: &[&str]) -> (Option<i32>, String) {
-    let out = Command::new(env!("CARGO_BIN_EXE_restitch"))
+    let out = crate::sandbox::binary()
         .args(["--root", &root.display().to_string()])
         .args(arguments)
         .env("RESTITCH_STATE_DIR", root.join(".state"))
-        .env_remove("RESTITCH_CONFIG")
         .output()
         .expect("runs");
     (out.status.code(), String::from_utf8_lossy(&out.stdout).into_owned())

@@ -1,0 +1,173 @@
+//! A root and a state folder that go away with the test, and the real binary over them.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use restitch::engine::Engine;
+use restitch::store::{DiskOptions, DiskStore};
+use serde_json::{Value, json};
+
+use crate::hostile::Client;
+
+/// The binary, with nothing of this process's environment that matters to it.
+pub(crate) fn binary() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_restitch"));
+    for name in [
+        "OPENAI_API_KEY",
+        "OPENAI_BASE_URL",
+        "RESTITCH_CLIENT",
+        "RESTITCH_CONFIG",
+        "RESTITCH_LOG",
+        "RESTITCH_MODEL",
+        "http_proxy",
+        "HTTP_PROXY",
+    ] {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// A root and a state folder that go away with the test.
+pub(crate) struct Sandbox {
+    temp: tempfile::TempDir,
+}
+
+impl Sandbox {
+    pub(crate) fn new() -> Self {
+        Self::on(&std::env::temp_dir())
+    }
+
+    /// In memory where there is such a place, for tests of order and not of durability.
+    pub(crate) fn in_memory() -> Self {
+        let memory = Path::new("/dev/shm");
+        Self::on(if memory.is_dir() { memory } else { Path::new("/tmp") })
+    }
+
+    pub(crate) fn on(folder: &Path) -> Self {
+        let temp =
+            tempfile::Builder::new().prefix("restitch-it-").tempdir_in(folder).expect("temp");
+        for name in ["root", "outside"] {
+            fs::create_dir(temp.path().join(name)).expect("folder");
+        }
+        Self { temp }
+    }
+
+    pub(crate) fn above(&self) -> &Path {
+        self.temp.path()
+    }
+
+    pub(crate) fn root(&self) -> PathBuf {
+        self.above().join("root")
+    }
+
+    pub(crate) fn outside(&self) -> PathBuf {
+        self.above().join("outside")
+    }
+
+    pub(crate) fn state(&self) -> PathBuf {
+        self.above().join("state")
+    }
+
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.root().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        let path = self.file(name);
+        fs::create_dir_all(path.parent().expect("folder")).expect("folder");
+        fs::write(path, bytes).expect("file");
+    }
+
+    pub(crate) fn bytes(&self, name: &str) -> Vec<u8> {
+        fs::read(self.file(name)).expect("file")
+    }
+
+    pub(crate) fn text(&self, name: &str) -> String {
+        String::from_utf8(self.bytes(name)).expect("text")
+    }
+
+    /// Names in the root that a commit should not leave.
+    pub(crate) fn leftover_files(&self) -> Vec<String> {
+        let names = crate::disk::names_below(&self.root()).into_iter();
+        names.filter(|name| name.contains(".restitch-")).collect()
+    }
+
+    pub(crate) fn options(&self) -> DiskOptions {
+        DiskOptions { state: Some(self.state()), ..DiskOptions::default() }
+    }
+
+    pub(crate) fn store(&self) -> DiskStore {
+        DiskStore::open_with(&self.root(), self.options()).expect("store")
+    }
+
+    pub(crate) fn engine(&self) -> Engine {
+        Engine::builder(self.store()).build()
+    }
+
+    /// The binary in this root.
+    pub(crate) fn restitch(&self, args: &[&str]) -> Command {
+        let mut command = binary();
+        command.current_dir(self.root()).args(args).env("RESTITCH_STATE_DIR", self.state());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs one command to its end.
+    pub(crate) fn run(&self, args: &[&str], stdin: &[u8]) -> Output {
+        finish(self.restitch(args), stdin)
+    }
+
+    /// The replies of `batch` to these requests.
+    pub(crate) fn batch(&self, requests: &[Value]) -> Vec<Value> {
+        let lines: String = requests.iter().map(|request| format!("{request}\n")).collect();
+        let out = self.run(&["batch"], lines.as_bytes());
+        String::from_utf8(out.stdout)
+            .expect("text")
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("JSON"))
+            .collect()
+    }
+
+    /// A line-by-line conversation with a command of the binary.
+    pub(crate) fn client(&self, args: &[&str]) -> Client {
+        Client::start(self.restitch(args))
+    }
+
+    /// An MCP session over stdio, initialised.
+    pub(crate) fn mcp(&self) -> Client {
+        self.mcp_with(&[])
+    }
+
+    /// The same with more flags.
+    pub(crate) fn mcp_with(&self, flags: &[&str]) -> Client {
+        let mut client = self.client(&[&["mcp"], flags].concat());
+        client.send(&json!({
+            "jsonrpc": "2.0", "id": "init", "method": "initialize",
+            "params": {
+                "protocolVersion": "2025-06-18", "capabilities": {},
+                "clientInfo": { "name": "test", "version": "1" },
+            },
+        }));
+        let answer = client.next(Duration::from_secs(20));
+        assert_eq!(answer["id"], "init", "{answer}");
+        client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        client
+    }
+}
+
+/// Runs a command to its end with this on its stdin.
+pub(crate) fn finish(mut command: Command, stdin: &[u8]) -> Output {
+    let mut child = command.spawn().expect("starts");
+    let mut pipe = child.stdin.take().expect("piped");
+    let stdin = stdin.to_vec();
+    let writer = std::thread::spawn(move || {
+        // A program that ends early does not read everything.
+        let _ = pipe.write_all(&stdin);
+    });
+    let out = child.wait_with_output().expect("ends");
+    writer.join().expect("writes");
+    out
+}
