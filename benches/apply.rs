@@ -4,7 +4,9 @@
 //!
 //! `cargo bench --bench apply`; with `-- bindings` it prints the size of a file of 25 KB, and the
 //! medians of an exact and a shallow call in microseconds, which `bindings/bench/run.sh` compares with
-//! those of the bindings. `-- keep` writes the ratios to the file.
+//! those of the bindings. `-- keep` writes the ratios to the file. `-- calls` prints 980 calls for
+//! `restitch batch`, of every kind of mistake (with `exact`: without one), so that another build can be
+//! timed with them, and its answers compared.
 #![allow(
     clippy::expect_used,
     clippy::print_stdout,
@@ -25,7 +27,7 @@ use restitch::engine::SyntaxMode;
 use restitch::port::Syntax as _;
 use restitch::{Applier, EditRequest, apply};
 use serde_json::json;
-use shared::{MUTATIONS, call, file, run_time};
+use shared::{MUTATIONS, Mutation, call, file, run_time};
 
 /// The size of the file of most measurements.
 const BYTES: usize = 57_000;
@@ -299,6 +301,17 @@ fn bindings() {
     }
 }
 
+/// Prints 980 calls for `restitch batch`, on 49 files of 57 KB.
+fn print_calls(kinds: &[(&str, Mutation)]) {
+    for at in 0..980 {
+        let (name, mutate) = kinds[at % kinds.len()];
+        let text = format!("{}// file {}\n", file(BYTES), at / MUTATIONS.len());
+        let (old, new) = call(&text, name, mutate);
+        let arguments = json!({ "text": text, "path": "a.rs", "old_str": old, "new_str": new });
+        println!("{}", json!({ "arguments": arguments }));
+    }
+}
+
 /// What was kept of the last release: for each kind of build, a line that says what it is, and its
 /// ratios. Those of a build that is not optimised are of no use but to be compared with each other.
 fn last() -> Vec<(String, Vec<(String, f64)>)> {
@@ -332,6 +345,9 @@ fn main() {
     let has = |wanted: &str| std::env::args().any(|argument| argument == wanted);
     if has("bindings") {
         return bindings();
+    }
+    if has("calls") {
+        return print_calls(if has("exact") { &MUTATIONS[..1] } else { MUTATIONS });
     }
     let mut ratios = Vec::new();
     exact(&mut ratios);

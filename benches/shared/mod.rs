@@ -67,8 +67,10 @@ pub(crate) const MUTATIONS: &[(&str, Mutation)] = &[
 
 /// The strings of a call that changes the first of six lines in the middle of a text, with a mistake.
 pub(crate) fn call(text: &str, name: &str, mutate: Mutation) -> (String, String) {
+    // An item whose first line is deeper than its head, so that a placeholder stays in its block.
     let middle = text.len() / 2;
-    let at = text[middle..].find("}\n\n").map_or(0, |end| middle + end + 3);
+    let head = text[middle..].find("() {\n    let").map_or(middle, |head| middle + head);
+    let at = text[..head].rfind("}\n\n").map_or(0, |end| end + 3);
     let lines_there: String = text[at..].lines().take(6).map(|line| format!("{line}\n")).collect();
     let old = mutate(&lines_there);
     let changed = old.replacen("let", "let mut", 1);

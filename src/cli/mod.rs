@@ -96,7 +96,14 @@ fn run_with(open_url: Option<OpenUrl>) -> ExitCode {
     logs::start();
     #[cfg(unix)]
     raise_file_limit();
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    // Over stdio, one thread reads and answers, and each call has its own: passing a message between
+    // threads takes longer than what is done with it. A store behind a URL is opened by blocking.
+    let serves_stdio = matches!(&cli.command, Command::Mcp(args) if args.http.is_none());
+    let mut builder = match serves_stdio && open_url.is_none() {
+        true => tokio::runtime::Builder::new_current_thread(),
+        false => tokio::runtime::Builder::new_multi_thread(),
+    };
+    let runtime = match builder.enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return Exit::fault(format!("cannot start the runtime: {error}")).report(),
     };

@@ -249,6 +249,18 @@ impl<'a> Lexer<'a> {
         Lexed { tokens: self.tokens, closed: self.closed, balanced, unmatched }
     }
 
+    /// Adds a token. Where the starts of lines are visited, only the last one that is not a comment is
+    /// asked for.
+    fn add(&mut self, token: Token) {
+        if self.is_visited {
+            if token.kind == TokenKind::Comment {
+                return;
+            }
+            self.tokens.clear();
+        }
+        self.tokens.push(token);
+    }
+
     /// Adds a token for the code that ends at `to`, if there is any.
     fn push_code(&mut self, to: usize) {
         if self.code_start < to {
@@ -256,7 +268,7 @@ impl<'a> Lexer<'a> {
             if !code.is_empty() {
                 self.code_end = self.code_start + code.len();
             }
-            self.tokens.push(Token { kind: TokenKind::Code, range: self.code_start..to });
+            self.add(Token { kind: TokenKind::Code, range: self.code_start..to });
         }
         self.code_start = to;
     }
@@ -267,7 +279,7 @@ impl<'a> Lexer<'a> {
         if kind == TokenKind::Literal {
             self.code_end = end;
         }
-        self.tokens.push(Token { kind, range: self.at..end });
+        self.add(Token { kind, range: self.at..end });
         self.at = end;
         self.code_start = end;
     }

@@ -116,6 +116,13 @@ fn is_cancelled() -> bool {
     CANCELLED.with_borrow(|flag| flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)))
 }
 
+/// The flag that is set when the caller of this thread's work no longer waits. There is one only on a
+/// thread that [`run_until_cancelled`] has to itself, and which may therefore block.
+#[cfg(unix)]
+pub(crate) fn cancel_flag() -> Option<Arc<AtomicBool>> {
+    CANCELLED.with_borrow(Clone::clone)
+}
+
 /// Runs the work. Once the flag is set, the next check of a budget ends it.
 #[cfg(feature = "mcp")]
 pub(crate) fn run_until_cancelled<T>(cancelled: Arc<AtomicBool>, work: impl FnOnce() -> T) -> T {

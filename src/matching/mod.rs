@@ -234,7 +234,7 @@ fn decide_unbounded(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
         let request = EditRequest { old: old.to_owned(), new: new.to_owned(), ..request.clone() };
         return decide_unbounded(&request, snapshot);
     }
-    let file = SourceFile::new(snapshot, request.language);
+    let file = SourceFile::new(snapshot, request.language).for_call(&request.old, &request.new);
     if let Some(verdict) = exact::decide(request, &file) {
         return verdict;
     }
@@ -331,5 +331,5 @@ fn fill_empty_file(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
 
 /// The regions of a file that are most similar to a text, best first.
 pub fn nearest(snapshot: &Snapshot, old: &str, max_count: usize) -> Vec<Near> {
-    rank::nearest(&SourceFile::new(snapshot, None), old, max_count)
+    rank::nearest(&SourceFile::new(snapshot, None).for_call(old, ""), old, max_count)
 }

@@ -99,13 +99,13 @@ fn likely_starts(file: &SourceFile<'_>, text: &[&str], nonblank: &[usize]) -> Ve
     };
     for &at in nonblank.iter().step_by(nonblank.len().div_ceil(MAX_VOTING_LINES).max(1)) {
         let key = line_key(text[at]);
-        let places = file.line_index().lines_with(key);
+        let places = file.lines_with_key(key);
         if text[at].contains(is_word_char) {
             vote(at, places, 4.0);
         }
         if places.is_empty() || places.len() > MAX_POSITIONS || !text[at].contains(is_word_char) {
             for word in words(text[at]) {
-                let places = file.word_index().lines_with(plain_key(word));
+                let places = file.lines_with_word(plain_key(word));
                 #[expect(clippy::cast_precision_loss, reason = "the length of a word")]
                 let length = word.len().min(12) as f64;
                 vote(at, places, 0.1 * length);
@@ -138,39 +138,65 @@ fn starts_by_letters(file: &SourceFile<'_>, text: &[&str], nonblank: &[usize]) -
     let mut longest = nonblank.to_vec();
     longest.sort_by_key(|&at| std::cmp::Reverse(text[at].trim().len()));
     longest.truncate(MAX_BY_LETTERS);
-    let mut out = Vec::new();
-    for at in longest {
-        let line = text[at].trim();
-        if line.len() > MAX_LINE_CHARS || line.chars().count() < 3 {
+    let mut sought: Vec<SoughtLine> = longest
+        .into_iter()
+        .map(|at| (at, text[at].trim()))
+        .filter(|(_, line)| line.len() <= MAX_LINE_CHARS && line.chars().count() >= 3)
+        .map(|(at, line)| SoughtLine::new(at, line))
+        .collect();
+    if sought.is_empty() {
+        return Vec::new();
+    }
+    for &place in file.nonblank_lines() {
+        let body = file.body(place).trim();
+        if body.len() > MAX_LINE_CHARS {
             continue;
         }
-        // For lines of ASCII, bytes are the same letters and quicker.
+        if budget::spend(sought.len() * (8 + body.len() / 4)).is_err() {
+            break;
+        }
+        let is_ascii = body.is_ascii();
+        for line in &mut sought {
+            line.compare(body, is_ascii, place);
+        }
+    }
+    let starts = sought.iter().flat_map(|line| {
+        line.best.iter().map(|(_, place)| place.cast_signed() - line.at.cast_signed())
+    });
+    starts.collect()
+}
+
+/// A line of the text, and the lines of the file whose letters are most like its own.
+struct SoughtLine {
+    at: usize,
+    /// For lines of ASCII, bytes are the same letters and quicker.
+    by_bytes: Option<indel::BatchComparator<u8>>,
+    by_chars: indel::BatchComparator<char>,
+    /// The similarity and the place of each, most similar first.
+    best: Vec<(f64, usize)>,
+}
+
+impl SoughtLine {
+    fn new(at: usize, line: &str) -> Self {
         let by_bytes = line.is_ascii().then(|| indel::BatchComparator::new(line.bytes()));
         let by_chars = indel::BatchComparator::new(line.chars());
-        let mut best: Vec<(f64, usize)> = Vec::new();
-        for &place in file.nonblank_lines() {
-            let body = file.body(place).trim();
-            if body.len() > MAX_LINE_CHARS {
-                continue;
-            }
-            if budget::spend(8 + body.len() / 4).is_err() {
-                return out;
-            }
-            let least = best.get(MAX_STARTS - 1).map_or(0.5, |(score, _)| *score);
-            let args = indel::Args::default().score_cutoff(least);
-            let score = match by_bytes.as_ref().filter(|_| body.is_ascii()) {
-                Some(comparator) => comparator.normalized_similarity_with_args(body.bytes(), &args),
-                None => by_chars.normalized_similarity_with_args(body.chars(), &args),
-            };
-            if let Some(score) = score {
-                let at = best.partition_point(|(better, _)| *better >= score);
-                best.insert(at, (score, place));
-                best.truncate(MAX_STARTS);
-            }
-        }
-        out.extend(best.iter().map(|(_, place)| place.cast_signed() - at.cast_signed()));
+        Self { at, by_bytes, by_chars, best: Vec::new() }
     }
-    out
+
+    /// Compares a line of the file.
+    fn compare(&mut self, body: &str, is_ascii: bool, place: usize) {
+        let least = self.best.get(MAX_STARTS - 1).map_or(0.5, |(score, _)| *score);
+        let args = indel::Args::default().score_cutoff(least);
+        let score = match self.by_bytes.as_ref().filter(|_| is_ascii) {
+            Some(comparator) => comparator.normalized_similarity_with_args(body.bytes(), &args),
+            None => self.by_chars.normalized_similarity_with_args(body.chars(), &args),
+        };
+        if let Some(score) = score {
+            let at = self.best.partition_point(|(better, _)| *better >= score);
+            self.best.insert(at, (score, place));
+            self.best.truncate(MAX_STARTS);
+        }
+    }
 }
 
 /// The region around a likely start; `None` if no line pairs. `pairs_left` is the number of

@@ -136,10 +136,10 @@ fn clue_weights(file: &SourceFile<'_>, text: &[&str]) -> BTreeMap<u64, f64> {
         }
         for word in words(line) {
             let key = plain_key(word);
-            add(key, file.word_index().lines_with(key), word.len().min(MAX_WORD_WEIGHT));
+            add(key, file.lines_with_word(key), word.len().min(MAX_WORD_WEIGHT));
         }
         let key = line_key(line);
-        add(key, file.line_index().lines_with(key), LINE_WEIGHT);
+        add(key, file.lines_with_key(key), LINE_WEIGHT);
     }
     weights
 }

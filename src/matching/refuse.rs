@@ -132,8 +132,8 @@ fn lines_in_other_case(file: &SourceFile<'_>, old: &str) -> Vec<usize> {
     }
     // Only ASCII letters change case here, so that every byte offset stays the same.
     let (text, old) = (file.text.to_ascii_lowercase(), old.to_ascii_lowercase());
-    let lines = text.match_indices(&old);
-    let lines = lines.map(|(offset, _)| file.snapshot.lines().number_at(offset));
+    let places = memchr::memmem::find_iter(text.as_bytes(), &old);
+    let lines = places.map(|offset| file.snapshot.lines().number_at(offset));
     let mut lines: Vec<usize> = lines.take(MAX_LISTED_LINES).collect();
     lines.dedup();
     lines

@@ -112,7 +112,7 @@ pub(super) const MAX_POSITIONS: usize = 64;
 
 /// How often keys stand in the file, and on which lines.
 #[derive(Debug)]
-pub(super) struct Index {
+struct Index {
     /// A number for each key.
     numbers: KeyMap<u32>,
     /// How often the key with each number stands in the file.
@@ -155,7 +155,7 @@ impl Index {
 
     /// The lines (from 0) that have a key; of a common one only the first ones, more than
     /// [`MAX_POSITIONS`].
-    pub(super) fn lines_with(&self, key: u64) -> &[u32] {
+    fn lines_with(&self, key: u64) -> &[u32] {
         let Some(number) = self.numbers.get(&key).map(|&number| number as usize) else {
             return &[];
         };
@@ -192,6 +192,46 @@ pub(super) struct Joined {
     pub(super) starts: Vec<usize>,
 }
 
+/// The keys of the lines and words of a call. Nearly all that is asked about a file is asked about
+/// these, and a file has many more.
+struct CallKeys {
+    keys: KeyMap<()>,
+    /// For each first byte, the lengths of words that begin with it, a bit each: most words of a file
+    /// are told apart from those of the call without their keys.
+    lengths: [u16; 256],
+}
+
+impl CallKeys {
+    fn of(texts: [&str; 2]) -> Self {
+        let mut out = Self { keys: KeyMap::default(), lengths: [0; 256] };
+        for text in texts {
+            out.keys.extend(split_lines(text).into_iter().map(|line| (line_key(line), ())));
+            for word in words(text) {
+                out.keys.insert(fold::plain_key(word), ());
+                out.lengths[usize::from(word.as_bytes()[0])] |= Self::length_bit(word);
+            }
+        }
+        out
+    }
+
+    fn length_bit(word: &str) -> u16 {
+        1 << word.len().min(15)
+    }
+
+    fn has(&self, key: u64) -> bool {
+        self.keys.contains_key(&key)
+    }
+
+    /// The key of a word, if the call has it.
+    fn of_word(&self, word: &str) -> Option<u64> {
+        let lengths = self.lengths[usize::from(word.as_bytes()[0])];
+        if lengths & Self::length_bit(word) == 0 {
+            return None;
+        }
+        Some(fold::plain_key(word)).filter(|key| self.has(*key))
+    }
+}
+
 /// A file and what is computed from it during one call.
 pub(super) struct SourceFile<'t> {
     pub(super) snapshot: &'t Snapshot,
@@ -201,6 +241,10 @@ pub(super) struct SourceFile<'t> {
     nonblank_lines: OnceCell<Vec<usize>>,
     joined: OnceCell<Joined>,
     keys: OnceCell<Vec<u64>>,
+    call: [&'t str; 2],
+    call_keys: OnceCell<CallKeys>,
+    call_words: OnceCell<Index>,
+    call_lines: OnceCell<Index>,
     word_index: OnceCell<Index>,
     line_index: OnceCell<Index>,
     lexed: OnceCell<Option<Lexed>>,
@@ -218,11 +262,20 @@ impl<'t> SourceFile<'t> {
             nonblank_lines: OnceCell::new(),
             joined: OnceCell::new(),
             keys: OnceCell::new(),
+            call: [""; 2],
+            call_keys: OnceCell::new(),
+            call_words: OnceCell::new(),
+            call_lines: OnceCell::new(),
             word_index: OnceCell::new(),
             line_index: OnceCell::new(),
             lexed: OnceCell::new(),
             indent_unit: OnceCell::new(),
         }
+    }
+
+    /// The same file, about whose lines and words a call with these strings will ask.
+    pub(super) fn for_call(self, old: &'t str, new: &'t str) -> Self {
+        Self { call: [old, new], ..self }
     }
 
     /// The lines of the file.
@@ -278,7 +331,6 @@ impl<'t> SourceFile<'t> {
 
     /// How much a line says about a place, in bits: long and rare words say much, brackets nothing.
     pub(super) fn bits(&self, line: &str) -> f64 {
-        let index = self.word_index();
         let mut seen: Vec<u64> = Vec::new();
         let mut bits = 0.0;
         for word in words(line) {
@@ -290,7 +342,7 @@ impl<'t> SourceFile<'t> {
                 continue;
             }
             seen.push(key);
-            let count = f64::from(index.count(key).max(1)).log2();
+            let count = f64::from(self.words_with(key).count(key).max(1)).log2();
             #[expect(clippy::cast_precision_loss, reason = "the length of a word")]
             let chars = word.chars().count() as f64;
             bits += ((2.0 + 2.0 * chars).min(12.0 + count) - count).clamp(0.0, 12.0);
@@ -298,22 +350,51 @@ impl<'t> SourceFile<'t> {
         if bits > MAX_LINE_BITS { MAX_LINE_BITS } else { bits }
     }
 
-    /// The words of the file.
-    pub(super) fn word_index(&self) -> &Index {
+    /// The lines (from 0) that have the word with a key, as [`Index::lines_with`] gives them.
+    pub(super) fn lines_with_word(&self, key: u64) -> &[u32] {
+        self.words_with(key).lines_with(key)
+    }
+
+    /// The lines (from 0) that are not blank and have this lax key.
+    pub(super) fn lines_with_key(&self, key: u64) -> &[u32] {
+        self.lines_by_key(key).lines_with(key)
+    }
+
+    fn call_keys(&self) -> &CallKeys {
+        self.call_keys.get_or_init(|| CallKeys::of(self.call))
+    }
+
+    /// The words of the file: if the call has the word with this key, only those of the call.
+    fn words_with(&self, key: u64) -> &Index {
+        let lines = self.nonblank_lines();
+        if self.word_index.get().is_none() && self.call_keys().has(key) {
+            return self.call_words.get_or_init(|| {
+                let of_call = self.call_keys();
+                let words_of = |&at: &usize| {
+                    words(self.body(at)).filter_map(move |word| Some((of_call.of_word(word)?, at)))
+                };
+                Index::of(lines.iter().flat_map(words_of), 0)
+            });
+        }
         self.word_index.get_or_init(|| {
-            let lines = self.nonblank_lines();
             let words_of =
                 |&at: &usize| words(self.body(at)).map(move |word| (fold::plain_key(word), at));
             Index::of(lines.iter().flat_map(words_of), lines.len())
         })
     }
 
-    /// The lines of the file that are not blank, by their lax keys.
-    pub(super) fn line_index(&self) -> &Index {
-        self.line_index.get_or_init(|| {
-            let lines = self.nonblank_lines();
-            Index::of(lines.iter().map(|&at| (self.keys()[at], at)), lines.len())
-        })
+    /// The lines of the file by their lax keys: if the call has a line with this key, only those of the
+    /// call.
+    fn lines_by_key(&self, key: u64) -> &Index {
+        let lines = self.nonblank_lines();
+        let keys = lines.iter().map(|&at| (self.keys()[at], at));
+        if self.line_index.get().is_none() && self.call_keys().has(key) {
+            return self.call_lines.get_or_init(|| {
+                let of_call = self.call_keys();
+                Index::of(keys.filter(|(key, _)| of_call.has(*key)), 0)
+            });
+        }
+        self.line_index.get_or_init(|| Index::of(keys, lines.len()))
     }
 
     /// The line (from 0) that contains an offset.

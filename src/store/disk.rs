@@ -31,6 +31,7 @@ use super::state::StateFolder;
 use super::undo::Unrecovered;
 use super::{protect, refusals, temp_files};
 use crate::edit::{EditCode, Refusal, VerifiedEdit, WorkPath};
+use crate::matching::budget;
 use crate::port::{
     self, BoxFuture, Change, CommitOptions, Committed, FileStore, Lister, RequestId, RequestStatus,
     Revision, UndoMode, Undone,
@@ -362,7 +363,11 @@ async fn spawn_blocking<T: Send + 'static>(
     path: Option<WorkPath>,
     work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
 ) -> Result<T, Refusal> {
-    // Without a runtime, the caller's own thread may block.
+    // Without a runtime, and on a thread that a server has for this call, the caller's own thread may
+    // block; another one would cost two switches between threads.
+    if budget::cancel_flag().is_some() {
+        return work();
+    }
     let Ok(runtime) = tokio::runtime::Handle::try_current() else { return work() };
     runtime.spawn_blocking(work).await.unwrap_or_else(|error| {
         let refusal = Refusal::new(EditCode::WriteError, format!("the store stopped: {error}"))
@@ -376,6 +381,14 @@ async fn spawn_blocking<T: Send + 'static>(
 
 /// Tells a commit that its caller no longer waits for it, so that it does not start to write.
 struct AbandonOnDrop(Arc<AtomicBool>);
+
+impl AbandonOnDrop {
+    /// The flag that tells the commit: on a thread that a server has for this call, that of the call,
+    /// because this value cannot be dropped before the commit ends.
+    fn flag(&self) -> Arc<AtomicBool> {
+        budget::cancel_flag().unwrap_or_else(|| self.0.clone())
+    }
+}
 
 impl Drop for AbandonOnDrop {
     fn drop(&mut self) {
@@ -407,7 +420,7 @@ impl FileStore for DiskStore {
         Box::pin(async move {
             // Dropped with this future when the caller stops waiting.
             let abandon = AbandonOnDrop(Arc::default());
-            let abandoned = abandon.0.clone();
+            let abandoned = abandon.flag();
             let first = batch.first().map(|edit| edit.path().clone());
             spawn_blocking(first, move || {
                 let edits: Vec<CommitEdit> = batch.into_iter().map(CommitEdit::from).collect();
@@ -449,7 +462,7 @@ impl port::History for DiskStore {
         Box::pin(async move {
             // Dropped with this future when the caller stops waiting.
             let abandon = AbandonOnDrop(Arc::default());
-            let abandoned = abandon.0.clone();
+            let abandoned = abandon.flag();
             spawn_blocking(None, move || disk.undo(revision, mode, &abandoned)).await
         })
     }

@@ -13,6 +13,7 @@ mod python_indentation;
 mod scanners;
 mod yaml;
 
+use std::cell::OnceCell;
 use std::collections::VecDeque;
 use std::fmt;
 use std::ops::{ControlFlow, Range};
@@ -91,9 +92,13 @@ impl TreeSitter {
 
     /// The hash of a text, if something may be kept about it.
     fn hash_if_kept(&self, text: &str) -> Option<u128> {
+        self.may_be_kept(text).then(|| xxh3_128(text.as_bytes()))
+    }
+
+    /// Whether something is kept about a text of this length.
+    fn may_be_kept(&self, text: &str) -> bool {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let may_be_kept = kept.iter().any(|kept| kept.text_len == text.len());
-        may_be_kept.then(|| xxh3_128(text.as_bytes()))
+        kept.iter().any(|kept| kept.text_len == text.len())
     }
 
     /// What is kept about the text with this hash.
@@ -167,12 +172,12 @@ impl TreeSitter {
         if before.is_empty() {
             return self.errors(path, after);
         }
-        let texts = Texts { path, before, after, splices, hash_after: xxh3_128(after.as_bytes()) };
+        let texts = Texts { path, before, after, splices, hash_after: OnceCell::new() };
         if self.is_sound_after(grammars, &texts) {
             return Ok(Vec::new());
         }
         let (grammar, tree_before) = self.parse_without_errors(grammars, before)?;
-        let (tree_after, is_sound) = self.tree(grammar, after, texts.hash_after)?;
+        let (tree_after, is_sound) = self.tree(grammar, after, texts.hash_after())?;
         if is_sound {
             return Ok(Vec::new());
         }
@@ -188,9 +193,12 @@ impl TreeSitter {
     /// by the whole text after. Where several grammars come into question, each must say so.
     fn is_sound_after(&self, grammars: &'static [Grammar], texts: &Texts<'_>) -> bool {
         let hash_before = self.hash_if_kept(texts.before);
+        let may_be_kept = self.may_be_kept(texts.after);
         let mut stretch = None;
         grammars.iter().all(|grammar| {
-            if self.kept(grammar, texts.hash_after).is_some_and(|kept| kept.is_sound) {
+            let is_known = may_be_kept
+                && self.kept(grammar, texts.hash_after()).is_some_and(|kept| kept.is_sound);
+            if is_known {
                 return true;
             }
             let kept_before = hash_before.and_then(|hash| self.kept(grammar, hash));
@@ -208,18 +216,25 @@ impl TreeSitter {
                         items.len() <= MAX_STRETCH
                             || kept_before.is_none() && items.len() <= texts.after.len() / 2
                     });
-                    match items.filter(|_| is_few) {
-                        Some(items) => (None, is_sound_alone(grammar, &texts.after[items])),
+                    match items.filter(|_| is_few).map(|items| &texts.after[items]) {
+                        // What is found out about so short a text is kept under its own hash: that of
+                        // the whole would take longer.
+                        Some(items) if items.len() <= MAX_STRETCH => {
+                            let hash = xxh3_128(items.as_bytes());
+                            return items.trim().is_empty()
+                                || self.tree(grammar, items, hash).is_ok_and(|(_, sound)| sound);
+                        }
+                        Some(items) => (None, is_sound_alone(grammar, items)),
                         None if grammars.len() > 1 => return false,
                         None => {
-                            let parsed = self.tree(grammar, texts.after, texts.hash_after);
+                            let parsed = self.tree(grammar, texts.after, texts.hash_after());
                             return parsed.is_ok_and(|(_, is_sound)| is_sound);
                         }
                     }
                 }
             };
             if is_sound {
-                self.keep(grammar, texts.hash_after, texts.after.len(), true, tree.as_ref());
+                self.keep(grammar, texts.hash_after(), texts.after.len(), true, tree.as_ref());
             }
             is_sound
         })
@@ -233,10 +248,14 @@ struct Texts<'a> {
     after: &'a str,
     /// The edit; empty if the whole text may have changed.
     splices: &'a [Splice],
-    hash_after: u128,
+    hash_after: OnceCell<u128>,
 }
 
 impl Texts<'_> {
+    fn hash_after(&self) -> u128 {
+        *self.hash_after.get_or_init(|| xxh3_128(self.after.as_bytes()))
+    }
+
     /// The top-level items around the edit, in the text after it. `None` if they cannot be told
     /// without parsing, or the edit makes their ends doubtful.
     fn stretch(&self) -> Option<Range<usize>> {
@@ -260,8 +279,7 @@ impl Texts<'_> {
 
 /// Whether some items are sound without the rest of their text.
 fn is_sound_alone(grammar: &Grammar, items: &str) -> bool {
-    items.trim().is_empty()
-        || parse(grammar, items, None).is_ok_and(|tree| is_error_free(&tree, items))
+    parse(grammar, items, None).is_ok_and(|tree| is_error_free(&tree, items))
 }
 
 /// The tree of the text after an edit, of which only what changes is parsed, and whether that is

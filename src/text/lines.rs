@@ -85,12 +85,23 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> + Clone {
     })
 }
 
+/// Whether each byte of ASCII can be part of a word.
+static WORD_BYTES: [bool; 128] = {
+    let mut is_part = [false; 128];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        is_part[byte as usize] = byte.is_ascii_alphanumeric() || byte == b'_';
+        byte += 1;
+    }
+    is_part
+};
+
 /// The length of the word with which a text begins, or of what is before its first word.
 fn run_len(text: &str, is_word: bool) -> usize {
     let mut at = 0;
     while let Some(&byte) = text.as_bytes().get(at) {
         let (is_part, len) = match byte.is_ascii() {
-            true => (byte.is_ascii_alphanumeric() || byte == b'_', 1),
+            true => (WORD_BYTES[usize::from(byte)], 1),
             false => {
                 let c = text[at..].chars().next();
                 (c.is_some_and(is_word_char), c.map_or(1, char::len_utf8))

@@ -34,7 +34,7 @@ mod undo;
 mod words;
 
 use std::fmt;
-use std::sync::MutexGuard;
+use std::sync::{MutexGuard, OnceLock};
 
 use serde_json::{Map, Value};
 use tracing::Instrument as _;
@@ -105,6 +105,13 @@ pub struct ToolSpec {
 }
 
 impl ToolSpec {
+    /// The schema of the arguments of one of [`TOOLS`], made once: that takes longer than reading them.
+    fn schema(&self) -> &'static Value {
+        static SCHEMAS: [OnceLock<Value>; TOOLS.len()] = [const { OnceLock::new() }; TOOLS.len()];
+        let at = TOOLS.iter().take_while(|tool| tool.name != self.name).count();
+        SCHEMAS[at].get_or_init(self.input)
+    }
+
     /// Whether the tool has to list the files below the root.
     fn needs_file_list(&self) -> bool {
         matches!(self.name, "search" | "wildcard_search" | "list_files")
@@ -318,8 +325,8 @@ impl Toolbox {
         if tool.name == read_file::TOOL.name {
             read_file::parse_range_strings(&mut arguments);
         }
-        let schema = (tool.input)();
-        let mut arguments = match arguments::normalize(tool.name, &schema, arguments) {
+        let schema = tool.schema();
+        let mut arguments = match arguments::normalize(tool.name, schema, arguments) {
             // If the arguments came as a JSON string, `encoding` is found only after parsing.
             Ok(arguments) => match arguments::take_encoding(Value::Object(arguments)) {
                 Ok((Value::Object(arguments), parsed_encoding)) => {
@@ -331,7 +338,7 @@ impl Toolbox {
             },
             Err(refusal) => {
                 count_invalid_call();
-                return self.in_words_of(tool, &schema, &Map::new(), ToolReply::refused(refusal));
+                return self.in_words_of(tool, schema, &Map::new(), ToolReply::refused(refusal));
             }
         };
         let asks_for_dry_run = arguments.remove("dry_run") == Some(Value::Bool(true));
@@ -342,7 +349,7 @@ impl Toolbox {
         if let Some(request_id) = &request_id
             && let Some(reply) = self.reply_to_repeated(request_id).await
         {
-            return self.in_words_of(tool, &schema, &arguments, reply);
+            return self.in_words_of(tool, schema, &arguments, reply);
         }
         let options = &CallOptions { request_id: request_id.clone(), ..options.clone() };
         let with_encoding = encoding.map(|encoding| self.engine.with_encoding(encoding));
@@ -360,7 +367,7 @@ impl Toolbox {
         };
         // Not every caller sees the report.
         let reply = if asks_for_dry_run { reply.with_diff() } else { reply };
-        let mut reply = self.in_words_of(tool, &schema, &arguments, reply.truncated());
+        let mut reply = self.in_words_of(tool, schema, &arguments, reply.truncated());
         // A model's server may echo an API key, so secrets in messages are masked. The contents of
         // files that a tool reads are left as they are.
         if tool.writes || !reply.ok {

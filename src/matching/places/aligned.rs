@@ -46,7 +46,7 @@ pub(super) fn aligned(
     let text = Text::new(file, old, full, edges, is_kept);
     let mut votes: HashMap<isize, f64> = HashMap::new();
     for (at, key) in text.keys.iter().enumerate() {
-        let hits = file.line_index().lines_with(*key);
+        let hits = file.lines_with_key(*key);
         if (1..=MAX_ANCHORS).contains(&hits.len()) {
             #[expect(clippy::cast_precision_loss, reason = "at most MAX_ANCHORS")]
             let weight = text.bits[at] / (hits.len() as f64).sqrt();
