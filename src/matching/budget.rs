@@ -85,10 +85,20 @@ impl Budget {
             return ended.map_or(Ok(done), Err);
         }
         WORK.set(Some(Work { steps_left: self.steps_left.get(), ended: None }));
+        let _end = End;
         let done = work();
         let Some(after) = WORK.take() else { return Ok(done) };
         self.steps_left.set(after.steps_left);
         after.ended.map_or(Ok(done), Err)
+    }
+}
+
+/// Ends the work of a thread, also when it panics: the thread may serve other calls.
+struct End;
+
+impl Drop for End {
+    fn drop(&mut self) {
+        WORK.set(None);
     }
 }
 
@@ -159,6 +169,23 @@ mod tests {
     fn ended_work_stays_ended() {
         let done = Budget::of(5).run(|| (spend(usize::MAX), spend(0)));
         assert_eq!(done, Err(Exhausted::Steps));
+    }
+
+    #[test]
+    fn work_that_panics_leaves_no_budget_behind() {
+        struct After(std::sync::mpsc::Sender<bool>);
+        impl Drop for After {
+            fn drop(&mut self) {
+                let _ = self.0.send(spend(usize::MAX).is_ok());
+            }
+        }
+        let (send, seen) = std::sync::mpsc::channel();
+        let thread = std::thread::spawn(|| {
+            let _after = After(send);
+            Budget::of(5).run(|| panic!("as a defect would"))
+        });
+        assert!(thread.join().is_err());
+        assert_eq!(seen.recv(), Ok(true));
     }
 
     #[cfg(feature = "mcp")]

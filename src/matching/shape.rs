@@ -16,8 +16,7 @@ const BLOCK_WORDS: &[&str] = &["then", "do", "else", "begin", "try", "repeat"];
 const MAX_ABOVE: usize = 200;
 
 /// How many lines of a result stand at a depth that nothing explains: deeper by other than one level, or
-/// below a line that opens nothing; at a depth to which no line above goes back; or inside of what was
-/// just opened, but as deep.
+/// below a line that opens nothing; or back at a depth that no line above has.
 pub(super) fn odd_lines<'l>(
     file: &SourceFile<'_>,
     place: &Place,
