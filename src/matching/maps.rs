@@ -155,6 +155,16 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
             }
         }
     }
+    let right = pairs.right_lines();
+    if !right.is_empty()
+        && let Some(mapped) = out.first()
+    {
+        let indents = (0..call.new.len()).map(|at| {
+            if right.contains(&at) { as_sent[at].clone() } else { mapped.indents[at].clone() }
+        });
+        let price = mapped.price + AS_SENT;
+        out.push(IndentMap { price, indents: indents.collect(), ..mapped.clone() });
+    }
     let price = cheapest
         + MOVED * pairs.moved_runs(Side::File)
         + if pairs.says_as_sent(Triples::All) || pairs.starts_as_in_file() { 0.0 } else { AS_SENT };
@@ -287,6 +297,17 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
         let mut added = (0..call.new.len())
             .filter(|at| is_full(at) && (call.partner(*at).is_none() || Some(*at) == first));
         is_right && mends && !added.any(|at| is_wrong(indent_of(call.new[at])))
+    }
+
+    /// The lines of `new_str` that are as deep as the file has them, and not as `old_str` does.
+    fn right_lines(&self) -> HashSet<usize> {
+        let is_right = |at: &usize| {
+            self.call.partner(*at).is_some_and(|old| {
+                let sent = indent_of(self.call.new[*at]);
+                sent != indent_of(self.call.old[old]) && self.file_indent(old) == Some(sent)
+            })
+        };
+        (0..self.call.new.len()).filter(is_right).collect()
     }
 
     /// The file's indentation of the line that line `old` of the call is paired with.

@@ -16,7 +16,8 @@ const BLOCK_WORDS: &[&str] = &["then", "do", "else", "begin", "try", "repeat"];
 const MAX_ABOVE: usize = 200;
 
 /// How many lines of a result stand at a depth that nothing explains: deeper by other than one level, or
-/// below a line that opens nothing; or back at a depth that no line above has.
+/// below a line that opens nothing; as deep as a line that opens a block; or back at a depth that no line
+/// above has.
 pub(super) fn odd_lines<'l>(
     file: &SourceFile<'_>,
     place: &Place,
@@ -53,7 +54,7 @@ pub(super) fn odd_lines<'l>(
         let is_odd = match depth.cmp(&deepest) {
             Ordering::Greater => is_code && depth - deepest != unit || !last.is_some_and(opens),
             Ordering::Less => !open.contains(&depth),
-            Ordering::Equal => false,
+            Ordering::Equal => last.is_some_and(must_hold) && text.starts_with(is_word_char),
         };
         odd = odd.saturating_add(u8::from(is_odd && last.is_some()));
         open.retain(|level| *level < depth);
@@ -61,6 +62,11 @@ pub(super) fn odd_lines<'l>(
         last = Some(text);
     }
     odd
+}
+
+/// Whether a deeper line must follow a line, by its end.
+fn must_hold(line: &str) -> bool {
+    line.ends_with(['{', ':']) && !line.starts_with("case ") && !line.starts_with("default")
 }
 
 /// Whether a deeper line may follow a line, by its end.
