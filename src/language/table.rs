@@ -23,6 +23,9 @@ const SINGLE_LINES: Quote = quote("'", QuoteEscape::Backslash, QuoteExtent::Line
 const SINGLE_DOUBLED: Quote = quote("'", QuoteEscape::Doubled, QuoteExtent::Lines);
 const DOUBLE_DOUBLED: Quote = quote("\"", QuoteEscape::Doubled, QuoteExtent::Lines);
 
+const LONG_BRACKETS: Quote =
+    Quote { open: "[[", close: "]]", escape: QuoteEscape::None, extent: QuoteExtent::Lines };
+
 const BASE: Language = Language {
     name: "",
     extensions: &[],
@@ -253,7 +256,7 @@ pub(super) const LANGUAGES: &[Language] = &[
         extensions: &["lua"],
         line_comments: &["--"],
         block_comments: &[BlockComment { open: "--[[", close: "]]", nesting: Nesting::Flat }],
-        quotes: &[DOUBLE, SINGLE],
+        quotes: &[LONG_BRACKETS, DOUBLE, SINGLE],
         lex_support: LexSupport::Tokens,
         ..BASE
     },

@@ -306,7 +306,10 @@ impl Trial<'_, '_> {
             if self.is_made_around(&best) && self.is_telling(&best) {
                 return Verdict::Refused(refuse::already_applied(line));
             }
-            return Verdict::One(self.explained(&best, splices));
+            let explained = self.explained(&best, splices);
+            if !explained.is_guess {
+                return Verdict::One(explained);
+            }
         }
         let are_guesses = others.is_empty();
         let mut refusal =
@@ -324,7 +327,7 @@ impl Trial<'_, '_> {
                 .outcomes
                 .push(OutcomeDiff { how, diff: self.diff(std::slice::from_ref(splice)) });
             let mut outcome = self.explained(explanation, vec![splice.clone()]);
-            outcome.is_guess = explanation.is_guess || are_guesses;
+            outcome.is_guess |= explanation.is_guess || are_guesses;
             outcomes.push(outcome);
         }
         Verdict::Ambiguous { outcomes, refusal }
@@ -497,8 +500,8 @@ impl Trial<'_, '_> {
 
     /// The edit of an explanation: rung and rewrites are read off its differences.
     fn explained(&self, explanation: &Explanation, mut splices: Vec<Splice>) -> Explained {
-        let mut warning = None;
         let mut is_repaired = false;
+        let mut is_guess = false;
         if let [splice] = &mut splices[..] {
             match escapes::review_escapes(
                 self.file,
@@ -507,10 +510,14 @@ impl Trial<'_, '_> {
                 &splice.text,
             ) {
                 EscapeReview::Proven(text) => {
+                    // Lines that come out of an escape are not indented for the place.
+                    let is_mapped = explanation.differences.contains(&Difference::Indentation);
+                    is_guess = is_mapped && text.lines().count() > splice.text.lines().count();
                     splice.text = text;
                     is_repaired = true;
                 }
-                EscapeReview::Suspicious => warning = Some(escapes::ESCAPES_WARNING.to_owned()),
+                // Only what was sent exactly is written although it looks odd.
+                EscapeReview::Suspicious => is_guess = true,
                 EscapeReview::Fine => {}
             }
         }
@@ -534,11 +541,11 @@ impl Trial<'_, '_> {
         out.rewrites.extend(is_repaired.then_some(Rewrite::UnescapeNew));
         out.rewrites.dedup();
         out.kept = explanation.kept.clone();
-        out.warnings.extend(warning);
         let (old, new) = (&self.request.old, &self.request.new);
         out.warnings.extend(exact::suspicious_text_warnings(self.file, old, new));
         out.warnings.extend(exact::added_blank_line_warning(old, new));
-        Explained::new(self.request, self.file, splices, out)
+        let explained = Explained::new(self.request, self.file, splices, out);
+        Explained { is_guess, ..explained }
     }
 
     /// Whether call and file end their lines differently at the place.

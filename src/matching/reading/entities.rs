@@ -41,11 +41,7 @@ impl Mistake for HtmlEntities {
         // decoded only if old_str has it, too.
         let decode_nbsp = old.contains("&nbsp;");
         let undo = move |new: &str| {
-            // A character that is bare in new_str was not encoded there.
-            let is_decoded = |(entity, c): &&(&str, &str)| {
-                (!is_bare(new, c) || bare_in_old.contains(c))
-                    && (*entity != "&nbsp;" || decode_nbsp)
-            };
+            let is_decoded = |(entity, _): &&(&str, &str)| *entity != "&nbsp;" || decode_nbsp;
             let is_plain = |(entity, c): &&(&str, &str)| {
                 in_old.contains(entity) && !new.contains(entity) && is_bare(new, c)
             };
@@ -53,6 +49,14 @@ impl Mistake for HtmlEntities {
                 return NewText::Known(new.to_owned());
             }
             let used = ENTITIES.iter().filter(is_decoded);
+            // A character that only new_str has bare, too, was encoded there or was not.
+            let is_both = |(entity, c): &(&str, &str)| {
+                new.contains(entity) && is_bare(new, c) && !bare_in_old.contains(c)
+            };
+            if used.clone().any(is_both) {
+                let all: Vec<&str> = used.map(|(entity, _)| *entity).collect();
+                return NewText::Either(decode(new, &all), new.to_owned());
+            }
             // One that is only bare in old_str may be encoded in neither.
             let shown = used
                 .clone()

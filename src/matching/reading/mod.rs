@@ -261,9 +261,8 @@ fn keep_shared(old: &str, old_undone: &str, new: &str, text: &str) -> String {
     text_lines.join("\n")
 }
 
-/// What `new` means, decided by the lines that it shares with `old` if all of them agree. A line that
-/// only `old` as sent has shows that `new` has the mistake; a line that only `old_undone` has shows
-/// that it does not. `new_undone` is the answer if the lines do not decide.
+/// What `new` means: as it was sent if a line that it shares with `old_undone`, and none that it shares
+/// with `old`, shows that it does not have the mistake; otherwise `new_undone`.
 fn decide_by_shared_lines(old: &str, old_undone: &str, new: &str, new_undone: NewText) -> NewText {
     let word_lines = |text: &str| -> std::collections::HashSet<String> {
         let lines = text.lines().filter(|line| line.contains(char::is_alphanumeric));
@@ -274,9 +273,8 @@ fn decide_by_shared_lines(old: &str, old_undone: &str, new: &str, new_undone: Ne
     let has_mistake = new_lines.iter().any(|line| sent.contains(line) && !undone.contains(line));
     let has_correct_line =
         new_lines.iter().any(|line| undone.contains(line) && !sent.contains(line));
-    match (new_undone, has_mistake, has_correct_line) {
-        (_, false, true) => NewText::Known(new.to_owned()),
-        (NewText::Either(text, _), true, false) => NewText::Known(text),
-        (new_undone, ..) => new_undone,
+    match has_correct_line && !has_mistake {
+        true => NewText::Known(new.to_owned()),
+        false => new_undone,
     }
 }

@@ -439,3 +439,104 @@ fn where_one_of_two_lines_is_right_new_ones_have_no_depth() {
         ),
     ]);
 }
+
+#[test]
+fn a_result_at_an_odd_depth_is_not_likelier_than_one_that_is_not() {
+    let main = "if __name__ == \"__main__\":\n    main()\n";
+    check(&[
+        Row(
+            "w.py",
+            main,
+            "if __name__ == \"__main__\":\n   main()",
+            "if __name__ == \"__main__\":\n    try:\n        main()\n    except E:\n        pass",
+            None,
+        ),
+        Row(
+            "a.ts",
+            "function r() {\n    c = 0;\n}\n",
+            "function r() {\n  c = 0;\n}",
+            "function r() {\n    if (q) {\n        c = 0;\n    }\n}",
+            None,
+        ),
+        // Only the first line of new_str has lost its indentation.
+        Row(
+            "a.go",
+            "func f() error {\n\ta()\n\tb()\n\treturn nil\n}\n",
+            "a()\nb()\nreturn nil",
+            "x()\n\ta()\n\tb()\n\treturn nil",
+            None,
+        ),
+        Row(
+            "a.go",
+            "func f() error {\n\ta()\n\tb()\n\treturn nil\n}\n",
+            "a()\nb()\nreturn nil",
+            "a()\nif x {\n\tb()\n}\nreturn nil",
+            Some("func f() error {\n\ta()\n\tif x {\n\t\tb()\n\t}\n\treturn nil\n}\n"),
+        ),
+    ]);
+}
+
+#[test]
+fn escapes_that_look_odd_are_only_written_where_the_call_is_exact() {
+    let file = "class S:\n    def f(self):\n        self.a = 1\n        self.b = 2\n";
+    check(&[
+        // The line that comes out of the escape has the depth of the call.
+        Row(
+            "s.py",
+            file,
+            "    self.a = 1\n    self.b = 2\n",
+            "    self.a = 1\\n    self.c = 3\n    self.b = 2\n",
+            None,
+        ),
+        Row(
+            "s.lua",
+            "local M = {}\nfunction M.f()\n  x = 1\nend\n",
+            "    x = 1",
+            "    x = 1\\n    y = 2",
+            None,
+        ),
+        Row(
+            "s.py",
+            file,
+            "    self.a = 1\n    self.b = 2\n",
+            "    self.a = 1\n    self.c = 3\n    self.b = 2\n",
+            Some(
+                "class S:\n    def f(self):\n        self.a = 1\n        self.c = 3\n        self.b = 2\n",
+            ),
+        ),
+        Row(
+            "s.lua",
+            "local M = {}\nfunction M.f()\n  x = 1\nend\n",
+            "    x = 1",
+            "    x = 1\n    y = [[a\\n]]",
+            Some("local M = {}\nfunction M.f()\n  x = 1\n  y = [[a\\n]]\nend\n"),
+        ),
+    ]);
+}
+
+#[test]
+fn a_character_that_new_str_has_both_encoded_and_bare_is_unclear() {
+    check(&[
+        Row(
+            "a.c",
+            "if (a && b) {\n  run(a);\n}\n",
+            "if (a &amp;&amp; b) {\n",
+            "if (a &amp;&amp; b &amp;&amp; c & 3) {\n",
+            None,
+        ),
+        Row(
+            "a.js",
+            "if (a < b) {\n  run(a);\n}\n",
+            "if (a &lt; b) {\n",
+            "if (a &lt; b) {\n  s = s.replace(/</g, \"&lt;\");\n",
+            None,
+        ),
+        Row(
+            "a.c",
+            "if (a && b) {\n  run(a);\n}\n",
+            "if (a &amp;&amp; b) {\n",
+            "if (a &amp;&amp; b &amp;&amp; c) {\n",
+            Some("if (a && b && c) {\n  run(a);\n}\n"),
+        ),
+    ]);
+}
