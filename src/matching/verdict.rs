@@ -500,6 +500,7 @@ impl Trial<'_, '_> {
 
     /// The edit of an explanation: rung and rewrites are read off its differences.
     fn explained(&self, explanation: &Explanation, mut splices: Vec<Splice>) -> Explained {
+        let mut warning = None;
         let mut is_repaired = false;
         let mut is_guess = false;
         if let [splice] = &mut splices[..] {
@@ -516,8 +517,9 @@ impl Trial<'_, '_> {
                     splice.text = text;
                     is_repaired = true;
                 }
-                // Only what was sent exactly is written although it looks odd.
-                EscapeReview::Suspicious => is_guess = true,
+                // Only what was sent exactly is written although it looks odd in its language.
+                EscapeReview::Suspicious if self.file.language.is_some() => is_guess = true,
+                EscapeReview::Suspicious => warning = Some(escapes::ESCAPES_WARNING.to_owned()),
                 EscapeReview::Fine => {}
             }
         }
@@ -541,6 +543,7 @@ impl Trial<'_, '_> {
         out.rewrites.extend(is_repaired.then_some(Rewrite::UnescapeNew));
         out.rewrites.dedup();
         out.kept = explanation.kept.clone();
+        out.warnings.extend(warning);
         let (old, new) = (&self.request.old, &self.request.new);
         out.warnings.extend(exact::suspicious_text_warnings(self.file, old, new));
         out.warnings.extend(exact::added_blank_line_warning(old, new));

@@ -55,7 +55,7 @@ impl Mistake for HtmlEntities {
             };
             if used.clone().any(is_both) {
                 let all: Vec<&str> = used.map(|(entity, _)| *entity).collect();
-                return NewText::Either(decode(new, &all), new.to_owned());
+                return NewText::Unclear(decode(new, &all), new.to_owned());
             }
             // One that is only bare in old_str may be encoded in neither.
             let shown = used

@@ -41,6 +41,8 @@ pub(super) enum NewText {
     Known(String),
     /// The text with the mistake undone, and as it was sent; either may be meant.
     Either(String, String),
+    /// The same, whatever lines it shares with `old_str`.
+    Unclear(String, String),
 }
 
 impl NewText {
@@ -49,6 +51,7 @@ impl NewText {
         match self {
             Self::Known(text) => Self::Known(change(&text)),
             Self::Either(undone, sent) => Self::Either(change(&undone), change(&sent)),
+            Self::Unclear(undone, sent) => Self::Unclear(change(&undone), change(&sent)),
         }
     }
 
@@ -56,7 +59,9 @@ impl NewText {
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
         let (first, second) = match self {
             Self::Known(text) => (text, None),
-            Self::Either(undone, sent) => (undone, Some(sent.as_str())),
+            Self::Either(undone, sent) | Self::Unclear(undone, sent) => {
+                (undone, Some(sent.as_str()))
+            }
         };
         std::iter::once(first.as_str()).chain(second)
     }
@@ -163,10 +168,12 @@ pub(super) fn readings(sent: &str, new: &str) -> Vec<Reading> {
                 }
                 let new = match &base.new {
                     NewText::Known(new) => decide_by_shared_lines(&base.old, &old, new, undo(new)),
-                    NewText::Either(undone, sent) => NewText::Either(
-                        undo(undone).texts().next().unwrap_or(undone).to_owned(),
-                        undo(sent).texts().next().unwrap_or(sent).to_owned(),
-                    ),
+                    NewText::Either(undone, sent) | NewText::Unclear(undone, sent) => {
+                        NewText::Either(
+                            undo(undone).texts().next().unwrap_or(undone).to_owned(),
+                            undo(sent).texts().next().unwrap_or(sent).to_owned(),
+                        )
+                    }
                 };
                 let is_only_new = base.old == sent && !base.mistakes.is_empty();
                 let is_same = |seen: &Draft| seen.old == old && (!is_only_new || seen.new == new);
@@ -261,8 +268,9 @@ fn keep_shared(old: &str, old_undone: &str, new: &str, text: &str) -> String {
     text_lines.join("\n")
 }
 
-/// What `new` means: as it was sent if a line that it shares with `old_undone`, and none that it shares
-/// with `old`, shows that it does not have the mistake; otherwise `new_undone`.
+/// What `new` means, decided by the lines that it shares with `old` if all of them agree. A line that
+/// only `old` as sent has shows that `new` has the mistake; a line that only `old_undone` has shows
+/// that it does not. `new_undone` is the answer if the lines do not decide.
 fn decide_by_shared_lines(old: &str, old_undone: &str, new: &str, new_undone: NewText) -> NewText {
     let word_lines = |text: &str| -> std::collections::HashSet<String> {
         let lines = text.lines().filter(|line| line.contains(char::is_alphanumeric));
@@ -273,8 +281,9 @@ fn decide_by_shared_lines(old: &str, old_undone: &str, new: &str, new_undone: Ne
     let has_mistake = new_lines.iter().any(|line| sent.contains(line) && !undone.contains(line));
     let has_correct_line =
         new_lines.iter().any(|line| undone.contains(line) && !sent.contains(line));
-    match has_correct_line && !has_mistake {
-        true => NewText::Known(new.to_owned()),
-        false => new_undone,
+    match (new_undone, has_mistake, has_correct_line) {
+        (_, false, true) => NewText::Known(new.to_owned()),
+        (NewText::Either(text, _), true, false) => NewText::Known(text),
+        (new_undone, ..) => new_undone,
     }
 }
