@@ -19,8 +19,7 @@ use crate::adapters::openai::{
     DEFAULT_BASE_URL, Endpoint, InMemoryProfiles, OpenAi, ProfileStore, ServerProfile, WireLimits,
 };
 use crate::correct::{
-    CacheLimits, Cached, DiskCache, Limited, Limits, ModelCorrector, PromptBook, Record, Replay,
-    Secrets,
+    CacheLimits, Cached, DiskCache, Limited, Limits, ModelCorrector, PromptBook, Secrets,
 };
 use crate::engine::{Allowance, SyntaxMode};
 use crate::language::Language;
@@ -109,10 +108,6 @@ struct ModelSection {
     /// More names of files whose content is never sent.
     #[serde(default)]
     never_send: Vec<String>,
-    /// A recording that answers in place of the model.
-    replay: Option<PathBuf>,
-    /// The file to which the model's answers are recorded.
-    record: Option<PathBuf>,
 }
 
 /// The settings after flags, environment and configuration file are combined.
@@ -184,7 +179,6 @@ pub(crate) fn settings(common: &Common) -> Result<ModelSettings, Exit> {
     }
     // Only a model that is named is asked: a key or a server that is there for other programs is no
     // consent to send code.
-    let name = name.or_else(|| section.replay.is_some().then(|| "a recording".to_owned()));
     let is_off = common.no_model || section.enabled == Some(false);
     let name = name.filter(|_| !is_off);
     let asks_client = name.as_deref() == Some(CLIENT);
@@ -385,14 +379,6 @@ impl ModelSettings {
         if self.endpoint.is_none() {
             return Ok(None);
         }
-        if let Some(path) = &self.section.replay {
-            let text = fs::read_to_string(path).map_err(|error| {
-                Exit::usage(format!("cannot read the recording {}: {error}", path.display()))
-            })?;
-            let replay = Replay::from_jsonl(&text)
-                .map_err(|error| Exit::usage(format!("{}: {error}", path.display())))?;
-            return Ok(Some(Arc::new(replay)));
-        }
         let Some(client) = self.client()? else { return Ok(None) };
         let mut secrets = self.secrets();
         if let Some(key) = &client.endpoint().api_key {
@@ -409,12 +395,7 @@ impl ModelSettings {
                 }
             }
         }
-        Ok(Some(match &self.section.record {
-            None => Arc::new(cached),
-            Some(path) => Arc::new(Record::to(cached, path).map_err(|error| {
-                Exit::usage(format!("cannot record to {}: {error}", path.display()))
-            })?),
-        }))
+        Ok(Some(Arc::new(cached)))
     }
 }
 

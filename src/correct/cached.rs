@@ -11,7 +11,6 @@ use moka::future::Cache;
 use sha2::{Digest as _, Sha256};
 
 use super::DiskCache;
-use super::cassette::ask_digest;
 use crate::port::{Ask, BoxFuture, Budget, Corrector, CorrectorError, Reply};
 
 /// The bounds of the cache in memory.
@@ -85,6 +84,12 @@ pub(super) fn question_key(identity: &[u8], ask: &Ask) -> Key {
     let mut key = [0; 32];
     key.copy_from_slice(&hash.finalize());
     key
+}
+
+/// A hash of every part of a question. Its debug form quotes and escapes each text, so that
+/// different questions never hash the same bytes.
+fn ask_digest(ask: &Ask) -> [u8; 32] {
+    Sha256::digest(format!("{ask:?}")).into()
 }
 
 impl<C: Corrector> Corrector for Cached<C> {

@@ -2,14 +2,12 @@
 //!
 //! ```text
 //! Cached ─ Limited ─ ModelCorrector ─ port::ChatModel (adapters::openai)
-//! Record ─ anything · Replay ─ a file of recorded answers
 //! ```
 //!
 //! None of these layers decides about an edit: the module `resolve` checks every answer.
 
 #[cfg(feature = "llm")]
 mod cached;
-mod cassette;
 #[cfg(feature = "llm")]
 mod disk_cache;
 mod limited;
@@ -22,7 +20,6 @@ mod size;
 pub use crate::secrets::Secrets;
 #[cfg(feature = "llm")]
 pub use cached::{CacheLimits, Cached};
-pub use cassette::{Record, Replay};
 #[cfg(feature = "llm")]
 pub use disk_cache::DiskCache;
 pub use limited::{Limited, Limits};

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::port::{Ask, Location, Reply};
 
@@ -208,36 +208,6 @@ fn parse_object(kind: ReplyKind, json: &str) -> Option<Reply> {
             }
         }
     })
-}
-
-/// A reply in the JSON form in which a model sends it, for recordings.
-pub(super) fn to_wire(kind: ReplyKind, reply: &Reply) -> Value {
-    let (text, place, new) = match reply {
-        Reply::Text(text) => (text.as_str(), None, None),
-        Reply::Located { text, place } => (text.as_str(), Some(place), None),
-        Reply::WithNew { text, place, new } => (text.as_str(), place.as_ref(), Some(new)),
-        Reply::Outcome(window) => return json!({ "candidate": window }),
-        Reply::AlreadyDone => return json!({ "status": "already_done" }),
-        Reply::Unsure => return json!({ "status": "unsure" }),
-        Reply::Declined => ("", None, None),
-    };
-    match kind {
-        ReplyKind::CorrectedOld if *reply == Reply::Declined => json!({ "status": "not_here" }),
-        ReplyKind::CorrectedOld => json!({
-            "status": "edit",
-            "candidate": place.map(|place| place.window),
-            "start_line": place.map(|place| place.start_line),
-            "end_line": place.map(|place| place.end_line),
-            "corrected_target_snippet": text,
-            "corrected_new_string": new,
-        }),
-        ReplyKind::AdjustedNew if *reply == Reply::Declined => {
-            json!({ "corrected_new_string": null })
-        }
-        ReplyKind::AdjustedNew => json!({ "corrected_new_string": text }),
-        ReplyKind::RepairedEscapes => json!({ "corrected_string_escaping": text }),
-        ReplyKind::ChosenPlace => json!({ "candidate": 0, "corrected_new_string": text }),
-    }
 }
 
 /// The outermost `{…}` with balanced braces in a text, in order. Text before `</think>` is skipped.

@@ -24,7 +24,7 @@ use serde_json::{Map, Value, json};
 
 use super::case::{Case, Truth};
 use super::judge::{Aim, CaseVerdict, Judgment, ModelCost};
-use crate::correct::Replay;
+use super::replies::Replies;
 use crate::edit::{EditCode, Expected, WorkPath};
 use crate::engine::{CallOptions, Engine, SyntaxMode};
 use crate::store::MemoryStore;
@@ -287,8 +287,8 @@ impl Fixture {
     }
 
     /// Returns the recorded answers, if the case has any.
-    fn replay(&self) -> Result<Option<Arc<Replay>>, String> {
-        let read = |text: &String| Replay::from_jsonl(text).map(Arc::new);
+    fn replay(&self) -> Result<Option<Arc<Replies>>, String> {
+        let read = |text: &String| Replies::from_jsonl(text).map(Arc::new);
         let replay = self.replies.as_ref().map(read).transpose();
         replay.map_err(|why| format!("replies.jsonl: {why}"))
     }

@@ -1,14 +1,12 @@
-//! Replays failed edits of agents, first without a model, and then with a simulated model that
-//! answers every question with the text of the agent's own next call.
-
-use std::fmt::Write as _;
+//! Replays failed edits of agents with a simulated model that answers every question with the text
+//! of the agent's own next call.
 
 use serde::Deserialize;
 
 use crate::edit::{EditPlan, EditRequest, Refusal};
 use crate::port::{Ask, Reply};
 use crate::resolve::{Model, Resolution, Step};
-use crate::text::{Snapshot, pluralize};
+use crate::text::Snapshot;
 
 /// A call that failed in an edit tool, as a line of JSON.
 #[derive(Debug, Clone, Deserialize)]
@@ -52,9 +50,6 @@ pub enum ReplayOutcome {
 }
 
 impl ReplayOutcome {
-    const ALL: [Self; 5] =
-        [Self::Right, Self::OnlyWhitespace, Self::Other, Self::Unknown, Self::Refused];
-
     /// Compares the file after a replayed call with the file that the agent intended.
     pub fn compare(after: &str, truth: Option<&str>) -> Self {
         let without_whitespace = |text: &str| text.split_whitespace().collect::<String>();
@@ -91,18 +86,6 @@ pub struct ReplayRun {
     pub asked: Vec<&'static str>,
     /// The rung, if the call was applied; otherwise the reason for the refusal.
     pub why: String,
-}
-
-/// The runs of one failed edit.
-#[derive(Debug, Clone)]
-pub struct ReplayedEdit {
-    /// The case's id.
-    pub id: String,
-    /// The run without a model.
-    pub without_model: ReplayRun,
-    /// The run with a model; only if the run without one is refused, and the agent's next call has
-    /// the same intention as the failed one.
-    pub with_model: Option<ReplayRun>,
 }
 
 /// Returns the file after the agent's next call, if that call has the same intention as the failed
@@ -151,17 +134,6 @@ fn sorted_words(text: &str) -> Vec<&str> {
     words.sort_unstable();
     words.dedup();
     words
-}
-
-/// Replays one failed edit.
-pub fn replay(case: &FailedEdit) -> ReplayedEdit {
-    let truth = file_after_retry(case);
-    let without_model = run(case, truth.as_deref(), Model::Absent, &mut |_| Reply::Declined);
-    let with_model = truth
-        .as_deref()
-        .filter(|_| without_model.outcome == ReplayOutcome::Refused)
-        .map(|truth| with_model(case, truth));
-    ReplayedEdit { id: case.id.clone(), without_model, with_model }
 }
 
 /// Replays a failed edit with a simulated model that knows the intended file and answers every
@@ -213,7 +185,7 @@ pub fn with_model(case: &FailedEdit, truth: &str) -> ReplayRun {
             }
         }
         Some(last) => last,
-        None => run(case, Some(truth), Model::Absent, &mut |_| Reply::Declined),
+        None => without_model(case, Some(truth)),
     }
 }
 
@@ -242,6 +214,11 @@ fn region_after(before: &str, after: &str, region: &str) -> Option<String> {
         }
     }
     Some(after_lines.get(lines_after?)?.concat())
+}
+
+/// Replays a failed edit without a model.
+pub fn without_model(case: &FailedEdit, truth: Option<&str>) -> ReplayRun {
+    run(case, truth, Model::Absent, &mut |_| Reply::Declined)
 }
 
 /// Decides a failed edit, with `answer` in the place of the model.
@@ -284,43 +261,4 @@ fn refusal_reason(refusal: &Refusal) -> String {
         Some(attempt) => format!("{} {}: {}", attempt.ask, attempt.outcome, attempt.detail),
         None => format!("not asked: {}", refusal.message),
     }
-}
-
-/// Returns the counts of each outcome as text, and each call whose result has other bytes even with
-/// a model, or that is refused, with the reason.
-pub fn table(edits: &[ReplayedEdit]) -> String {
-    let mut out = String::new();
-    let counts = |runs: &[&ReplayRun]| {
-        let words = ReplayOutcome::ALL.iter().filter_map(|outcome| {
-            let count = runs.iter().filter(|run| run.outcome == *outcome).count();
-            (count > 0).then(|| format!("{count} {}", outcome.label()))
-        });
-        words.collect::<Vec<_>>().join(", ")
-    };
-    let without_model: Vec<&ReplayRun> = edits.iter().map(|edit| &edit.without_model).collect();
-    let with_model: Vec<&ReplayRun> =
-        edits.iter().filter_map(|edit| edit.with_model.as_ref()).collect();
-    let _ = writeln!(out, "{}", pluralize(edits.len(), "failed edit"));
-    let _ = writeln!(out, "without a model: {}", counts(&without_model));
-    let _ = writeln!(
-        out,
-        "of those refused, with a model that knows the next edit: {}",
-        counts(&with_model)
-    );
-    let is_recovered = |run: &&&ReplayRun| run.outcome == ReplayOutcome::Right;
-    let questions: usize = with_model.iter().filter(is_recovered).map(|run| run.asked.len()).sum();
-    let recovered = with_model.iter().filter(is_recovered).count();
-    if recovered > 0 {
-        #[expect(clippy::cast_precision_loss, reason = "small counts")]
-        let per_edit = questions as f64 / recovered as f64;
-        let _ = writeln!(out, "questions for each edit that a model recovers: {per_edit:.2}");
-    }
-    for edit in edits {
-        if let Some(run) = &edit.with_model
-            && run.outcome != ReplayOutcome::Right
-        {
-            let _ = writeln!(out, "  {} {}: {}", edit.id, run.outcome.label(), run.why);
-        }
-    }
-    out
 }

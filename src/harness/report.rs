@@ -11,9 +11,8 @@ use super::suite::{CaseSource, RunOutcome, SuiteCase};
 
 const PAGE: &str = include_str!("report.html");
 
-/// Returns the page of these cases, each with its judgment and the files afterwards. `rivals` are
-/// the results of other tools on the same cases.
-pub(crate) fn render(judged_cases: &[(SuiteCase, Judgment, Tree)], rivals: &[Value]) -> String {
+/// Returns the page of these cases, each with its judgment and the files afterwards.
+pub(crate) fn render(judged_cases: &[(SuiteCase, Judgment, Tree)]) -> String {
     let mut score = Score::default();
     // What nothing confirms tells only what restitch does, not whether that is right.
     let (unconfirmed, confirmed): (Vec<_>, Vec<_>) =
@@ -43,7 +42,6 @@ pub(crate) fn render(judged_cases: &[(SuiteCase, Judgment, Tree)], rivals: &[Val
         "rows": rows,
         "cases": cases,
         "unconfirmed": { "applied": applied, "refused": unconfirmed.len() - applied },
-        "rivals": rivals,
     });
     // The data is in a script element, which only `</` could end early.
     PAGE.replace("/*DATA*/null", &data.to_string().replace("</", "<\\/"))

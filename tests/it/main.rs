@@ -26,8 +26,6 @@ mod model;
 mod moves;
 mod notebook;
 mod reading;
-#[cfg(unix)]
-mod report_page;
 mod sandbox;
 mod seeds;
 mod syntax;
@@ -70,8 +68,7 @@ fn areas_for_posix() {
         include_str!("hostile/p14_state.rs"),
         include_str!("hostile/p16_bounds.rs"),
         include_str!("hostile/storm.rs"),
-        include_str!("report_page.rs"),
     ];
     let tests: usize = areas.iter().map(|area| area.matches("test]\n").count()).sum();
-    disk::skip(&format!("{tests} tests of disk, hostile and report_page"), "they are for Unix");
+    disk::skip(&format!("{tests} tests of disk and hostile"), "they are for Unix");
 }

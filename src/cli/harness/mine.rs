@@ -50,10 +50,6 @@ pub(crate) struct MineArgs {
     /// `restitch-evidence compare` runs them through other tools.
     #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = "fixtures/mined")]
     save: Option<PathBuf>,
-    /// Also ask the configured model about edits that the engine refuses. Without this, nothing
-    /// leaves the machine.
-    #[arg(long)]
-    ask_model: bool,
     /// Also write a line of JSON for each failed edit, without its texts.
     #[arg(long, value_name = "FILE")]
     rows: Option<PathBuf>,
@@ -83,9 +79,9 @@ fn map_entry(entry: &str) -> Result<(String, PathBuf), String> {
 }
 
 /// Finds, replays and counts the failed edits, and saves them as cases if the flags ask for it.
-pub(crate) async fn run(common: &Common, args: MineArgs) -> Result<(), Exit> {
-    let found = find_sources(&args)?;
-    let map = folder_map(&args);
+pub(crate) fn run(common: &Common, args: &MineArgs) -> Result<(), Exit> {
+    let found = find_sources(args)?;
+    let map = folder_map(args);
     let bytes = found.sources.iter().map(|(_, source)| source.bytes).sum();
     let progress = Progress::of_bytes(bytes);
     // Each source is dropped once it is mined, so that the memory holds only the failures.
@@ -113,7 +109,6 @@ pub(crate) async fn run(common: &Common, args: MineArgs) -> Result<(), Exit> {
     }
     let sessions = without_copies(sessions);
     let failures: Vec<&Failure> = sessions.iter().flat_map(|session| &session.failures).collect();
-    let by_model = if args.ask_model { Some(ask_model(common, &failures).await?) } else { None };
     let saved = match &args.save {
         None => None,
         Some(dir) => match save_as_named(&failures, &common.root().join(dir)) {
@@ -122,7 +117,7 @@ pub(crate) async fn run(common: &Common, args: MineArgs) -> Result<(), Exit> {
         },
     };
     let unread = unread.iter().map(|(path, why)| (path.display().to_string(), why.clone()));
-    let mut summary = MineSummary::new(&sessions, unread.collect(), by_model);
+    let mut summary = MineSummary::new(&sessions, unread.collect());
     if args.text_free {
         summary = summary.without_texts();
     }
@@ -208,41 +203,6 @@ fn folder_map(args: &MineArgs) -> FolderMap {
     map
 }
 
-/// Asks the configured model about the edits that the engine refuses, and returns how many of them
-/// apply with its answers.
-async fn ask_model(common: &Common, failures: &[&Failure]) -> Result<usize, Exit> {
-    use crate::engine::{CallOptions, Engine};
-    use crate::store::MemoryStore;
-    use std::sync::Arc;
-    let settings = super::super::model::settings(common)?;
-    let Some(corrector) = settings.corrector()? else {
-        return Err(Exit::usage(
-            "--ask-model needs a model: name it with RESTITCH_MODEL or --model",
-        ));
-    };
-    let mut count = 0;
-    let is_refused = |failure: &&&Failure| {
-        failure.class.is_text_missing() && failure.code().is_some() && !failure.is_patch
-    };
-    for failure in failures.iter().filter(is_refused) {
-        let Some(FileBefore { text: before, .. }) = &failure.before else { continue };
-        let store = Arc::new(MemoryStore::default());
-        let name = file_name(&failure.path);
-        let engine = Engine::builder(Arc::clone(&store)).corrector(Arc::clone(&corrector)).build();
-        let Ok(path) = engine.path(name) else { continue };
-        store.put(path.clone(), before.clone().into_bytes());
-        let mut all_applied = true;
-        for edit in &failure.edits {
-            let expected = if edit.all { Expected::All } else { Expected::default() };
-            let request = crate::edit::EditRequest::new(edit.old.as_str(), edit.new.as_str())
-                .expecting(expected);
-            all_applied &= engine.edit_file(&path, &request, &CallOptions::default()).await.is_ok();
-        }
-        count += usize::from(all_applied);
-    }
-    Ok(count)
-}
-
 /// The last component of a path with `/` or `\`.
 fn file_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
@@ -282,7 +242,7 @@ fn price(words: &str, cost: &RecoveryCost) -> String {
 
 /// The counts by client, model and cause, for a person.
 fn as_text(summary: &MineSummary) -> String {
-    let MineSummary { skipped, unread, failures, by_model, .. } = summary;
+    let MineSummary { skipped, unread, failures, .. } = summary;
     let mut out = headline(summary);
     let _ = writeln!(
         out,
@@ -390,15 +350,6 @@ fn as_text(summary: &MineSummary) -> String {
         summary.total(|row| row.right_with_model),
         summary.total(|row| row.other_with_model)
     );
-    match by_model {
-        Some(more) => {
-            let all = summary.total(|row| row.recovered()) + more;
-            let _ = writeln!(out, "{all} recovered with the model");
-        }
-        None => {
-            let _ = writeln!(out, "with a model: not asked (--ask-model asks the configured one)");
-        }
-    }
     let cost = summary.cost(|_| true);
     let _ = write!(
         out,
@@ -430,7 +381,6 @@ fn as_json(summary: &MineSummary, saved: Option<&Saved>) -> String {
         "edits": summary.total(|row| row.edits),
         "models": summary.models, "cost": summary.cost(|_| true),
         "skipped_lines": summary.skipped, "unread": unread, "recovered": recovered,
-        "recovered_with_model": summary.by_model.map(|more| recovered + more),
         "saved": saved, "failures": summary.failures,
     })
     .to_string()

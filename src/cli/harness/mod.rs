@@ -25,7 +25,7 @@ enum HarnessCommand {
     /// Replay the cases below a folder; exit 1 when any verdict is not the expected one.
     Run(run::RunArgs),
     /// Record the current results as the expected ones.
-    Bless(run::RunArgs),
+    Bless(run::CasesArgs),
     /// Write the score as one page for a browser.
     Report(report::ReportArgs),
     /// Find the failed edits in an agent's transcripts and replay them.
@@ -33,11 +33,11 @@ enum HarnessCommand {
 }
 
 /// Runs one command of the harness.
-pub(crate) async fn run(common: &Common, args: HarnessArgs) -> Result<(), Exit> {
+pub(crate) fn run(common: &Common, args: HarnessArgs) -> Result<(), Exit> {
     match args.command {
-        HarnessCommand::Run(args) => run::run(common, args),
-        HarnessCommand::Bless(args) => run::bless(common, args),
-        HarnessCommand::Mine(args) => mine::run(common, args).await,
+        HarnessCommand::Run(args) => run::run(common, &args),
+        HarnessCommand::Bless(args) => run::bless(common, &args),
+        HarnessCommand::Mine(args) => mine::run(common, &args),
         HarnessCommand::Report(args) => report::run(common, &args),
     }
 }

@@ -1,8 +1,8 @@
-//! `restitch harness run` and `bless`: judges every case below a folder, counts the verdicts by
-//! family and cause, and compares them with the baseline.
+//! `restitch harness run` and `bless`: judges every case below a folder, and counts the verdicts by
+//! family and cause.
 
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -13,10 +13,9 @@ use super::super::args::Common;
 use super::super::exit::Exit;
 use crate::cli::out;
 use crate::cli::progress::Progress;
-use crate::harness::baseline::{Baseline, Difference, Scope};
-use crate::harness::ci::{self, CiOutcome};
 use crate::harness::fixture::{Status, Tree};
 use crate::harness::judge::{CaseVerdict, Judgment};
+use crate::harness::junit::{self, TestOutcome};
 use crate::harness::pack;
 use crate::harness::parallel;
 use crate::harness::score::Score;
@@ -24,39 +23,33 @@ use crate::harness::suite::{CaseSource, RunOutcome, SuiteCase};
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
+    #[command(flatten)]
+    cases: CasesArgs,
+    /// Write a JUnit report, which forges and CI servers show.
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+}
+
+/// The cases to run.
+#[derive(Debug, Args)]
+pub(crate) struct CasesArgs {
     /// The folder with the cases.
     #[arg(default_value = "fixtures")]
     dir: PathBuf,
     /// Only cases whose path, family, cause or language contains this.
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
-    /// Verdicts to compare with. Without it, baseline.json in the folder, if there is one.
-    #[arg(long, value_name = "FILE")]
-    baseline: Option<PathBuf>,
-    /// Set by the command `bless`.
-    #[arg(skip)]
-    bless: bool,
-    /// Rows of the table.
-    #[arg(long, value_enum, default_value_t = GroupBy::Cause)]
-    by: GroupBy,
-    /// How many unexpected verdicts to show in full.
-    #[arg(long, default_value_t = 10, value_name = "N")]
-    limit: usize,
-    /// Write a JUnit report, which forges and CI servers show.
-    #[arg(long, value_name = "FILE")]
-    junit: Option<PathBuf>,
-    /// Print GitHub annotations on stderr for unexpected results and for changes since the
-    /// baseline.
-    #[arg(long)]
-    annotations: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum GroupBy {
-    Family,
-    Cause,
-    Language,
+impl CasesArgs {
+    /// The cases; at least one.
+    pub(crate) fn load(&self, common: &Common) -> Result<Vec<SuiteCase>, Exit> {
+        super::load_cases(&common.root().join(&self.dir), self.filter.as_deref())
+    }
 }
+
+/// How many unexpected verdicts the text shows in full.
+const MAX_SHOWN: usize = 10;
 
 /// A case and its result.
 struct CaseRun {
@@ -74,87 +67,58 @@ impl CaseRun {
 }
 
 /// Runs the cases, and records their results as the expected ones.
-pub(crate) fn bless(common: &Common, args: RunArgs) -> Result<(), Exit> {
-    run(common, RunArgs { bless: true, ..args })
+pub(crate) fn bless(common: &Common, args: &CasesArgs) -> Result<(), Exit> {
+    let start = Instant::now();
+    let mut runs = judge_all(args.load(common)?);
+    bless_all(&mut runs).map_err(|error| Exit::fault(format!("cannot write a case: {error}")))?;
+    finish(common, &runs, start)
 }
 
-/// Runs the cases and prints the score. Exits with 1 if a verdict is unexpected or got worse.
-pub(crate) fn run(common: &Common, args: RunArgs) -> Result<(), Exit> {
-    let dir = common.root().join(&args.dir);
-    let scope = if args.filter.is_none() { Scope::Whole } else { Scope::Part };
-    let entries = super::load_cases(&dir, args.filter.as_deref())?;
+/// Runs the cases and prints the score. Exits with 1 if a verdict is unexpected.
+pub(crate) fn run(common: &Common, args: &RunArgs) -> Result<(), Exit> {
     let start = Instant::now();
-    let mut runs = judge_all(entries);
-    let took = start.elapsed();
-    if args.bless {
-        bless_all(&mut runs)
-            .map_err(|error| Exit::fault(format!("cannot write a case: {error}")))?;
-    }
-    let mut current = Baseline::default();
-    runs.iter().for_each(|case| current.record(&case.entry.id, &case.judged.verdict));
-    let baseline_file = args.baseline.clone().unwrap_or_else(|| dir.join("baseline.json"));
-    let previous = read_baseline(&baseline_file, args.baseline.is_some())?;
-    let changes =
-        previous.as_ref().map(|previous| previous.changes(&current, scope)).unwrap_or_default();
-    if args.bless {
-        let mut updated = previous.unwrap_or_default();
-        updated.update(current, scope);
-        let written = serde_json::to_string_pretty(&updated).map_err(io::Error::other);
-        written
-            .and_then(|text| std::fs::write(&baseline_file, text + "\n"))
-            .map_err(|error| super::write_fault(&baseline_file, &error))?;
-    }
-    let has_regression = changes.iter().any(Difference::is_regression) && !args.bless;
-    let has_unexpected = runs.iter().any(CaseRun::is_unexpected);
-    let ci_cases = || ci_cases(common.root(), &runs, &changes);
+    let runs = judge_all(args.cases.load(common)?);
     if let Some(file) = &args.junit {
-        std::fs::write(file, ci::junit(&ci_cases()))
+        std::fs::write(file, junit::report(&test_cases(common.root(), &runs)))
             .map_err(|error| super::write_fault(file, &error))?;
     }
-    if args.annotations {
-        // A closed standard error does not change the exit code.
-        let _ = io::stderr().lock().write_all(ci::annotations(&ci_cases()).as_bytes());
-    }
-    let text =
-        if common.json { as_json(&runs, &changes) } else { as_text(&args, &runs, &changes, took) };
-    out::print(text)?;
-    Exit::refused_if(has_unexpected || has_regression)
+    finish(common, &runs, start)
+}
+
+/// Prints the verdicts.
+fn finish(common: &Common, runs: &[CaseRun], start: Instant) -> Result<(), Exit> {
+    out::print(if common.json { as_json(runs) } else { as_text(runs, start.elapsed()) })?;
+    Exit::refused_if(runs.iter().any(CaseRun::is_unexpected))
 }
 
 /// The cases for a CI report, with paths relative to the root.
-fn ci_cases(root: &Path, runs: &[CaseRun], changes: &[Difference]) -> Vec<ci::CiCase> {
-    let ci_case = |case: &CaseRun| {
+fn test_cases(root: &Path, runs: &[CaseRun]) -> Vec<junit::TestCase> {
+    let test_case = |case: &CaseRun| {
         let file = match &case.entry.source {
             CaseSource::Folder(fixture) => fixture.dir.join("case.toml"),
             CaseSource::Packed(_, file) => file.clone(),
             CaseSource::Unreadable(_) => PathBuf::from(&case.entry.id).join("case.toml"),
         };
-        let change = changes.iter().find(|change| change.id == case.entry.id);
-        let is_regression = change.is_some_and(Difference::is_regression);
         let outcome = match case.outcome {
             RunOutcome::Unexpected => {
-                CiOutcome::Failed(case.entry.explain(&case.judged, &case.files))
+                TestOutcome::Failed(case.entry.explain(&case.judged, &case.files))
             }
             RunOutcome::FixedFailure => {
-                CiOutcome::Failed("known to fail, and it passes now: promote it".into())
+                TestOutcome::Failed("known to fail, and it passes now: promote it".into())
             }
-            _ if is_regression => {
-                CiOutcome::Failed(change.map(ToString::to_string).unwrap_or_default())
-            }
-            RunOutcome::Expected => CiOutcome::Passed,
-            RunOutcome::KnownFailure => CiOutcome::KnownFailure,
+            RunOutcome::Expected => TestOutcome::Passed,
+            RunOutcome::KnownFailure => TestOutcome::KnownFailure,
         };
-        ci::CiCase {
+        junit::TestCase {
             id: case.entry.id.clone(),
             family: case.entry.family.clone(),
             file: file.strip_prefix(root).unwrap_or(&file).to_string_lossy().replace('\\', "/"),
             took: case.judged.took,
             outcome,
-            previous: change.and_then(|change| change.was.clone()),
-            current: case.judged.verdict.as_str().to_owned(),
+            verdict: case.judged.verdict.as_str(),
         }
     };
-    runs.iter().map(ci_case).collect()
+    runs.iter().map(test_case).collect()
 }
 
 /// Judges the cases in parallel and shows the progress.
@@ -174,17 +138,6 @@ fn judge_all(entries: Vec<SuiteCase>) -> Vec<CaseRun> {
             CaseRun { entry, judged, files, outcome }
         })
         .collect()
-}
-
-/// The baseline in the file; `None` if the file is missing and no flag named it.
-fn read_baseline(file: &Path, is_named: bool) -> Result<Option<Baseline>, Exit> {
-    match std::fs::read_to_string(file) {
-        Ok(text) => serde_json::from_str(&text)
-            .map(Some)
-            .map_err(|error| Exit::usage(format!("{} is not a baseline: {error}", file.display()))),
-        Err(error) if error.kind() == io::ErrorKind::NotFound && !is_named => Ok(None),
-        Err(error) => Err(Exit::usage(format!("cannot read {}: {error}", file.display()))),
-    }
 }
 
 /// Makes the result of each unexpected case the expected one. A packed case keeps the expectation of its
@@ -235,13 +188,8 @@ fn bless_all(runs: &mut [CaseRun]) -> io::Result<()> {
     Ok(())
 }
 
-/// The unexpected verdicts, the score and the changes since the baseline, for a person.
-fn as_text(
-    args: &RunArgs,
-    runs: &[CaseRun],
-    changes: &[Difference],
-    took: std::time::Duration,
-) -> String {
+/// The unexpected verdicts and the score, for a person.
+fn as_text(runs: &[CaseRun], took: std::time::Duration) -> String {
     let mut score = Score::default();
     let mut known_failures = 0;
     for case in runs {
@@ -250,16 +198,11 @@ fn as_text(
             continue;
         }
         let or_other = |name: &str| if name.is_empty() { "other".into() } else { name.to_owned() };
-        let family = or_other(&case.entry.family);
-        match args.by {
-            GroupBy::Family => score.add("", &family, &case.judged),
-            GroupBy::Cause => score.add(&family, &or_other(&case.entry.cause), &case.judged),
-            GroupBy::Language => score.add("", &or_other(&case.entry.language), &case.judged),
-        }
+        score.add(&or_other(&case.entry.family), &or_other(&case.entry.cause), &case.judged);
     }
     let mut out = String::new();
     let unexpected: Vec<&CaseRun> = runs.iter().filter(|case| case.is_unexpected()).collect();
-    for case in unexpected.iter().take(args.limit) {
+    for case in unexpected.iter().take(MAX_SHOWN) {
         if case.outcome == RunOutcome::FixedFailure {
             let _ = writeln!(
                 out,
@@ -271,25 +214,10 @@ fn as_text(
         }
     }
     let count = unexpected.len();
-    if count > args.limit {
-        let _ = writeln!(out, "… and {} more (--limit {count} shows them)\n", count - args.limit);
+    if count > MAX_SHOWN {
+        let _ = writeln!(out, "… and {} more (--junit FILE has them)\n", count - MAX_SHOWN);
     }
     out.push_str(&score.table());
-    let (new, changed): (Vec<_>, Vec<_>) =
-        changes.iter().partition(|change| change.was.is_none() && !change.is_regression());
-    if !changed.is_empty() {
-        let _ = writeln!(out, "\nchanged since the baseline:");
-        for change in changed {
-            let label = if change.is_regression() { "LOSS " } else { "" };
-            let _ = writeln!(out, "  {label}{change}");
-        }
-    }
-    if !new.is_empty() {
-        let _ = writeln!(out, "\n{} cases are new to the baseline", new.len());
-    }
-    if !changes.is_empty() && !changes.iter().any(Difference::is_regression) && !args.bless {
-        let _ = writeln!(out, "nothing got worse; `restitch harness bless` records the changes");
-    }
     let to_promote = runs.iter().filter(|case| case.outcome == RunOutcome::FixedFailure).count();
     let mut last_line = score.last_line_with(to_promote);
     if known_failures > 0 {
@@ -299,8 +227,8 @@ fn as_text(
     out
 }
 
-/// The verdicts, their counts and the changes since the baseline, as JSON.
-fn as_json(runs: &[CaseRun], changes: &[Difference]) -> String {
+/// The verdicts and their counts, as JSON.
+fn as_json(runs: &[CaseRun]) -> String {
     let cases: Vec<_> = runs
         .iter()
         .map(|case| {
@@ -327,15 +255,6 @@ fn as_json(runs: &[CaseRun], changes: &[Difference]) -> String {
     };
     let count_outcome =
         |outcome: RunOutcome| runs.iter().filter(|case| case.outcome == outcome).count();
-    let changes: Vec<_> = changes
-        .iter()
-        .map(|change| {
-            json!({
-                "id": change.id, "was": change.was, "is": change.is,
-                "loss": change.is_regression(),
-            })
-        })
-        .collect();
     json!({
         "right": count(|verdict| *verdict == CaseVerdict::Right),
         "refused": count(|verdict| matches!(verdict, CaseVerdict::Refused(_))),
@@ -343,7 +262,6 @@ fn as_json(runs: &[CaseRun], changes: &[Difference]) -> String {
         "failed": count(|verdict| !verdict.is_good() && *verdict != CaseVerdict::Wrong),
         "known_failures": count_outcome(RunOutcome::KnownFailure),
         "promote": count_outcome(RunOutcome::FixedFailure),
-        "changes": changes,
         "cases": cases,
     })
     .to_string()

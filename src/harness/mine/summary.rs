@@ -24,8 +24,6 @@ pub(crate) struct MineSummary {
     pub(crate) models: Vec<ModelCounts>,
     /// The failed edits.
     pub(crate) failures: Vec<FailureRecord>,
-    /// The number of further edits that a model recovers; `None` if no model was asked.
-    pub(crate) by_model: Option<usize>,
 }
 
 /// The sessions and edits of one client.
@@ -182,12 +180,8 @@ pub(crate) fn without_copies(mut sessions: Vec<MinedSession>) -> Vec<MinedSessio
 
 impl MineSummary {
     /// Counts the sessions and edits, and makes a record of each failure.
-    pub(crate) fn new(
-        sessions: &[MinedSession],
-        unread: Vec<(String, String)>,
-        by_model: Option<usize>,
-    ) -> Self {
-        let mut summary = Self { unread, by_model, ..Self::default() };
+    pub(crate) fn new(sessions: &[MinedSession], unread: Vec<(String, String)>) -> Self {
+        let mut summary = Self { unread, ..Self::default() };
         let mut models: BTreeMap<(Client, String), ModelCounts> = BTreeMap::new();
         let mut names = HashSet::new();
         for session in sessions {

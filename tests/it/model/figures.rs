@@ -203,25 +203,3 @@ fn doctor_tries_the_endpoint_and_says_what_it_found() {
     assert_eq!(code, Some(3), "{found}");
     assert!(found.to_string().contains("Check the key"), "{found}");
 }
-
-#[test]
-fn a_recording_replays_without_a_network() {
-    let server = server();
-    let bench = Bench::with("lib.rs", FILE);
-    let tape = bench.state.path().join("tape.jsonl");
-    let config = bench.state.path().join("my.toml");
-    let run = |section: String, base: Option<&str>| {
-        std::fs::write(&config, section).expect("written");
-        bench.put("lib.rs", FILE);
-        let mut command = restitch(bench.root.path(), bench.state.path());
-        command.arg("--config").arg(&config);
-        command.args(base.into_iter().flat_map(|base| ["--model", "m", "--base-url", base]));
-        command.args(["edit", "lib.rs", "--old", OLD, "--new", NEW]).output().expect("runs");
-        bench.read("lib.rs")
-    };
-    let path = tape.display();
-    assert_eq!(run(format!("[model]\nrecord = '{path}'\n"), Some(&server.base_url())), after());
-    let asked = server.seen().len();
-    assert_eq!(run(format!("[model]\nreplay = '{path}'\n"), None), after());
-    assert_eq!(server.seen().len(), asked);
-}

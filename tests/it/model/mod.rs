@@ -7,7 +7,6 @@ mod escapes;
 #[cfg(unix)]
 mod figures;
 mod findings;
-mod mine;
 mod prompt;
 mod quirks;
 mod real;

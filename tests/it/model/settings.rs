@@ -381,10 +381,7 @@ fn the_password_of_a_base_url_is_never_stored() {
     let bench = Bench::with("lib.rs", FILE);
     let server = server();
     let url = server.base_url().replacen("://", "://user:pass-of-the-url@", 1);
-    let config = format!(
-        "[model]\nname = \"m\"\nbase_url = \"{url}\"\ndisk_cache = true\nrecord = \"{}\"\n",
-        bench.state.path().join("record.jsonl").display()
-    );
+    let config = format!("[model]\nname = \"m\"\nbase_url = \"{url}\"\ndisk_cache = true\n");
     edit(&bench, &config, &|_| {});
     assert!(!server.seen().is_empty(), "the model is asked");
     let mut folders = vec![bench.state.path().to_path_buf()];

@@ -283,46 +283,6 @@ fn files_and_lines_that_look_like_secrets_are_never_sent() {
 }
 
 #[test]
-fn the_configuration_file_works_and_never_comes_from_the_workspace() {
-    let server = good_server();
-    let config = format!(
-        "[model]\nname = \"from-config\"\nbase_url = \"{}\"\napi_key = \"{KEY}\"\n",
-        server.base_url()
-    );
-    let bench = Bench::with("lib.rs", FILE);
-    let path = bench.state.path().join("restitch/config.toml");
-    fs::create_dir_all(path.parent().expect("folder")).expect("made");
-    fs::write(&path, &config).expect("written");
-    let run = |change: &dyn Fn(&mut Command)| {
-        let mut command = restitch(bench.root.path(), bench.state.path());
-        command.args(["edit", "lib.rs", "--old", OLD, "--new", NEW]);
-        change(&mut command);
-        command.output().expect("runs")
-    };
-    run(&|_| {});
-    assert_eq!(bench.read("lib.rs"), after());
-    assert_eq!(server.seen()[0].body["model"], "from-config");
-    bench.put("lib.rs", FILE);
-    run(&|command| {
-        command.args(["--model", "from-flag"]);
-    });
-    assert_eq!(server.seen().last().expect("asked").body["model"], "from-flag");
-    // In the workspace: refused by name, and never looked for.
-    fs::rename(&path, bench.root.path().join("restitch.toml")).expect("moved");
-    bench.put("lib.rs", FILE);
-    let before = server.seen().len();
-    let output = run(&|_| {});
-    assert_eq!(output.status.code(), Some(1), "no model, so a plain refusal");
-    let named = bench.root.path().join("restitch.toml");
-    let output = run(&|command| {
-        command.arg("--config").arg(&named);
-    });
-    assert_eq!(output.status.code(), Some(2));
-    assert!(!String::from_utf8_lossy(&output.stderr).contains(KEY));
-    assert_eq!(server.seen().len(), before);
-}
-
-#[test]
 fn a_key_that_is_no_header_is_refused_without_a_panic() {
     let bench = Bench::with("lib.rs", FILE);
     let server = good_server();

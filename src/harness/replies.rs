@@ -1,0 +1,93 @@
+//! The answers of a model that a case has recorded, in `replies.jsonl`: one line for each question,
+//! with its kind as `ask`, and `answer` or `error`.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::correct::{PromptBook, ReplyKind, parse_reply};
+use crate::port::{Ask, BoxFuture, Budget, Corrector, CorrectorError, Reply};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RecordedLine {
+    ask: String,
+    #[serde(default)]
+    answer: Option<Value>,
+    #[serde(default)]
+    error: Option<String>,
+}
+
+type RecordedAnswer = Result<Reply, CorrectorError>;
+
+/// Recorded answers; those to each kind of question are given in order.
+#[derive(Debug)]
+pub(crate) struct Replies {
+    queued: Mutex<HashMap<ReplyKind, VecDeque<RecordedAnswer>>>,
+    /// The prompts, whose size is counted although nothing is sent.
+    prompts: Option<PromptBook>,
+    answered: AtomicU64,
+}
+
+impl Replies {
+    /// How many questions have been answered so far.
+    pub(crate) fn answered(&self) -> u64 {
+        self.answered.load(Ordering::Relaxed)
+    }
+
+    /// Reads the answers; an error names the line.
+    pub(crate) fn from_jsonl(text: &str) -> Result<Self, String> {
+        let mut queued: HashMap<_, VecDeque<_>> = HashMap::new();
+        for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
+            let bad = |why: String| format!("line {number}: {why}");
+            let line: RecordedLine = serde_json::from_str(line).map_err(|e| bad(e.to_string()))?;
+            let kind = reply_kind(&line.ask).ok_or_else(|| {
+                bad(format!("`ask` is `{}`; it must be one of: correct_old, adjust_new, repair_escapes, choose", line.ask))
+            })?;
+            let answer = match (line.answer, line.error) {
+                (Some(answer), None) => parse_reply(kind, &answer.to_string())
+                    .map(Ok)
+                    .ok_or_else(|| bad(format!("this does not answer `{}`", line.ask)))?,
+                (None, Some(error)) => Err(CorrectorError::Failed(error)),
+                _ => return Err(bad("give either `answer` or `error`".into())),
+            };
+            queued.entry(kind).or_default().push_back(answer);
+        }
+        let prompts = PromptBook::built_in().ok();
+        Ok(Self { queued: Mutex::new(queued), prompts, answered: AtomicU64::new(0) })
+    }
+}
+
+/// The kind of reply to a question of this name.
+fn reply_kind(ask: &str) -> Option<ReplyKind> {
+    Some(match ask {
+        "correct_old" => ReplyKind::CorrectedOld,
+        "adjust_new" => ReplyKind::AdjustedNew,
+        "repair_escapes" => ReplyKind::RepairedEscapes,
+        "choose" => ReplyKind::ChosenPlace,
+        _ => return None,
+    })
+}
+
+impl Corrector for Replies {
+    fn correct<'a>(
+        &'a self,
+        ask: &'a Ask,
+        budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<Reply, CorrectorError>> {
+        if let Some(prompt) = self.prompts.as_ref().and_then(|prompts| prompts.render(ask)) {
+            let size = u64::try_from(prompt.system.len() + prompt.user.len()).unwrap_or(u64::MAX);
+            budget.record(|spent| spent.prompt_bytes += size);
+        }
+        let mut queued = self.queued.lock().unwrap_or_else(PoisonError::into_inner);
+        let recorded = queued.get_mut(&ReplyKind::of(ask)).and_then(VecDeque::pop_front);
+        if recorded.is_some() {
+            self.answered.fetch_add(1, Ordering::Relaxed);
+        }
+        let missing = || CorrectorError::Skipped("no answer to this is recorded".into());
+        Box::pin(std::future::ready(recorded.unwrap_or_else(|| Err(missing()))))
+    }
+}
