@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::args::{ApplyArgs, Common};
 use super::exit::Exit;
-use super::{settings, wording};
+use super::{edit, out, settings};
 use crate::engine::CallOptions;
 
 /// Applies the patch and prints the reply.
@@ -17,13 +17,11 @@ pub(crate) async fn run(common: &Common, args: ApplyArgs) -> Result<(), Exit> {
         Some(file) => (file, std::fs::read_to_string(file).map(|text| patch = text)),
     };
     read.map_err(|error| Exit::usage(format!("cannot read the patch from {name}: {error}")))?;
-    let toolbox = settings::toolbox(common)?;
+    // The patch has no flags for its parts.
+    let toolbox = settings::toolbox_with_flags(common, &[])?;
     let options = CallOptions { dry_run: args.dry_run, ..CallOptions::default() };
     let reply = toolbox.call("apply_patch", json!({ "patch": patch }), &options).await;
-    let text = match common.json {
-        true => json!(reply).to_string(),
-        false => wording::with_revision(&reply, wording::message(common, &reply, wording::APPLY)),
-    };
-    super::out::print(text)?;
+    let reply = edit::with_revision(common, reply);
+    out::reply(common, &reply)?;
     Exit::of_reply(&reply)
 }

@@ -260,8 +260,6 @@ pub(crate) enum DevCommand {
     Schema(SchemaArgs),
     /// Print completions for a shell.
     Completions(CompletionsArgs),
-    /// Write the manual, a page for each command.
-    Man(ManArgs),
 }
 
 #[derive(Debug, Args)]
@@ -269,12 +267,6 @@ pub(crate) struct DoctorArgs {
     /// Check the configuration of this client instead, and make a test edit as it would.
     #[arg(long, value_name = "NAME", value_parser = ClientNames, hide_possible_values = true)]
     pub(crate) client: Option<String>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ManArgs {
-    /// The folder for the pages; created if missing.
-    pub(crate) folder: PathBuf,
 }
 
 #[derive(Debug, Args)]

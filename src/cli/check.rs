@@ -4,26 +4,23 @@ use serde_json::json;
 
 use super::args::{CheckArgs, Common};
 use super::exit::Exit;
-use super::{settings, wording};
+use super::{out, settings};
 use crate::engine::CallOptions;
+use crate::tools::READ_FLAGS;
 
 /// Prints the syntax errors. Exits with 1 if there are any, or if a file cannot be read.
 pub(crate) async fn run(common: &Common, args: CheckArgs) -> Result<(), Exit> {
-    let toolbox = settings::toolbox(common)?;
+    let toolbox = settings::toolbox_with_flags(common, READ_FLAGS)?;
     let paths = match args.paths.is_empty() {
         true => vec![".".to_owned()],
         false => args.paths.iter().map(|path| common.path(path)).collect(),
     };
     let reply = toolbox.call("check", json!({ "paths": paths }), &CallOptions::default()).await;
-    let text = match common.json {
-        true => json!(reply).to_string(),
-        false => wording::message(common, &reply, wording::READ).into_owned(),
-    };
     let errors = reply.report["errors"].as_u64().unwrap_or(0);
     let files = reply.report["files"].as_array();
     let has_unreadable_file =
         files.is_some_and(|files| files.iter().any(|file| file.get("code").is_some()));
-    super::out::print(text)?;
+    out::reply(common, &reply)?;
     // Scripts use the exit code to learn whether all files are free of errors.
     Exit::of_reply(&reply)?;
     Exit::refused_if(errors > 0 || has_unreadable_file)

@@ -9,12 +9,12 @@ use serde_json::json;
 
 use super::args::{Common, EditArgs};
 use super::exit::Exit;
-use super::{model, out, settings, wording};
+use super::{model, out, settings};
 use crate::edit::{EditRequest, Expected};
 use crate::engine::{CallOptions, SyntaxGate};
 use crate::syntax::TreeSitter;
 use crate::text::escape_for_terminal;
-use crate::tools::{self, ToolReply};
+use crate::tools::{self, EDIT_FLAGS, ToolReply, Words};
 
 /// Makes the edit and prints the reply.
 pub(crate) async fn run(common: &Common, args: EditArgs) -> Result<(), Exit> {
@@ -36,7 +36,7 @@ pub(crate) async fn run(common: &Common, args: EditArgs) -> Result<(), Exit> {
             "--language is only for text from stdin (PATH -); a file's name shows its language",
         ));
     }
-    let toolbox = settings::toolbox(common)?;
+    let toolbox = settings::toolbox_with_flags(common, EDIT_FLAGS)?;
     let mut arguments = json!({ "path": common.path(&args.path), "old_str": old, "new_str": new });
     if let Some(count) = args.expect {
         arguments["expected_replacements"] = count.get().into();
@@ -55,16 +55,25 @@ pub(crate) async fn run(common: &Common, args: EditArgs) -> Result<(), Exit> {
         request_id: args.request_id.map(Into::into),
         ..CallOptions::default()
     };
-    let reply = toolbox.call("edit_file", arguments, &options).await;
-    let message = wording::with_revision(&reply, wording::message(common, &reply, wording::EDIT));
-    if common.json {
-        out::print(json!(reply))?;
-    } else if is_for_person() && reply.ok && !args.quiet {
-        out::written(print_for_terminal(&reply, &message))?;
-    } else if !(args.quiet && reply.ok) {
-        out::print(message)?;
+    let reply = with_revision(common, toolbox.call("edit_file", arguments, &options).await);
+    let is_quiet = args.quiet && reply.ok && !common.json;
+    if is_for_person() && reply.ok && !args.quiet && !common.json {
+        out::written(print_for_terminal(&reply))?;
+    } else if !is_quiet {
+        out::reply(common, &reply)?;
     }
     Exit::of_reply(&reply)
+}
+
+/// The reply for a person, with the revision that `restitch undo` takes in its first line.
+pub(super) fn with_revision(common: &Common, mut reply: ToolReply) -> ToolReply {
+    let report = &reply.report;
+    let revision = report["revision"].as_u64().or_else(|| report["files"][0]["revision"].as_u64());
+    if let Some(revision) = revision.filter(|_| reply.ok && !common.json) {
+        let end = reply.message.find('\n').unwrap_or(reply.message.len());
+        reply.message.insert_str(end, &format!(" Revision {revision}."));
+    }
+    reply
 }
 
 /// Whether stdout is a terminal, or is to be written as for one (`CLICOLOR_FORCE`).
@@ -74,9 +83,9 @@ fn is_for_person() -> bool {
 }
 
 /// Prints the message, in which the diff replaces the numbered lines of the file, in git's colours.
-fn print_for_terminal(reply: &ToolReply, message: &str) -> io::Result<()> {
+fn print_for_terminal(reply: &ToolReply) -> io::Result<()> {
     let mut out = anstream::stdout().lock();
-    for line in message.lines().filter(|line| !line.starts_with("<<") && *line != "…") {
+    for line in reply.message.lines().filter(|line| !line.starts_with("<<") && *line != "…") {
         writeln!(out, "{}", escape_for_terminal(line))?;
     }
     print_diff(&mut out, reply.report["diff"].as_str().unwrap_or_default())
@@ -114,16 +123,20 @@ fn edit_stdin(common: &Common, args: &EditArgs, old: String, new: String) -> Res
     io::stdin()
         .read_to_end(&mut bytes)
         .map_err(|error| Exit::fault(format!("cannot read stdin: {error}")))?;
-    let (after, reply) = tools::edit_bytes(bytes, &request, &gate)
-        .unwrap_or_else(|refusal| (Vec::new(), ToolReply::refused(refusal)));
+    let edited = tools::edit_bytes(bytes, &request, &gate);
     if common.json {
-        out::print(json!(reply))?;
+        let reply = edited.map_or_else(ToolReply::refused, |(_, reply)| reply);
+        out::reply(common, &reply)?;
         return Exit::of_reply(&reply);
     }
+    let words = Words::of_command(EDIT_FLAGS);
+    let (after, reply) = match edited {
+        Ok((after, reply)) => (after, words.notes(reply)),
+        Err(refusal) => (Vec::new(), words.refused(refusal)),
+    };
     if !(args.quiet && reply.ok) {
         // A closed stderr does not stop the text.
-        let message = wording::message(common, &reply, wording::EDIT);
-        let _ = writeln!(out::stderr(), "{message}");
+        let _ = writeln!(out::stderr(), "{}", reply.message);
     }
     if !args.dry_run {
         let mut stdout = out::stdout();

@@ -1,4 +1,5 @@
-//! The help texts: the everyday commands, with examples for each. The others are listed by `dev`.
+//! The help texts: the everyday commands, with examples for each and the flags that mean something
+//! there. The other commands are listed by `dev`.
 
 use clap::{Command, CommandFactory as _};
 
@@ -43,21 +44,38 @@ const EXAMPLES: &[(&str, &str)] = &[
         "completions",
         "restitch completions bash > ~/.local/share/bash-completion/completions/restitch",
     ),
-    ("man", "restitch man ~/.local/share/man/man1"),
 ];
+
+/// Whether a flag of every command means nothing to this one. Scripts may give it nevertheless.
+fn means_nothing(command: &str, flag: &str) -> bool {
+    match command {
+        "schema" | "completions" | "demo" => true,
+        "read" | "search" | "undo" | "log" | "check" | "init" | "harness" => {
+            matches!(flag, "no_model" | "model" | "base_url")
+        }
+        _ => false,
+    }
+}
 
 /// The command line with examples in its help, and with the commands of `dev` listed only there.
 pub(super) fn command() -> Command {
     let mut command = Cli::command();
+    // From here on, each command has its own copies of the flags of every command.
+    command.build();
     let with_examples = |command: Command| {
-        let name = command.get_name();
+        let name = command.get_name().to_owned();
+        let command = command.mut_args(|flag| {
+            let is_hidden = flag.is_global_set() && means_nothing(&name, flag.get_id().as_str());
+            if is_hidden { flag.hide(true) } else { flag }
+        });
         match EXAMPLES.iter().find(|(of, _)| *of == name) {
             Some((_, examples)) => command.after_help(format!("Examples:\n{}", indented(examples))),
             None => command,
         }
     };
     let names = |command: &Command| -> Vec<String> {
-        command.get_subcommands().map(|command| command.get_name().to_owned()).collect()
+        let names = command.get_subcommands().map(|command| command.get_name().to_owned());
+        names.filter(|name| name != "help").collect()
     };
     let further = command.find_subcommand("dev").map(names).unwrap_or_default();
     for name in names(&command) {
@@ -81,11 +99,12 @@ mod tests {
     #[test]
     fn nine_commands_are_listed_and_every_one_has_an_example() {
         let command = command();
-        let is_group = |name: &str| matches!(name, "harness" | "dev");
+        let is_group = |name: &str| matches!(name, "harness" | "dev" | "help");
         let listed = command.get_subcommands().filter(|command| !command.is_hide_set());
         let everyday = listed.filter(|command| !is_group(command.get_name()));
         assert_eq!(everyday.count(), 9);
-        for name in command.get_subcommands().map(Command::get_name).filter(|name| *name != "dev") {
+        let names = command.get_subcommands().map(Command::get_name);
+        for name in names.filter(|name| !matches!(*name, "dev" | "help")) {
             assert!(EXAMPLES.iter().any(|(command, _)| *command == name), "{name} has no example");
         }
     }

@@ -30,7 +30,6 @@ mod search;
 mod settings;
 mod signals;
 mod undo;
-mod wording;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -170,7 +169,7 @@ async fn run(cli: Cli, open_url: Option<OpenUrl>) -> Result<(), Exit> {
         Command::Mcp(args) => mcp::run(&common, args).await,
         Command::Init(args) => init::run(&common, &args).await,
         Command::Doctor(args) => doctor::run(&common, &args).await,
-        Command::Harness(args) => harness::run(&common, args).await,
+        Command::Harness(args) => harness::run(&common, args),
         Command::Dev(DevArgs { command }) | Command::Further(command) => match command {
             DevCommand::Apply(args) => apply::run(&common, args).await,
             DevCommand::Check(args) => check::run(&common, args).await,
@@ -179,7 +178,6 @@ async fn run(cli: Cli, open_url: Option<OpenUrl>) -> Result<(), Exit> {
             DevCommand::Hook(args) => hook::run(&common, args).await.map_err(Exit::Failed),
             DevCommand::Schema(args) => schema::run(&args),
             DevCommand::Completions(args) => completions::run(&args),
-            DevCommand::Man(args) => completions::man(&args),
         },
     }
 }

@@ -3,12 +3,21 @@
 
 use std::io::{self, IsTerminal as _, Write};
 
+use serde_json::json;
+
+use super::args::Common;
 use super::exit::Exit;
 use crate::text::{escape_for_terminal, redact};
+use crate::tools::ToolReply;
 
 /// Prints a text and a newline on standard output.
 pub fn print(text: impl std::fmt::Display) -> Result<(), Exit> {
     written(writeln!(stdout(), "{text}"))
+}
+
+/// Prints the reply's message, or the whole reply as JSON.
+pub(crate) fn reply(common: &Common, reply: &ToolReply) -> Result<(), Exit> {
+    print(if common.json { json!(reply).to_string() } else { reply.message.clone() })
 }
 
 /// Ends a command whose output could not be written. A reader that has stopped reading, such as

@@ -4,9 +4,9 @@ use std::io::{self, Write as _};
 
 use super::args::{Common, ReadArgs};
 use super::exit::Exit;
-use super::{settings, wording};
+use super::{out, settings};
 use crate::text::LineSpan;
-use crate::tools::ToolReply;
+use crate::tools::{READ_FLAGS, ToolReply};
 use crate::views::{LineSelection, ReadLimits, ReadRequest, ReadStyle};
 
 /// Prints the lines that the arguments select.
@@ -28,7 +28,7 @@ pub(crate) async fn run(common: &Common, args: ReadArgs) -> Result<(), Exit> {
         "hashline" => ReadStyle::Hashline,
         _ => ReadStyle::Plain,
     };
-    let toolbox = settings::toolbox(common)?;
+    let toolbox = settings::toolbox_with_flags(common, READ_FLAGS)?;
     // The limits are for models; a person or a pipe gets everything.
     let request = ReadRequest {
         select: selection,
@@ -43,22 +43,18 @@ pub(crate) async fn run(common: &Common, args: ReadArgs) -> Result<(), Exit> {
     };
     let (reply, text) = match read.await {
         Ok((view, snapshot)) => (ToolReply::answered(view.message(&snapshot), &view), view.text),
-        Err(refusal) => (toolbox.suggest_paths(ToolReply::refused(refusal)).await, String::new()),
+        Err(refusal) => (toolbox.refuse("read_file", refusal).await, String::new()),
     };
-    super::out::written(print(common, &reply, &text))?;
+    match common.json || !reply.ok {
+        true => out::reply(common, &reply)?,
+        false => out::written(print(&text))?,
+    }
     Exit::of_reply(&reply)
 }
 
-/// Prints the reply as JSON, the message of a refusal, or the lines.
-fn print(common: &Common, reply: &ToolReply, text: &str) -> io::Result<()> {
-    let mut out = super::out::stdout();
-    if common.json {
-        serde_json::to_writer(&mut out, reply)?;
-        return writeln!(out);
-    }
-    if !reply.ok {
-        return writeln!(out, "{}", wording::message(common, reply, wording::READ));
-    }
+/// Prints the lines.
+fn print(text: &str) -> io::Result<()> {
+    let mut out = out::stdout();
     out.write_all(text.as_bytes())?;
     if !text.is_empty() && !text.ends_with('\n') { writeln!(out) } else { Ok(()) }
 }

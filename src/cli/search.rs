@@ -6,12 +6,13 @@ use serde_json::{Value, json};
 
 use super::args::{Common, SearchArgs};
 use super::exit::Exit;
-use super::{out, settings, wording};
+use super::{out, settings};
 use crate::engine::CallOptions;
+use crate::tools::SEARCH_FLAGS;
 
 /// Searches with the tool that suits the terms, and prints the reply.
 pub(crate) async fn run(common: &Common, args: SearchArgs) -> Result<(), Exit> {
-    let toolbox = settings::toolbox(common)?;
+    let toolbox = settings::toolbox_with_flags(common, SEARCH_FLAGS)?;
     let mut arguments = json!({ "context": args.context, "case_sensitive": args.case_sensitive });
     // A single term is taken literally, unless --wildcard is given.
     let tool = match args.terms.as_slice() {
@@ -34,17 +35,8 @@ pub(crate) async fn run(common: &Common, args: SearchArgs) -> Result<(), Exit> {
     let reply = toolbox.call(tool, arguments, &CallOptions::default()).await;
     if args.plain && reply.ok {
         out::written(print_plain(&reply.report))?;
-    } else if common.json {
-        out::print(json!(reply))?;
     } else {
-        let message = wording::message(common, &reply, wording::SEARCH);
-        // The command line has the tool that takes the lines in `batch` only.
-        match message.rsplit_once("\n\nYou can use these lines in hashline_edit right away.") {
-            Some((hits, more)) => out::print(format!(
-                "{hits}\n\n`restitch batch` takes these lines in hashline_edit.{more}"
-            ))?,
-            None => out::print(message)?,
-        }
+        out::reply(common, &reply)?;
     }
     Exit::of_reply(&reply)?;
     // As with grep, scripts see from the exit code whether there was anything.

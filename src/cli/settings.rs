@@ -18,7 +18,7 @@ use crate::store::{
 };
 use crate::syntax::TreeSitter;
 use crate::text::redact;
-use crate::tools::{Dialect, Toolbox};
+use crate::tools::{Dialect, Toolbox, Words};
 
 /// The tools, which edit files below the root.
 pub(crate) fn toolbox(common: &Common) -> Result<Toolbox, Exit> {
@@ -64,6 +64,19 @@ pub(crate) fn toolbox(common: &Common) -> Result<Toolbox, Exit> {
     }
     let engine = if common.session.stage { engine.staged() } else { engine };
     Ok(Toolbox::new(engine).with_dialect(dialect(common)?))
+}
+
+/// The same tools for a person: messages name these flags instead of a tool's arguments. JSON keeps the
+/// names of the arguments.
+pub(crate) fn toolbox_with_flags(
+    common: &Common,
+    flags: &[(&'static str, &str)],
+) -> Result<Toolbox, Exit> {
+    let toolbox = toolbox(common)?;
+    Ok(match common.json {
+        true => toolbox,
+        false => toolbox.with_words(Words::of_command(flags)),
+    })
 }
 
 /// Opens the store of the root: a folder, or object storage.

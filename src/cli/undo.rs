@@ -100,10 +100,7 @@ fn print_list(revisions: &[Listed]) -> io::Result<()> {
 
 /// Prints the reply's message, or the whole reply as JSON.
 fn print(common: &Common, reply: &ToolReply) -> Result<(), Exit> {
-    let text = if common.json { json!(reply).to_string() } else { reply.message.clone() };
-    if !text.is_empty() {
-        super::out::print(text)?;
-    }
+    out::reply(common, reply)?;
     Exit::of_reply(reply)
 }
 

@@ -387,7 +387,14 @@ impl Refusal {
 
     /// The text for a model: the cause, the places that matter, and the next step.
     pub fn text(&self) -> String {
-        let mut out = format!("{}: {}", self.code, self.message);
+        self.text_with(&self.to_string(), "old_str")
+    }
+
+    /// The text under this first line, where `label` stands before the line of the call.
+    pub(crate) fn text_with(&self, first_line: &str, label: &str) -> String {
+        let mut out = first_line.to_owned();
+        let (call, file) = (format!("{label}:"), "file:");
+        let width = call.len().max(8);
         for (number, near) in self.nearest.iter().take(self.equally_near.max(1)).enumerate() {
             let Some(difference) = &near.first_difference else { continue };
             let span = LineSpan { start: near.start_line, end: near.end_line };
@@ -403,7 +410,7 @@ impl Refusal {
             };
             let title = if number == 0 { "Nearest" } else { "As near" };
             out.push_str(&format!(
-                "\n{title}: {span} ({percent:.0} % similar). First difference at line {}{explained_marks}:\n  old_str: {}\n  file:    {}",
+                "\n{title}: {span} ({percent:.0} % similar). First difference at line {}{explained_marks}:\n  {call:<width$} {}\n  {file:<width$} {}",
                 difference.line, difference.expected, difference.found
             ));
         }

@@ -205,9 +205,7 @@ fn create_from(
         || request.rename.is_some()
         || !request.edits.iter().all(adds_without_anchor)
     {
-        return Err(missing.hint(
-            "Check the path. To create the file use append without pos and without rename.",
-        ));
+        return Err(missing.hint("To create the file use append without pos and without rename."));
     }
     let edits_of = |op: Op| request.edits.iter().filter(move |edit| edit.op == op);
     let edits = edits_of(Op::Prepend).chain(edits_of(Op::Append));

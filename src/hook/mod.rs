@@ -418,8 +418,7 @@ fn answer_to_refused(
     refusal: &Refusal,
     words: &Words,
 ) -> Option<Value> {
-    is_denied(client, refusal.code)
-        .then(|| denying_answer(client, event, &words.message(&refusal.text(), false)))
+    is_denied(client, refusal.code).then(|| denying_answer(client, event, &words.text(refusal)))
 }
 
 /// The answer that rewrites a call, in the client's format.
@@ -489,10 +488,9 @@ async fn advice(tool: &str, arguments: &Value, engine: &Engine) -> Option<String
             PatchOutcome::Rewritten(_, rewritten) => {
                 format!("restitch found where the patch belongs. Send this patch:\n{rewritten}")
             }
-            PatchOutcome::Refused(refusal) => format!(
-                "restitch on the patch: {}",
-                Words::of_patch().message(&refusal.text(), false)
-            ),
+            PatchOutcome::Refused(refusal) => {
+                format!("restitch on the patch: {}", Words::of_patch().text(&refusal))
+            }
         }
     } else {
         let edit = parse_edit(tool, arguments)?;
@@ -503,7 +501,7 @@ async fn advice(tool: &str, arguments: &Value, engine: &Engine) -> Option<String
                 "restitch found the text in another form ({how}). Send the edit again with exactly these.\n{old_name}:\n{old}\n{new_name}:\n{new}"
             ),
             TrialOutcome::Refused(refusal) => {
-                let text = edit.words.message(&refusal.text(), false);
+                let text = edit.words.text(&refusal);
                 format!("restitch on {}: {text}", edit.path)
             }
         }

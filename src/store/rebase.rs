@@ -23,7 +23,7 @@ pub fn rebase_edit(edit: VerifiedEdit, current: Option<&[u8]>) -> Result<Verifie
 pub fn not_found(path: &WorkPath) -> Refusal {
     Refusal::new(EditCode::FileNotFound, format!("there is no file `{path}`"))
         .at(path.as_str())
-        .hint("Check the path: search for a part of it. To create the file, edit it with an empty old_str.")
+        .hint("To create the file, edit it with an empty old_str.")
 }
 
 /// The refusal to create a file that exists.

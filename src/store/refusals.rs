@@ -56,10 +56,9 @@ pub(super) fn not_reachable(path: &WorkPath, error: &io::Error) -> Refusal {
             "leads through a loop of symbolic links",
             "Correct the links, or give the path of the file itself.",
         ),
-        Some(Errno::NOTDIR) => invalid(
-            "uses a file as if it were a folder",
-            "Check the path: search for a part of it.",
-        ),
+        Some(Errno::NOTDIR) => {
+            invalid("uses a file as if it were a folder", "Search for the file, and give its path.")
+        }
         Some(Errno::ISDIR) => invalid("is a folder, not a file", "Give the path of a file in it."),
         Some(Errno::NAMETOOLONG) => {
             invalid("has a part that is too long for the file system", "Give a shorter name.")

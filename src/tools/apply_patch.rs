@@ -42,11 +42,9 @@ struct PatchReport {
 }
 
 /// Applies the patch and answers with a report for each file.
-async fn run(call: ToolCall<'_>) -> ToolReply {
-    match apply(call).await {
-        Ok(files) => ToolReply::answered(summary(&files), PatchReport { files }),
-        Err(refusal) => ToolReply::refused(refusal),
-    }
+async fn run(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
+    let files = apply(call).await?;
+    Ok(ToolReply::answered(summary(&files), PatchReport { files }))
 }
 
 /// Applies the patch to all of its files, or to none.

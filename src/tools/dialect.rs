@@ -7,8 +7,8 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
-use super::{ToolReply, ToolSpec, Words};
-use crate::edit::EditCode;
+use super::{ToolSpec, Words};
+use crate::edit::{EditCode, Refusal};
 use crate::text::clip;
 
 /// The edit tool whose words the answers use.
@@ -69,32 +69,27 @@ impl Dialect {
         }
     }
 
-    /// The reply with the first line of its message in the words of this dialect.
-    pub(super) fn reword(
+    /// The first line of a refusal in this dialect; `None` where restitch's own fits. The refusal is
+    /// in `words` already.
+    pub(super) fn first_line(
         self,
         tool: &ToolSpec,
         arguments: &Map<String, Value>,
         words: &Words,
-        mut reply: ToolReply,
-    ) -> ToolReply {
-        let Some(code) = reply.code else { return reply };
+        refusal: &Refusal,
+    ) -> Option<String> {
         // Codex's phrases name `apply_patch`, so they do not fit another tool.
         if self == Self::Codex && tool.name != self.edit_tool() {
-            return reply;
+            return None;
         }
         // The phrases for an edit that changes nothing name its old and new text, which not every
         // call has.
-        if code == EditCode::NoChange && !has_old_text(arguments) {
-            return reply;
+        if refusal.code == EditCode::NoChange && !has_old_text(arguments) {
+            return None;
         }
         // Of what another tool of the dialect lacks, its own message says nothing.
-        let phrase = phrase(self, code).filter(|phrase| !words.names_absent(phrase));
-        let Some(phrase) = phrase.map(|phrase| words.sentence(phrase)) else { return reply };
-        let Some(first_line) = fill(&phrase, arguments, &reply.report) else { return reply };
-        let other_lines = reply.message.split_once('\n').map_or("", |(_, others)| others);
-        let separator = if other_lines.is_empty() { "" } else { "\n" };
-        reply.message = format!("{first_line}{separator}{other_lines}");
-        reply
+        let phrase = phrase(self, refusal.code).filter(|phrase| !words.names_absent(phrase))?;
+        fill(&words.sentence(phrase), arguments, refusal)
     }
 }
 
@@ -216,26 +211,20 @@ fn phrase(dialect: Dialect, code: EditCode) -> Option<&'static str> {
 const MAX_QUOTE: usize = 300;
 
 /// The phrase with its placeholders filled in, or `None` if one of them has no value.
-fn fill(phrase: &str, arguments: &Map<String, Value>, report: &Value) -> Option<String> {
+fn fill(phrase: &str, arguments: &Map<String, Value>, refusal: &Refusal) -> Option<String> {
     let text_argument =
         |names: &[&str]| names.iter().find_map(|name| arguments.get(*name)).and_then(Value::as_str);
-    let path = report.get("path").and_then(Value::as_str);
-    let path = path.or_else(|| text_argument(&["path", "file_path"]));
-    let old = text_argument(&["old_str", "old_string"]).or_else(|| report.get("old")?.as_str());
-    let lines: Vec<String> = report
-        .get("occurrences")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .map(Value::to_string)
-        .collect();
+    let lines: Vec<String> = refusal.occurrences.iter().map(ToString::to_string).collect();
     let value_of = |name: &str| match name {
-        "path" => path.map(str::to_owned),
-        "old" => old.map(|text| clip(text, MAX_QUOTE)),
+        "path" => {
+            let path = refusal.path.as_deref();
+            path.or_else(|| text_argument(&["path", "file_path"])).map(str::to_owned)
+        }
+        "old" => text_argument(&["old_str", "old_string"]).map(|text| clip(text, MAX_QUOTE)),
         "count" => (!lines.is_empty()).then(|| lines.len().to_string()),
         "lines" => (!lines.is_empty()).then(|| lines.join(", ")),
-        "code" => report.get("code").and_then(Value::as_str).map(str::to_ascii_lowercase),
-        "message" => report.get("message").and_then(Value::as_str).map(str::to_owned),
+        "code" => Some(refusal.code.as_str().to_ascii_lowercase()),
+        "message" => Some(refusal.message.clone()),
         _ => None,
     };
     // One pass, so that braces in the caller's text are not taken for placeholders.

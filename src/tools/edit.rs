@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::edit_file::TextEdit;
-use super::{ToolCall, ToolSpec, Visibility, parse, schema};
+use super::{ToolCall, ToolReply, ToolSpec, Visibility, parse, schema};
 use crate::edit::{EditReport, Refusal};
 
 pub(super) const TOOL: ToolSpec = ToolSpec {
@@ -15,7 +15,7 @@ pub(super) const TOOL: ToolSpec = ToolSpec {
     output: schema::output::<EditReport>,
     visibility: Visibility::Always,
     writes: true,
-    run: |call| Box::pin(async move { run(call).await.into() }),
+    run: |call| Box::pin(async move { run(call).await.map(|report| ToolReply::edited(&report)) }),
 };
 
 /// The arguments.

@@ -18,10 +18,8 @@ pub(super) const TOOL: ToolSpec = ToolSpec {
     writes: true,
     run: |call| {
         Box::pin(async move {
-            let refused = |refusal: Refusal| ToolReply::refused(refusal.with_numbered_lines());
-            run(call)
-                .await
-                .map_or_else(refused, |report| ToolReply::answered(report.numbered_text(), &report))
+            let report = run(call).await.map_err(Refusal::with_numbered_lines)?;
+            Ok(ToolReply::answered(report.numbered_text(), &report))
         })
     },
 };

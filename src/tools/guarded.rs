@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value, json};
 
-use super::{ToolCall, ToolReply, ToolSpec, Visibility, parse, schema};
+use super::{ToolCall, ToolReply, ToolSpec, Visibility, Words, parse, schema};
 use crate::edit::{EditCode, Refusal};
 use crate::engine::Engine;
 use crate::patch::Patch;
@@ -21,13 +21,11 @@ pub(super) const TASK_COMPLETE: ToolSpec = ToolSpec {
     writes: false,
     run: |_| {
         Box::pin(async {
-            ToolReply::refused(
-                Refusal::new(
-                    EditCode::Blocked,
-                    "this session has no guard, so there is nothing to complete",
-                )
-                .hint("Start the server with --guard, or just end your answer."),
+            Err(Refusal::new(
+                EditCode::Blocked,
+                "this session has no guard, so there is nothing to complete",
             )
+            .hint("Start the server with --guard, or just end your answer."))
         })
     },
 };
@@ -82,14 +80,16 @@ impl GuardedCalls {
         self.guard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs a call if the guard's rules allow it, and records its outcome in the guard. `line_tool` is
-    /// the tool of the session that takes anchors.
+    /// Runs a call if the guard's rules allow it, and records its outcome in the guard. Returns the
+    /// result, and the warnings of rules that only warn. `line_tool` is the tool of the session that
+    /// takes anchors.
     pub(super) async fn run(
         &self,
         tool: &ToolSpec,
         call: ToolCall<'_>,
         line_tool: Option<&'static str>,
-    ) -> ToolReply {
+        words: &Words,
+    ) -> (Result<ToolReply, Refusal>, Vec<String>) {
         let mut paths = paths_of(call.arguments);
         let mut arguments = call.arguments.clone();
         if tool.name == TASK_COMPLETE.name {
@@ -115,15 +115,16 @@ impl GuardedCalls {
                 if rule == "unresolved_edit" {
                     guard.record_unresolved_reported();
                 }
-                return blocked(tool.name, code, error, hint);
+                return (blocked(tool.name, code, &error, &hint, words), Vec::new());
             }
         };
-        let mut reply = if tool.name == TASK_COMPLETE.name {
+        let result = if tool.name == TASK_COMPLETE.name {
             self.complete(call.arguments, &warnings)
         } else {
             (tool.run)(call).await
         };
         if !call.options.dry_run {
+            let reply = result.clone().unwrap_or_else(ToolReply::refused);
             let outcome = CallOutcome {
                 ok: reply.ok,
                 code: reply.code,
@@ -132,47 +133,49 @@ impl GuardedCalls {
             };
             self.guard().record(&guarded_call, &outcome);
         }
-        for warning in warnings {
-            reply.message.push_str("\nNote: ");
-            reply.message.push_str(&warning);
-        }
-        reply
+        (result, warnings)
     }
 
     /// The answer to `task_complete`, once the rules allow it.
-    fn complete(&self, arguments: &Map<String, Value>, warnings: &[String]) -> ToolReply {
-        match parse::<TaskCompleteArguments>(TASK_COMPLETE.name, arguments) {
-            Ok(given) => {
-                let report = self.guard().completion_report(&given.summary, warnings);
-                let changed: Vec<&str> = report["files_changed"]
-                    .as_array()
-                    .into_iter()
-                    .flatten()
-                    .filter_map(|file| file["path"].as_str())
-                    .collect();
-                // The message lists the changed files themselves; the summary may be wrong about them.
-                let message = match changed.as_slice() {
-                    [] => "Completed; no file was changed.".to_owned(),
-                    paths => format!(
-                        "Completed; these files were changed and verified: {}.",
-                        paths.join(", ")
-                    ),
-                };
-                ToolReply::answered(message, report)
+    fn complete(
+        &self,
+        arguments: &Map<String, Value>,
+        warnings: &[String],
+    ) -> Result<ToolReply, Refusal> {
+        let given: TaskCompleteArguments = parse(TASK_COMPLETE.name, arguments)?;
+        let report = self.guard().completion_report(&given.summary, warnings);
+        let changed: Vec<&str> = report["files_changed"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|file| file["path"].as_str())
+            .collect();
+        // The message lists the changed files themselves; the summary may be wrong about them.
+        let message = match changed.as_slice() {
+            [] => "Completed; no file was changed.".to_owned(),
+            paths => {
+                format!("Completed; these files were changed and verified: {}.", paths.join(", "))
             }
-            Err(refusal) => ToolReply::refused(refusal),
-        }
+        };
+        Ok(ToolReply::answered(message, report))
     }
 }
 
 /// The refusal of a call that a rule forbids; that of `task_complete` has its own form of report.
-fn blocked(tool: &str, code: EditCode, error: String, hint: String) -> ToolReply {
-    if tool == TASK_COMPLETE.name {
-        let message = format!("{error}\nNext: {hint}");
-        let report = json!({ "acknowledged": false, "error": error, "hint": hint });
-        return ToolReply { ok: false, code: Some(code), message, report };
+fn blocked(
+    tool: &str,
+    code: EditCode,
+    error: &str,
+    hint: &str,
+    words: &Words,
+) -> Result<ToolReply, Refusal> {
+    if tool != TASK_COMPLETE.name {
+        return Err(Refusal::new(code, error).hint(hint));
     }
-    ToolReply::refused(Refusal::new(code, error).hint(hint))
+    let (error, hint) = (words.sentence(error), words.advice(hint));
+    let message = format!("{error}\nNext: {hint}");
+    let report = json!({ "acknowledged": false, "error": error, "hint": hint });
+    Ok(ToolReply { ok: false, code: Some(code), message, report })
 }
 
 /// Every path that a call names: in `path`, `file_path` and `rename` at any depth, and in `patch`.

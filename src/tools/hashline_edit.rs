@@ -19,9 +19,8 @@ pub(super) const TOOL: ToolSpec = ToolSpec {
     writes: true,
     run: |call| {
         Box::pin(async move {
-            run(call).await.map_or_else(ToolReply::refused, |report| {
-                ToolReply::answered(report.anchored_text(), &report)
-            })
+            let report = run(call).await?;
+            Ok(ToolReply::answered(report.anchored_text(), &report))
         })
     },
 };

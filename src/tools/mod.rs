@@ -57,6 +57,8 @@ pub(crate) use inline_text::{edit_bytes, edit_text_with, has_inline_text, parse_
 pub use reply::ToolReply;
 pub(crate) use tool_set::ToolSet;
 pub(crate) use words::Words;
+#[cfg(feature = "cli")]
+pub(crate) use words::{EDIT_FLAGS, READ_FLAGS, SEARCH_FLAGS};
 
 /// The input of a tool.
 #[doc(hidden)]
@@ -101,7 +103,7 @@ pub struct ToolSpec {
     /// Whether it can change files.
     pub writes: bool,
     /// Runs it.
-    pub run: for<'a> fn(ToolCall<'a>) -> BoxFuture<'a, ToolReply>,
+    pub run: for<'a> fn(ToolCall<'a>) -> BoxFuture<'a, Result<ToolReply, Refusal>>,
 }
 
 impl ToolSpec {
@@ -192,18 +194,33 @@ pub struct Toolbox {
     dialect: Dialect,
     guard: Option<GuardedCalls>,
     tool_set: ToolSet,
+    /// The words of a caller that does not call by the tools' schemas.
+    words: Option<Words>,
 }
 
 impl Toolbox {
     /// The tools, which edit files through `engine`.
     pub fn new(engine: Engine) -> Self {
-        Self { engine, dialect: Dialect::default(), guard: None, tool_set: ToolSet::default() }
+        Self {
+            engine,
+            dialect: Dialect::default(),
+            guard: None,
+            tool_set: ToolSet::default(),
+            words: None,
+        }
     }
 
     /// The same tools, which answer in the words of `dialect`.
     #[must_use]
     pub fn with_dialect(self, dialect: Dialect) -> Self {
         Self { dialect, ..self }
+    }
+
+    /// The same tools, which answer in these words.
+    #[cfg(feature = "cli")]
+    #[must_use]
+    pub(crate) fn with_words(self, words: Words) -> Self {
+        Self { words: Some(words), ..self }
     }
 
     /// The same tools in a guarded session with a new guard.
@@ -326,6 +343,7 @@ impl Toolbox {
             read_file::parse_range_strings(&mut arguments);
         }
         let schema = tool.schema();
+        let words = self.words_of(schema);
         let mut arguments = match arguments::normalize(tool.name, schema, arguments) {
             // If the arguments came as a JSON string, `encoding` is found only after parsing.
             Ok(arguments) => match arguments::take_encoding(Value::Object(arguments)) {
@@ -338,7 +356,7 @@ impl Toolbox {
             },
             Err(refusal) => {
                 count_invalid_call();
-                return self.in_words_of(tool, schema, &Map::new(), ToolReply::refused(refusal));
+                return self.refused(tool, &words, &Map::new(), refusal);
             }
         };
         let asks_for_dry_run = arguments.remove("dry_run") == Some(Value::Bool(true));
@@ -349,25 +367,39 @@ impl Toolbox {
         if let Some(request_id) = &request_id
             && let Some(reply) = self.reply_to_repeated(request_id).await
         {
-            return self.in_words_of(tool, schema, &arguments, reply);
+            return match reply {
+                Ok(reply) => words.notes(reply),
+                Err(refusal) => self.refused(tool, &words, &arguments, refusal),
+            };
         }
         let options = &CallOptions { request_id: request_id.clone(), ..options.clone() };
         let with_encoding = encoding.map(|encoding| self.engine.with_encoding(encoding));
         let engine = with_encoding.as_ref().unwrap_or(&self.engine);
         let call = ToolCall { engine, arguments: &arguments, options };
-        let reply = match &self.guard {
-            Some(guard) => guard.run(tool, call, self.line_tool()).await,
-            None => (tool.run)(call).await,
+        let (result, notes) = match &self.guard {
+            Some(guard) => guard.run(tool, call, self.line_tool(), &words).await,
+            None => ((tool.run)(call).await, Vec::new()),
         };
-        // The refusals of a search are about folders.
-        #[cfg(feature = "search")]
-        let reply = match tool.needs_file_list() {
-            true => self.with_use_of_hits(reply),
-            false => self.suggest_paths(reply).await,
+        let mut reply = match result {
+            // What a read shows is the file's own.
+            Ok(reply) if tool.name == read_file::TOOL.name => reply,
+            Ok(reply) => words.notes(self.with_use_of_hits(tool, reply)),
+            Err(refusal) => {
+                // The refusals of a search are about folders.
+                #[cfg(feature = "search")]
+                let refusal = match tool.needs_file_list() {
+                    true => refusal,
+                    false => self.suggest_paths(refusal).await,
+                };
+                self.refused(tool, &words, &arguments, refusal)
+            }
         };
+        for note in notes {
+            reply.message.push_str(&format!("\nNote: {}", words.sentence(&note)));
+        }
         // Not every caller sees the report.
         let reply = if asks_for_dry_run { reply.with_diff() } else { reply };
-        let mut reply = self.in_words_of(tool, schema, &arguments, reply.truncated());
+        let mut reply = reply.truncated();
         // A model's server may echo an API key, so secrets in messages are masked. The contents of
         // files that a tool reads are left as they are.
         if tool.writes || !reply.ok {
@@ -383,47 +415,66 @@ impl Toolbox {
         reply
     }
 
-    /// The reply of a search, with what this session offers to do with its hits.
-    #[cfg(feature = "search")]
-    fn with_use_of_hits(&self, mut reply: ToolReply) -> ToolReply {
+    /// The reply of a search, with what this session offers to do with its hits; any other as it is.
+    fn with_use_of_hits(&self, tool: &ToolSpec, mut reply: ToolReply) -> ToolReply {
         let has_hits = reply.report["total_matches"].as_u64().is_some_and(|count| count > 0);
-        let place = match self.line_tool().filter(|_| has_hits) {
-            None => return reply,
-            Some("edit_file") => "as `lines` of edit_file",
-            Some("edit_lines") => "by number in edit_lines",
-            Some(_) => "in hashline_edit",
+        let is_search = tool.needs_file_list() && has_hits;
+        let Some(line_tool) = self.line_tool().filter(|_| is_search) else { return reply };
+        let use_of_hits = match (self.words.is_some(), line_tool) {
+            // The command line has the tool that takes the lines in `batch` only.
+            (true, _) => "`restitch batch` takes these lines in hashline_edit.",
+            (false, "edit_file") => "You can use these lines as `lines` of edit_file right away.",
+            (false, "edit_lines") => "You can use these lines by number in edit_lines right away.",
+            (false, _) => "You can use these lines in hashline_edit right away.",
         };
-        reply.message.push_str(&format!("\n\nYou can use these lines {place} right away. Read the lines around a hit first if they matter."));
+        reply.message.push_str(&format!(
+            "\n\n{use_of_hits} Read the lines around a hit first if they matter."
+        ));
         reply
     }
 
-    /// The reply in the words of the tool that was called, and in the dialect of the session.
-    fn in_words_of(
+    /// The words of a caller: its own, or those of the tool with this schema.
+    fn words_of(&self, schema: &Value) -> Words {
+        let offered: Vec<&str> = self.listed_tools().map(|tool| tool.name).collect();
+        self.words.clone().unwrap_or_else(|| Words::of_tool(schema, &offered))
+    }
+
+    /// The reply to a refused call, in the words of its caller and the dialect of the session.
+    fn refused(
         &self,
         tool: &ToolSpec,
-        schema: &Value,
+        words: &Words,
         arguments: &Map<String, Value>,
-        reply: ToolReply,
+        refusal: Refusal,
     ) -> ToolReply {
-        let offered: Vec<&str> = self.listed_tools().map(|tool| tool.name).collect();
-        let words = Words::of_tool(schema, &offered);
-        self.dialect.reword(tool, arguments, &words, words.apply(reply))
+        let refusal = words.refusal(refusal);
+        let first_line = self.dialect.first_line(tool, arguments, words, &refusal);
+        let first_line = first_line.unwrap_or_else(|| refusal.to_string());
+        ToolReply::refused_as(&refusal, refusal.text_with(&first_line, words.label()))
+    }
+
+    /// The reply to a call of the tool with this name that was refused outside of it.
+    #[cfg(feature = "cli")]
+    pub(crate) async fn refuse(&self, tool: &str, refusal: Refusal) -> ToolReply {
+        let Some(tool) = find(tool) else { return ToolReply::refused(refusal) };
+        let refusal = self.suggest_paths(refusal).await;
+        self.refused(tool, &self.words_of(tool.schema()), &Map::new(), refusal)
     }
 
     /// The reply to a request that was answered or committed before, or the refusal of a request
     /// id that belongs to another request.
-    async fn reply_to_repeated(&self, request: &RequestId) -> Option<ToolReply> {
+    async fn reply_to_repeated(&self, request: &RequestId) -> Option<Result<ToolReply, Refusal>> {
         match self.engine.recall(request).await {
             RequestStatus::Unknown => None,
-            RequestStatus::Answered(answer) => ToolReply::from_json(&answer),
+            RequestStatus::Answered(answer) => ToolReply::from_json(&answer).map(Ok),
             RequestStatus::Committed(committed) => {
                 let reports = self.engine.reports(committed);
-                Some(match reports.as_slice() {
+                Some(Ok(match reports.as_slice() {
                     [only] => ToolReply::edited(only),
                     several => multi_edit::reply(several),
-                })
+                }))
             }
-            RequestStatus::OtherRequest => Some(ToolReply::refused(request.reuse_refusal())),
+            RequestStatus::OtherRequest => Some(Err(request.reuse_refusal())),
         }
     }
 

@@ -18,7 +18,7 @@ pub(super) const TOOL: ToolSpec = ToolSpec {
     output: schema::output::<MoveReport>,
     visibility: Visibility::Always,
     writes: true,
-    run: |call| Box::pin(async move { run(call).await.unwrap_or_else(ToolReply::refused) }),
+    run: |call| Box::pin(async move { run(call).await }),
 };
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]

@@ -35,11 +35,8 @@ struct MultiEditReport {
 }
 
 /// Applies the edits and answers with a report for each file.
-async fn run(call: ToolCall<'_>) -> ToolReply {
-    match apply(call).await {
-        Ok(files) => reply(&files),
-        Err(refusal) => ToolReply::refused(refusal),
-    }
+async fn run(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
+    Ok(reply(&apply(call).await?))
 }
 
 /// The answer to a call that edited these files.

@@ -17,7 +17,7 @@ pub(super) const TOOL: ToolSpec = ToolSpec {
     output: schema::output::<FileView>,
     visibility: Visibility::Always,
     writes: false,
-    run: |call| Box::pin(async move { run(call).await.unwrap_or_else(ToolReply::refused) }),
+    run: |call| Box::pin(async move { run(call).await }),
 };
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]

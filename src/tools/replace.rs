@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::edit_file::TextEdit;
-use super::{Dialect, ToolCall, ToolSpec, Visibility, parse, schema};
+use super::{Dialect, ToolCall, ToolReply, ToolSpec, Visibility, parse, schema};
 use crate::edit::{EditReport, Refusal};
 
 pub(super) const TOOL: ToolSpec = ToolSpec {
@@ -14,7 +14,7 @@ pub(super) const TOOL: ToolSpec = ToolSpec {
     output: schema::output::<EditReport>,
     visibility: Visibility::InDialect(Dialect::Gemini),
     writes: true,
-    run: |call| Box::pin(async move { run(call).await.into() }),
+    run: |call| Box::pin(async move { run(call).await.map(|report| ToolReply::edited(&report)) }),
 };
 
 /// The arguments.

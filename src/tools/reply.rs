@@ -80,10 +80,16 @@ impl ToolReply {
 
     /// The answer to a call that was refused; nothing was written.
     pub fn refused(refusal: Refusal) -> Self {
-        let report = serde_json::to_value(&refusal).unwrap_or_else(
+        let text = refusal.text();
+        Self::refused_as(&refusal, text)
+    }
+
+    /// The same with the text in the words of the caller.
+    pub(super) fn refused_as(refusal: &Refusal, message: String) -> Self {
+        let report = serde_json::to_value(refusal).unwrap_or_else(
             |error| json!({ "message": refusal.message, "error": error.to_string() }),
         );
-        Self { ok: false, code: Some(refusal.code), message: refusal.text(), report }
+        Self { ok: false, code: Some(refusal.code), message, report }
     }
 }
 
@@ -154,15 +160,6 @@ impl ToolReply {
             span.record("restitch.model.requests", record.requests);
             span.record("restitch.model.cached", record.cached);
             span.record("restitch.model.tokens", record.tokens);
-        }
-    }
-}
-
-impl From<Result<EditReport, Refusal>> for ToolReply {
-    fn from(result: Result<EditReport, Refusal>) -> Self {
-        match result {
-            Ok(report) => Self::edited(&report),
-            Err(refusal) => Self::refused(refusal),
         }
     }
 }

@@ -14,7 +14,7 @@ pub(super) const SEARCH: ToolSpec = ToolSpec {
     output: schema::output::<SearchReport>,
     visibility: Visibility::Always,
     writes: false,
-    run: |call| Box::pin(async move { search(call).await.unwrap_or_else(ToolReply::refused) }),
+    run: |call| Box::pin(async move { search(call).await }),
 };
 
 pub(super) const WILDCARD_SEARCH: ToolSpec = ToolSpec {
@@ -24,7 +24,7 @@ pub(super) const WILDCARD_SEARCH: ToolSpec = ToolSpec {
     output: schema::output::<SearchReport>,
     visibility: Visibility::Always,
     writes: false,
-    run: |call| Box::pin(async move { wildcard(call).await.unwrap_or_else(ToolReply::refused) }),
+    run: |call| Box::pin(async move { wildcard(call).await }),
 };
 
 pub(super) const LIST_FILES: ToolSpec = ToolSpec {
@@ -34,7 +34,7 @@ pub(super) const LIST_FILES: ToolSpec = ToolSpec {
     output: schema::output::<ListReport>,
     visibility: Visibility::Always,
     writes: false,
-    run: |call| Box::pin(async move { list(call).await.unwrap_or_else(ToolReply::refused) }),
+    run: |call| Box::pin(async move { list(call).await }),
 };
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]

@@ -53,15 +53,7 @@ struct StagedReport {
 }
 
 /// Carries out the action and answers with the files and their changes.
-async fn run(call: ToolCall<'_>) -> ToolReply {
-    match act(call).await {
-        Ok((message, report)) => ToolReply::answered(message, report),
-        Err(refusal) => ToolReply::refused(refusal),
-    }
-}
-
-/// Carries out the action; returns the message and the report.
-async fn act(call: ToolCall<'_>) -> Result<(String, StagingReport), Refusal> {
+async fn run(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
     let given: StagingArguments = parse(TOOL.name, call.arguments)?;
     let staging = call.engine.staging().ok_or_else(|| {
         Refusal::new(EditCode::Blocked, "this session is not staged: its edits are written at once")
@@ -98,5 +90,5 @@ async fn act(call: ToolCall<'_>) -> Result<(String, StagingReport), Refusal> {
             format!("Committed the staged changes of {}.", pluralize(committed.len(), "file"))
         }
     };
-    Ok((message, StagingReport { files, diff }))
+    Ok(ToolReply::answered(message, StagingReport { files, diff }))
 }

@@ -77,30 +77,28 @@ struct View {
 
 // Not a closure in `TOOL`: `view` looks up `list_files` in the table of tools, which contains
 // `TOOL`, so its type must be written out.
-fn run(call: ToolCall<'_>) -> BoxFuture<'_, ToolReply> {
+fn run(call: ToolCall<'_>) -> BoxFuture<'_, Result<ToolReply, Refusal>> {
     Box::pin(execute(call))
 }
 
 /// Carries out the command of the call.
-async fn execute(call: ToolCall<'_>) -> ToolReply {
-    let given: TextEditorArguments = match parse(TOOL.name, call.arguments) {
-        Ok(given) => given,
-        Err(refusal) => return ToolReply::refused(refusal),
-    };
-    match given.command {
-        Command::View => view(call, &given).await,
+async fn execute(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
+    let given: TextEditorArguments = parse(TOOL.name, call.arguments)?;
+    let report = match given.command {
+        Command::View => return view(call, &given).await,
         Command::Create => {
             let argument = require(given.file_text.clone(), "create", "file_text");
             let created = edit(call, &given, argument.map(|text| EditRequest::new("", text))).await;
-            created.map_err(|refusal| as_of_create(&given.path, refusal)).into()
+            created.map_err(|refusal| as_of_create(&given.path, refusal))?
         }
         Command::StrReplace => {
             let argument = require(given.old_str.clone(), "str_replace", "old_str");
             let new = given.new_str.clone().unwrap_or_default();
-            edit(call, &given, argument.map(|old| EditRequest::new(old, new))).await.into()
+            edit(call, &given, argument.map(|old| EditRequest::new(old, new))).await?
         }
-        Command::Insert => insert(call, &given).await.into(),
-    }
+        Command::Insert => insert(call, &given).await?,
+    };
+    Ok(ToolReply::edited(&report))
 }
 
 /// Makes the edit of `create` or `str_replace`.
@@ -183,21 +181,17 @@ fn as_of_create(path: &str, refusal: Refusal) -> Refusal {
 }
 
 /// The numbered lines of a file, or the listing of a folder.
-async fn view(call: ToolCall<'_>, given: &TextEditorArguments) -> ToolReply {
+async fn view(call: ToolCall<'_>, given: &TextEditorArguments) -> Result<ToolReply, Refusal> {
     let path = match call.engine.path(&given.path) {
         Ok(path) => path,
         // Models often view the root first, and the root is not a path of a file.
-        Err(refusal) => {
-            return list_folder(call, given).await.unwrap_or(ToolReply::refused(refusal));
-        }
+        Err(refusal) => return list_folder(call, given).await.unwrap_or(Err(refusal)),
     };
     let snapshot = match call.engine.snapshot(&path).await {
         Ok(snapshot) => snapshot,
         Err(refusal) => {
-            return match list_folder(call, given).await {
-                Some(listing) if listing.ok => listing,
-                _ => ToolReply::refused(refusal),
-            };
+            let listing = list_folder(call, given).await.and_then(Result::ok);
+            return listing.ok_or(refusal);
         }
     };
     let total = snapshot.lines().total();
@@ -215,7 +209,8 @@ async fn view(call: ToolCall<'_>, given: &TextEditorArguments) -> ToolReply {
         call.engine.record_read(&path, &snapshot, &[LineSpan { start: first, end: last }]);
     }
     let message = text.clone();
-    ToolReply::answered(message, View { path: path.as_str().to_owned(), total_lines: total, text })
+    let view = View { path: path.as_str().to_owned(), total_lines: total, text };
+    Ok(ToolReply::answered(message, view))
 }
 
 /// The line number, moved into the file if it is outside.
@@ -224,7 +219,10 @@ fn clamp(line: i64, total: usize) -> usize {
 }
 
 /// The answer of `list_files` about the viewed folder; `None` in a build without search.
-async fn list_folder(call: ToolCall<'_>, given: &TextEditorArguments) -> Option<ToolReply> {
+async fn list_folder(
+    call: ToolCall<'_>,
+    given: &TextEditorArguments,
+) -> Option<Result<ToolReply, Refusal>> {
     let list_files = find("list_files")?;
     let is_root = given.path.trim_matches(['/', '.']).is_empty()
         || given.path == call.engine.root().display().to_string();

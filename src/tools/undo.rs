@@ -16,7 +16,7 @@ pub(super) const TOOL: ToolSpec = ToolSpec {
     output: schema::output::<UndoReport>,
     visibility: Visibility::Always,
     writes: true,
-    run: |call| Box::pin(async move { run(call).await.unwrap_or_else(ToolReply::refused) }),
+    run: |call| Box::pin(async move { run(call).await }),
 };
 
 /// The arguments.

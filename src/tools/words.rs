@@ -1,5 +1,5 @@
-//! Messages in the words of the tool that was called: its own names of the arguments, and no advice
-//! that needs an argument or a tool that the caller does not have.
+//! The words of a caller: its own names of the arguments, and no advice that needs an argument or a
+//! tool that it does not have. A refusal gets them before its text is made.
 //!
 //! Only restitch's own sentences are reworded. What they quote stays as it is: code between
 //! backticks, lines of the file, and diffs.
@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::arguments::SYNONYMS;
 use super::schema::{branches, properties};
 use super::{TOOLS, ToolReply};
+use crate::edit::Refusal;
 use crate::text::is_word_char;
 
 /// The names in a message, and how a caller knows them.
@@ -29,6 +30,46 @@ const PATCH: &[(&str, &str)] = &[
     ("edit it with an empty old_str", "add it with `*** Add File`"),
     ("old_str", "the old text of the hunk"),
     ("new_str", "the new text of the hunk"),
+];
+
+/// The flags of `restitch edit`. The argument `within` is also an English word, so it is replaced only
+/// in phrases.
+#[cfg(feature = "cli")]
+pub(crate) const EDIT_FLAGS: &[(&str, &str)] = &[
+    ("`within` is not", "--within is not"),
+    ("`within` cannot be used", "--within cannot be used"),
+    ("`within` names nothing", "--within names nothing"),
+    ("Leave `within` out", "Leave --within out"),
+    ("leave `within` out", "leave --within out"),
+    ("Set `within` to", "Set --within to"),
+    ("Leave out within: ", "Leave out --within "),
+    ("Name it with `path` or `language`", "Name it with --language"),
+    ("old_str", "--old"),
+    ("new_str", "--new"),
+    ("expected_replacements", "--expect"),
+    ("replace_all", "--all"),
+    ("near_line", "--near"),
+    ("request_id", "--request-id"),
+];
+
+/// The flags of `restitch read`.
+#[cfg(feature = "cli")]
+pub(crate) const READ_FLAGS: &[(&str, &str)] = &[
+    ("edit it with an empty old_str", "use `restitch edit` with an empty --old"),
+    ("offset", "--offset"),
+    ("limit", "--limit"),
+    ("ranges", "--ranges"),
+];
+
+/// The flags of `restitch search`.
+#[cfg(feature = "cli")]
+pub(crate) const SEARCH_FLAGS: &[(&str, &str)] = &[
+    ("narrow the search with path", "narrow the search with --path"),
+    ("narrow with path or glob", "narrow with --path or --glob"),
+    ("Check the path, or leave it out", "Check --path, or leave it out"),
+    ("keyword", "term"),
+    ("glob", "--glob"),
+    ("context", "--context"),
 ];
 
 impl Words {
@@ -88,85 +129,63 @@ impl Words {
         words
     }
 
-    /// The reply, its message and its report, in these words.
+    /// The refusal in these words.
+    pub(crate) fn refusal(&self, mut refusal: Refusal) -> Refusal {
+        refusal.message = self.sentence(&refusal.message);
+        for outcome in &mut refusal.outcomes {
+            outcome.how = self.sentence(&outcome.how);
+        }
+        for attempt in &mut refusal.attempts {
+            attempt.detail = self.sentence(&attempt.detail);
+        }
+        let hint = refusal.hint.take().map(|hint| self.advice(&hint));
+        refusal.hint = hint.filter(|hint| !hint.is_empty());
+        refusal
+    }
+
+    /// The text of a refusal in these words.
+    #[cfg(feature = "cli")]
+    pub(crate) fn text(&self, refusal: &Refusal) -> String {
+        self.refused(refusal.clone()).message
+    }
+
+    /// The reply to a refused call in these words.
+    #[cfg(feature = "cli")]
+    pub(crate) fn refused(&self, refusal: Refusal) -> ToolReply {
+        let refusal = self.refusal(refusal);
+        ToolReply::refused_as(&refusal, refusal.text_with(&refusal.to_string(), self.label()))
+    }
+
+    /// The reply with its notes, which are sentences of their own, in these words.
     #[must_use]
-    pub(crate) fn apply(&self, mut reply: ToolReply) -> ToolReply {
-        reply.message = self.message(&reply.message, reply.ok);
-        self.apply_to_report(&mut reply.report);
+    pub(crate) fn notes(&self, mut reply: ToolReply) -> ToolReply {
+        let lines = reply.message.split('\n').map(|line| match line.starts_with("Note: ") {
+            true => self.sentence(line),
+            false => line.to_owned(),
+        });
+        reply.message = lines.collect::<Vec<_>>().join("\n");
+        let reword = |report: &mut Value| {
+            let warnings = report.get_mut("warnings").and_then(Value::as_array_mut);
+            for warning in warnings.into_iter().flatten() {
+                if let Some(text) = warning.as_str() {
+                    *warning = self.sentence(text).into();
+                }
+            }
+        };
+        reword(&mut reply.report);
+        let files = reply.report.get_mut("files").and_then(Value::as_array_mut);
+        files.into_iter().flatten().for_each(reword);
         reply
     }
 
-    /// The sentences of a report in these words.
-    fn apply_to_report(&self, report: &mut Value) {
-        let Some(fields) = report.as_object_mut() else { return };
-        if let Some(Value::String(message)) = fields.get_mut("message") {
-            *message = self.sentence(message);
-        }
-        if let Some(hint) = fields.get_mut("hint").filter(|hint| hint.is_string()) {
-            let advice = self.advice(hint.as_str().unwrap_or_default());
-            *hint = if advice.is_empty() { Value::Null } else { advice.into() };
-        }
-        for warning in
-            fields.get_mut("warnings").and_then(Value::as_array_mut).into_iter().flatten()
-        {
-            if let Value::String(warning) = warning {
-                *warning = self.sentence(warning);
-            }
-        }
-        for list in ["files", "outcomes"] {
-            for item in fields.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
-                if let Some(Value::String(how)) = item.get_mut("how") {
-                    *how = self.sentence(how);
-                }
-                self.apply_to_report(item);
-            }
-        }
-    }
-
-    /// The message with its sentences reworded, and its other lines as they are. `ok` is false for a
-    /// refusal, whose first line is a sentence.
-    pub(crate) fn message(&self, message: &str, ok: bool) -> String {
-        let mut out = Vec::new();
-        // The label of the call's line below `Nearest:` or `As near:`, and then the width of it.
-        let (mut follows_nearest, mut width) = (false, None);
-        for (index, line) in message.split('\n').enumerate() {
-            let is_refusal = index == 0 && !ok;
-            // The title of a possible result, such as `1. new_str as it was sent:`.
-            let is_outcome_title = line.split_once(". ").is_some_and(|(number, title)| {
-                number.bytes().all(|byte| byte.is_ascii_digit()) && title.ends_with(':')
-            });
-            let is_labelled_sentence =
-                ["Note: ", "Tried "].iter().any(|start| line.starts_with(start));
-            let label_width = width.take();
-            if let (true, Some(text)) = (follows_nearest, line.strip_prefix("  old_str: ")) {
-                let label = format!("{}:", self.label());
-                width = Some(label.len().max(8));
-                out.push(format!("  {label:<8} {text}"));
-            } else if let (Some(width), Some(text)) =
-                (label_width, line.strip_prefix("  file:    "))
-            {
-                out.push(format!("  {:<width$} {text}", "file:"));
-            } else if let Some(advice) = line.strip_prefix("Next: ") {
-                let advice = self.advice(advice);
-                out.extend((!advice.is_empty()).then(|| format!("Next: {advice}")));
-            } else if is_refusal || is_outcome_title || is_labelled_sentence {
-                out.push(self.sentence(line));
-            } else {
-                out.push(line.to_owned());
-            }
-            follows_nearest = line.starts_with("Nearest: ") || line.starts_with("As near: ");
-        }
-        out.join("\n")
-    }
-
     /// What the line of the call is labelled with.
-    fn label(&self) -> &str {
+    pub(super) fn label(&self) -> &str {
         let renamed = self.renamed.iter().find(|(name, _)| *name == "old_str");
         renamed.map_or("old_str", |(_, own)| if own.contains(' ') { "call" } else { own })
     }
 
     /// The sentences of advice that the caller can follow.
-    fn advice(&self, hint: &str) -> String {
+    pub(super) fn advice(&self, hint: &str) -> String {
         let possible = sentences(hint).into_iter().filter(|sentence| !self.names_absent(sentence));
         let reworded: Vec<String> = possible.map(|sentence| self.sentence(sentence)).collect();
         reworded.join(" ")
@@ -299,53 +318,40 @@ fn replace_names<'w>(text: &str, mut own: impl FnMut(&str) -> Option<&'w str>) -
     out
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "cli"))]
 mod tests {
     use super::*;
+    use crate::edit::EditCode;
 
     #[test]
-    #[cfg(feature = "cli")]
     fn sentences_name_flags_and_quoted_text_stays() {
-        let words = Words::of_command(&[
-            ("EDIT_INVALID_ARGUMENTS: `within` ", "EDIT_INVALID_ARGUMENTS: --within "),
-            ("leave `within` out", "leave --within out"),
-            ("Name it with `path` or `language`", "Name it with --language"),
-            ("old_str", "--old"),
-            ("new_str", "--new"),
-            ("expected_replacements", "--expect"),
-            ("replace_all", "--all"),
-            ("near_line", "--near"),
-        ]);
+        let words = Words::of_command(EDIT_FLAGS);
         for (said, shown) in [
+            ("line 3 has `old_str = 1`, not `new_str`", "line 3 has `old_str = 1`, not `new_str`"),
+            ("old_str is at line 2", "--old is at line 2"),
             (
-                "EDIT_NO_OCCURRENCE_FOUND: old_str is not in the file: line 3 has `old_str = 1`, not `new_str`\nNearest: line 3 (91 % similar). First difference at line 3:\n  old_str: old_str\n  file:    old_str = 1\nAs near: line 9 (91 % similar). First difference at line 9:\n  old_str: old_str\n  file:    old_str = 2\nNext: Copy line 3 of the file exactly into old_str, and the same text with your change into new_str.",
-                "EDIT_NO_OCCURRENCE_FOUND: --old is not in the file: line 3 has `old_str = 1`, not `new_str`\nNearest: line 3 (91 % similar). First difference at line 3:\n  --old:   old_str\n  file:    old_str = 1\nAs near: line 9 (91 % similar). First difference at line 9:\n  --old:   old_str\n  file:    old_str = 2\nNext: Copy line 3 of the file exactly into --old, and the same text with your change into --new.",
+                "line 1 has `a `old_str` b`, and `new_str` (see old_str/new_str.rs): old_str.",
+                "line 1 has `a `old_str` b`, and `new_str` (see old_str/new_str.rs): --old.",
             ),
             (
-                "EDIT_AMBIGUOUS: old_str is at line 2\n1. new_str as it was sent:\n@@ -1 +1 @@\n-old_str. new_str:\n Next to old_str\nNext: set expected_replacements or replace_all, or give near_line.",
-                "EDIT_AMBIGUOUS: --old is at line 2\n1. --new as it was sent:\n@@ -1 +1 @@\n-old_str. new_str:\n Next to old_str\nNext: set --expect or --all, or give --near.",
+                "`within` is not found: the file has no `within`",
+                "--within is not found: the file has no `within`",
             ),
-            (
-                "X: not found\nNearest: line 3\n  old_str: old_str\nAs near: line 5\n  old_str: old_str\nNext: Name it with `path` or `language`.",
-                "X: not found\nNearest: line 3\n  --old:   old_str\nAs near: line 5\n  --old:   old_str\nNext: Name it with --language.",
-            ),
-            (
-                "X: line 1 has `a `old_str` b`, and `new_str` (see old_str/new_str.rs): old_str.",
-                "X: line 1 has `a `old_str` b`, and `new_str` (see old_str/new_str.rs): --old.",
-            ),
-            (
-                "X: no file\nNext: Did you mean `a/old_str.py`? Or edit it with an empty old_str.",
-                "X: no file\nNext: Did you mean `a/old_str.py`? Or edit it with an empty --old.",
-            ),
-            (
-                "EDIT_INVALID_ARGUMENTS: `within` is not found: the file has no `within`\nNext: Use one of these names, or leave `within` out.",
-                "EDIT_INVALID_ARGUMENTS: --within is not found: the file has no `within`\nNext: Use one of these names, or leave --within out.",
-            ),
+            ("Name it with `path` or `language`.", "Name it with --language."),
+            ("Set expected_replacements or replace_all.", "Set --expect or --all."),
         ] {
-            assert_eq!(words.message(said, false), shown);
+            assert_eq!(words.sentence(said), shown);
         }
+        let hint =
+            "Did you mean `a/old_str.py`? Or use edit_lines. Or edit it with an empty old_str.";
+        let refusal = Refusal::new(EditCode::NoOccurrence, "old_str is not there").hint(hint);
+        assert_eq!(
+            words.text(&refusal),
+            "EDIT_NO_OCCURRENCE_FOUND: --old is not there\nNext: Did you mean `a/old_str.py`? Or edit it with an empty --old."
+        );
         let done = "Edited old_str at line 1.\n<<1>>old_str\nNote: new_str holds a code fence.";
+        let reply = words.notes(ToolReply::answered(done, Value::Null));
         let shown = "Edited old_str at line 1.\n<<1>>old_str\nNote: --new holds a code fence.";
-        assert_eq!(words.message(done, true), shown);
+        assert_eq!(reply.message, shown);
     }
 }

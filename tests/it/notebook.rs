@@ -142,11 +142,7 @@ async fn a_cell_of_one_text_and_a_broken_cell() {
     assert_eq!(reply.report["syntax"]["why_not"], "broken_before", "magics are no Python");
     let edit = json!({ "path": "a.ipynb", "cell": "load-1", "old_str": "    return open(path)", "new_str": "    return open(path" });
     let reply = call(&tools, "edit_file", edit).await;
-    assert!(
-        reply.message.contains("new syntax error at line 3: `(` is never closed"),
-        "{}",
-        reply.message
-    );
+    assert!(reply.message.contains("error at line 3: `(`"), "{}", reply.message);
     let edit =
         json!({ "path": "a.ipynb", "cell": "intro", "old_str": "n = 9", "new_str": "n = 2" });
     let reply = call(&tools, "edit_file", edit).await;

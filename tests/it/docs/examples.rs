@@ -23,24 +23,6 @@ const PRINCIPLES: &str = "docs/design/principles.md";
 
 const EXAMPLES: &[Example] = &[
     Example {
-        part: "exact",
-        page: PRINCIPLES,
-        path: "log.go",
-        file: "func end() {\n\tfmt.Print(\"done\\n\")\n}\n",
-        old: "\"done\\n\"",
-        new: "\"all done\\n\"",
-        by: "exact",
-    },
-    Example {
-        part: "veto",
-        page: PRINCIPLES,
-        path: "say.js",
-        file: "say('a');\n",
-        old: "say(\"a\");",
-        new: "say(\"it's\");",
-        by: "punctuation",
-    },
-    Example {
         part: "alignment: a changed line",
         page: PRINCIPLES,
         path: "steps.rs",

@@ -1,11 +1,9 @@
-//! The five seeds, requirement by requirement: [`table`] names a test for each, and the tests for those
-//! that had none are here.
+//! What sessions of agents need, as they meet it: first hour, line tools, guard, what is offered.
 
 mod first_hour;
 mod guard;
 mod line_tools;
 mod offered;
-mod table;
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -25,10 +25,7 @@ fn check_prints_errors_and_names_what_it_cannot_check() {
     let (code, out) = run(root, &["check", "src", "notes.txt"]);
     assert_eq!(code, Some(1), "{out}");
     assert!(out.contains("src/bad.py:1: "), "{out}");
-    assert!(
-        out.contains("notes.txt was not checked: there is no grammar for this kind of file."),
-        "{out}"
-    );
+    assert!(out.contains("notes.txt was not checked"), "{out}");
     let (code, out) = run(root, &["--json", "check", "."]);
     let reply: Value = serde_json::from_str(&out).expect("JSON");
     assert_eq!(code, Some(1));
@@ -43,7 +40,7 @@ fn check_prints_errors_and_names_what_it_cannot_check() {
     let (code, out) = run(root, &["check", "src/bad.py", "src/none.rs"]);
     assert_eq!(code, Some(1), "{out}");
     assert!(out.contains("src/bad.py:1: "), "{out}");
-    assert!(out.contains("src/none.rs was not checked: there is no file"), "{out}");
+    assert!(out.contains("src/none.rs was not checked"), "{out}");
     let (code, out) = run(root, &["check", "src/good.rs", "src/none.rs"]);
     assert_eq!(code, Some(1), "a file that was named is not known to be right: {out}");
     let (code, out) = run(root, &["check", "src/none.rs"]);
