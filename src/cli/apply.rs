@@ -8,6 +8,7 @@ use super::args::{ApplyArgs, Common};
 use super::exit::Exit;
 use super::{edit, out, settings};
 use crate::engine::CallOptions;
+use crate::tools::Words;
 
 /// Applies the patch and prints the reply.
 pub(crate) async fn run(common: &Common, args: ApplyArgs) -> Result<(), Exit> {
@@ -17,8 +18,7 @@ pub(crate) async fn run(common: &Common, args: ApplyArgs) -> Result<(), Exit> {
         Some(file) => (file, std::fs::read_to_string(file).map(|text| patch = text)),
     };
     read.map_err(|error| Exit::usage(format!("cannot read the patch from {name}: {error}")))?;
-    // The patch has no flags for its parts.
-    let toolbox = settings::toolbox_with_flags(common, &[])?;
+    let toolbox = settings::toolbox_in(common, Words::of_patch())?;
     let options = CallOptions { dry_run: args.dry_run, ..CallOptions::default() };
     let reply = toolbox.call("apply_patch", json!({ "patch": patch }), &options).await;
     let reply = edit::with_revision(common, reply);

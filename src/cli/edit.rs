@@ -36,7 +36,7 @@ pub(crate) async fn run(common: &Common, args: EditArgs) -> Result<(), Exit> {
             "--language is only for text from stdin (PATH -); a file's name shows its language",
         ));
     }
-    let toolbox = settings::toolbox_with_flags(common, EDIT_FLAGS)?;
+    let toolbox = settings::toolbox_in(common, Words::of_command(EDIT_FLAGS))?;
     let mut arguments = json!({ "path": common.path(&args.path), "old_str": old, "new_str": new });
     if let Some(count) = args.expect {
         arguments["expected_replacements"] = count.get().into();

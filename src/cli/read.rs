@@ -6,7 +6,7 @@ use super::args::{Common, ReadArgs};
 use super::exit::Exit;
 use super::{out, settings};
 use crate::text::LineSpan;
-use crate::tools::{READ_FLAGS, ToolReply};
+use crate::tools::{READ_FLAGS, ToolReply, Words};
 use crate::views::{LineSelection, ReadLimits, ReadRequest, ReadStyle};
 
 /// Prints the lines that the arguments select.
@@ -28,7 +28,7 @@ pub(crate) async fn run(common: &Common, args: ReadArgs) -> Result<(), Exit> {
         "hashline" => ReadStyle::Hashline,
         _ => ReadStyle::Plain,
     };
-    let toolbox = settings::toolbox_with_flags(common, READ_FLAGS)?;
+    let toolbox = settings::toolbox_in(common, Words::of_command(READ_FLAGS))?;
     // The limits are for models; a person or a pipe gets everything.
     let request = ReadRequest {
         select: selection,

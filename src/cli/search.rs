@@ -8,11 +8,11 @@ use super::args::{Common, SearchArgs};
 use super::exit::Exit;
 use super::{out, settings};
 use crate::engine::CallOptions;
-use crate::tools::SEARCH_FLAGS;
+use crate::tools::{SEARCH_FLAGS, Words};
 
 /// Searches with the tool that suits the terms, and prints the reply.
 pub(crate) async fn run(common: &Common, args: SearchArgs) -> Result<(), Exit> {
-    let toolbox = settings::toolbox_with_flags(common, SEARCH_FLAGS)?;
+    let toolbox = settings::toolbox_in(common, Words::of_command(SEARCH_FLAGS))?;
     let mut arguments = json!({ "context": args.context, "case_sensitive": args.case_sensitive });
     // A single term is taken literally, unless --wildcard is given.
     let tool = match args.terms.as_slice() {

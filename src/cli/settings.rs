@@ -66,17 +66,10 @@ pub(crate) fn toolbox(common: &Common) -> Result<Toolbox, Exit> {
     Ok(Toolbox::new(engine).with_dialect(dialect(common)?))
 }
 
-/// The same tools for a person: messages name these flags instead of a tool's arguments. JSON keeps the
-/// names of the arguments.
-pub(crate) fn toolbox_with_flags(
-    common: &Common,
-    flags: &[(&'static str, &str)],
-) -> Result<Toolbox, Exit> {
+/// The same tools for a person: messages are in these words. JSON keeps the names of the arguments.
+pub(crate) fn toolbox_in(common: &Common, words: Words) -> Result<Toolbox, Exit> {
     let toolbox = toolbox(common)?;
-    Ok(match common.json {
-        true => toolbox,
-        false => toolbox.with_words(Words::of_command(flags)),
-    })
+    Ok(if common.json { toolbox } else { toolbox.with_words(words) })
 }
 
 /// Opens the store of the root: a folder, or object storage.
