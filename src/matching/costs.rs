@@ -168,8 +168,6 @@ pub(super) const LEVELS: f64 = 4.5;
 pub(super) const ODD: f64 = 2.0;
 /// Only a table or the nearest line explains the indentation; no rule does.
 pub(super) const IRREGULAR: f64 = 8.0;
-/// The first line lost its indentation: added.
-pub(super) const FIRST_LOST: f64 = 0.5;
 /// A run of lines that the call moves, if this map is right.
 pub(super) const MOVED: f64 = 1.5;
 /// `old_str` is indented wrongly and `new_str` rightly, and no line says so.

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use super::call::{Call, Fate};
-use super::costs::{AS_SENT, Difference, FIRST_LOST, IRREGULAR, LEVELS, MOVED, ODD};
+use super::costs::{AS_SENT, Difference, IRREGULAR, LEVELS, MOVED, ODD};
 use super::diff::LineOp;
 use super::fold::is_word_char;
 use super::indent::{IndentRule, LevelWidths, TAB_WIDTH, columns, fit};
@@ -98,7 +98,7 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
         .iter()
         .map(|rule| {
             let price = if rule.keeps_unit() { Difference::Indentation.cost() } else { LEVELS };
-            (Some(rule), price + if first_lost { FIRST_LOST } else { 0.0 })
+            (Some(rule), price)
         })
         .collect();
     if readings.is_empty() {
