@@ -2,7 +2,7 @@
 //! because a scanner that gives up takes the process with it.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use restitch::adapters::syntax::TreeSitter;
@@ -69,9 +69,30 @@ fn a_globs_depth_or_length_does_not_end_the_process() {
 /// and around a sound file. `RESTITCH_LONG=1` takes more of each.
 #[test]
 fn no_text_ends_a_parser() {
+    scan_in_a_child("samples");
+}
+
+/// The texts of the grammars' own tests, cut, repeated and nested.
+#[test]
+fn no_corpus_ends_a_parser() {
+    let what = "the grammars' own corpora";
+    if !crate::disk::is_long_run() {
+        return crate::disk::skip(what, "RESTITCH_LONG is not 1");
+    }
+    if !corpora().exists() {
+        return crate::disk::skip(what, "tests/it/hostile/corpora.sh brings them");
+    }
+    scan_in_a_child("corpora");
+}
+
+fn corpora() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("target/corpora")
+}
+
+fn scan_in_a_child(what: &str) {
     let scan = Command::new(std::env::current_exe().expect("exe"))
         .args(["hostile::p17_abort::scan", "--exact", "--nocapture", "--test-threads=1"])
-        .env(VARIABLE, "1")
+        .env(VARIABLE, what)
         .stdin(Stdio::null())
         .output()
         .expect("child");
@@ -158,16 +179,22 @@ const TOKENS: &[&str] = &[
 /// The scan, in the child; does nothing in an ordinary run.
 #[test]
 fn scan() {
-    if std::env::var_os(VARIABLE).is_none() {
-        return;
-    }
+    let parser = TreeSitter::new();
+    let texts = match std::env::var(VARIABLE).as_deref() {
+        Ok("samples") => scan_samples(&parser),
+        Ok("corpora") => scan_corpora(&parser),
+        _ => return,
+    };
+    println!("scanned {texts} texts to the end");
+}
+
+fn scan_samples(parser: &TreeSitter) -> usize {
     let long = std::env::var_os("RESTITCH_LONG").is_some();
     let counts: &[usize] = match long {
         true => &[2, 17, 127, 128, 203, 204, 205, 253, 254, 255, 256, 257, 511, 512, 1_023, 4_000],
         false => &[255],
     };
-    let parser = TreeSitter::new();
-    let mut texts = 0_usize;
+    let mut texts = 0;
     for sample in SAMPLES {
         let mut parse = |text: &str| {
             texts += 1;
@@ -206,22 +233,13 @@ fn scan() {
         }
         println!("scanned {texts} texts up to {}", sample.path);
     }
-    if long {
-        texts += scan_corpora(&parser);
-    }
-    println!("scanned {texts} texts to the end");
+    texts
 }
 
-/// The texts of the grammars' own tests, where `corpora.sh` has put them: each cut at every line,
-/// repeated, and nested in itself.
 fn scan_corpora(parser: &TreeSitter) -> usize {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/corpora");
-    let Ok(files) = fs::read_dir(&folder) else {
-        crate::disk::skip("the grammars' own corpora", "tests/it/hostile/corpora.sh brings them");
-        return 0;
-    };
     let mut texts = 0;
-    for file in files.map(|file| file.expect("entry").path()) {
+    for entry in fs::read_dir(corpora()).expect("corpora") {
+        let file = entry.expect("entry").path();
         // The name is that of a file in the language.
         let name = file.file_name().and_then(|name| name.to_str()).expect("name");
         let corpus = String::from_utf8_lossy(&fs::read(&file).expect("corpus")).into_owned();
