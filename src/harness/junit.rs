@@ -63,7 +63,7 @@ pub(crate) fn report(rows: &[TestCase]) -> String {
                 TestOutcome::Failed(why) => writeln!(
                     out,
                     "><failure type=\"{}\" message=\"{}\">{}</failure></testcase>",
-                    escape_xml(&row.verdict),
+                    escape_xml(row.verdict),
                     escape_xml(why.lines().next().unwrap_or_default()),
                     escape_xml(why)
                 ),

@@ -555,7 +555,6 @@ impl Base<'_, '_, '_, '_, '_> {
             let maps = maps(file, call, place);
             explanation.cost = sum.stale_cost(self.read_cost, explanation.share, &maps);
             out.push(explanation);
-            return;
         }
     }
 
