@@ -205,6 +205,35 @@ fn die_in_the_middle(bucket: &Bucket, prefix: &str) {
     assert_eq!(files(bucket, prefix), [AFTER[0], BEFORE[1], BEFORE[2]], "{prefix}");
 }
 
+/// A recovery that meets an error keeps its record, and the next process tries again: the server goes
+/// away at any of its requests.
+#[test]
+fn a_recovery_that_meets_an_error_is_tried_again() {
+    let test = "a_recovery_that_meets_an_error_is_tried_again";
+    if !is_long_run() {
+        return super::skip(test, "it waits for servers that are gone; RESTITCH_LONG=1 runs it");
+    }
+    let Some(bucket) = Bucket::aged(test, 600) else { return };
+    die_in_the_middle(&bucket, "good");
+    assert_eq!(bucket.run("good", &["log"]).0, 0);
+    let requests = bucket.proxy.seen().len();
+    let mut half_done = 0;
+    for at in 1..=requests {
+        let prefix = format!("recovery-{at}");
+        die_in_the_middle(&bucket, &prefix);
+        bucket.proxy.set(Fault::Down(at));
+        let _ = bucket.run(&prefix, &["log"]);
+        bucket.proxy.set(Fault::None);
+        half_done += usize::from(files(&bucket, &prefix) != BEFORE);
+        let (code, text) = bucket.run(&prefix, &["log"]);
+        assert_eq!(code, 0, "{prefix}: {text}");
+        assert_eq!(files(&bucket, &prefix), BEFORE, "{prefix} of {requests}: {text}");
+        assert_eq!(bucket.keys(&format!("{prefix}/.restitch/open/")), Vec::<String>::new());
+    }
+    println!("{requests} times the server went away, {half_done} times before the files were back");
+    assert!(half_done > 0 && half_done < requests);
+}
+
 /// Another process leaves a commit open as long as its process may be alive: for two minutes.
 /// The server says that objects are older than they are, so that nobody has to wait.
 #[test]
