@@ -138,11 +138,16 @@ mod kept {
     use std::fs::{self, File};
     use std::io::{self, Write as _};
     use std::path::{Path, PathBuf};
+    use std::time::Duration;
 
     use serde::{Deserialize, Serialize};
 
+    use super::super::portable::lock_within;
     use super::{Commit, Commits, Versions};
     use crate::port::Revision;
+
+    /// How long the history of another process is waited for. Without it, an edit has no revision.
+    const LOCK_WAIT: Duration = Duration::from_secs(2);
 
     /// The first line of the file of a commit. The bytes of the versions follow, those before and those
     /// after of each file.
@@ -165,7 +170,8 @@ mod kept {
         fs::create_dir_all(folder)?;
         let mut options = File::options();
         let lock = options.create(true).truncate(false).write(true).open(folder.join("lock"))?;
-        lock.lock()?;
+        // Another process holds it only while it writes one file.
+        lock_within(&lock, LOCK_WAIT)?;
         let mut kept = revisions(folder)?;
         let revision = kept.last().map_or(0, |(revision, _)| *revision) + 1;
         commit.record.revision = revision;

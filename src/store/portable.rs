@@ -181,22 +181,8 @@ impl FolderFiles {
         fs::create_dir_all(&folder)?;
         let lock = folder.join(key_of(real));
         let lock = File::options().create(true).truncate(false).write(true).open(lock)?;
-        let deadline = Instant::now() + self.options.lock_wait;
-        loop {
-            match lock.try_lock() {
-                Ok(()) => return Ok(lock),
-                Err(fs::TryLockError::WouldBlock) if Instant::now() < deadline => {
-                    std::thread::sleep(Duration::from_millis(10));
-                }
-                Err(fs::TryLockError::WouldBlock) => {
-                    return Err(io::Error::new(
-                        io::ErrorKind::TimedOut,
-                        "another restitch process is writing it",
-                    ));
-                }
-                Err(fs::TryLockError::Error(error)) => return Err(error),
-            }
-        }
+        lock_within(&lock, self.options.lock_wait)?;
+        Ok(lock)
     }
 
     /// Writes a file, or removes it if `bytes` is `None`, provided that its content still has the
@@ -271,6 +257,26 @@ fn is_held(error: &io::Error) -> bool {
     cfg!(windows) && error.raw_os_error().is_some_and(|code| HELD_CODES.contains(&code))
 }
 
+/// Locks a file, and waits for another process at most so long.
+pub(super) fn lock_within(file: &File, wait: Duration) -> io::Result<()> {
+    let deadline = Instant::now() + wait;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(fs::TryLockError::WouldBlock) if Instant::now() < deadline => {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            Err(fs::TryLockError::WouldBlock) => {
+                return Err(io::Error::new(
+                    io::ErrorKind::TimedOut,
+                    "another restitch process is writing it",
+                ));
+            }
+            Err(fs::TryLockError::Error(error)) => return Err(error),
+        }
+    }
+}
+
 /// Repeats `work` while another program holds the file open, until [`HELD_TIMEOUT`].
 fn retry_while_held<T>(mut work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     let deadline = Instant::now() + HELD_TIMEOUT;
@@ -335,6 +341,31 @@ mod tests {
         assert_eq!(fs::read(root.path().join("new/folder/b.txt")).expect("read"), b"x\n");
         let left = fs::read_dir(root.path()).expect("list").count();
         assert_eq!(left, 2, "no temporary file is left");
+    }
+
+    #[tokio::test]
+    async fn a_held_history_is_waited_for_only_so_long() {
+        fn find(folder: &Path) -> Option<std::path::PathBuf> {
+            fs::read_dir(folder).expect("list").flatten().map(|entry| entry.path()).find_map(
+                |path| match path.is_dir() {
+                    true => find(&path),
+                    false => path.ends_with("lock").then_some(path),
+                },
+            )
+        }
+        let (root, state) = (tempfile::tempdir().expect("a"), tempfile::tempdir().expect("b"));
+        let engine = engine(root.path(), state.path());
+        let (path, options) = (engine.path("a.txt").expect("a path"), CallOptions::default());
+        let made = EditRequest::new("", "x\n");
+        engine.edit_file(&path, &made, &options).await.expect("made");
+        let lock = File::open(find(state.path()).expect("the lock of the history")).expect("open");
+        lock.lock().expect("held");
+        let change = EditRequest::new("x", "y");
+        let report = engine.edit_file(&path, &change, &options).await.expect("edited");
+        assert_eq!(report.revision, None);
+        let warnings = &report.explanation.warnings;
+        assert!(warnings[0].contains("cannot be undone"), "{warnings:?}");
+        assert_eq!(fs::read(root.path().join("a.txt")).expect("read"), b"y\n");
     }
 
     #[tokio::test]
