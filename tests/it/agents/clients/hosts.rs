@@ -624,15 +624,15 @@ fn the_pieces_work_in_their_hosts() {
         };
         let Some(found) = drive(host, &programs) else { continue };
         let undo = match host.undo {
-            Undo::Tool(_) => ", undo by the model",
+            Undo::Tool(_) => "",
             Undo::Command => ", `restitch undo`",
-            Undo::OfHost => "",
+            Undo::OfHost => ", no undo",
         };
         let refused = match host.refused.len() {
             0 => String::new(),
             refused => format!(" ({refused} only refused)"),
         };
-        let cell = format!("{version}: {} stories{refused}, a second call{undo}", found.stories);
+        let cell = format!("{version}: {}{refused}{undo}", found.stories);
         println!("{}: {cell}", host.name);
         if !found.wrong.is_empty() {
             let mut last: Vec<_> = found.log.lines().rev().take(25).collect();
