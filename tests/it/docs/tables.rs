@@ -51,23 +51,24 @@ fn the_ladder_and_the_rewrites_are_as_the_code_has_them() {
     check_part("docs/reference/rungs.md", "rewrites", &table);
 }
 
-/// A schema's type in words.
+/// A schema's type in a word: a plural is a list, and a question mark says that it may be null.
 fn kind(schema: &Value) -> String {
     if let Some(values) = schema.get("enum").and_then(Value::as_array) {
         let words = values.iter().filter_map(Value::as_str);
         return words.map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
     }
-    if let Some(options) = schema.get("anyOf").and_then(Value::as_array) {
-        return options.iter().map(kind).collect::<Vec<_>>().join(" or ");
-    }
-    match &schema["type"] {
-        Value::String(name) if name == "array" => format!("list of {}", kind(&schema["items"])),
-        Value::String(name) => name.clone(),
-        Value::Array(names) => {
-            names.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or ")
-        }
-        _ => "any".to_owned(),
-    }
+    let options = schema.get("anyOf").and_then(Value::as_array).into_iter().flatten().map(kind);
+    let names = match &schema["type"] {
+        Value::String(name) if name == "array" => vec![format!("{}s", kind(&schema["items"]))],
+        Value::String(name) => vec![name.clone()],
+        Value::Array(names) => names.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        // A word of a list that the schema names elsewhere.
+        _ if schema.get("anyOf").is_none() => vec!["string".to_owned()],
+        _ => options.collect(),
+    };
+    let is_null = |name: &String| matches!(name.as_str(), "null" | "?");
+    let some: Vec<_> = names.iter().filter(|name| !is_null(name)).cloned().collect();
+    some.join(" or ") + if names.iter().any(is_null) { "?" } else { "" }
 }
 
 fn about(schema: &Value) -> &str {
@@ -95,9 +96,9 @@ fn fields(schema: &Value, before: &str, rows: &mut Vec<(String, String, bool, St
     }
 }
 
-/// The tools whose arguments the page explains. Of the others it has the names.
-const DETAILED: &[&str] =
-    &["edit_file", "multi_edit", "edit_lines", "hashline_edit", "read_file", "search", "undo"];
+/// The tools whose arguments the page explains: those that a server offers by default. Of the
+/// others it has the names.
+const DETAILED: &[&str] = &["edit_file", "multi_edit", "read_file", "search", "undo"];
 
 #[test]
 fn tools_and_arguments_are_as_the_code_has_them() {
@@ -106,25 +107,26 @@ fn tools_and_arguments_are_as_the_code_has_them() {
     for tool in TOOLS {
         let listed = match tool.visibility {
             Visibility::Always => "",
-            Visibility::InDialect(_) => " Offered only with that tool's dialect (`--dialect`).",
-            Visibility::Guarded => " Offered in guarded sessions (`--guard`).",
-            Visibility::Staged => " Offered in staged sessions (`--stage`).",
+            Visibility::InDialect(_) => " Only in its own `--dialect`, with its own arguments.",
+            Visibility::Guarded => " Only with `--guard`.",
+            Visibility::Staged => " Only with `--stage`.",
         };
         let first = tool.about.lines().next().unwrap_or_default();
-        page.push_str(&format!("### {}\n\n{first}{listed}\n\n", tool.name));
+        let first = first.split(". ").next().unwrap_or_default().trim_end_matches('.');
+        page.push_str(&format!("### {}\n\n{first}.{listed}\n\n", tool.name));
         if matches!(tool.visibility, Visibility::InDialect(_)) {
-            page.push_str("The arguments are those of that tool.\n\n");
             continue;
         }
         let mut rows = Vec::new();
         fields(&(tool.input)(), "", &mut rows);
         // Arguments of every tool that edits, which the text above the list has.
         rows.retain(|(name, ..)| !["encoding", "dry_run"].contains(&name.as_str()));
+        let shown = |name: &str, required: bool| match required {
+            true => format!("**`{name}`**"),
+            false => format!("`{name}`"),
+        };
         if !DETAILED.contains(&tool.name) {
-            let names = rows.iter().map(|(name, _, required, _)| match required {
-                true => format!("**`{name}`**"),
-                false => format!("`{name}`"),
-            });
+            let names = rows.iter().map(|(name, _, required, _)| shown(name, *required));
             page.push_str(&format!("{}\n\n", names.collect::<Vec<_>>().join(", ")));
             continue;
         }
@@ -137,12 +139,12 @@ fn tools_and_arguments_are_as_the_code_has_them() {
             if is_known && name.starts_with("edits[].") {
                 continue;
             }
-            let required = if *required { ", required" } else { "" };
             let fields = match is_known && name == "edits" {
                 true => " The fields are those of `edit_file`.",
                 false => "",
             };
-            page.push_str(&format!("- `{name}` ({kind}{required}): {}{fields}\n", cell(text)));
+            let name = shown(name, *required);
+            page.push_str(&format!("- {name} ({kind}): {}{fields}\n", cell(text)));
         }
         page.push('\n');
         if tool.name == "edit_file" {
@@ -180,7 +182,7 @@ fn report_fields_are_as_the_code_has_them() {
             list.push_str(&format!("- `{name}` ({kind}): {}", cell(text)));
             skipped = None;
             let [object, items] = [format!("{name}."), format!("{name}[].")];
-            let within = if kind.starts_with("list of object") { items } else { object };
+            let within = if kind == "objects" { items } else { object };
             let inner: Vec<String> = rows[at + 1..]
                 .iter()
                 .filter_map(|(field, ..)| Some(field.strip_prefix(&within)?.to_owned()))
