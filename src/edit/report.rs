@@ -108,9 +108,9 @@ pub struct ModelUse {
     pub cached: u32,
     /// Bytes of all prompts.
     pub prompt_bytes: u64,
-    /// Prompt tokens, as the server counted them.
+    /// Prompt tokens, by the server's count.
     pub prompt_tokens: u64,
-    /// Completion tokens, as the server counted them.
+    /// Completion tokens, by the server's count.
     pub completion_tokens: u64,
     /// Milliseconds spent waiting for the model.
     pub millis: u64,
@@ -152,11 +152,11 @@ pub enum Durability {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Verification {
-    /// First replaced line, in the numbering before the edit.
+    /// First replaced line, before the edit.
     pub start_line: usize,
-    /// Last replaced line, in the numbering before the edit.
+    /// Last replaced line, before the edit.
     pub end_line: usize,
-    /// The first lines that were replaced, as `<<N>>text` in the numbering before the edit.
+    /// The first replaced lines, as `<<N>>text`.
     pub original_lines: Vec<String>,
     /// How many lines were replaced.
     pub lines_replaced: usize,

@@ -36,9 +36,9 @@ pub struct Span {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct LineShift {
-    /// First line below the change, in the numbering before the edit.
+    /// First line below the change, before the edit.
     pub from_line: usize,
-    /// By how many lines that line and all lines below it moved.
+    /// By how many lines it and those below moved.
     pub delta: i64,
 }
 

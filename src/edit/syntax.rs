@@ -9,8 +9,7 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct SyntaxCheck {
-    /// Whether the edit was checked: what it changes was parsed, and has no error, or the file had
-    /// none before. If not, `why_not` says why.
+    /// Whether what the edit changes was parsed, and has no error, or the file had none before.
     pub checked: bool,
     /// Why it was not checked: `off`, `unknown_language`, `broken_before`, `too_large`,
     /// `too_much_work`.
@@ -28,7 +27,7 @@ pub struct FormatNote {
     pub by: String,
     /// Whether it changed the text.
     pub changed: bool,
-    /// Why it failed; a formatter that fails changes nothing.
+    /// Why it failed; then nothing was changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
 }
