@@ -94,7 +94,13 @@ fn run_with(open_url: Option<OpenUrl>) -> ExitCode {
     };
     logs::start();
     #[cfg(unix)]
-    raise_file_limit();
+    {
+        raise_file_limit();
+        if let Err(error) = try_descriptors() {
+            let advice = "raise the limit of open files (ulimit -n), or close some";
+            return Exit::fault(format!("cannot start: {error}; {advice}")).report();
+        }
+    }
     // Over stdio, one thread reads and answers, and each call has its own: passing a message between
     // threads takes longer than what is done with it. A store behind a URL is opened by blocking.
     let serves_stdio = matches!(&cli.command, Command::Mcp(args) if args.http.is_none());
@@ -130,6 +136,14 @@ fn raise_file_limit() {
             tracing::debug!(%error, "cannot raise the limit of open files");
         }
     }
+}
+
+/// Opens as many descriptors as the runtime and the root need, and closes them again: where the runtime
+/// gets only some of them, it panics.
+#[cfg(unix)]
+fn try_descriptors() -> std::io::Result<()> {
+    let _pipes = [std::io::pipe()?, std::io::pipe()?, std::io::pipe()?, std::io::pipe()?];
+    Ok(())
 }
 
 /// Whether an argument of this process contains control characters.

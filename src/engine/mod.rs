@@ -312,6 +312,12 @@ impl Engine {
             Some(encoding) => Snapshot::decode_as(bytes, encoding),
             None => Snapshot::decode(bytes),
         };
+        let decoded = decoded.inspect(|snapshot| {
+            // In most cases it is the version that the last call has written or shown.
+            if let Some(known) = self.ledger.last_version(path) {
+                snapshot.learn_from(&known);
+            }
+        });
         decoded.map_err(|why| {
             let hint = match why {
                 NotText::WrongEncoding(_) => "Give another `encoding`, or leave it out.",

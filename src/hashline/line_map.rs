@@ -40,15 +40,19 @@ impl LineMap {
         if old == new {
             return Self::identity(old.lines().total());
         }
-        let (old_lines, new_lines) = (bodies(old), bodies(new));
-        Self::from_targets(&align(&old_lines, &new_lines), old_lines.len(), new_lines.len())
+        let (old_total, new_total) = (old.lines().total(), new.lines().total());
+        let mut out = Self { runs: Vec::new(), old_total, new_total };
+        let targets = align(&bodies(old, 0..old_total), &bodies(new, 0..new_total));
+        for (at, new) in targets.into_iter().enumerate().filter(|(_, new)| *new > 0) {
+            out.push(LineRun { old: at + 1, new, len: 1 });
+        }
+        out
     }
 
     /// The map across an edit of this session with these spans.
     pub fn from_edit(before: &Snapshot, after: &Snapshot, spans: &[Span]) -> Self {
-        let (old_lines, new_lines) = (bodies(before), bodies(after));
-        let (old_total, new_total) = (old_lines.len(), new_lines.len());
-        let mut targets = vec![0; old_total];
+        let (old_total, new_total) = (before.lines().total(), after.lines().total());
+        let mut out = Self { runs: Vec::new(), old_total, new_total };
         let (mut old_at, mut new_at) = (0, 0);
         for span in spans {
             let (old, new) = (line_indices(span.lines_before()), line_indices(span.lines_after()));
@@ -59,38 +63,39 @@ impl LineMap {
             {
                 return Self::diff(before, after);
             }
-            for (offset, target) in targets[old_at..old.start].iter_mut().enumerate() {
-                *target = new_at + offset + 1;
-            }
+            out.push(LineRun { old: old_at + 1, new: new_at + 1, len: old.start - old_at });
             // The edit may have kept lines inside the span.
+            let targets = align(&bodies(before, old.clone()), &bodies(after, new.clone()));
             for (offset, target) in
-                align(&old_lines[old.clone()], &new_lines[new.clone()]).into_iter().enumerate()
+                targets.into_iter().enumerate().filter(|(_, target)| *target > 0)
             {
-                if target > 0 {
-                    targets[old.start + offset] = new.start + target;
-                }
+                out.push(LineRun { old: old.start + offset + 1, new: new.start + target, len: 1 });
             }
             (old_at, new_at) = (old.end, new.end);
         }
         if old_total - old_at != new_total - new_at {
             return Self::diff(before, after);
         }
-        for (offset, target) in targets[old_at..].iter_mut().enumerate() {
-            *target = new_at + offset + 1;
-        }
-        Self::from_targets(&targets, old_total, new_total)
+        out.push(LineRun { old: old_at + 1, new: new_at + 1, len: old_total - old_at });
+        out
     }
 
-    /// The map in which each old line goes to the line in `targets`, or to none if that is 0.
-    fn from_targets(targets: &[usize], old_total: usize, new_total: usize) -> Self {
-        let mut runs: Vec<LineRun> = Vec::new();
-        for (k, &new) in targets.iter().enumerate().filter(|(_, new)| **new > 0) {
-            match runs.last_mut() {
-                Some(run) if run.old + run.len == k + 1 && run.new + run.len == new => run.len += 1,
-                _ => runs.push(LineRun { old: k + 1, new, len: 1 }),
+    /// Adds a run below all others. One that goes on with the last becomes a part of it.
+    fn push(&mut self, next: LineRun) {
+        match self.runs.last_mut() {
+            Some(run) if run.old + run.len == next.old && run.new + run.len == next.new => {
+                run.len += next.len;
             }
+            _ if next.len > 0 => self.runs.push(next),
+            _ => {}
         }
-        Self { runs, old_total, new_total }
+    }
+
+    /// The first line that has another number after this map; `None` if each line has the same.
+    pub(crate) fn first_moved(&self) -> Option<usize> {
+        let moved = self.runs.iter().find(|run| run.old != run.new).map(|run| run.old);
+        let is_longer = self.old_total != self.new_total;
+        moved.or_else(|| is_longer.then_some(self.old_total.min(self.new_total) + 1))
     }
 
     /// The new number of a line; `None` if it changed, was deleted or cannot be identified.
@@ -128,13 +133,21 @@ impl LineMap {
     /// This map followed by `next`.
     #[must_use]
     pub fn then(&self, next: &Self) -> Self {
-        let mut targets = vec![0; self.old_total];
+        let mut out =
+            Self { runs: Vec::new(), old_total: self.old_total, new_total: next.new_total };
         for run in &self.runs {
-            for k in 0..run.len {
-                targets[run.old - 1 + k] = next.line(run.new + k).unwrap_or(0);
+            let end = run.new + run.len;
+            let from = next.runs.partition_point(|other| other.old + other.len <= run.new);
+            for other in next.runs[from..].iter().take_while(|other| other.old < end) {
+                let start = run.new.max(other.old);
+                out.push(LineRun {
+                    old: run.old + (start - run.new),
+                    new: other.new + (start - other.old),
+                    len: end.min(other.old + other.len) - start,
+                });
             }
         }
-        Self::from_targets(&targets, self.old_total, next.new_total)
+        out
     }
 
     /// Maps spans of the old version to spans of the new one.
@@ -161,10 +174,9 @@ fn line_indices(span: LineSpan) -> Range<usize> {
     span.start - 1..span.end.max(span.start - 1)
 }
 
-/// The lines without trailing whitespace, which the ids of lines ignore too.
-fn bodies(snapshot: &Snapshot) -> Vec<&str> {
-    let text = snapshot.text();
-    crate::text::each_line(text).map(|line| text[line.body].trim_end()).collect()
+/// Some lines, from 0, without trailing whitespace, which the ids of lines ignore too.
+fn bodies(snapshot: &Snapshot, lines: Range<usize>) -> Vec<&str> {
+    lines.filter_map(|at| snapshot.line(at + 1)).map(str::trim_end).collect()
 }
 
 /// How many letters and digits the landmarks of a run must have in total, so that the run is

@@ -131,8 +131,8 @@ enum Start {
     Token,
     /// A bracket and nothing else.
     Bracket,
-    /// A prefix of a literal, unless it is inside a word.
-    Prefix,
+    /// The letter before the quotes of a raw literal.
+    Raw,
     /// A new line.
     Line,
 }
@@ -141,10 +141,10 @@ impl Language {
     /// What each byte may begin in this language.
     fn starts(&self) -> [Start; 256] {
         let mut starts = [Start::Nothing; 256];
-        let prefixes: &[u8] = match self.name {
-            "rust" => b"rbc",
-            "c++" => b"R",
-            _ => b"",
+        let raw = match self.name {
+            "rust" => Some(b'r'),
+            "c++" => Some(b'R'),
+            _ => None,
         };
         let others: &[u8] = match self.name {
             "rust" | "c" | "c++" => b"'",
@@ -162,8 +162,8 @@ impl Language {
         for &byte in others {
             starts[usize::from(byte)] = Start::Token;
         }
-        for &byte in prefixes {
-            starts[usize::from(byte)] = Start::Prefix;
+        if let Some(raw) = raw {
+            starts[usize::from(raw)] = Start::Raw;
         }
         starts[usize::from(b'\n')] = Start::Line;
         starts
@@ -209,8 +209,10 @@ impl<'a> Lexer<'a> {
                     self.at += 1;
                     continue;
                 }
-                Start::Prefix if self.is_inside_word() => {
-                    self.at += 1;
+                Start::Raw => {
+                    if !self.push_raw() {
+                        self.at += 1;
+                    }
                     continue;
                 }
                 Start::Line if self.heredocs.is_empty() => {
@@ -224,7 +226,7 @@ impl<'a> Lexer<'a> {
                     self.push_heredocs();
                     continue;
                 }
-                Start::Nothing | Start::Token | Start::Prefix => {}
+                Start::Nothing | Start::Token => {}
             }
             let rest = &self.text[self.at..];
             // A call that returns `true` has advanced `self.at`.
@@ -323,9 +325,6 @@ impl<'a> Lexer<'a> {
     /// Reads a literal, or a part of code that could be taken for one; `false` if neither is here.
     fn push_literal(&mut self, rest: &str, byte: u8) -> bool {
         match (self.language.name, byte) {
-            ("rust", b'r' | b'b' | b'c') if !self.is_inside_word() => {
-                return self.push_raw(rust_raw_string(rest));
-            }
             ("rust", b'\'') => {
                 let len = char_literal_len(rest);
                 if let Some(len) = len {
@@ -364,9 +363,6 @@ impl<'a> Lexer<'a> {
             ("shell", b'\\') => {
                 self.at += 1 + rest[1..].chars().next().map_or(0, char::len_utf8);
                 return true;
-            }
-            ("c++", b'R') if !self.is_inside_word() => {
-                return self.push_raw(cpp_raw_string(rest));
             }
             // A digit separator, not a character, as in `1'000`. In `L'x'` the quote opens one.
             ("c++" | "c", b'\'') if self.is_inside_number() => {
@@ -408,10 +404,31 @@ impl<'a> Lexer<'a> {
         self.wasted > MAX_WASTE * self.text.len()
     }
 
-    /// Reads a raw literal; one that is not closed extends to the end of the text. `false` if
-    /// `raw` is `None`.
-    fn push_raw(&mut self, raw: Option<RawLiteral>) -> bool {
+    /// Reads the raw literal whose letter is here; one that is not closed extends to the end of the
+    /// text. `false` if there is none.
+    fn push_raw(&mut self) -> bool {
+        let bytes = self.text.as_bytes();
+        // Nearly every such letter is inside a word.
+        if !matches!(bytes.get(self.at + 1), Some(b'"' | b'#')) {
+            return false;
+        }
+        let is_rust = self.language.name == "rust";
+        let start = match self.at.checked_sub(1).filter(|_| self.is_inside_word(self.at)) {
+            None => self.at,
+            // `br"…"` and `cr"…"`
+            Some(prefix)
+                if is_rust
+                    && matches!(bytes[prefix], b'b' | b'c')
+                    && !self.is_inside_word(prefix) =>
+            {
+                prefix
+            }
+            Some(_) => return false,
+        };
+        let rest = &self.text[start..];
+        let raw = if is_rust { rust_raw_string(rest) } else { cpp_raw_string(rest) };
         let Some(raw) = raw else { return false };
+        self.at = start;
         let len = match raw {
             RawLiteral::Closed(len) => len,
             RawLiteral::Unclosed => {
@@ -423,12 +440,12 @@ impl<'a> Lexer<'a> {
         true
     }
 
-    /// Whether the character before is part of a word.
-    fn is_inside_word(&self) -> bool {
-        let before = self.text.as_bytes()[..self.at].last();
+    /// Whether the character before an offset is part of a word.
+    fn is_inside_word(&self, at: usize) -> bool {
+        let before = self.text.as_bytes()[..at].last();
         before.is_some_and(|byte| match byte.is_ascii() {
             true => byte.is_ascii_alphanumeric() || *byte == b'_',
-            false => self.text[..self.at].ends_with(char::is_alphanumeric),
+            false => self.text[..at].ends_with(char::is_alphanumeric),
         })
     }
 
@@ -703,6 +720,10 @@ mod tests {
     fn literals_are_distinguished_from_code() {
         assert_eq!(literals("rust", "fn a<'a>(x: &'a str) -> char { '\\'' }"), ["'\\''"]);
         assert_eq!(literals("rust", "let s = r#\"a \"b\" c\"#; 'x'"), ["r#\"a \"b\" c\"#", "'x'"]);
+        assert_eq!(
+            literals("rust", "(br\"\\\", cr#\"\"#, b\"\\\"\", abr\"c\", br#if)"),
+            ["br\"\\\"", "cr#\"\"#", "\"\\\"\"", "\"c\""]
+        );
         assert_eq!(literals("go", "a := `x\\` + \"y\" + 'z'"), ["`x\\`", "\"y\"", "'z'"]);
         assert_eq!(literals("javascript", "a = /\\/\"/.test(b) / 2 / \"c\""), ["/\\/\"/", "\"c\""]);
         assert_eq!(literals("typescript", "`a ${f({b: `c`})} d`"), ["`a ${", "`c`", "} d`"]);

@@ -147,6 +147,7 @@ fn starts_by_letters(file: &SourceFile<'_>, text: &[&str], nonblank: &[usize]) -
     if sought.is_empty() {
         return Vec::new();
     }
+    let letters = ShortLines::of(&sought);
     for &place in file.nonblank_lines() {
         let body = file.body(place).trim();
         if body.len() > MAX_LINE_CHARS {
@@ -156,8 +157,12 @@ fn starts_by_letters(file: &SourceFile<'_>, text: &[&str], nonblank: &[usize]) -
             break;
         }
         let is_ascii = body.is_ascii();
-        for line in &mut sought {
-            line.compare(body, is_ascii, place);
+        let common = if is_ascii { letters.common(body) } else { [0; MAX_BY_LETTERS] };
+        for (line, common) in sought.iter_mut().zip(common) {
+            match is_ascii && line.is_short() {
+                true => line.note_common(common, body.len(), place),
+                false => line.compare(body, is_ascii, place),
+            }
         }
     }
     let starts = sought.iter().flat_map(|line| {
@@ -167,8 +172,9 @@ fn starts_by_letters(file: &SourceFile<'_>, text: &[&str], nonblank: &[usize]) -
 }
 
 /// A line of the text, and the lines of the file whose letters are most like its own.
-struct SoughtLine {
+struct SoughtLine<'a> {
     at: usize,
+    line: &'a str,
     /// For lines of ASCII, bytes are the same letters and quicker.
     by_bytes: Option<indel::BatchComparator<u8>>,
     by_chars: indel::BatchComparator<char>,
@@ -176,26 +182,90 @@ struct SoughtLine {
     best: Vec<(f64, usize)>,
 }
 
-impl SoughtLine {
-    fn new(at: usize, line: &str) -> Self {
+impl<'a> SoughtLine<'a> {
+    fn new(at: usize, line: &'a str) -> Self {
         let by_bytes = line.is_ascii().then(|| indel::BatchComparator::new(line.bytes()));
         let by_chars = indel::BatchComparator::new(line.chars());
-        Self { at, by_bytes, by_chars, best: Vec::new() }
+        Self { at, line, by_bytes, by_chars, best: Vec::new() }
+    }
+
+    /// Whether [`ShortLines`] has it.
+    fn is_short(&self) -> bool {
+        self.line.len() <= ShortLines::MAX_BYTES && self.by_bytes.is_some()
+    }
+
+    /// The least similarity that a line of the file must have.
+    fn least(&self) -> f64 {
+        self.best.get(MAX_STARTS - 1).map_or(0.5, |(score, _)| *score)
     }
 
     /// Compares a line of the file.
     fn compare(&mut self, body: &str, is_ascii: bool, place: usize) {
-        let least = self.best.get(MAX_STARTS - 1).map_or(0.5, |(score, _)| *score);
-        let args = indel::Args::default().score_cutoff(least);
+        let args = indel::Args::default().score_cutoff(self.least());
         let score = match self.by_bytes.as_ref().filter(|_| is_ascii) {
             Some(comparator) => comparator.normalized_similarity_with_args(body.bytes(), &args),
             None => self.by_chars.normalized_similarity_with_args(body.chars(), &args),
         };
         if let Some(score) = score {
-            let at = self.best.partition_point(|(better, _)| *better >= score);
-            self.best.insert(at, (score, place));
-            self.best.truncate(MAX_STARTS);
+            self.note(score, place);
         }
+    }
+
+    /// Notes a line of the file of `len` bytes, which has `common` bytes of this line in their order.
+    fn note_common(&mut self, common: u32, len: usize, place: usize) {
+        let all = self.line.len() + len;
+        #[expect(clippy::cast_precision_loss, reason = "lengths of lines")]
+        let (all, different) = (all as f64, (all - 2 * common as usize) as f64);
+        // The division is slow, and most lines are far from alike.
+        let least = self.least();
+        if different <= (1.0 - least) * all + 0.5 {
+            let score = 1.0 - different / all;
+            if score >= least {
+                self.note(score, place);
+            }
+        }
+    }
+
+    fn note(&mut self, score: f64, place: usize) {
+        let at = self.best.partition_point(|(better, _)| *better >= score);
+        self.best.insert(at, (score, place));
+        self.best.truncate(MAX_STARTS);
+    }
+}
+
+/// The short lines of ASCII among those that are sought: a line of the file is compared with all of
+/// them in one pass.
+struct ShortLines {
+    /// For each byte, where it stands in each line, one bit a place.
+    places: Box<[[u64; MAX_BY_LETTERS]; 128]>,
+}
+
+impl ShortLines {
+    /// A bit for each byte.
+    const MAX_BYTES: usize = 64;
+
+    fn of(sought: &[SoughtLine<'_>]) -> Self {
+        let mut places = Box::new([[0; MAX_BY_LETTERS]; 128]);
+        for (index, line) in sought.iter().enumerate().filter(|(_, line)| line.is_short()) {
+            for (at, byte) in line.line.bytes().enumerate() {
+                places[usize::from(byte)][index] |= 1 << at;
+            }
+        }
+        Self { places }
+    }
+
+    /// For each line, how many bytes a line of ASCII has in common with it: the length of the longest
+    /// common subsequence, by Hyyrö's bit-parallel recurrence.
+    fn common(&self, body: &str) -> [u32; MAX_BY_LETTERS] {
+        let mut left = [u64::MAX; MAX_BY_LETTERS];
+        for byte in body.bytes() {
+            let places = &self.places[usize::from(byte & 0x7f)];
+            for (left, places) in left.iter_mut().zip(places) {
+                let equal = *left & places;
+                *left = left.wrapping_add(equal) | (*left - equal);
+            }
+        }
+        left.map(u64::count_zeros)
     }
 }
 
@@ -489,6 +559,23 @@ mod tests {
         assert_eq!((near.start_line, near.score > 0.7), (2, true));
         let near = best("x\n  fetchUser(id)\ny\n", "fetchUsr(id)").expect("near");
         assert_eq!((near.start_line, near.score > 0.85), (2, true));
+    }
+
+    #[test]
+    fn short_lines_have_the_letters_in_common_that_any_have() {
+        let line = |seed: usize, len: usize| -> String {
+            (0..len).map(|at| char::from(b"ab(c) _x"[(seed * 7 + at * at * 3 + at) % 8])).collect()
+        };
+        for seed in 0..200 {
+            let short = [3, 40, 64].map(|len| line(seed, len));
+            let body = line(seed + 1, 1 + seed * 3);
+            let lines: Vec<SoughtLine<'_>> =
+                short.iter().map(|line| SoughtLine::new(0, line)).collect();
+            let common = ShortLines::of(&lines).common(&body);
+            let expected =
+                [0, 1, 2].map(|at: usize| lcs_seq::similarity(short[at].bytes(), body.bytes()));
+            assert_eq!(common.map(|common| common as usize), expected, "{short:?} {body}");
+        }
     }
 
     #[test]

@@ -186,6 +186,12 @@ impl Ledger {
         }
     }
 
+    /// The last version of a file on record.
+    pub(crate) fn last_version(&self, path: &WorkPath) -> Option<Snapshot> {
+        let state = self.state();
+        state.files.get(path)?.versions.last().map(|version| version.snapshot.clone())
+    }
+
     /// The versions of a file on record, oldest first.
     pub fn versions(&self, path: &WorkPath) -> Vec<SeenVersion> {
         self.state().files.get(path).map(|file| file.versions.clone()).unwrap_or_default()
@@ -238,14 +244,6 @@ impl Ledger {
     }
 }
 
-/// The first line that has another number after an edit; `None` if each line in both versions has the
-/// same number in both.
-fn first_moved(map: &LineMap, before: &Snapshot, after: &Snapshot) -> Option<usize> {
-    let (before, after) = (before.lines().total(), after.lines().total());
-    let is_moved = |line: &usize| map.line(*line).is_some_and(|moved| moved != *line);
-    (1..=before).find(is_moved).or_else(|| (before != after).then_some(before.min(after) + 1))
-}
-
 impl TrackedFile {
     fn bytes(&self) -> usize {
         self.versions.iter().map(|version| memory_size(&version.snapshot)).sum()
@@ -258,8 +256,8 @@ impl TrackedFile {
             && let [before, next] = &mut self.versions[at - 1..=at]
         {
             let moved = |from: &Snapshot, to: &Snapshot, map: Option<&Arc<LineMap>>| match map {
-                Some(map) => first_moved(map, from, to),
-                None => first_moved(&LineMap::diff(from, to), from, to),
+                Some(map) => map.first_moved(),
+                None => LineMap::diff(from, to).first_moved(),
             };
             let dropped = &removed.snapshot;
             let since_before = moved(&before.snapshot, dropped, removed.line_map.as_ref());

@@ -198,8 +198,8 @@ impl History {
     pub(super) fn record_done(&self, revision: u64) -> io::Result<()> {
         let mut writer = self.lock_log(&|| false)?;
         self.append(&mut writer, &LogRecord::Done(revision))?;
-        // Every 64 commits: for the age limit, and for files that a crash left uncounted.
-        let is_due = revision.is_multiple_of(64);
+        // For the limits of age and number, and for files that a crash left uncounted.
+        let is_due = revision.is_multiple_of(prune::EVERY);
         self.enforce_limits(&writer, is_due)
     }
 

@@ -24,6 +24,10 @@ use super::options::HistoryLimits;
 /// read as a whole.
 const MAX_COMMITS: usize = 10_000;
 
+/// The history is pruned whatever its size each time that so many commits were made. It is read as a
+/// whole for that, and an edit waits meanwhile.
+pub(super) const EVERY: u64 = 1_000;
+
 /// A file that belongs to no commit is deleted only at this age: a younger one may belong to a
 /// commit that is just being written.
 const LEFT_OVER_AGE: Duration = Duration::from_secs(600);
@@ -151,7 +155,7 @@ pub(super) fn prune(ours: &Path, limits: HistoryLimits) -> io::Result<()> {
             files.into_iter().filter(|file| !kept_files[index].contains(file)).collect();
         let new_bytes: u64 = new_files.iter().filter_map(|file| history.files.get(file)).sum();
         let exceeds_limits = kept_bytes.saturating_add(new_bytes) > max_bytes
-            || from_newest > MAX_COMMITS
+            || from_newest as u64 > MAX_COMMITS as u64 - EVERY
             || is_too_old(history.entries[entry_index].unix_millis, &mut days[index], limits.age);
         if exceeds_limits && !(is_newest && history.is_ours) {
             deletes_rest[index] = true;

@@ -187,20 +187,18 @@ fn a_root_keeps_at_most_10000_commits() {
     let log = log.expect("log");
     let one = fs::read_to_string(&log).expect("log");
     assert!(one.contains("\"revision\":1,") && one.trim_end().ends_with(":1}"), "{one}");
-    let all: String = (1..=MOST + 100)
+    let all: String = (1..=MOST - 2)
         .map(|n| {
             let one = one.replace("\"revision\":1,", &format!("\"revision\":{n},"));
             format!("{}:{n}}}\n", one.trim_end().trim_end_matches(":1}"))
         })
         .collect();
     fs::write(&log, all).expect("log");
-    // It is looked at every now and then.
-    for n in 1..70 {
-        commit(n);
-    }
-    let kept = block_on(store.log()).expect("log").len();
-    println!("{} commits, {kept} of them kept", MOST + 169);
-    assert!((MOST - 64..=MOST + 64).contains(&kept), "{kept}");
+    commit(1);
+    assert_eq!(block_on(store.log()).expect("log").len(), MOST - 1);
+    // It is looked at every 1,000 commits, and has room for as many then.
+    commit(2);
+    assert_eq!(block_on(store.log()).expect("log").len(), MOST - 1_000);
     block_on(store.undo(None, UndoMode::Apply)).expect("the newest can be undone");
 }
 
@@ -253,20 +251,22 @@ fn a_clock_that_jumps_drops_nothing() {
     assert_eq!(revisions.len(), 130, "nothing was dropped");
 }
 
-/// A log with many commits of the past, made of the first real one: when each was made.
-fn forge(log: &str, times: impl Iterator<Item = u64>) -> String {
+/// A log with many commits of the past, made of the first real one: when each was made. `newest` is the
+/// last revision.
+fn forge(log: &str, times: &[u64], newest: u64) -> String {
     let first = log.lines().next().expect("a commit");
     let mut entry: serde_json::Value = serde_json::from_str(first).expect("JSON");
-    let lines = times.zip(1..).map(|(millis, revision): (u64, u64)| {
+    let oldest = newest + 1 - times.len() as u64;
+    let lines = times.iter().zip(oldest..).map(|(millis, revision)| {
         entry["begin"]["revision"] = revision.into();
-        entry["begin"]["unix_millis"] = millis.into();
+        entry["begin"]["unix_millis"] = (*millis).into();
         format!("{entry}\n{}\n", json!({ "done": revision }))
     });
     lines.collect()
 }
 
-/// The oldest revision that is left of forged ones, after some real commits.
-fn oldest_after(times: impl Fn(u64) -> Vec<u64>) -> (u64, usize) {
+/// How many of forged commits are gone after some real ones, and how many commits are left.
+fn gone_after(times: impl Fn(u64) -> Vec<u64>) -> (u64, usize) {
     let sandbox = Sandbox::new();
     sandbox.write("f", "0\n");
     let options = DiskOptions { state: Some(sandbox.state()), ..DiskOptions::default() };
@@ -281,17 +281,18 @@ fn oldest_after(times: impl Fn(u64) -> Vec<u64>) -> (u64, usize) {
     let log = log.expect("log");
     let now_millis = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let times = times(u64::try_from(now_millis.expect("time").as_millis()).expect("small"));
-    let forged = forge(&fs::read_to_string(&log).expect("log"), times.into_iter());
+    // What is too old is looked for every 1,000 commits.
+    let forged = forge(&fs::read_to_string(&log).expect("log"), &times, 998);
     drop(store);
     fs::write(&log, forged).expect("log");
     let store = DiskStore::open_with(&sandbox.root(), options).expect("store");
-    // What is too old is looked for every 64 commits.
-    for n in 1..66 {
-        commit(&store, n);
-    }
+    commit(&store, 1);
+    assert_eq!(block_on(store.log()).expect("log").len(), times.len() + 1);
+    commit(&store, 2);
     let left = block_on(store.log()).expect("log");
     block_on(store.undo(None, UndoMode::Apply)).expect("the newest can be undone");
-    (left.iter().map(|revision| revision.revision).min().expect("some"), left.len())
+    let oldest = left.iter().map(|revision| revision.revision).min().expect("some");
+    (oldest - (999 - times.len() as u64), left.len())
 }
 
 const DAY: u64 = 24 * 3600 * 1000;
@@ -300,9 +301,9 @@ const DAY: u64 = 24 * 3600 * 1000;
 fn commits_that_are_too_old_are_deleted() {
     // One a day, until three weeks ago: those that are older than 30 days, and have 30 days with
     // commits after them.
-    let (oldest, left) = oldest_after(|now| (0..80).map(|n| now - (100 - n) * DAY).collect());
-    println!("of 80 daily commits those from revision {oldest} on are left: {left} in all");
-    assert!((51..=53).contains(&oldest), "{oldest}");
+    let (gone, left) = gone_after(|now| (0..80).map(|n| now - (100 - n) * DAY).collect());
+    println!("of 80 daily commits the first {gone} are gone: {left} are left in all");
+    assert!((50..=52).contains(&gone), "{gone}");
 }
 
 /// Another process holds the history's lock: a signal and the end of the input are heeded, and nothing is
