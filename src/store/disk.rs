@@ -517,3 +517,17 @@ impl port::History for DiskStore {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_in_the_store_is_refused_with_the_file_and_what_to_do() {
+        let path = WorkPath::parse("a", Path::new("/")).expect("path");
+        let stopped = spawn_blocking::<()>(Some(path), || panic!("in the store")).await;
+        let refusal = stopped.expect_err("refused");
+        assert_eq!((refusal.code, refusal.path.as_deref()), (EditCode::WriteError, Some("a")));
+        assert!(refusal.text().contains("Read the file"), "{}", refusal.text());
+    }
+}
