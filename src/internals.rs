@@ -43,9 +43,9 @@ pub mod store {
     pub use crate::store::protect::{admit, unportable_reason};
     pub use crate::store::rebase::{not_found, rebase_edit};
     pub use crate::store::timeline::{
-        MAX_VERSIONS, Timeline, Versions, changed_lines, no_revision, repeated, take_back,
+        MAX_VERSIONS, Timeline, Versions, changed_lines, no_revision, now_millis, repeated,
+        take_back,
     };
-    pub use crate::store::versioned::{into_committed, millis};
 }
 
 pub mod tools {
@@ -101,7 +101,7 @@ pub mod correct {
     #[cfg(feature = "llm")]
     pub use crate::correct::{CacheLimits, Cached};
     pub use crate::correct::{
-        Limited, Limits, ModelCorrector, PROMPTS, PromptBook, ReplyKind, Secrets, parse_excerpts,
+        Limited, ModelCorrector, PROMPTS, PromptBook, ReplyKind, Secrets, parse_excerpts,
         parse_reply,
     };
 }

@@ -47,8 +47,6 @@ mod hashline;
 
 mod views;
 
-mod notebook;
-
 pub mod store;
 
 #[cfg(feature = "search")]
@@ -94,7 +92,7 @@ pub mod model {
     //! A [`Corrector`](crate::port::Corrector) made of a chat model: yours, or
     //! [`OpenAi`](crate::adapters::openai::OpenAi).
 
-    pub use crate::correct::{Limited, Limits, ModelCorrector, PromptBook, Secrets};
+    pub use crate::correct::{Limited, ModelCorrector, PromptBook, Secrets};
 }
 
 /// The Rust examples of README and the book, run as tests.

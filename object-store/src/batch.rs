@@ -15,7 +15,7 @@ use super::commit::{
 use super::history::{self, CommitRecord, CommitState, FileChange};
 use super::objects::{ObjectVersion, PutOutcome, StorageError};
 use restitch::edit::{EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath};
-use restitch::internals::store::{Versions, millis};
+use restitch::internals::store::{Versions, now_millis};
 use restitch::port::Snapshot;
 
 /// An open commit that is older than this belongs to a dead process.
@@ -109,7 +109,7 @@ impl Bucket {
         let paths = jobs.iter().map(|job| job.edit.path().as_str());
         let key = history::record_key(revision, paths);
         let changes: Vec<FileChange<'_>> = jobs.iter().map(RebasedEdit::change).collect();
-        let record = history::encode(revision, millis(), CommitState::Open, context, &changes);
+        let record = history::encode(revision, now_millis(), CommitState::Open, context, &changes);
         let mark = history::mark_key(revision);
         let first_path = jobs[0].edit.path().clone();
         // The mark is written first, because no process would find an open record without one.
@@ -284,7 +284,7 @@ impl Bucket {
     async fn recover(&self) -> Result<(), StorageError> {
         let lease = u64::try_from(LEASE.as_millis()).unwrap_or(u64::MAX);
         for mark in self.objects.page(&format!("{}/open", super::RESERVED_FOLDER), None).await? {
-            if mark.modified.saturating_add(lease) > millis() {
+            if mark.modified.saturating_add(lease) > now_millis() {
                 continue;
             }
             let Some(content) = self.objects.get(&mark.key, 4096).await? else { continue };

@@ -10,8 +10,8 @@ use super::history::{self, CommitState, FileChange};
 use super::objects::{ObjectVersion, PutOutcome, StorageError};
 use super::{Bucket, CurrentFile, REMOVAL_GRACE};
 use restitch::edit::{EditCode, Refusal, VerifiedEdit, WorkPath};
+use restitch::internals::store::now_millis;
 use restitch::internals::store::rebase_edit;
-use restitch::internals::store::{into_committed, millis};
 use restitch::internals::text::quote_name;
 use restitch::port::ContentHash;
 use restitch::port::{CommitOptions, Committed, RequestId};
@@ -114,7 +114,7 @@ impl Bucket {
             .into_iter()
             .map(|edit| {
                 self.changes.announce_edit(Some(revision), &edit);
-                into_committed(edit, Some(revision), durability)
+                Committed::new(edit, Some(revision), durability)
             })
             .collect();
         if let Some(first) = committed.first_mut() {
@@ -153,7 +153,7 @@ impl Bucket {
             let key = history::record_key(revision, [path.as_str()]);
             let record = history::encode(
                 revision,
-                millis(),
+                now_millis(),
                 CommitState::Single,
                 context,
                 &[rebased.change()],
@@ -377,7 +377,7 @@ impl CurrentFile {
         let grace = u64::try_from(REMOVAL_GRACE.as_millis()).unwrap_or(u64::MAX);
         self.bytes.is_none()
             && self.version.as_ref().is_some_and(|version| {
-                version.removed && version.modified.saturating_add(grace) > millis()
+                version.removed && version.modified.saturating_add(grace) > now_millis()
             })
     }
 }

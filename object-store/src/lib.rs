@@ -25,7 +25,7 @@ use tokio::sync::broadcast;
 
 use objects::{ListedKey, Object, ObjectVersion, Objects, PAGE_SIZE, StorageError};
 use restitch::edit::{Durability, EditCode, Refusal, VerifiedEdit, WorkPath};
-use restitch::internals::store::{ChangeFeed, admit, millis, not_found};
+use restitch::internals::store::{ChangeFeed, admit, not_found, now_millis};
 use restitch::port::ContentHash;
 use restitch::port::{
     BoxFuture, Change, CommitOptions, Committed, FileStore, History, ListedObject, Lister, Listing,
@@ -203,7 +203,7 @@ impl Bucket {
         // Without randomness two processes may choose the same number; the server refuses the
         // second.
         let _ = getrandom::fill(&mut random);
-        let by_clock = millis() * 1000 + u64::from(u16::from_le_bytes(random) % 1000);
+        let by_clock = now_millis() * 1000 + u64::from(u16::from_le_bytes(random) % 1000);
         let revision = by_clock.max(base.unwrap_or(0) + 1);
         let previous = self.last_revision.fetch_max(revision, Ordering::AcqRel);
         if previous < revision {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::objects::{Objects, PutOutcome, StorageError};
 use super::{BucketOptions, RESERVED_FOLDER};
-use restitch::internals::store::millis;
+use restitch::internals::store::now_millis;
 use restitch::port::ContentHash;
 
 /// A day in milliseconds.
@@ -117,15 +117,15 @@ impl ProbeCache {
 
     /// Whether this server passed the check within a day.
     fn is_fresh(&self) -> bool {
-        self.read().get(&self.name).is_some_and(|time| millis().abs_diff(*time) < DAY)
+        self.read().get(&self.name).is_some_and(|time| now_millis().abs_diff(*time) < DAY)
     }
 
     /// Adds this server to the file. An error is only logged: the check is then made again.
     fn record_success(&self) {
         let Some(file) = &self.file else { return };
         let mut servers = self.read();
-        servers.retain(|_, time| millis().abs_diff(*time) < DAY);
-        servers.insert(self.name.clone(), millis());
+        servers.retain(|_, time| now_millis().abs_diff(*time) < DAY);
+        servers.insert(self.name.clone(), now_millis());
         let write = || -> std::io::Result<()> {
             let folder = file.parent().unwrap_or(file);
             let temp = tempfile::NamedTempFile::new_in(folder)?;
@@ -158,7 +158,7 @@ mod tests {
         );
         assert!(!ProbeCache::new("s3://other/one", &options).is_fresh());
         let age = |by: u64| {
-            let known = BTreeMap::from([(cache.name.clone(), millis() - by)]);
+            let known = BTreeMap::from([(cache.name.clone(), now_millis() - by)]);
             let file = cache.file.as_ref().expect("a file");
             fs::write(file, serde_json::to_string(&known).expect("JSON")).expect("written");
         };

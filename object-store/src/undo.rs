@@ -9,9 +9,7 @@ use super::history::{self, CommitRecord, CommitState, FileRecord, HEAD_BYTES};
 use super::objects::{PAGE_SIZE, StorageError};
 use super::{Bucket, RESERVED_FOLDER};
 use restitch::edit::{Durability, EditCode, Refusal, VerifiedEdit, WorkPath};
-use restitch::internals::store::{
-    MAX_VERSIONS, Timeline, Versions, into_committed, no_revision, take_back,
-};
+use restitch::internals::store::{MAX_VERSIONS, Timeline, Versions, no_revision, take_back};
 use restitch::port::{Committed, ContentHash, Revision, UndoMode, Undone};
 
 /// How many commits the log shows. An undo without a revision looks only at these.
@@ -195,7 +193,7 @@ impl Bucket {
             if mode == UndoMode::DryRun {
                 let committed = batch
                     .into_iter()
-                    .map(|edit| into_committed(edit, None, Durability::DryRun))
+                    .map(|edit| Committed::new(edit, None, Durability::DryRun))
                     .collect();
                 return Ok(Undone { revision: record.revision, committed });
             }

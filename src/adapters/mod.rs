@@ -2,7 +2,6 @@
 //! depends on them.
 
 #[cfg(feature = "cli")]
-pub(crate) mod formatter;
 #[cfg(feature = "mcp")]
 pub mod mcp;
 #[cfg(feature = "llm")]

@@ -221,7 +221,7 @@ pub(crate) enum Command {
     Search(SearchArgs),
     /// Take back an edit, byte for byte: the last one, or the one with this revision.
     Undo(UndoArgs),
-    /// List edits, newest first, or count calls and their results.
+    /// List edits, newest first.
     Log(LogArgs),
     /// Serve the tools over MCP, on stdio or with --http on loopback HTTP.
     Mcp(McpArgs),
@@ -394,18 +394,13 @@ pub(crate) struct UndoArgs {
 #[derive(Debug, Args)]
 pub(crate) struct LogArgs {
     /// Only edits of this file, or of files in this folder.
-    #[arg(conflicts_with = "stats")]
     pub(crate) path: Option<String>,
     /// At most so many edits, the newest.
-    #[arg(short = 'n', long = "max", value_name = "N", conflicts_with = "stats")]
+    #[arg(short = 'n', long = "max", value_name = "N")]
     pub(crate) max: Option<usize>,
     /// Show what each edit changed.
-    #[arg(long, conflicts_with = "stats")]
-    pub(crate) diff: bool,
-    /// Count rungs, refusals, and questions to the model with their outcomes, by tool, client and
-    /// model, over all folders. RESTITCH_CLIENT names the client in scripts.
     #[arg(long)]
-    pub(crate) stats: bool,
+    pub(crate) diff: bool,
 }
 
 #[derive(Debug, Args)]

@@ -98,9 +98,9 @@ async fn handle_line(toolbox: &Toolbox, line: &[u8], dry_run: bool) -> (Value, T
         ..CallOptions::default()
     };
     let tool = envelope.tool.as_deref().unwrap_or("edit_file");
-    // A call of the last four with `text` gets a refusal, because they edit only files.
-    const EDITING: [&str; 6] =
-        ["edit_file", "multi_edit", "edit_lines", "hashline_edit", "move_lines", "apply_patch"];
+    // A call of the others with `text` gets a refusal, because they edit only files.
+    const EDITING: [&str; 5] =
+        ["edit_file", "multi_edit", "edit_lines", "hashline_edit", "apply_patch"];
     if let Some(tool) = EDITING.into_iter().find(|name| *name == tool)
         && tools::has_inline_text(&arguments)
     {

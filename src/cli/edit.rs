@@ -123,17 +123,13 @@ fn edit_stdin(common: &Common, args: &EditArgs, old: String, new: String) -> Res
     io::stdin()
         .read_to_end(&mut bytes)
         .map_err(|error| Exit::fault(format!("cannot read stdin: {error}")))?;
-    let edited = tools::edit_bytes(bytes, &request, &gate);
+    let words = if common.json { Words::default() } else { Words::of_command(EDIT_FLAGS) };
+    let edited = tools::edit_bytes(bytes, &request, &gate, &words);
+    let (after, reply) = edited.unwrap_or_else(|refusal| (Vec::new(), words.refused(refusal)));
     if common.json {
-        let reply = edited.map_or_else(ToolReply::refused, |(_, reply)| reply);
         out::reply(common, &reply)?;
         return Exit::of_reply(&reply);
     }
-    let words = Words::of_command(EDIT_FLAGS);
-    let (after, reply) = match edited {
-        Ok((after, reply)) => (after, words.notes(reply)),
-        Err(refusal) => (Vec::new(), words.refused(refusal)),
-    };
     if !(args.quiet && reply.ok) {
         // A closed stderr does not stop the text.
         let _ = writeln!(out::stderr(), "{}", reply.message);

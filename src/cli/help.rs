@@ -24,7 +24,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ),
     ("search", "restitch search 'fn main'\nrestitch search retry backoff --path src"),
     ("check", "restitch check src tests"),
-    ("log", "restitch log\nrestitch log --stats"),
+    ("log", "restitch log"),
     ("undo", "restitch undo\nrestitch undo 17 --dry-run"),
     (
         "mcp",

@@ -7,7 +7,6 @@ mod agent;
 mod apply;
 mod args;
 mod batch;
-mod call_log;
 mod check;
 mod completions;
 mod demo;
@@ -178,7 +177,6 @@ async fn run(cli: Cli, open_url: Option<OpenUrl>) -> Result<(), Exit> {
         Command::Read(args) => read::run(&common, args).await,
         Command::Search(args) => search::run(&common, args).await,
         Command::Undo(args) => undo::undo(&common, &args).await,
-        Command::Log(args) if args.stats => call_log::print(&common),
         Command::Log(args) => undo::log(&common, &args).await,
         Command::Mcp(args) => mcp::run(&common, args).await,
         Command::Init(args) => init::run(&common, &args).await,

@@ -13,16 +13,14 @@ use serde::Deserialize;
 
 use super::args::Common;
 use super::exit::Exit;
-use crate::adapters::formatter::{DEFAULT_TIME, FormatCommand};
 use crate::adapters::mcp::ClientCorrector;
 use crate::adapters::openai::{
     DEFAULT_BASE_URL, Endpoint, InMemoryProfiles, OpenAi, ProfileStore, ServerProfile, WireLimits,
 };
 use crate::correct::{
-    CacheLimits, Cached, DiskCache, Limited, Limits, ModelCorrector, PromptBook, Secrets,
+    CacheLimits, Cached, DiskCache, Limited, ModelCorrector, PromptBook, Secrets,
 };
 use crate::engine::{Allowance, SyntaxMode};
-use crate::language::Language;
 use crate::port::{ChatModel, Corrector};
 use crate::store::usable_state_folder;
 use crate::text::{register_secret, register_url_credentials};
@@ -35,9 +33,6 @@ struct ConfigFile {
     model: ModelSection,
     #[serde(default)]
     syntax: SyntaxSection,
-    /// The formatters, by language.
-    #[serde(default)]
-    format: BTreeMap<String, FormatSection>,
     /// The settings of the object storage client, under that client's own names.
     #[serde(default)]
     object_store: BTreeMap<String, String>,
@@ -62,16 +57,6 @@ impl ServerSection {
     pub(crate) fn drain_time(&self) -> Result<Duration, Exit> {
         self.drain.map_or(Ok(DEFAULT_DRAIN), |time| seconds("server.drain", time))
     }
-}
-
-/// `[format.LANGUAGE]` in the configuration: the formatter of one language.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FormatSection {
-    /// The program and its arguments.
-    command: Vec<String>,
-    /// Seconds that the formatter may take.
-    timeout: Option<f64>,
 }
 
 /// `[syntax]` in the configuration.
@@ -121,8 +106,6 @@ pub(crate) struct ModelSettings {
     pub(crate) allowance: Allowance,
     /// What to do when an edit adds a syntax error.
     pub(crate) syntax: SyntaxMode,
-    /// The formatters, by language.
-    pub(crate) format: Vec<(&'static Language, FormatCommand)>,
     /// The settings of the object storage client.
     pub(crate) object_store: BTreeMap<String, String>,
     /// Whether the MCP server asks the model of its client.
@@ -137,8 +120,7 @@ const CLIENT: &str = "client";
 pub(crate) fn settings(common: &Common) -> Result<ModelSettings, Exit> {
     let var = |name: &str| env::var(name).ok().filter(|value| !value.trim().is_empty());
     let mut sources = Vec::new();
-    let (ConfigFile { model: section, syntax, format, object_store, server: _ }, path, _) =
-        config(common)?;
+    let (ConfigFile { model: section, syntax, object_store, server: _ }, path, _) = config(common)?;
     let config_path = path.display().to_string();
     let mut first_of = |setting: &'static str, candidates: [(Option<String>, &str); 3]| {
         let (value, source) =
@@ -193,40 +175,7 @@ pub(crate) fn settings(common: &Common) -> Result<ModelSettings, Exit> {
     }
     let syntax =
         common.session.editing.syntax.map(SyntaxMode::from).or(syntax.mode).unwrap_or_default();
-    let format = format.into_iter().map(|(name, section)| formatter(&name, section));
-    let format = format.collect::<Result<_, _>>()?;
-    Ok(ModelSettings {
-        endpoint,
-        sources,
-        allowance,
-        syntax,
-        format,
-        object_store,
-        asks_client,
-        section,
-    })
-}
-
-/// The formatter that a section of the configuration describes, and its language.
-fn formatter(
-    name: &str,
-    section: FormatSection,
-) -> Result<(&'static Language, FormatCommand), Exit> {
-    let Some(language) = Language::from_name(name) else {
-        return Err(Exit::usage(format!(
-            "[format.{name}] in the configuration: there is no language `{name}`; use a name such as rust, or a file extension such as rs"
-        )));
-    };
-    if section.command.first().is_none_or(|program| program.trim().is_empty()) {
-        return Err(Exit::usage(format!(
-            "format.{name}.command is empty; give the program and its arguments as a list"
-        )));
-    }
-    let time = match section.timeout {
-        None => DEFAULT_TIME,
-        Some(time) => seconds(&format!("format.{name}.timeout"), time)?,
-    };
-    Ok((language, FormatCommand { command: section.command, time }))
+    Ok(ModelSettings { endpoint, sources, allowance, syntax, object_store, asks_client, section })
 }
 
 /// The duration that a setting gives in seconds.
@@ -407,7 +356,7 @@ fn layered<M: ChatModel>(
 ) -> Cached<Limited<ModelCorrector<M>>> {
     let model = ModelCorrector::new(model, prompts, secrets);
     let identity = model.identity();
-    Cached::new(Limited::new(model, Limits::default()), identity, CacheLimits::default())
+    Cached::new(Limited::new(model), identity, CacheLimits::default())
 }
 
 /// Whether the model's client uses the stored profile of its server.

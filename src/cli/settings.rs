@@ -2,15 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::UrlRoot;
 use super::args::{Common, DurabilityArg};
-use super::call_log::CallLog;
 use super::exit::Exit;
 use super::model;
-use crate::adapters::formatter::CommandFormatter;
 use crate::engine::{Engine, Stage};
 use crate::port::FileStore;
 use crate::store::{
@@ -27,19 +24,6 @@ pub(crate) fn toolbox(common: &Common) -> Result<Toolbox, Exit> {
     let mut engine = Engine::builder(store)
         .allowance(settings.allowance)
         .syntax(TreeSitter::new(), settings.syntax);
-    if !settings.format.is_empty() {
-        let root = match common.root_url() {
-            // A formatter runs on this machine, where object storage has no folder.
-            Some(_) => PathBuf::from("."),
-            None => common.root().to_path_buf(),
-        };
-        engine = engine.formatter(CommandFormatter::new(root, settings.format.iter().cloned()));
-    }
-    // The call log is in the state folder; without a usable one, calls are not logged.
-    if let Ok(folder) = usable_state_folder() {
-        let model = settings.endpoint.as_ref().map(|endpoint| endpoint.model.clone());
-        engine = engine.recorder(CallLog::in_folder(&folder).recorder(model));
-    }
     let corrector = settings.corrector()?;
     if let Some(corrector) = corrector.clone() {
         engine = engine.corrector(corrector);

@@ -9,28 +9,17 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::port::{Ask, BoxFuture, Budget, Corrector, CorrectorError, Reply};
 
-/// The limits of a corrector.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// How many questions are asked at once.
-    pub concurrency: usize,
-    /// How many failures in a row start a pause.
-    pub failures: u32,
-    /// How long no request is sent in a pause.
-    pub pause: Duration,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { concurrency: 4, failures: 3, pause: Duration::from_secs(30) }
-    }
-}
+/// How many questions are asked at once.
+const CONCURRENCY: usize = 4;
+/// How many failures in a row start a pause.
+const FAILURES: u32 = 3;
+/// How long no request is sent in a pause.
+const PAUSE: Duration = Duration::from_secs(30);
 
 /// A corrector within limits.
 #[derive(Debug)]
 pub struct Limited<C> {
     inner: C,
-    limits: Limits,
     permits: Semaphore,
     circuit: Mutex<Circuit>,
 }
@@ -46,9 +35,8 @@ struct Circuit {
 
 impl<C> Limited<C> {
     /// Puts limits around a corrector.
-    pub fn new(inner: C, limits: Limits) -> Self {
-        let permits = Semaphore::new(limits.concurrency.max(1));
-        Self { inner, limits, permits, circuit: Mutex::default() }
+    pub fn new(inner: C) -> Self {
+        Self { inner, permits: Semaphore::new(CONCURRENCY), circuit: Mutex::default() }
     }
 
     fn circuit(&self) -> std::sync::MutexGuard<'_, Circuit> {
@@ -68,7 +56,7 @@ impl<C> Limited<C> {
                 (until - now).as_millis().div_ceil(1000)
             )));
         }
-        circuit.open_until = Some(now + self.limits.pause);
+        circuit.open_until = Some(now + PAUSE);
         Ok(())
     }
 
@@ -79,8 +67,8 @@ impl<C> Limited<C> {
             Ok(_) => *circuit = Circuit::default(),
             Err(CorrectorError::Failed(_) | CorrectorError::Timeout) => {
                 circuit.failures = circuit.failures.saturating_add(1);
-                if circuit.failures >= self.limits.failures {
-                    circuit.open_until = Some(Instant::now() + self.limits.pause);
+                if circuit.failures >= FAILURES {
+                    circuit.open_until = Some(Instant::now() + PAUSE);
                 }
             }
             // No request was sent, so nothing was learnt.
@@ -154,7 +142,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_server_that_is_too_slow_three_times_gets_a_pause_and_another_chance() {
-        let limited = Limited::new(Server { millis: Mutex::new(3000) }, Limits::default());
+        let limited = Limited::new(Server { millis: Mutex::new(3000) });
         for _ in 0..3 {
             assert_eq!(call(&limited).await, Err(CorrectorError::Timeout));
         }

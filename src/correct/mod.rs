@@ -22,7 +22,7 @@ pub use crate::secrets::Secrets;
 pub use cached::{CacheLimits, Cached};
 #[cfg(feature = "llm")]
 pub use disk_cache::DiskCache;
-pub use limited::{Limited, Limits};
+pub use limited::Limited;
 pub use model::ModelCorrector;
 pub use prompts::{PROMPTS, PromptBook, parse_excerpts};
 pub use reply::{ReplyKind, parse_reply};

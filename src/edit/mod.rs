@@ -24,7 +24,6 @@ pub use request::{EditRequest, Expected};
 pub use rung::{Rewrite, Rung};
 pub(crate) use spans::spans_and_diff;
 pub use spans::{Extent, Span};
-pub(crate) use syntax::FormatNote;
 pub use syntax::{SyntaxCheck, SyntaxError, Unchecked};
 pub(crate) use verify::Rebase;
 pub(crate) use verify::SyntaxCheckFn;

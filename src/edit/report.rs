@@ -5,7 +5,6 @@ use serde::Serialize;
 
 use super::diff::unified_diff;
 use super::spans::{LineShift, Span, before_and_after, line_count, line_delta, line_shifts};
-use super::syntax::FormatNote;
 use super::verify::VerifiedEdit;
 use super::{Attempt, Conflict, Kept, Rewrite, Rung, SyntaxCheck};
 use crate::text::tag;
@@ -38,9 +37,6 @@ pub struct Explanation {
     /// Whether the edit was checked for syntax errors, and those that are new.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub syntax: Option<SyntaxCheck>,
-    /// The result of the user's formatter, if one is configured.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub format: Option<FormatNote>,
 }
 
 impl Explanation {
@@ -57,7 +53,6 @@ impl Explanation {
             kept: Vec::new(),
             warnings: Vec::new(),
             syntax: None,
-            format: None,
         }
     }
 }

@@ -19,45 +19,6 @@ pub struct SyntaxCheck {
     pub new_errors: Vec<SyntaxError>,
 }
 
-/// What the user's formatter did to the result.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[non_exhaustive]
-pub struct FormatNote {
-    /// The formatter's name.
-    pub by: String,
-    /// Whether it changed the text.
-    pub changed: bool,
-    /// Why it failed; then nothing was changed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub failed: Option<String>,
-}
-
-impl FormatNote {
-    /// The formatter changed the text.
-    pub fn formatted(by: String) -> Self {
-        Self { by, changed: true, failed: None }
-    }
-
-    /// The formatter left the text unchanged.
-    pub fn unchanged(by: String) -> Self {
-        Self { by, changed: false, failed: None }
-    }
-
-    /// The formatter failed.
-    pub fn failed(by: String, why: String) -> Self {
-        Self { by, changed: false, failed: Some(why) }
-    }
-
-    /// What the formatter did, in one line; `None` if it left the text unchanged.
-    pub fn warning(&self) -> Option<String> {
-        match (&self.failed, self.changed) {
-            (Some(why), _) => Some(format!("not formatted, since `{}` failed: {why}", self.by)),
-            (None, true) => Some(format!("formatted by `{}`", self.by)),
-            (None, false) => None,
-        }
-    }
-}
-
 /// A syntax error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[non_exhaustive]

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{EditCode, EditPlan, Explanation, FormatNote, Refusal, SyntaxCheck, WorkPath};
+use super::{EditCode, EditPlan, Explanation, Refusal, SyntaxCheck, WorkPath};
 use crate::text::{Content, ContentHash, Snapshot};
 
 /// A function that decides the same edit again on another version of the file, without model or disk.
@@ -44,9 +44,8 @@ impl VerifiedEdit {
             return Err(refuse(EditCode::InvalidArguments, "new_str holds a NUL character")
                 .hint("Remove the NUL; text files have none."));
         }
-        let encodings = before.ambiguous_encodings(&written);
-        if !encodings.is_empty() {
-            return Err(uncertain_encoding(&encodings, &written, before).at(path.as_str()));
+        if let Some((characters, likeliest)) = before.uncertain_characters(&written) {
+            return Err(uncertain_encoding(&characters, likeliest).at(path.as_str()));
         }
         let after: Content = match before.is_plain() {
             true => Snapshot::from_text(plan.text_after()).into(),
@@ -109,14 +108,6 @@ impl VerifiedEdit {
     #[must_use]
     pub fn with_rebase(mut self, rebase: Rebase) -> Self {
         self.rebase = Some(rebase);
-        self
-    }
-
-    /// Adds the formatter's result.
-    #[must_use]
-    pub(crate) fn with_format(mut self, note: FormatNote) -> Self {
-        self.explanation.warnings.extend(note.warning());
-        self.explanation.format = Some(note);
         self
     }
 
@@ -190,24 +181,20 @@ impl fmt::Debug for VerifiedEdit {
     }
 }
 
-/// The refusal of new characters for which the possible encodings of the file have different bytes.
-fn uncertain_encoding(encodings: &[&str], written: &str, before: &Snapshot) -> Refusal {
-    let is_new = |c: &char| !c.is_ascii() && !before.text().contains(*c);
-    let mut new_chars: Vec<char> = written.chars().filter(is_new).collect();
-    new_chars.dedup();
-    let new: String = new_chars.into_iter().take(8).collect();
-    let names = encodings.iter().take(12).copied().collect::<Vec<_>>().join(", ");
-    let message = match encodings.len() {
-        0 | 1 => format!(
-            "the file's encoding is not known (it may be {names}), so `{new}` was not written"
-        ),
-        _ => format!(
-            "the file's encoding is not certain: its bytes are valid in {names}, which write `{new}` differently"
-        ),
+/// The refusal of characters that a file does not have, if its encoding is not certain.
+fn uncertain_encoding(characters: &str, likeliest: Option<&str>) -> Refusal {
+    let shown: String = characters.chars().take(8).collect();
+    let (known, such_as) = match likeliest {
+        Some(name) => (format!("is probably {name}, but that is not certain"), name),
+        None => ("is not known".to_owned(), "windows-1252"),
     };
-    Refusal::new(EditCode::Unencodable, message).hint(
-        "Nothing was written. Send the call again with `encoding` set to the right one of these, or without characters beyond ASCII that the file does not have.",
+    Refusal::new(
+        EditCode::Unencodable,
+        format!("the file's encoding {known}, so `{shown}` was not written"),
     )
+    .hint(format!(
+        "Nothing was written. Send the call again with `encoding` set to the file's encoding, such as {such_as}, or without characters beyond ASCII that the file does not have."
+    ))
 }
 
 /// Whether the bytes before the first splice and after the last one are those of the file.

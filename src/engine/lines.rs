@@ -10,8 +10,7 @@ use crate::edit::{
 use crate::hashline::line_map::LineMap;
 use crate::hashline::numbering::{NumberingBasis, VersionRef, numbering_basis};
 use crate::hashline::resolver::{
-    NumberError, ResolvedSpan, Resolver, SeenVersion, StaleAnchor, StaleCause, is_snapshot_id,
-    nearest,
+    NumberError, Resolver, SeenVersion, StaleAnchor, StaleCause, is_snapshot_id, nearest,
 };
 use crate::hashline::{anchors::Anchor, stale};
 use crate::language::Language;
@@ -96,12 +95,17 @@ impl Engine {
             }
             located.push(LocatedEdit { number: index + 1, span, lines: change.lines, order: 0 });
         }
+        let was_changed_by_others =
+            !versions.is_empty() && versions.last().is_none_or(|last| last.snapshot != current);
         if !stale_anchors.is_empty() {
             let mut refusal = stale::refusal(&stale_anchors, &current);
             name_read_version(&mut refusal, &stale_anchors, &versions, &current);
-            // A line that another program has changed where it stands is shown by the refusal.
+            // A line that another program has changed where it stands is shown by the refusal. One that
+            // the session itself has changed may be meant as it was, by calls that are sent already.
             let changed = stale_anchors.iter().filter(|anchor| {
-                anchor.cause == StaleCause::Changed && anchor.near == anchor.anchor.line
+                was_changed_by_others
+                    && anchor.cause == StaleCause::Changed
+                    && anchor.near == anchor.anchor.line
             });
             let changed = changed.map(|anchor| LineSpan { start: anchor.near, end: anchor.near });
             self.ledger.record_read(path, &current, &changed.collect::<Vec<_>>());
@@ -109,8 +113,6 @@ impl Engine {
             return Err(refusal);
         }
         explanation.warnings.truncate(MAX_MOVE_WARNINGS);
-        let was_changed_by_others =
-            !versions.is_empty() && versions.last().is_none_or(|last| last.snapshot != current);
         if snapshot.is_none() && was_changed_by_others && explanation.rung == Rung::Exact {
             explanation.warnings.push(
                 "the file has changed since you read it, but not in the lines you edited".into(),
@@ -301,62 +303,6 @@ pub(super) enum KnownLines {
     All,
     /// The lines with these numbers.
     Lines(Vec<usize>),
-}
-
-impl KnownLines {
-    /// What the call of a range shows: with a snapshot id, the caller knows every line; with anchors,
-    /// the first and the last line of the range; with plain numbers, none.
-    pub(super) fn of(first: &Anchor, last: &Anchor, snapshot: Option<&str>) -> Self {
-        match snapshot {
-            Some(_) => Self::All,
-            None if first.id.is_empty() => Self::Lines(Vec::new()),
-            None => Self::Lines(vec![first.line, last.line]),
-        }
-    }
-}
-
-/// Finds the lines that a caller names by anchors, or by numbers, which are anchors with an empty
-/// id.
-pub(super) async fn find_span(
-    engine: &Engine,
-    path: &WorkPath,
-    current: &Snapshot,
-    first: &Anchor,
-    last: &Anchor,
-    snapshot: Option<&str>,
-) -> Result<ResolvedSpan, Refusal> {
-    let versions = engine.versions(path, current, snapshot).await;
-    let mut resolver = Resolver::new(current, &versions, snapshot);
-    let named = LineSpan { start: first.line, end: last.line };
-    let stale_anchors = if first.id.is_empty() {
-        match resolver.resolve_numbers(named, &[]) {
-            Ok(span) => return Ok(ResolvedSpan { span, named }),
-            Err(NumberError::OutOfRange(total)) => {
-                line_edit::check_span(named, total)?;
-                Vec::new()
-            }
-            Err(NumberError::Stale(anchors)) => anchors,
-        }
-    } else {
-        match resolver.resolve(first, last) {
-            Ok(found) => return Ok(found),
-            Err(anchors) if snapshot.is_some() => anchors,
-            Err(_) => {
-                // Another process may have moved the lines. The history of the store shows where
-                // they are.
-                let recorded = engine.recorded_versions(path, None).await;
-                let resolver = Resolver::new(current, &versions, snapshot);
-                match resolver.with_recorded_versions(&recorded).resolve(first, last) {
-                    Ok(found) => return Ok(found),
-                    Err(anchors) => anchors,
-                }
-            }
-        }
-    };
-    let mut refusal = stale::refusal(&stale_anchors, current);
-    name_read_version(&mut refusal, &stale_anchors, &versions, current);
-    engine.record_fresh_anchors(path, current, &refusal);
-    Err(refusal)
 }
 
 /// Adds to the hint of an ambiguous refusal the id of the version whose numbers were shown first.

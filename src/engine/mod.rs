@@ -3,14 +3,10 @@
 //! It combines implementations of the traits in [`crate::port`]. `Engine::builder(store)` starts an
 //! engine without a model; a model and policies are added to the builder.
 
-mod call_record;
-mod cells;
 mod edit_file;
-mod format;
 pub(crate) mod hashline;
 mod limits;
 mod lines;
-mod moves;
 mod multi_edit;
 #[cfg(feature = "search")]
 mod near_paths;
@@ -27,14 +23,14 @@ mod within;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tracing::Instrument as _;
 
 use crate::edit::{Durability, EditCode, Refusal, VerifiedEdit, WorkPath};
 use crate::port::{
-    CommitOptions, Committed, Corrector, FileStore, Formatter, NoCorrector, NoFormatter, RequestId,
-    Syntax, refuse_duplicate_paths,
+    CommitOptions, Committed, Corrector, FileStore, NoCorrector, RequestId, Syntax,
+    refuse_duplicate_paths,
 };
 use crate::session::Ledger;
 #[cfg(feature = "search")]
@@ -44,13 +40,8 @@ use crate::text::{Content, Encoding, NotText, Snapshot};
 use crate::traces;
 
 pub use crate::edit::EditReport;
-pub(crate) use crate::line_edit::moves::{Side, Transfer};
-pub(crate) use call_record::{CallRecord, CallRecorder};
-pub(crate) use cells::Outputs;
-use format::FORMAT_TIME;
 pub(crate) use hashline::HashlineRequest;
 pub(crate) use limits::{refuse_too_many_bytes, refuse_too_many_edits};
-pub(crate) use moves::{MoveIndentation, MoveRequest};
 pub(crate) use progress::{Observer, Stage};
 pub(crate) use syntax::SyntaxGate;
 pub use syntax::SyntaxMode;
@@ -83,11 +74,9 @@ pub struct Engine {
     store: Arc<dyn FileStore>,
     corrector: Arc<dyn Corrector>,
     observer: Option<Observer>,
-    recorder: Option<CallRecorder>,
     client: Option<Arc<str>>,
     allowance: Allowance,
     syntax: SyntaxGate,
-    formatter: Arc<dyn Formatter>,
     staging: Option<Arc<StagingStore>>,
     ledger: Arc<Ledger>,
     encoding: Option<Encoding>,
@@ -143,20 +132,6 @@ impl EngineBuilder {
         self
     }
 
-    /// Sets the formatter, which formats the result of each edit.
-    #[must_use]
-    pub fn formatter(mut self, formatter: impl Formatter + 'static) -> Self {
-        self.engine.formatter = Arc::new(formatter);
-        self
-    }
-
-    /// Sets the recorder, which receives a record of each call.
-    #[must_use]
-    pub fn recorder(mut self, recorder: CallRecorder) -> Self {
-        self.engine.recorder = Some(recorder);
-        self
-    }
-
     /// Builds the engine.
     pub fn build(self) -> Engine {
         self.engine
@@ -171,11 +146,9 @@ impl Engine {
                 store: Arc::new(store),
                 corrector: Arc::new(NoCorrector),
                 observer: None,
-                recorder: None,
                 client: None,
                 allowance: Allowance::default(),
                 syntax: SyntaxGate::default(),
-                formatter: Arc::new(NoFormatter),
                 staging: None,
                 ledger: Arc::default(),
                 encoding: None,
@@ -214,14 +187,6 @@ impl Engine {
     #[must_use]
     pub fn for_client(&self, client: &str) -> Self {
         Self { client: Some(client.into()), ..self.clone() }
-    }
-
-    /// Passes the outcome of a call to the recorder.
-    pub(crate) fn record_call(&self, tool: &str, code: Option<&str>, report: &serde_json::Value) {
-        if let Some(recorder) = &self.recorder {
-            let client = self.client.as_deref().map(str::to_owned);
-            recorder(CallRecord { client, ..CallRecord::from_report(tool, code, report) });
-        }
     }
 
     /// The same engine, which decodes every file in this encoding.
@@ -345,13 +310,8 @@ impl Engine {
             }
         }
         refuse_too_many_bytes(&batch)?;
-        let mut checked = Vec::with_capacity(batch.len());
-        let formatting_ends = Instant::now() + FORMAT_TIME;
-        for edit in batch {
-            let formatted = self.formatted(edit, formatting_ends).await?;
-            checked.push(self.syntax.with_syntax_check(formatted));
-        }
-        let batch = checked;
+        let batch: Vec<_> =
+            batch.into_iter().map(|edit| self.syntax.with_syntax_check(edit)).collect();
         if options.dry_run {
             return Ok(batch.iter().map(EditReport::new).collect());
         }

@@ -164,7 +164,7 @@ pub(crate) fn render_clipped(number: usize, text: &str) -> String {
         None => tag::render(number, text),
         Some((end, _)) => {
             let mut out = String::with_capacity(end + 16);
-            tag::push(&mut out, number, text, tag::Width::Two);
+            tag::push(&mut out, number, text);
             out.push('|');
             out.push_str(&text[..end]);
             out.push('…');

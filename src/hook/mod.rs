@@ -18,7 +18,7 @@ use crate::edit::{EditCode, EditRequest, Expected, Refusal};
 use crate::engine::{CallOptions, Engine};
 use crate::store::canonical;
 use crate::text::{Snapshot, clip};
-use crate::tools::{ToolReply, Words};
+use crate::tools::Words;
 use patch::PatchOutcome;
 
 pub(crate) use notes::Notes;
@@ -187,8 +187,6 @@ fn is_failure(response: &Value) -> bool {
 
 /// A call of the client's own edit tool.
 struct ClientEdit {
-    /// The tool, as the client names it.
-    tool: &'static str,
     /// The names of the tool's fields for the old and the new text.
     fields: (&'static str, &'static str),
     /// The names of the tool's arguments, for messages.
@@ -213,11 +211,10 @@ const TOOLS: &[(&[&str], [&str; 4])] = &[
 
 /// Reads a call of a client's edit tool; `None` for any other tool.
 fn parse_edit(tool: &str, arguments: &Value) -> Option<ClientEdit> {
-    let (names, fields @ [path_field, old_field, new_field, all_field]) =
+    let (_, fields @ [path_field, old_field, new_field, all_field]) =
         TOOLS.iter().find(|(names, [path_field, ..])| {
             names.contains(&tool) && arguments.get(path_field).is_some()
         })?;
-    let tool = names.iter().find(|name| **name == tool)?;
     let text = |name: &str| arguments.get(name).and_then(Value::as_str).map(str::to_owned);
     let mut request = EditRequest::new(text(old_field)?, text(new_field)?);
     let count = arguments.get("expected_replacements").and_then(Value::as_u64).unwrap_or(1);
@@ -227,13 +224,7 @@ fn parse_edit(tool: &str, arguments: &Value) -> Option<ClientEdit> {
         request = request.expecting(Expected::Exactly(count));
     }
     let words = Words::of_client_tool(fields);
-    Some(ClientEdit {
-        tool,
-        fields: (old_field, new_field),
-        words,
-        path: text(path_field)?,
-        request,
-    })
+    Some(ClientEdit { fields: (old_field, new_field), words, path: text(path_field)?, request })
 }
 
 /// What restitch makes of a client's call.
@@ -260,13 +251,8 @@ async fn try_edit(engine: &Engine, edit: &ClientEdit) -> Option<TrialOutcome> {
     let trial = engine.staged();
     let report = match trial.edit_file(&path, &edit.request, &CallOptions::default()).await {
         Ok(report) => report,
-        Err(refusal) => {
-            let reply = ToolReply::refused(refusal.clone());
-            engine.record_call(edit.tool, Some(refusal.code.as_str()), &reply.report);
-            return Some(TrialOutcome::Refused(Box::new(refusal)));
-        }
+        Err(refusal) => return Some(TrialOutcome::Refused(Box::new(refusal))),
     };
-    engine.record_call(edit.tool, None, &ToolReply::edited(&report).report);
     let after = trial.snapshot(&path).await.ok()?;
     if apply_like_client(&before, &edit.request).as_deref() == Some(after.text()) {
         return Some(TrialOutcome::Unchanged);

@@ -5,7 +5,6 @@
 //! take the line endings of those they replace, and a file keeps or lacks its final newline as before.
 
 mod decide;
-pub(crate) mod moves;
 mod repair;
 
 use crate::edit::{EditCode, Refusal, Splice};

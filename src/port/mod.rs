@@ -3,7 +3,6 @@
 
 mod chat;
 mod corrector;
-mod formatter;
 mod store;
 mod syntax;
 mod versioned;
@@ -18,8 +17,6 @@ pub use corrector::Budget;
 pub(crate) use corrector::NoCorrector;
 #[doc(hidden)]
 pub use corrector::{Ask, Corrector, CorrectorError, Location, Reply, Window};
-pub(crate) use formatter::NoFormatter;
-pub use formatter::{Formatted, Formatter};
 #[cfg(unix)]
 pub(crate) use store::duplicate_edit;
 pub use store::{

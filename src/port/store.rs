@@ -105,6 +105,18 @@ pub struct Committed {
     pub warnings: Vec<String>,
 }
 
+impl Committed {
+    /// A committed edit without warnings.
+    pub fn new(edit: VerifiedEdit, revision: Option<u64>, durability: Durability) -> Self {
+        let method = match (edit.base(), edit.after()) {
+            (_, None) => WriteMethod::Removed,
+            (None, _) => WriteMethod::Created,
+            _ => WriteMethod::Replaced,
+        };
+        Self { edit, revision, durability, method, warnings: Vec::new() }
+    }
+}
+
 /// Whether an undo writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UndoMode {

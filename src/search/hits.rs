@@ -6,7 +6,7 @@ use super::scan::ScannedFile;
 use super::{Columns, Context, FileHits, MAX_LINE_CHARS, MAX_MATCHES, Match};
 use crate::edit::WorkPath;
 use crate::hashline::stale::{render_clipped, short_id};
-use crate::text::tag::{self, Width};
+use crate::text::tag;
 use crate::text::{ContentHash, LineSpan, Snapshot, each_line};
 
 /// How many characters before the hit are shown of a long line.
@@ -71,7 +71,7 @@ fn short_hash(path: &str) -> String {
 /// Returns the entry of one line with a hit: its text, its anchor and the lines around it.
 fn match_at(snapshot: &Snapshot, number: usize, body: &str, hit: Hit, context: usize) -> Match {
     let mut anchor = String::new();
-    tag::push(&mut anchor, number, body, Width::Two);
+    tag::push(&mut anchor, number, body);
     let (content, columns) = trim_around(body, hit);
     let render_lines = |range: std::ops::RangeInclusive<usize>| {
         range.filter_map(|number| Some(render_clipped(number, snapshot.line(number)?))).collect()

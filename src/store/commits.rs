@@ -9,8 +9,7 @@ use std::io;
 use std::path::Path;
 
 use super::revert::changed_lines;
-use super::timeline::{Timeline, Versions};
-use super::versioned::millis;
+use super::timeline::{Timeline, Versions, now_millis};
 use crate::edit::{VerifiedEdit, WorkPath};
 use crate::port::{Revision, RevisionFile};
 use crate::text::ContentHash;
@@ -100,7 +99,7 @@ impl Commits {
         };
         let record = Revision {
             revision: self.oldest_first.back().map_or(0, |last| last.record.revision) + 1,
-            unix_millis: millis(),
+            unix_millis: now_millis(),
             files: edits.iter().zip(&versions).map(file).collect(),
             client,
             undoes,

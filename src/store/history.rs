@@ -19,7 +19,7 @@ use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime};
 
 use super::commit::CommitContext;
 use super::lock::{Backoff, LockOutcome, try_lock};
@@ -32,6 +32,7 @@ use super::prune;
 use super::replace::Displaced;
 use super::revert::changed_lines;
 use super::state::{HISTORY, StateFolder};
+use super::timeline::now_millis;
 use crate::port::{RequestId, RequestStatus};
 use crate::text::{Content, ContentHash};
 
@@ -461,15 +462,4 @@ pub(super) fn answer_name(request: &str) -> String {
 /// The first line of a stored answer.
 fn digest_line(request: &RequestId) -> String {
     request.digest().map(|digest| digest.to_string()).unwrap_or_default()
-}
-
-/// The current time in milliseconds since 1970.
-pub(super) fn now_millis() -> u64 {
-    millis(SystemTime::now())
-}
-
-/// A time in milliseconds since 1970.
-pub(super) fn millis(time: SystemTime) -> u64 {
-    let since_1970 = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since_1970.as_millis()).unwrap_or(u64::MAX)
 }

@@ -15,10 +15,11 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::history::{answer_name, millis, now_millis, open_in};
+use super::history::{answer_name, open_in};
 use super::lock::{self, LockOutcome};
 use super::log::{LogEntry, read_entries, rewrite};
 use super::options::HistoryLimits;
+use super::timeline::{millis, now_millis};
 
 /// At most this many commits of one root are kept, whatever their size, because the log is always
 /// read as a whole.

@@ -13,7 +13,7 @@ use tokio::sync::{Mutex as AsyncMutex, broadcast};
 
 use super::rebase::not_found;
 use super::timeline::Versions;
-use super::versioned::{Files, into_committed, write_all};
+use super::versioned::{Files, write_all};
 use crate::edit::{Durability, EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath};
 use crate::port::{
     BoxFuture, Change, CommitOptions, Committed, FileStore, History, Lister, LoadedFile, RequestId,
@@ -196,7 +196,7 @@ impl FileStore for StagingStore {
             let staged = write_all(self, batch).await?.into_iter();
             let committed = staged.map(|(edit, _)| Committed {
                 warnings: vec![NOTE.to_owned()],
-                ..into_committed(edit, None, Durability::Staged)
+                ..Committed::new(edit, None, Durability::Staged)
             });
             Ok(committed.collect())
         })

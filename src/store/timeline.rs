@@ -1,9 +1,10 @@
 //! What the commits of a root mean for undo, the log and repeated requests. Each store with a history
 //! records commits in a way of its own, and decides with this module.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 pub use super::revert::changed_lines;
 use super::revert::{LaterVersion, VersionSource, revert_change};
-use super::versioned::into_committed;
 use crate::edit::{Durability, EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath};
 use crate::port::{Committed, Revision, RevisionFile};
 use crate::text::{ContentHash, Snapshot};
@@ -180,6 +181,17 @@ fn versions_since(
     Some(versions)
 }
 
+/// The current time in milliseconds since 1970.
+pub fn now_millis() -> u64 {
+    millis(SystemTime::now())
+}
+
+/// A time in milliseconds since 1970.
+pub(super) fn millis(time: SystemTime) -> u64 {
+    let since_1970 = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since_1970.as_millis()).unwrap_or(u64::MAX)
+}
+
 /// The result of an earlier commit, as if it had just been made.
 pub fn repeated(
     revision: u64,
@@ -193,5 +205,5 @@ pub fn repeated(
     let warning = format!(
         "the same change was already committed as revision {revision}; nothing was written again"
     );
-    Committed { warnings: vec![warning], ..into_committed(edit, Some(revision), durability) }
+    Committed { warnings: vec![warning], ..Committed::new(edit, Some(revision), durability) }
 }

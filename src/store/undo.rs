@@ -21,7 +21,6 @@ use super::refusals;
 use super::replace::read_all;
 use super::revert::{LaterVersion, revert_change};
 use super::timeline::{Timeline, Versions, no_revision, repeated, take_back};
-use super::versioned::into_committed;
 use crate::edit::{Durability, EditCode, Refusal, WorkPath};
 use crate::port::{Committed, RequestId, RequestStatus, Revision, RevisionFile, UndoMode, Undone};
 use crate::text::ContentHash;
@@ -70,7 +69,7 @@ impl Disk {
             }
             let undone = |committed| Undone { revision: entry.revision, committed };
             if mode == UndoMode::DryRun {
-                let plan = |edit: CommitEdit| into_committed(edit.edit, None, Durability::DryRun);
+                let plan = |edit: CommitEdit| Committed::new(edit.edit, None, Durability::DryRun);
                 return Ok(undone(edits.into_iter().map(plan).collect()));
             }
             let context = CommitContext {

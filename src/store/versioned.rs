@@ -6,7 +6,6 @@
 use std::future::ready;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use tokio::sync::broadcast;
 
@@ -14,7 +13,7 @@ use super::change_feed::ChangeFeed;
 use super::commits::Commits;
 use super::rebase::{not_found, rebase_edit};
 use super::timeline::{LaterChange, Versions, repeated, take_back};
-use crate::edit::{Durability, EditCode, Refusal, VerifiedEdit, WorkPath, WriteMethod};
+use crate::edit::{Durability, EditCode, Refusal, VerifiedEdit, WorkPath};
 use crate::port::{
     BoxFuture, Change, CommitOptions, Committed, FileStore, History, Lister, LoadedFile, RequestId,
     RequestStatus, Revision, StoreOutcome, UndoMode, Undone, VersionedFiles,
@@ -192,7 +191,7 @@ impl<F: VersionedFiles> VersionedStore<F> {
             .into_iter()
             .map(|edit| {
                 self.changes.announce_edit(revision, &edit);
-                into_committed(edit, revision, Durability::Unknown)
+                Committed::new(edit, revision, Durability::Unknown)
             })
             .collect();
         if let (Err(error), Some(first)) = (recorded, committed.first_mut()) {
@@ -234,32 +233,12 @@ impl<F: VersionedFiles> VersionedStore<F> {
         }
         if mode == UndoMode::DryRun {
             let committed =
-                batch.into_iter().map(|edit| into_committed(edit, None, Durability::DryRun));
+                batch.into_iter().map(|edit| Committed::new(edit, None, Durability::DryRun));
             return Ok(Undone { revision, committed: committed.collect() });
         }
         let written = write_all(&self.files, batch).await?;
         Ok(Undone { revision, committed: self.record(written, None, Some(revision)) })
     }
-}
-
-/// A committed edit without warnings.
-pub fn into_committed(
-    edit: VerifiedEdit,
-    revision: Option<u64>,
-    durability: Durability,
-) -> Committed {
-    let method = match (edit.base(), edit.after()) {
-        (_, None) => WriteMethod::Removed,
-        (None, _) => WriteMethod::Created,
-        _ => WriteMethod::Replaced,
-    };
-    Committed { edit, revision, durability, method, warnings: Vec::new() }
-}
-
-/// The current time in milliseconds since 1970.
-pub fn millis() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
 }
 
 impl<F: VersionedFiles> FileStore for VersionedStore<F> {

@@ -151,10 +151,7 @@ fn standard_label(name: &str) -> Option<&'static str> {
 }
 
 /// The bytes of a text in a legacy encoding; `None` if they do not decode to the same text.
-pub(super) fn encode_legacy_strict(
-    encoding: &'static encoding_rs::Encoding,
-    text: &str,
-) -> Option<Vec<u8>> {
+fn encode_legacy_strict(encoding: &'static encoding_rs::Encoding, text: &str) -> Option<Vec<u8>> {
     let (bytes, _, unmappable) = encoding.encode(text);
     let back = encoding.decode_without_bom_handling_and_without_replacement(&bytes);
     (!unmappable && back.as_deref() == Some(text)).then(|| bytes.into_owned())
@@ -300,6 +297,25 @@ fn utf16_endianness(bytes: &[u8]) -> Option<bool> {
     }
 }
 
+/// The stateful encoding whose escape sequences the bytes have. Such an encoding switches between
+/// character sets and uses only seven bits, so its bytes also look like ASCII.
+pub(super) fn stateful_encoding(bytes: &[u8]) -> Option<&'static str> {
+    let has = |needle: &[u8]| memchr::memmem::find(bytes, needle).is_some();
+    let escapes = memchr::memchr(0x1b, bytes).is_some();
+    if escapes && (has(b"\x1b$B") || has(b"\x1b$@") || has(b"\x1b(J") || has(b"\x1b(I")) {
+        return Some("ISO-2022-JP");
+    }
+    if escapes && has(b"\x1b$)C") {
+        return Some("ISO-2022-KR");
+    }
+    let hz = memchr::memmem::find_iter(bytes, b"~{").any(|at| {
+        let inside = &bytes[at + 2..];
+        let end = memchr::memmem::find(inside, b"~}").unwrap_or(0);
+        end > 0 && end.is_multiple_of(2) && inside[..end].iter().all(|b| (0x21..0x7f).contains(b))
+    });
+    hz.then_some("HZ-GB-2312")
+}
+
 /// Decodes bytes that are not valid UTF-8: in a legacy encoding if one fits, otherwise as UTF-8 with
 /// invalid bytes.
 fn decode_legacy(bytes: Vec<u8>) -> Decoded {
@@ -345,4 +361,18 @@ fn decode_damaged(bytes: Vec<u8>, bom: bool) -> Decoded {
         }
     }
     Decoded::Damaged { bytes, text, bom, jumps }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stateful_encodings_are_detected() {
+        assert_eq!(stateful_encoding(b"a \x1b$B$3$l\x1b(B b"), Some("ISO-2022-JP"));
+        assert_eq!(stateful_encoding(b"text ~{<:Ky2;R*~} text"), Some("HZ-GB-2312"));
+        for plain in [&b"~{x} and ~} "[..], b"\x1b[31mred\x1b[0m", b"plain", b"~{abc~}"] {
+            assert_eq!(stateful_encoding(plain), None, "{plain:?}");
+        }
+    }
 }

@@ -7,7 +7,6 @@
 //! Limits: a file with NUL bytes that is not UTF-16 is not text. In stateful
 //! encodings (ISO-2022-JP, HZ) only ASCII is written, unless the caller names the encoding.
 
-mod ambiguity;
 mod code_pages;
 mod content;
 mod encoding;

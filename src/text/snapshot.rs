@@ -1,11 +1,11 @@
 //! One version of a file: its bytes, its text, and the mapping between their offsets.
 
+use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use super::ambiguity::{ambiguous_encodings, stateful_encoding};
-use super::encoding::{Decoded, decode, decode_as, decode_lossy};
+use super::encoding::{Decoded, decode, decode_as, decode_lossy, stateful_encoding};
 use super::{ContentHash, Encoding, LineEnding, LineIndex, NotText, Unencodable, lines};
 
 /// An immutable version of a file. Cloning is cheap.
@@ -248,35 +248,36 @@ impl Snapshot {
         byte_start + inner.encoding.encoded_len(&inner.text[text_start..offset])
     }
 
-    /// The encodings that the file may be in, if they encode `new` differently; empty if the encoding
-    /// is certain enough for that text.
-    pub fn ambiguous_encodings(&self, new: &str) -> Vec<&'static str> {
-        let inner = &*self.0;
-        // All of them write ASCII alike.
+    /// The characters of `new` that the file does not have, if its bytes do not show its encoding for
+    /// certain, and the likeliest encoding. Most texts are valid in several encodings, and a character
+    /// that is written in one and read in another is damaged.
+    pub fn uncertain_characters(&self, new: &str) -> Option<(String, Option<&'static str>)> {
+        // All encodings write ASCII alike.
         if new.is_ascii() {
-            return Vec::new();
+            return None;
         }
-        let is_ascii = inner.bytes.is_none() && inner.text.is_ascii();
-        let chosen = match (inner.encoding_source, inner.encoding) {
-            (EncodingSource::Declared, _) => return Vec::new(),
-            (_, Encoding::Legacy(_) | Encoding::CodePage(_)) => Some(inner.encoding),
+        let inner = &*self.0;
+        let likeliest = match (inner.encoding_source, inner.encoding) {
+            (EncodingSource::Declared, _) => return None,
+            (_, Encoding::Legacy(encoding)) => Some(encoding.name()),
             (_, Encoding::Utf8 { bom: false }) if self.has_invalid_bytes() => {
                 let invalid = inner.jumps.len();
                 let valid = inner.text.chars().filter(|c| !c.is_ascii()).count() - invalid;
                 // UTF-8 with a few invalid bytes is still UTF-8.
                 if valid > invalid {
-                    return Vec::new();
+                    return None;
                 }
                 None
             }
-            (_, Encoding::Utf8 { bom: false }) if is_ascii => match stateful_encoding(self.bytes())
-            {
-                Some(_) => None,
-                None => return Vec::new(),
-            },
-            _ => return Vec::new(),
+            (_, Encoding::Utf8 { bom: false }) if inner.text.is_ascii() => {
+                Some(stateful_encoding(self.bytes())?)
+            }
+            _ => return None,
         };
-        ambiguous_encodings(self.bytes(), self.text(), chosen, new)
+        let known: HashSet<char> = inner.text.chars().filter(|c| !c.is_ascii()).collect();
+        let is_new = |c: &char| !c.is_ascii() && !known.contains(c);
+        let characters: BTreeSet<char> = new.chars().filter(is_new).collect();
+        (!characters.is_empty()).then(|| (characters.into_iter().collect(), likeliest))
     }
 
     /// Encodes text for insertion into this file.

@@ -3,8 +3,6 @@
 //! They stand for `xxh32(content without carriage returns and trailing whitespace) mod 256`. If the
 //! line has no letter and no digit, the hash is seeded with the line number, so that closing braces
 //! and blank lines get different ids. Whitespace is what JavaScript calls so, not Unicode.
-//!
-//! Wider ids take more bytes of the same hash and start with the two common letters.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -15,39 +13,6 @@ use xxhash_rust::xxh32::xxh32;
 /// The letter for each half of a byte.
 pub(crate) const ALPHABET: &[u8; 16] = b"ZPMQVRWSNKTXJBYH";
 
-/// How many letters an id has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Width {
-    /// Two letters, 256 values: the common form.
-    #[default]
-    Two,
-    /// Four letters, 65,536 values.
-    Four,
-    /// Eight letters, the whole hash.
-    Eight,
-}
-
-impl Width {
-    /// The width with this many letters.
-    pub fn from_letters(letters: usize) -> Option<Self> {
-        match letters {
-            2 => Some(Self::Two),
-            4 => Some(Self::Four),
-            8 => Some(Self::Eight),
-            _ => None,
-        }
-    }
-
-    /// How many bytes of the hash the letters stand for.
-    fn bytes(self) -> u32 {
-        match self {
-            Self::Two => 1,
-            Self::Four => 2,
-            Self::Eight => 4,
-        }
-    }
-}
-
 /// The two letters for a line.
 pub fn id(number: usize, content: &str) -> [char; 2] {
     pair(hash(number, &normalize(content)))
@@ -56,28 +21,21 @@ pub fn id(number: usize, content: &str) -> [char; 2] {
 /// A line with its anchor, as `12#VK|content`.
 pub fn render(number: usize, content: &str) -> String {
     let mut out = String::with_capacity(content.len() + 12);
-    push(&mut out, number, content, Width::Two);
+    push(&mut out, number, content);
     out.push('|');
     out.push_str(content);
     out
 }
 
 /// Appends the anchor of a line, such as `12#VK`.
-pub(crate) fn push(out: &mut String, number: usize, content: &str, width: Width) {
+pub(crate) fn push(out: &mut String, number: usize, content: &str) {
     let _ = write!(out, "{number}#");
-    push_letters(out, hash(number, &normalize(content)), width.bytes());
+    out.extend(id(number, content));
 }
 
-/// Whether `letters` is this line's id, by the current or the older rule, in any width.
+/// Whether `letters` is this line's id, by the current or the older rule.
 pub fn matches(number: usize, content: &str, letters: &str) -> bool {
-    let Some(width) = Width::from_letters(letters.len()) else {
-        return false;
-    };
-    let has_hash = |hash: u32| {
-        let mut id = String::with_capacity(8);
-        push_letters(&mut id, hash, width.bytes());
-        id == letters
-    };
+    let has_hash = |hash: u32| letters.chars().eq(pair(hash));
     has_hash(hash(number, &normalize(content)))
         || has_hash(hash(number, &strip_whitespace(content)))
 }
@@ -91,15 +49,6 @@ fn hash(number: usize, content: &str) -> u32 {
 /// The two letters for the lowest byte of a hash.
 fn pair(hash: u32) -> [char; 2] {
     [letter(hash >> 4), letter(hash)]
-}
-
-/// Appends the letters for the lowest `bytes` bytes of a hash.
-fn push_letters(out: &mut String, hash: u32, bytes: u32) {
-    for byte in 0..bytes {
-        let [a, b] = pair(hash >> (8 * byte));
-        out.push(a);
-        out.push(b);
-    }
 }
 
 /// The letter for the lowest four bits of a number.
@@ -182,19 +131,5 @@ mod tests {
         for c in ['²', 'Ⅷ', '٣', 'é', '日', 'ª', 'ʰ'] {
             assert!(has_word(&c.to_string()), "{c:?}");
         }
-    }
-
-    #[test]
-    fn wider_ids_start_with_the_common_one() {
-        let mut wide = String::new();
-        push(&mut wide, 9, "const x = 1;", Width::Eight);
-        assert!(wide.starts_with("9#BP"), "{wide}");
-        let letters = &wide[2..];
-        assert_eq!(letters.len(), 8);
-        assert!(matches(9, "const x = 1;  ", letters));
-        assert!(matches(9, "const x = 1;", &letters[..4]));
-        assert!(!matches(9, "const x = 2;", letters));
-        assert!(matches(9, "const x = 1;", "SB"), "the older rule");
-        assert!(!matches(9, "const x = 1;", "SBX"));
     }
 }

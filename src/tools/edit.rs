@@ -15,7 +15,7 @@ pub(super) const TOOL: ToolSpec = ToolSpec {
     output: schema::output::<EditReport>,
     visibility: Visibility::Always,
     writes: true,
-    run: |call| Box::pin(async move { run(call).await.map(|report| ToolReply::edited(&report)) }),
+    run: |call| Box::pin(async move { run(call).await }),
 };
 
 /// The arguments.
@@ -32,7 +32,7 @@ struct EditArguments {
 }
 
 /// Makes the same edit as `edit_file`.
-async fn run(call: ToolCall<'_>) -> Result<EditReport, Refusal> {
+async fn run(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
     let given: EditArguments = parse(TOOL.name, call.arguments)?;
     let arguments = TextEdit {
         old_str: given.old_string,
@@ -42,5 +42,6 @@ async fn run(call: ToolCall<'_>) -> Result<EditReport, Refusal> {
         near_line: None,
     };
     let path = call.engine.path(&given.file_path)?;
-    call.engine.edit_file(&path, &arguments.request()?, call.options).await
+    let report = call.engine.edit_file(&path, &arguments.request()?, call.options).await?;
+    Ok(ToolReply::edited(&call.words.report(report)))
 }

@@ -1,11 +1,11 @@
 //! `edit_file`: replace text by text.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::{ToolCall, ToolReply, ToolSpec, Visibility, parse, schema};
 use crate::edit::{EditCode, EditReport, EditRequest, Expected, Refusal, WorkPath};
-use crate::engine::{HashlineRequest, Outputs};
+use crate::engine::HashlineRequest;
 use crate::hashline::anchors::Anchor;
 use crate::hashline::ops::{HashlineEdit, Op};
 use crate::line_edit::{LineChange, split_lines};
@@ -45,7 +45,7 @@ pub(super) struct TextEdit {
     pub(super) near_line: Option<usize>,
 }
 
-/// The arguments of a single edit, of a file or of a notebook's cell.
+/// The arguments of a single edit.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 struct Arguments {
     #[serde(flatten)]
@@ -56,20 +56,6 @@ struct Arguments {
     snapshot: Option<String>,
     /// The definition that contains the text: class Pool / fn open.
     within: Option<String>,
-    /// A notebook's cell, by its id.
-    cell: Option<String>,
-    /// Clears the cell's outputs.
-    clear_outputs: Option<bool>,
-}
-
-/// The report of an edit. For a cell there is a second report, with the cell's own line numbers.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-struct Report {
-    #[serde(flatten)]
-    file: EditReport,
-    /// The edit in the lines of the cell.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cell: Option<EditReport>,
 }
 
 impl TextEdit {
@@ -84,41 +70,21 @@ impl TextEdit {
     }
 }
 
-/// Edits a file or, if the call names one, a notebook's cell.
+/// Edits a file.
 async fn run(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
-    let Arguments { file_edit, lines, snapshot, within, cell, clear_outputs } =
-        parse(TOOL.name, call.arguments)?;
+    let Arguments { file_edit, lines, snapshot, within } = parse(TOOL.name, call.arguments)?;
     let EditFileArguments { path, mut edit } = file_edit;
     let path = call.engine.path(&path)?;
     if let Some(lines) = lines {
         let lines = NamedLines::parse(&lines).map_err(|refusal| refusal.at(path.as_str()))?;
-        if edit.old_str.is_empty() && cell.is_none() {
+        if edit.old_str.is_empty() {
             return replace_lines(call, &path, lines, &edit.new_str, snapshot).await;
         }
         edit.near_line = edit.near_line.or(Some(lines.first.line));
     }
     let request = EditRequest { within, ..edit.request()? };
-    let outputs = match clear_outputs.unwrap_or(false) {
-        true => Outputs::Cleared,
-        false => Outputs::Kept,
-    };
-    match cell {
-        Some(cell) => {
-            let (file_report, cell_report) =
-                call.engine.edit_cell(&path, &cell, &request, outputs, call.options).await?;
-            let message = cell_report.text();
-            let report = Report { file: file_report, cell: Some(cell_report) };
-            Ok(ToolReply::answered(message, report))
-        }
-        None if outputs == Outputs::Cleared => {
-            Err(Refusal::new(EditCode::InvalidArguments, "clear_outputs is given without a cell")
-                .hint("Give the id of the cell as `cell`, or leave clear_outputs out."))
-        }
-        None => {
-            let report = call.engine.edit_file(&path, &request, call.options).await?;
-            Ok(ToolReply::edited(&report))
-        }
-    }
+    let report = call.engine.edit_file(&path, &request, call.options).await?;
+    Ok(ToolReply::edited(&call.words.report(report)))
 }
 
 /// The first and the last line that a call names as its place, both with ids or both without.
@@ -157,10 +123,12 @@ async fn replace_lines(
         let changes = vec![change];
         let report =
             call.engine.edit_lines(path, changes, snapshot.as_deref(), call.options).await?;
+        let report = call.words.report(report);
         return Ok(ToolReply::answered(report.numbered_text(), &report));
     }
     let edit = HashlineEdit { op: Op::Replace, pos: Some(first), end: Some(last), lines };
     let request = HashlineRequest { edits: vec![edit], snapshot, ..HashlineRequest::default() };
     let report = call.engine.hashline_edit(path, &request, call.options).await?;
+    let report = call.words.report(report);
     Ok(ToolReply::answered(report.anchored_text(), &report))
 }

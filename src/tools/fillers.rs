@@ -7,7 +7,6 @@ use serde_json::Value;
 /// an empty value is a filler.
 const MEANINGFUL_EMPTY: &[(&str, &[&str])] = &[
     ("edit_lines", &["start_line", "end_line", "new_content"]),
-    ("move_lines", &["after_line"]),
     ("task_complete", &["files_changed"]),
     (
         "str_replace_based_edit_tool",
@@ -47,7 +46,7 @@ mod tests {
             ),
             (
                 "read_file",
-                json!({"path": "a", "offset": 3, "limit": 0, "ranges": [], "style": "", "column": 0, "id_letters": 0}),
+                json!({"path": "a", "offset": 3, "limit": 0, "ranges": [], "style": "", "column": 0}),
                 json!({"path": "a", "offset": 3}),
             ),
             ("undo", json!({"revision": 0}), json!({})),

@@ -19,7 +19,7 @@ pub(super) const TOOL: ToolSpec = ToolSpec {
     writes: true,
     run: |call| {
         Box::pin(async move {
-            let report = run(call).await?;
+            let report = call.words.report(run(call).await?);
             Ok(ToolReply::answered(report.anchored_text(), &report))
         })
     },

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::edit_file::TextEdit;
-use super::{ToolReply, arguments, parse, schema};
+use super::{ToolReply, Words, arguments, parse, schema};
 use crate::apply::decide_edits;
 use crate::edit::{EditCode, EditReport, EditRequest, Refusal, VerifiedEdit};
 use crate::engine::SyntaxGate;
@@ -86,7 +86,7 @@ fn edit_once(given: Value, gate: &SyntaxGate) -> Result<ToolReply, Refusal> {
     call.within = within;
     call.language = language.as_deref().map(parse_language).transpose()?;
     let before = Snapshot::from_text(text);
-    decide(path.as_deref(), &before, from_ref(&call), gate).map(|(_, reply)| reply)
+    Ok(reply(&decide(path.as_deref(), &before, from_ref(&call), gate)?, &Words::default()))
 }
 
 /// Answers a call of `multi_edit`.
@@ -105,37 +105,43 @@ fn edit_many(given: Value, gate: &SyntaxGate) -> Result<ToolReply, Refusal> {
     }
     let calls = edits.iter().map(|edit| Ok(EditRequest { language, ..edit.edit.request()? }));
     let calls = calls.collect::<Result<Vec<_>, Refusal>>()?;
-    decide(path.as_deref(), &Snapshot::from_text(text), &calls, gate).map(|(_, reply)| reply)
+    let edit = decide(path.as_deref(), &Snapshot::from_text(text), &calls, gate)?;
+    Ok(reply(&edit, &Words::default()))
 }
 
-/// Applies the calls to a text; returns the edit, and the reply with the edited text in its report.
+/// Applies the calls to a text.
 fn decide(
     path: Option<&str>,
     before: &Snapshot,
     calls: &[EditRequest],
     gate: &SyntaxGate,
-) -> Result<(VerifiedEdit, ToolReply), Refusal> {
+) -> Result<VerifiedEdit, Refusal> {
     // Without a path, a made-up one with the extension of the language says how to parse the text.
     let language = calls.first().and_then(|call| call.language);
     let extension = language.and_then(|language| language.extensions.first());
     let made_up_path = extension.map(|extension| format!("text.{extension}"));
-    let edit = decide_edits(path.or(made_up_path.as_deref()), before, calls, gate)
-        .map_err(|refusal| refusal.hint_at_language("`path` or `language`"))?;
-    let text = edit.plan().map(|plan| plan.text_after()).unwrap_or_default();
-    let report = EditReport::new(&edit);
-    Ok((edit, ToolReply::answered(report.text_as_edited(), Report { edit: report, text })))
+    decide_edits(path.or(made_up_path.as_deref()), before, calls, gate)
+        .map_err(|refusal| refusal.hint_at_language("`path` or `language`"))
 }
 
-/// Applies a call to the bytes of a file; returns the new bytes, and the reply.
+/// The reply to a call that edited a text, with the edited text in its report.
+fn reply(edit: &VerifiedEdit, words: &Words) -> ToolReply {
+    let text = edit.plan().map(|plan| plan.text_after()).unwrap_or_default();
+    let report = words.report(EditReport::new(edit));
+    ToolReply::answered(report.text_as_edited(), Report { edit: report, text })
+}
+
+/// Applies a call to the bytes of a file; returns the new bytes, and the reply in these words.
 pub(crate) fn edit_bytes(
     bytes: Vec<u8>,
     call: &EditRequest,
     gate: &SyntaxGate,
+    words: &Words,
 ) -> Result<(Vec<u8>, ToolReply), Refusal> {
     let before = Snapshot::decode(bytes).map_err(crate::apply::not_text)?;
-    let (edit, reply) = decide(None, &before, from_ref(call), gate)?;
+    let edit = decide(None, &before, from_ref(call), gate)?;
     let after = edit.after().map(|content| content.to_vec()).unwrap_or_default();
-    Ok((after, reply))
+    Ok((after, reply(&edit, words)))
 }
 
 /// The language with the name that a caller gives.

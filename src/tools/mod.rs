@@ -17,7 +17,6 @@ mod hashline_edit;
 #[cfg(feature = "cli")]
 mod inline_text;
 mod lines_argument;
-mod move_lines;
 mod multi_edit;
 #[cfg(feature = "search")]
 mod near_paths;
@@ -70,6 +69,8 @@ pub struct ToolCall<'a> {
     pub arguments: &'a Map<String, Value>,
     /// The caller's options.
     pub options: &'a CallOptions,
+    /// The words of the caller.
+    pub(crate) words: &'a Words,
 }
 
 /// Where a tool is listed.
@@ -132,7 +133,6 @@ pub(crate) const TOOLS: &[ToolSpec] = &[
     multi_edit::TOOL,
     edit_lines::TOOL,
     hashline_edit::TOOL,
-    move_lines::TOOL,
     read_file::TOOL,
     #[cfg(feature = "search")]
     search::SEARCH,
@@ -308,18 +308,13 @@ impl Toolbox {
         self.find(read_file::TOOL.name).is_some()
     }
 
-    /// Runs one tool, and logs the call if it may have changed files. Every failure is a reply, never a
-    /// panic.
+    /// Runs one tool. Every failure is a reply, never a panic.
     pub async fn call(&self, name: &str, arguments: Value, options: &CallOptions) -> ToolReply {
         let tool = find(name);
         let span = traces::call(tool.map_or("unknown tool", |tool| tool.name));
         let mut options = options.clone();
         let reply = self.execute(name, arguments, &mut options).instrument(span.clone()).await;
         reply.record_in(&span);
-        if !options.dry_run && tool.is_none_or(|tool| tool.writes) {
-            let tool = tool.map_or("unknown tool", |tool| tool.name);
-            self.engine.record_call(tool, reply.code.map(EditCode::as_str), &reply.report);
-        }
         reply
     }
 
@@ -365,25 +360,23 @@ impl Toolbox {
         let request_id =
             request_id.map(|id| id.with_digest(arguments::digest(tool.name, &arguments, encoding)));
         if let Some(request_id) = &request_id
-            && let Some(reply) = self.reply_to_repeated(request_id).await
+            && let Some(reply) = self.reply_to_repeated(request_id, &words).await
         {
             return match reply {
-                Ok(reply) => words.notes(reply),
+                Ok(reply) => reply,
                 Err(refusal) => self.refused(tool, &words, &arguments, refusal),
             };
         }
         let options = &CallOptions { request_id: request_id.clone(), ..options.clone() };
         let with_encoding = encoding.map(|encoding| self.engine.with_encoding(encoding));
         let engine = with_encoding.as_ref().unwrap_or(&self.engine);
-        let call = ToolCall { engine, arguments: &arguments, options };
+        let call = ToolCall { engine, arguments: &arguments, options, words: &words };
         let (result, notes) = match &self.guard {
             Some(guard) => guard.run(tool, call, self.line_tool(), &words).await,
             None => ((tool.run)(call).await, Vec::new()),
         };
         let mut reply = match result {
-            // What a read shows is the file's own.
-            Ok(reply) if tool.name == read_file::TOOL.name => reply,
-            Ok(reply) => words.notes(self.with_use_of_hits(tool, reply)),
+            Ok(reply) => self.with_use_of_hits(tool, reply),
             Err(refusal) => {
                 // The refusals of a search are about folders.
                 #[cfg(feature = "search")]
@@ -463,15 +456,19 @@ impl Toolbox {
 
     /// The reply to a request that was answered or committed before, or the refusal of a request
     /// id that belongs to another request.
-    async fn reply_to_repeated(&self, request: &RequestId) -> Option<Result<ToolReply, Refusal>> {
+    async fn reply_to_repeated(
+        &self,
+        request: &RequestId,
+        words: &Words,
+    ) -> Option<Result<ToolReply, Refusal>> {
         match self.engine.recall(request).await {
             RequestStatus::Unknown => None,
             RequestStatus::Answered(answer) => ToolReply::from_json(&answer).map(Ok),
             RequestStatus::Committed(committed) => {
-                let reports = self.engine.reports(committed);
-                Some(Ok(match reports.as_slice() {
-                    [only] => ToolReply::edited(only),
-                    several => multi_edit::reply(several),
+                let mut reports = words.reports(self.engine.reports(committed));
+                Some(Ok(match reports.len() {
+                    1 => ToolReply::edited(&reports.remove(0)),
+                    _ => multi_edit::reply(reports),
                 }))
             }
             RequestStatus::OtherRequest => Some(Err(request.reuse_refusal())),

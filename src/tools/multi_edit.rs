@@ -36,13 +36,13 @@ struct MultiEditReport {
 
 /// Applies the edits and answers with a report for each file.
 async fn run(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
-    Ok(reply(&apply(call).await?))
+    Ok(reply(call.words.reports(apply(call).await?)))
 }
 
 /// The answer to a call that edited these files.
-pub(super) fn reply(files: &[EditReport]) -> ToolReply {
-    let only = if let [only] = files { Some(only.clone()) } else { None };
-    ToolReply::answered(summary(files), MultiEditReport { files: files.to_vec(), only })
+pub(super) fn reply(files: Vec<EditReport>) -> ToolReply {
+    let only = if let [only] = files.as_slice() { Some(only.clone()) } else { None };
+    ToolReply::answered(summary(&files), MultiEditReport { files, only })
 }
 
 /// Applies all edits, or none of them.

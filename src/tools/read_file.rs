@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 use super::{ToolCall, ToolReply, ToolSpec, Visibility, parse, schema};
 use crate::edit::{EditCode, Refusal};
 use crate::text::LineSpan;
-use crate::text::tag::Width;
 use crate::views::{FileView, LineSelection, ReadLimits, ReadRequest, ReadStyle};
 
 pub(super) const TOOL: ToolSpec = ToolSpec {
@@ -34,10 +33,6 @@ pub(super) struct Arguments {
     style: Option<ReadStyle>,
     /// The first column, for very long lines.
     column: Option<usize>,
-    /// Letters of a hashline id: 2, 4 or 8.
-    id_letters: Option<usize>,
-    /// A notebook's cell, by its id.
-    cell: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
@@ -98,35 +93,20 @@ impl Arguments {
             (None, None, None) => LineSelection::Whole,
             (None, offset, limit) => LineSelection::From { offset: offset.unwrap_or(1), limit },
         };
-        let Some(width) = Width::from_letters(self.id_letters.unwrap_or(2)) else {
-            return refuse(
-                "id_letters is not 2, 4 or 8",
-                "Leave it out for the usual two letters.",
-            );
-        };
         Ok(ReadRequest {
             select: selection,
             style: self.style.unwrap_or_default(),
-            width,
             column: self.column.unwrap_or(1),
             limits: ReadLimits::MODEL,
         })
     }
 }
 
-/// Reads the lines or, for a notebook, the cells that the call asks for.
+/// Reads the lines that the call asks for.
 async fn run(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
     let arguments: Arguments = parse(TOOL.name, call.arguments)?;
     let path = call.engine.path(&arguments.path)?;
     let request = arguments.request().map_err(|refusal| refusal.at(path.as_str()))?;
-    // A notebook is shown as cells, unless the call selects lines or a style for them.
-    let asks_for_lines = request.select != LineSelection::Whole || arguments.style.is_some();
-    if arguments.cell.is_some() || !asks_for_lines {
-        let cells = call.engine.read_cells(&path, arguments.cell.as_deref()).await?;
-        if let Some(view) = cells {
-            return Ok(ToolReply::answered(view.message(), view));
-        }
-    }
     let (reading, snapshot) = call.engine.read_file(&path, &request).await?;
     Ok(ToolReply::answered(reading.message(&snapshot), &reading))
 }

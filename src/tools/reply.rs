@@ -5,7 +5,6 @@ use serde_json::{Map, Value, json};
 use tracing::Span;
 
 use crate::edit::{EditCode, EditReport, Refusal};
-use crate::engine::CallRecord;
 
 /// The outcome of a tool call.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -151,15 +150,54 @@ impl ToolReply {
         if let Some(code) = code {
             span.record("restitch.code", code);
         }
-        let report = if self.report.is_object() { &self.report } else { &Value::Null };
-        let record = CallRecord::from_report("", code, report);
-        if let Some(rung) = record.rungs.first() {
-            span.record("restitch.rung", rung.as_str());
+        let counts = self.counts();
+        if let Some(rung) = counts.rungs.first() {
+            span.record("restitch.rung", rung);
         }
-        if record.requests + record.cached > 0 {
-            span.record("restitch.model.requests", record.requests);
-            span.record("restitch.model.cached", record.cached);
-            span.record("restitch.model.tokens", record.tokens);
+        if counts.requests + counts.cached > 0 {
+            span.record("restitch.model.requests", counts.requests);
+            span.record("restitch.model.cached", counts.cached);
+            span.record("restitch.model.tokens", counts.tokens);
         }
+    }
+
+    /// What a program that counts calls takes from the report.
+    pub(crate) fn counts(&self) -> CallCounts<'_> {
+        let mut counts = CallCounts::default();
+        // `files` has a report of each file. Without it, the top level is the report of one file.
+        match self.report.get("files").and_then(Value::as_array) {
+            Some(files) => files.iter().for_each(|file| counts.add(file)),
+            None => counts.add(&self.report),
+        }
+        counts
+    }
+}
+
+/// Names and numbers of a call, never a path or text of a file.
+#[derive(Debug, Default)]
+pub(crate) struct CallCounts<'a> {
+    /// The rung of each file's edit.
+    pub(crate) rungs: Vec<&'a str>,
+    /// The kind of each question to a model, with the outcome of the answer.
+    pub(crate) asks: Vec<(&'a str, &'a str)>,
+    /// The number of requests to the model.
+    pub(crate) requests: u64,
+    /// The number of answers from the cache.
+    pub(crate) cached: u64,
+    /// The number of tokens, as the server counted them.
+    pub(crate) tokens: u64,
+}
+
+impl<'a> CallCounts<'a> {
+    /// Adds the report of one file.
+    fn add(&mut self, report: &'a Value) {
+        self.rungs.extend(report["rung"].as_str());
+        for attempt in report["attempts"].as_array().into_iter().flatten() {
+            self.asks.extend(attempt["ask"].as_str().zip(attempt["outcome"].as_str()));
+        }
+        let count = |name: &str| report["model"][name].as_u64().unwrap_or(0);
+        self.requests += count("calls");
+        self.cached += count("cached");
+        self.tokens += count("prompt_tokens") + count("completion_tokens");
     }
 }

@@ -98,7 +98,7 @@ async fn execute(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
         }
         Command::Insert => insert(call, &given).await?,
     };
-    Ok(ToolReply::edited(&report))
+    Ok(ToolReply::edited(&call.words.report(report)))
 }
 
 /// Makes the edit of `create` or `str_replace`.

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::arguments::SYNONYMS;
 use super::schema::{branches, properties};
 use super::{TOOLS, ToolReply};
-use crate::edit::Refusal;
+use crate::edit::{EditReport, Refusal};
 use crate::text::is_word_char;
 
 /// The names in a message, and how a caller knows them.
@@ -156,26 +156,17 @@ impl Words {
         ToolReply::refused_as(&refusal, refusal.text_with(&refusal.to_string(), self.label()))
     }
 
-    /// The reply with its notes, which are sentences of their own, in these words.
-    #[must_use]
-    pub(crate) fn notes(&self, mut reply: ToolReply) -> ToolReply {
-        let lines = reply.message.split('\n').map(|line| match line.starts_with("Note: ") {
-            true => self.sentence(line),
-            false => line.to_owned(),
-        });
-        reply.message = lines.collect::<Vec<_>>().join("\n");
-        let reword = |report: &mut Value| {
-            let warnings = report.get_mut("warnings").and_then(Value::as_array_mut);
-            for warning in warnings.into_iter().flatten() {
-                if let Some(text) = warning.as_str() {
-                    *warning = self.sentence(text).into();
-                }
-            }
-        };
-        reword(&mut reply.report);
-        let files = reply.report.get_mut("files").and_then(Value::as_array_mut);
-        files.into_iter().flatten().for_each(reword);
-        reply
+    /// The report of an edit with its notes in these words.
+    pub(crate) fn report(&self, mut report: EditReport) -> EditReport {
+        for warning in &mut report.explanation.warnings {
+            *warning = self.sentence(warning);
+        }
+        report
+    }
+
+    /// The same for several files.
+    pub(super) fn reports(&self, reports: Vec<EditReport>) -> Vec<EditReport> {
+        reports.into_iter().map(|report| self.report(report)).collect()
     }
 
     /// What the line of the call is labelled with.
@@ -349,9 +340,5 @@ mod tests {
             words.text(&refusal),
             "EDIT_NO_OCCURRENCE_FOUND: --old is not there\nNext: Did you mean `a/old_str.py`? Or edit it with an empty --old."
         );
-        let done = "Edited old_str at line 1.\n<<1>>old_str\nNote: new_str holds a code fence.";
-        let reply = words.notes(ToolReply::answered(done, Value::Null));
-        let shown = "Edited old_str at line 1.\n<<1>>old_str\nNote: --new holds a code fence.";
-        assert_eq!(reply.message, shown);
     }
 }

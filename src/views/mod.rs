@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::edit::{EditCode, Refusal};
 use crate::hashline::stale::{merge_ranges, short_id};
-use crate::text::tag::Width;
 use crate::text::{ContentHash, LineSpan, Snapshot, quote_name};
 
 /// How lines are shown.
@@ -53,8 +52,6 @@ pub struct ReadRequest {
     pub select: LineSelection,
     /// How they are shown.
     pub style: ReadStyle,
-    /// How many letters an id has in the hashline style.
-    pub width: Width,
     /// Where the window of a long line starts, from 1.
     pub column: usize,
     /// How long a shown line, and the text in all, may be.
@@ -82,7 +79,6 @@ impl Default for ReadRequest {
         Self {
             select: LineSelection::Whole,
             style: ReadStyle::Plain,
-            width: Width::Two,
             column: 1,
             limits: ReadLimits::MODEL,
         }

@@ -86,7 +86,7 @@ fn push_prefix(out: &mut String, number: usize, body: &str, request: &ReadReques
             let _ = write!(out, "<<{number}>>");
         }
         ReadStyle::Hashline => {
-            tag::push(out, number, body, request.width);
+            tag::push(out, number, body);
             out.push('|');
         }
     }

@@ -69,12 +69,6 @@ fn the_options_of_edit_do_what_they_say() {
         assert_eq!(code, Some(i32::from(is_refused)), "{options:?}: {out}");
         assert_eq!(is_refused, out.starts_with("EDIT_EXPECTED_OCCURRENCE_MISMATCH"), "{out}");
     }
-    // Texts from a file and from stdin.
-    let project = Project::new();
-    project.put("old", "class A:");
-    let call = ["edit", "a.py", "--old-file", "old", "--new", "-", "--quiet"];
-    assert_eq!(project.run(&call, "class C:"), (Some(0), String::new(), String::new()));
-    assert_eq!(project.text("a.py"), TWINS.replace("class A:", "class C:"));
 }
 
 /// People have flags, programs have the arguments of the tool.

@@ -12,19 +12,18 @@ mod apply;
 mod commands;
 mod disk;
 mod docs;
-mod format;
 #[cfg(unix)]
 mod git_patches;
 mod harness;
 #[cfg(feature = "mine")]
 mod harness_mine;
 mod hostile;
+mod http;
 mod in_memory;
 mod long;
 mod matching;
 mod model;
-mod moves;
-mod notebook;
+mod random;
 mod reading;
 mod sandbox;
 mod seeds;

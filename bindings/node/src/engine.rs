@@ -8,7 +8,7 @@ use napi::threadsafe_function::ThreadsafeFunction;
 use napi_derive::napi;
 use restitch::adapters::syntax::TreeSitter;
 use restitch::engine::{CallOptions, Engine, UndoScope};
-use restitch::model::{Limited, Limits, ModelCorrector, PromptBook, Secrets};
+use restitch::model::{Limited, ModelCorrector, PromptBook, Secrets};
 use restitch::port::{
     BoxFuture, Budget, ChatError, ChatModel, ChatReply, ChatRequest, LoadedFile, StoreOutcome,
     VersionedFiles,
@@ -70,7 +70,7 @@ impl NativeEngine {
                 let prompts = PromptBook::built_in()
                     .map_err(|error| Error::from_reason(error.to_string()))?;
                 let model = ModelCorrector::new(Callback(model), prompts, Secrets::new());
-                builder.corrector(Limited::new(model, Limits::default()))
+                builder.corrector(Limited::new(model))
             }
         };
         Ok(Self { toolbox: Toolbox::new(builder.build()) })

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use restitch::adapters::syntax::TreeSitter;
 use restitch::engine::{CallOptions, UndoScope};
-use restitch::model::{Limited, Limits, ModelCorrector, PromptBook, Secrets};
+use restitch::model::{Limited, ModelCorrector, PromptBook, Secrets};
 use restitch::port::{
     BoxFuture, Budget, ChatError, ChatModel, ChatReply, ChatRequest, LoadedFile, StoreOutcome,
     VersionedFiles,
@@ -108,7 +108,7 @@ fn corrector(model: Callback) -> PyResult<Limited<ModelCorrector<Callback>>> {
     let prompts =
         PromptBook::built_in().map_err(|error| PyValueError::new_err(error.to_string()))?;
     let corrector = ModelCorrector::new(model, prompts, Secrets::new());
-    Ok(Limited::new(corrector, Limits::default()))
+    Ok(Limited::new(corrector))
 }
 
 /// The caller's model: a Python callable that answers a question.

@@ -6,7 +6,6 @@ use std::fmt::Write as _;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::engine::CallRecord;
 use crate::tools::{self, ToolReply};
 
 /// The upper bounds of the histogram's buckets, in seconds.
@@ -69,7 +68,7 @@ impl Metrics {
         // A client may send any name as a tool; unknown names share one counter.
         let tool = tools::find(tool).map_or("unknown", |tool| tool.name);
         let code = reply.code.map(|code| code.as_str());
-        let record = CallRecord::from_report(tool, code, &reply.report);
+        let record = reply.counts();
         let mut counts = self.lock();
         *counts.calls.entry(format!("tool=\"{tool}\"")).or_default() += 1;
         if let Some(code) = code {

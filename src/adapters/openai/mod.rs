@@ -141,25 +141,6 @@ impl OpenAi {
         wire::send_once(self.http.post(url).body(body.to_string()), &self.limits).await
     }
 
-    /// Sends filler text of about `bytes` bytes and returns the number of tokens that the server
-    /// counted; 0 if the server does not count.
-    pub async fn probe_prompt(&self, bytes: usize) -> Result<u64, WireError> {
-        let mut text = String::from("Answer with one word: yes.\n");
-        for line in 0.. {
-            if text.len() >= bytes {
-                break;
-            }
-            text.push_str(&format!("    value[{line}] = step(value[{line}], \"offset\") + 1;\n"));
-        }
-        let mut body = json!({
-            "model": self.endpoint.model,
-            "messages": [{"role": "user", "content": text}],
-        });
-        Self::limit_answer(&mut body, self.profile(), 16);
-        let answer = self.post(&body).await?;
-        Ok(answer["usage"]["prompt_tokens"].as_u64().unwrap_or(0))
-    }
-
     /// Sets the field of the request that limits the answer's length.
     fn limit_answer(body: &mut Value, profile: ServerProfile, tokens: u32) {
         match profile.cap {

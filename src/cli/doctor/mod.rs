@@ -9,14 +9,13 @@ use std::time::Instant;
 
 use serde::Serialize;
 use serde_json::json;
-use tokio::time::timeout;
 
 use super::args::{Common, DoctorArgs};
 use super::exit::Exit;
 use super::init::unknown_client;
 use super::model::{self, ModelSettings};
 use super::settings;
-use crate::adapters::openai::{AnswerCap, OpenAi, WireError};
+use crate::adapters::openai::{AnswerCap, OpenAi};
 use crate::correct::{ModelCorrector, PromptBook, Secrets};
 use crate::edit::{Attempt, EditReport, EditRequest, Refusal, WorkPath};
 use crate::engine::{CallOptions, Engine};
@@ -88,10 +87,6 @@ async fn check_all(common: &Common) -> Vec<Finding> {
     match model::settings(common) {
         Ok(settings) => {
             findings.push(Finding::ok("syntax", settings.syntax.to_string()));
-            for (language, formatter) in &settings.format {
-                let command = formatter.command.join(" ");
-                findings.push(Finding::ok("format", format!("{} by `{command}`", language.name)));
-            }
             check_model(&settings, &mut findings).await;
         }
         Err(exit) => findings.push(Finding::problem(
@@ -202,8 +197,7 @@ fn check_recovery(common: &Common, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Checks the model, if one is configured: whether it corrects an example, and whether its server takes
-/// long prompts.
+/// Checks the model, if one is configured: whether it corrects an example.
 async fn check_model(settings: &ModelSettings, findings: &mut Vec<Finding>) {
     const SENT: &str = "asked about an edit that no built-in rule can match: the change, and some lines of the file around each similar place, at most 8 KiB in all. Secrets are masked";
     if settings.asks_client {
@@ -255,17 +249,10 @@ async fn check_model(settings: &ModelSettings, findings: &mut Vec<Finding>) {
     let start = Instant::now();
     let corrected = correct_example(settings, client.clone(), prompts).await;
     let millis = start.elapsed().as_millis();
-    let server_answers = match &corrected {
-        Ok(_) => true,
-        Err(refusal) => refusal.attempts.last().is_some_and(is_answered),
-    };
     findings.push(match corrected {
         Ok(report) => working_endpoint(&client, &report, millis),
         Err(refusal) => failing_endpoint(&refusal),
     });
-    if server_answers {
-        findings.push(check_context(&client, settings).await);
-    }
 }
 
 /// The finding about a server whose model corrected the example.
@@ -325,51 +312,6 @@ fn failing_endpoint(refusal: &Refusal) -> Finding {
 }
 
 const RAISE_CONTEXT: &str = "Edits that need a longer question are refused, as if there were no model. Give the server a context of 8k tokens or more (llama.cpp: -c 8192; Ollama: OLLAMA_CONTEXT_LENGTH=8192; vLLM: --max-model-len 8192).";
-
-/// The bytes of the longest question.
-const LONGEST_PROMPT: usize = 8 << 10;
-
-/// Tries whether the longest question is answered.
-async fn check_context(client: &OpenAi, settings: &ModelSettings) -> Finding {
-    let time_limit = settings.allowance.time;
-    let warning =
-        |detail: String, next: &str| Finding::problem("context", Level::Warning, detail, next);
-    match timeout(time_limit, client.probe_prompt(LONGEST_PROMPT)).await {
-        Ok(Ok(tokens)) if is_truncated(tokens, LONGEST_PROMPT) => warning(
-            format!(
-                "the server seems to cut questions: of {LONGEST_PROMPT} bytes it read {tokens} tokens"
-            ),
-            RAISE_CONTEXT,
-        ),
-        Ok(Ok(tokens)) => {
-            let counted = match tokens {
-                0 => "the server counts no tokens".to_owned(),
-                tokens => format!("{tokens} tokens"),
-            };
-            let detail = format!("the longest question fits ({LONGEST_PROMPT} bytes; {counted})");
-            Finding::ok("context", detail)
-        }
-        Ok(Err(WireError::Timeout(_))) | Err(_) => warning(
-            format!(
-                "a question of {LONGEST_PROMPT} bytes gets no answer within the {} s of model.timeout",
-                time_limit.as_secs()
-            ),
-            SLOW,
-        ),
-        Ok(Err(error)) => warning(
-            format!("a question of {LONGEST_PROMPT} bytes gets no answer: {error}"),
-            RAISE_CONTEXT,
-        ),
-    }
-}
-
-/// Whether the server read only a part of the question: it reports so few tokens that each would be
-/// more than eight bytes of text, which is more than with any tokenizer.
-fn is_truncated(tokens: u64, bytes: usize) -> bool {
-    tokens > 0 && u64::try_from(bytes).is_ok_and(|bytes| tokens * 8 < bytes)
-}
-
-const SLOW: &str = "Only small questions will be answered in time. Raise model.timeout in the configuration, or use a smaller model or a faster machine.";
 
 /// Lets the model make an easy correction in a small example file.
 async fn correct_example(

@@ -44,8 +44,7 @@ impl<'a> Prefix<'a> {
         let mut id = None;
         if style == NumberStyle::Anchor {
             let letters = trimmed.split('#').nth(1)?.split(['|', ':']).next()?;
-            let is_id = tag::Width::from_letters(letters.len()).is_some()
-                && letters.bytes().all(|b| tag::ALPHABET.contains(&b));
+            let is_id = letters.len() == 2 && letters.bytes().all(|b| tag::ALPHABET.contains(&b));
             if !is_id {
                 return None;
             }

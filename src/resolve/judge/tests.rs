@@ -69,31 +69,7 @@ fn a_text_has_what_both_sides_added() {
 }
 
 #[test]
-fn a_stale_name_is_replaced_in_new_lines_too() {
-    let go = Call {
-        language: "go",
-        old: "sum := add(xs)\nreturn sum",
-        new: "sum := add(xs)\nlog.Println(sum)\nreturn sum",
-        found: "total := add(xs)\nreturn total",
-    };
-    go.accepts(&["total := add(xs)\nlog.Println(total)\nreturn total"]);
-    go.rejects(&[
-        ("total := add(xs)\nlog.Println(sum)\nreturn total", "`total` in the place of `sum`"),
-        ("sum := add(xs)\nlog.Println(sum)\nreturn sum", "`total` in the place of `sum`"),
-        ("total := add(xs)\nreturn total", "leaves the lines"),
-    ]);
-    let typescript = Call {
-        language: "typescript",
-        old: "const usr = get(id);\nshow(`${usr.name}`);",
-        new: "const usr = get(id);\ncheck(usr);\nshow(`${usr.name}!`);",
-        found: "const user = get(id);\nshow(`${user.name}`);",
-    };
-    typescript.accepts(&["const user = get(id);\ncheck(user);\nshow(`${user.name}!`);"]);
-    typescript.rejects(&[(
-        "const user = get(id);\ncheck(usr);\nshow(`${user.name}!`);",
-        "`user` in the place of `usr`",
-    )]);
-    // A name that the definition still has is not stale.
+fn a_name_that_the_definition_still_has_is_not_stale() {
     let case = Case {
         old: "a = f(x)",
         new: "a = f(x)\ng(x)",
@@ -102,78 +78,6 @@ fn a_stale_name_is_replaced_in_new_lines_too() {
         language: Language::from_name("python"),
     };
     assert_eq!(judge(&case, "a = f(y)\ng(x)"), Ok(()));
-}
-
-#[test]
-fn values_that_the_call_replaces_are_one_word() {
-    let toml = Call {
-        language: "toml",
-        old: "version = \"1.4.0\"",
-        new: "version = \"1.5.0\"",
-        found: "version = \"1.4.2\"",
-    };
-    toml.accepts(&["version = \"1.5.0\""]);
-    toml.rejects(&[
-        ("version = \"1.5.2\"", "lacks `1.5.0`"),
-        ("version = \"1.4.0\"", ""),
-        ("version = \"1.4.2\"", "leaves the lines"),
-    ]);
-    let javascript = Call {
-        language: "javascript",
-        old: "const released = '2026-01-05';\nconst url = '/api/v1/users';",
-        new: "const released = '2026-02-01';\nconst url = '/api/v2/users';",
-        found: "const released = '2026-01-09';\nconst url = '/api/v1/people';",
-    };
-    javascript.accepts(&["const released = '2026-02-01';\nconst url = '/api/v2/users';"]);
-    javascript.rejects(&[
-        ("const released = '2026-02-09';\nconst url = '/api/v2/users';", "lacks"),
-        ("const released = '2026-02-01';\nconst url = '/api/v2/people';", "lacks"),
-    ]);
-}
-
-#[test]
-fn white_space_in_a_literal_is_a_word() {
-    let shell_like = Call {
-        language: "python",
-        old: "run('x -a')\nmatch(r'/a  b/')",
-        new: "run('x -a', 1)\nmatch(r'/a  b/')",
-        found: "run('y -a')\nmatch(r'/a  b/')",
-    };
-    shell_like.accepts(&["run('y -a', 1)\nmatch(r'/a  b/')"]);
-    shell_like.rejects(&[
-        ("run('y - a', 1)\nmatch(r'/a  b/')", ""),
-        ("run('y -a', 1)\nmatch(r'/a b/')", ""),
-    ]);
-    let go = Call {
-        language: "go",
-        old: "f(\"a  b\", 1)",
-        new: "f(\"a  b\", 2)",
-        found: "g(\"a  b\", 1)",
-    };
-    go.accepts(&["g(\"a  b\", 2)"]);
-    go.rejects(&[("g(\"a b\", 2)", "")]);
-}
-
-#[test]
-fn a_sibling_of_what_is_gone_is_not_the_same() {
-    let rust = Call {
-        language: "rust",
-        old: "fn read_limit() -> u32 {\n    get(\"read\")\n}",
-        new: "fn read_limit() -> u32 {\n    get(\"read\").min(9)\n}",
-        found: "fn write_limit() -> u32 {\n    get(\"write\")\n}",
-    };
-    let text = "fn write_limit() -> u32 {\n    get(\"write\").min(9)\n}";
-    rust.rejects(&[(text, "may not be the same")]);
-    let renamed = Call { found: "fn load_limit() -> u32 {\n    get(\"read\")\n}", ..rust };
-    renamed.accepts(&["fn load_limit() -> u32 {\n    get(\"read\").min(9)\n}"]);
-    let python = Call {
-        language: "python",
-        old: "def start(self):\n    self.log('begin')\n    self.run()",
-        new: "def start(self):\n    self.log('begin')\n    self.run(1)",
-        found: "def stop(self):\n    self.log('end')\n    self.run()",
-    };
-    let text = "def stop(self):\n    self.log('end')\n    self.run(1)";
-    python.rejects(&[(text, "may not be the same")]);
 }
 
 #[test]
@@ -217,21 +121,6 @@ fn lines_of_the_file_do_not_go() {
     };
     deleted.accepts(&[""]);
     deleted.rejects(&[("fn gone() {}", "")]);
-}
-
-#[test]
-fn what_the_call_says_outside_of_the_conflict_counts() {
-    let rust = Call {
-        language: "rust",
-        old: "let sum = a + b;\nreturn sum;",
-        new: "let sum = a + b + c;\nreturn sum;",
-        found: "let total = a + b;\nreturn total;",
-    };
-    rust.accepts(&["let total = a + b + c;\nreturn total;"]);
-    rust.rejects(&[
-        ("let total = a + b + c;\nreturn sum;", "`total` in the place of `sum`"),
-        ("let total = a + b + c;", ""),
-    ]);
 }
 
 #[test]

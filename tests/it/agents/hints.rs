@@ -410,22 +410,6 @@ const ROWS: &[Row] = &[
         says: "",
         advice: &[("Leave out within:", Texts("two", "three"), "three\n")],
     },
-    Row {
-        path: "b.rs",
-        file: NAMED,
-        call: ["two();", "three();"],
-        also: &[("cell", || json!("c"))],
-        says: "",
-        advice: &[("Leave `cell` out", Texts("two();", "three();"), RENAMED)],
-    },
-    Row {
-        path: "a.txt",
-        file: "a\n",
-        call: ["b", "c"],
-        also: &[("clear_outputs", || json!(true))],
-        says: "",
-        advice: &[("Give the id of the cell as `cell`, or leave", Texts("a", "c"), "c\n")],
-    },
 ];
 
 fn find(name: &str) -> Option<&'static ToolSpec> {

@@ -2,28 +2,20 @@
 //! calls under way. It does not start where its configuration cannot be used.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{SocketAddr, TcpStream};
+use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
+use super::mcp::request;
+use crate::http::{HttpServer, read};
+use crate::model::server::ModelServer;
+use crate::model::{FILE, NEW, OLD, after};
+
 const TOKEN: &str = "the-token-of-alpha-0001";
-
-struct Server {
-    child: Child,
-    address: SocketAddr,
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
 
 /// The server of `folder/app`, with this configuration beside it.
 fn restitch(folder: &Path, config: &str) -> Command {
@@ -38,96 +30,21 @@ fn restitch(folder: &Path, config: &str) -> Command {
         .arg(folder.join("token"))
         .arg("--root")
         .arg(folder.join("app"))
-        .current_dir("/")
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped());
+        .current_dir("/");
     command
 }
 
-impl Server {
-    fn start(folder: &Path, config: &str) -> Self {
-        Self::start_with(restitch(folder, config))
-    }
-
-    fn start_with(mut command: Command) -> Self {
-        let mut child = command.spawn().expect("starts");
-        let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
-        let line = lines.next().expect("a line").expect("text");
-        let address = line.strip_prefix("listening on http://").expect("an address");
-        let address = address.trim_end_matches("/mcp").parse().expect("an address");
-        Self { child, address }
-    }
-
-    fn send(&self, line: &str, head: &str, body: &str) -> TcpStream {
-        let mut stream = TcpStream::connect(self.address).expect("connects");
-        stream.set_read_timeout(Some(Duration::from_secs(30))).expect("timeout");
-        let text = format!(
-            "{line} HTTP/1.1\r\nhost: localhost\r\n{head}content-type: application/json\r\naccept: application/json, text/event-stream\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
-            body.len()
-        );
-        stream.write_all(text.as_bytes()).expect("sends");
-        stream
-    }
-
-    fn ask(&self, line: &str, head: &str, body: &str) -> (u16, String, String) {
-        read(self.send(line, head, body))
-    }
-
-    fn get(&self, path: &str, token: Option<&str>) -> (u16, String) {
-        let head = token.map_or_else(String::new, bearer);
-        let (status, _, body) = self.ask(&format!("GET {path}"), &head, "");
-        (status, body)
-    }
-
-    /// The head lines of a session that has begun, or the status.
-    fn session(&self, token: &str) -> Result<String, u16> {
-        let hello = json!({
-            "jsonrpc": "2.0", "id": 1, "method": "initialize",
-            "params": { "protocolVersion": "2025-06-18", "capabilities": {},
-                "clientInfo": { "name": "test", "version": "1" } },
-        });
-        let (status, head, _) = self.ask("POST /mcp", &bearer(token), &hello.to_string());
-        if status != 200 {
-            return Err(status);
-        }
-        let lower = head.to_ascii_lowercase();
-        let id =
-            lower.lines().find_map(|line| line.strip_prefix("mcp-session-id: ").map(str::to_owned));
-        let head = format!(
-            "{}mcp-session-id: {}\r\nmcp-protocol-version: 2025-06-18\r\n",
-            bearer(token),
-            id.expect("a session")
-        );
-        let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-        self.ask("POST /mcp", &head, &ready.to_string());
-        Ok(head)
-    }
-
-    fn call(&self, head: &str, name: &str, arguments: Value) -> String {
-        self.ask("POST /mcp", head, &call(name, &arguments)).2
-    }
-
-    fn edit(&self, head: &str, old: &str, new: &str) -> String {
-        self.call(head, "edit_file", json!({ "path": "f", "old_str": old, "new_str": new }))
-    }
+fn start(folder: &Path, config: &str) -> HttpServer {
+    HttpServer::with_token(restitch(folder, config), TOKEN)
 }
 
-fn bearer(token: &str) -> String {
-    format!("authorization: Bearer {token}\r\n")
+/// The answer to a call of a tool.
+fn answer(server: &HttpServer, head: &str, name: &str, arguments: Value) -> String {
+    server.ask(head, &request(2, name, arguments)).2
 }
 
-fn call(name: &str, arguments: &Value) -> String {
-    let params = json!({ "name": name, "arguments": arguments });
-    json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params }).to_string()
-}
-
-fn read(mut stream: TcpStream) -> (u16, String, String) {
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).expect("answers");
-    let status = answer.split(' ').nth(1).and_then(|word| word.parse().ok()).unwrap_or(0);
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
-    (status, head.to_owned(), body.to_owned())
+fn edit(server: &HttpServer, head: &str, old: &str, new: &str) -> String {
+    answer(server, head, "edit_file", json!({ "path": "f", "old_str": old, "new_str": new }))
 }
 
 /// A root with a file `f`, and a token.
@@ -145,13 +62,13 @@ fn world() -> (tempfile::TempDir, &'static str) {
 #[test]
 fn one_token_opens_one_root() {
     let (temp, config) = world();
-    let server = Server::start(temp.path(), config);
-    assert_eq!(server.session("an-unknown-token"), Err(401));
-    let head = server.session(TOKEN).expect("a session");
-    let answer = server.edit(&head, "this is app", "edited");
+    let server = start(temp.path(), config);
+    assert_eq!(server.session_with("an-unknown-token"), Err(401));
+    let head = server.session();
+    let answer = edit(&server, &head, "this is app", "edited");
     assert!(answer.contains("\"isError\":false"), "{answer}");
     assert_eq!(fs::read_to_string(temp.path().join("app/f")).expect("file"), "edited\n");
-    assert_eq!(server.get("/mcp/app", Some(TOKEN)).0, 404);
+    assert_eq!(server.get("/mcp/app", &server.bearer()).0, 404);
 }
 
 /// A service starts in `/`. Its configuration is below that folder, but not below the root.
@@ -192,25 +109,25 @@ fn a_service_that_starts_in_the_top_folder_keeps_its_configuration() {
 #[test]
 fn an_argument_named_initialize_is_served_when_sessions_are_full() {
     let (temp, config) = world();
-    let server = Server::start(temp.path(), config);
-    let head = server.session(TOKEN).expect("a session");
-    while server.session(TOKEN).is_ok() {}
-    let answer = server.edit(&head, "this is app", "initialize");
+    let server = start(temp.path(), config);
+    let head = server.session();
+    while server.session_with(TOKEN).is_ok() {}
+    let answer = edit(&server, &head, "this is app", "initialize");
     assert!(answer.contains("\"isError\":false"), "{answer}");
 }
 
 #[test]
 fn metrics_and_probes_tell_what_they_should_and_no_more() {
     let (temp, config) = world();
-    let server = Server::start(temp.path(), config);
-    let head = server.session(TOKEN).expect("session");
-    server.edit(&head, "this is app", "secret-words");
-    server.edit(&head, "not there at all", "x");
-    server.call(&head, "made-up-tool", json!({}));
-    assert_eq!(server.get("/healthz", None), (200, "ok\n".into()));
-    assert_eq!(server.get("/readyz", None), (200, "ok\n".into()));
-    assert_eq!(server.get("/metrics", None).0, 401);
-    let (status, text) = server.get("/metrics", Some(TOKEN));
+    let server = start(temp.path(), config);
+    let head = server.session();
+    edit(&server, &head, "this is app", "secret-words");
+    edit(&server, &head, "not there at all", "x");
+    answer(&server, &head, "made-up-tool", json!({}));
+    assert_eq!(server.get("/healthz", ""), (200, "ok\n".into()));
+    assert_eq!(server.get("/readyz", ""), (200, "ok\n".into()));
+    assert_eq!(server.get("/metrics", "").0, 401);
+    let (status, text) = server.get("/metrics", &server.bearer());
     assert_eq!(status, 200);
     for part in [
         "restitch_calls_total{tool=\"edit_file\"} 2",
@@ -239,38 +156,35 @@ fn metrics_and_probes_tell_what_they_should_and_no_more() {
     }
 }
 
-/// A server with a call under way: its formatter takes so many seconds, and says when it begins.
-fn under_way(temp: &Path, config: &str, seconds: u32) -> (Server, String, TcpStream) {
-    let begun = temp.join("begun");
-    let program = format!("touch {}; cat; sleep {seconds}", begun.display());
-    let config = format!(
-        "{config}[format.python]\ncommand = [\"/bin/sh\", \"-c\", \"{program}\"]\ntimeout = 60\n"
-    );
-    fs::write(temp.join("app/a.py"), "x = 1\n").expect("file");
-    let server = Server::start(temp, &config);
-    let head = server.session(TOKEN).expect("session");
-    let stream = server.send("POST /mcp", &head, &call("edit_file", &slow()));
-    let start = Instant::now();
-    while !begun.exists() {
-        assert!(start.elapsed() < Duration::from_secs(30), "the formatter never begins");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    (server, head, stream)
+/// A server with a call under way, which waits so many seconds for the answer of a model.
+fn under_way(
+    temp: &Path,
+    config: &str,
+    seconds: u64,
+) -> (HttpServer, String, TcpStream, ModelServer) {
+    let model = ModelServer::slow(Duration::from_secs(seconds));
+    let config = format!("{config}[model]\nname = \"m\"\nbase_url = \"{}\"\n", model.base_url());
+    fs::write(temp.join("app/lib.rs"), FILE).expect("file");
+    let server = start(temp, &config);
+    let head = server.session();
+    let stream = server.post(&head, &request(2, "edit_file", slow()));
+    model.wait_until_asked();
+    (server, head, stream, model)
 }
 
 fn slow() -> Value {
-    json!({ "path": "a.py", "old_str": "x = 1", "new_str": "x = 2" })
+    json!({ "path": "lib.rs", "old_str": OLD, "new_str": NEW })
 }
 
 /// Sends SIGTERM, and waits until the server says that it stops.
-fn stop(server: &Server) {
+fn stop(server: &HttpServer) {
     stop_by(server, Signal::TERM);
 }
 
-fn stop_by(server: &Server, signal: Signal) {
+fn stop_by(server: &HttpServer, signal: Signal) {
     kill_process(Pid::from_child(&server.child), signal).expect("signal");
     let start = Instant::now();
-    while server.get("/readyz", None).0 != 503 {
+    while server.get("/readyz", "").0 != 503 {
         assert!(start.elapsed() < Duration::from_secs(10), "it never says that it goes down");
         std::thread::sleep(Duration::from_millis(10));
     }
@@ -280,10 +194,10 @@ fn stop_by(server: &Server, signal: Signal) {
 /// ends with 0.
 fn the_end_waits(signal: Signal) {
     let (temp, config) = world();
-    let (mut server, head, under_way) = under_way(temp.path(), config, 2);
+    let (mut server, head, under_way, _model) = under_way(temp.path(), config, 2);
     stop_by(&server, signal);
-    assert_eq!(server.get("/healthz", None).0, 200, "it is still well");
-    let (status, head, _) = server.ask("POST /mcp", &head, &call("edit_file", &slow()));
+    assert_eq!(server.get("/healthz", "").0, 200, "it is still well");
+    let (status, head, _) = server.ask(&head, &request(2, "edit_file", slow()));
     assert_eq!(
         (status, head.to_ascii_lowercase().contains("retry-after: 1")),
         (503, true),
@@ -292,7 +206,7 @@ fn the_end_waits(signal: Signal) {
     let (status, _, body) = read(under_way);
     assert_eq!(status, 200);
     assert!(body.contains("\"isError\":false"), "{body}");
-    assert_eq!(fs::read_to_string(temp.path().join("app/a.py")).expect("file"), "x = 2\n");
+    assert_eq!(fs::read_to_string(temp.path().join("app/lib.rs")).expect("file"), after());
     assert_eq!(server.child.wait().expect("ends").code(), Some(0));
 }
 
@@ -311,14 +225,14 @@ fn the_end_waits_for_calls_under_way() {
 fn the_end_waits_no_longer_than_told() {
     let (temp, config) = world();
     let short = config.replace("drain = 20", "drain = 1");
-    let (mut server, _, _stream) = under_way(temp.path(), &short, 20);
+    let (mut server, _, _stream, _model) = under_way(temp.path(), &short, 20);
     let start = Instant::now();
     stop(&server);
     assert_eq!(server.child.wait().expect("ends").code(), Some(3), "calls are still running");
     assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
 
     let (temp, config) = world();
-    let (mut server, _, _stream) = under_way(temp.path(), config, 20);
+    let (mut server, _, _stream, _model) = under_way(temp.path(), config, 20);
     let start = Instant::now();
     stop(&server);
     kill_process(Pid::from_child(&server.child), Signal::TERM).expect("signal");

@@ -3,7 +3,7 @@
 //! turn sent at once, and with each waiting for the answer to the one before.
 
 use std::fmt::Write as _;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Stdio};
@@ -11,7 +11,7 @@ use std::process::{Child, Stdio};
 use restitch::internals::text::Snapshot;
 use serde_json::{Value, json};
 
-use super::mcp::{Http, Session, binary, request};
+use super::mcp::{Session, binary, request};
 use super::server::{Server, restitch};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -198,28 +198,17 @@ impl Workspace {
     }
 
     fn http(&self) -> Conversation {
-        let server = Http::start(self.root());
-        let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-            "protocolVersion": "2025-06-18", "capabilities": {},
-            "clientInfo": { "name": "t", "version": "1" } } });
-        let (head, _) = PendingPost::new(&server, "", &hello).answer();
-        let lower = head.to_ascii_lowercase();
-        let id = lower.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
-        let session = format!(
-            "Mcp-Session-Id: {}\r\nMcp-Protocol-Version: 2025-06-18\r\n",
-            id.expect("session")
-        );
-        let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-        PendingPost::new(&server, &session, &ready).answer();
+        let server = super::mcp::http(self.root());
+        let session = server.session();
         Box::new(move |calls| {
             let post = |(at, (tool, arguments)): (usize, &Call)| {
                 let id = u64::try_from(at + 10).expect("small");
-                PendingPost::new(&server, &session, &request(id, tool, arguments.clone()))
+                server.post(&session, &request(id, tool, arguments.clone()))
             };
             // All are sent before an answer is read, each on a connection of its own.
-            let posted: Vec<PendingPost> = calls.iter().enumerate().map(post).collect();
-            let answer = |posted: PendingPost| {
-                let (_, body) = posted.answer();
+            let posted: Vec<TcpStream> = calls.iter().enumerate().map(post).collect();
+            let answer = |posted: TcpStream| {
+                let (_, _, body) = crate::http::read(posted);
                 let data = body.lines().filter_map(|line| line.strip_prefix("data:"));
                 let messages = data.filter_map(|line| serde_json::from_str::<Value>(line).ok());
                 let answer = messages.into_iter().find(|message| message["result"].is_object());
@@ -285,32 +274,6 @@ impl Drop for KillOnDrop {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
-    }
-}
-
-/// A request that is on its way, on a connection of its own.
-struct PendingPost(TcpStream);
-
-impl PendingPost {
-    fn new(server: &Http, head: &str, body: &Value) -> Self {
-        let address = server.url.trim_start_matches("http://").trim_end_matches("/mcp");
-        let mut stream = TcpStream::connect(address).expect("connects");
-        let body = body.to_string();
-        let request = format!(
-            "POST /mcp HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {}\r\n{head}Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
-            server.token,
-            body.len()
-        );
-        stream.write_all(request.as_bytes()).expect("sent");
-        Self(stream)
-    }
-
-    /// The head and the body of the answer; the sizes of chunks are lines of the body.
-    fn answer(mut self) -> (String, String) {
-        let mut text = String::new();
-        self.0.read_to_string(&mut text).expect("answers");
-        let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
-        (head.to_owned(), body.to_owned())
     }
 }
 
@@ -408,24 +371,6 @@ async fn p1_where_both_numberings_are_possible_both_are_shown() {
     }
 }
 
-#[tokio::test]
-async fn p2_the_mark_is_on_the_line_that_was_meant() {
-    let text = numbered(12);
-    for interface in INTERFACES {
-        let now = format!("new\n{text}");
-        let workspace = Workspace::new(&[("f", &now)]);
-        // Nothing is on record: the letters tell. Then the marked tag is copied.
-        let story = [
-            calls([replace("f", &anchor(&text, 5), &["x"])]),
-            calls([replace("f", &anchor(&now, 6), &["five"])]),
-        ];
-        let answers = workspace.play(interface, &story).await;
-        let wanted = format!(">>> {}|line 5", anchor(&now, 6));
-        assert_eq!(marked(&answers[0]), [wanted], "{interface:?}: {}", answers[0]);
-        assert_eq!(workspace.text("f"), now.replace("line 5\n", "five\n"), "{interface:?}");
-    }
-}
-
 /// The line that was meant has moved and changed: the session's record tells where it went.
 #[tokio::test]
 async fn p2_a_line_that_moved_and_changed_is_marked_where_it_is() {
@@ -473,149 +418,5 @@ async fn p2_another_process_finds_the_line_by_the_history() {
         let wanted = format!(">>> {}|line 40", anchor(&now, 70));
         assert_eq!(marked(&answers[0]), [wanted], "{interface:?}: {}", answers[0]);
         assert_eq!(workspace.text("f"), now.replace("line 20\n", "twenty\n"), "{interface:?}");
-    }
-}
-
-#[tokio::test]
-async fn p3_slips_in_the_new_lines_are_repaired_and_said() {
-    const PY: &str = "def f():\n    a = 1\n    return a\n";
-    const JS: &str = "function f() {\n  a();\n  b();\n}\n";
-    let cases: [(&str, &str, usize, usize, &str, &str, &str); 6] = [
-        ("1.py", PY, 2, 2, "a = 2", "def f():\n    a = 2\n    return a\n", "indentation"),
-        ("2.js", JS, 2, 2, "+  a(1);", "function f() {\n  a(1);\n  b();\n}\n", "diff markers"),
-        ("3.py", PY, 2, 2, "2#ZZ|    a = 2", "def f():\n    a = 2\n    return a\n", "prefixes"),
-        ("4.py", PY, 2, 2, "<<2>>    a = 2", "def f():\n    a = 2\n    return a\n", "prefixes"),
-        (
-            "5.py",
-            PY,
-            2,
-            2,
-            "def f():\n    a = 2",
-            "def f():\n    a = 2\n    return a\n",
-            "which repeat",
-        ),
-        ("6.js", JS, 2, 3, "  a(); b();", "function f() {\n  a(); b();\n}\n", "what were 2 lines"),
-    ];
-    for interface in INTERFACES {
-        let files: Vec<(&str, &str)> = cases.iter().map(|case| (case.0, case.1)).collect();
-        let workspace = Workspace::new(&files);
-        let story = cases.iter().map(|(path, _, start, end, new, ..)| {
-            let call =
-                json!({ "path": path, "start_line": start, "end_line": end, "new_content": new });
-            ("edit_lines", call)
-        });
-        let answers = workspace.play(interface, &[calls(story)]).await;
-        for ((path, _, _, _, new, after, says), answer) in cases.iter().zip(&answers) {
-            assert_eq!(workspace.text(path), *after, "{interface:?} {new:?}: {answer}");
-            assert!(
-                answer.contains("\nNote: ") && answer.contains(says),
-                "{interface:?}: {answer}"
-            );
-        }
-    }
-}
-
-#[tokio::test]
-async fn p4_the_answer_shows_every_edit_of_the_call() {
-    let text = numbered(60).replace("line 5\n", "same\n").replace("line 25\n", "same\n");
-    for interface in INTERFACES {
-        let workspace = Workspace::new(&[("f", &text)]);
-        let edits = json!([
-            { "start_line": 10, "end_line": 11, "new_content": "ten\neleven\nmore" },
-            { "start_line": 30, "end_line": 29, "new_content": "before thirty" },
-            { "start_line": 50, "end_line": 50, "new_content": "" },
-        ]);
-        let several = json!([
-            { "path": "f", "old_str": "line 9\n", "new_str": "nine\n" },
-            { "path": "f", "old_str": "line 19\n", "new_str": "nineteen\n" },
-        ]);
-        let twice = json!({ "path": "f", "old_str": "same", "new_str": "other", "expected_replacements": 2 });
-        let story = [
-            calls([read("f")]),
-            calls([("edit_lines", json!({ "path": "f", "edits": edits }))]),
-            calls([("edit_file", twice), ("multi_edit", json!({ "edits": several }))]),
-        ];
-        let answers = workspace.play(interface, &story).await;
-        for (answer, shown) in [
-            (1, "was <<10>>line 10"),
-            (1, "<<12>>more"),
-            (1, "<<31>>before thirty"),
-            (1, "was <<50>>line 50"),
-            (1, "<<51>>line 49"),
-            (2, "<<5>>other"),
-            (2, "<<26>>other"),
-            (3, "<<9>>nine"),
-            (3, "<<20>>nineteen"),
-        ] {
-            assert!(answers[answer].contains(shown), "{interface:?} {shown}: {}", answers[answer]);
-        }
-    }
-}
-
-#[tokio::test]
-async fn p5_the_text_names_the_ranges_to_read_as_read_file_takes_them() {
-    for interface in INTERFACES {
-        let workspace = Workspace::new(&[("f", &numbered(100))]);
-        let stale =
-            |line: usize| json!({ "op": "replace", "pos": format!("{line}#QQ"), "lines": ["x"] });
-        let call = json!({ "path": "f", "edits": [stale(20), stale(53)] });
-        let story = [
-            calls([("hashline_edit", call)]),
-            calls([("read_file", json!({ "path": "f", "ranges": "12-28, 45-61" }))]),
-        ];
-        let answers = workspace.play(interface, &story).await;
-        assert!(answers[0].contains("read ranges 12-28, 45-61"), "{interface:?}: {}", answers[0]);
-        for line in ["line 12\n", "line 28\n", "line 45\n", "line 61\n"] {
-            assert!(answers[1].contains(line), "{interface:?}: {}", answers[1]);
-        }
-        assert!(!answers[1].contains("line 30\n"), "{interface:?}: {}", answers[1]);
-    }
-}
-
-#[tokio::test]
-async fn p6_one_rule_for_the_first_edit_and_the_second() {
-    let text = numbered(50);
-    for interface in INTERFACES {
-        // Never read: neither is blocked.
-        let workspace = Workspace::new(&[("f", &text)]);
-        let story = [calls([edit(5, 5, "five"), edit(30, 30, "thirty")])];
-        let answers = workspace.play(interface, &story).await;
-        assert!(answers.iter().all(|answer| is_ok(answer)), "{interface:?}: {answers:?}");
-        // Read in part: what was not seen is named, first or second, and then it goes.
-        let workspace = Workspace::new(&[("f", &text)]);
-        let part = ("read_file", json!({ "path": "f", "offset": 1, "limit": 5 }));
-        let story = [
-            calls([part]),
-            calls([edit(30, 30, "thirty")]),
-            calls([edit(30, 30, "thirty")]),
-            calls([edit(40, 40, "forty")]),
-            // Who names the snapshot has read it.
-            calls([exact(edit(45, 45, "forty-five"), &text)]),
-        ];
-        let answers = workspace.play(interface, &story).await;
-        let said: Vec<bool> = answers.iter().map(|answer| is_ok(answer)).collect();
-        assert_eq!(said, [true, false, true, false, true], "{interface:?}: {answers:?}");
-        for refused in [&answers[1], &answers[3]] {
-            assert!(refused.starts_with("EDIT_BLOCKED"), "{interface:?}: {refused}");
-        }
-        let wanted = text.replace("line 30\n", "thirty\n").replace("line 45\n", "forty-five\n");
-        assert_eq!(workspace.text("f"), wanted, "{interface:?}");
-    }
-}
-
-#[tokio::test]
-async fn p8_a_keyword_in_a_path_is_a_result_and_a_hit_can_be_edited() {
-    for interface in INTERFACES {
-        let workspace =
-            Workspace::new(&[("src/widget.rs", "fn main() {}\n"), ("a.txt", "widget\n")]);
-        let story = [
-            calls([("search", json!({ "keyword": "widget" }))]),
-            calls([replace("a.txt", &anchor("widget\n", 1), &["gadget"])]),
-        ];
-        let answers = workspace.play(interface, &story).await;
-        let found = &answers[0];
-        assert!(found.contains("Paths that match: src/widget.rs"), "{interface:?}: {found}");
-        assert!(found.contains(&anchor("widget\n", 1)), "{interface:?}: {found}");
-        assert_eq!(workspace.text("a.txt"), "gadget\n", "{interface:?}");
     }
 }

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::http::HttpServer;
+
 pub(crate) fn binary(root: &Path) -> Command {
     let mut command = crate::sandbox::binary();
     command.arg("--root").arg(root).env("RESTITCH_STATE_DIR", root.join(".state"));
@@ -144,91 +146,6 @@ fn a_dry_run_answers_with_the_diff() {
     assert_eq!(read(), "one\n2\nthree\n", "{said}");
 }
 
-/// 100,000 broken frames: nothing but protocol comes back, and the server lives.
-#[test]
-#[cfg_attr(windows, ignore = "it starts the program `true`")]
-fn mutated_frames_are_survived() {
-    const FRAMES: u64 = 100_000;
-    let dir = workspace();
-    let mut session = Session::start(binary(dir.path()));
-    let seeds = [
-        json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "read_file", "arguments": {"path": "a.txt"}}}).to_string(),
-        json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "edit", "arguments": {"file_path": "a.txt", "old_string": "q", "new_string": "r"}}}).to_string(),
-        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1, "reason": "x"}}).to_string(),
-        json!({"jsonrpc": "2.0", "id": "x", "method": "ping"}).to_string(),
-        json!({"jsonrpc": "2.0", "id": 3, "method": "resources/read", "params": {"uri": "file:///a"}}).to_string(),
-    ];
-    let mut stdout = std::mem::replace(
-        &mut session.stdout,
-        BufReader::new(
-            Command::new("true")
-                .stdout(Stdio::piped())
-                .spawn()
-                .expect("true")
-                .stdout
-                .take()
-                .expect("piped"),
-        ),
-    );
-    let reader = std::thread::spawn(move || {
-        let (mut answers, mut line) = (0_u64, String::new());
-        loop {
-            line.clear();
-            if stdout.read_line(&mut line).expect("UTF-8") == 0 {
-                return (answers, false);
-            }
-            let answer: Value =
-                serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line:?}"));
-            assert_eq!(answer["jsonrpc"], "2.0", "{line}");
-            answers += 1;
-            if answer["id"] == "the end" {
-                return (answers, answer.get("result").is_some());
-            }
-        }
-    });
-    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
-    let mut random = move |below: usize| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        usize::try_from(state % below as u64).expect("small")
-    };
-    let mut out = std::io::BufWriter::new(&mut session.stdin);
-    for _ in 0..FRAMES {
-        let mut frame = seeds[random(seeds.len())].clone().into_bytes();
-        for _ in 0..=random(3) {
-            let at = random(frame.len());
-            match random(5) {
-                0 => frame[at] = u8::try_from(random(256)).expect("byte"),
-                1 => drop(frame.remove(at)),
-                2 => frame.insert(at, b"{}[]\",:\\\0\xFF\n"[random(11)]),
-                3 => frame.truncate(at.max(1)),
-                _ => {
-                    let piece = frame[at..(at + 9).min(frame.len())].to_vec();
-                    frame.splice(at..at, piece);
-                }
-            }
-            if frame.is_empty() {
-                frame.push(b'x');
-            }
-        }
-        frame.push(b'\n');
-        out.write_all(&frame).expect("the server reads on");
-    }
-    writeln!(out, "{}", json!({"jsonrpc": "2.0", "id": "the end", "method": "ping"}))
-        .expect("written");
-    out.flush().expect("written");
-    drop(out);
-    let (answers, alive) = reader.join().expect("only protocol on stdout");
-    println!("{FRAMES} mutated frames, {answers} answers, all of them JSON-RPC");
-    assert!(alive, "no answer to the last ping");
-    assert_eq!(
-        std::fs::read_to_string(dir.path().join("a.txt")).expect("file"),
-        "one\ntwo\nthree\n"
-    );
-}
-
-/// A frame beyond the cap is answered with the cause, and so is the next one.
 #[test]
 fn an_oversized_frame_is_refused() {
     let dir = workspace();
@@ -299,78 +216,11 @@ fn a_commit_updates_the_resource() {
     assert_eq!(session.receive()["result"]["contents"][0]["text"], "one\nzwei\nthree\n");
 }
 
-/// An HTTP server of the binary.
-pub(crate) struct Http {
-    child: Child,
-    pub(crate) url: String,
-    pub(crate) token: String,
-}
-
-impl Drop for Http {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-impl Http {
-    pub(crate) fn start(root: &Path) -> Self {
-        let mut child = binary(root)
-            .args(["mcp", "--http", "127.0.0.1:0", "--structured", "--tools", "all"])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("starts");
-        let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
-        let (mut url, mut token) = (None, None);
-        while url.is_none() || token.is_none() {
-            let line = lines.next().expect("address and token").expect("text");
-            url = url.or(line.split_once("listening on ").map(|(_, url)| url.to_owned()));
-            token = token.or(line.split_once("token: ").map(|(_, token)| token.to_owned()));
-        }
-        std::thread::spawn(move || lines.for_each(drop));
-        Self { child, url: url.expect("url"), token: token.expect("token") }
-    }
-
-    /// The status of a POST with these headers and a body of this size.
-    fn status(&self, headers: &str, body: &str) -> String {
-        let address = self.url.trim_start_matches("http://").trim_end_matches("/mcp");
-        let mut stream = std::net::TcpStream::connect(address).expect("connects");
-        let host =
-            if headers.contains("Host:") { String::new() } else { format!("Host: {address}\r\n") };
-        let request = format!(
-            "POST /mcp HTTP/1.1\r\n{host}{headers}Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
-            body.len()
-        );
-        // A server that refuses early may not read the whole body.
-        let _ = stream.write_all(request.as_bytes());
-        let mut first = String::new();
-        let _ = BufReader::new(stream).read_line(&mut first);
-        first.split_whitespace().nth(1).unwrap_or("none").to_owned()
-    }
-}
-
-#[test]
-fn http_checks_host_origin_and_token() {
-    let dir = workspace();
-    let http = Http::start(dir.path());
-    let init = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
-        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"},
-    }})
-    .to_string();
-    let auth = format!("Authorization: Bearer {}\r\n", http.token);
-    assert_eq!(http.status("", &init), "401");
-    assert_eq!(http.status("Authorization: Bearer wrong\r\n", &init), "401");
-    assert_eq!(http.status(&auth, &init), "200");
-    assert_eq!(http.status(&format!("{auth}Origin: http://localhost:3000\r\n"), &init), "200");
-    assert_eq!(http.status(&format!("{auth}Origin: https://evil.example\r\n"), &init), "403");
-    assert_eq!(http.status(&format!("{auth}Host: evil.example\r\n"), &init), "403");
-    let huge = format!("{{\"x\":\"{}\"}}", "x".repeat(17 << 20));
-    let status = http.status(&auth, &huge);
-    assert!(status == "413" || status == "none", "{status}");
-    let refused = binary(dir.path()).args(["mcp", "--http", "0.0.0.0:0"]).output().expect("ends");
-    assert_eq!(refused.status.code(), Some(2));
+/// A server with all tools and structured content.
+pub(crate) fn http(root: &Path) -> HttpServer {
+    let mut command = binary(root);
+    command.args(["mcp", "--http", "127.0.0.1:0", "--structured", "--tools", "all"]);
+    HttpServer::start(command)
 }
 
 fn sdk() -> PathBuf {
@@ -549,7 +399,8 @@ fn official_clients_over_stdio() {
 fn official_clients_over_http() {
     for (name, client) in clients() {
         let dir = workspace();
-        let http = Http::start(dir.path());
-        drive(name, &client, &every_tool(), &["http", &http.url, &http.token], dir.path());
+        let server = http(dir.path());
+        let url = format!("http://{}/mcp", server.address);
+        drive(name, &client, &every_tool(), &["http", &url, &server.token], dir.path());
     }
 }

@@ -288,7 +288,6 @@ fn json_everywhere() {
         &["read", "f"],
         &["edit", "f", "--old", "line 1", "--new", "one"],
         &["log"],
-        &["log", "--stats"],
         &["undo"],
         &["doctor"],
         &["init", "claude"],

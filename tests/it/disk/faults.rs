@@ -18,6 +18,8 @@ use restitch::store::{DiskStore, MemoryStore, VersionedStore};
 use restitch::tools::Toolbox;
 use serde_json::{Value, json};
 
+use crate::random::Random;
+
 use super::{Sandbox, block_on, edit, has, skip, whole_file_edit, work_path};
 
 fn whole(name: &str, old: &str, new: &str) -> VerifiedEdit {
@@ -878,7 +880,7 @@ fn servers_a_command_and_an_editor_share_a_tree_and_die() {
         let text = text(&work, name);
         text.trim().strip_prefix("n ").and_then(|n| n.parse().ok()).expect("whole")
     };
-    let (mut moved, mut undone, mut seed) = (0, 0, 7_u64);
+    let (mut moved, mut undone, mut random) = (0, 0, Random::new(7));
     for round in 1..=rounds {
         let first = number("a");
         let mut servers: Vec<_> = (0..2)
@@ -909,8 +911,8 @@ fn servers_a_command_and_an_editor_share_a_tree_and_die() {
                 (server, feeder)
             })
             .collect();
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        std::thread::sleep(std::time::Duration::from_millis(40 + (seed >> 33) % 300));
+        let pause = 40 + random.below(300) as u64;
+        std::thread::sleep(std::time::Duration::from_millis(pause));
         // The editor writes its line of the file as it is now, and the command another line of it.
         let saved = shared(round - 1, round);
         fs::write(work.file("c.new"), &saved).expect("saved");

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use restitch::edit::{Durability, EditCode, WriteMethod};
 use restitch::port::{CommitOptions, FileStore as _};
-use restitch::store::{DiskOptions, DiskStore, SyncMode};
+use restitch::store::{DiskOptions, DiskStore};
 use rustix::fs::XattrFlags;
 
 use super::{Sandbox, block_on, edit, is_root, skip, whole_file_edit, work_path};
@@ -551,15 +551,4 @@ fn a_panic_while_deciding_leaves_the_file_and_the_store_usable() {
     assert_eq!(work.leftover_files(), Vec::<String>::new());
     let edit = whole_file_edit(&path, Some(b"now\n"), b"then\n");
     block_on(store.commit(vec![edit], CommitOptions::default())).expect("the store is not stuck");
-}
-
-#[test]
-fn the_faster_promise_is_reported_as_unknown_durability() {
-    let work = Sandbox::new();
-    fs::write(work.file("f"), "old\n").expect("file");
-    let options = DiskOptions { sync_mode: SyncMode::Rename, ..work.options() };
-    let store = DiskStore::open_with(&work.root(), options).expect("store");
-    let report =
-        edit(&restitch::engine::Engine::builder(store).build(), "f", "old", "new").expect("edit");
-    assert_eq!(report.durability, Durability::Unknown);
 }

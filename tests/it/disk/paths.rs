@@ -7,23 +7,13 @@ use restitch::edit::EditCode;
 use restitch::port::{CommitOptions, FileStore as _};
 use restitch::store::DiskOptions;
 
+use crate::random::Random;
+
 use super::{Sandbox, block_on, count, edit, names_below, whole_file_edit};
 
 const SECRET: &str = "canary: must not be seen or changed\n";
 
-/// A generator that needs no seed file: the same strings on every run.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % sides as u64) as usize
-    }
-}
-
-fn hostile(dice: &mut Dice, outside: &str) -> String {
+fn hostile(random: &mut Random, outside: &str) -> String {
     let long = "x".repeat(4000);
     let pieces: &[&str] = &[
         "..",
@@ -68,19 +58,19 @@ fn hostile(dice: &mut Dice, outside: &str) -> String {
         outside,
     ];
     let mut path = String::new();
-    if dice.roll(4) == 0 {
+    if random.below(4) == 0 {
         path.push('/');
     }
-    if dice.roll(12) == 0 {
+    if random.below(12) == 0 {
         path.push_str(outside);
         path.push('/');
     }
-    for _ in 0..=dice.roll(6) {
-        path.push_str(pieces[dice.roll(pieces.len())]);
-        path.push_str(["/", "/", "/", "//", "/./", "", "\\"][dice.roll(7)]);
+    for _ in 0..=random.below(6) {
+        path.push_str(pieces[random.below(pieces.len())]);
+        path.push_str(["/", "/", "/", "//", "/./", "", "\\"][random.below(7)]);
     }
-    if dice.roll(3) > 0 {
-        path.push_str(["canary", "f", "new", "canary ", "canary\0"][dice.roll(5)]);
+    if random.below(3) > 0 {
+        path.push_str(["canary", "f", "new", "canary ", "canary\0"][random.below(5)]);
     }
     path
 }
@@ -120,11 +110,11 @@ fn no_path_string_leads_outside() {
         DiskOptions { sync_mode: restitch::store::SyncMode::Rename, ..DiskOptions::default() };
     let store = restitch::store::DiskStore::open_with(&work.root(), options).expect("store");
     let engine = restitch::engine::Engine::builder(store.clone()).build();
-    let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
+    let mut random = Random::new(0x9e37_79b9_7f4a_7c15);
     let beside = work.outside().display().to_string();
     let (mut read, mut created) = (0, 0);
     for n in 0..tries {
-        let text = hostile(&mut dice, &beside);
+        let text = hostile(&mut random, &beside);
         let Ok(path) = engine.path(&text) else { continue };
         match block_on(store.load(&path)) {
             Ok(bytes) => {
@@ -151,7 +141,7 @@ fn no_path_string_leads_outside() {
     let before = outside(&work);
     let mut leaks = 0;
     for _ in 0..30_000 {
-        let text = hostile(&mut dice, &work.outside().display().to_string());
+        let text = hostile(&mut random, &work.outside().display().to_string());
         let full = work.root().join(&text);
         if full.starts_with(work.root()) && !text.contains('\0') {
             leaks += usize::from(fs::read(&full).is_ok_and(|bytes| bytes == SECRET.as_bytes()));

@@ -10,6 +10,8 @@ use restitch::port::{CommitOptions, FileStore as _, History as _, UndoMode};
 use restitch::store::{DiskOptions, DiskStore, HistoryLimits};
 use serde_json::{Value, json};
 
+use crate::random::Random;
+
 use super::{Sandbox, block_on, count, edit, skip, whole_file_edit, work_path};
 
 fn commit(
@@ -202,27 +204,23 @@ fn random_edits_are_undone_in_random_order_or_refused() {
     let start: String = (0..40).map(|n| format!("line {n:05} of the file\r\n")).collect();
     fs::write(work.file("f"), format!("\u{feff}{start}")).expect("file");
     let engine = work.engine();
-    let mut dice = 12_345_u64;
-    let mut roll = |sides: u64| {
-        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (dice >> 33) % sides
-    };
+    let mut random = Random::new(12_345);
     let mut standing: Vec<u64> = Vec::new();
     let (mut undone, mut refused) = (0, 0);
     // An undo that puts the old file back loses what was done since.
     let mut versions: std::collections::HashMap<u64, String> = std::collections::HashMap::new();
     let mut trampled = 0;
     for n in 0..rounds {
-        if roll(3) > 0 || standing.is_empty() {
+        if random.below(3) > 0 || standing.is_empty() {
             let text = fs::read_to_string(work.file("f")).expect("file");
             let lines: Vec<&str> = text.trim_start_matches('\u{feff}').lines().collect();
-            let line = lines[roll(lines.len() as u64) as usize];
+            let line = lines[random.below(lines.len())];
             let report =
                 edit(&engine, "f", line, &format!("line changed by {n:05}")).expect("edit");
             standing.push(report.revision.expect("revision"));
             versions.insert(report.revision.expect("revision"), text);
         } else {
-            let revision = standing.swap_remove(roll(standing.len() as u64) as usize);
+            let revision = standing.swap_remove(random.below(standing.len()));
             let before = fs::read(work.file("f")).expect("file");
             let put_back = &versions[&revision];
             let text = String::from_utf8_lossy(&before).into_owned();

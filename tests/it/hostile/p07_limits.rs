@@ -7,6 +7,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use super::{Sandbox, finish};
+use crate::random::Random;
 
 fn refused(sandbox: &Sandbox, tool: &str, arguments: Value, limit: &str) {
     let start = Instant::now();
@@ -159,10 +160,9 @@ fn the_work_of_one_call_is_limited_by_name() {
 /// Numbered lines in an order that is always the same.
 fn shuffled(count: usize, line: impl Fn(usize) -> String) -> String {
     let mut order: Vec<usize> = (0..count).collect();
-    let mut draw = 1_u64;
+    let mut random = Random::new(1);
     for at in (1..count).rev() {
-        draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        order.swap(at, usize::try_from(draw >> 33).expect("small") % (at + 1));
+        order.swap(at, random.below(at + 1));
     }
     order.into_iter().map(line).collect()
 }

@@ -1,98 +1,20 @@
 //! Peers of the HTTP server that mean no good, or nothing at all.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{SocketAddr, TcpStream};
+use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
-use std::process::Child;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use super::Sandbox;
 use super::p06_responsive::{RESPONSE_TIME, large};
+use crate::http::{HttpServer, hello};
+use crate::model::server::ModelServer;
+use crate::model::{FILE, NEW, OLD};
 
-struct Server {
-    child: Child,
-    address: SocketAddr,
-    token: String,
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-impl Server {
-    fn start(sandbox: &Sandbox) -> Self {
-        Self::with(sandbox, &[])
-    }
-
-    fn with(sandbox: &Sandbox, more: &[&str]) -> Self {
-        let arguments = [&["mcp", "--http", "127.0.0.1:0"], more].concat();
-        let mut child = sandbox.restitch(&arguments).spawn().expect("starts");
-        let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
-        let mut after = |start: &str| {
-            let line = lines.find_map(|line| line.ok()?.strip_prefix(start).map(str::to_owned));
-            line.expect("said")
-        };
-        let address = after("listening on http://").trim_end_matches("/mcp").parse();
-        let token = after("token: ");
-        Self { child, address: address.expect("address"), token }
-    }
-
-    /// Sends a request with these head lines, and waits for nothing.
-    fn send(&self, head: &str, body: &Value) -> TcpStream {
-        let body = body.to_string();
-        let mut stream = TcpStream::connect(self.address).expect("connects");
-        stream.set_read_timeout(Some(Duration::from_secs(40))).expect("timeout");
-        let text = format!(
-            "POST /mcp HTTP/1.1\r\n{head}content-type: application/json\r\naccept: application/json, text/event-stream\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
-            body.len()
-        );
-        stream.write_all(text.as_bytes()).expect("sends");
-        stream
-    }
-
-    /// Status and body of a request with these head lines.
-    fn ask(&self, head: &str, body: &Value) -> (u16, String, String) {
-        let mut stream = self.send(head, body);
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("answers");
-        let status = answer.split(' ').nth(1).and_then(|word| word.parse().ok());
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
-        (status.unwrap_or(0), head.to_owned(), body.to_owned())
-    }
-
-    fn head(&self, host: &str) -> String {
-        format!("host: {host}\r\nauthorization: bearer {}\r\n", self.token)
-    }
-
-    /// The head lines of a session that has begun.
-    fn session(&self) -> String {
-        let (status, head, _) = self.ask(&self.head("localhost"), &hello());
-        assert_eq!(status, 200, "{head}");
-        let lower = head.to_ascii_lowercase();
-        let session = lower.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
-        let head = format!(
-            "{}mcp-session-id: {}\r\nmcp-protocol-version: 2025-06-18\r\n",
-            self.head("127.0.0.1"),
-            session.expect("session")
-        );
-        self.ask(&head, &json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
-        head
-    }
-}
-
-fn hello() -> Value {
-    json!({
-        "jsonrpc": "2.0", "id": 1, "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-06-18", "capabilities": {},
-            "clientInfo": { "name": "test", "version": "1" },
-        },
-    })
+fn server(sandbox: &Sandbox, more: &[&str]) -> HttpServer {
+    HttpServer::start(sandbox.restitch(&[&["mcp", "--http", "127.0.0.1:0"], more].concat()))
 }
 
 /// Silent peers are closed after ten seconds, so a client waits at most about so long.
@@ -100,7 +22,7 @@ fn hello() -> Value {
 fn silent_connections_shut_no_client_out() {
     let sandbox = Sandbox::new();
     sandbox.write("f", "one\n");
-    let server = Server::start(&sandbox);
+    let server = server(&sandbox, &[]);
     let silent: Vec<TcpStream> =
         (0..600).filter_map(|_| TcpStream::connect(server.address).ok()).collect();
     let mut half: Vec<TcpStream> =
@@ -132,14 +54,14 @@ fn silent_connections_shut_no_client_out() {
 #[test]
 fn calls_that_take_long_do_not_make_it_deaf() {
     let sandbox = Sandbox::new();
-    let mut server = Server::start(&sandbox);
+    let mut server = server(&sandbox, &[]);
     let head = server.session();
     let call = |id: u64, arguments: Value| {
         json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call",
             "params": { "name": "edit_file", "arguments": arguments } })
     };
     let waiting: Vec<TcpStream> =
-        (0..3).map(|n| server.send(&head, &call(100 + n, large(&sandbox, n)))).collect();
+        (0..3).map(|n| server.post(&head, &call(100 + n, large(&sandbox, n)))).collect();
     std::thread::sleep(Duration::from_secs(2));
     for id in 0..5 {
         let start = Instant::now();
@@ -163,24 +85,18 @@ fn calls_that_take_long_do_not_make_it_deaf() {
 #[test]
 fn without_a_setting_the_end_waits_three_seconds_for_calls() {
     let sandbox = Sandbox::new();
-    sandbox.write("a.py", "x = 1\n");
-    let begun = sandbox.above().join("begun");
-    let program = format!("touch {}; cat; sleep 25", begun.display());
+    sandbox.write("lib.rs", FILE);
+    let model = ModelServer::slow(Duration::from_secs(25));
     let config = sandbox.above().join("config.toml");
-    let text =
-        format!("[format.python]\ncommand = [\"/bin/sh\", \"-c\", \"{program}\"]\ntimeout = 60\n");
+    let text = format!("[model]\nname = \"m\"\nbase_url = \"{}\"\n", model.base_url());
     std::fs::write(&config, text).expect("configuration");
-    let mut server = Server::with(&sandbox, &["--config", config.to_str().expect("path")]);
+    let mut server = server(&sandbox, &["--config", config.to_str().expect("path")]);
     let head = server.session();
-    let arguments = json!({ "path": "a.py", "old_str": "x = 1", "new_str": "x = 2" });
+    let arguments = json!({ "path": "lib.rs", "old_str": OLD, "new_str": NEW });
     let edit = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call",
         "params": { "name": "edit_file", "arguments": arguments } });
-    let _waiting = server.send(&head, &edit);
-    let start = Instant::now();
-    while !begun.exists() {
-        assert!(start.elapsed() < Duration::from_secs(30), "the formatter never begins");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    let _waiting = server.post(&head, &edit);
+    model.wait_until_asked();
     let start = Instant::now();
     let process = rustix::process::Pid::from_child(&server.child);
     rustix::process::kill_process(process, rustix::process::Signal::TERM).expect("signal");
@@ -193,17 +109,23 @@ fn without_a_setting_the_end_waits_three_seconds_for_calls() {
 #[test]
 fn hosts_that_only_begin_like_ours_are_refused_and_sessions_are_counted() {
     let sandbox = Sandbox::new();
-    let server = Server::start(&sandbox);
+    let server = server(&sandbox, &[]);
+    let status = |more: &str| server.ask(&format!("{}{more}", server.bearer()), &hello()).0;
     for host in ["127.0.0.1.evil.com", "localhost.evil.com:80", "evil.com"] {
-        let (status, ..) = server.ask(&server.head(host), &hello());
-        assert_eq!(status, 403, "{host}");
+        assert_eq!(status(&format!("host: {host}\r\n")), 403, "{host}");
     }
-    let (status, ..) = server.ask("host: localhost\r\nauthorization: Bearer no\r\n", &hello());
-    assert_eq!(status, 401);
-    let statuses: Vec<u16> =
-        (0..70).map(|_| server.ask(&server.head("localhost"), &hello()).0).collect();
-    assert_eq!(statuses[..64], [200; 64]);
-    assert_eq!(statuses[64..], [503; 6]);
+    assert_eq!(status("origin: https://evil.example\r\n"), 403);
+    for head in ["", "authorization: Bearer no\r\n"] {
+        assert_eq!(server.ask(head, &hello()).0, 401, "{head}");
+    }
+    let (huge, ..) = server.ask(&server.bearer(), &"x".repeat(17 << 20).into());
+    assert!(huge == 413 || huge == 0, "{huge}");
+    let any = sandbox.run(&["mcp", "--http", "0.0.0.0:0"], b"");
+    assert_eq!(any.status.code(), Some(2), "loopback only");
+    assert_eq!(status("origin: http://localhost:3000\r\n"), 200);
+    let statuses: Vec<u16> = (1..70).map(|_| status("")).collect();
+    assert_eq!(statuses[..63], [200; 63]);
+    assert_eq!(statuses[63..], [503; 6]);
 }
 
 #[test]
@@ -224,9 +146,9 @@ fn a_token_that_others_can_read_is_refused() {
 fn a_host_and_an_origin_that_are_allowed_get_in() {
     let sandbox = Sandbox::new();
     let more = ["--allow-host", "edits.example.com", "--allow-origin", "https://app.example.com"];
-    let server = Server::with(&sandbox, &more);
+    let server = server(&sandbox, &more);
     let from = |host: &str, origin: &str| {
-        let head = format!("{}origin: {origin}\r\n", server.head(host));
+        let head = format!("host: {host}\r\n{}origin: {origin}\r\n", server.bearer());
         server.ask(&head, &hello()).0
     };
     assert_eq!(from("edits.example.com", "https://app.example.com"), 200);
@@ -239,18 +161,18 @@ fn a_token_file_that_is_missing_is_made_for_its_owner_only() {
     let sandbox = Sandbox::new();
     let file = sandbox.above().join("token");
     let name = file.to_str().expect("path");
-    let mut child = sandbox
-        .restitch(&["mcp", "--http", "127.0.0.1:0", "--token-file", name])
-        .spawn()
-        .expect("starts");
+    let args = ["mcp", "--http", "127.0.0.1:0", "--token-file", name];
+    let mut child = sandbox.restitch(&args).spawn().expect("starts");
+    // It says where it listens once the token is there.
     let mut line = String::new();
     BufReader::new(child.stderr.take().expect("piped")).read_line(&mut line).expect("a line");
-    let address = line.trim().trim_start_matches("listening on http://").trim_end_matches("/mcp");
+    let _ = child.kill();
+    let _ = child.wait();
     let token = std::fs::read_to_string(&file).expect("token").trim().to_owned();
-    let server = Server { child, address: address.parse().expect("an address"), token };
+    let server = HttpServer::with_token(sandbox.restitch(&args), &token);
     let mode = std::fs::metadata(&file).expect("token").permissions().mode() & 0o777;
     assert_eq!((mode, server.token.len() >= 32), (0o600, true));
-    assert_eq!(server.ask(&server.head("localhost"), &hello()).0, 200);
+    assert_eq!(server.ask(&server.bearer(), &hello()).0, 200);
 }
 
 /// What comes until the server closes, and when.
@@ -268,13 +190,13 @@ fn until_closed(mut stream: TcpStream) -> (String, Duration) {
 #[test]
 fn a_request_that_does_not_end_is_closed() {
     let sandbox = Sandbox::new();
-    let server = Server::start(&sandbox);
+    let server = server(&sandbox, &[]);
     let mut half = TcpStream::connect(server.address).expect("connects");
     half.write_all(b"POST /mcp HTTP/1.1\r\nhost: localhost\r\nx").expect("sends");
     let head = std::thread::spawn(move || until_closed(half));
     let body = crate::disk::is_long_run().then(|| {
         let mut stream = TcpStream::connect(server.address).expect("connects");
-        let head = server.head("localhost");
+        let head = format!("host: localhost\r\n{}", server.bearer());
         let text = format!("POST /mcp HTTP/1.1\r\n{head}content-length: 100\r\n\r\n{{\"x\":");
         stream.write_all(text.as_bytes()).expect("sends");
         std::thread::spawn(move || until_closed(stream))
@@ -296,8 +218,8 @@ fn sessions_that_are_idle_for_five_minutes_make_room() {
         return crate::disk::skip("idle sessions", "it takes five minutes: RESTITCH_LONG=1");
     }
     let sandbox = Sandbox::new();
-    let server = Server::start(&sandbox);
-    let begin = || server.ask(&server.head("localhost"), &hello()).0;
+    let server = server(&sandbox, &[]);
+    let begin = || server.ask(&server.bearer(), &hello()).0;
     assert!((0..64).all(|_| begin() == 200));
     assert_eq!(begin(), 503);
     std::thread::sleep(Duration::from_secs(290));

@@ -6,6 +6,8 @@ use std::path::Path;
 
 use restitch::internals::correct::Secrets;
 
+use crate::random::Random;
+
 /// Lines with secrets: the file they stand in, and the line.
 const KEPT: &[(&str, &str)] = &[
     ("config.yaml", "password: hunter2"),
@@ -326,13 +328,8 @@ fn filled(template: &str, seed: u64) -> String {
 
 /// A line with its random parts, and these.
 fn filled_with(template: &str, seed: u64) -> (String, Vec<String>) {
-    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-    let mut draw = |set: &[u8]| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        char::from(set[usize::try_from(state >> 33).expect("small") % set.len()])
-    };
+    let mut random = Random::new(seed);
+    let mut draw = |set: &[u8]| char::from(set[random.below(set.len())]);
     let mut out = String::new();
     let mut parts = Vec::new();
     let mut rest = template;

@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::Sandbox;
 use crate::disk::{block_on, names_below, whole_file_edit, work_path};
+use crate::random::Random;
 
 fn kept(state: &Path) -> u64 {
     let sizes = names_below(state).into_iter().filter_map(|name| fs::metadata(name).ok());
@@ -74,12 +75,10 @@ fn without_a_setting_the_limit_is_512_mib_over_all_roots() {
     const LIMIT: u64 = 512 << 20;
     let sandbox = Sandbox::new();
     // Letters that do not compress well, should they ever be compressed.
-    let mut seed = 1_u64;
+    let mut random = Random::new(1);
     let mut text = || -> Vec<u8> {
-        let letters = (0..24 << 20).map(|_| {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            b'!' + u8::try_from(seed >> 58).expect("six bits")
-        });
+        let letters =
+            (0..24 << 20).map(|_| b'!' + u8::try_from(random.below(64)).expect("six bits"));
         letters.collect()
     };
     let mut stores: Vec<(DiskStore, Vec<u8>)> = ["one", "two"]

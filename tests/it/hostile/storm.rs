@@ -19,27 +19,11 @@ use serde_json::{Value, json};
 
 use super::Sandbox;
 use crate::disk::block_on;
-
-/// SplitMix64.
-struct Draw(u64);
-
-impl Draw {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, most: usize) -> usize {
-        usize::try_from(self.next() % (most.max(1) as u64)).expect("small")
-    }
-}
+use crate::random::Random;
 
 /// A seed with a few things wrong.
-fn broken(draw: &mut Draw, seeds: &[&[u8]]) -> Vec<u8> {
-    let mut bytes = seeds[draw.below(seeds.len())].to_vec();
+fn broken(random: &mut Random, seeds: &[&[u8]]) -> Vec<u8> {
+    let mut bytes = seeds[random.below(seeds.len())].to_vec();
     const ODD: &[&[u8]] = &[
         b"\0",
         b"\xff",
@@ -65,14 +49,14 @@ fn broken(draw: &mut Draw, seeds: &[&[u8]]) -> Vec<u8> {
         b"/",
         b"",
     ];
-    for _ in 0..=draw.below(4) {
-        let at = draw.below(bytes.len() + 1);
-        let end = (at + draw.below(12)).min(bytes.len());
-        match draw.below(6) {
-            0 if at < bytes.len() => bytes[at] = u8::try_from(draw.below(256)).expect("byte"),
+    for _ in 0..=random.below(4) {
+        let at = random.below(bytes.len() + 1);
+        let end = (at + random.below(12)).min(bytes.len());
+        match random.below(6) {
+            0 if at < bytes.len() => bytes[at] = u8::try_from(random.below(256)).expect("byte"),
             1 => drop(bytes.drain(at..end)),
             2 => {
-                let odd = ODD[draw.below(ODD.len())];
+                let odd = ODD[random.below(ODD.len())];
                 bytes.splice(at..at, odd.iter().copied());
             }
             3 => {
@@ -81,8 +65,8 @@ fn broken(draw: &mut Draw, seeds: &[&[u8]]) -> Vec<u8> {
             }
             4 => bytes.truncate(at),
             _ => {
-                let other = seeds[draw.below(seeds.len())];
-                let from = draw.below(other.len() + 1);
+                let other = seeds[random.below(seeds.len())];
+                let from = random.below(other.len() + 1);
                 bytes.truncate(at);
                 bytes.extend_from_slice(&other[from..]);
             }
@@ -95,9 +79,9 @@ fn inputs(short: usize) -> usize {
     std::env::var("RESTITCH_STORM").ok().and_then(|text| text.parse().ok()).unwrap_or(short)
 }
 
-fn draw() -> Draw {
+fn seeded() -> Random {
     let seed = std::env::var("RESTITCH_STORM_SEED").ok().and_then(|text| text.parse().ok());
-    Draw(seed.unwrap_or(23))
+    Random::new(seed.unwrap_or(23))
 }
 
 /// Where each input takes work on the disk, the long run has so many.
@@ -107,10 +91,10 @@ const MOST_ON_DISK: usize = 50_000;
 fn storm(name: &str, short: usize, seeds: &[&[u8]], mut parse: impl FnMut(&[u8])) {
     let on_disk = name.contains(" over ");
     let count = if on_disk { inputs(short).min(MOST_ON_DISK) } else { inputs(short) };
-    let mut draw = draw();
+    let mut random = seeded();
     let start = std::time::Instant::now();
     for _ in 0..count {
-        let input = broken(&mut draw, seeds);
+        let input = broken(&mut random, seeds);
         if catch_unwind(AssertUnwindSafe(|| parse(&input))).is_err() {
             panic!("{name} panics at {:?}", String::from_utf8_lossy(&input));
         }
@@ -122,7 +106,11 @@ const CALL: &[u8] = br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{
 const PING: &[u8] = br#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#;
 const CANCEL: &[u8] =
     br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#;
+const EDIT: &[u8] = br#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"edit_file","arguments":{"path":"f","old_str":"q","new_str":"r"}}}"#;
+const RESOURCE: &[u8] =
+    br#"{"jsonrpc":"2.0","id":3,"method":"resources/read","params":{"uri":"file:///f"}}"#;
 
+/// Nothing but protocol comes back, and the server lives.
 #[test]
 fn mcp_frames() {
     let sandbox = Sandbox::new();
@@ -134,7 +122,7 @@ fn mcp_frames() {
     };
     let (mut stdin, stdout) =
         (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
-    let (mut draw, count) = (draw(), inputs(3_000));
+    let (mut random, count) = (seeded(), inputs(100_000));
     let start = std::time::Instant::now();
     let writer = std::thread::spawn(move || {
         let hello = json!({
@@ -144,7 +132,7 @@ fn mcp_frames() {
         let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
         writeln!(stdin, "{hello}\n{ready}").expect("hello");
         for _ in 0..count {
-            let mut line = broken(&mut draw, &[CALL, PING, CANCEL]);
+            let mut line = broken(&mut random, &[CALL, PING, CANCEL, EDIT, RESOURCE]);
             line.push(b'\n');
             stdin.write_all(&line).expect("the server reads on");
         }
@@ -156,7 +144,10 @@ fn mcp_frames() {
     let mut lines = BufReader::new(stdout).lines();
     let lasts = lines.by_ref().map_while(Result::ok).any(|line| {
         answers += 1;
-        serde_json::from_str::<Value>(&line).expect("JSON")["id"] == "the last"
+        let answer: Value =
+            serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"));
+        assert_eq!(answer["jsonrpc"], "2.0", "{line}");
+        answer["id"] == "the last"
     });
     drop(writer.join().expect("writer"));
     assert!(lasts, "the server ended after {answers} answers");
@@ -175,12 +166,12 @@ fn batch_lines() {
         br#"{"id":"x","dry_run":true,"arguments":{"path":"f","old_str":"two","new_str":"2"}}"#,
         br#"{"tool":"hashline_edit","dry_run":"true","arguments":{"path":"f","edits":[{"op":"replace","pos":"2#AB","lines":["x"]}]}}"#,
     ];
-    let (mut draw, count) = (draw(), inputs(3_000));
+    let (mut random, count) = (seeded(), inputs(3_000));
     let start = std::time::Instant::now();
     let mut text = Vec::new();
     let mut wanted = 0;
     for _ in 0..count {
-        let mut line = broken(&mut draw, seeds);
+        let mut line = broken(&mut random, seeds);
         line.push(b'\n');
         wanted +=
             line.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).count();
@@ -402,7 +393,7 @@ fn encodings() {
     storm("encodings", 3_000, &seeds, |input| {
         let Ok(file) = Snapshot::decode(input.to_vec()) else { return };
         let mut shown = String::new();
-        let _ = write!(shown, "{:?}", file.ambiguous_encodings("é語ж"));
+        let _ = write!(shown, "{:?}", file.uncertain_characters("é語ж"));
         let all = file.byte_range(0..file.text().len());
         assert!(all.end == input.len() && all.start <= 3, "{all:?}");
     });

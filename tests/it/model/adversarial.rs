@@ -9,25 +9,7 @@ use serde_json::json;
 use super::server::{Answer, ModelServer, field};
 use super::wire::Bench;
 use super::*;
-
-/// A deterministic source of choices.
-pub(super) struct Dice(u64);
-
-impl Dice {
-    pub(super) fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    pub(super) fn roll(&mut self, sides: usize) -> usize {
-        // splitmix64
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        usize::try_from((z ^ (z >> 31)) % u64::try_from(sides.max(1)).expect("small"))
-            .expect("small")
-    }
-}
+use crate::random::Random;
 
 /// Kinds of wrong answers, made from the right one.
 fn kinds(good: &str, ask: &Ask) -> Vec<(&'static str, Reply)> {
@@ -216,7 +198,7 @@ fn on_the_wire_the_file_is_right_or_untouched() {
 
 /// A text that was spoiled at random: pieces cut, moved, repeated, and mixed with
 /// pieces of the other texts at hand.
-fn corrupt(dice: &mut Dice, good: &str) -> String {
+fn corrupt(random: &mut Random, good: &str) -> String {
     let sources = [
         good,
         FILE,
@@ -234,16 +216,16 @@ fn corrupt(dice: &mut Dice, good: &str) -> String {
         "{",
     ];
     let mut text: Vec<char> = good.chars().collect();
-    for _ in 0..1 + dice.roll(3) {
-        let at = dice.roll(text.len() + 1);
-        let len = dice.roll(8).min(text.len() - at);
-        match dice.roll(4) {
+    for _ in 0..1 + random.below(3) {
+        let at = random.below(text.len() + 1);
+        let len = random.below(8).min(text.len() - at);
+        match random.below(4) {
             0 => {
                 text.drain(at..at + len);
             }
             1 => {
                 let piece: Vec<char> = text.drain(at..at + len).collect();
-                let to = dice.roll(text.len() + 1);
+                let to = random.below(text.len() + 1);
                 text.splice(to..to, piece);
             }
             2 => {
@@ -251,9 +233,9 @@ fn corrupt(dice: &mut Dice, good: &str) -> String {
                 text.splice(at..at, piece);
             }
             _ => {
-                let source: Vec<char> = sources[dice.roll(sources.len())].chars().collect();
-                let from = dice.roll(source.len());
-                let end = (from + 1 + dice.roll(12)).min(source.len());
+                let source: Vec<char> = sources[random.below(sources.len())].chars().collect();
+                let from = random.below(source.len());
+                let end = (from + 1 + random.below(12)).min(source.len());
                 text.splice(at..at, source[from..end].to_vec());
             }
         }
@@ -281,14 +263,14 @@ fn words(text: &str) -> HashSet<String> {
 fn random_answers_never_write_outside_of_what_is_allowed() {
     let long = std::env::var_os("RESTITCH_LONG").is_some();
     let rounds = if long { 1_000_000 } else { 20_000 };
-    let mut dice = Dice::new(4);
+    let mut random = Random::new(4);
     let known = &words(CORRECTED_OLD) | &(&words(OLD) | &words(NEW));
     let lines: Vec<&str> = FILE.lines().collect();
     let (mut written, mut right, mut wrong) = (0, 0, Vec::new());
     for _ in 0..rounds {
         let (step, _) = play(start(&request(), FILE), |ask| {
             let good = good_text(ask);
-            Reply::Text(if dice.roll(3) == 0 { good } else { corrupt(&mut dice, &good) })
+            Reply::Text(if random.below(3) == 0 { good } else { corrupt(&mut random, &good) })
         });
         let Some(now) = result(&step, FILE) else { continue };
         written += 1;

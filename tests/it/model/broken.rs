@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use restitch::adapters::openai::{Endpoint, OpenAi, WireLimits};
 use restitch::engine::{Allowance, CallOptions, Engine};
-use restitch::internals::correct::{Limited, Limits, ModelCorrector, PromptBook, Secrets};
+use restitch::internals::correct::{Limited, ModelCorrector, PromptBook, Secrets};
 use restitch::store::DiskStore;
 use serde_json::json;
 
@@ -274,14 +274,14 @@ fn what_passes_is_asked_again_once_and_what_does_not_is_not() {
     assert_eq!(bench.read("lib.rs"), FILE);
 }
 
-fn engine(bench: &Bench, server: &ModelServer, limits: Limits) -> Engine {
+fn engine(bench: &Bench, server: &ModelServer) -> Engine {
     let endpoint = Endpoint { base_url: server.base_url(), model: "m".into(), api_key: None };
     let chat = OpenAi::new(endpoint, WireLimits::default()).expect("client");
     let book = PromptBook::built_in().expect("prompts");
     let model = ModelCorrector::new(chat, book, Secrets::new());
     let store = DiskStore::open(bench.root.path()).expect("root");
     Engine::builder(store)
-        .corrector(Arc::new(Limited::new(model, limits)))
+        .corrector(Arc::new(Limited::new(model)))
         .allowance(Allowance { time: Duration::from_secs(5), requests: 4 })
         .build()
 }
@@ -291,7 +291,7 @@ async fn dropping_the_call_stops_everything_and_writes_nothing() {
     for answer in [Answer::Stall(Vec::new()), Answer::Drip(head(1000), Duration::from_millis(20))] {
         let bench = Bench::with("lib.rs", FILE);
         let server = ModelServer::start(move |_, _| answer.clone());
-        let engine = engine(&bench, &server, Limits::default());
+        let engine = engine(&bench, &server);
         let path = engine.path("lib.rs").expect("path");
         let options = CallOptions::default();
         let call = request();
@@ -316,8 +316,7 @@ async fn dropping_the_call_stops_everything_and_writes_nothing() {
 async fn a_dead_endpoint_is_left_alone_after_three_failures() {
     let bench = Bench::with("lib.rs", FILE);
     let server = ModelServer::start(|_, _| Answer::Json(401, json!({})));
-    let limits = Limits { pause: Duration::from_secs(60), ..Limits::default() };
-    let engine = engine(&bench, &server, limits);
+    let engine = engine(&bench, &server);
     let path = engine.path("lib.rs").expect("path");
     for n in 0..6 {
         let refused = engine.edit_file(&path, &request(), &CallOptions::default()).await;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use restitch::adapters::openai::{Endpoint, OpenAi, WireLimits};
 use restitch::engine::{CallOptions, Engine};
 use restitch::internals::correct::{
-    CacheLimits, Cached, Limited, Limits, ModelCorrector, PromptBook, Secrets,
+    CacheLimits, Cached, Limited, ModelCorrector, PromptBook, Secrets,
 };
 use restitch::store::DiskStore;
 use serde_json::{Value, json};
@@ -132,7 +132,7 @@ async fn fifty_concurrent_identical_misses_cost_one_request_an_ask() {
     let chat = OpenAi::new(endpoint, WireLimits::default()).expect("client");
     let model = ModelCorrector::new(chat, PromptBook::built_in().expect("prompts"), Secrets::new());
     let identity = model.identity();
-    let limited = Limited::new(model, Limits::default());
+    let limited = Limited::new(model);
     let cached = Cached::new(limited, identity, CacheLimits::default());
     let store = DiskStore::open(bench.root.path()).expect("root");
     let engine = Engine::builder(store).corrector(Arc::new(cached)).build();
@@ -166,7 +166,7 @@ async fn an_answer_in_the_memory_is_used_as_long_as_it_is_kept() {
         let model = ModelCorrector::new(chat, prompts, Secrets::new());
         let identity = model.identity();
         let limits = CacheLimits { age, ..CacheLimits::default() };
-        let cached = Cached::new(Limited::new(model, Limits::default()), identity, limits);
+        let cached = Cached::new(Limited::new(model), identity, limits);
         let store = DiskStore::open(bench.root.path()).expect("root");
         let engine = Engine::builder(store).corrector(Arc::new(cached)).build();
         let path = engine.path("lib.rs").expect("path");

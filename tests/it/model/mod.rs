@@ -26,7 +26,7 @@ use restitch::port::{Ask, Reply};
 
 /// A file, and a call that no mechanical reading explains: name and parameters have
 /// changed since the model saw them.
-const FILE: &str = "\
+pub(crate) const FILE: &str = "\
 use crate::item::Item;
 
 pub fn total_price(items: &[Item], tax: f64) -> f64 {
@@ -37,12 +37,12 @@ pub fn count(items: &[Item]) -> usize {
     items.len()
 }
 ";
-const OLD: &str = "pub fn total(items: &[Item]) -> f64 {";
-const NEW: &str = "pub fn total(items: &[Item], discount: f64) -> f64 {";
+pub(crate) const OLD: &str = "pub fn total(items: &[Item]) -> f64 {";
+pub(crate) const NEW: &str = "pub fn total(items: &[Item], discount: f64) -> f64 {";
 const CORRECTED_OLD: &str = "pub fn total_price(items: &[Item], tax: f64) -> f64 {";
 const ADJUSTED_NEW: &str = "pub fn total_price(items: &[Item], tax: f64, discount: f64) -> f64 {";
 
-fn after() -> String {
+pub(crate) fn after() -> String {
     FILE.replace(CORRECTED_OLD, ADJUSTED_NEW)
 }
 

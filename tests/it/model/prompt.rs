@@ -4,7 +4,7 @@ use restitch::internals::correct::{PROMPTS, PromptBook, parse_excerpts};
 use restitch::internals::text::ContentHash;
 use restitch::port::{Ask, Window};
 
-use super::adversarial::Dice;
+use crate::random::Random;
 
 /// Pieces that break templates, frames and fences.
 const PIECES: &[&str] = &[
@@ -51,34 +51,34 @@ const PIECES: &[&str] = &[
     "fn f() {}",
 ];
 
-fn text(dice: &mut Dice) -> String {
-    (0..1 + dice.roll(12)).map(|_| PIECES[dice.roll(PIECES.len())]).collect()
+fn text(random: &mut Random) -> String {
+    (0..1 + random.below(12)).map(|_| PIECES[random.below(PIECES.len())]).collect()
 }
 
 #[test]
 fn the_bytes_shown_are_the_bytes_of_the_file() {
     let long = std::env::var_os("RESTITCH_LONG").is_some();
     let rounds = if long { 1_000_000 } else { 5_000 };
-    let mut dice = Dice::new(7);
+    let mut random = Random::new(7);
     let book = PromptBook::built_in().expect("prompts");
     for round in 0..rounds {
-        let windows: Vec<Window> = (0..1 + dice.roll(3))
+        let windows: Vec<Window> = (0..1 + random.below(3))
             .map(|_| {
-                let text = text(&mut dice);
-                let start_line = 1 + dice.roll(5_000);
+                let text = text(&mut random);
+                let start_line = 1 + random.below(5_000);
                 let end_line = start_line + text.matches('\n').count();
                 Window { start_line, end_line, text }
             })
             .collect();
-        let (old, new) = (text(&mut dice), text(&mut dice));
+        let (old, new) = (text(&mut random), text(&mut random));
         let ask = Ask::CorrectOld {
-            path: text(&mut dice),
+            path: text(&mut random),
             file: ContentHash::of(b""),
             old: old.clone(),
             new: new.clone(),
             expected: Some(1),
             windows: windows.clone(),
-            reason: (round % 2 == 0).then(|| text(&mut dice)),
+            reason: (round % 2 == 0).then(|| text(&mut random)),
         };
         let rendered = book.render(&ask).expect("prompt");
         let shown = parse_excerpts(&rendered).expect("readable frames");

@@ -241,42 +241,6 @@ fn finding(found: &Value, what: &str) -> Value {
     finding.unwrap_or_else(|| panic!("no finding `{what}`: {found}")).clone()
 }
 
-/// What `doctor` sends first is small; then it tries the longest question.
-#[test]
-fn doctor_tries_the_longest_question() {
-    let bench = Bench::with("lib.rs", FILE);
-    let counted = |seen: &Seen| {
-        let mut answer = completion(&right(seen));
-        answer["usage"]["prompt_tokens"] = (seen.bytes / 3).into();
-        Answer::Json(200, answer)
-    };
-    let small = ModelServer::start(move |seen, _| match seen.bytes {
-        0..=8_000 => counted(seen),
-        _ => {
-            rejection(400, "request (2730 tokens) exceeds the available context size (2048 tokens)")
-                .expect("error")
-        }
-    });
-    let found = doctor(&bench, &small);
-    assert!(small.seen()[0].bytes < 5_000, "{}", small.seen()[0].bytes);
-    assert_eq!(finding(&found, "endpoint")["outcome"], "good", "{found}");
-    let context = finding(&found, "context");
-    assert_eq!(context["outcome"], "warning", "{context}");
-    let detail = context["detail"].as_str().expect("detail");
-    assert!(detail.contains("8192 bytes gets no answer"), "{detail}");
-    assert!(detail.contains("2048 tokens"), "{detail}");
-    assert!(context["next"].as_str().expect("next").contains("OLLAMA_CONTEXT_LENGTH"));
-    assert_eq!(found["ok"], true, "a small context is no fault");
-
-    let large = ModelServer::start(move |seen, _| counted(seen));
-    let context = finding(&doctor(&bench, &large), "context");
-    assert_eq!(context["outcome"], "good", "{context}");
-
-    let cutting = server_rejecting(|_| None);
-    let context = finding(&doctor(&bench, &cutting), "context");
-    assert!(context["detail"].as_str().expect("detail").contains("seems to cut"), "{context}");
-}
-
 /// A server that has learnt something since is asked for it again by `doctor`.
 #[test]
 fn doctor_finds_out_anew_what_a_server_lacks() {

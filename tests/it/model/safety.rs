@@ -7,9 +7,7 @@ use std::time::Duration;
 
 use restitch::adapters::openai::{Endpoint, OpenAi, WireLimits};
 use restitch::engine::{Allowance, CallOptions, Engine};
-use restitch::internals::correct::{
-    Limited, Limits, ModelCorrector, PromptBook, Secrets, parse_excerpts,
-};
+use restitch::internals::correct::{Limited, ModelCorrector, PromptBook, Secrets, parse_excerpts};
 use restitch::store::DiskStore;
 use serde_json::json;
 
@@ -146,9 +144,8 @@ async fn asks_at_once_are_bounded() {
     let endpoint = Endpoint { base_url: server.base_url(), model: "m".into(), api_key: None };
     let chat = OpenAi::new(endpoint, WireLimits::default()).expect("client");
     let model = ModelCorrector::new(chat, PromptBook::built_in().expect("prompts"), Secrets::new());
-    let limits = Limits { concurrency: 2, ..Limits::default() };
     let engine = Engine::builder(DiskStore::open(bench.root.path()).expect("root"))
-        .corrector(Arc::new(Limited::new(model, limits)))
+        .corrector(Arc::new(Limited::new(model)))
         .allowance(Allowance { time: Duration::from_secs(60), requests: 4 })
         .build();
     let call = request();
@@ -160,10 +157,10 @@ async fn asks_at_once_are_bounded() {
         }
     });
     let all = tokio::task::JoinSet::from_iter(edits);
-    while asked.load(Ordering::SeqCst) < 2 {
+    while asked.load(Ordering::SeqCst) < 4 {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     tokio::time::sleep(Duration::from_millis(500)).await;
-    assert_eq!(asked.load(Ordering::SeqCst), 2, "the others wait for these two");
+    assert_eq!(asked.load(Ordering::SeqCst), 4, "the others wait for these four");
     drop(all);
 }

@@ -119,6 +119,25 @@ impl ModelServer {
         })
     }
 
+    /// Answers the call of these tests after so long.
+    pub(crate) fn slow(pause: Duration) -> Self {
+        Self::start(move |_, _| {
+            std::thread::sleep(pause);
+            let (old, new) = (super::CORRECTED_OLD, super::ADJUSTED_NEW);
+            let answer = json!({"corrected_target_snippet": old, "corrected_new_string": new});
+            Answer::Content(answer.to_string())
+        })
+    }
+
+    /// Waits for the first question.
+    pub(crate) fn wait_until_asked(&self) {
+        let start = std::time::Instant::now();
+        while self.seen().is_empty() {
+            assert!(start.elapsed() < Duration::from_secs(30), "the model is never asked");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
     pub(crate) fn base_url(&self) -> String {
         format!("http://{}/v1", self.address)
     }

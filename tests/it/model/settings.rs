@@ -171,7 +171,6 @@ fn an_unknown_key_or_value_is_named_with_its_line() {
         ("[modell]\n", 1, "modell"),
         ("[model]\nnaem = \"x\"\n", 2, "naem"),
         ("[syntax]\nmod = \"off\"\n", 2, "mod"),
-        ("[format.rust]\ncomand = [\"rustfmt\"]\n", 2, "comand"),
         ("[server]\ndrian = 3\n", 2, "drian"),
         ("[syntax]\nmode = \"loud\"\n", 2, "loud"),
     ] {
@@ -193,8 +192,6 @@ fn an_unknown_key_or_value_is_named_with_its_line() {
         let (reply, _) = edit(&bench, &model(&server, &format!("{key} = 600")), &|_| {});
         assert_eq!(reply["ok"], true, "{key}: {reply}");
     }
-    let slow = "[format.rust]\ncommand = [\"rustfmt\"]\ntimeout = 601\n";
-    assert_eq!(edit(&bench, slow, &|_| {}).1.status.code(), Some(2));
 }
 
 #[test]

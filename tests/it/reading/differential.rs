@@ -16,22 +16,7 @@ use restitch::store::MemoryStore;
 use restitch::tools::Toolbox;
 use serde_json::{Value, json};
 
-/// xorshift64*; the seed is printed when a run fails.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        let high = self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33;
-        usize::try_from(high).expect("31 bits") % limit.max(1)
-    }
-
-    fn chance(&mut self, percent: usize) -> bool {
-        self.below(100) < percent
-    }
-}
+use crate::random::Random;
 
 const OFTEN: [&str; 5] = ["}", "", "    return;", "  }", "end"];
 
@@ -144,8 +129,13 @@ struct Run {
 
 impl Run {
     fn new(seed: u64) -> Self {
-        let mut world =
-            World { random: Random(seed), next: 0, lines: Vec::new(), ending: "\n", closed: true };
+        let mut world = World {
+            random: Random::new(seed),
+            next: 0,
+            lines: Vec::new(),
+            ending: "\n",
+            closed: true,
+        };
         world.ending = if world.random.chance(25) { "\r\n" } else { "\n" };
         world.closed = world.random.chance(75);
         for _ in 0..3 + world.random.below(25) {

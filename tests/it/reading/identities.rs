@@ -19,22 +19,7 @@ use restitch::store::MemoryStore;
 use restitch::tools::Toolbox;
 use serde_json::{Value, json};
 
-/// xorshift64*; the seed is printed when a session fails.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        let high = self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33;
-        usize::try_from(high).expect("31 bits") % limit.max(1)
-    }
-
-    fn chance(&mut self, percent: usize) -> bool {
-        self.below(100) < percent
-    }
-}
+use crate::random::Random;
 
 const OFTEN: [&str; 4] = ["}", "", "    return;", "end"];
 
@@ -89,7 +74,7 @@ impl World {
         let path = WorkPath::parse("f", std::path::Path::new("/")).expect("path");
         let view = View { lines: Vec::new(), snapshot: String::new() };
         let mut world = Self {
-            random: Random(seed),
+            random: Random::new(seed),
             next: 0,
             lines: Vec::new(),
             store,

@@ -108,6 +108,20 @@ async fn p1_a_line_that_has_not_moved_needs_no_proof() {
     assert_eq!(session.text("f"), before.replace("line 1\n", "first\n"));
 }
 
+/// Of three calls that were sent at once the second is refused; that tells the third nothing.
+#[tokio::test]
+async fn p1_a_refusal_settles_no_number_of_a_line_that_the_session_has_rewritten() {
+    let session = Session::new(&[("f", &numbered(20))]);
+    let read = session.ok("read_file", json!({ "path": "f" })).await;
+    session.ok("edit_lines", line_edit(20, 20, "twenty\ntwenty-one")).await;
+    let before = session.text("f");
+    let mut second = line_edit(20, 20, "x");
+    second["snapshot"] = read["snapshot"].clone();
+    session.refused("edit_lines", second, "EDIT_STALE_ANCHOR").await;
+    session.refused("edit_lines", line_edit(20, 20, "x"), "EDIT_STALE_ANCHOR").await;
+    assert_eq!(session.text("f"), before);
+}
+
 #[tokio::test]
 async fn p1_where_another_program_has_moved_lines_both_places_are_shown() {
     let session = Session::new(&[("f", &numbered(20))]);

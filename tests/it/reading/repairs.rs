@@ -31,97 +31,154 @@ async fn replaced(
     (by_number.text(path), numbered)
 }
 
-struct Case {
-    path: &'static str,
-    before: &'static str,
-    lines: (usize, usize),
-    new: &'static [&'static str],
-    after: &'static str,
-    /// A rewrite, or a piece of a warning.
-    says: &'static str,
-}
+/// A file by its path and text; the lines that are replaced or, where the second number is the
+/// smaller one, before which is inserted; the new lines as they are sent, and as they are written;
+/// a rewrite or a piece of a warning that says what was done, or nothing where nothing is said.
+type Row = (
+    (&'static str, &'static str),
+    (usize, usize),
+    &'static [&'static str],
+    &'static [&'static str],
+    &'static str,
+);
 
-async fn check(cases: &[Case]) {
-    for case in cases {
-        let (text, report) = replaced(case.path, case.before, case.lines, case.new).await;
-        assert_eq!(text, case.after, "{:?} {report}", case.new);
+async fn check(rows: &[Row]) {
+    for &((path, before), (start, end), sent, written, says) in rows {
+        let (text, report) = replaced(path, before, (start, end), sent).await;
+        let old: Vec<&str> = before.split_inclusive('\n').collect();
+        let new = written.iter().flat_map(|line| [*line, "\n"]);
+        let above = old[..start - 1].iter().copied();
+        let after: String = above.chain(new).chain(old[end..].iter().copied()).collect();
+        assert_eq!(text, after, "{sent:?} {report}");
         let said = format!("{}{}", report["rewrites"], report["warnings"]);
-        assert!(said.contains(case.says), "{:?}: {said}", case.new);
-        if case.says.is_empty() {
-            assert_eq!(said, "[][]", "{:?}", case.new);
+        assert!(said.contains(says), "{sent:?}: {said}");
+        if says.is_empty() {
+            assert_eq!(said, "[][]", "{sent:?}");
         }
     }
 }
 
-const PY: &str = "def f():\n    a = 1\n    b = 2\n    return a + b\n\n\nx = f()\n";
-const JS: &str = "function f() {\n  console.log(\"a\");\n  done();\n}\n";
+const PY: (&str, &str) =
+    ("a.py", "def f():\n    a = 1\n    b = 2\n    return a + b\n\n\nx = f()\n");
+const JS: (&str, &str) = ("a.js", "function f() {\n  console.log(\"a\");\n  done();\n}\n");
+const RS: (&str, &str) =
+    ("a.rs", "fn f() -> u32 {\n    let a = 1;\n    let b = 2;\n    a + b\n}\n\nfn g() {}\n");
+const GO: (&str, &str) =
+    ("a.go", "func f() int {\n\ta := 1\n\tb := 2\n\treturn a + b\n}\n\nfunc g() {}\n");
+const YAML: (&str, &str) = ("a.yaml", "a:\n  b: 1\n  c:\n    - x\n    - y\nd: 2\n");
 
 #[tokio::test]
 async fn seed_003_r1_merged_lines() {
+    let merged = "what were 2 lines";
     check(&[
         // Escapes that the language has no place for: the core's proof.
-        Case {
-            path: "a.py",
-            before: PY,
-            lines: (2, 3),
-            new: &["    a = 3\\n    b = 4"],
-            after: "def f():\n    a = 3\n    b = 4\n    return a + b\n\n\nx = f()\n",
-            says: "expand-merged-lines",
-        },
-        Case {
-            path: "a.js",
-            before: "a();\nb();\nc();\n",
-            lines: (1, 2),
-            new: &["a(); b();"],
-            after: "a(); b();\nc();\n",
-            says: "what were 2 lines",
-        },
-        Case {
-            path: "a.js",
-            before: "x();\ny();\nc();\n",
-            lines: (1, 2),
-            new: &["a(); b();"],
-            after: "a(); b();\nc();\n",
-            says: "what were 2 lines",
-        },
-        Case {
-            path: "a.js",
-            before: "a();\nb();\n",
-            lines: (1, 2),
-            new: &["for (let i = 0; i < n; i++) c();"],
-            after: "for (let i = 0; i < n; i++) c();\n",
-            says: "",
-        },
-        Case {
-            path: "a.py",
-            before: "a = 1\nb = 2\n",
-            lines: (1, 2),
-            new: &["a = \"x\\ny\""],
-            after: "a = \"x\\ny\"\n",
-            says: "",
-        },
+        (
+            PY,
+            (2, 3),
+            &["    a = 3\\n    b = 4"],
+            &["    a = 3", "    b = 4"],
+            "expand-merged-lines",
+        ),
+        (
+            RS,
+            (2, 3),
+            &["    let a = 3;\\n    let b = 4;"],
+            &["    let a = 3;", "    let b = 4;"],
+            "expand-merged-lines",
+        ),
+        (GO, (2, 3), &["\ta := 3\\n\tb := 4"], &["\ta := 3", "\tb := 4"], "expand-merged-lines"),
+        (GO, (2, 3), &["\\ta := 3\\n\\tb := 4"], &["\ta := 3", "\tb := 4"], "expand-merged-lines"),
+        // As many lines as were replaced, one of them as it was.
+        (YAML, (4, 5), &["    - x\\n    - z"], &["    - x", "    - z"], "expand-merged-lines"),
+        (
+            ("f", "x = 1;\ny = 2;\nz = 3;\n"),
+            (1, 3),
+            &["x = 1;\\ny = 5;\\nz = 3;"],
+            &["x = 1;", "y = 5;", "z = 3;"],
+            "expand-merged-lines",
+        ),
+        // Nothing proves where a line that is none by its escapes is to be cut.
+        (("a.js", "a();\nb();\nc();\n"), (1, 2), &["a(); b();"], &["a(); b();"], merged),
+        (("a.js", "x();\ny();\nc();\n"), (1, 2), &["a(); b();"], &["a(); b();"], merged),
+        (RS, (2, 3), &["    let a = 1; let b = 2;"], &["    let a = 1; let b = 2;"], merged),
+        // One line in the place of two, and escapes that are text.
+        (
+            ("a.js", "a();\nb();\n"),
+            (1, 2),
+            &["for (let i = 0; i < n; i++) c();"],
+            &["for (let i = 0; i < n; i++) c();"],
+            "",
+        ),
+        (("a.py", "a = 1\nb = 2\n"), (1, 2), &["a = \"x\\ny\""], &["a = \"x\\ny\""], ""),
+        (
+            RS,
+            (2, 3),
+            &["    let (a, b) = (\"x;\\ny\", 2);"],
+            &["    let (a, b) = (\"x;\\ny\", 2);"],
+            "",
+        ),
     ])
     .await;
 }
 
 #[tokio::test]
 async fn seed_003_r2_indentation_is_restored_where_the_file_needs_it() {
+    let block = ("f", "def f():\n    a = 1\n    if a:\n        b = 2\n    return b\n\nx = 1\n");
     check(&[
         // At column 0 the next line would be an indentation error.
-        Case { path: "a.py", before: PY, lines: (2, 2), new: &["a = 2"], after: "def f():\n    a = 2\n    b = 2\n    return a + b\n\n\nx = f()\n", says: "restore-indent" },
-        Case { path: "a.py", before: PY, lines: (2, 2), new: &["if g():", "    a = 2"], after: "def f():\n    if g():\n        a = 2\n    b = 2\n    return a + b\n\n\nx = f()\n", says: "restore-indent" },
+        (PY, (2, 2), &["a = 2"], &["    a = 2"], "restore-indent"),
+        (
+            PY,
+            (2, 2),
+            &["if g():", "    a = 2"],
+            &["    if g():", "        a = 2"],
+            "restore-indent",
+        ),
+        (PY, (3, 2), &["c = 7"], &["    c = 7"], "restore-indent"),
+        (PY, (2, 2), &["        a = 2"], &["    a = 2"], "restore-indent"),
         // The first line alone has lost it.
-        Case { path: "a.py", before: PY, lines: (2, 3), new: &["a = 5", "    b = 6"], after: "def f():\n    a = 5\n    b = 6\n    return a + b\n\n\nx = f()\n", says: "restore-indent" },
-        Case { path: "a.py", before: PY, lines: (3, 2), new: &["c = 7"], after: "def f():\n    a = 1\n    c = 7\n    b = 2\n    return a + b\n\n\nx = f()\n", says: "restore-indent" },
-        Case { path: "a.py", before: PY, lines: (2, 2), new: &["        a = 2"], after: "def f():\n    a = 2\n    b = 2\n    return a + b\n\n\nx = f()\n", says: "restore-indent" },
-        // The last line of a block may be meant to stand at the margin: as sent, and said.
-        Case { path: "a.py", before: PY, lines: (4, 4), new: &["print(1)"], after: "def f():\n    a = 1\n    b = 2\nprint(1)\n\n\nx = f()\n", says: "column 0" },
+        (PY, (2, 3), &["a = 5", "    b = 6"], &["    a = 5", "    b = 6"], "restore-indent"),
+        (GO, (2, 3), &["a := 3", "\tb := 4"], &["\ta := 3", "\tb := 4"], "restore-indent"),
         // Between braces white space means nothing.
-        Case { path: "a.js", before: JS, lines: (2, 2), new: &["console.log(\"b\");"], after: "function f() {\n  console.log(\"b\");\n  done();\n}\n", says: "restore-indent" },
-        Case { path: "a.js", before: JS, lines: (2, 2), new: &["  console.log(\"b\");"], after: "function f() {\n  console.log(\"b\");\n  done();\n}\n", says: "" },
-        Case { path: "a.js", before: "function f() {\n  const t = `\n  a\n  b\n`;\n}\n", lines: (3, 3), new: &["c"], after: "function f() {\n  const t = `\nc\n  b\n`;\n}\n", says: "column 0" },
+        (JS, (2, 2), &["console.log(\"b\");"], &["  console.log(\"b\");"], "restore-indent"),
+        (RS, (2, 2), &["let a = 3;"], &["    let a = 3;"], "restore-indent"),
+        (
+            RS,
+            (2, 3),
+            &["if c {", "    d();", "}"],
+            &["    if c {", "        d();", "    }"],
+            "restore-indent",
+        ),
+        (GO, (2, 2), &["a := 3"], &["\ta := 3"], "restore-indent"),
+        // Copied lines show the indentation that the others have lost with them.
+        (
+            YAML,
+            (4, 5),
+            &["- x", "- z", "- y"],
+            &["    - x", "    - z", "    - y"],
+            "restore-indent",
+        ),
+        (
+            block,
+            (2, 4),
+            &["a = 1", "if a:", "    b = 3"],
+            &["    a = 1", "    if a:", "        b = 3"],
+            "restore-indent",
+        ),
+        // Where nothing is copied, another depth may be another meaning: as sent, and said.
+        (PY, (4, 4), &["print(1)"], &["print(1)"], "column 0"),
+        (YAML, (2, 2), &["b: 3"], &["b: 3"], "column 0"),
+        (RS, (2, 2), &["#[cfg(x)]", "let a = 3;"], &["#[cfg(x)]", "let a = 3;"], "column 0"),
+        (
+            ("a.js", "function f() {\n  const t = `\n  a\n  b\n`;\n}\n"),
+            (3, 3),
+            &["c"],
+            &["c"],
+            "column 0",
+        ),
         // Nothing is known of the language.
-        Case { path: "a.xyz", before: "a {\n  b\n  c\n}\n", lines: (2, 2), new: &["d"], after: "a {\nd\n  c\n}\n", says: "column 0" },
+        (("a.xyz", "a {\n  b\n  c\n}\n"), (2, 2), &["d"], &["d"], "column 0"),
+        (JS, (2, 2), &["  console.log(\"b\");"], &["  console.log(\"b\");"], ""),
     ])
     .await;
 }
@@ -138,79 +195,73 @@ async fn seed_003_r3_byte_order_mark_and_line_endings_stay() {
 #[tokio::test]
 async fn seed_003_r4_prefixes_and_diff_markers_are_taken_off() {
     check(&[
-        Case {
-            path: "a.js",
-            before: JS,
-            lines: (2, 2),
-            new: &["+  console.log(\"x\");"],
-            after: "function f() {\n  console.log(\"x\");\n  done();\n}\n",
-            says: "strip-diff-markers",
-        },
-        Case {
-            path: "a.js",
-            before: JS,
-            lines: (2, 3),
-            new: &["-  console.log(\"a\");", "+  console.log(\"x\");", "   done();"],
-            after: "function f() {\n  console.log(\"x\");\n  done();\n}\n",
-            says: "strip-diff-markers",
-        },
-        Case {
-            path: "a.py",
-            before: PY,
-            lines: (2, 2),
-            new: &["2#ZZ|    a = 2"],
-            after: "def f():\n    a = 2\n    b = 2\n    return a + b\n\n\nx = f()\n",
-            says: "strip-line-prefixes",
-        },
-        Case {
-            path: "a.py",
-            before: PY,
-            lines: (2, 2),
-            new: &["<<2>>    a = 2"],
-            after: "def f():\n    a = 2\n    b = 2\n    return a + b\n\n\nx = f()\n",
-            says: "strip-line-prefixes",
-        },
-        Case {
-            path: "a.py",
-            before: PY,
-            lines: (2, 3),
-            new: &["    2→    a = 2", "    3→    b = 2"],
-            after: "def f():\n    a = 2\n    b = 2\n    return a + b\n\n\nx = f()\n",
-            says: "strip-line-prefixes",
-        },
+        (JS, (2, 2), &["+  console.log(\"x\");"], &["  console.log(\"x\");"], "strip-diff-markers"),
+        (
+            JS,
+            (2, 3),
+            &["-  console.log(\"a\");", "+  console.log(\"x\");", "   done();"],
+            &["  console.log(\"x\");", "  done();"],
+            "strip-diff-markers",
+        ),
+        (
+            RS,
+            (2, 3),
+            &["+    let a = 3;", "+    let b = 2;"],
+            &["    let a = 3;", "    let b = 2;"],
+            "strip-diff-markers",
+        ),
+        (GO, (2, 2), &["+\ta := 3"], &["\ta := 3"], "strip-diff-markers"),
+        (
+            GO,
+            (2, 3),
+            &["-\ta := 1", "+\ta := 3", " \tb := 2"],
+            &["\ta := 3", "\tb := 2"],
+            "strip-diff-markers",
+        ),
+        (
+            ("f", "let a = 1;\nlet b = 2;\nend\n"),
+            (1, 2),
+            &["-let a = 1;", "+let a = 3;", " let b = 2;"],
+            &["let a = 3;", "let b = 2;"],
+            "strip-diff-markers",
+        ),
+        // In YAML `- ` is a list: only a whole diff proves its marks.
+        (
+            YAML,
+            (4, 5),
+            &["     - x", "-    - y", "+    - z"],
+            &["    - x", "    - z"],
+            "strip-diff-markers",
+        ),
+        (("a.yaml", "- a\n- b\n"), (1, 2), &["- c", "- b"], &["- c", "- b"], ""),
+        (PY, (2, 2), &["2#ZZ|    a = 2"], &["    a = 2"], "strip-line-prefixes"),
+        (PY, (2, 2), &["<<2>>    a = 2"], &["    a = 2"], "strip-line-prefixes"),
+        (
+            PY,
+            (2, 3),
+            &["    2→    a = 2", "    3→    b = 2"],
+            &["    a = 2", "    b = 2"],
+            "strip-line-prefixes",
+        ),
+        (
+            RS,
+            (2, 3),
+            &["<<2>>    let a = 3;", "<<3>>    let b = 4;"],
+            &["    let a = 3;", "    let b = 4;"],
+            "strip-line-prefixes",
+        ),
+        (
+            GO,
+            (2, 3),
+            &["     2\t\ta := 1", "     3\t\tb := 4"],
+            &["\ta := 1", "\tb := 4"],
+            "strip-line-prefixes",
+        ),
+        (YAML, (2, 2), &["2#ZZ|  b: 3"], &["  b: 3"], "strip-line-prefixes"),
         // Not numbers of this place, or not all lines: text.
-        Case {
-            path: "a.txt",
-            before: "a\nb\n",
-            lines: (1, 1),
-            new: &["7: seven"],
-            after: "7: seven\nb\n",
-            says: "",
-        },
-        Case {
-            path: "a.txt",
-            before: "a\nb\n",
-            lines: (1, 1),
-            new: &["+1 555 0100"],
-            after: "+1 555 0100\nb\n",
-            says: "diff marker",
-        },
-        Case {
-            path: "a.md",
-            before: "- a\n- b\n",
-            lines: (1, 1),
-            new: &["+ a"],
-            after: "+ a\n- b\n",
-            says: "diff marker",
-        },
-        Case {
-            path: "a.txt",
-            before: "a\nb\nc\n",
-            lines: (2, 3),
-            new: &["<<2>>B", "C"],
-            after: "a\n<<2>>B\nC\n",
-            says: "written as given",
-        },
+        (("a.txt", "a\nb\n"), (1, 1), &["7: seven"], &["7: seven"], ""),
+        (("a.md", "- a\n- b\n"), (1, 1), &["+ a"], &["+ a"], "diff marker"),
+        (("a.txt", "a\nb\nc\n"), (2, 3), &["<<2>>B", "C"], &["<<2>>B", "C"], "written as given"),
     ])
     .await;
 }
@@ -219,315 +270,50 @@ async fn seed_003_r4_prefixes_and_diff_markers_are_taken_off() {
 async fn seed_003_r5_echoes_of_the_lines_around() {
     check(&[
         // A block without a body: `def f():` cannot be meant twice.
-        Case {
-            path: "a.py",
-            before: PY,
-            lines: (2, 2),
-            new: &["def f():", "    a = 2"],
-            after: "def f():\n    a = 2\n    b = 2\n    return a + b\n\n\nx = f()\n",
-            says: "strip-boundary-echo",
-        },
-        Case {
-            path: "a.js",
-            before: JS,
-            lines: (2, 3),
-            new: &["  done(1);", "}"],
-            after: "function f() {\n  done(1);\n}\n",
-            says: "strip-boundary-echo",
-        },
-        Case {
-            path: "a.js",
-            before: JS,
-            lines: (2, 3),
-            new: &["function f() {", "  done(1);"],
-            after: "function f() {\n  done(1);\n}\n",
-            says: "strip-boundary-echo",
-        },
-        Case {
-            path: "a.js",
-            before: JS,
-            lines: (2, 3),
-            new: &["function f() {", "  done(1);", "}"],
-            after: "function f() {\n  done(1);\n}\n",
-            says: "strip-boundary-echo",
-        },
-        // A plain statement may well stand twice.
-        Case {
-            path: "a.js",
-            before: JS,
-            lines: (2, 2),
-            new: &["  console.log(\"b\");", "  done();"],
-            after: "function f() {\n  console.log(\"b\");\n  done();\n  done();\n}\n",
-            says: "both are there now",
-        },
-        Case {
-            path: "a.xyz",
-            before: "a {\n  b\n}\n",
-            lines: (2, 2),
-            new: &["a {", "  c"],
-            after: "a {\na {\n  c\n}\n",
-            says: "both are there now",
-        },
-    ])
-    .await;
-}
-
-const RS: &str = "fn f() -> u32 {\n    let a = 1;\n    let b = 2;\n    a + b\n}\n\nfn g() {}\n";
-const GO: &str = "func f() int {\n\ta := 1\n\tb := 2\n\treturn a + b\n}\n\nfunc g() {}\n";
-const YAML: &str = "a:\n  b: 1\n  c:\n    - x\n    - y\nd: 2\n";
-
-#[tokio::test]
-async fn seed_003_r1_merged_lines_in_other_languages() {
-    check(&[
-        Case {
-            path: "a.rs",
-            before: RS,
-            lines: (2, 3),
-            new: &["    let a = 3;\\n    let b = 4;"],
-            after: "fn f() -> u32 {\n    let a = 3;\n    let b = 4;\n    a + b\n}\n\nfn g() {}\n",
-            says: "expand-merged-lines",
-        },
-        Case {
-            path: "a.rs",
-            before: RS,
-            lines: (2, 3),
-            new: &["    let a = 1; let b = 2;"],
-            after: "fn f() -> u32 {\n    let a = 1; let b = 2;\n    a + b\n}\n\nfn g() {}\n",
-            says: "what were 2 lines",
-        },
-        Case {
-            path: "a.rs",
-            before: RS,
-            lines: (2, 3),
-            new: &["    let (a, b) = (\"x;\\ny\", 2);"],
-            after: "fn f() -> u32 {\n    let (a, b) = (\"x;\\ny\", 2);\n    a + b\n}\n\nfn g() {}\n",
-            says: "",
-        },
-        Case {
-            path: "a.go",
-            before: GO,
-            lines: (2, 3),
-            new: &["\ta := 3\\n\tb := 4"],
-            after: "func f() int {\n\ta := 3\n\tb := 4\n\treturn a + b\n}\n\nfunc g() {}\n",
-            says: "expand-merged-lines",
-        },
-        Case {
-            path: "a.go",
-            before: GO,
-            lines: (2, 3),
-            new: &["\\ta := 3\\n\\tb := 4"],
-            after: "func f() int {\n\ta := 3\n\tb := 4\n\treturn a + b\n}\n\nfunc g() {}\n",
-            says: "expand-merged-lines",
-        },
-        // As many lines as were replaced, one of them as it was.
-        Case {
-            path: "a.yaml",
-            before: YAML,
-            lines: (4, 5),
-            new: &["    - x\\n    - z"],
-            after: "a:\n  b: 1\n  c:\n    - x\n    - z\nd: 2\n",
-            says: "expand-merged-lines",
-        },
-    ])
-    .await;
-}
-
-#[tokio::test]
-async fn seed_003_r2_indentation_in_other_languages() {
-    check(&[
-        Case {
-            path: "a.rs",
-            before: RS,
-            lines: (2, 2),
-            new: &["let a = 3;"],
-            after: "fn f() -> u32 {\n    let a = 3;\n    let b = 2;\n    a + b\n}\n\nfn g() {}\n",
-            says: "restore-indent",
-        },
-        Case {
-            path: "a.rs",
-            before: RS,
-            lines: (2, 3),
-            new: &["if c {", "    d();", "}"],
-            after: "fn f() -> u32 {\n    if c {\n        d();\n    }\n    a + b\n}\n\nfn g() {}\n",
-            says: "restore-indent",
-        },
-        // The first line alone has lost it.
-        Case {
-            path: "a.go",
-            before: GO,
-            lines: (2, 3),
-            new: &["a := 3", "\tb := 4"],
-            after: "func f() int {\n\ta := 3\n\tb := 4\n\treturn a + b\n}\n\nfunc g() {}\n",
-            says: "restore-indent",
-        },
-        Case {
-            path: "a.go",
-            before: GO,
-            lines: (2, 2),
-            new: &["a := 3"],
-            after: "func f() int {\n\ta := 3\n\tb := 2\n\treturn a + b\n}\n\nfunc g() {}\n",
-            says: "restore-indent",
-        },
-        // Copied lines show the indentation that the others have lost with them.
-        Case {
-            path: "a.yaml",
-            before: YAML,
-            lines: (4, 5),
-            new: &["- x", "- z", "- y"],
-            after: "a:\n  b: 1\n  c:\n    - x\n    - z\n    - y\nd: 2\n",
-            says: "restore-indent",
-        },
-        // Where nothing is copied, another depth is another meaning: as sent, and said.
-        Case {
-            path: "a.yaml",
-            before: YAML,
-            lines: (2, 2),
-            new: &["b: 3"],
-            after: "a:\nb: 3\n  c:\n    - x\n    - y\nd: 2\n",
-            says: "column 0",
-        },
-        Case {
-            path: "a.rs",
-            before: RS,
-            lines: (2, 2),
-            new: &["#[cfg(x)]", "let a = 3;"],
-            after: "fn f() -> u32 {\n#[cfg(x)]\nlet a = 3;\n    let b = 2;\n    a + b\n}\n\nfn g() {}\n",
-            says: "column 0",
-        },
-    ])
-    .await;
-}
-
-#[tokio::test]
-async fn seed_003_r4_prefixes_and_diff_markers_in_other_languages() {
-    check(&[
-        Case {
-            path: "a.rs",
-            before: RS,
-            lines: (2, 3),
-            new: &["+    let a = 3;", "+    let b = 2;"],
-            after: "fn f() -> u32 {\n    let a = 3;\n    let b = 2;\n    a + b\n}\n\nfn g() {}\n",
-            says: "strip-diff-markers",
-        },
-        Case {
-            path: "a.rs",
-            before: RS,
-            lines: (2, 3),
-            new: &["<<2>>    let a = 3;", "<<3>>    let b = 4;"],
-            after: "fn f() -> u32 {\n    let a = 3;\n    let b = 4;\n    a + b\n}\n\nfn g() {}\n",
-            says: "strip-line-prefixes",
-        },
-        Case {
-            path: "a.go",
-            before: GO,
-            lines: (2, 2),
-            new: &["+\ta := 3"],
-            after: "func f() int {\n\ta := 3\n\tb := 2\n\treturn a + b\n}\n\nfunc g() {}\n",
-            says: "strip-diff-markers",
-        },
-        Case {
-            path: "a.go",
-            before: GO,
-            lines: (2, 3),
-            new: &["-\ta := 1", "+\ta := 3", " \tb := 2"],
-            after: "func f() int {\n\ta := 3\n\tb := 2\n\treturn a + b\n}\n\nfunc g() {}\n",
-            says: "strip-diff-markers",
-        },
-        Case {
-            path: "a.go",
-            before: GO,
-            lines: (2, 3),
-            new: &["     2\t\ta := 1", "     3\t\tb := 4"],
-            after: "func f() int {\n\ta := 1\n\tb := 4\n\treturn a + b\n}\n\nfunc g() {}\n",
-            says: "strip-line-prefixes",
-        },
-        Case {
-            path: "a.yaml",
-            before: YAML,
-            lines: (2, 2),
-            new: &["2#ZZ|  b: 3"],
-            after: "a:\n  b: 3\n  c:\n    - x\n    - y\nd: 2\n",
-            says: "strip-line-prefixes",
-        },
-        // In YAML `- ` is a list: only a whole diff proves its marks.
-        Case {
-            path: "a.yaml",
-            before: YAML,
-            lines: (4, 5),
-            new: &["     - x", "-    - y", "+    - z"],
-            after: "a:\n  b: 1\n  c:\n    - x\n    - z\nd: 2\n",
-            says: "strip-diff-markers",
-        },
-        Case {
-            path: "a.yaml",
-            before: "- a\n- b\n",
-            lines: (1, 2),
-            new: &["- c", "- b"],
-            after: "- c\n- b\n",
-            says: "",
-        },
-    ])
-    .await;
-}
-
-#[tokio::test]
-async fn seed_003_r5_echoes_in_other_languages() {
-    check(&[
-        Case {
-            path: "a.rs",
-            before: RS,
-            lines: (2, 4),
-            new: &["    3", "}"],
-            after: "fn f() -> u32 {\n    3\n}\n\nfn g() {}\n",
-            says: "strip-boundary-echo",
-        },
-        Case {
-            path: "a.rs",
-            before: RS,
-            lines: (2, 4),
-            new: &["fn f() -> u32 {", "    3", "}"],
-            after: "fn f() -> u32 {\n    3\n}\n\nfn g() {}\n",
-            says: "strip-boundary-echo",
-        },
-        Case {
-            path: "a.go",
-            before: GO,
-            lines: (2, 4),
-            new: &["func f() int {", "\treturn 3"],
-            after: "func f() int {\n\treturn 3\n}\n\nfunc g() {}\n",
-            says: "strip-boundary-echo",
-        },
-        Case {
-            path: "a.go",
-            before: GO,
-            lines: (3, 3),
-            new: &["\tb := 3", "\treturn a + b"],
-            after: "func f() int {\n\ta := 1\n\tb := 3\n\treturn a + b\n}\n\nfunc g() {}\n",
-            says: "strip-boundary-echo",
-        },
-        // Nothing proves that a key is not meant twice: as sent, and said.
-        Case {
-            path: "a.yaml",
-            before: YAML,
-            lines: (2, 2),
-            new: &["a:", "  b: 3"],
-            after: "a:\na:\n  b: 3\n  c:\n    - x\n    - y\nd: 2\n",
-            says: "both are there now",
-        },
+        (PY, (2, 2), &["def f():", "    a = 2"], &["    a = 2"], "strip-boundary-echo"),
+        (JS, (2, 3), &["  done(1);", "}"], &["  done(1);"], "strip-boundary-echo"),
+        (JS, (2, 3), &["function f() {", "  done(1);"], &["  done(1);"], "strip-boundary-echo"),
+        (
+            JS,
+            (2, 3),
+            &["function f() {", "  done(1);", "}"],
+            &["  done(1);"],
+            "strip-boundary-echo",
+        ),
+        (RS, (2, 4), &["    3", "}"], &["    3"], "strip-boundary-echo"),
+        (RS, (2, 4), &["fn f() -> u32 {", "    3", "}"], &["    3"], "strip-boundary-echo"),
+        (GO, (2, 4), &["func f() int {", "\treturn 3"], &["\treturn 3"], "strip-boundary-echo"),
+        (GO, (3, 3), &["\tb := 3", "\treturn a + b"], &["\tb := 3"], "strip-boundary-echo"),
+        // A plain statement may well stand twice, and so may a key: as sent, and said.
+        (
+            JS,
+            (2, 2),
+            &["  console.log(\"b\");", "  done();"],
+            &["  console.log(\"b\");", "  done();"],
+            "both are there now",
+        ),
+        (
+            ("a.xyz", "a {\n  b\n}\n"),
+            (2, 2),
+            &["a {", "  c"],
+            &["a {", "  c"],
+            "both are there now",
+        ),
+        (YAML, (2, 2), &["a:", "  b: 3"], &["a:", "  b: 3"], "both are there now"),
     ])
     .await;
 }
 
 #[tokio::test]
 async fn a_file_that_comes_apart_is_said_and_never_half_mended() {
-    let session = Session::new(&[("a.py", PY)]);
+    let session = Session::new(&[PY]);
     let call =
         json!({ "path": "a.py", "start_line": 2, "end_line": 2, "new_content": "    a = (1" });
     let report = session.ok("edit_lines", call).await;
     assert!(warnings(&report).contains("broke the structure of the file"), "{report}");
     assert!(session.text("a.py").contains("    a = (1\n"));
     // Two edits that are only right together are left alone.
-    let session = Session::new(&[("a.js", JS)]);
+    let session = Session::new(&[JS]);
     let edits = json!([
         { "start_line": 2, "end_line": 2, "new_content": "  if (x) {" },
         { "start_line": 3, "end_line": 3, "new_content": "  }" },

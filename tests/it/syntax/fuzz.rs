@@ -8,17 +8,7 @@ use restitch::edit::Splice;
 use restitch::port::Syntax as _;
 
 use super::languages::SAMPLES;
-
-/// A small generator, the same in every run.
-struct Rng(u64);
-
-impl Rng {
-    fn below(&mut self, most: usize) -> usize {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.0 >> 33).expect("fits") % most.max(1)
-    }
-}
+use crate::random::Random;
 
 const PIECES: &[&str] = &[
     "", "", "", "{", "}", "(", ")", "[", "]", "<", ">", "\"", "'", "`", "\\", "/*", "*/", "//",
@@ -32,19 +22,20 @@ fn random_edits_stay_within_their_box() {
     let long = std::env::var_os("RESTITCH_LONG").is_some();
     let count = if long { 100_000 } else { 3_000 };
     let parser = TreeSitter::new();
-    let mut rng = Rng(25);
+    let mut random = Random::new(25);
     let (mut told, mut unchecked, mut slowest, mut apart) = (0, 0, Duration::ZERO, 0);
     for run in 0..count {
-        let sample = &SAMPLES[rng.below(SAMPLES.len())];
-        let file = match rng.below(4) {
-            0 => sample.file.repeat(1 + rng.below(20)),
+        let sample = &SAMPLES[random.below(SAMPLES.len())];
+        let file = match random.below(4) {
+            0 => sample.file.repeat(1 + random.below(20)),
             _ => sample.file.to_owned(),
         };
         let boundary =
             |at: usize| (0..=at).rev().find(|at| file.is_char_boundary(*at)).unwrap_or(0);
-        let start = boundary(rng.below(file.len() + 1));
-        let end = boundary((start + rng.below(12)).min(file.len())).max(start);
-        let text: String = (0..=rng.below(3)).map(|_| PIECES[rng.below(PIECES.len())]).collect();
+        let start = boundary(random.below(file.len() + 1));
+        let end = boundary((start + random.below(12)).min(file.len())).max(start);
+        let text: String =
+            (0..=random.below(3)).map(|_| PIECES[random.below(PIECES.len())]).collect();
         let after = [&file[..start], &text, &file[end..]].concat();
         let splice = Splice { range: start..end, text };
         let begun = Instant::now();
