@@ -1,5 +1,5 @@
-//! Decompresses transcripts, which some clients compress with zstd or gzip when they get old. The
-//! first bytes of a file show its format, not its name.
+//! Decompresses transcripts, which Codex compresses with zstd when they get old. The first bytes of a
+//! file show its format, not its name.
 //!
 //! If a stream is broken, the content before the break is kept. Limits: a file that decompresses to
 //! more than [`MAX_BYTES`] is left out, so that a crafted one cannot fill the memory. zstd frames
@@ -8,18 +8,15 @@
 use std::io::{self, BufRead as _, BufReader, Read};
 
 #[cfg(feature = "mine")]
-use flate2::read::MultiGzDecoder;
-#[cfg(feature = "mine")]
 use ruzstd::decoding::StreamingDecoder;
 
 /// The most bytes that a transcript may decompress to.
 pub const MAX_BYTES: u64 = 256 << 20;
 
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
-const GZIP: &[u8] = &[0x1f, 0x8b];
 
-/// The ends of the names of compressed files.
-pub const SUFFIXES: &[&str] = &[".zst", ".gz"];
+/// The end of the name of a compressed file.
+pub const SUFFIX: &str = ".zst";
 
 /// The content of a file.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -36,8 +33,7 @@ pub fn decompress(source: impl Read, limit: u64) -> io::Result<Decompressed> {
     let mut source = BufReader::new(source);
     let start = source.fill_buf()?;
     let mut out = Decompressed::default();
-    let (is_zstd, is_gzip) = (start.starts_with(ZSTD), start.starts_with(GZIP));
-    if !is_zstd && !is_gzip {
+    if !start.starts_with(ZSTD) {
         source.read_to_end(&mut out.bytes)?;
         return Ok(out);
     }
@@ -45,12 +41,7 @@ pub fn decompress(source: impl Read, limit: u64) -> io::Result<Decompressed> {
         out.broken = Some(format!("is compressed; {}", super::LEAN_BUILD));
         return Ok(out);
     }
-    let result = if is_zstd {
-        read_zstd(&mut source, limit, &mut out.bytes)
-    } else {
-        read_gzip(source, limit, &mut out.bytes)
-    };
-    if let Err(error) = result {
+    if let Err(error) = read_zstd(&mut source, limit, &mut out.bytes) {
         out.broken = Some(if error.kind() == io::ErrorKind::FileTooLarge {
             out.bytes = Vec::new();
             format!("decompresses to more than {} MiB and is left out", limit >> 20)
@@ -62,16 +53,6 @@ pub fn decompress(source: impl Read, limit: u64) -> io::Result<Decompressed> {
         });
     }
     Ok(out)
-}
-
-#[cfg(feature = "mine")]
-fn read_gzip(source: BufReader<impl Read>, limit: u64, out: &mut Vec<u8>) -> io::Result<()> {
-    read_bounded(MultiGzDecoder::new(source), limit, out)
-}
-
-#[cfg(not(feature = "mine"))]
-fn read_gzip(_: BufReader<impl Read>, _: u64, _: &mut Vec<u8>) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
 }
 
 #[cfg(not(feature = "mine"))]
@@ -105,8 +86,6 @@ fn read_bounded(source: impl Read, limit: u64, out: &mut Vec<u8>) -> io::Result<
 
 #[cfg(all(test, feature = "mine"))]
 mod tests {
-    use std::io::Write as _;
-
     use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
     use super::*;
@@ -118,11 +97,8 @@ mod tests {
     }
 
     #[test]
-    fn plain_zstd_and_gzip_give_the_same() {
-        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        gzip.write_all(TEXT.as_bytes()).expect("memory");
-        for packed in [TEXT.as_bytes().to_vec(), zstd(TEXT.as_bytes()), gzip.finish().expect("end")]
-        {
+    fn plain_and_compressed_give_the_same() {
+        for packed in [TEXT.as_bytes().to_vec(), zstd(TEXT.as_bytes())] {
             let all = Decompressed { bytes: TEXT.into(), broken: None };
             assert_eq!(decompress(&packed[..], 1000).expect("read"), all);
         }

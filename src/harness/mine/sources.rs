@@ -154,7 +154,7 @@ fn read_text(text: &str, session: &str, file: &Path, client: Option<Client>, fou
 
 /// Returns a file's name without the suffix of a compressed file.
 fn decompressed_name(name: &str) -> &str {
-    compression::SUFFIXES.iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name)
+    name.strip_suffix(compression::SUFFIX).unwrap_or(name)
 }
 
 fn stem(name: &str) -> &str {
