@@ -148,6 +148,9 @@ fn starts_by_letters(file: &SourceFile<'_>, text: &[&str], nonblank: &[usize]) -
         return Vec::new();
     }
     let letters = ShortLines::of(&sought);
+    let has_short = sought.iter().any(SoughtLine::is_short);
+    // A line that the next one is compared together with.
+    let mut waiting: Option<(usize, &str)> = None;
     for &place in file.nonblank_lines() {
         let body = file.body(place).trim();
         if body.len() > MAX_LINE_CHARS {
@@ -157,13 +160,18 @@ fn starts_by_letters(file: &SourceFile<'_>, text: &[&str], nonblank: &[usize]) -
             break;
         }
         let is_ascii = body.is_ascii();
-        let common = if is_ascii { letters.common(body) } else { [0; MAX_BY_LETTERS] };
-        for (line, common) in sought.iter_mut().zip(common) {
-            match is_ascii && line.is_short() {
-                true => line.note_common(common, body.len(), place),
-                false => line.compare(body, is_ascii, place),
-            }
+        match (waiting.take(), is_ascii && has_short) {
+            (None, true) => waiting = Some((place, body)),
+            (Some(first), true) => letters.compare([first, (place, body)], &mut sought),
+            (Some(first), false) => letters.compare([first, (0, "")], &mut sought),
+            (None, false) => {}
         }
+        for line in sought.iter_mut().filter(|line| !is_ascii || !line.is_short()) {
+            line.compare(body, is_ascii, place);
+        }
+    }
+    if let Some(first) = waiting {
+        letters.compare([first, (0, "")], &mut sought);
     }
     let starts = sought.iter().flat_map(|line| {
         line.best.iter().map(|(_, place)| place.cast_signed() - line.at.cast_signed())
@@ -233,8 +241,8 @@ impl<'a> SoughtLine<'a> {
     }
 }
 
-/// The short lines of ASCII among those that are sought: a line of the file is compared with all of
-/// them in one pass.
+/// The short lines of ASCII among those that are sought: lines of the file are compared with all of them
+/// in one pass, two at a time, since the processor does most of that at the same time.
 struct ShortLines {
     /// For each byte, where it stands in each line, one bit a place.
     places: Box<[[u64; MAX_BY_LETTERS]; 128]>,
@@ -254,18 +262,37 @@ impl ShortLines {
         Self { places }
     }
 
-    /// For each line, how many bytes a line of ASCII has in common with it: the length of the longest
-    /// common subsequence, by Hyyrö's bit-parallel recurrence.
-    fn common(&self, body: &str) -> [u32; MAX_BY_LETTERS] {
-        let mut left = [u64::MAX; MAX_BY_LETTERS];
-        for byte in body.bytes() {
+    /// Compares two lines of the file, each with its place. The second may be empty.
+    fn compare(&self, lines: [(usize, &str); 2], sought: &mut [SoughtLine<'_>]) {
+        let common = self.common(lines.map(|(_, body)| body));
+        for ((place, body), common) in lines.into_iter().zip(common) {
+            for (line, common) in sought.iter_mut().zip(common).filter(|(line, _)| line.is_short())
+            {
+                line.note_common(common, body.len(), place);
+            }
+        }
+    }
+
+    /// How many bytes two lines of ASCII have in common with each line: the length of the longest common
+    /// subsequence, by Hyyrö's bit-parallel recurrence.
+    fn common(&self, bodies: [&str; 2]) -> [[u32; MAX_BY_LETTERS]; 2] {
+        let step = |left: &mut [u64; MAX_BY_LETTERS], byte: u8| {
             let places = &self.places[usize::from(byte & 0x7f)];
             for (left, places) in left.iter_mut().zip(places) {
                 let equal = *left & places;
                 *left = left.wrapping_add(equal) | (*left - equal);
             }
+        };
+        let [mut first, mut second] = [[u64::MAX; MAX_BY_LETTERS]; 2];
+        let [one, other] = bodies.map(str::as_bytes);
+        let both = one.len().min(other.len());
+        for (one, other) in one.iter().zip(other) {
+            step(&mut first, *one);
+            step(&mut second, *other);
         }
-        left.map(u64::count_zeros)
+        one[both..].iter().for_each(|byte| step(&mut first, *byte));
+        other[both..].iter().for_each(|byte| step(&mut second, *byte));
+        [first, second].map(|left| left.map(u64::count_zeros))
     }
 }
 
@@ -568,13 +595,15 @@ mod tests {
         };
         for seed in 0..200 {
             let short = [3, 40, 64].map(|len| line(seed, len));
-            let body = line(seed + 1, 1 + seed * 3);
+            let bodies = [line(seed + 1, 1 + seed * 3), line(seed + 2, 300 - seed)];
             let lines: Vec<SoughtLine<'_>> =
                 short.iter().map(|line| SoughtLine::new(0, line)).collect();
-            let common = ShortLines::of(&lines).common(&body);
-            let expected =
-                [0, 1, 2].map(|at: usize| lcs_seq::similarity(short[at].bytes(), body.bytes()));
-            assert_eq!(common.map(|common| common as usize), expected, "{short:?} {body}");
+            let common = ShortLines::of(&lines).common([&bodies[0], &bodies[1]]);
+            for (common, body) in common.into_iter().zip(&bodies) {
+                let expected =
+                    [0, 1, 2].map(|at: usize| lcs_seq::similarity(short[at].bytes(), body.bytes()));
+                assert_eq!(common.map(|common| common as usize), expected, "{short:?} {body}");
+            }
         }
     }
 

@@ -76,10 +76,11 @@ pub(crate) fn is_word_char(c: char) -> bool {
 
 /// The words of a text.
 pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> + Clone {
+    let is_ascii = text.is_ascii();
     let mut rest = text;
     std::iter::from_fn(move || {
-        let word = &rest[run_len(rest, false)..];
-        let (word, after) = word.split_at(run_len(word, true));
+        let word = &rest[run_len(rest, false, is_ascii)..];
+        let (word, after) = word.split_at(run_len(word, true, is_ascii));
         rest = after;
         (!word.is_empty()).then_some(word)
     })
@@ -97,7 +98,11 @@ static WORD_BYTES: [bool; 128] = {
 };
 
 /// The length of the word with which a text begins, or of what is before its first word.
-fn run_len(text: &str, is_word: bool) -> usize {
+fn run_len(text: &str, is_word: bool, is_ascii: bool) -> usize {
+    if is_ascii {
+        let is_part = |byte: &u8| WORD_BYTES[usize::from(byte & 0x7f)] == is_word;
+        return text.as_bytes().iter().take_while(|byte| is_part(byte)).count();
+    }
     let mut at = 0;
     while let Some(&byte) = text.as_bytes().get(at) {
         let (is_part, len) = match byte.is_ascii() {
