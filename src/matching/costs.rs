@@ -139,8 +139,18 @@ pub(super) const LONG_QUOTE: usize = 8;
 pub(super) const THRESHOLD: f64 = 0.0;
 /// The share of the cost for each further line with the same difference: one habit, not many mistakes.
 pub(super) const AGAIN: f64 = 0.25;
-/// `new_str` shows the mistake of `old_str`, but is taken as it was sent.
+/// Only `old_str` has a mistake.
 pub(super) const NEW_AS_SENT: f64 = 2.0;
+/// A mistake is undone in `new_str` in another way than in `old_str`.
+pub(super) const NEW_OTHERWISE: f64 = 5.0;
+/// A form of `new_str` contradicts what one of both strings shows: the mistake would have changed a
+/// character that is there as it is, or a character is left that is a mistake in `old_str`.
+pub(super) const BARE: f64 = 6.0;
+/// A form leaves a character that only `new_str` has as the mistake writes it.
+pub(super) const LEFT: f64 = 3.0;
+/// A line of `old_str`, or two neighbours among its words and marks, that a form of `new_str` lacks, and
+/// another has.
+pub(super) const LACKS: f64 = 2.0;
 /// Copied line numbers that do not agree with the place.
 pub(super) const NUMBERS_OFF: f64 = 12.0;
 /// `old_str` begins or ends inside a line.

@@ -10,23 +10,28 @@
 
 use std::ops::Range;
 
-use super::costs::Difference;
-use super::reading::{Mistake, NewText, UndoNew};
+use super::costs::{Difference, NEW_OTHERWISE};
+use super::reading::{Form, Mistake, Signs, UndoNew};
 use super::source_file::SourceFile;
 use crate::language::{Language, Lexed, TokenKind};
 use crate::text::Snapshot;
 
 /// Which escapes are undone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Escapes {
-    /// All of them.
+pub(super) struct Escapes {
+    /// The quotes that are undone.
+    quotes: &'static [char],
+    breaks: Breaks,
+    backslashes: bool,
+}
+
+/// Which escaped line breaks and tabs are undone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Breaks {
+    None,
+    /// Those outside of literals.
+    Outside,
     All,
-    /// Escaped quotes.
-    Quotes,
-    /// Line breaks and tabs, outside of literals.
-    Breaks,
-    /// Quotes, then line breaks and tabs outside of the literals that they enclose.
-    QuotesAndBreaks,
 }
 
 impl Mistake for Escapes {
@@ -39,16 +44,33 @@ impl Mistake for Escapes {
     }
 
     fn undo(&self, old: &str, _new: &str) -> Option<(String, UndoNew)> {
-        let evidence = EscapeEvidence::of(old);
-        let which = *self;
-        if matches!(which, Self::Breaks | Self::QuotesAndBreaks) && evidence.raw_break {
+        let has_break = old.trim_end_matches('\n').contains('\n');
+        if self.breaks == Breaks::Outside && has_break {
             return None;
         }
-        let text = which.unescape_text(old, QUOTES);
-        if text == old {
+        let undone = self.unescape(old);
+        if undone == old {
             return None;
         }
-        let undo = move |new: &str| which.undo_new(new, &evidence);
+        let (sent, text) = (old.to_owned(), undone.clone());
+        let undo = move |new: &str| {
+            let mut signs = [signs(&sent), signs(new)];
+            // Where old_str has all backslashes doubled, a single one is as it is.
+            let run = shortest_run(&sent);
+            if run < usize::MAX && shortest_run(new) < run {
+                signs[1].bare.push('\\');
+            }
+            let form = |way: Self| {
+                let text = way.unescape(new);
+                if text == new {
+                    return Signs::as_sent(&signs[0], &signs[1], new);
+                }
+                let against = Signs::against(&signs[0], &signs[1], |c| way.undoes(c));
+                let other = if way.unescape(&sent) == undone { 0.0 } else { NEW_OTHERWISE };
+                Form { text, price: other + against }
+            };
+            Self::every().map(form).collect()
+        };
         Some((text, Box::new(undo)))
     }
 }
@@ -56,65 +78,80 @@ impl Mistake for Escapes {
 /// The quotes of programming languages.
 pub(super) const QUOTES: &[char] = &['"', '\'', '`'];
 
-/// Evidence in a text for or against one level of escaping too many.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct EscapeEvidence {
-    /// Whether the text has a line break that is not escaped, except at its end.
-    raw_break: bool,
-    /// Whether the text has a tab that is not escaped.
-    raw_tab: bool,
-    /// Quotes that occur without a backslash.
-    bare_quotes: Vec<char>,
-    /// Whether a backslash is before a character with which it forms no known escape.
-    lone_backslash: bool,
-    /// Whether a line break or a tab is escaped.
-    escaped_break: bool,
-    /// Quotes that occur only with a backslash.
-    escaped_quotes: Vec<char>,
-    /// Whether a line break is escaped within what looks like a literal.
-    break_in_literal: bool,
-    /// The length of the shortest run of backslashes, except before quotes; `usize::MAX` if there is
-    /// none.
-    shortest_run: usize,
+impl Escapes {
+    /// All of them.
+    pub(super) const ALL: Self = Self { quotes: QUOTES, breaks: Breaks::All, backslashes: true };
+    /// Escaped quotes.
+    pub(super) const QUOTES: Self =
+        Self { quotes: QUOTES, breaks: Breaks::None, backslashes: false };
+    /// Line breaks and tabs, outside of literals.
+    pub(super) const BREAKS: Self =
+        Self { quotes: &[], breaks: Breaks::Outside, backslashes: false };
+    /// Quotes, then line breaks and tabs outside of the literals that they enclose.
+    pub(super) const QUOTES_AND_BREAKS: Self = Self { quotes: QUOTES, ..Self::BREAKS };
+
+    /// Every way to undo some of them, none among them.
+    fn every() -> impl Iterator<Item = Self> {
+        let quotes: [&[char]; 5] = [QUOTES, &['"'], &['\''], &['`'], &[]];
+        let breaks = [Breaks::All, Breaks::Outside, Breaks::None];
+        quotes.into_iter().flat_map(move |quotes| {
+            breaks.into_iter().flat_map(move |breaks| {
+                [true, false].map(|backslashes| Self { quotes, breaks, backslashes })
+            })
+        })
+    }
+
+    /// The text with these escapes undone.
+    fn unescape(self, text: &str) -> String {
+        let undo = |breaks: bool, backslashes: bool, quotes: &[char], text: &str| {
+            unescape_chars(text, &|c| match c {
+                'n' | 'r' | 't' => breaks,
+                '\\' | '$' => backslashes,
+                c => quotes.contains(&c),
+            })
+        };
+        if self.breaks != Breaks::Outside {
+            return undo(self.breaks == Breaks::All, self.backslashes, self.quotes, text);
+        }
+        let text = unescape_breaks(&undo(false, false, self.quotes, text));
+        if self.backslashes { undo(false, true, &[], &text) } else { text }
+    }
+
+    /// Whether it undoes the escapes of a character; a line break or tab perhaps only outside of literals.
+    fn undoes(self, c: char) -> bool {
+        match c {
+            '\n' | '\t' => self.breaks != Breaks::None,
+            '\\' => self.backslashes,
+            c => self.quotes.contains(&c),
+        }
+    }
 }
 
-impl EscapeEvidence {
-    /// The evidence in a text.
-    fn of(text: &str) -> Self {
-        let mut evidence = Self {
-            raw_break: text.trim_end_matches('\n').contains('\n'),
-            raw_tab: text.contains('\t'),
-            bare_quotes: Vec::new(),
-            lone_backslash: false,
-            escaped_break: false,
-            escaped_quotes: Vec::new(),
-            break_in_literal: unescape_all(text)
-                != Escapes::QuotesAndBreaks.unescape_text(text, QUOTES),
-            shortest_run: shortest_run(text),
-        };
-        let mut chars = text.chars();
-        while let Some(c) = chars.next() {
-            if QUOTES.contains(&c) {
-                evidence.bare_quotes.push(c);
-            }
-            if c == '\\' {
-                let next = chars.next();
-                let is_known = next.is_some_and(|c| "ntr\\$\n".contains(c) || QUOTES.contains(&c));
-                evidence.lone_backslash |= !is_known;
-                evidence.escaped_break |= next.is_some_and(|c| "ntr".contains(c));
-                evidence.escaped_quotes.extend(next.filter(|c| QUOTES.contains(c)));
-            }
+/// The characters that a text has as they are and escaped. A backslash is as it is if it forms no known
+/// escape.
+fn signs(text: &str) -> Signs {
+    let mut out = Signs { bare: Vec::new(), written: Vec::new() };
+    let mut chars = text.trim_end_matches('\n').chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => match chars.next() {
+                Some('n' | 'r') => out.written.push('\n'),
+                Some('t') => out.written.push('\t'),
+                Some(c) if c == '\\' || QUOTES.contains(&c) => out.written.push(c),
+                Some('$' | '\n') => {}
+                _ => out.bare.push('\\'),
+            },
+            c if "\n\t".contains(c) || QUOTES.contains(&c) => out.bare.push(c),
+            _ => {}
         }
-        evidence.escaped_quotes.retain(|quote| !evidence.bare_quotes.contains(quote));
-        evidence
     }
+    out
 }
 
 /// The length of the shortest run of backslashes that do not escape a quote; `usize::MAX` if there is
 /// none.
 fn shortest_run(text: &str) -> usize {
-    let mut least = usize::MAX;
-    let mut run = 0;
+    let (mut least, mut run) = (usize::MAX, 0);
     for c in text.chars() {
         if c == '\\' {
             run += 1;
@@ -129,90 +166,10 @@ fn shortest_run(text: &str) -> usize {
     least
 }
 
-impl Escapes {
-    /// Undoes these escapes in a text; of escaped quotes only those in `quotes`.
-    fn unescape_text(self, text: &str, quotes: &[char]) -> String {
-        match self {
-            Self::All => unescape_chars(text, &|c| "ntr\\$".contains(c) || quotes.contains(&c)),
-            Self::Quotes => unescape_chars(text, &|c| quotes.contains(&c)),
-            Self::Breaks => unescape_breaks(text),
-            Self::QuotesAndBreaks => {
-                unescape_breaks(&unescape_chars(text, &|c| quotes.contains(&c)))
-            }
-        }
-    }
-
-    /// Undoes each kind of escape in `new`, unless `new` shows that its escapes are meant: by a raw
-    /// line break, a raw tab, a bare quote or a lone backslash, if `old` has none.
-    fn undo_new(self, new: &str, old: &EscapeEvidence) -> NewText {
-        let new_evidence = EscapeEvidence::of(new);
-        let quotes_to_unescape: Vec<char> = QUOTES
-            .iter()
-            .copied()
-            .filter(|quote| {
-                !new_evidence.bare_quotes.contains(quote) || old.bare_quotes.contains(quote)
-            })
-            .collect();
-        let undoes_backslashes = !new_evidence.lone_backslash || old.lone_backslash;
-        // A lone backslash shows that a text is not escaped. There, `\n` may be a backslash and the
-        // start of a word, as in a path.
-        let is_escaped = undoes_backslashes || old.escaped_break;
-        // Where old_str has line breaks or tabs as they are, and none escaped, so does new_str.
-        let undoes = |raw_in_new: bool, raw_in_old: bool| {
-            is_escaped && if raw_in_old { old.escaped_break } else { !raw_in_new }
-        };
-        let undoes_breaks = undoes(new_evidence.raw_break, old.raw_break);
-        let undoes_tabs = undoes(new_evidence.raw_tab, old.raw_tab);
-        let wanted = |c: char| match c {
-            'n' | 'r' => undoes_breaks,
-            't' => undoes_tabs,
-            '\\' => undoes_backslashes,
-            '$' => true,
-            c => quotes_to_unescape.contains(&c),
-        };
-        let unquoted = unescape_chars(new, &|c| quotes_to_unescape.contains(&c));
-        let outside_literals =
-            if undoes_breaks { unescape_breaks(&unquoted) } else { unquoted.clone() };
-        let text = match self {
-            Self::All => unescape_chars(new, &wanted),
-            Self::Quotes => unquoted,
-            Self::Breaks if !undoes_breaks => new.to_owned(),
-            Self::Breaks => unescape_breaks(new),
-            Self::QuotesAndBreaks => outside_literals.clone(),
-        };
-        // A bare quote that old_str always escapes, or fewer backslashes in a row than old_str ever
-        // has, show that new_str was not escaped, unless something else shows that it was.
-        let occurs_escaped_in_old =
-            |quotes: &[char]| quotes.iter().any(|quote| old.escaped_quotes.contains(quote));
-        let has_fewer_backslashes =
-            old.shortest_run < usize::MAX && new_evidence.shortest_run < old.shortest_run;
-        let seems_unescaped = occurs_escaped_in_old(&new_evidence.bare_quotes)
-            || self == Self::All && has_fewer_backslashes;
-        if seems_unescaped
-            && !old.escaped_break
-            && !occurs_escaped_in_old(&new_evidence.escaped_quotes)
-        {
-            return NewText::Known(new.to_owned());
-        }
-        if self == Self::All && has_fewer_backslashes {
-            return NewText::Known(outside_literals);
-        }
-        // An escaped line break inside a literal of new_str may belong to the literal.
-        let may_be_literal_break = self == Self::All
-            && text != outside_literals
-            && !old.break_in_literal
-            && !new.contains("\\\\");
-        match may_be_literal_break {
-            true => NewText::Either(text, outside_literals),
-            false => NewText::Known(text),
-        }
-    }
-}
-
 /// The forms of a `new_str` that is one line with escaped line breaks, where `old_str` has its lines as
 /// they are: the breaks outside of literals undone, and if quotes are escaped as well, all escapes.
 pub(super) fn undo_in_new_only(old: &str, new: &str) -> Vec<String> {
-    let evidence = EscapeEvidence::of(old);
+    let has_break = old.contains("\\n") || old.contains("\\t");
     let is_one_line = !new.trim_end_matches('\n').contains('\n');
     if !is_one_line {
         return Vec::new();
@@ -220,7 +177,7 @@ pub(super) fn undo_in_new_only(old: &str, new: &str) -> Vec<String> {
     let breaks = unescape_breaks(new);
     // Where old_str has such escapes, too, a line that both have shows that new_str has more of them.
     let shares_line = || breaks.lines().any(|line| old.lines().any(|other| other == line));
-    if !breaks.trim_end_matches('\n').contains('\n') || evidence.escaped_break && !shares_line() {
+    if !breaks.trim_end_matches('\n').contains('\n') || has_break && !shares_line() {
         return Vec::new();
     }
     let mut out = vec![breaks];
@@ -293,12 +250,12 @@ fn unescape_breaks(text: &str) -> String {
 
 /// Undoes one level of escaping for all characters.
 pub(crate) fn unescape_all(text: &str) -> String {
-    Escapes::All.unescape_text(text, QUOTES)
+    Escapes::ALL.unescape(text)
 }
 
 /// Undoes one level of escaping for quotes.
 pub(crate) fn unescape_quotes(text: &str) -> String {
-    Escapes::Quotes.unescape_text(text, QUOTES)
+    Escapes::QUOTES.unescape(text)
 }
 
 /// Languages in which a backslash before `n`, `t` or a quote is an error outside of literals.
@@ -426,13 +383,13 @@ fn review(
         return EscapeReview::Suspicious;
     }
     // Breaks outside of literals are all that a language forbids, if the quotes are bare.
-    let least = Escapes::Breaks.unescape_text(new, QUOTES);
+    let least = Escapes::BREAKS.unescape(new);
     if is_clean(&least, true) {
         return EscapeReview::Proven(least);
     }
     let all = unescape_all(new);
     let valid: Vec<String> =
-        [all.clone(), unescape_quotes(new), Escapes::QuotesAndBreaks.unescape_text(new, QUOTES)]
+        [all.clone(), unescape_quotes(new), Escapes::QUOTES_AND_BREAKS.unescape(new)]
             .into_iter()
             .filter(|text| is_clean(text, true))
             .collect();

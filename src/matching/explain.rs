@@ -191,7 +191,7 @@ fn as_it_stands(file: &SourceFile<'_>, reading: &Rc<Reading>) -> Vec<Explanation
             differences: reading.mistakes.clone(),
             lines: first..last + 1,
             reading: Rc::clone(reading),
-            how: reading.how().unwrap_or_default().to_owned(),
+            how: reading.how.unwrap_or_default().to_owned(),
             kept: Vec::new(),
             is_loose: false,
             needs_code: false,
@@ -536,7 +536,7 @@ impl Base<'_, '_, '_, '_, '_> {
                                 || choice.marks_as_sent && !used.marks_as_sent => {}
                         Written::Text { splice, .. } => {
                             let how = [
-                                self.reading.how(),
+                                self.reading.how,
                                 map.how,
                                 choice.how(),
                                 (number > 0).then_some("dashes as they were sent"),
@@ -649,14 +649,5 @@ impl Reading {
     pub(super) fn cost(&self) -> f64 {
         let mistakes: f64 = self.mistakes.iter().map(|mistake| mistake.cost()).sum();
         mistakes + self.surcharge
-    }
-
-    /// How it reads `new_str`, if there are two ways.
-    pub(super) fn how(&self) -> Option<&'static str> {
-        match (self.has_two_texts, self.new_is_as_sent) {
-            (false, _) => None,
-            (true, false) => Some("new_str with the same mistake undone"),
-            (true, true) => Some("new_str as it was sent"),
-        }
     }
 }

@@ -45,8 +45,8 @@ pub(super) fn decide(
         })
     };
     let is_strict = file.language.is_some_and(escapes::forbids_escapes);
-    if is_strict && found.iter().any(|e| e.splice().is_some() && !e.reading.new_is_as_sent) {
-        found.retain(|e| !e.reading.new_is_as_sent || is_clean(e));
+    if is_strict && found.iter().any(|e| e.splice().is_some() && is_clean(e)) {
+        found.retain(is_clean);
     }
     // On the lines of a result that needs no other words, a conflict and a result that does are only
     // worse alignments of the same place.

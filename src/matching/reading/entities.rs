@@ -2,21 +2,24 @@
 //!
 //! Evidence: issues of Roo Code and Cline, whose tools decode entities for some models.
 
-use super::{Mistake, NewText, UndoNew};
+use super::{Form, Mistake, Signs, UndoNew};
 use crate::matching::costs::Difference;
 
 pub(super) struct HtmlEntities;
 
-const ENTITIES: &[(&str, &str)] = &[
-    ("&lt;", "<"),
-    ("&gt;", ">"),
-    ("&quot;", "\""),
-    ("&#34;", "\""),
-    ("&#39;", "'"),
-    ("&#x27;", "'"),
-    ("&apos;", "'"),
-    ("&nbsp;", "\u{a0}"),
-    ("&amp;", "&"),
+/// An entity, and the character that it stands for.
+type Entity = (&'static str, char);
+
+const ENTITIES: &[Entity] = &[
+    ("&lt;", '<'),
+    ("&gt;", '>'),
+    ("&quot;", '"'),
+    ("&#34;", '"'),
+    ("&#39;", '\''),
+    ("&#x27;", '\''),
+    ("&apos;", '\''),
+    ("&nbsp;", '\u{a0}'),
+    ("&amp;", '&'),
 ];
 
 impl Mistake for HtmlEntities {
@@ -29,70 +32,49 @@ impl Mistake for HtmlEntities {
     }
 
     fn undo(&self, old: &str, _new: &str) -> Option<(String, UndoNew)> {
-        let all: Vec<&str> = ENTITIES.iter().map(|(entity, _)| *entity).collect();
-        let text = decode(old, &all);
+        let text = decode(old, ENTITIES);
         if text == old {
             return None;
         }
-        let bare_in_old: Vec<&str> =
-            ENTITIES.iter().filter(|(_, c)| is_bare(old, c)).map(|(_, c)| *c).collect();
-        let in_old: Vec<&str> = all.into_iter().filter(|entity| old.contains(entity)).collect();
-        // Escaping a text does not produce `&nbsp;`, and HTML files have it as an entity, so it is
-        // decoded only if old_str has it, too.
-        let decode_nbsp = old.contains("&nbsp;");
+        let sent = old.to_owned();
         let undo = move |new: &str| {
-            let is_decoded = |(entity, _): &&(&str, &str)| *entity != "&nbsp;" || decode_nbsp;
-            let is_plain = |(entity, c): &&(&str, &str)| {
-                in_old.contains(entity) && !new.contains(entity) && is_bare(new, c)
-            };
-            if ENTITIES.iter().any(|entity| is_plain(&entity)) {
-                return NewText::Known(new.to_owned());
-            }
-            let used = ENTITIES.iter().filter(is_decoded);
-            // A character that only new_str has bare, too, was encoded there or was not.
-            let is_both = |(entity, c): &(&str, &str)| {
-                new.contains(entity) && is_bare(new, c) && !bare_in_old.contains(c)
-            };
-            if used.clone().any(is_both) {
-                let all: Vec<&str> = used.map(|(entity, _)| *entity).collect();
-                return NewText::Unclear(decode(new, &all), new.to_owned());
-            }
-            // One that is only bare in old_str may be encoded in neither.
-            let shown = used
-                .clone()
-                .filter(|(entity, c)| in_old.contains(entity) || !bare_in_old.contains(c));
-            let decoded = |used: Vec<&str>| decode(new, &used);
-            let [all, shown] = [
-                decoded(used.map(|(entity, _)| *entity).collect()),
-                decoded(shown.map(|(entity, _)| *entity).collect()),
-            ];
-            if all == shown { NewText::Known(all) } else { NewText::Either(all, shown) }
+            let signs = [signs(&sent), signs(new)];
+            // Escaping a text does not produce `&nbsp;`, and HTML files have it as an entity.
+            let used = ENTITIES.iter().filter(|(name, _)| *name != "&nbsp;" || sent.contains(name));
+            let way: Vec<Entity> = used.copied().collect();
+            let undoes = |c| way.iter().any(|entity| entity.1 == c);
+            let price = Signs::against(&signs[0], &signs[1], undoes);
+            let as_sent = Signs::as_sent(&signs[0], &signs[1], new);
+            vec![Form { text: decode(new, &way), price }, as_sent]
         };
         Some((text, Box::new(undo)))
     }
 }
 
-/// Whether a text has the character `c` outside of an entity.
-fn is_bare(text: &str, c: &str) -> bool {
+/// The characters that a text has as they are and as entities.
+fn signs(text: &str) -> Signs {
     let is_entity = |at: usize| {
         let name = text[at + 1..].split(|c: char| !c.is_alphanumeric() && c != '#').next();
         name.is_some_and(|name| !name.is_empty() && text[at + 1 + name.len()..].starts_with(';'))
     };
-    text.match_indices(c).any(|(at, _)| c != "&" || !is_entity(at))
+    let is_bare = |c: char| text.match_indices(c).any(|(at, _)| c != '&' || !is_entity(at));
+    Signs {
+        bare: ENTITIES.iter().map(|entity| entity.1).filter(|&c| is_bare(c)).collect(),
+        written: ENTITIES.iter().filter(|(name, _)| text.contains(name)).map(|e| e.1).collect(),
+    }
 }
 
-/// The text with the entities in `used` decoded.
-fn decode(text: &str, used: &[&str]) -> String {
+/// The text with some entities decoded.
+fn decode(text: &str, entities: &[Entity]) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('&') {
         out.push_str(&rest[..at]);
         rest = &rest[at..];
-        let known =
-            ENTITIES.iter().find(|(entity, _)| rest.starts_with(entity) && used.contains(entity));
-        let (character, len) = known.map_or(("&", 1), |(entity, c)| (*c, entity.len()));
-        out.push_str(character);
-        rest = &rest[len..];
+        let known = entities.iter().find(|(name, _)| rest.starts_with(name));
+        let (name, c) = known.copied().unwrap_or(("&", '&'));
+        out.push(c);
+        rest = &rest[name.len()..];
     }
     out.push_str(rest);
     out

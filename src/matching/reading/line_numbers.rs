@@ -3,7 +3,7 @@
 //! Evidence: transcripts (`12→`, `12|`); Roo Code strips such numbers; three of the forms are those of
 //! restitch's own views.
 
-use super::{Mistake, NewText, UndoNew};
+use super::{Form, Mistake, UndoNew};
 use crate::matching::costs::Difference;
 
 /// Consecutive line numbers in one style, in front of every line. Blank lines between two numbers
@@ -88,10 +88,8 @@ impl Mistake for LineNumbers {
             let lines =
                 lines.map(|(sent, line)| strip_bar(sent).unwrap_or_else(|| line.to_owned()));
             let without_bars = lines.collect::<Vec<_>>().join("\n");
-            match style == NumberStyle::Bar && without_bars != stripped {
-                true => NewText::Either(without_bars, stripped),
-                false => NewText::Known(stripped),
-            }
+            let text = if style == NumberStyle::Bar { without_bars } else { stripped };
+            vec![Form::usual(text)]
         };
         Some((text, Box::new(undo)))
     }

@@ -1,17 +1,20 @@
 //! Readings: the texts of a call with one kind of mistake, which affects the whole text, undone. A
-//! reading applies only if `old_str` shows the mistake. `new_str` is rewritten in the same way if it
-//! shows the mistake too; if that is unclear, both its forms are kept and the outcomes decide.
+//! reading applies only if `old_str` shows the mistake. Every form that `new_str` may then have is
+//! weighed; those that are about as likely are readings of their own, and the outcomes decide.
 
 mod entities;
+mod forms;
 mod line_numbers;
 mod wrappers;
 
+use forms::weigh_forms;
+pub(super) use forms::{Form, Signs};
 use line_numbers::lone_line_number;
 pub(crate) use line_numbers::{NumberStyle, parse_line_number};
 pub(crate) use wrappers::diff_side;
 pub(super) use wrappers::{is_diff_with_context, is_fence};
 
-use super::costs::{Difference, NEW_AS_SENT};
+use super::costs::Difference;
 use super::escapes::{self, Escapes};
 
 /// A mistake that affects a whole text.
@@ -27,52 +30,19 @@ pub(super) trait Mistake: Sync {
         true
     }
     /// `old` with the mistake undone, and a function that does the same for `new_str`, of which there
-    /// may be two forms by then. `None` if `old` and `new` do not show the mistake.
+    /// may be several forms by then. `None` if `old` and `new` do not show the mistake.
     fn undo(&self, old: &str, new: &str) -> Option<(String, UndoNew)>;
 }
 
-/// A function that undoes a mistake in `new_str`.
-pub(super) type UndoNew = Box<dyn Fn(&str) -> NewText>;
-
-/// `new_str` under a reading.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum NewText {
-    /// The text that is meant.
-    Known(String),
-    /// The text with the mistake undone, and as it was sent; either may be meant.
-    Either(String, String),
-    /// The same, whatever lines it shares with `old_str`.
-    Unclear(String, String),
-}
-
-impl NewText {
-    /// Each text changed.
-    fn keeping(self, change: impl Fn(&str) -> String) -> Self {
-        match self {
-            Self::Known(text) => Self::Known(change(&text)),
-            Self::Either(undone, sent) => Self::Either(change(&undone), change(&sent)),
-            Self::Unclear(undone, sent) => Self::Unclear(change(&undone), change(&sent)),
-        }
-    }
-
-    /// The one or two texts that may be meant.
-    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
-        let (first, second) = match self {
-            Self::Known(text) => (text, None),
-            Self::Either(undone, sent) | Self::Unclear(undone, sent) => {
-                (undone, Some(sent.as_str()))
-            }
-        };
-        std::iter::once(first.as_str()).chain(second)
-    }
-}
+/// A function that undoes a mistake in `new_str`, in each way that may be meant.
+pub(super) type UndoNew = Box<dyn Fn(&str) -> Vec<Form>>;
 
 /// The mistakes, in the order in which they are tried.
 const MISTAKES: &[&dyn Mistake] = &[
-    &Escapes::All,
-    &Escapes::Quotes,
-    &Escapes::Breaks,
-    &Escapes::QuotesAndBreaks,
+    &Escapes::ALL,
+    &Escapes::QUOTES,
+    &Escapes::BREAKS,
+    &Escapes::QUOTES_AND_BREAKS,
     &line_numbers::LineNumbers::Padded,
     &line_numbers::LineNumbers::Bare,
     &wrappers::DiffMarkers,
@@ -99,12 +69,10 @@ pub(super) struct Reading {
     pub(super) first_line: Option<usize>,
     /// Whether that number may belong to the text, so that the text must be at that line.
     pub(super) numbers_must_agree: bool,
-    /// Whether `new` shows the mistake but is taken as it was sent.
-    pub(super) new_is_as_sent: bool,
     /// What it costs more than its mistakes.
     pub(super) surcharge: f64,
-    /// Whether there is another reading of `new` for the same `old`.
-    pub(super) has_two_texts: bool,
+    /// How it takes `new`, if there are several ways.
+    pub(super) how: Option<&'static str>,
 }
 
 impl Reading {
@@ -126,32 +94,30 @@ impl Reading {
 #[derive(Debug, Clone)]
 struct Draft {
     old: String,
-    new: NewText,
+    /// The forms that may be meant, the likeliest first.
+    new: Vec<Form>,
     mistakes: Vec<Difference>,
     whole_lines: bool,
     first_line: Option<usize>,
     surcharge: f64,
-    /// Whether `new` alone may have a mistake, and is taken as it was sent.
-    may_be_spoiled: bool,
 }
 
 /// All readings of a call: as it is, then with one mistake undone, then with two.
 pub(super) fn readings(sent: &str, new: &str) -> Vec<Reading> {
-    let old = sent;
     let mut out = vec![Draft {
-        old: old.to_owned(),
-        new: NewText::Known(new.to_owned()),
+        old: sent.to_owned(),
+        new: vec![Form::usual(new.to_owned())],
         mistakes: Vec::new(),
         whole_lines: false,
         first_line: None,
         surcharge: 0.0,
-        may_be_spoiled: false,
     }];
-    for (mistake, text) in only_in_new(old, new) {
-        let (new, mistakes) = (NewText::Known(text), vec![mistake]);
-        out.push(Draft { new, mistakes, surcharge: 0.0, may_be_spoiled: false, ..out[0].clone() });
-        (out[0].surcharge, out[0].may_be_spoiled) = (mistake.cost(), true);
+    for (mistake, text) in only_in_new(sent, new) {
+        let (new, mistakes) = (vec![Form::usual(text)], vec![mistake]);
+        out.push(Draft { new, mistakes, surcharge: 0.0, ..out[0].clone() });
+        out[0].surcharge = mistake.cost();
     }
+    let is_spoiled = out.len() > 1;
     let mut from = 0;
     for _ in 0..MAX_COMBINED_MISTAKES {
         let to = out.len();
@@ -161,26 +127,23 @@ pub(super) fn readings(sent: &str, new: &str) -> Vec<Reading> {
                 if base.mistakes.contains(&mistake.difference()) {
                     continue;
                 }
-                let base_new = base.new.texts().next().unwrap_or_default();
-                let Some((old, undo)) = mistake.undo(&base.old, base_new) else { continue };
+                let Some((old, undo)) = mistake.undo(&base.old, &base.new[0].text) else {
+                    continue;
+                };
                 if old.trim().is_empty() {
                     continue;
                 }
-                let new = match &base.new {
-                    NewText::Known(new) => decide_by_shared_lines(&base.old, &old, new, undo(new)),
-                    NewText::Either(undone, sent) | NewText::Unclear(undone, sent) => {
-                        NewText::Either(
-                            undo(undone).texts().next().unwrap_or(undone).to_owned(),
-                            undo(sent).texts().next().unwrap_or(sent).to_owned(),
-                        )
-                    }
+                let undo_form = |form: &Form| {
+                    let price = form.price;
+                    let add = move |more: Form| Form { price: price + more.price, ..more };
+                    undo(&form.text).into_iter().map(add)
                 };
+                let new = weigh_forms(&old, base.new.iter().flat_map(undo_form).collect());
                 let is_only_new = base.old == sent && !base.mistakes.is_empty();
                 let is_same = |seen: &Draft| seen.old == old && (!is_only_new || seen.new == new);
                 if out.iter().any(is_same) {
                     continue;
                 }
-                let new = new.keeping(|text| keep_shared(&base.old, &old, base_new, text));
                 let mut mistakes = base.mistakes.clone();
                 mistakes.push(mistake.difference());
                 let first_line = match mistake.difference() {
@@ -191,25 +154,16 @@ pub(super) fn readings(sent: &str, new: &str) -> Vec<Reading> {
                 };
                 let whole_lines = base.whole_lines || mistake.whole_lines();
                 let surcharge = base.surcharge + mistake.surcharge();
-                let may_be_spoiled = base.may_be_spoiled;
-                out.push(Draft {
-                    old,
-                    new,
-                    mistakes,
-                    whole_lines,
-                    first_line,
-                    surcharge,
-                    may_be_spoiled,
-                });
+                out.push(Draft { old, new, mistakes, whole_lines, first_line, surcharge });
             }
         }
         from = to;
     }
     // The reading without a rewrite would write the markers of the diff into the file.
-    if wrappers::is_diff_with_context(old, new) {
+    if wrappers::is_diff_with_context(sent, new) {
         out.remove(0);
     }
-    out.into_iter().flat_map(|draft| draft.into_readings(old)).collect()
+    out.into_iter().flat_map(|draft| draft.into_readings(sent, new, is_spoiled)).collect()
 }
 
 /// Both strings of a call under each reading with a mistake undone.
@@ -219,24 +173,25 @@ pub(crate) fn spoiled_readings(old: &str, new: &str) -> impl Iterator<Item = (St
 }
 
 impl Draft {
-    /// One reading for each text that `new` may be.
-    fn into_readings(self, sent: &str) -> Vec<Reading> {
-        let texts: Vec<String> = self.new.texts().map(str::to_owned).collect();
-        let has_two_texts = texts.len() > 1 || self.may_be_spoiled;
-        let numbers_must_agree =
-            self.mistakes.contains(&Difference::LineNumbers) && lone_line_number(sent).is_some();
-        let reading = |(at, new): (usize, String)| Reading {
+    /// One reading for each form of `new`; `old_sent` and `new_sent` are the strings of the call.
+    fn into_readings(self, old_sent: &str, new_sent: &str, is_spoiled: bool) -> Vec<Reading> {
+        let has_ways = self.new.len() > 1 || is_spoiled;
+        let numbers_must_agree = self.mistakes.contains(&Difference::LineNumbers)
+            && lone_line_number(old_sent).is_some();
+        let reading = |form: Form| Reading {
             old: self.old.clone(),
-            new,
+            how: has_ways.then_some(match form.text == new_sent {
+                true => "new_str as it was sent",
+                false => "new_str with the same mistake undone",
+            }),
+            new: form.text,
             mistakes: self.mistakes.clone(),
             whole_lines: self.whole_lines,
             first_line: self.first_line,
             numbers_must_agree,
-            new_is_as_sent: at > 0 || self.may_be_spoiled,
-            surcharge: self.surcharge + if at > 0 { NEW_AS_SENT } else { 0.0 },
-            has_two_texts,
+            surcharge: self.surcharge + form.price,
         };
-        texts.into_iter().enumerate().map(reading).collect()
+        self.new.into_iter().map(reading).collect()
     }
 }
 
@@ -249,41 +204,4 @@ fn only_in_new(old: &str, new: &str) -> Vec<(Difference, String)> {
     }
     out.extend(wrappers::unmarked_new(old, new).map(|text| (Difference::DiffMarkers, text)));
     out
-}
-
-/// `text`, a form of `new`, in which the lines that `old` and `new` share are those of `old_undone`: the
-/// call keeps them, whatever they mean.
-fn keep_shared(old: &str, old_undone: &str, new: &str, text: &str) -> String {
-    let lines = |text: &'_ str| text.split('\n').map(str::to_owned).collect::<Vec<_>>();
-    let (old, undone, new, mut text_lines) =
-        (lines(old), lines(old_undone), lines(new), lines(text));
-    if old.len() != undone.len() || new.len() != text_lines.len() {
-        return text.to_owned();
-    }
-    for (line, sent) in text_lines.iter_mut().zip(&new) {
-        if let Some(at) = old.iter().position(|old| old == sent && !old.trim().is_empty()) {
-            line.clone_from(&undone[at]);
-        }
-    }
-    text_lines.join("\n")
-}
-
-/// What `new` means, decided by the lines that it shares with `old` if all of them agree. A line that
-/// only `old` as sent has shows that `new` has the mistake; a line that only `old_undone` has shows
-/// that it does not. `new_undone` is the answer if the lines do not decide.
-fn decide_by_shared_lines(old: &str, old_undone: &str, new: &str, new_undone: NewText) -> NewText {
-    let word_lines = |text: &str| -> std::collections::HashSet<String> {
-        let lines = text.lines().filter(|line| line.contains(char::is_alphanumeric));
-        lines.map(|line| line.trim().to_owned()).collect()
-    };
-    let (sent, undone) = (word_lines(old), word_lines(old_undone));
-    let new_lines = word_lines(new);
-    let has_mistake = new_lines.iter().any(|line| sent.contains(line) && !undone.contains(line));
-    let has_correct_line =
-        new_lines.iter().any(|line| undone.contains(line) && !sent.contains(line));
-    match (new_undone, has_mistake, has_correct_line) {
-        (_, false, true) => NewText::Known(new.to_owned()),
-        (NewText::Either(text, _), true, false) => NewText::Known(text),
-        (new_undone, ..) => new_undone,
-    }
 }

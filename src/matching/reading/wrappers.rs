@@ -1,8 +1,6 @@
 //! Wrappers around a text: diff markers, a code fence, blank lines.
 
-use std::cmp::Ordering;
-
-use super::{Mistake, NewText, UndoNew};
+use super::{Form, Mistake, UndoNew};
 use crate::matching::costs::Difference;
 
 /// `-`, `+` or a space in front of each line.
@@ -28,20 +26,20 @@ impl Mistake for DiffMarkers {
             true => strip_context_markers(old)?,
             false => diff_side(old, '-', '+')?,
         };
-        let meant = text.clone();
         Some((
             text,
             Box::new(move |new| match diff_side(new, '+', '-') {
-                Some(text) => NewText::Known(text),
+                Some(text) => vec![Form::usual(text), Form::as_sent(new)],
                 // If only some lines have a marker, it may belong to the text.
-                None if new.split('\n').any(|line| line.starts_with('+')) => NewText::Either(
-                    new.split('\n')
-                        .map(|line| line.strip_prefix('+').unwrap_or(line))
-                        .collect::<Vec<_>>()
-                        .join("\n"),
-                    new.to_owned(),
-                ),
-                None => strip_likely_context_markers(new, &meant),
+                None if new.split('\n').any(|line| line.starts_with('+')) => {
+                    let bare = new.split('\n').map(|line| line.strip_prefix('+').unwrap_or(line));
+                    let bare = bare.collect::<Vec<_>>().join("\n");
+                    vec![Form::usual(bare), Form::as_sent(new)]
+                }
+                None => {
+                    let stripped = strip_context_markers(new).map(Form::usual);
+                    stripped.into_iter().chain([Form::as_sent(new)]).collect()
+                }
             }),
         ))
     }
@@ -92,24 +90,6 @@ fn strip_context_markers(text: &str) -> Option<String> {
     Some(text.split('\n').map(strip_line).collect::<Option<Vec<_>>>()?.join("\n"))
 }
 
-/// `new` with or without the space in front of each line: the form that shares more lines with
-/// `meant`, which is `old` without markers; or both forms if they share as many. A diff that only
-/// removes lines has no other sign of markers.
-fn strip_likely_context_markers(new: &str, meant: &str) -> NewText {
-    let Some(text) = strip_context_markers(new).filter(|_| !new.trim().is_empty()) else {
-        return NewText::Known(new.to_owned());
-    };
-    let meant: std::collections::HashSet<&str> = meant.lines().collect();
-    let count_shared = |text: &str| {
-        text.lines().filter(|line| !line.trim().is_empty() && meant.contains(line)).count()
-    };
-    match count_shared(&text).cmp(&count_shared(new)) {
-        Ordering::Greater => NewText::Known(text),
-        Ordering::Less => NewText::Known(new.to_owned()),
-        Ordering::Equal => NewText::Either(text, new.to_owned()),
-    }
-}
-
 /// One side of a diff: the text without markers and without the lines of the other side. `None` if
 /// no line has the mark of a side, or if some line has no mark at all.
 pub(crate) fn diff_side(text: &str, own: char, other: char) -> Option<String> {
@@ -157,7 +137,8 @@ impl Mistake for CodeFence {
         }
         // Without its fence old_str does not end with a line break, so new_str must not either.
         let plain = |new: &str| new.strip_suffix('\n').unwrap_or(new).to_owned();
-        let undo = move |new: &str| NewText::Known(strip_fence(new).unwrap_or_else(|| plain(new)));
+        let undo =
+            move |new: &str| vec![Form::usual(strip_fence(new).unwrap_or_else(|| plain(new)))];
         Some((text, Box::new(undo)))
     }
 }
@@ -199,7 +180,7 @@ impl Mistake for OuterBlankLines {
         }
         let undo = move |new: &str| {
             let (new_head, new_tail) = count_outer_blank_lines(new);
-            NewText::Known(strip_lines(new, new_head.min(head), new_tail.min(tail)))
+            vec![Form::usual(strip_lines(new, new_head.min(head), new_tail.min(tail)))]
         };
         Some((strip_lines(old, head, tail), Box::new(undo)))
     }

@@ -1,0 +1,122 @@
+//! The forms that `new_str` may have where `old_str` has a mistake: with the same mistake undone, with a
+//! part of it, or as it was sent. What both strings show bare and changed by the mistake is a price,
+//! and a form that keeps more of `old_str` is likelier.
+
+use std::collections::HashMap;
+
+use crate::matching::costs::{BARE, LACKS, LEFT, MARGIN, NEW_AS_SENT};
+use crate::matching::fold::is_word_char;
+
+/// A form of `new_str`, and what it costs to take it like this.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::matching) struct Form {
+    pub(in crate::matching) text: String,
+    pub(in crate::matching) price: f64,
+}
+
+impl Form {
+    /// The form that needs no reason.
+    pub(in crate::matching) fn usual(text: String) -> Self {
+        Self { text, price: 0.0 }
+    }
+
+    /// `new_str` as it was sent, although `old_str` has a mistake.
+    pub(in crate::matching) fn as_sent(text: &str) -> Self {
+        Self { text: text.to_owned(), price: NEW_AS_SENT }
+    }
+}
+
+/// The characters that a text has as they are, and those that it has as a mistake writes them.
+pub(in crate::matching) struct Signs {
+    pub(in crate::matching) bare: Vec<char>,
+    pub(in crate::matching) written: Vec<char>,
+}
+
+impl Signs {
+    /// What the signs of both strings say against a way to undo a mistake in `new`, which undoes the
+    /// characters for which `undoes` is true.
+    pub(in crate::matching) fn against(
+        old: &Self,
+        new: &Self,
+        undoes: impl Fn(char) -> bool,
+    ) -> f64 {
+        let mut all: Vec<char> = old.written.iter().chain(&new.written).copied().collect();
+        all.sort_unstable();
+        all.dedup();
+        let price = |c: &char| {
+            let [in_old, in_new] = [old, new].map(|signs| signs.written.contains(c));
+            let [bare_in_old, bare_in_new] = [old, new].map(|signs| signs.bare.contains(c));
+            match undoes(*c) {
+                true if bare_in_old && !in_old || bare_in_new && !bare_in_old => BARE,
+                false if in_new && !bare_in_old && in_old => BARE,
+                false if in_new && !bare_in_old => LEFT,
+                _ => 0.0,
+            }
+        };
+        all.iter().map(price).sum()
+    }
+
+    /// `text` as it was sent, and what that costs: more if it has what is a mistake in `old`, and nothing
+    /// as it is that is a mistake there.
+    pub(in crate::matching) fn as_sent(old: &Self, new: &Self, text: &str) -> Form {
+        let is_right = old.written.iter().any(|c| !old.bare.contains(c) && new.bare.contains(c));
+        let shares_mistake = old.written.iter().any(|c| new.written.contains(c));
+        let left = if shares_mistake && !is_right { LEFT } else { 0.0 };
+        Form { text: text.to_owned(), price: NEW_AS_SENT + left }
+    }
+}
+
+/// The forms that may be meant, the likeliest first. The less a form changes of `old`, the likelier.
+pub(super) fn weigh_forms(old: &str, forms: Vec<Form>) -> Vec<Form> {
+    let mut out: Vec<Form> = Vec::new();
+    let before = steps(old);
+    for mut form in forms {
+        form.price += LACKS * lacking(&before, &form.text);
+        match out.iter_mut().find(|known| known.text == form.text) {
+            Some(known) if known.price <= form.price => {}
+            Some(known) => *known = form,
+            None => out.push(form),
+        }
+    }
+    out.sort_by(|a, b| a.price.total_cmp(&b.price));
+    let least = out.first().map_or(0.0, |form| form.price);
+    for form in &mut out {
+        form.price -= least;
+    }
+    out.retain(|form| form.price < MARGIN);
+    out
+}
+
+/// How often a text has each line, and each pair of neighbours among its words and marks.
+fn steps(text: &str) -> HashMap<(&str, &str), u32> {
+    let mut out = HashMap::new();
+    for line in text.lines() {
+        *out.entry(("", line)).or_default() += 1;
+    }
+    let (mut rest, mut last) = (text, "");
+    while let Some(c) = rest.chars().next() {
+        let word = |text: &str| text.find(|c| !is_word_char(c)).unwrap_or(text.len());
+        let len = match c {
+            '\\' => 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
+            '&' if rest[1 + word(&rest[1..])..].starts_with(';') => 2 + word(&rest[1..]),
+            c if is_word_char(c) => word(rest),
+            c => c.len_utf8(),
+        };
+        let token = &rest[..len];
+        if c == '\n' || !c.is_whitespace() {
+            *out.entry((last, token)).or_default() += 1;
+            last = token;
+        }
+        rest = &rest[len..];
+    }
+    out
+}
+
+/// How many of these `text` lacks.
+fn lacking(before: &HashMap<(&str, &str), u32>, text: &str) -> f64 {
+    let counts = steps(text);
+    let lacks = |(step, count): (&(&str, &str), &u32)| {
+        count.saturating_sub(counts.get(step).copied().unwrap_or(0))
+    };
+    f64::from(before.iter().map(lacks).sum::<u32>())
+}
