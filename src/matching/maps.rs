@@ -33,7 +33,7 @@ pub(super) struct IndentMap {
 }
 
 /// The most odd lines that count.
-const MAX_ODD: u8 = 4;
+const MAX_ODD: u8 = 3;
 
 /// The lines of a call that are paired with lines of the file, and their indentations.
 struct Pairs<'c, 'a, 'f, 't> {
@@ -123,47 +123,46 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
             indents.push(if is_blank { sent.to_owned() } else { indent });
         }
         is_guess |= !pairs.keeps_order(&indents, &unmapped) || pairs.moves_everything();
-        is_guess |= pairs.only_first_lost(&indents);
         // Where one of two lines is right, either may show the depth of new ones.
         is_guess |= first_lost && first_is_right && pairs.lines.len() < 3;
-        let is_as_sent =
-            pairs.says_as_sent(Triples::Shared) || pairs.first_lost && pairs.starts_as_in_file();
-        let against = if is_as_sent { AS_SENT } else { 0.0 };
+        let against = if pairs.says_as_sent(Triples::Shared) { AS_SENT } else { 0.0 };
         let price = price + MOVED * pairs.moved_runs(Side::Call) + against;
         let how = Some("new lines re-indented like the lines of old_str");
         out.push(IndentMap { how, price, indents, is_guess, is_same: false, moves_kept: false });
     }
-    let (lone, is_sure) = pairs.lone_lines();
-    if !lone.is_empty()
-        && let Some(mapped) = out.first()
-    {
-        let price = mapped.price;
-        let indents = (0..call.new.len()).map(|at| {
-            if lone.contains(&at) { as_sent[at].clone() } else { mapped.indents[at].clone() }
+    if let Some(mapped) = out.first().cloned() {
+        let indents = (0..call.new.len()).map(|at| match pairs.may_be_right(at) {
+            true => as_sent[at].clone(),
+            false => mapped.indents[at].clone(),
         });
-        out.push(IndentMap {
+        let some_right = IndentMap {
             how: Some("new lines indented as they were sent"),
-            price,
             indents: indents.collect(),
-            ..mapped.clone()
-        });
-        // The maps would make them deeper than their neighbours for no reason.
-        let count = out.len() - 1;
-        if is_sure {
-            for mapped in &mut out[..count] {
-                mapped.price += AS_SENT;
-            }
+            // Lines of another unit would not suit those around them.
+            is_guess: mapped.is_guess || !rules.first().is_none_or(IndentRule::keeps_unit),
+            ..mapped
+        };
+        out.push(some_right);
+        let len = out.len();
+        let unlikely = if pairs.has_bump() { &mut out[..len - 1] } else { &mut out[len - 1..] };
+        for map in unlikely {
+            map.price += AS_SENT;
         }
     }
-    let right = pairs.right_lines();
-    if !right.is_empty()
-        && let Some(mapped) = out.first()
-    {
-        let indents = (0..call.new.len()).map(|at| {
-            if right.contains(&at) { as_sent[at].clone() } else { mapped.indents[at].clone() }
+    if let Some(first) = pairs.lost_first() {
+        let mut indents = as_sent.clone();
+        indents[first] = indent_of(file.body(pairs.lines[0].1)).to_owned();
+        let against = if pairs.says_as_sent(Triples::Shared) { 0.0 } else { AS_SENT };
+        let price = cheapest + MOVED * pairs.moved_runs(Side::File) + against;
+        let how = Some("new lines indented as they were sent, but for the first");
+        out.push(IndentMap {
+            how,
+            price,
+            indents,
+            is_guess: false,
+            is_same: false,
+            moves_kept: true,
         });
-        let price = mapped.price + AS_SENT;
-        out.push(IndentMap { price, indents: indents.collect(), ..mapped.clone() });
     }
     let price = cheapest
         + MOVED * pairs.moved_runs(Side::File)
@@ -198,9 +197,15 @@ fn charge_odd_lines(
 ) {
     let there = place.lines().map(|at| (indent_of(file.body(at)), file.body(at)));
     let there = odd_lines(file, place, there);
+    // Where the call begins inside a line, that is the line to go on from.
+    let begins_inside = place.links.first().is_some_and(|link| !link.starts_line(file));
+    let first = if begins_inside { file.body(place.lines().start) } else { "" };
     let more = |map: &IndentMap| {
         let lines = (0..call.new.len()).filter(|at| !unmapped.contains(at));
-        let lines = lines.map(|at| (map.indents[at].as_str(), call.new[at]));
+        let lines = lines.map(|at| match at {
+            0 if begins_inside => (indent_of(first), first),
+            _ => (map.indents[at].as_str(), call.new[at]),
+        });
         odd_lines(file, place, lines).saturating_sub(there)
     };
     let more: Vec<u8> = maps.iter().map(more).collect();
@@ -297,17 +302,6 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
         let mut added = (0..call.new.len())
             .filter(|at| is_full(at) && (call.partner(*at).is_none() || Some(*at) == first));
         is_right && mends && !added.any(|at| is_wrong(indent_of(call.new[at])))
-    }
-
-    /// The lines of `new_str` that are as deep as the file has them, and not as `old_str` does.
-    fn right_lines(&self) -> HashSet<usize> {
-        let is_right = |at: &usize| {
-            self.call.partner(*at).is_some_and(|old| {
-                let sent = indent_of(self.call.new[*at]);
-                sent != indent_of(self.call.old[old]) && self.file_indent(old) == Some(sent)
-            })
-        };
-        (0..self.call.new.len()).filter(is_right).collect()
     }
 
     /// The file's indentation of the line that line `old` of the call is paired with.
@@ -419,31 +413,6 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
             (None, Some((below, _))) => (below, false),
             (None, None) => (sent.to_owned(), false),
         }
-    }
-
-    /// Whether the first line of `new_str` has lost its indentation like that of `old_str`.
-    fn loses_first(&self) -> bool {
-        let Some(&(old, line)) = self.lines.first() else { return false };
-        let (sent, there) = (indent_of(self.call.old[old]), indent_of(self.file.body(line)));
-        let first = self.call.new.iter().find(|line| !line.trim().is_empty());
-        columns(sent, TAB_WIDTH) < columns(there, TAB_WIDTH)
-            && self.call.old[..old].iter().all(|line| line.trim().is_empty())
-            && first.is_some_and(|line| indent_of(line) == sent)
-    }
-
-    /// Whether the lines as they were sent make better levels below the first line at the depth of the file
-    /// than these indentations: then only that line has lost its own.
-    fn only_first_lost(&self, indents: &[String]) -> bool {
-        let full = |line: &str| !line.trim().is_empty();
-        let Some(first) = self.call.new.iter().position(|line| full(line)) else { return false };
-        let there =
-            self.lines.first().and_then(|pair| self.file_indent(pair.0)).unwrap_or_default();
-        let sent = |at: usize| if at == first { there } else { indent_of(self.call.new[at]) };
-        let lines = || (0..indents.len()).filter(|&at| full(self.call.new[at]));
-        self.lines.len() == 1
-            && self.loses_first()
-            && broken_levels(lines().map(|at| columns(sent(at), TAB_WIDTH)))
-                < broken_levels(lines().map(|at| columns(&indents[at], TAB_WIDTH)))
     }
 
     /// Whether a new line is as deep as the first line of `old_str` in the call and not in the result,
@@ -577,76 +546,69 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
         })
     }
 
-    /// New lines that are deeper than their neighbours although nothing opens a block, and as deep as the
-    /// file has these: they may be right as sent, and the lines around them wrong. It is not sure below a line that
-    /// ends in a comma: they may go on with it.
-    fn lone_lines(&self) -> (HashSet<usize>, bool) {
-        let (mut out, mut is_sure) = (HashSet::new(), true);
+    /// Whether lines that may be right as sent are deeper than those above and below them for no reason,
+    /// and as deep as the file has one of these: a rule for all lines would leave them like that.
+    fn has_bump(&self) -> bool {
         let full: Vec<usize> =
             (0..self.call.new.len()).filter(|&at| !self.call.new[at].trim().is_empty()).collect();
         let width = |at: usize| columns(indent_of(self.call.new[at]), TAB_WIDTH);
-        let mut from = 0;
-        while from < full.len() {
-            let run = full[from..].iter().take_while(|&&at| self.is_new_or_moved(at)).count();
-            if run == 0 {
-                from += 1;
-                continue;
-            }
-            let before = from.checked_sub(1).map(|at| full[at]);
+        let is_kept = |at: usize| !self.may_be_right(at);
+        let runs: Vec<&[usize]> = full.chunk_by(|a, b| is_kept(*a) == is_kept(*b)).collect();
+        runs.windows(3).filter(|runs| !is_kept(runs[1][0])).any(|runs| {
+            let near = [runs[0][runs[0].len() - 1], runs[2][0]];
+            let above = self.call.new[near[0]].trim();
             // A first line that has lost its indentation says nothing about that of others.
-            let is_unclear = match before {
-                Some(at) => self.first_lost && self.is_first(at),
-                None => self.call.partner(full[from]).is_none(),
-            };
-            let near = before.into_iter().chain(full.get(from + run).copied());
-            let near: Vec<(usize, &str)> = near
-                .filter_map(|at| {
-                    Some((at, self.call.partner(at).and_then(|old| self.file_indent(old))?))
+            let has_reason = self.first_lost && self.is_first(near[0])
+                || opens(above)
+                || above.ends_with(',')
+                || goes_on(self.call.new[runs[1][0]]);
+            let there = |at| self.call.partner(at).and_then(|old| self.file_indent(old));
+            let least = runs[1].iter().copied().min_by_key(|at| width(*at));
+            !has_reason
+                && least.is_some_and(|least| {
+                    near.iter().all(|at| width(least) > width(*at) + 1)
+                        && near.iter().any(|at| there(*at) == Some(indent_of(self.call.new[least])))
                 })
-                .collect();
-            let above = before.map_or("", |at| self.call.new[at].trim_end());
-            let opens = before.is_some_and(|at| self.opens_block(at));
-            let goes_on = goes_on(self.call.new[full[from]]);
-            let least = full[from..from + run].iter().copied().min_by_key(|&at| width(at));
-            if let Some(least) = least
-                && !(opens || goes_on || is_unclear)
-                && !near.is_empty()
-                && near.iter().all(|(at, _)| width(least) > width(*at))
-                && near.iter().any(|(_, file)| *file == indent_of(self.call.new[least]))
-            {
-                out.extend(full[from..from + run].iter().copied());
-                is_sure &= !above.ends_with(',');
-            }
-            from += run;
-        }
-        (out, is_sure)
-    }
-
-    /// Whether a deeper line may follow line `new` of `new_str`: by its end, or since `old_str` or the
-    /// file has one there.
-    fn opens_block(&self, new: usize) -> bool {
-        if opens(self.call.new[new].trim()) {
-            return true;
-        }
-        let Some(old) = self.call.partner(new) else { return false };
-        let width = |line: &str| columns(indent_of(line), TAB_WIDTH);
-        let is_full = |line: &&str| !line.trim().is_empty();
-        let in_old = self.call.old[old + 1..].iter().copied().find(is_full);
-        let in_file = self.lines.iter().find(|pair| pair.0 == old).is_some_and(|&(_, line)| {
-            let mut below = (line + 1..self.file.lines().len()).map(|at| self.file.body(at));
-            below.find(is_full).is_some_and(|below| width(below) > width(self.file.body(line)))
-        });
-        in_file || in_old.is_some_and(|below| width(below) > width(self.call.old[old]))
-    }
-
-    /// Whether line `at` is new, or a rewritten line as deep as the file has it, and not as `old_str` does.
-    fn is_new_or_moved(&self, at: usize) -> bool {
-        self.call.partner(at).is_none_or(|old| {
-            let (sent, before) = (indent_of(self.call.new[at]), indent_of(self.call.old[old]));
-            self.call.fate(old) == Fate::Changed
-                && sent != before
-                && self.file_indent(old) == Some(sent)
         })
+    }
+
+    /// Whether line `at` is new, or as deep as the file has it, and not as `old_str` does.
+    fn may_be_right(&self, at: usize) -> bool {
+        self.call.partner(at).is_none_or(|old| {
+            let sent = indent_of(self.call.new[at]);
+            sent != indent_of(self.call.old[old]) && self.file_indent(old) == Some(sent)
+        })
+    }
+
+    /// Whether the first line of `new_str` has lost its indentation like that of `old_str`.
+    fn loses_first(&self) -> bool {
+        let Some(&(old, line)) = self.lines.first() else { return false };
+        let (sent, there) = (indent_of(self.call.old[old]), indent_of(self.file.body(line)));
+        let first = self.call.new.iter().find(|line| !line.trim().is_empty());
+        columns(sent, TAB_WIDTH) < columns(there, TAB_WIDTH)
+            && self.call.old[..old].iter().all(|line| line.trim().is_empty())
+            && first.is_some_and(|line| indent_of(line) == sent)
+    }
+
+    /// The first line of `new_str`, if it is less deep than the file has the place, others are not, and
+    /// none of these has the wrong depth of `old_str`.
+    fn lost_first(&self) -> Option<usize> {
+        let width = |line: &str| columns(indent_of(line), TAB_WIDTH);
+        let there = width(self.file.body(self.lines.first()?.1));
+        let mut full = (0..self.call.new.len()).filter(|&at| !self.call.new[at].trim().is_empty());
+        let first = full.next()?;
+        let others: Vec<usize> = full.collect();
+        let is_wrong = |at: &usize| {
+            self.call.partner(*at).is_some_and(|old| {
+                let sent = indent_of(self.call.new[*at]);
+                sent == indent_of(self.call.old[old])
+                    && self.file_indent(old).is_some_and(|there| there != sent)
+            })
+        };
+        (width(self.call.new[first]) < there
+            && others.iter().any(|at| width(self.call.new[*at]) >= there)
+            && !others.iter().any(is_wrong))
+        .then_some(first)
     }
 
     /// Whether the first line of `new_str` is as deep as the file has the place, and `old_str` is not.
@@ -691,19 +653,6 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
         }
         true
     }
-}
-
-/// How many lines go back to a depth that no line above them has.
-fn broken_levels(widths: impl Iterator<Item = usize>) -> usize {
-    let (mut open, mut broken) = (Vec::new(), 0);
-    for width in widths {
-        let deeper = open.len();
-        open.retain(|above| *above <= width);
-        let is_back = open.len() < deeper;
-        broken += usize::from(is_back && open.last().is_some_and(|above| *above < width));
-        open.push(width);
-    }
-    broken
 }
 
 /// Lines in runs of neighbours.

@@ -12,6 +12,12 @@ use super::source_file::SourceFile;
 /// Words at the end of a line below which a block begins.
 const BLOCK_WORDS: &[&str] = &["then", "do", "else", "begin", "try", "repeat"];
 
+/// Words at the start of a line below which a block may begin.
+const HEADS: &[&str] = &[
+    "if", "else", "elif", "elsif", "elseif", "unless", "for", "while", "until", "switch", "case",
+    "when", "def", "class", "module", "function", "begin", "rescue", "ensure",
+];
+
 /// How far above a place the open levels are looked for.
 const MAX_ABOVE: usize = 200;
 
@@ -56,7 +62,10 @@ pub(super) fn odd_lines<'l>(
             Ordering::Less => !open.contains(&depth),
             Ordering::Equal => last.is_some_and(must_hold) && text.starts_with(is_word_char),
         };
-        odd = odd.saturating_add(u8::from(is_odd && last.is_some()));
+        // What closes a bracket is less deep than what is inside.
+        let is_inside =
+            text.starts_with([')', ']', '}']) && depth >= deepest && !last.is_some_and(opens);
+        odd = odd.saturating_add(u8::from((is_odd || is_inside) && last.is_some()));
         open.retain(|level| *level < depth);
         open.push(depth);
         last = Some(text);
@@ -73,8 +82,18 @@ fn must_hold(line: &str) -> bool {
 pub(super) fn opens(line: &str) -> bool {
     let count = |marks: [char; 3]| line.matches(marks).count();
     line.ends_with(['{', '(', '[', ':', '>', '=', '\\', '+', '|', '&'])
+        || line.starts_with("- ")
+        || line.contains("<<")
+        || is_head(line)
         || BLOCK_WORDS
             .iter()
             .any(|word| line.strip_suffix(word).is_some_and(|rest| !rest.ends_with(is_word_char)))
         || count(['(', '[', '{']) > count([')', ']', '}'])
+        || line.matches(')').count() > line.matches('(').count() && line.len() > 1
+}
+
+/// Whether a line is the head of a block without a mark at its end.
+fn is_head(line: &str) -> bool {
+    let first = line.trim_start_matches(['}', ' ']).split(|c| !is_word_char(c)).next();
+    HEADS.contains(&first.unwrap_or_default()) && !line.ends_with([';', ',', '}'])
 }

@@ -234,6 +234,22 @@ fn half_encoded_texts_are_read_as_the_call_shows() {
             "#  define SEP L'\\\\'\n#  define ALT L'/'",
             Some("#  define SEP L'\\\\'\n#  define ALT L'/'\n"),
         ),
+        // One line of old_str that was escaped shows how two of new_str are.
+        Row(
+            "f.c",
+            "int f(void) {\n    printf(\"a\\n\");\n}\n",
+            r#"    printf(\"a\\n\");"#,
+            r#"    printf(\"a\\n\");\n    printf(\"c\\n\");"#,
+            Some("int f(void) {\n    printf(\"a\\n\");\n    printf(\"c\\n\");\n}\n"),
+        ),
+        // Bare quotes, where old_str has only escaped ones: new_str is right as it is.
+        Row(
+            "f.c",
+            "int f(void) {\n    printf(\"%d\\t%s\\n\", n, s);\n}\n",
+            r#"    printf(\"%d\\t%s\\n\", n, s);\n"#,
+            "    printf(\"%d\\t%s\\t%s\\n\", n, s, t);\n",
+            Some("int f(void) {\n    printf(\"%d\\t%s\\t%s\\n\", n, s, t);\n}\n"),
+        ),
         // In TeX, `\n` may begin a command.
         Row(
             "p.tex",
