@@ -117,7 +117,8 @@ impl Disk {
                 format!("the state folder {} cannot be used ({error})", path.display())
             };
             let state = StateFolder::open(path).map_err(describe)?;
-            let history = History::open(&state, root.path(), options.history).map_err(describe)?;
+            let history =
+                History::open(&state, root.path(), options.history_bytes).map_err(describe)?;
             let journals = Journals::open(&state).map_err(describe)?;
             Ok::<_, String>((state, history, journals))
         });

@@ -27,7 +27,6 @@ use super::log::{
     LogEntry, LogRecord, LoggedFile, Patch, StoredVersion, encode_line, last_revision, read_entries,
 };
 use super::metadata::Metadata;
-use super::options::HistoryLimits;
 use super::prune;
 use super::replace::Displaced;
 use super::revert::changed_lines;
@@ -61,7 +60,7 @@ pub(super) enum HistorySync {
 pub(super) struct History {
     folder: PathBuf,
     blobs: PathBuf,
-    limits: HistoryLimits,
+    max_bytes: u64,
     /// Bytes that were added to the folder but not to the total size yet.
     added: AtomicU64,
 }
@@ -85,18 +84,14 @@ pub(super) fn open_in(folder: &Path, name: &str) -> io::Result<File> {
 
 impl History {
     /// Opens the history of a root in the state folder, or creates it.
-    pub(super) fn open(
-        state: &StateFolder,
-        root: &Path,
-        limits: HistoryLimits,
-    ) -> io::Result<Self> {
+    pub(super) fn open(state: &StateFolder, root: &Path, max_bytes: u64) -> io::Result<Self> {
         use std::os::unix::ffi::OsStrExt as _;
         let key = ContentHash::of(root.as_os_str().as_bytes()).to_string();
         let folder = state.folder(HISTORY)?.join(&key[..16]);
         let blobs = folder.join("blobs");
         DirBuilder::new().recursive(true).mode(0o700).create(&blobs)?;
         fs::write(folder.join("root"), root.as_os_str().as_bytes())?;
-        Ok(Self { folder, blobs, limits, added: AtomicU64::new(0) })
+        Ok(Self { folder, blobs, max_bytes, added: AtomicU64::new(0) })
     }
 
     /// Opens the log for writing and waits for its lock, at most [`LOCK_WAIT`]. `is_ending` says whether
@@ -126,8 +121,8 @@ impl History {
     /// Called when the blobs of a commit are all in place; `_writer` holds the lock of the log.
     fn enforce_limits(&self, _writer: &LogWriter, is_due: bool) -> io::Result<()> {
         let added = self.added.swap(0, Ordering::Relaxed);
-        if prune::add_to_total(&self.folder, added)? > self.limits.bytes || is_due {
-            prune::prune(&self.folder, self.limits)?;
+        if prune::add_to_total(&self.folder, added)? > self.max_bytes || is_due {
+            prune::prune(&self.folder, self.max_bytes)?;
         }
         Ok(())
     }

@@ -68,7 +68,7 @@ pub use folder::state_folder;
 #[cfg(feature = "cli")]
 pub(crate) use folder::{NO_STATE_FOLDER, canonical, usable_state_folder};
 pub use memory::{MemoryFiles, MemoryStore};
-pub use options::{DiskOptions, HistoryLimits, SyncMode};
+pub use options::{DiskOptions, SyncMode};
 #[cfg(not(unix))]
 pub use portable::DiskStore;
 pub(crate) use rebase::already_exists;

@@ -13,23 +13,6 @@ pub enum SyncMode {
     Rename,
 }
 
-/// How much history is kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct HistoryLimits {
-    /// At most this many bytes, over all roots of the state folder; the newest commit of
-    /// the root that is written to always stays.
-    pub bytes: u64,
-    /// A commit is deleted once it is older than this and commits were made on at least as many
-    /// later days. So a clock that jumps ahead deletes nothing.
-    pub age: Duration,
-}
-
-impl Default for HistoryLimits {
-    fn default() -> Self {
-        Self { bytes: 512 << 20, age: Duration::from_secs(30 * 24 * 3600) }
-    }
-}
-
 /// The options of a [`super::DiskStore`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiskOptions {
@@ -46,8 +29,9 @@ pub struct DiskOptions {
     pub max_bytes: u64,
     /// How long to wait for another writer.
     pub lock_wait: Duration,
-    /// How much history is kept.
-    pub history: HistoryLimits,
+    /// How many bytes of history are kept, over all roots of the state folder; the newest commit of
+    /// the root that is written to always stays.
+    pub history_bytes: u64,
 }
 
 impl Default for DiskOptions {
@@ -59,7 +43,7 @@ impl Default for DiskOptions {
             allow_protected: Vec::new(),
             max_bytes: 256 << 20,
             lock_wait: Duration::from_secs(30),
-            history: HistoryLimits::default(),
+            history_bytes: 512 << 20,
         }
     }
 }

@@ -13,12 +13,10 @@ use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
 use super::history::{answer_name, open_in};
 use super::lock::{self, LockOutcome};
 use super::log::{LogEntry, read_entries, rewrite};
-use super::options::HistoryLimits;
 use super::timeline::{millis, now_millis};
 
 /// At most this many commits of one root are kept, whatever their size, because the log is always
@@ -31,7 +29,11 @@ pub(super) const EVERY: u64 = 1_000;
 
 /// A file that belongs to no commit is deleted only at this age: a younger one may belong to a
 /// commit that is just being written.
-const LEFT_OVER_AGE: Duration = Duration::from_secs(600);
+const LEFT_OVER_MILLIS: u64 = 600_000;
+
+/// A commit is deleted once it is older than this and commits were made on at least as many later
+/// days. So a clock that jumps ahead deletes nothing.
+const MAX_AGE_DAYS: u64 = 30;
 
 const DAY_MILLIS: u64 = 24 * 3600 * 1000;
 
@@ -113,7 +115,7 @@ struct KeepOrder {
 
 /// Deletes the commits that exceed the limits from all histories in the parent folder of `ours`,
 /// including `ours`, whose lock the caller holds. Skips a history that another process is writing.
-pub(super) fn prune(ours: &Path, limits: HistoryLimits) -> io::Result<()> {
+pub(super) fn prune(ours: &Path, max_bytes: u64) -> io::Result<()> {
     let Some(histories_folder) = ours.parent() else { return Ok(()) };
     let mut histories: Vec<LockedHistory> = fs::read_dir(histories_folder)?
         .flatten()
@@ -136,7 +138,7 @@ pub(super) fn prune(ours: &Path, limits: HistoryLimits) -> io::Result<()> {
     }
     order.sort_unstable();
     // A little less than allowed, so that the next commit does not have to prune again.
-    let max_bytes = limits.bytes - limits.bytes / 8;
+    let max_bytes = max_bytes - max_bytes / 8;
     let mut kept_bytes = 0_u64;
     let mut kept_files: Vec<HashSet<PathBuf>> = vec![HashSet::new(); histories.len()];
     // Of each history, whether the remaining, older commits are all deleted.
@@ -157,7 +159,7 @@ pub(super) fn prune(ours: &Path, limits: HistoryLimits) -> io::Result<()> {
         let new_bytes: u64 = new_files.iter().filter_map(|file| history.files.get(file)).sum();
         let exceeds_limits = kept_bytes.saturating_add(new_bytes) > max_bytes
             || from_newest as u64 > MAX_COMMITS as u64 - EVERY
-            || is_too_old(history.entries[entry_index].unix_millis, &mut days[index], limits.age);
+            || is_too_old(history.entries[entry_index].unix_millis, &mut days[index]);
         if exceeds_limits && !(is_newest && history.is_ours) {
             deletes_rest[index] = true;
             // The newest commit of an existing root stays in the log, because the next revision
@@ -177,14 +179,14 @@ pub(super) fn prune(ours: &Path, limits: HistoryLimits) -> io::Result<()> {
     write_total(&open_total(histories_folder)?, measure(histories_folder))
 }
 
-/// Whether a commit is older than `max_age`, both by the clock and by the number of days with later
-/// commits. `days` has today and those days; the function adds the day of this commit.
-fn is_too_old(commit_millis: u64, days: &mut HashSet<u64>, max_age: Duration) -> bool {
-    let max_age = millis_of(max_age);
+/// Whether a commit is older than [`MAX_AGE_DAYS`], both by the clock and by the number of days with
+/// later commits. `days` has today and those days; the function adds the day of this commit.
+fn is_too_old(commit_millis: u64, days: &mut HashSet<u64>) -> bool {
     let day = commit_millis / DAY_MILLIS;
     let later_days = days.len() as u64 - u64::from(days.contains(&day));
     days.insert(day);
-    commit_millis < now_millis().saturating_sub(max_age) && later_days >= max_age / DAY_MILLIS
+    commit_millis < now_millis().saturating_sub(MAX_AGE_DAYS * DAY_MILLIS)
+        && later_days >= MAX_AGE_DAYS
 }
 
 impl LockedHistory {
@@ -238,9 +240,7 @@ impl LockedHistory {
         for file in self.files.keys().filter(|file| !kept_files.contains(*file)) {
             let is_left_over = || {
                 let modified = fs::metadata(file).and_then(|meta| meta.modified()).ok();
-                modified.is_none_or(|time| {
-                    millis(time).abs_diff(millis(SystemTime::now())) > millis_of(LEFT_OVER_AGE)
-                })
+                modified.is_none_or(|time| millis(time).abs_diff(now_millis()) > LEFT_OVER_MILLIS)
             };
             if files_of_commits.contains(file) || is_left_over() {
                 let _ = fs::remove_file(file);
@@ -248,9 +248,4 @@ impl LockedHistory {
         }
         Ok(())
     }
-}
-
-/// A duration in milliseconds.
-fn millis_of(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

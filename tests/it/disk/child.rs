@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 
 use restitch::engine::Engine;
 use restitch::port::{CommitOptions, FileStore as _};
-use restitch::store::{DiskOptions, DiskStore, HistoryLimits, SyncMode};
+use restitch::store::{DiskOptions, DiskStore, SyncMode};
 
 use super::{block_on, edit, whole_file_edit, work_path};
 
@@ -119,9 +119,9 @@ fn generations(writer: Writer, root: &Path, state: &Path, size: usize) {
         _ => None,
     };
     let store = sync_mode.map(|sync_mode| {
-        let history = HistoryLimits { bytes: 1 << 20, ..HistoryLimits::default() };
         let state = Some(state.into());
-        let options = DiskOptions { state, history, sync_mode, ..DiskOptions::default() };
+        let options =
+            DiskOptions { state, history_bytes: 1 << 20, sync_mode, ..DiskOptions::default() };
         DiskStore::open_with(root, options).expect("store")
     });
     let file = root.join("file");

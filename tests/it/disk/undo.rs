@@ -7,7 +7,7 @@ use restitch::edit::{EditCode, Explanation, Rung, VerifiedEdit};
 use restitch::engine::CallOptions;
 use restitch::internals::text::Snapshot;
 use restitch::port::{CommitOptions, FileStore as _, History as _, UndoMode};
-use restitch::store::{DiskOptions, DiskStore, HistoryLimits};
+use restitch::store::{DiskOptions, DiskStore};
 use serde_json::{Value, json};
 
 use crate::random::Random;
@@ -522,8 +522,7 @@ fn the_change_feed_tells_revision_path_and_hash() {
 fn the_history_stays_within_its_bounds() {
     let work = Sandbox::in_memory();
     fs::write(work.file("f"), "0").expect("file");
-    let history = HistoryLimits { bytes: 200_000, ..HistoryLimits::default() };
-    let options = DiskOptions { history, ..work.options() };
+    let options = DiskOptions { history_bytes: 200_000, ..work.options() };
     let store = DiskStore::open_with(&work.root(), options).expect("store");
     let version = |n: usize| format!("{n:05}").repeat(2_000).into_bytes();
     fs::write(work.file("f"), version(0)).expect("file");

@@ -41,7 +41,7 @@ const BOUNDS: &[Bound] = &[
     Bound("HTTP sessions", "64", "adapters/mcp/http.rs", ": usize = 64;"),
     Bound("history and", "512 MiB", "store/options.rs", "bytes: 512 << 20"),
     Bound("commits of one root", "10,000", "store/prune.rs", ": usize = 10_000;"),
-    Bound("age of a commit", "30 calendar days", "store/options.rs", "from_secs(30 * 24 * 3600)"),
+    Bound("age of a commit", "30 calendar days", "store/prune.rs", "MAX_AGE_DAYS: u64 = 30;"),
     Bound("waiting for another", "30 s", "store/options.rs", "lock_wait: Duration::from_secs(30)"),
     Bound("a question to a model", "8 KiB", "resolve/candidates.rs", ": 8 KiB with it"),
     Bound("a question to a model", "32 MiB", "resolve/candidates.rs", ": usize = 32 << 20;"),
