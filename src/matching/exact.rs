@@ -229,10 +229,20 @@ fn find_applied_edit(
     range: &Range<usize>,
     finder: &Finder<'_>,
 ) -> Option<usize> {
-    let new = &request.new;
-    let mut offsets = finder.find_iter(new.as_bytes()).take(1_000);
+    let (old, new) = (request.old.as_str(), request.new.as_str());
+    // Blank lines at its ends that the edit takes away may be there once more.
+    let is_break = |c| matches!(c, '\r' | '\n');
+    let begins = |text: &str| text.len() - text.trim_start_matches(is_break).len();
+    let ends = |text: &str| text.len() - text.trim_end_matches(is_break).len();
+    let core = old.trim_matches(is_break);
+    let takes_away = (begins(new) < begins(old) || ends(new) < ends(old))
+        && !core.is_empty()
+        && new.trim_matches(is_break) != core;
+    let shift = if takes_away { begins(old) } else { 0 };
+    let core_finder = takes_away.then(|| Finder::new(core));
+    let mut offsets = core_finder.as_ref().unwrap_or(finder).find_iter(new.as_bytes()).take(1_000);
     let start = offsets.find_map(|offset| {
-        let start = range.start.checked_sub(offset)?;
+        let start = (range.start + shift).checked_sub(offset)?;
         file.text.as_bytes()[start..].starts_with(new.as_bytes()).then_some(start)
     })?;
     if mends_structure(request, file, range) {
