@@ -11,7 +11,7 @@
 use std::ops::Range;
 
 use super::costs::{Difference, NEW_OTHERWISE};
-use super::reading::{Form, Mistake, Signs, UndoNew};
+use super::reading::{Form, Mistake, Signs, UndoNew, own_lines};
 use super::source_file::SourceFile;
 use crate::language::{Language, Lexed, TokenKind};
 use crate::text::Snapshot;
@@ -54,12 +54,16 @@ impl Mistake for Escapes {
         }
         let (sent, text) = (old.to_owned(), undone.clone());
         let undo = move |new: &str| {
-            let mut signs = [signs(&sent), signs(new)];
-            // Where old_str has all backslashes doubled, a single one is as it is.
-            let run = shortest_run(&sent);
-            if run < usize::MAX && shortest_run(new) < run {
+            let own = own_lines(&sent, new);
+            let mut signs = [signs(&sent), signs(&own)];
+            // Where old_str has all backslashes doubled, single ones are as they are.
+            let [in_old, in_new] = [&sent, new].map(backslash_runs);
+            if let (Some(least), Some(most)) = (in_old.iter().min(), in_new.iter().max())
+                && most < least
+            {
                 signs[1].bare.push('\\');
             }
+            let is_guess = Signs::are_unclear(&signs[0], &signs[1]);
             let form = |way: Self| {
                 let text = way.unescape(new);
                 if text == new {
@@ -67,7 +71,7 @@ impl Mistake for Escapes {
                 }
                 let against = Signs::against(&signs[0], &signs[1], |c| way.undoes(c));
                 let other = if way.unescape(&sent) == undone { 0.0 } else { NEW_OTHERWISE };
-                Form { text, price: other + against }
+                Form { text, price: other + against, is_guess }
             };
             Self::every().map(form).collect()
         };
@@ -148,10 +152,9 @@ fn signs(text: &str) -> Signs {
     out
 }
 
-/// The length of the shortest run of backslashes that do not escape a quote; `usize::MAX` if there is
-/// none.
-fn shortest_run(text: &str) -> usize {
-    let (mut least, mut run) = (usize::MAX, 0);
+/// The lengths of the runs of backslashes that do not escape a quote.
+fn backslash_runs(text: &str) -> Vec<usize> {
+    let (mut out, mut run) = (Vec::new(), 0);
     for c in text.chars() {
         if c == '\\' {
             run += 1;
@@ -159,11 +162,11 @@ fn shortest_run(text: &str) -> usize {
         }
         // The last of an odd number escapes the quote.
         if run > 0 && (!QUOTES.contains(&c) || run % 2 == 0) {
-            least = least.min(run);
+            out.push(run);
         }
         run = 0;
     }
-    least
+    out
 }
 
 /// The forms of a `new_str` that is one line with escaped line breaks, where `old_str` has its lines as
@@ -318,6 +321,21 @@ fn has_written_break(language: Option<&'static Language>, text: &str) -> bool {
     breaks.any(|at| lexed.as_ref().is_none_or(|lexed| lexed.kind_at(at) == TokenKind::Code))
 }
 
+/// Code in which a backslash before a quote may be outside of literals.
+const QUOTES_IN_CODE: &[&str] =
+    &["shell", "powershell", "perl", "make", "cmake", "dockerfile", "lisp", "vim"];
+
+/// Whether a text has an escaped quote outside of literals, in a language that has none there.
+fn has_written_quote(language: Option<&'static Language>, text: &str) -> bool {
+    let has_quote = ["\\\"", "\\'"].iter().any(|quote| text.contains(quote));
+    let is_other = |l: &&Language| l.is_code() && !QUOTES_IN_CODE.contains(&l.name);
+    let Some(language) = language.filter(is_other).filter(|_| has_quote) else { return false };
+    let lexed = language.lex(text);
+    text.match_indices('\\').any(|(at, _)| {
+        text[at + 1..].starts_with(['"', '\'']) && lexed.kind_at(at) == TokenKind::Code
+    })
+}
+
 /// The warning about suspicious escapes.
 pub(crate) const ESCAPES_WARNING: &str =
     "new_str holds escapes (\\n, \\\") outside of string literals; they were written as sent";
@@ -344,9 +362,10 @@ pub(super) fn review_escapes(
         return EscapeReview::Fine;
     }
     let Some(language) = file.language.filter(|l| forbids_escapes(l)) else {
-        return match has_written_break(file.language, new)
-            && !has_written_break(file.language, file.text)
-        {
+        let has_new = |check: fn(Option<&'static Language>, &str) -> bool| {
+            check(file.language, new) && !check(file.language, file.text)
+        };
+        return match has_new(has_written_break) || has_new(has_written_quote) {
             true => EscapeReview::Suspicious,
             false => EscapeReview::Fine,
         };

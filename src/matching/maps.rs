@@ -177,7 +177,6 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
             || call.rescales() && !pairs.triples().iter().any(|t| t.new == t.file)
             || pairs.lines.iter().any(|&(old, line)| {
                 call.fate(old) == Fate::Kept
-                    && call.old[old].contains(is_word_char)
                     && indent_of(call.old[old]) != indent_of(file.body(line))
             }),
         is_same: false,

@@ -17,6 +17,7 @@ use super::{Explained, Verdict, refuse, veto};
 use crate::edit::{EditRequest, Expected, OutcomeDiff, Rewrite, Rung, Splice, apply_splices};
 use crate::text::{LineEnding, Snapshot};
 use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -455,17 +456,29 @@ impl Trial<'_, '_> {
 
     /// Keeps the cheapest of the explanations with the same result, and of the conflicts at one place.
     fn drop_equal(&self, found: &mut Vec<Explanation>) {
-        let mut seen: std::collections::HashSet<(usize, usize, String)> =
-            std::collections::HashSet::new();
-        found.retain(|e| {
-            seen.insert(match &e.outcome {
+        let mut seen: HashMap<(usize, usize, String), usize> = HashMap::new();
+        let mut out: Vec<Explanation> = Vec::with_capacity(found.len());
+        for explanation in found.drain(..) {
+            let key = match &explanation.outcome {
                 Outcome::Writes(splice) => {
                     let Splice { range, text } = normalized(self.file.text, splice);
                     (range.start, range.end, text)
                 }
-                Outcome::Conflict(_) => (usize::MAX, e.lines.start, String::new()),
-            })
-        });
+                Outcome::Conflict(_) => (usize::MAX, explanation.lines.start, String::new()),
+            };
+            match seen.get(&key) {
+                // What one explanation shows is no guess, if another one comes to the same text.
+                Some(&at) if explanation.cost < out[at].cost + MARGIN => {
+                    out[at].is_guess &= explanation.is_guess;
+                }
+                Some(_) => {}
+                None => {
+                    seen.insert(key, out.len());
+                    out.push(explanation);
+                }
+            }
+        }
+        *found = out;
     }
 
     /// Whether a splice changes the file.

@@ -2,7 +2,7 @@
 //!
 //! Evidence: issues of Roo Code and Cline, whose tools decode entities for some models.
 
-use super::{Form, Mistake, Signs, UndoNew};
+use super::{Form, Mistake, Signs, UndoNew, own_lines};
 use crate::matching::costs::Difference;
 
 pub(super) struct HtmlEntities;
@@ -38,14 +38,18 @@ impl Mistake for HtmlEntities {
         }
         let sent = old.to_owned();
         let undo = move |new: &str| {
-            let signs = [signs(&sent), signs(new)];
+            let signs = [signs(&sent), signs(&own_lines(&sent, new))];
             // Escaping a text does not produce `&nbsp;`, and HTML files have it as an entity.
             let used = ENTITIES.iter().filter(|(name, _)| *name != "&nbsp;" || sent.contains(name));
-            let way: Vec<Entity> = used.copied().collect();
-            let undoes = |c| way.iter().any(|entity| entity.1 == c);
-            let price = Signs::against(&signs[0], &signs[1], undoes);
+            let all: Vec<Entity> = used.copied().collect();
+            // A character that is only bare in old_str may be encoded in neither.
+            let is_shown = |c: char| signs[0].written.contains(&c) || !signs[0].bare.contains(&c);
+            let shown: Vec<Entity> = all.iter().copied().filter(|(_, c)| is_shown(*c)).collect();
+            let price = Signs::against(&signs[0], &signs[1], is_shown);
             let as_sent = Signs::as_sent(&signs[0], &signs[1], new);
-            vec![Form { text: decode(new, &way), price }, as_sent]
+            let is_guess = Signs::are_unclear(&signs[0], &signs[1]);
+            let form = |way: &[Entity]| Form { text: decode(new, way), price, is_guess };
+            vec![form(&all), form(&shown), as_sent]
         };
         Some((text, Box::new(undo)))
     }

@@ -2,7 +2,7 @@
 //! part of it, or as it was sent. What both strings show bare and changed by the mistake is a price,
 //! and a form that keeps more of `old_str` is likelier.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::matching::costs::{BARE, LACKS, LEFT, MARGIN, NEW_AS_SENT};
 use crate::matching::fold::is_word_char;
@@ -12,17 +12,19 @@ use crate::matching::fold::is_word_char;
 pub(in crate::matching) struct Form {
     pub(in crate::matching) text: String,
     pub(in crate::matching) price: f64,
+    /// Whether nothing shows what is meant.
+    pub(in crate::matching) is_guess: bool,
 }
 
 impl Form {
     /// The form that needs no reason.
     pub(in crate::matching) fn usual(text: String) -> Self {
-        Self { text, price: 0.0 }
+        Self { text, price: 0.0, is_guess: false }
     }
 
     /// `new_str` as it was sent, although `old_str` has a mistake.
     pub(in crate::matching) fn as_sent(text: &str) -> Self {
-        Self { text: text.to_owned(), price: NEW_AS_SENT }
+        Self { text: text.to_owned(), price: NEW_AS_SENT, is_guess: false }
     }
 }
 
@@ -49,11 +51,21 @@ impl Signs {
             match undoes(*c) {
                 true if bare_in_old && !in_old || bare_in_new && !bare_in_old => BARE,
                 false if in_new && !bare_in_old && in_old => BARE,
-                false if in_new && !bare_in_old => LEFT,
+                // Where line breaks are escaped, too, all of the text was.
+                false if in_new && !bare_in_old && old.written.contains(&'\n') => LEFT,
+                false if in_new && !bare_in_old => NEW_AS_SENT,
                 _ => 0.0,
             }
         };
         all.iter().map(price).sum()
+    }
+
+    /// Whether `new` has a character both as it is and as a mistake in `old` writes it. A line break, a tab
+    /// and a backslash may be both: inside a literal and outside of it.
+    pub(in crate::matching) fn are_unclear(old: &Self, new: &Self) -> bool {
+        let is_both = |c: &&char| new.written.contains(c) && new.bare.contains(c);
+        let may_be_both = |c: &char| ['\n', '\t', '\\'].contains(c) || old.bare.contains(c);
+        old.written.iter().filter(is_both).any(|c| !may_be_both(c))
     }
 
     /// `text` as it was sent, and what that costs: more if it has what is a mistake in `old`, and nothing
@@ -62,8 +74,41 @@ impl Signs {
         let is_right = old.written.iter().any(|c| !old.bare.contains(c) && new.bare.contains(c));
         let shares_mistake = old.written.iter().any(|c| new.written.contains(c));
         let left = if shares_mistake && !is_right { LEFT } else { 0.0 };
-        Form { text: text.to_owned(), price: NEW_AS_SENT + left }
+        let is_guess = Self::are_unclear(old, new);
+        Form { text: text.to_owned(), price: NEW_AS_SENT + left, is_guess }
     }
+}
+
+/// The lines of `new` that `old` has not: those that it shares say nothing about the others.
+pub(in crate::matching) fn own_lines(old: &str, new: &str) -> String {
+    let shared: HashSet<&str> = old.split('\n').filter(|line| !line.trim().is_empty()).collect();
+    new.split('\n').filter(|line| !shared.contains(line)).collect::<Vec<_>>().join("\n")
+}
+
+/// Whether `new` has a line of `old` with the mistake, and whether one without it.
+pub(super) fn shared(old: &str, undone: &str, new: &str) -> [bool; 2] {
+    let words = |line: &&str| line.contains(char::is_alphanumeric);
+    let set = |text: &'_ str| -> HashSet<String> {
+        text.lines().filter(words).map(|line| line.trim().to_owned()).collect()
+    };
+    let [old, undone, new] = [old, undone, new].map(set);
+    [(&old, &undone), (&undone, &old)]
+        .map(|(of, other)| new.iter().any(|line| of.contains(line) && !other.contains(line)))
+}
+
+/// `text`, a form of `new`, in which the lines that `old` and `new` share are those of `undone`, which is
+/// `old` without the mistake: the call keeps them, whatever they mean.
+pub(super) fn keep_shared(old: &str, undone: &str, new: &str, text: &str) -> String {
+    let [old, undone, new, text_lines] =
+        [old, undone, new, text].map(|text| text.split('\n').collect::<Vec<_>>());
+    if old.len() != undone.len() || new.len() != text_lines.len() {
+        return text.to_owned();
+    }
+    let kept = text_lines.iter().zip(&new).map(|(line, sent)| {
+        let at = old.iter().position(|old| old == sent && !old.trim().is_empty());
+        at.map_or(*line, |at| undone[at])
+    });
+    kept.collect::<Vec<_>>().join("\n")
 }
 
 /// The forms that may be meant, the likeliest first. The less a form changes of `old`, the likelier.

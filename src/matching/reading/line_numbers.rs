@@ -89,7 +89,10 @@ impl Mistake for LineNumbers {
                 lines.map(|(sent, line)| strip_bar(sent).unwrap_or_else(|| line.to_owned()));
             let without_bars = lines.collect::<Vec<_>>().join("\n");
             let text = if style == NumberStyle::Bar { without_bars } else { stripped };
-            vec![Form::usual(text)]
+            // Where the text does not begin with a number, others may belong to it.
+            let first = new.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+            let as_sent = parse_line_number(first).is_none().then(|| Form::as_sent(new));
+            std::iter::once(Form::usual(text)).chain(as_sent).collect()
         };
         Some((text, Box::new(undo)))
     }

@@ -7,14 +7,14 @@ mod forms;
 mod line_numbers;
 mod wrappers;
 
-use forms::weigh_forms;
-pub(super) use forms::{Form, Signs};
+pub(super) use forms::{Form, Signs, own_lines};
+use forms::{keep_shared, shared, weigh_forms};
 use line_numbers::lone_line_number;
 pub(crate) use line_numbers::{NumberStyle, parse_line_number};
 pub(crate) use wrappers::diff_side;
 pub(super) use wrappers::{is_diff_with_context, is_fence};
 
-use super::costs::Difference;
+use super::costs::{Difference, LEFT};
 use super::escapes::{self, Escapes};
 
 /// A mistake that affects a whole text.
@@ -71,6 +71,8 @@ pub(super) struct Reading {
     pub(super) numbers_must_agree: bool,
     /// What it costs more than its mistakes.
     pub(super) surcharge: f64,
+    /// Whether nothing shows that `new` is meant like this.
+    pub(super) is_guess: bool,
     /// How it takes `new`, if there are several ways.
     pub(super) how: Option<&'static str>,
 }
@@ -134,9 +136,20 @@ pub(super) fn readings(sent: &str, new: &str) -> Vec<Reading> {
                     continue;
                 }
                 let undo_form = |form: &Form| {
-                    let price = form.price;
-                    let add = move |more: Form| Form { price: price + more.price, ..more };
-                    undo(&form.text).into_iter().map(add)
+                    let [is_spoiled, is_right] = shared(&base.old, &old, &form.text);
+                    if is_right && !is_spoiled {
+                        let is_guess = undo(&form.text).iter().any(|form| form.is_guess);
+                        return vec![Form { is_guess, ..form.clone() }];
+                    }
+                    let add = |more: Form| {
+                        let left = if is_spoiled && more.text == form.text { LEFT } else { 0.0 };
+                        Form {
+                            text: keep_shared(&base.old, &old, &form.text, &more.text),
+                            price: form.price + more.price + left,
+                            is_guess: form.is_guess || more.is_guess,
+                        }
+                    };
+                    undo(&form.text).into_iter().map(add).collect()
                 };
                 let new = weigh_forms(&old, base.new.iter().flat_map(undo_form).collect());
                 let is_only_new = base.old == sent && !base.mistakes.is_empty();
@@ -190,6 +203,7 @@ impl Draft {
             first_line: self.first_line,
             numbers_must_agree,
             surcharge: self.surcharge + form.price,
+            is_guess: form.is_guess,
         };
         self.new.into_iter().map(reading).collect()
     }

@@ -99,7 +99,7 @@ async fn every_tool_that_writes_tells_a_new_error() {
 /// Of two outcomes of an ambiguous call one does not parse: the other is written, and why.
 #[tokio::test]
 async fn an_outcome_that_does_not_parse_is_taken_away() {
-    let file = "root:\n        a: 1,\n        b: 2\n";
+    let file = "r:\n    root:\n        a: 1,\n        b: 2\n";
     // As it is sent, the new line is as deep as its neighbours; moved like them, it is below `1`.
     let (old, new) = ("    a: 1,\n    b: 2\n", "    a: 1,\n        c: 3\n    b: 2\n");
     for mode in [SyntaxMode::Off, SyntaxMode::Warn] {
@@ -112,7 +112,7 @@ async fn an_outcome_that_does_not_parse_is_taken_away() {
     let tools = parsing(&[("f.yaml", file)], SyntaxMode::Veto);
     let reply = edit(&tools, "f.yaml", old, new).await;
     assert!(reply.ok, "{}", reply.message);
-    let after = "root:\n        a: 1,\n        c: 3\n        b: 2\n";
+    let after = "r:\n    root:\n        a: 1,\n        c: 3\n        b: 2\n";
     assert_eq!(text(&tools, "f.yaml").await, after);
     let why = "1 other reading of the call would cause a syntax error at line";
     assert!(reply.message.contains(why), "{}", reply.message);
