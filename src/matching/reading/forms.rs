@@ -114,14 +114,20 @@ pub(super) fn keep_shared(old: &str, undone: &str, new: &str, text: &str) -> Str
 /// The forms that may be meant, the likeliest first. The less a form changes of `old`, the likelier.
 pub(super) fn weigh_forms(old: &str, forms: Vec<Form>) -> Vec<Form> {
     let mut out: Vec<Form> = Vec::new();
-    let before = steps(old);
-    for mut form in forms {
-        form.price += LACKS * lacking(&before, &form.text);
+    for form in forms {
         match out.iter_mut().find(|known| known.text == form.text) {
             Some(known) if known.price <= form.price => {}
             Some(known) => *known = form,
             None => out.push(form),
         }
+    }
+    if let [form] = &mut out[..] {
+        form.price = 0.0;
+        return out;
+    }
+    let before = steps(old);
+    for form in &mut out {
+        form.price += LACKS * lacking(&before, &form.text);
     }
     out.sort_by(|a, b| a.price.total_cmp(&b.price));
     let least = out.first().map_or(0.0, |form| form.price);
