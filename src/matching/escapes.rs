@@ -149,6 +149,10 @@ fn signs(text: &str) -> Signs {
             _ => {}
         }
     }
+    for found in [&mut out.bare, &mut out.written] {
+        found.sort_unstable();
+        found.dedup();
+    }
     out
 }
 

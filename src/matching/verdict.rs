@@ -17,7 +17,7 @@ use super::{Explained, Verdict, refuse, veto};
 use crate::edit::{EditRequest, Expected, OutcomeDiff, Rewrite, Rung, Splice, apply_splices};
 use crate::text::{LineEnding, Snapshot};
 use std::collections::BTreeMap;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -97,15 +97,15 @@ fn explain_reverse(
     if reading.new.trim().is_empty() {
         return Vec::new();
     }
-    let is_old =
-        |line: &str| readings.iter().any(|r| r.old.lines().any(|old| old.trim() == line.trim()));
-    let own: Vec<&str> =
-        reading.new.lines().filter(|line| !line.trim().is_empty() && !is_old(line)).collect();
+    let old: HashSet<&str> = readings.iter().flat_map(|r| r.old.lines().map(str::trim)).collect();
+    let is_own = |line: &&str| !line.trim().is_empty() && !old.contains(line.trim());
+    let own: Vec<&str> = reading.new.lines().filter(is_own).collect();
     if own.is_empty() && !joins_lines(reading) {
         return Vec::new();
     }
     // If the call changes no word, only a clearly cheaper reverse counts.
-    let old_keys: Vec<u64> = readings.iter().flat_map(|r| r.old.lines().map(line_key)).collect();
+    let old_keys: HashSet<u64> =
+        readings.iter().flat_map(|r| r.old.lines().map(line_key)).collect();
     let has_words = own.iter().any(|line| {
         line.contains(super::fold::is_word_char) && !old_keys.contains(&line_key(line))
     });

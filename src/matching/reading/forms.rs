@@ -104,10 +104,14 @@ pub(super) fn keep_shared(old: &str, undone: &str, new: &str, text: &str) -> Str
     if old.len() != undone.len() || new.len() != text_lines.len() {
         return text.to_owned();
     }
-    let kept = text_lines.iter().zip(&new).map(|(line, sent)| {
-        let at = old.iter().position(|old| old == sent && !old.trim().is_empty());
-        at.map_or(*line, |at| undone[at])
-    });
+    let mut known: HashMap<&str, usize> = HashMap::new();
+    for (at, line) in old.iter().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        known.entry(line).or_insert(at);
+    }
+    let kept = text_lines
+        .iter()
+        .zip(&new)
+        .map(|(line, sent)| known.get(sent).map_or(*line, |&at| undone[at]));
     kept.collect::<Vec<_>>().join("\n")
 }
 
