@@ -5,8 +5,8 @@ use super::costs::Difference;
 use super::escapes::QUOTES;
 use super::fold::{self, is_word_char};
 use super::forbidden;
-use super::maps::goes_on;
 use super::places::{Link, LinkKind};
+use super::shape::goes_on;
 use super::source_file::{SourceFile, line_key};
 
 /// How the lines of a link differ, apart from their indentation; `None` if they do not.

@@ -13,7 +13,7 @@ use super::indent::{IndentRule, LevelWidths, TAB_WIDTH, columns, fit};
 use super::indent_of;
 use super::new_literals::{lines_of_new_literals, unmapped_lines};
 use super::places::{LinkKind, Place};
-use super::shape::{odd_lines, opens};
+use super::shape::{line_of, odd_lines};
 use super::source_file::SourceFile;
 
 /// The indentation of every line of `new_str` under one map.
@@ -33,7 +33,7 @@ pub(super) struct IndentMap {
 }
 
 /// The most odd lines that count.
-const MAX_ODD: u8 = 3;
+const MAX_ODD: u8 = 2;
 
 /// The lines of a call that are paired with lines of the file, and their indentations.
 struct Pairs<'c, 'a, 'f, 't> {
@@ -131,23 +131,30 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
         out.push(IndentMap { how, price, indents, is_guess, is_same: false, moves_kept: false });
     }
     if let Some(mapped) = out.first().cloned() {
-        let indents = (0..call.new.len()).map(|at| match pairs.may_be_right(at) {
-            true => as_sent[at].clone(),
-            false => mapped.indents[at].clone(),
-        });
+        let with_sent = |is_right: &dyn Fn(usize) -> bool| -> Vec<String> {
+            let indent = |at| if is_right(at) { &as_sent[at] } else { &mapped.indents[at] };
+            (0..call.new.len()).map(|at| indent(at).clone()).collect()
+        };
+        if (0..call.new.len()).any(|at| pairs.is_mended(at)) {
+            out.push(IndentMap {
+                how: Some(
+                    "kept lines indented as they were sent, new ones like the lines of old_str",
+                ),
+                price: mapped.price
+                    - if pairs.says_as_sent(Triples::Shared) { 0.0 } else { -AS_SENT },
+                indents: with_sent(&|at| pairs.is_mended(at)),
+                ..mapped
+            });
+        }
         let some_right = IndentMap {
             how: Some("new lines indented as they were sent"),
-            indents: indents.collect(),
+            indents: with_sent(&|at| pairs.may_be_right(at)),
             // Lines of another unit would not suit those around them.
             is_guess: mapped.is_guess || !rules.first().is_none_or(IndentRule::keeps_unit),
+            price: mapped.price + AS_SENT,
             ..mapped
         };
         out.push(some_right);
-        let len = out.len();
-        let unlikely = if pairs.has_bump() { &mut out[..len - 1] } else { &mut out[len - 1..] };
-        for map in unlikely {
-            map.price += AS_SENT;
-        }
     }
     if let Some(first) = pairs.lost_first() {
         let mut indents = as_sent.clone();
@@ -182,36 +189,8 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
         is_same: false,
         moves_kept: true,
     });
-    charge_odd_lines(file, call, place, &unmapped, &mut out);
+    pairs.charge_odd_lines(place, &unmapped, &mut out);
     out
-}
-
-/// Charges what leaves more lines at an odd depth than another map of the place.
-fn charge_odd_lines(
-    file: &SourceFile<'_>,
-    call: &Call<'_>,
-    place: &Place,
-    unmapped: &HashSet<usize>,
-    maps: &mut [IndentMap],
-) {
-    let there = place.lines().map(|at| (indent_of(file.body(at)), file.body(at)));
-    let there = odd_lines(file, place, there);
-    // Where the call begins inside a line, that is the line to go on from.
-    let begins_inside = place.links.first().is_some_and(|link| !link.starts_line(file));
-    let first = if begins_inside { file.body(place.lines().start) } else { "" };
-    let more = |map: &IndentMap| {
-        let lines = (0..call.new.len()).filter(|at| !unmapped.contains(at));
-        let lines = lines.map(|at| match at {
-            0 if begins_inside => (indent_of(first), first),
-            _ => (map.indents[at].as_str(), call.new[at]),
-        });
-        odd_lines(file, place, lines).saturating_sub(there)
-    };
-    let more: Vec<u8> = maps.iter().map(more).collect();
-    let least = more.iter().copied().min().unwrap_or(0);
-    for (map, more) in maps.iter_mut().zip(more) {
-        map.price += ODD * f64::from((more - least).min(MAX_ODD));
-    }
 }
 
 /// Where the kept lines of a call were before it, if a map is right.
@@ -545,37 +524,20 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
         })
     }
 
-    /// Whether lines that may be right as sent are deeper than those above and below them for no reason,
-    /// and as deep as the file has one of these: a rule for all lines would leave them like that.
-    fn has_bump(&self) -> bool {
-        let full: Vec<usize> =
-            (0..self.call.new.len()).filter(|&at| !self.call.new[at].trim().is_empty()).collect();
-        let width = |at: usize| columns(indent_of(self.call.new[at]), TAB_WIDTH);
-        let is_kept = |at: usize| !self.may_be_right(at);
-        let runs: Vec<&[usize]> = full.chunk_by(|a, b| is_kept(*a) == is_kept(*b)).collect();
-        runs.windows(3).filter(|runs| !is_kept(runs[1][0])).any(|runs| {
-            let near = [runs[0][runs[0].len() - 1], runs[2][0]];
-            let above = self.call.new[near[0]].trim();
-            // A first line that has lost its indentation says nothing about that of others.
-            let has_reason = self.first_lost && self.is_first(near[0])
-                || opens(above)
-                || above.ends_with(',')
-                || goes_on(self.call.new[runs[1][0]]);
-            let there = |at| self.call.partner(at).and_then(|old| self.file_indent(old));
-            let least = runs[1].iter().copied().min_by_key(|at| width(*at));
-            !has_reason
-                && least.is_some_and(|least| {
-                    near.iter().all(|at| width(least) > width(*at) + 1)
-                        && near.iter().any(|at| there(*at) == Some(indent_of(self.call.new[least])))
-                })
-        })
+    /// Whether line `at` is new, or not as deep as `old_str` has it.
+    fn may_be_right(&self, at: usize) -> bool {
+        let line = self.call.new[at];
+        match self.call.partner(at) {
+            Some(old) => indent_of(line) != indent_of(self.call.old[old]),
+            None => !self.lines.iter().any(|pair| self.call.old[pair.0] == line),
+        }
     }
 
-    /// Whether line `at` is new, or as deep as the file has it, and not as `old_str` does.
-    fn may_be_right(&self, at: usize) -> bool {
-        self.call.partner(at).is_none_or(|old| {
-            let sent = indent_of(self.call.new[at]);
-            sent != indent_of(self.call.old[old]) && self.file_indent(old) == Some(sent)
+    /// Whether line `at` is kept, as deep as in the file, and not as `old_str` has it.
+    fn is_mended(&self, at: usize) -> bool {
+        let sent = indent_of(self.call.new[at]);
+        self.call.partner(at).is_some_and(|old| {
+            indent_of(self.call.old[old]) != sent && self.file_indent(old) == Some(sent)
         })
     }
 
@@ -618,6 +580,42 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
         let first = self.call.new.iter().find(|line| is_first && !line.trim().is_empty());
         first.is_some_and(|first| indent_of(first) == there)
             && indent_of(self.call.old[old]) != there
+    }
+
+    /// Charges what leaves more lines at an odd depth than another map of the place. Where each leaves
+    /// many, none is right.
+    fn charge_odd_lines(&self, place: &Place, unmapped: &HashSet<usize>, maps: &mut [IndentMap]) {
+        let (file, call) = (self.file, self.call);
+        let there = odd_lines(file, place, place.lines().map(|at| line_of(file, at)));
+        // Where the call begins inside a line, that is the line to go on from.
+        let begins_inside = place.links.first().is_some_and(|link| !link.starts_line(file));
+        let is_literal = |at: usize| {
+            let is_pair = |old: usize| self.literal.iter().any(|pair| pair.0 == old);
+            let (above, below) = self.neighbours(at);
+            unmapped.contains(&at)
+                || call
+                    .partner(at)
+                    .map_or_else(|| self.literal_around(above, below).is_some(), is_pair)
+        };
+        let more = |map: &IndentMap| {
+            let lines = (0..call.new.len()).map(|at| match at {
+                0 if begins_inside => line_of(file, place.lines().start),
+                _ => ((!is_literal(at)).then_some(map.indents[at].as_str()), call.new[at]),
+            });
+            odd_lines(file, place, lines).saturating_sub(there)
+        };
+        let more: Vec<u8> = maps.iter().map(more).collect();
+        let least = more.iter().copied().min().unwrap_or(0);
+        let cheapest =
+            |maps: &[IndentMap]| maps.iter().map(|map| map.price).fold(f64::INFINITY, f64::min);
+        let before = cheapest(maps);
+        for (map, more) in maps.iter_mut().zip(more) {
+            map.price += ODD * f64::from((more - least).min(MAX_ODD));
+            map.is_guess |= least >= MAX_ODD;
+        }
+        // That only says which map it is: the place as such is as likely as before.
+        let rise = cheapest(maps) - before;
+        maps.iter_mut().for_each(|map| map.price -= rise);
     }
 
     /// Whether each new line compares to its neighbours in the result as it does in `new_str`: deeper,
@@ -710,11 +708,6 @@ fn belongs_at_margin(file: &SourceFile<'_>, call: &Call<'_>, at: usize) -> bool 
         "ini" | "toml" => line.starts_with('['),
         _ => false,
     }
-}
-
-/// Whether a line goes on with the statement above it.
-pub(super) fn goes_on(line: &str) -> bool {
-    line.trim_start().starts_with(['.', '?', '|', '&', '+', '*'])
 }
 
 /// Whether a line is a label to jump to.
