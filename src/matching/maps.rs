@@ -107,7 +107,6 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
     let cheapest = readings.iter().map(|(_, price)| *price).fold(f64::INFINITY, f64::min);
     for (rule, price) in readings {
         let mut is_guess = false;
-        let unclear = rule.map(|rule| pairs.unlike_shared(&unmapped, rule)).unwrap_or_default();
         let mut indents = Vec::with_capacity(call.new.len());
         for at in 0..call.new.len() {
             let sent = indent_of(call.new[at]);
@@ -116,7 +115,6 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
                 false => pairs.indent(at, rule, &levels),
             };
             let is_blank = call.new[at].trim().is_empty();
-            is_guess |= unclear.contains(&at);
             is_guess |= !shown && !is_blank || indent != sent && in_new_literal.contains(&at);
             is_guess |= !is_blank && indent != sent && belongs_at_margin(file, call, at);
             is_guess |= !is_blank && pairs.contradicts_first(at, &indent);
@@ -149,8 +147,6 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
         let some_right = IndentMap {
             how: Some("new lines indented as they were sent"),
             indents: with_sent(&|at| pairs.may_be_right(at)),
-            // Lines of another unit would not suit those around them.
-            is_guess: mapped.is_guess || !rules.first().is_none_or(IndentRule::keeps_unit),
             price: mapped.price + AS_SENT,
             ..mapped
         };
@@ -179,9 +175,7 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
         how,
         price,
         indents: as_sent,
-        is_guess: pairs.loses_first()
-            || pairs.moves_everything()
-            || call.rescales() && !pairs.triples().iter().any(|t| t.new == t.file)
+        is_guess: call.rescales() && !pairs.triples().iter().any(|t| t.new == t.file)
             || pairs.lines.iter().any(|&(old, line)| {
                 call.fate(old) == Fate::Kept
                     && indent_of(call.old[old]) != indent_of(file.body(line))
@@ -282,14 +276,17 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
         is_right && mends && !added.any(|at| is_wrong(indent_of(call.new[at])))
     }
 
-    /// The file's indentation of the line that line `old` of the call is paired with.
-    fn file_indent(&self, old: usize) -> Option<&'t str> {
+    /// The line of the file that line `old` of the call is paired with.
+    fn line_there(&self, old: usize) -> Option<usize> {
         let find = |pairs: &[(usize, usize)]| {
             pairs.binary_search_by_key(&old, |pair| pair.0).ok().map(|at| pairs[at].1)
         };
-        find(&self.lines)
-            .or_else(|| find(&self.literal))
-            .map(|line| indent_of(self.file.body(line)))
+        find(&self.lines).or_else(|| find(&self.literal))
+    }
+
+    /// Its indentation.
+    fn file_indent(&self, old: usize) -> Option<&'t str> {
+        self.line_there(old).map(|line| indent_of(self.file.body(line)))
     }
 
     /// The lines without the runs of which the file has a line, too, and indents it otherwise: that shows
@@ -303,22 +300,6 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
         };
         let runs = runs(&lines);
         runs.into_iter().filter(|run| !run.iter().any(is_shown)).flatten().collect()
-    }
-
-    /// The new lines of runs of which the file has some lines, if a rule would change the new ones, but
-    /// none of the others.
-    fn unlike_shared(&self, lines: &HashSet<usize>, rule: &IndentRule) -> HashSet<usize> {
-        let changes = |at: &usize| {
-            let indent = indent_of(self.call.new[*at]);
-            rule.apply(indent).as_deref() != Some(indent)
-        };
-        let is_shared = |at: &usize| self.call.partner(*at).is_some();
-        let of_run = |run: Vec<usize>| {
-            let (shared, new): (Vec<usize>, Vec<usize>) = run.into_iter().partition(is_shared);
-            let says_nothing = !shared.is_empty() && !shared.iter().any(changes);
-            new.into_iter().filter(|at| says_nothing && changes(at)).collect::<Vec<_>>()
-        };
-        runs(lines).into_iter().flat_map(of_run).collect()
     }
 
     /// The indentation that a rule gives line `at` of `new_str`, and whether the place shows it.
@@ -510,18 +491,8 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
             Triples::All => triples.len(),
             Triples::Shared => triples.len().saturating_sub(1),
         };
-        self.is_on_grid()
-            && triples[..shared].iter().any(|t| t.new == t.file && t.file != t.old)
+        triples[..shared].iter().any(|t| t.new == t.file && t.file != t.old)
             && !triples.iter().any(|t| t.new == t.old && t.old != t.file)
-    }
-
-    /// Whether the levels of `new_str` are as wide as those of the file.
-    fn is_on_grid(&self) -> bool {
-        let unit = self.file.indent_unit();
-        self.call.new.iter().filter(|line| !line.trim().is_empty()).all(|line| {
-            let indent = indent_of(line);
-            indent.contains('\t') || unit.is_none_or(|unit| indent.len().is_multiple_of(unit))
-        })
     }
 
     /// Whether line `at` is new, or not as deep as `old_str` has it.
@@ -539,16 +510,6 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
         self.call.partner(at).is_some_and(|old| {
             indent_of(self.call.old[old]) != sent && self.file_indent(old) == Some(sent)
         })
-    }
-
-    /// Whether the first line of `new_str` has lost its indentation like that of `old_str`.
-    fn loses_first(&self) -> bool {
-        let Some(&(old, line)) = self.lines.first() else { return false };
-        let (sent, there) = (indent_of(self.call.old[old]), indent_of(self.file.body(line)));
-        let first = self.call.new.iter().find(|line| !line.trim().is_empty());
-        columns(sent, TAB_WIDTH) < columns(there, TAB_WIDTH)
-            && self.call.old[..old].iter().all(|line| line.trim().is_empty())
-            && first.is_some_and(|line| indent_of(line) == sent)
     }
 
     /// The first line of `new_str`, if it is less deep than the file has the place, others are not, and
@@ -589,13 +550,11 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
         let there = odd_lines(file, place, place.lines().map(|at| line_of(file, at)));
         // Where the call begins inside a line, that is the line to go on from.
         let begins_inside = place.links.first().is_some_and(|link| !link.starts_line(file));
+        // A new line is where the line below it begins.
         let is_literal = |at: usize| {
-            let is_pair = |old: usize| self.literal.iter().any(|pair| pair.0 == old);
-            let (above, below) = self.neighbours(at);
-            unmapped.contains(&at)
-                || call
-                    .partner(at)
-                    .map_or_else(|| self.literal_around(above, below).is_some(), is_pair)
+            let old = call.partner(at).or_else(|| self.neighbours(at).1);
+            let there = old.and_then(|old| self.line_there(old));
+            unmapped.contains(&at) || there.is_some_and(|line| file.begins_in_literal(line))
         };
         let more = |map: &IndentMap| {
             let lines = (0..call.new.len()).map(|at| match at {

@@ -78,9 +78,11 @@ pub(super) fn odd_lines<'l>(
     let unit = file.indent_unit().unwrap_or(TAB_WIDTH);
     let below = (range.end..file.lines().len()).find(is_full).map(|at| line_of(file, at));
     let is_code = file.language.is_none_or(|language| language.is_code());
+    // A text of YAML goes on below its key.
+    let is_yaml = file.language.is_some_and(|language| language.name == "yaml");
     let mut odd = 0_u8;
     for (depth, text) in lines.chain(below).map(with_width).filter(|line| !line.1.is_empty()) {
-        if is_beside(text) && depth.is_some() {
+        if text.split(' ').next().is_some_and(|word| PREPROCESSOR.contains(&word)) {
             continue;
         }
         let Some(depth) = depth else {
@@ -91,12 +93,18 @@ pub(super) fn odd_lines<'l>(
             continue;
         };
         if let Some(&(deepest, last)) = open.last() {
-            let is_seam = is_code && SEAMS.contains(&first_word(text));
+            let is_seam = is_code && is_one_of(SEAMS, first_word(text));
             let beside = open.iter().find(|level| level.0 == depth).map(|level| level.1);
             let is_odd = match depth.cmp(&deepest) {
+                Ordering::Greater if is_comment(text) => !last.starts_with("/*"),
                 Ordering::Greater => {
                     is_code && depth - deepest != unit
-                        || !(opens(last, is_code) || is_code && goes_on(text))
+                        || !(opens(last, is_code)
+                            || is_code && goes_on(text)
+                            || is_yaml
+                                && last.contains(": ")
+                                && !text.contains(": ")
+                                && !text.starts_with("- "))
                 }
                 Ordering::Less => beside.is_none_or(|beside| {
                     text.starts_with("- ") && !beside.starts_with("- ")
@@ -107,8 +115,10 @@ pub(super) fn odd_lines<'l>(
                         || is_code && leaves(last) && is_statement(text)
                 }
             };
-            let has_no_head = is_seam
-                && !beside.is_some_and(|beside| opens(beside, is_code) || beside.starts_with('}'));
+            let goes_with = |head: &str| {
+                head.starts_with('}') || is_one_of(HEADS, first_word(head)) || opens(head, is_code)
+            };
+            let has_no_head = is_seam && !beside.is_some_and(goes_with);
             // What closes a bracket is less deep than what is inside.
             let is_inside =
                 text.starts_with([')', ']', '}']) && depth >= deepest && !opens(last, is_code);
@@ -120,12 +130,9 @@ pub(super) fn odd_lines<'l>(
     odd
 }
 
-/// Whether a line is beside the code: inside a block comment, or for the preprocessor.
-fn is_beside(line: &str) -> bool {
-    line.starts_with("* ")
-        || line.starts_with("*/")
-        || line == "*"
-        || PREPROCESSOR.contains(&line.split(' ').next().unwrap_or_default())
+/// Whether a line is inside a block comment.
+fn is_comment(line: &str) -> bool {
+    line.starts_with("* ") || line.starts_with("*/") || line == "*"
 }
 
 /// Whether a deeper line must follow a line, by its end.
@@ -138,7 +145,7 @@ fn must_hold(line: &str) -> bool {
 /// Whether a line leaves its block, whatever holds.
 fn leaves(line: &str) -> bool {
     let goes_on = |c| matches!(c, '{' | '(' | '[' | ',' | '\\' | '+' | '|' | '&' | '=' | '?' | ':');
-    LEAVES.contains(&first_word(line))
+    is_one_of(LEAVES, first_word(line))
         && !line.ends_with(goes_on)
         && !has_more(line, ['(', '[', '{'], [')', ']', '}'])
         && !line.contains(" if ")
@@ -150,7 +157,7 @@ fn is_statement(line: &str) -> bool {
     let word = first_word(line);
     line.starts_with(|c| is_word_char(c) || c == '@')
         && !matches!(word, "case" | "default" | "when")
-        && !SEAMS.contains(&word)
+        && !is_one_of(SEAMS, word)
         && line.strip_suffix(':').is_none_or(|label| !label.chars().all(is_word_char))
 }
 
@@ -180,20 +187,23 @@ fn ends_in_block_word(line: &str) -> bool {
         Some((line, _)) => line.trim_end(),
         None => line,
     };
-    let ends_in =
-        |word: &&str| line.strip_suffix(*word).is_some_and(|rest| !rest.ends_with(is_word_char));
-    BLOCK_WORDS.iter().any(ends_in)
+    is_one_of(BLOCK_WORDS, line.rsplit(|c| !is_word_char(c)).next().unwrap_or_default())
 }
 
 /// Whether a line is the head of a block without a mark at its end.
 fn is_head(line: &str) -> bool {
-    HEADS.contains(&first_word(line.trim_start_matches(['}', ' '])))
+    is_one_of(HEADS, first_word(line.trim_start_matches(['}', ' '])))
         && !line.ends_with([';', ',', '}'])
 }
 
 /// Whether a line goes on with the statement above it.
 pub(super) fn goes_on(line: &str) -> bool {
     line.trim_start().starts_with(['.', '?', ':', '|', '&', '+', '*'])
+}
+
+/// Whether a word is in a list; SQL and BASIC write it in capitals.
+fn is_one_of(words: &[&str], word: &str) -> bool {
+    words.iter().any(|other| other.eq_ignore_ascii_case(word))
 }
 
 /// The word that a line begins with.
