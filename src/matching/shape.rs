@@ -49,56 +49,51 @@ pub(super) fn odd_lines<'l>(
     place: &Place,
     lines: impl Iterator<Item = (Option<&'l str>, &'l str)>,
 ) -> u8 {
-    let with_width = |(indent, text): (Option<&str>, &'l str)| {
-        (indent.map(|indent| columns(indent, TAB_WIDTH)), text.trim())
-    };
     let range = place.lines();
     let is_full = |at: &usize| !file.is_blank(*at);
     let mut open: Vec<(usize, &str)> = Vec::new();
     let mut end_of_literal = None;
-    for (depth, text) in (0..range.start)
-        .rev()
-        .filter(is_full)
-        .take(MAX_ABOVE)
-        .map(|at| line_of(file, at))
-        .map(with_width)
-    {
-        match depth {
-            None => end_of_literal = end_of_literal.or(Some(text).filter(|_| open.is_empty())),
-            Some(depth) if open.last().is_none_or(|(least, _)| depth < *least) => {
-                open.push((depth, end_of_literal.take().unwrap_or(text)));
-            }
-            Some(_) => {}
+    for at in (0..range.start).rev().filter(is_full).take(MAX_ABOVE) {
+        let (indent, line) = line_of(file, at);
+        let Some(indent) = indent else {
+            end_of_literal = end_of_literal.or(Some(line.trim()).filter(|_| open.is_empty()));
+            continue;
+        };
+        let depth = columns(indent, TAB_WIDTH);
+        if open.last().is_none_or(|(least, _)| depth < *least) {
+            open.push((depth, end_of_literal.take().unwrap_or(line.trim())));
         }
-        if depth == Some(0) {
+        if depth == 0 {
             break;
         }
     }
     open.reverse();
-    let unit = file.indent_unit().unwrap_or(TAB_WIDTH);
+    let unit = file.indent_unit();
     let below = (range.end..file.lines().len()).find(is_full).map(|at| line_of(file, at));
     let is_code = file.language.is_none_or(|language| language.is_code());
     // A text of YAML goes on below its key.
     let is_yaml = file.language.is_some_and(|language| language.name == "yaml");
     let mut odd = 0_u8;
-    for (depth, text) in lines.chain(below).map(with_width).filter(|line| !line.1.is_empty()) {
+    for (indent, line) in lines.chain(below).filter(|line| !line.1.trim().is_empty()) {
+        let text = line.trim();
         if text.split(' ').next().is_some_and(|word| PREPROCESSOR.contains(&word)) {
             continue;
         }
-        let Some(depth) = depth else {
+        let Some(indent) = indent else {
             // What is inside a literal has no depth; its end goes on where it began.
             if let Some(level) = open.last_mut() {
                 level.1 = text;
             }
             continue;
         };
+        let depth = columns(indent, TAB_WIDTH);
         if let Some(&(deepest, last)) = open.last() {
             let is_seam = is_code && is_one_of(SEAMS, first_word(text));
             let beside = open.iter().find(|level| level.0 == depth).map(|level| level.1);
             let is_odd = match depth.cmp(&deepest) {
                 Ordering::Greater if is_comment(text) => !last.starts_with("/*"),
                 Ordering::Greater => {
-                    is_code && depth - deepest != unit
+                    is_code && depth - deepest != unit.unwrap_or(TAB_WIDTH)
                         || !(opens(last, is_code)
                             || is_code && goes_on(text)
                             || is_yaml
@@ -122,7 +117,9 @@ pub(super) fn odd_lines<'l>(
             // What closes a bracket is less deep than what is inside.
             let is_inside =
                 text.starts_with([')', ']', '}']) && depth >= deepest && !opens(last, is_code);
-            odd = odd.saturating_add(u8::from(is_odd || has_no_head || is_inside));
+            odd = odd.saturating_add(u8::from(
+                is_odd || has_no_head || is_inside || unit.is_some() && indent.contains('\t'),
+            ));
         }
         open.retain(|level| level.0 < depth);
         open.push((depth, text));

@@ -3,6 +3,9 @@
 //! Evidence: transcripts (`12→`, `12|`); Roo Code strips such numbers; three of the forms are those of
 //! restitch's own views.
 
+use std::collections::HashSet;
+use std::ops::Range;
+
 use super::{Form, Mistake, UndoNew};
 use crate::matching::costs::Difference;
 
@@ -76,26 +79,57 @@ impl Mistake for LineNumbers {
             text.split('\n').map(strip_line).collect::<Vec<_>>().join("\n")
         };
         let text = strip(old);
+        let sent: HashSet<String> = old.split('\n').map(str::to_owned).collect();
+        let columns: Vec<Range<usize>> = body.split('\n').filter_map(number_columns).collect();
+        let has_own_bars = text.lines().any(|line| line.trim_start().starts_with(['|', '│']));
         // A new line may have the gutter without a number.
         let strip_bar = move |line: &str| {
             let bar = line.trim_start_matches(' ').strip_prefix(['|', '│'])?;
-            (line.starts_with(' ') && parse_line_number(line).is_none())
-                .then(|| bar.strip_prefix(padding).unwrap_or(bar).to_owned())
+            (style == NumberStyle::Bar
+                && line.starts_with(' ')
+                && parse_line_number(line).is_none())
+            .then(|| bar.strip_prefix(padding).unwrap_or(bar).to_owned())
         };
         let undo = move |new: &str| {
             let stripped = strip(new);
-            let lines = new.split('\n').zip(stripped.split('\n'));
-            let lines =
-                lines.map(|(sent, line)| strip_bar(sent).unwrap_or_else(|| line.to_owned()));
-            let without_bars = lines.collect::<Vec<_>>().join("\n");
-            let text = if style == NumberStyle::Bar { without_bars } else { stripped };
+            let (mut all, mut sure, mut above) = (Vec::new(), Vec::new(), None);
+            for (line, stripped) in new.split('\n').zip(stripped.split('\n')) {
+                let bare = strip_bar(line);
+                let number = parse_line_number(line).map(|(_, number, _)| number);
+                let is_next = number
+                    .zip(above)
+                    .is_none_or(|(here, above)| here == above || here == above + 1);
+                let is_aligned = number_columns(line).is_none_or(|here| {
+                    columns.iter().all(|there| there.start == here.start)
+                        || columns.iter().all(|there| there.end == here.end)
+                });
+                above = number.or(above);
+                // What the text has elsewhere, or where no number would be, may belong to it.
+                let is_own = !sent.contains(line)
+                    && (bare.is_some() && has_own_bars || !(is_next && is_aligned));
+                let undone = bare.unwrap_or_else(|| stripped.to_owned());
+                sure.push(if is_own { line.to_owned() } else { undone.clone() });
+                all.push(undone);
+            }
             // Where the text does not begin with a number, others may belong to it.
             let first = new.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
             let as_sent = parse_line_number(first).is_none().then(|| Form::as_sent(new));
-            std::iter::once(Form::usual(text)).chain(as_sent).collect()
+            [all, sure]
+                .map(|lines| Form::usual(lines.join("\n")))
+                .into_iter()
+                .chain(as_sent)
+                .collect()
         };
         Some((text, Box::new(undo)))
     }
+}
+
+/// The columns of the number in front of a line.
+fn number_columns(line: &str) -> Option<Range<usize>> {
+    parse_line_number(line)?;
+    let start = line.len() - line.trim_start_matches(' ').len();
+    let width = line[start..].bytes().take_while(u8::is_ascii_digit).count();
+    Some(start..start + width)
 }
 
 /// The number at the start of a one-line text, in a style that ordinary text can also have, such as
