@@ -175,7 +175,8 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
         how,
         price,
         indents: as_sent,
-        is_guess: call.rescales() && !pairs.triples().iter().any(|t| t.new == t.file)
+        is_guess: pairs.moves_everything()
+            || call.rescales() && !pairs.triples().iter().any(|t| t.new == t.file)
             || pairs.lines.iter().any(|&(old, line)| {
                 call.fate(old) == Fate::Kept
                     && indent_of(call.old[old]) != indent_of(file.body(line))
