@@ -107,6 +107,7 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
     let cheapest = readings.iter().map(|(_, price)| *price).fold(f64::INFINITY, f64::min);
     for (rule, price) in readings {
         let mut is_guess = false;
+        let unclear = rule.map(|rule| pairs.unlike_shared(&unmapped, rule)).unwrap_or_default();
         let mut indents = Vec::with_capacity(call.new.len());
         for at in 0..call.new.len() {
             let sent = indent_of(call.new[at]);
@@ -115,6 +116,7 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
                 false => pairs.indent(at, rule, &levels),
             };
             let is_blank = call.new[at].trim().is_empty();
+            is_guess |= unclear.contains(&at);
             is_guess |= !shown && !is_blank || indent != sent && in_new_literal.contains(&at);
             is_guess |= !is_blank && indent != sent && belongs_at_margin(file, call, at);
             is_guess |= !is_blank && pairs.contradicts_first(at, &indent);
@@ -301,6 +303,22 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
         };
         let runs = runs(&lines);
         runs.into_iter().filter(|run| !run.iter().any(is_shown)).flatten().collect()
+    }
+
+    /// The new lines of runs of which the file has some lines, if a rule would change the new ones, but
+    /// none of the others.
+    fn unlike_shared(&self, lines: &HashSet<usize>, rule: &IndentRule) -> HashSet<usize> {
+        let changes = |at: &usize| {
+            let indent = indent_of(self.call.new[*at]);
+            rule.apply(indent).as_deref() != Some(indent)
+        };
+        let is_shared = |at: &usize| self.call.partner(*at).is_some();
+        let of_run = |run: Vec<usize>| {
+            let (shared, new): (Vec<usize>, Vec<usize>) = run.into_iter().partition(is_shared);
+            let says_nothing = !shared.is_empty() && !shared.iter().any(changes);
+            new.into_iter().filter(|at| says_nothing && changes(at)).collect::<Vec<_>>()
+        };
+        runs(lines).into_iter().flat_map(of_run).collect()
     }
 
     /// The indentation that a rule gives line `at` of `new_str`, and whether the place shows it.
@@ -492,8 +510,18 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
             Triples::All => triples.len(),
             Triples::Shared => triples.len().saturating_sub(1),
         };
-        triples[..shared].iter().any(|t| t.new == t.file && t.file != t.old)
+        self.is_on_grid()
+            && triples[..shared].iter().any(|t| t.new == t.file && t.file != t.old)
             && !triples.iter().any(|t| t.new == t.old && t.old != t.file)
+    }
+
+    /// Whether the levels of `new_str` are as wide as those of the file.
+    fn is_on_grid(&self) -> bool {
+        let unit = self.file.indent_unit();
+        self.call.new.iter().filter(|line| !line.trim().is_empty()).all(|line| {
+            let indent = indent_of(line);
+            indent.contains('\t') || unit.is_none_or(|unit| indent.len().is_multiple_of(unit))
+        })
     }
 
     /// Whether line `at` is new, or not as deep as `old_str` has it.

@@ -265,11 +265,11 @@ fn which_outcome_is_meant_is_chosen_by_number() {
     let (step, asked) = play(start(&request, file), |_| Reply::Outcome(2));
     assert_eq!(asked, ["choose"]);
     assert_eq!(result(&step, file).as_deref(), Some("f {\n\t\ta(),\n\t\tnew(),\n\t\tb(),\n}\n"));
-    for bad in [Reply::Outcome(0), Reply::Outcome(3), Reply::Declined, text("a();")] {
+    for bad in [Reply::Outcome(0), Reply::Outcome(4), Reply::Declined, text("a();")] {
         let (step, _) = play(start(&request, file), |_| bad.clone());
         let refusal = refusal(step);
         assert_eq!(refusal.code, EditCode::Ambiguous, "{bad:?}");
-        assert_eq!(refusal.outcomes.len(), 2);
+        assert_eq!(refusal.outcomes.len(), 3);
     }
     // Twins are no matter of how the call is read: R7 stands.
     let twins = start(&EditRequest::new("a();", "c();"), "a();\nb();\na();\n");
