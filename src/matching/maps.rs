@@ -136,12 +136,10 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
             (0..call.new.len()).map(|at| indent(at).clone()).collect()
         };
         if (0..call.new.len()).any(|at| pairs.is_mended(at)) {
+            let says_so = pairs.says_as_sent(Triples::Shared);
             out.push(IndentMap {
-                how: Some(
-                    "kept lines indented as they were sent, new ones like the lines of old_str",
-                ),
-                price: mapped.price
-                    - if pairs.says_as_sent(Triples::Shared) { 0.0 } else { -AS_SENT },
+                how: Some("kept lines as they were sent, new ones like the lines of old_str"),
+                price: mapped.price + if says_so { 0.0 } else { AS_SENT },
                 indents: with_sent(&|at| pairs.is_mended(at)),
                 ..mapped
             });

@@ -41,9 +41,7 @@ pub(super) fn line_of<'l>(file: &'l SourceFile<'_>, at: usize) -> (Option<&'l st
     ((!file.begins_in_literal(at)).then(|| indent_of(body)), body)
 }
 
-/// How many lines of a result stand at a depth that nothing explains: deeper by other than one level, or
-/// below a line that opens nothing; as deep as a line that opens a block, or that leaves it; back at a
-/// depth that no line above has, or where there is no block to go on with.
+/// How many lines of a result stand at a depth that nothing explains, with the lines around the place.
 pub(super) fn odd_lines<'l>(
     file: &'l SourceFile<'_>,
     place: &Place,
@@ -51,80 +49,123 @@ pub(super) fn odd_lines<'l>(
 ) -> u8 {
     let range = place.lines();
     let is_full = |at: &usize| !file.is_blank(*at);
-    let mut open: Vec<(usize, &str)> = Vec::new();
-    let mut end_of_literal = None;
-    for at in (0..range.start).rev().filter(is_full).take(MAX_ABOVE) {
-        let (indent, line) = line_of(file, at);
-        let Some(indent) = indent else {
-            end_of_literal = end_of_literal.or(Some(line.trim()).filter(|_| open.is_empty()));
-            continue;
-        };
-        let depth = columns(indent, TAB_WIDTH);
-        if open.last().is_none_or(|(least, _)| depth < *least) {
-            open.push((depth, end_of_literal.take().unwrap_or(line.trim())));
+    let mut shape = Shape::above(file, range.start);
+    let below = (range.end..file.lines().len()).find(is_full).map(|at| line_of(file, at));
+    let full = lines.chain(below).filter(|line| !line.1.trim().is_empty());
+    let odd = full.filter(|(indent, line)| shape.add(*indent, line.trim())).count();
+    u8::try_from(odd).unwrap_or(u8::MAX)
+}
+
+/// The levels that are open below a line: the depth of each, and the last line there.
+struct Shape<'l> {
+    open: Vec<(usize, &'l str)>,
+    /// The width of a level in spaces.
+    unit: Option<usize>,
+    is_code: bool,
+    is_yaml: bool,
+}
+
+impl<'l> Shape<'l> {
+    /// The levels above line `start` of the file.
+    fn above(file: &'l SourceFile<'_>, start: usize) -> Self {
+        let mut open: Vec<(usize, &str)> = Vec::new();
+        let mut end_of_literal = None;
+        for at in (0..start).rev().filter(|&at| !file.is_blank(at)).take(MAX_ABOVE) {
+            let (indent, line) = line_of(file, at);
+            let Some(indent) = indent else {
+                end_of_literal = end_of_literal.or(Some(line.trim()).filter(|_| open.is_empty()));
+                continue;
+            };
+            let depth = columns(indent, TAB_WIDTH);
+            if open.last().is_none_or(|(least, _)| depth < *least) {
+                open.push((depth, end_of_literal.take().unwrap_or(line.trim())));
+            }
+            if depth == 0 {
+                break;
+            }
         }
-        if depth == 0 {
-            break;
+        open.reverse();
+        let language = file.language;
+        Self {
+            open,
+            unit: file.indent_unit(),
+            is_code: language.is_none_or(|language| language.is_code()),
+            is_yaml: language.is_some_and(|language| language.name == "yaml"),
         }
     }
-    open.reverse();
-    let unit = file.indent_unit();
-    let below = (range.end..file.lines().len()).find(is_full).map(|at| line_of(file, at));
-    let is_code = file.language.is_none_or(|language| language.is_code());
-    // A text of YAML goes on below its key.
-    let is_yaml = file.language.is_some_and(|language| language.name == "yaml");
-    let mut odd = 0_u8;
-    for (indent, line) in lines.chain(below).filter(|line| !line.1.trim().is_empty()) {
-        let text = line.trim();
+
+    /// Goes on with a line; whether its depth is odd.
+    fn add(&mut self, indent: Option<&str>, text: &'l str) -> bool {
         if text.split(' ').next().is_some_and(|word| PREPROCESSOR.contains(&word)) {
-            continue;
+            return false;
         }
         let Some(indent) = indent else {
             // What is inside a literal has no depth; its end goes on where it began.
-            if let Some(level) = open.last_mut() {
+            if let Some(level) = self.open.last_mut() {
                 level.1 = text;
             }
-            continue;
+            return false;
         };
         let depth = columns(indent, TAB_WIDTH);
-        if let Some(&(deepest, last)) = open.last() {
-            let is_seam = is_code && is_one_of(SEAMS, first_word(text));
-            let beside = open.iter().find(|level| level.0 == depth).map(|level| level.1);
-            let is_odd = match depth.cmp(&deepest) {
-                Ordering::Greater if is_comment(text) => !last.starts_with("/*"),
-                Ordering::Greater => {
-                    is_code && depth - deepest != unit.unwrap_or(TAB_WIDTH)
-                        || !(opens(last, is_code)
-                            || is_code && goes_on(text)
-                            || is_yaml
-                                && last.contains(": ")
-                                && !text.contains(": ")
-                                && !text.starts_with("- "))
-                }
-                Ordering::Less => beside.is_none_or(|beside| {
-                    text.starts_with("- ") && !beside.starts_with("- ")
-                        || must_hold(last) && !is_seam && text.starts_with(is_word_char)
-                }),
-                Ordering::Equal => {
-                    text.starts_with(is_word_char) && !is_seam && must_hold(last)
-                        || is_code && leaves(last) && is_statement(text)
-                }
-            };
-            let goes_with = |head: &str| {
-                head.starts_with('}') || is_one_of(HEADS, first_word(head)) || opens(head, is_code)
-            };
-            let has_no_head = is_seam && !beside.is_some_and(goes_with);
-            // What closes a bracket is less deep than what is inside.
-            let is_inside =
-                text.starts_with([')', ']', '}']) && depth >= deepest && !opens(last, is_code);
-            odd = odd.saturating_add(u8::from(
-                is_odd || has_no_head || is_inside || unit.is_some() && indent.contains('\t'),
-            ));
-        }
-        open.retain(|level| level.0 < depth);
-        open.push((depth, text));
+        let is_odd = self.is_odd(depth, text) || self.unit.is_some() && indent.contains('\t');
+        let is_first = self.open.is_empty();
+        self.open.retain(|level| level.0 < depth);
+        self.open.push((depth, text));
+        is_odd && !is_first
     }
-    odd
+
+    /// Whether nothing explains the depth of the next line.
+    fn is_odd(&self, depth: usize, text: &str) -> bool {
+        let Some(&(deepest, last)) = self.open.last() else { return false };
+        let beside = self.open.iter().find(|level| level.0 == depth).map(|level| level.1);
+        let is_seam = self.is_code && is_one_of(SEAMS, first_word(text));
+        if is_seam && !beside.is_some_and(|head| self.may_go_on(head)) {
+            return true;
+        }
+        // What closes a bracket is less deep than what is inside.
+        if text.starts_with([')', ']', '}']) && depth >= deepest && !self.opens(last) {
+            return true;
+        }
+        let is_outside = must_hold(last) && !is_seam && text.starts_with(is_word_char);
+        match depth.cmp(&deepest) {
+            Ordering::Greater if is_comment(text) => !last.starts_with("/*"),
+            Ordering::Greater => {
+                self.is_code && depth - deepest != self.unit.unwrap_or(TAB_WIDTH)
+                    || !(self.opens(last) || self.goes_on_with(last, text))
+            }
+            Ordering::Equal => is_outside || self.is_code && leaves(last) && is_statement(text),
+            Ordering::Less => beside.is_none_or(|beside| {
+                is_outside || text.starts_with("- ") && !beside.starts_with("- ")
+            }),
+        }
+    }
+
+    /// Whether a deeper line may follow a line.
+    fn opens(&self, line: &str) -> bool {
+        line.ends_with(['{', '(', '[', ':', '=', '+', '|', '&'])
+            || line.starts_with('<') && !line.contains('>')
+            || line.ends_with('>') && !line.contains("</") && !line.ends_with("/>")
+            || line.ends_with('\\') && !line.ends_with("\\\\")
+            || line.starts_with("- ") && (self.is_code || line.contains(": "))
+            || line.contains("<<")
+            || is_head(line)
+            || ends_in_block_word(line)
+            || has_more(line, ['(', '[', '{'], [')', ']', '}'])
+            || line.matches(')').count() > line.matches('(').count()
+                && !line.starts_with([')', ']', '}'])
+    }
+
+    /// Whether a deeper line goes on with the one above it.
+    fn goes_on_with(&self, last: &str, text: &str) -> bool {
+        let is_text_of_key =
+            || last.contains(": ") && !text.contains(": ") && !text.starts_with("- ");
+        self.is_code && goes_on(text) || self.is_yaml && is_text_of_key()
+    }
+
+    /// Whether a block that a line begins may go on, or end, as deep as the line.
+    fn may_go_on(&self, head: &str) -> bool {
+        head.starts_with('}') || is_one_of(HEADS, first_word(head)) || self.opens(head)
+    }
 }
 
 /// Whether a line is inside a block comment.
@@ -156,21 +197,6 @@ fn is_statement(line: &str) -> bool {
         && !matches!(word, "case" | "default" | "when")
         && !is_one_of(SEAMS, word)
         && line.strip_suffix(':').is_none_or(|label| !label.chars().all(is_word_char))
-}
-
-/// Whether a deeper line may follow a line.
-fn opens(line: &str, is_code: bool) -> bool {
-    line.ends_with(['{', '(', '[', ':', '=', '+', '|', '&'])
-        || line.starts_with('<') && !line.contains('>')
-        || line.ends_with('>') && !line.contains("</") && !line.ends_with("/>")
-        || line.ends_with('\\') && !line.ends_with("\\\\")
-        || line.starts_with("- ") && (is_code || line.contains(": "))
-        || line.contains("<<")
-        || is_head(line)
-        || ends_in_block_word(line)
-        || has_more(line, ['(', '[', '{'], [')', ']', '}'])
-        || line.matches(')').count() > line.matches('(').count()
-            && !line.starts_with([')', ']', '}'])
 }
 
 /// Whether a line has more of some characters than of others.

@@ -103,7 +103,8 @@ impl Mistake for LineNumbers {
                     columns.iter().all(|there| there.start == here.start)
                         || columns.iter().all(|there| there.end == here.end)
                 });
-                above = number.or(above);
+                // A blank line counts, too.
+                above = number.or(above.map(|above| above + usize::from(line.trim().is_empty())));
                 // What the text has elsewhere, or where no number would be, may belong to it.
                 let is_own = !sent.contains(line)
                     && (bare.is_some() && has_own_bars || !(is_next && is_aligned));
