@@ -1,13 +1,13 @@
 //! A cache around a corrector, bounded by size and age. Identical questions that come at the same
-//! time are asked once. A cached answer is checked like a fresh one, and is removed if it does not
-//! pass. Errors are not cached.
+//! time wait for the first; the next is asked if it failed, since errors are not cached. A cached
+//! answer is checked like a fresh one, and is removed if it does not pass.
 //!
 //! The keys are hashes of everything that an answer depends on; they hold no content.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-use moka::future::Cache;
 use sha2::{Digest as _, Sha256};
 
 use super::DiskCache;
@@ -30,12 +30,24 @@ impl Default for CacheLimits {
 
 pub(super) type Key = [u8; 32];
 
+/// An answer, or `None` while it is asked for, by whoever holds the lock.
+type Slot = Arc<tokio::sync::Mutex<Option<Reply>>>;
+
+/// A slot, what it counts against the bound, and its age.
+#[derive(Debug)]
+struct Entry {
+    slot: Slot,
+    bytes: u64,
+    since: Instant,
+}
+
 /// A corrector behind a cache.
 #[derive(Debug)]
 pub struct Cached<C> {
     inner: C,
     identity: Vec<u8>,
-    memory: Cache<Key, Reply>,
+    limits: CacheLimits,
+    memory: Mutex<HashMap<Key, Entry>>,
     disk: Option<DiskCache>,
 }
 
@@ -43,20 +55,7 @@ impl<C> Cached<C> {
     /// Puts a cache before `inner`. `identity` names what the answers of `inner` depend on besides
     /// the question: server, model, prompts.
     pub fn new(inner: C, identity: Vec<u8>, limits: CacheLimits) -> Self {
-        let memory = Cache::builder()
-            .max_capacity(limits.bytes)
-            .weigher(|_: &Key, reply: &Reply| {
-                let text_bytes = match reply {
-                    Reply::Text(text) | Reply::Located { text, .. } => text.len(),
-                    Reply::WithNew { text, new, .. } => text.len() + new.len(),
-                    _ => 0,
-                };
-                // About 128 bytes for the key and the rest of the entry.
-                u32::try_from(text_bytes + 128).unwrap_or(u32::MAX)
-            })
-            .time_to_live(limits.age)
-            .build();
-        Self { inner, identity, memory, disk: None }
+        Self { inner, identity, limits, memory: Mutex::default(), disk: None }
     }
 
     /// Adds a second cache on disk, which outlives the process.
@@ -69,6 +68,44 @@ impl<C> Cached<C> {
     fn key(&self, ask: &Ask) -> Key {
         question_key(&self.identity, ask)
     }
+
+    fn memory(&self) -> MutexGuard<'_, HashMap<Key, Entry>> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The slot of this question, which is new if there is none or it is too old.
+    fn slot(&self, key: Key) -> Slot {
+        let mut memory = self.memory();
+        memory.retain(|_, entry| entry.since.elapsed() < self.limits.age);
+        let new = || Entry { slot: Slot::default(), bytes: size(None), since: Instant::now() };
+        Arc::clone(&memory.entry(key).or_insert_with(new).slot)
+    }
+
+    /// Counts an answer against the bound, and drops the oldest others beyond it.
+    fn keep(&self, key: Key, reply: &Reply) {
+        let mut memory = self.memory();
+        if let Some(entry) = memory.get_mut(&key) {
+            (entry.bytes, entry.since) = (size(Some(reply)), Instant::now());
+        }
+        let mut bytes: u64 = memory.values().map(|entry| entry.bytes).sum();
+        while bytes > self.limits.bytes
+            && let Some(oldest) = memory.iter().min_by_key(|(_, entry)| entry.since)
+        {
+            let oldest = *oldest.0;
+            bytes -= memory.remove(&oldest).map_or(0, |entry| entry.bytes);
+        }
+    }
+}
+
+/// What an answer counts against the bound.
+fn size(reply: Option<&Reply>) -> u64 {
+    let text_bytes = match reply {
+        Some(Reply::Text(text) | Reply::Located { text, .. }) => text.len(),
+        Some(Reply::WithNew { text, new, .. }) => text.len() + new.len(),
+        _ => 0,
+    };
+    // About 128 bytes for the key and the rest of the entry.
+    u64::try_from(text_bytes + 128).unwrap_or(u64::MAX)
 }
 
 /// A hash of everything that an answer depends on.
@@ -104,34 +141,34 @@ impl<C: Corrector> Corrector for Cached<C> {
     ) -> BoxFuture<'a, Result<Reply, CorrectorError>> {
         Box::pin(async move {
             let key = self.key(ask);
-            let mut was_inner_asked = false;
-            let answer = {
-                let was_inner_asked = &mut was_inner_asked;
-                self.memory
-                    .try_get_with(key, async move {
-                        if let Some(reply) = self.disk.as_ref().and_then(|disk| disk.get(&key)) {
-                            return Ok(reply);
-                        }
-                        *was_inner_asked = true;
-                        let reply = self.inner.correct(ask, budget).await?;
-                        if let Some(disk) = &self.disk {
-                            disk.put(&key, &reply);
-                        }
-                        Ok(reply)
-                    })
-                    .await
+            let slot = self.slot(key);
+            let mut slot = slot.lock().await;
+            let known = slot.clone().or_else(|| self.disk.as_ref()?.get(&key));
+            let reply = match known {
+                Some(reply) => {
+                    budget.record(|spent| spent.cached += 1);
+                    reply
+                }
+                None => {
+                    let reply = self.inner.correct(ask, budget).await?;
+                    if let Some(disk) = &self.disk {
+                        disk.put(&key, &reply);
+                    }
+                    reply
+                }
             };
-            if answer.is_ok() && !was_inner_asked {
-                budget.record(|spent| spent.cached += 1);
+            if slot.is_none() {
+                *slot = Some(reply.clone());
+                self.keep(key, &reply);
             }
-            answer.map_err(|error: Arc<CorrectorError>| (*error).clone())
+            Ok(reply)
         })
     }
 
     fn rejected<'a>(&'a self, ask: &'a Ask) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             let key = self.key(ask);
-            self.memory.invalidate(&key).await;
+            self.memory().remove(&key);
             if let Some(disk) = &self.disk {
                 disk.forget(&key);
             }
