@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use crate::edit::{
-    Corrected, EditCode, EditPlan, EditRequest, Explanation, Refusal, Rewrite, Rung, Span,
+    Corrected, EditCode, EditPlan, EditRequest, Explanation, Refusal, Rewrite, Rung, Span, Splice,
     VerifiedEdit, WorkPath, spans_and_diff,
 };
 use crate::engine::{SyntaxGate, SyntaxMode};
@@ -94,7 +94,7 @@ impl Applier {
     pub fn text(
         &self,
         path: Option<&str>,
-        text: &str,
+        text: impl Into<String>,
         calls: &[EditRequest],
     ) -> Result<Applied, Refusal> {
         self.apply(path, Snapshot::from_text(text), calls, |after| {
@@ -106,10 +106,10 @@ impl Applier {
     pub fn bytes(
         &self,
         path: Option<&str>,
-        bytes: &[u8],
+        bytes: impl Into<Vec<u8>>,
         calls: &[EditRequest],
     ) -> Result<Applied<Vec<u8>>, Refusal> {
-        let snapshot = Snapshot::decode(bytes.to_vec()).map_err(not_text)?;
+        let snapshot = Snapshot::decode(bytes.into()).map_err(not_text)?;
         self.apply(path, snapshot, calls, |after| {
             after.map(Content::into_bytes).unwrap_or_default()
         })
@@ -153,6 +153,26 @@ impl<T> Applied<T> {
     /// The unified diff. Made anew by each call.
     pub fn diff(&self) -> String {
         spans_and_diff(&self.path, &self.plan).1
+    }
+}
+
+/// What an edit replaced, without the text that it was in: for a caller that keeps that text itself.
+#[derive(Debug)]
+pub struct Replaced {
+    path: WorkPath,
+    splices: Vec<Splice>,
+}
+
+impl From<Applied<()>> for Replaced {
+    fn from(applied: Applied<()>) -> Self {
+        Self { path: applied.path, splices: applied.plan.splices().to_vec() }
+    }
+}
+
+impl Replaced {
+    /// The changed spans and the unified diff. `before` is the text before the edit.
+    pub fn spans_and_diff(&self, before: &Snapshot) -> Result<(Vec<Span>, String), Refusal> {
+        Ok(spans_and_diff(&self.path, &EditPlan::new(before, self.splices.clone())?))
     }
 }
 

@@ -1,6 +1,7 @@
-//! Internals that the tests and benchmarks of this repository use in addition to the API. Nothing
-//! here is stable.
+//! Internals that the tests, benchmarks and bindings of this repository use in addition to the API.
+//! Nothing here is stable.
 
+pub use crate::apply::Replaced;
 pub use crate::patch::Patch;
 pub use crate::text::tag;
 pub use crate::views::read;

@@ -1,4 +1,4 @@
-"""bench.py RUST FOLDER OUT: times one edit from each side and prints the result as JSON."""
+"""bench.py RUST FOLDER OUT COMMAND: times one edit from each side and prints the result as JSON."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from restitch_edit import apply
 
 size, *rust = sys.argv[1].split()
 folder, out = Path(sys.argv[2]), Path(sys.argv[3])
-command = str(folder / "venv/bin/restitch")
+command = sys.argv[4]
 
 TEXT = "".join(
     f"func step{n}(c *Conn) error {{\n\tfor {{\n\t\tif err := c.Next{n}(); err != nil {{\n\t\t\treturn err\n\t\t}}\n\t}}\n}}\n\n"
@@ -129,7 +129,7 @@ sizes = {file.name: megabytes(file) for file in sorted(out.iterdir()) if file.is
 sizes["the Python module alone"] = alone("venv/lib/python*/site-packages/restitch_edit/_native*.so")
 sizes["the Node addon alone"] = alone("node_modules/@restitch/*/*.node")
 sizes["the WebAssembly module alone"] = alone("node_modules/restitch-wasm/*.wasm")
-sizes["the command alone"] = alone("venv/bin/restitch")
+sizes["the command alone"] = megabytes(Path(command))
 json.dump(
     {
         "bytes": len(TEXT),

@@ -14,4 +14,5 @@ python3 -m venv "$there/venv"
 cp bindings/bench/bench.mjs "$there"
 # The profile that the artefacts are built with, so that only the way in differs.
 rust=$(cargo bench --quiet --profile "${PROFILE:-dist}" --features mine --bench apply -- bindings)
-"$there/venv/bin/python" bindings/bench/bench.py "$rust" "$there" "$out"
+tar -xzf "$out"/restitch-*-linux-gnu.tar.gz -C "$there" --strip-components 1 --wildcards '*/restitch'
+"$there/venv/bin/python" bindings/bench/bench.py "$rust" "$there" "$out" "$there/restitch"

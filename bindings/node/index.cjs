@@ -8,10 +8,12 @@ class ReadText extends Result {}
 class Undone extends Result {}
 
 const { apply, applyMany } = pure((text, edits, { path, syntax }) => {
-  const isPlainArray = typeof text !== 'string' && !Buffer.isBuffer(text)
-  const input = isPlainArray ? Buffer.from(text.buffer, text.byteOffset, text.byteLength) : text
-  const result = native.applyMany(input, edits, path, syntax)
+  // A copy, since the caller may change its bytes before it asks for the diff.
+  const before = typeof text === 'string' ? text : Buffer.from(text)
+  const result = native.applyMany(before, edits, path, syntax)
   if (result.report !== undefined) result.report = JSON.parse(result.report)
+  // Not a function of its own: V8 keeps such results, with their texts, until a full collection.
+  else result.before = before
   return result
 })
 

@@ -838,4 +838,5 @@ module.exports = nativeBinding
 module.exports.Change = nativeBinding.Change
 module.exports.NativeEngine = nativeBinding.NativeEngine
 module.exports.applyMany = nativeBinding.applyMany
+module.exports.main = nativeBinding.main
 module.exports.version = nativeBinding.version

@@ -9,12 +9,13 @@
  */
 export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-wasip1'
 
-/** What an edit changed: it is made into lines and a diff when it is asked for. */
+/**
+ * What an edit changed. The text before stays with JavaScript, which frees this object only when it
+ * collects garbage.
+ */
 export declare class Change {
-  /** Each changed span. */
-  spans(): Array<Span>
-  /** The unified diff. */
-  diff(): string
+  /** Each changed span, and the unified diff. `before` is the text before the edit. */
+  describe(before: string | Buffer): Described
 }
 
 /** Tools by name and JSON. */
@@ -35,6 +36,12 @@ export interface Corrected {
   newStr: string
 }
 
+/** What an edit changed, in lines. */
+export interface Described {
+  spans: Array<Span>
+  diff: string
+}
+
 /** One side of a changed span. */
 export interface Extent {
   startLine: number
@@ -42,6 +49,12 @@ export interface Extent {
   startByte: number
   endByte: number
 }
+
+/**
+ * Runs the command line and returns its exit code. `program` are the words that start it again, and
+ * the first of the `arguments` names the script.
+ */
+export declare function main(program: Array<string>, arguments: Array<string>): number
 
 /** A text after an edit. */
 export interface NativeApplied {

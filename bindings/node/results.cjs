@@ -58,20 +58,10 @@ function halfCharacter(what) {
   return refused(report, `${report.code}: ${report.message}\nNext: ${report.hint}`)
 }
 
-/** Defines a field that is made when it is first asked for. */
-function lazily(object, name, make) {
-  const get = () => {
-    const value = make()
-    Object.defineProperty(object, name, { value, enumerable: true })
-    return value
-  }
-  Object.defineProperty(object, name, { get, enumerable: true, configurable: true })
-}
-
 /**
  * `apply` and `applyMany` over a native core. `decide(text, edits, options)` takes a string or bytes
- * and returns the fields of an `Applied`, or the `report` of a refusal and its `text`. In place of
- * `spans` and `diff` it may return a `change` that makes them.
+ * and returns the fields of an `Applied`, with a `change` that makes `spans` and `diff` of the text
+ * `before` when one of them is first asked for, or the `report` of a refusal and its `text`.
  */
 function pure(decide) {
   function applyMany(text, edits, options = {}) {
@@ -80,15 +70,25 @@ function pure(decide) {
       if (malformed(edit.old)) return halfCharacter('old')
       if (malformed(edit.new)) return halfCharacter('new')
     }
-    const { report, change, ...result } = decide(text, edits, options)
-    if (report !== undefined) return refused(report, result.text)
-    result.corrected ??= null
-    const applied = Object.assign(new Applied(), result)
-    if (change !== undefined) {
-      lazily(applied, 'spans', () => change.spans())
-      lazily(applied, 'diff', () => change.diff())
+    const result = decide(text, edits, options)
+    if (result.report !== undefined) return refused(result.report, result.text)
+    const { change, before } = result
+    let described
+    return {
+      __proto__: Applied.prototype,
+      text: result.text,
+      rung: result.rung,
+      rewrites: result.rewrites,
+      replacements: result.replacements,
+      warnings: result.warnings,
+      corrected: result.corrected ?? null,
+      get spans() {
+        return (described ??= change.describe(before)).spans
+      },
+      get diff() {
+        return (described ??= change.describe(before)).diff
+      },
     }
-    return applied
   }
   function apply(text, old, new_, { path, syntax, ...edit } = {}) {
     return applyMany(text, [{ old, new: new_, ...edit }], { path, syntax })

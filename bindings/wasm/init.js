@@ -26,6 +26,7 @@ export const { apply, applyMany } = pure((text, edits, { path, syntax = 'off' })
   const decide = typeof text === 'string' ? applyText : applyBytes
   const [answer, after] = decide(text, JSON.stringify(edits), path)
   const fields = JSON.parse(answer)
+  fields.change = { describe: () => fields }
   if (after !== undefined) fields.text = after
   return fields
 })

@@ -50,7 +50,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => commands::compare::run(json, &args),
         Command::Replay(args) => commands::replay::run(json, &args),
     };
-    ended.map_or_else(Exit::report, |()| ExitCode::SUCCESS)
+    ExitCode::from(ended.map_or_else(Exit::report, |()| 0))
 }
 
 /// Where real edits come from.

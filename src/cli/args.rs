@@ -1,6 +1,6 @@
 //! The command line arguments, as clap parses them.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
@@ -58,6 +58,9 @@ pub(crate) struct Common {
     /// What opens a root that is a URL.
     #[arg(skip)]
     pub(crate) open_url: Option<OpenUrl>,
+    /// The words that start this command again, if it is a script.
+    #[arg(skip)]
+    pub(crate) program: Option<Vec<OsString>>,
 }
 
 /// Flags of commands that write files.

@@ -1,7 +1,6 @@
 //! The results of commands and their exit codes.
 
 use std::io::Write as _;
-use std::process::ExitCode;
 
 use crate::tools::ToolReply;
 
@@ -57,7 +56,7 @@ impl Exit {
     }
 
     /// Prints the message on stderr and returns the exit code.
-    pub fn report(self) -> ExitCode {
+    pub fn report(self) -> u8 {
         let (code, message) = match self {
             Self::Refused => (1, String::new()),
             Self::Failed(message) => (1, message),
@@ -69,6 +68,6 @@ impl Exit {
             // A closed stderr does not change the exit code.
             let _ = super::out::stderr().write_all(format!("restitch: {message}\n").as_bytes());
         }
-        ExitCode::from(code)
+        code
     }
 }

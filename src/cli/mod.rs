@@ -32,6 +32,8 @@ mod undo;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -62,34 +64,55 @@ pub type OpenUrl = fn(UrlRoot) -> BoxFuture<'static, Result<Arc<dyn FileStore>, 
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
-    run_with(None)
+    ExitCode::from(run_with(&arguments_of_process(), None, None))
 }
 
 /// Runs the command line of this process, which also takes a URL as the root.
 pub fn main_with(open_url: OpenUrl) -> ExitCode {
-    run_with(Some(open_url))
+    ExitCode::from(run_with(&arguments_of_process(), Some(open_url), None))
 }
 
-fn run_with(open_url: Option<OpenUrl>) -> ExitCode {
-    let parsed =
-        help::command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
+/// Runs a command line within the process of an interpreter and returns the exit code. The first of
+/// the `arguments` names the script; `program` are the words that start it again.
+pub fn main_in(program: Vec<OsString>, arguments: &[OsString]) -> u8 {
+    let code = run_with(arguments, None, Some(program));
+    // Only the end of a Rust program flushes this by itself. A closed stdout changes no exit code.
+    let _ = std::io::stdout().flush();
+    code
+}
+
+fn arguments_of_process() -> Vec<OsString> {
+    std::env::args_os().collect()
+}
+
+fn run_with(
+    arguments: &[OsString],
+    open_url: Option<OpenUrl>,
+    program: Option<Vec<OsString>>,
+) -> u8 {
+    let parsed = help::command()
+        .try_get_matches_from(arguments)
+        .and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match parsed {
         Ok(cli) => cli,
         // For clients, 2, the usual exit code of wrong usage, means "block this call".
-        Err(error) if is_hook() && error.use_stderr() => {
+        Err(error) if is_hook(arguments) && error.use_stderr() => {
             return Exit::Failed(error.to_string()).report();
         }
         // Without a command, the help goes to stderr and the exit code is 0: a client that drops the
         // arguments of a hook runs this, and would take another code for a denial.
         Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             let _ = error.print();
-            return ExitCode::SUCCESS;
+            return 0;
         }
         // The message quotes the arguments, so their control characters must be escaped.
-        Err(error) if error.use_stderr() && has_control_characters_in_arguments() => {
+        Err(error) if error.use_stderr() && arguments.iter().any(has_control_characters) => {
             return Exit::usage(error.render().to_string()).report();
         }
-        Err(error) => error.exit(),
+        Err(error) => {
+            let _ = error.print();
+            return u8::try_from(error.exit_code()).unwrap_or(2);
+        }
     };
     logs::start();
     #[cfg(unix)]
@@ -113,12 +136,12 @@ fn run_with(open_url: Option<OpenUrl>) -> ExitCode {
     };
     let ended = runtime.block_on(async {
         signals::install_handlers();
-        run(cli, open_url).await
+        run(cli, open_url, program).await
     });
     // Work that nobody waits for is dropped, but a running commit is finished.
     signals::finish_commits();
     runtime.shutdown_background();
-    ended.map_or_else(Exit::report, |()| ExitCode::SUCCESS)
+    ended.map_or_else(Exit::report, |()| 0)
 }
 
 /// Raises the limit of open files to what this process may set itself: a commit of 1,000 files has
@@ -145,22 +168,23 @@ fn try_descriptors() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Whether an argument of this process contains control characters.
-fn has_control_characters_in_arguments() -> bool {
-    std::env::args_os()
-        .map(|argument| argument.to_string_lossy().into_owned())
-        .any(|argument| matches!(crate::text::escape_for_terminal(&argument), Cow::Owned(_)))
+fn has_control_characters(argument: &OsString) -> bool {
+    matches!(crate::text::escape_for_terminal(&argument.to_string_lossy()), Cow::Owned(_))
 }
 
-/// Whether this process may have been started as a hook: any argument is `hook`. This also works for
+/// Whether the command may have been started as a hook: any argument is `hook`. This also works for
 /// arguments that cannot be parsed.
-fn is_hook() -> bool {
-    std::env::args_os().skip(1).any(|argument| argument == "hook")
+fn is_hook(arguments: &[OsString]) -> bool {
+    arguments.iter().skip(1).any(|argument| argument == "hook")
 }
 
 /// Runs one command.
-async fn run(cli: Cli, open_url: Option<OpenUrl>) -> Result<(), Exit> {
-    let mut common = Common { session: cli.command.session(), open_url, ..cli.common };
+async fn run(
+    cli: Cli,
+    open_url: Option<OpenUrl>,
+    program: Option<Vec<OsString>>,
+) -> Result<(), Exit> {
+    let mut common = Common { session: cli.command.session(), open_url, program, ..cli.common };
     if cli.command.works_in_project() {
         common.find_project();
     }

@@ -1,15 +1,15 @@
-// Packs what is built for one platform: pack.mjs TARGET COMMAND OUT
+// Packs what is built for one platform: pack.mjs TARGET OUT
 //
-// Two tarballs: the package of the platform (the addon and the command) and `restitch` itself,
+// Two tarballs: the package of the platform (the addon) and `restitch` itself,
 // which asks for the packages of all platforms and takes the one that fits.
 
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, dirname, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const [target, command, out] = process.argv.slice(2)
+const [target, out] = process.argv.slice(2)
 const here = join(dirname(fileURLToPath(import.meta.url)), '..')
 const meta = JSON.parse(readFileSync(join(here, 'package.json'), 'utf8'))
 
@@ -35,7 +35,6 @@ function pack(from) {
 const own = join(folder, 'platform')
 mkdirSync(own)
 copyFileSync(join(here, addon), join(own, addon))
-copyFileSync(command, join(own, basename(command)))
 writeFileSync(join(own, 'README.md'), `The part of \`restitch\` for ${target}.\n`)
 writeFileSync(
   join(own, 'package.json'),
@@ -47,7 +46,7 @@ writeFileSync(
     cpu: [arch],
     ...(libc && { libc: [libc] }),
     main: addon,
-    files: [addon, basename(command)],
+    files: [addon],
   }),
 )
 pack(own)

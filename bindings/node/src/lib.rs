@@ -3,9 +3,13 @@
 
 mod engine;
 
+use std::ffi::OsString;
+
 use napi::bindgen_prelude::{Buffer, Either, Error, Result};
 use napi_derive::napi;
 use restitch::engine::SyntaxMode;
+use restitch::internals::Replaced;
+use restitch::internals::text::Snapshot;
 use restitch::{Applied, Applier, EditRequest, Expected, Refusal};
 
 /// One replacement of text by text.
@@ -41,26 +45,37 @@ pub struct Corrected {
     pub new_str: String,
 }
 
-/// What an edit changed: it is made into lines and a diff when it is asked for.
+/// What an edit changed, in lines.
+#[napi(object, object_from_js = false)]
+pub struct Described {
+    pub spans: Vec<Span>,
+    pub diff: String,
+}
+
+/// What an edit changed. The text before stays with JavaScript, which frees this object only when it
+/// collects garbage.
 #[napi]
-pub struct Change(Applied<()>);
+pub struct Change(Replaced);
 
 #[napi]
 impl Change {
-    /// Each changed span.
+    /// Each changed span, and the unified diff. `before` is the text before the edit.
     #[napi]
-    pub fn spans(&self) -> Vec<Span> {
+    pub fn describe(&self, before: Either<String, Buffer>) -> Result<Described> {
+        let before = match before {
+            Either::A(text) => Snapshot::from_text(text),
+            Either::B(bytes) => Snapshot::decode(bytes.to_vec())
+                .map_err(|error| Error::from_reason(error.to_string()))?,
+        };
+        let (spans, diff) = self
+            .0
+            .spans_and_diff(&before)
+            .map_err(|refusal| Error::from_reason(refusal.to_string()))?;
         let span = |span: &restitch::edit::Span| Span {
             before: extent(&span.before),
             after: extent(&span.after),
         };
-        self.0.spans().iter().map(span).collect()
-    }
-
-    /// The unified diff.
-    #[napi]
-    pub fn diff(&self) -> String {
-        self.0.diff()
+        Ok(Described { spans: spans.iter().map(span).collect(), diff })
     }
 }
 
@@ -89,6 +104,14 @@ pub fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
+/// Runs the command line and returns its exit code. `program` are the words that start it again, and
+/// the first of the `arguments` names the script.
+#[napi]
+pub fn main(program: Vec<String>, arguments: Vec<String>) -> u8 {
+    let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
+    restitch::cli::main_in(program.into_iter().map(Into::into).collect(), &arguments)
+}
+
 /// Applies edits to a text or to the bytes of a file, all or none.
 #[napi]
 pub fn apply_many(
@@ -101,9 +124,9 @@ pub fn apply_many(
     let applier = Applier::default().syntax(mode(syntax)?);
     let calls = edits.into_iter().map(call).collect::<std::result::Result<Vec<_>, _>>();
     let applied = calls.and_then(|calls| match text {
-        Either::A(text) => applier.text(path, &text, &calls).map(|done| applied(done, Either::A)),
+        Either::A(text) => applier.text(path, text, &calls).map(|done| applied(done, Either::A)),
         Either::B(bytes) => applier
-            .bytes(path, &bytes, &calls)
+            .bytes(path, &*bytes, &calls)
             .map(|done| applied(done, |bytes: Vec<u8>| Either::B(bytes.into()))),
     });
     Ok(match applied {
@@ -141,7 +164,7 @@ fn applied<T>(done: Applied<T>, text: impl FnOnce(T) -> Either<String, Buffer>) 
             .map(|used| Corrected { old_str: used.old_str.clone(), new_str: used.new_str.clone() }),
         warnings: done.warnings.clone(),
         text: text(after),
-        change: Change(done),
+        change: Change(done.into()),
     }
 }
 

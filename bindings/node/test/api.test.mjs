@@ -1,8 +1,9 @@
 // The interface as programs use it.
 
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -132,6 +133,35 @@ test('a process that used an engine ends', () => {
   assert.equal(run.status, 0, String(run.stderr))
   assert.equal(String(run.stdout).trim(), 'true')
 })
+
+const COMMAND = join(import.meta.dirname, '../bin/restitch.cjs')
+
+test('the command runs in this process', () => {
+  const run = (args, options) => spawnSync(process.execPath, [COMMAND, ...args], { encoding: 'utf8', ...options })
+  const edited = run(['edit', '-', '--old', 'one', '--new', 'two'], { input: 'one' })
+  assert.deepEqual([edited.status, edited.stdout], [0, 'two'], edited.stderr)
+  assert.equal(run(['edit', '-', '--old', 'other', '--new', 'two'], { input: 'one' }).status, 1)
+  assert.equal(run(['no-such-command']).status, 2)
+  assert.match(run(['--version']).stdout, new RegExp(restitch.version))
+
+  const cwd = mkdtempSync(join(tmpdir(), 'restitch-'))
+  mkdirSync(join(cwd, '.git'))
+  run(['init', 'claude', '--write'], { cwd })
+  const checked = run(['doctor', '--client', 'claude'], { cwd })
+  assert.match(checked.stdout, /edited a test file/, checked.stderr)
+})
+
+for (const [signal, code] of [['SIGINT', 130], ['SIGTERM', 143]]) {
+  test(`${signal} ends the command`, { skip: process.platform === 'win32' && 'SKIPPED: Windows has no such signals' }, async () => {
+    const root = mkdtempSync(join(tmpdir(), 'restitch-'))
+    const server = spawn(process.execPath, [COMMAND, '--root', root, 'mcp'])
+    const ended = once(server, 'exit')
+    server.stdin.write('{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
+    assert.match(String((await once(server.stdout, 'data'))[0]), /"id":1/)
+    server.kill(signal)
+    assert.deepEqual(await ended, [code, null])
+  })
+}
 
 test('the declarations fit', { skip: !existsSync(join(import.meta.dirname, '../node_modules/.bin/tsc')) && 'SKIPPED: there is no tsc (npm install)' }, () => {
   const run = spawnSync(join(import.meta.dirname, '../node_modules/.bin/tsc'), ['-p', join(import.meta.dirname, '..')])

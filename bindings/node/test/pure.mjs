@@ -34,7 +34,11 @@ export function check({ Applied, Refused, RefusedError, apply, applyMany }) {
   test('bytes stay in their encoding, and half a character is refused', () => {
     const latin = Buffer.from('café\r\nthé\r\n', 'latin1')
     assert.deepEqual(Buffer.from(apply(latin, 'thé', 'lait').unwrap().text), Buffer.from('café\r\nlait\r\n', 'latin1'))
-    assert.deepEqual(apply(new Uint8Array(latin), 'thé', 'lait').unwrap().text.length, latin.length + 1)
+    const bytes = new Uint8Array(latin)
+    const applied = apply(bytes, 'thé', 'lait').unwrap()
+    assert.deepEqual(applied.text.length, latin.length + 1)
+    bytes.fill(0)
+    assert.match(applied.diff, /-thé\r?\n\+lait/)
     for (const [text, new_] of [['a\n', '\ud83d'], ['a\ud83d\n', 'b']]) {
       const refused = apply(text, 'a', new_)
       assert.equal(refused.code, 'EDIT_INVALID_ARGUMENTS')

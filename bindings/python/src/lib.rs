@@ -2,6 +2,8 @@
 
 mod engine;
 
+use std::ffi::OsString;
+
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
@@ -15,7 +17,7 @@ mod _native {
     #[pymodule_export]
     use super::engine::Engine;
     #[pymodule_export]
-    use super::{Change, apply_many, version};
+    use super::{Change, apply_many, main, version};
 }
 
 /// An edit as Python passes it: old, new, replace_all, expected, near_line.
@@ -25,6 +27,13 @@ type Row<'py> = (Bound<'py, PyString>, Bound<'py, PyString>, bool, Option<usize>
 #[pyfunction]
 fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
+}
+
+/// Runs the command line and returns its exit code. `program` are the words that start it again, and
+/// the first of the `arguments` names the script.
+#[pyfunction]
+fn main(py: Python<'_>, program: Vec<OsString>, arguments: Vec<OsString>) -> u8 {
+    py.detach(|| restitch::cli::main_in(program, &arguments))
 }
 
 /// Applies edits to a text. Returns the fields of an `Applied`, or the report of a refusal and its text

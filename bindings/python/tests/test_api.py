@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
 import subprocess
 import sys
 import threading
 import time
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from cases import Files
@@ -234,18 +236,38 @@ def test_the_gil_is_released() -> None:
     assert during > 0
 
 
-def test_python_dash_m_is_the_command() -> None:
-    from restitch_edit.__main__ import command
+COMMAND = [sys.executable, "-m", "restitch_edit"]
 
-    path = command()
-    if path is None:
-        pytest.skip("SKIPPED: this installation has no command; install a wheel")
-    run = subprocess.run(
-        [sys.executable, "-m", "restitch_edit", "edit", "-", "--old", "one", "--new", "two"],
-        input=b"one\r\n",
-        capture_output=True,
-        check=True,
-    )
-    assert run.stdout == b"two\r\n"
-    version = subprocess.run([path, "--version"], capture_output=True, text=True, check=True)
-    assert restitch_edit.__version__ in version.stdout
+
+def run(*arguments: str, **more: Any) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run([*COMMAND, *arguments], capture_output=True, check=False, **more)
+
+
+def test_python_dash_m_is_the_command() -> None:
+    edited = run("edit", "-", "--old", "one", "--new", "two", input=b"one")
+    assert (edited.returncode, edited.stdout) == (0, b"two")
+    assert restitch_edit.__version__.encode() in run("--version").stdout
+    refused = run("edit", "-", "--old", "other", "--new", "two", input=b"one")
+    assert (refused.returncode, refused.stdout) == (1, b"")
+    assert run("no-such-command").returncode == 2
+
+
+def test_doctor_starts_this_command(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    run("init", "claude", "--write", cwd=tmp_path)
+    checked = run("doctor", "--client", "claude", cwd=tmp_path)
+    assert b"edited a test file" in checked.stdout, checked
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
+@pytest.mark.parametrize("which", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_command(which: signal.Signals, tmp_path: Path) -> None:
+    serve = [*COMMAND, "--root", str(tmp_path), "mcp"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(serve, stdin=pipe, stdout=pipe, stderr=pipe) as server:
+        assert server.stdin is not None and server.stdout is not None
+        server.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
+        server.stdin.flush()
+        assert b'"id":1' in server.stdout.readline()
+        server.send_signal(which)
+        assert server.wait(timeout=60) == 128 + which

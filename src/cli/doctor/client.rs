@@ -1,6 +1,7 @@
 //! `restitch doctor --client NAME`: checks that this client can make edits with restitch.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -20,7 +21,7 @@ const START_TIMEOUT: Duration = Duration::from_secs(20);
 pub(super) async fn findings(common: &Common, name: &str) -> Option<Vec<Finding>> {
     let client = client(&name.to_ascii_lowercase())?;
     let uses_npx = client.files.iter().any(|file| file.uses_npx(common));
-    let mut findings = vec![if uses_npx { check_npx() } else { check_program() }];
+    let mut findings = vec![if uses_npx { check_npx() } else { check_program(common) }];
     let install = format!("Run `restitch init {} --write` here.", client.name);
     for file in &client.files {
         findings.push(if file.is_installed(common) {
@@ -61,7 +62,7 @@ pub(super) async fn findings(common: &Common, name: &str) -> Option<Vec<Finding>
             "no configuration of this client starts restitch",
             install,
         ),
-        Some(args) => match tokio::time::timeout(START_TIMEOUT, test_edit(&args)).await {
+        Some(args) => match tokio::time::timeout(START_TIMEOUT, test_edit(common, &args)).await {
             Ok(Ok(tool)) => Finding::ok(
                 "edit",
                 format!(
@@ -118,9 +119,9 @@ fn check_npx() -> Finding {
 }
 
 /// Checks that `restitch` on the PATH, which the configurations name, is this program.
-fn check_program() -> Finding {
+fn check_program(common: &Common) -> Finding {
     let program = on_path(&[&format!("restitch{}", std::env::consts::EXE_SUFFIX)]);
-    let own = std::env::current_exe().and_then(|own| own.canonicalize()).ok();
+    let own = own_words(common).pop().and_then(|own| Path::new(&own).canonicalize().ok());
     match program {
         None => Finding::problem(
             "program",
@@ -136,6 +137,12 @@ fn check_program() -> Finding {
         ),
         Some(same) => Finding::ok("program", same.display().to_string()),
     }
+}
+
+/// The words that start this program again.
+fn own_words(common: &Common) -> Vec<OsString> {
+    let own = || std::env::current_exe().map(|own| vec![own.into()]);
+    common.program.clone().or_else(|| own().ok()).unwrap_or_default()
 }
 
 /// The folder of the project, and those above it, whose trust covers it too.
@@ -213,12 +220,14 @@ fn server_arguments(value: &Value) -> Option<Vec<String>> {
 
 /// Starts the server as the client does, but in a temporary folder, and edits a file there. Returns
 /// the tool that made the edit.
-async fn test_edit(args: &[String]) -> Result<String, String> {
+async fn test_edit(common: &Common, args: &[String]) -> Result<String, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let file = folder.path().join("trial.txt");
     std::fs::write(&file, "    one\n    two\n").map_err(|error| error.to_string())?;
-    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let own = own_words(common);
+    let (program, first) = own.split_first().ok_or("this program cannot be found")?;
     let mut child = tokio::process::Command::new(program)
+        .args(first)
         .args(args)
         .arg("--root")
         .arg(folder.path())

@@ -9,13 +9,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
-
 from . import _native
 
-# What an edit of a text does not need is imported when it is first used.
+# What an edit of a text does not need is imported when it is first used; `typing` takes longer than
+# all the rest.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Any, TypeVar
 
     from ._engine import (
         AsyncEngine,
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
         Span,
         Undone,
     )
+
+    T = TypeVar("T", str, bytes)
 
 __version__ = _native.version()
 
@@ -84,8 +87,6 @@ __all__ = [
     "apply",
     "apply_many",
 ]
-
-T = TypeVar("T", str, bytes)
 
 
 def __getattr__(name: str) -> Any:

@@ -4,7 +4,7 @@ from ._types import Rung
 
 _T = TypeVar("_T", str, bytes)
 
-__all__ = ["Change", "Engine", "apply_many", "version"]
+__all__ = ["Change", "Engine", "apply_many", "main", "version"]
 
 _Extent: TypeAlias = tuple[int, int, int, int]
 _Applied: TypeAlias = tuple[
@@ -23,6 +23,7 @@ class Change:
     def diff(self) -> str: ...
 
 def version() -> str: ...
+def main(program: list[str], arguments: list[str]) -> int: ...
 def apply_many(
     text: _T,
     edits: list[tuple[str, str, bool, int | None, int | None]],
