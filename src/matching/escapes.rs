@@ -63,6 +63,10 @@ impl Mistake for Escapes {
             {
                 signs[1].bare.push('\\');
             }
+            // An escape that the file has, too, shows that backslashes are not doubled.
+            if has_escape(&undone) && !signs[0].written.contains(&'\\') {
+                signs[0].bare.push('\\');
+            }
             let is_guess = Signs::are_unclear(&signs[0], &signs[1]);
             let form = |way: Self| {
                 let text = way.unescape(new);

@@ -132,9 +132,7 @@ pub(super) fn explain(
         out.forbidden.extend(weighed.err().map(|why| (why, place.lines())));
     }
     out.truncated = found.truncated;
-    let is_guess = reading.is_guess
-        || reading.mistakes.contains(&Difference::Unescape)
-            && forbidden::may_be_command(file, &call);
+    let is_guess = reading.is_guess || forbidden::may_be_own(file, &call, &reading.mistakes);
     let is_lost = call.new_lost_indent();
     for explanation in &mut out.list {
         let is_deep = || file.body(explanation.lines.start).starts_with([' ', '\t']);

@@ -215,19 +215,32 @@ pub(super) fn marks(file: &SourceFile<'_>, call: &Call<'_>) -> Option<Forbidden>
     .then_some(Forbidden::Marks)
 }
 
-/// In TeX, an escaped line break or tab before a letter may begin a command: `\\nu`, `\\tau`.
-pub(super) fn may_be_command(file: &SourceFile<'_>, call: &Call<'_>) -> bool {
-    let follows = |line: &str, mark: char| {
-        line.split(mark).skip(1).any(|rest| rest.starts_with(|c: char| c.is_ascii_lowercase()))
-    };
-    let is_new = |new: usize| call.partner(new).is_none_or(|old| !call.keeps(old));
-    file.language.is_some_and(|language| language.name == "tex")
-        && (0..call.new.len()).filter(|&new| is_new(new)).any(|new| {
-            let line = call.new[new];
-            new > 0 && line.starts_with(|c: char| c.is_ascii_lowercase())
-                || follows(line, '\t')
-                || follows(line, '\r')
-        })
+/// Whether an escape that was undone in a new line may be the text's own: in TeX `\nu` is a command, in a
+/// call with `App\Models` or `C:\dir` `\new` goes on with a path, and in markup `&amp;` is a sign.
+pub(super) fn may_be_own(file: &SourceFile<'_>, call: &Call<'_>, mistakes: &[Difference]) -> bool {
+    let is_small = |text: &str| text.starts_with(|c: char| c.is_ascii_lowercase());
+    let is_word = |text: &str| text.ends_with(is_word_char);
+    let language = file.language.map_or("", |language| language.name);
+    let (is_tex, is_markup) = (language == "tex", language == "html");
+    let has_paths = call.old.iter().any(|line| {
+        line.split('\\').skip(1).any(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase()))
+    });
+    let may_be_command =
+        |before: &str, after: &str| is_small(after) && (is_tex || has_paths && is_word(before));
+    let is_added = |new: &usize| call.partner(*new).is_none_or(|old| !call.keeps(old));
+    let escapes = mistakes.contains(&Difference::Unescape);
+    let entities = mistakes.contains(&Difference::HtmlEntities) && is_markup;
+    let has_sign =
+        |line: &str| line.replace("&&", "").split('&').skip(1).any(|rest| !rest.contains(';'));
+    (0..call.new.len()).filter(is_added).any(|new| {
+        let line = call.new[new];
+        let above = new.checked_sub(1).map(|above| call.new[above]);
+        let breaks = || line.match_indices(['\t', '\r']);
+        escapes
+            && (above.is_some_and(|above| may_be_command(above, line))
+                || breaks().any(|(at, _)| may_be_command(&line[..at], &line[at + 1..])))
+            || entities && has_sign(line) && !call.old.iter().any(|line| has_sign(line))
+    })
 }
 
 /// What a placeholder stands for is kept only if `new_str` has the same placeholder in its place.

@@ -487,6 +487,128 @@ fn a_result_at_an_odd_depth_is_not_likelier_than_one_that_is_not() {
 }
 
 #[test]
+fn dead_code_seams_and_tabs_tell_maps_of_indentation_apart() {
+    let class =
+        "class A:\n    def f(self):\n        return 1\n\n    def g(self):\n        return 2\n";
+    check(&[
+        // The new method is right as sent, or one level too shallow like the rest.
+        Row(
+            "a.py",
+            class,
+            "def f(self):\n    return 1\n",
+            "def f(self):\n    return 1\n\n    def h(self):\n        return 3\n",
+            None,
+        ),
+        Row(
+            "a.py",
+            class,
+            "def f(self):\n    return 1\n",
+            "def f(self):\n    return 1\n\ndef h(self):\n    return 3\n",
+            Some(
+                "class A:\n    def f(self):\n        return 1\n\n    def h(self):\n        return 3\n\n    def g(self):\n        return 2\n",
+            ),
+        ),
+        // `else` as deep as the lines inside has no `if`.
+        Row(
+            "a.py",
+            "def f(x):\n    if x:\n        a()\n        b()\n    return x\n",
+            "    a()\n    b()\n",
+            "    a()\n    b()\n    else:\n        c()\n",
+            None,
+        ),
+        // Kept lines are right, and new ones wrong like those of old_str.
+        Row(
+            "a.c",
+            "int f(void)\n{\n    if (n) {\n        log(n);\n        return 1;\n    }\n    return 0;\n}\n",
+            "            log(n);\n            return 1;\n",
+            "        log(n);\n            log(m);\n            return 2;\n",
+            None,
+        ),
+        Row(
+            "a.py",
+            class,
+            "\tdef f(self):\n\t\treturn 1\n",
+            "    def f(self):\n        return 1\n\n\tdef h(self):\n\t\treturn 3\n",
+            None,
+        ),
+    ]);
+}
+
+#[test]
+fn what_looks_like_a_line_number_may_be_the_lines_own() {
+    let cases = "let f = function\n  | A -> 1\n  | B -> 2\n";
+    let names = "M = {\n    200: ok,\n    404: no,\n}\n";
+    check(&[
+        Row("a.ml", cases, "2 |   | A -> 1", "2 |   | A -> 1\n  | C -> 3", None),
+        Row(
+            "a.ml",
+            cases,
+            "2 |   | A -> 1",
+            "2 |   | A -> 1\n3 |   | C -> 3",
+            Some("let f = function\n  | A -> 1\n  | C -> 3\n  | B -> 2\n"),
+        ),
+        Row(
+            "m.py",
+            names,
+            "1: M = {\n2:     200: ok,",
+            "1: M = {\n2:     200: ok,\n    301: moved,",
+            None,
+        ),
+        Row(
+            "m.py",
+            names,
+            "1: M = {\n2:     200: ok,",
+            "1: M = {\n2:     200: ok,\n3:     301: moved,",
+            Some("M = {\n    200: ok,\n    301: moved,\n    404: no,\n}\n"),
+        ),
+    ]);
+}
+
+#[test]
+fn an_escape_that_may_be_the_texts_own_is_a_guess() {
+    let uses = "<?php\nuse App\\Models\\User;\n\nclass A {}\n";
+    let list = "<ul>\n  <li>One</li>\n</ul>\n";
+    check(&[
+        Row(
+            "a.php",
+            uses,
+            "use App\\Models\\User;\\n",
+            "use App\\Models\\User;\\nuse App\\Traits\\tags;\\n",
+            None,
+        ),
+        Row(
+            "a.php",
+            uses,
+            "use App\\Models\\User;\\n",
+            "use App\\Models\\User;\\nuse App\\Traits\\Tags;\\n",
+            Some("<?php\nuse App\\Models\\User;\nuse App\\Traits\\Tags;\n\nclass A {}\n"),
+        ),
+        Row(
+            "i.html",
+            list,
+            "  &lt;li&gt;One&lt;/li&gt;",
+            "  &lt;li&gt;One &amp; a half&lt;/li&gt;",
+            None,
+        ),
+        Row(
+            "i.html",
+            list,
+            "  &lt;li&gt;One&lt;/li&gt;",
+            "  &lt;li&gt;Two&lt;/li&gt;",
+            Some("<ul>\n  <li>Two</li>\n</ul>\n"),
+        ),
+        // `\"` in the file shows that backslashes are not doubled.
+        Row(
+            "p.json",
+            "{\n  \"a\": \"x\",\n  \"b\": \"y \\\"z\\\"\"\n}\n",
+            "  \"a\": \"x\",\\n  \"b\": \"y \\\"z\\\"\"",
+            "  \"a\": \"x\",\\n  \"b\": \"y \\\"z\\\"\",\\n  \"c\": \"a\\\\nb\"",
+            Some("{\n  \"a\": \"x\",\n  \"b\": \"y \\\"z\\\"\",\n  \"c\": \"a\\\\nb\"\n}\n"),
+        ),
+    ]);
+}
+
+#[test]
 fn escapes_that_look_odd_are_only_written_where_the_call_is_exact() {
     let file = "class S:\n    def f(self):\n        self.a = 1\n        self.b = 2\n";
     check(&[
