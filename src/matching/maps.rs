@@ -3,6 +3,7 @@
 //! lines as they were sent. What the call then does to lines that it keeps says which is likelier: it
 //! moves as few runs of lines as possible.
 
+use std::cell::OnceCell;
 use std::collections::HashSet;
 
 use super::call::{Call, Fate};
@@ -45,6 +46,7 @@ struct Pairs<'c, 'a, 'f, 't> {
     literal: Vec<(usize, usize)>,
     /// Whether the first line has lost its indentation.
     first_lost: bool,
+    neighbours: OnceCell<Vec<(Option<usize>, Option<usize>)>>,
 }
 
 /// Every map that fits the lines at a place.
@@ -144,9 +146,10 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
                 ..mapped
             });
         }
+        let quoted: HashSet<&str> = pairs.lines.iter().map(|pair| call.old[pair.0]).collect();
         let some_right = IndentMap {
             how: Some("new lines indented as they were sent"),
-            indents: with_sent(&|at| pairs.may_be_right(at)),
+            indents: with_sent(&|at| pairs.may_be_right(at, &quoted)),
             price: mapped.price + AS_SENT,
             ..mapped
         };
@@ -242,7 +245,7 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
         if lines.is_empty() {
             lines = std::mem::take(if literal.is_empty() { &mut unlike } else { &mut literal });
         }
-        Pairs { file, call, lines, literal, first_lost: false }
+        Pairs { file, call, lines, literal, first_lost: false, neighbours: OnceCell::new() }
     }
 
     /// The pairs of (indentation in the call, indentation in the file).
@@ -333,7 +336,7 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
         {
             return (self.file_indent(self.lines[0].0).unwrap_or(sent).to_owned(), true);
         }
-        let (above, below) = self.neighbours(at);
+        let (above, below) = self.neighbours()[at];
         if let Some(near) = self.literal_around(above, below) {
             let (call, there) =
                 (indent_of(self.call.old[near]), self.file_indent(near).unwrap_or(sent));
@@ -410,28 +413,34 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
         self.call.new[..at].iter().all(|line| line.trim().is_empty())
     }
 
-    /// The nearest paired lines of `old_str` above and below line `new` of `new_str`.
-    fn neighbours(&self, new: usize) -> (Option<usize>, Option<usize>) {
-        let (mut above, mut seen) = (None, false);
-        for op in &self.call.ops {
-            let (old, here) = match *op {
-                LineOp::Keep(old, at) | LineOp::Change(old, at) => (Some(old), Some(at)),
-                LineOp::Delete(old) => (Some(old), None),
-                LineOp::Insert(at) => (None, Some(at)),
+    /// The nearest paired lines of `old_str` above and below each line of `new_str`.
+    fn neighbours(&self) -> &[(Option<usize>, Option<usize>)] {
+        self.neighbours.get_or_init(|| {
+            let sides = |op: &LineOp| {
+                let (old, new) = match *op {
+                    LineOp::Keep(old, new) | LineOp::Change(old, new) => (Some(old), Some(new)),
+                    LineOp::Delete(old) => (Some(old), None),
+                    LineOp::Insert(new) => (None, Some(new)),
+                };
+                (old.filter(|&old| self.line_there(old).is_some()), new)
             };
-            let paired = old.filter(|&old| self.file_indent(old).is_some());
-            if here == Some(new) {
-                seen = true;
-                above = above.or(paired);
-                continue;
+            let mut out = vec![(None, None); self.call.new.len()];
+            let mut above = None;
+            for (paired, new) in self.call.ops.iter().map(sides) {
+                if let Some(new) = new {
+                    out[new].0 = above.or(paired);
+                }
+                above = paired.or(above);
             }
-            match (seen, paired) {
-                (true, Some(below)) => return (above, Some(below)),
-                (false, Some(old)) => above = Some(old),
-                _ => {}
+            let mut below = None;
+            for (paired, new) in self.call.ops.iter().rev().map(sides) {
+                if let Some(new) = new {
+                    out[new].1 = below;
+                }
+                below = paired.or(below);
             }
-        }
-        (above, None)
+            out
+        })
     }
 
     /// The neighbour inside the literal that a new line goes into: the line below it begins inside one.
@@ -522,12 +531,12 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
         })
     }
 
-    /// Whether line `at` is new, or not as deep as `old_str` has it.
-    fn may_be_right(&self, at: usize) -> bool {
+    /// Whether line `at` is none of the `quoted` lines, or not as deep as `old_str` has it.
+    fn may_be_right(&self, at: usize, quoted: &HashSet<&str>) -> bool {
         let line = self.call.new[at];
         match self.call.partner(at) {
             Some(old) => indent_of(line) != indent_of(self.call.old[old]),
-            None => !self.lines.iter().any(|pair| self.call.old[pair.0] == line),
+            None => !quoted.contains(line),
         }
     }
 
@@ -579,7 +588,7 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
         let begins_inside = place.links.first().is_some_and(|link| !link.starts_line(file));
         // A new line is where the line below it begins.
         let is_literal = |at: usize| {
-            let old = call.partner(at).or_else(|| self.neighbours(at).1);
+            let old = call.partner(at).or_else(|| self.neighbours()[at].1);
             let there = old.and_then(|old| self.line_there(old));
             unmapped.contains(&at) || there.is_some_and(|line| file.begins_in_literal(line))
         };
