@@ -22,81 +22,36 @@ fn a_patch_of_git_is_applied_whole_or_refused() {
     if !crate::disk::has("git") {
         return crate::disk::skip("patches of git", "git is not installed");
     }
-    type Change = fn(&Path);
     let write = |path: PathBuf, text: &str| {
         fs::create_dir_all(path.parent().expect("folder")).expect("folder");
         fs::write(path, text).expect("file");
     };
     let long: String = (0..30).map(|n| format!("line {n}\n")).collect();
-    // Each change, the flags of `git diff`, and what a refusal names; nothing if it is applied.
-    let rows: &[(&str, Change, &[&str], Option<&str>)] = &[
-        ("an edit", |f| fs::write(f.join("a.txt"), "one\nTWO\nthree\n").unwrap(), &[], None),
-        (
-            "an edit",
-            |f| fs::write(f.join("a.txt"), "one\nTWO\nthree\n").unwrap(),
-            &["--no-prefix"],
-            None,
-        ),
-        (
-            "a folder named a",
-            |f| fs::write(f.join("a/x"), "new\n").unwrap(),
-            &["--no-prefix"],
-            None,
-        ),
-        ("a new file", |f| fs::write(f.join("new"), "x\ny\n").unwrap(), &[], None),
-        ("without a newline", |f| fs::write(f.join("new"), "x\ny").unwrap(), &[], None),
-        ("an empty file", |f| fs::write(f.join("new"), "").unwrap(), &[], None),
-        ("a deletion", |f| fs::remove_file(f.join("a.txt")).unwrap(), &[], None),
-        ("a deletion of an empty file", |f| fs::remove_file(f.join("empty")).unwrap(), &[], None),
-        ("a newline less", |f| fs::write(f.join("a.txt"), "one\ntwo\nthree").unwrap(), &[], None),
-        ("a newline more", |f| fs::write(f.join("bare"), "one\ntwo\n").unwrap(), &[], None),
-        (
-            "lines below a bare end",
-            |f| fs::write(f.join("bare"), "one\ntwo\nthree\n").unwrap(),
-            &[],
-            None,
-        ),
-        ("a bare end that stays", |f| fs::write(f.join("bare"), "ONE\ntwo").unwrap(), &[], None),
-        ("a rename", |f| fs::rename(f.join("long"), f.join("moved")).unwrap(), &["-M"], None),
-        (
-            "a rename with blanks and an edit",
-            |f| {
-                let text =
-                    fs::read_to_string(f.join("long")).unwrap().replace("line 3\n", "LINE 3\n");
-                fs::remove_file(f.join("long")).unwrap();
-                fs::write(f.join("moved to ä"), text).unwrap();
-            },
-            &["-M"],
-            None,
-        ),
-        ("a name that is quoted", |f| fs::write(f.join("é q.txt"), "x\ny\n").unwrap(), &[], None),
-        ("a name with blanks", |f| fs::write(f.join("b c"), "").unwrap(), &[], None),
-        (
-            "a copy",
-            |f| {
-                fs::copy(f.join("long"), f.join("copy")).unwrap();
-            },
-            &["-C", "--find-copies-harder"],
-            Some("copies"),
-        ),
-        ("a mode", |f| mode(&f.join("a.txt"), 0o755), &[], Some("mode")),
-        (
-            "an executable",
-            |f| {
-                fs::write(f.join("run"), "#!/bin/sh\n").unwrap();
-                mode(&f.join("run"), 0o755);
-            },
-            &[],
-            Some("executable"),
-        ),
-        ("bytes", |f| fs::write(f.join("bin"), [0, 1, 2]).unwrap(), &["--binary"], Some("binary")),
-        ("bytes, unsaid", |f| fs::write(f.join("bin"), [0, 1, 2]).unwrap(), &[], Some("binary")),
-        (
-            "a link",
-            |f| std::os::unix::fs::symlink("a.txt", f.join("l")).unwrap(),
-            &[],
-            Some("link"),
-        ),
+    // Each change as a shell makes it, the flags of `git diff`, and what a refusal names; nothing if it
+    // is applied.
+    let rows = [
+        ("an edit", r"printf 'one\nTWO\nthree\n' > a.txt", "", ""),
+        ("an edit", r"printf 'one\nTWO\nthree\n' > a.txt", "--no-prefix", ""),
+        ("a folder named a", "echo new > a/x", "--no-prefix", ""),
+        ("a new file", r"printf 'x\ny\n' > new", "", ""),
+        ("without a newline", r"printf 'x\ny' > new", "", ""),
+        ("an empty file", ": > new", "", ""),
+        ("a deletion", "rm a.txt", "", ""),
+        ("a deletion of an empty file", "rm empty", "", ""),
+        ("a newline less", r"printf 'one\ntwo\nthree' > a.txt", "", ""),
+        ("a newline more", r"printf 'one\ntwo\n' > bare", "", ""),
+        ("lines below a bare end", r"printf 'one\ntwo\nthree\n' > bare", "", ""),
+        ("a bare end that stays", r"printf 'ONE\ntwo' > bare", "", ""),
+        ("a rename", "mv long moved", "-M", ""),
+        ("a rename with an edit", "sed 's/line 3$/LINE 3/' long > 'moved to ä'; rm long", "-M", ""),
+        ("a name that is quoted", r"printf 'x\ny\n' > 'é q.txt'", "", ""),
+        ("a name with blanks", ": > 'b c'", "", ""),
+        ("a copy", "cp long copy", "-C --find-copies-harder", "copies"),
+        ("a mode", "chmod 755 a.txt", "", "mode"),
+        ("an executable", "echo '#!/bin/sh' > run; chmod 755 run", "", "executable"),
+        ("bytes", r"printf '\0\1\2' > bin", "--binary", "binary"),
+        ("bytes, unsaid", r"printf '\0\1\2' > bin", "", "binary"),
+        ("a link", "ln -s a.txt l", "", "link"),
     ];
     for (what, change, flags, named) in rows {
         let work = tempfile::tempdir().expect("temp");
@@ -115,13 +70,15 @@ fn a_patch_of_git_is_applied_whole_or_refused() {
         git(&theirs, &["init", "-q"]);
         git(&theirs, &["add", "-A"]);
         git(&theirs, &["commit", "-qm", "base"]);
-        change(&theirs);
-        if named.is_some() {
+        let made = Command::new("sh").args(["-c", change]).current_dir(&theirs).status();
+        assert!(made.expect("sh").success(), "{change}");
+        if !named.is_empty() {
             // Beside it an edit that could be applied, and must not be if the rest is not.
             fs::write(theirs.join("empty"), "beside\n").expect("file");
         }
         git(&theirs, &["add", "-A"]);
-        let patch = git(&theirs, &[&["diff", "--cached"], *flags].concat());
+        let flags: Vec<&str> = flags.split_whitespace().collect();
+        let patch = git(&theirs, &[&["diff", "--cached"], &flags[..]].concat());
         let before = files(&ours);
         let file = work.path().join("patch");
         fs::write(&file, &patch).expect("patch");
@@ -135,25 +92,12 @@ fn a_patch_of_git_is_applied_whole_or_refused() {
             .expect("runs");
         let answer = String::from_utf8_lossy(&out.stdout).into_owned();
         let shown = String::from_utf8_lossy(&patch);
-        match named {
-            None => {
-                assert!(out.status.success(), "{what} {flags:?}: {answer}\n{shown}");
-                assert_eq!(files(&ours), files(&theirs), "{what} {flags:?}: {answer}\n{shown}");
-            }
-            Some(part) => {
-                assert!(
-                    !out.status.success() && answer.contains(part),
-                    "{what}: {answer}\n{shown}"
-                );
-                assert_eq!(files(&ours), before, "{what}: {answer}");
-            }
-        }
+        let is_applied = named.is_empty();
+        assert_eq!(out.status.success(), is_applied, "{what} {flags:?}: {answer}\n{shown}");
+        let wanted = if is_applied { files(&theirs) } else { before };
+        assert_eq!(files(&ours), wanted, "{what} {flags:?}: {answer}\n{shown}");
+        assert!(answer.contains(named), "{what}: {answer}\n{shown}");
     }
-}
-
-fn mode(path: &Path, mode: u32) {
-    use std::os::unix::fs::PermissionsExt as _;
-    fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("mode");
 }
 
 /// Every file below a folder but git's, with its bytes.

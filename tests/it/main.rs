@@ -25,6 +25,7 @@ mod matching;
 mod model;
 mod random;
 mod reading;
+mod rows;
 mod sandbox;
 mod seeds;
 mod syntax;

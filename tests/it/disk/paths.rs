@@ -154,50 +154,16 @@ fn no_path_string_leads_outside() {
 
 /// Names that stand for others, each in the ways a file system might read it.
 fn spellings() -> Vec<String> {
-    let names = [
-        ".git/config",
-        ".git/hooks/pre-commit",
-        ".git",
-        "sub/.git/HEAD",
-        ".hg/hgrc",
-        ".svn/entries",
-        ".husky/pre-push",
-        ".githooks/x",
-        ".vscode/settings.json",
-        ".vscode/tasks.json",
-        ".idea/workspace.xml",
-        ".claude/settings.json",
-        ".cursor/mcp.json",
-        ".gemini/settings.json",
-        ".codex/config.toml",
-        ".github/workflows/ci.yml",
-        ".github/hooks/x",
-        ".github/agents/a.md",
-        ".envrc",
-        ".npmrc",
-        "x.code-workspace",
-        ".env",
-        ".env.local",
-        "sub/.env.production",
-        "id_rsa",
-        "keys/id_ed25519",
-        "server.pem",
-        "tls/server.key",
-        ".ssh/config",
-        ".ssh/authorized_keys",
-        ".bashrc",
-        ".zshrc",
-        ".profile",
-        ".netrc",
-        ".pypirc",
-        ".mcp.json",
-        ".git-credentials",
-        ".gitmodules",
-        ".windsurf/x",
-        ".devcontainer/devcontainer.json",
-    ];
+    let names = "\
+        .git/config .git/hooks/pre-commit .git sub/.git/HEAD .hg/hgrc .svn/entries \
+        .husky/pre-push .githooks/x .vscode/settings.json .vscode/tasks.json .idea/workspace.xml \
+        .claude/settings.json .cursor/mcp.json .gemini/settings.json .codex/config.toml \
+        .github/workflows/ci.yml .github/hooks/x .github/agents/a.md .envrc .npmrc \
+        x.code-workspace .env .env.local sub/.env.production id_rsa keys/id_ed25519 server.pem \
+        tls/server.key .ssh/config .ssh/authorized_keys .bashrc .zshrc .profile .netrc .pypirc \
+        .mcp.json .git-credentials .gitmodules .windsurf/x .devcontainer/devcontainer.json";
     let mut all = Vec::new();
-    for name in names {
+    for name in names.split(' ') {
         let invisible: String = name
             .chars()
             .flat_map(|c| [Some(c), (c == 'i' || c == 's').then_some('\u{200c}')])

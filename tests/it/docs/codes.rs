@@ -5,10 +5,12 @@ use std::fs;
 use std::path::Path;
 
 use restitch::edit::EditCode;
-use serde_json::{Value, json};
+use serde::Deserialize;
+use serde_json::Value;
 
 use super::tables::comment;
 use super::{Project, check_part, text_of};
+use crate::rows::rows;
 
 const GO: &str = "func serve(c *Conn) {\n\tfor {\n\t\tif err := c.Next(); err != nil {\n\t\t\treturn\n\t\t}\n\t}\n}\n";
 const PYTHON: &str = "import math\n\ndef area(r):\n    return math.pi * r ** 2\n\ndef ring(r, s):\n    return area(r) - area(s)\n";
@@ -27,175 +29,28 @@ fn the_types_of_the_bindings_name_every_code_and_rung() {
 }
 
 /// One code on the page.
+#[derive(Deserialize)]
 struct Entry {
-    code: EditCode,
-    /// What the caller does.
-    next: &'static str,
+    code: String,
+    #[serde(flatten)]
     shown: Shown,
+    /// What the caller does.
+    #[serde(default)]
+    next: String,
 }
 
 /// Where the message on the page comes from.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
 enum Shown {
     /// A call that is refused with it, made by the real program.
-    Call(&'static str, fn() -> Value),
+    Call(String, Value),
     /// A message that no single call brings about, with the file of the source that has it, and
     /// its words there.
-    Text(&'static str, &'static str, &'static str),
+    Text(String, String, String),
 }
 
 use Shown::{Call, Text};
-
-fn entries() -> Vec<Entry> {
-    let entry = |code, next, shown| Entry { code, next, shown };
-    vec![
-        entry(
-            EditCode::NoOccurrence,
-            "If `report.conflicts` is set, the place is known: only the lines listed there are out of date.",
-            Call(
-                "edit_file",
-                || json!({ "path": "server.go", "old_str": "\t\tif err := c.Last(); err != nil {", "new_str": "\t\tif err := c.Close(); err != nil {" }),
-            ),
-        ),
-        entry(
-            EditCode::OccurrenceMismatch,
-            "",
-            Call(
-                "edit_file",
-                || json!({ "path": "ports.ini", "old_str": "port = 80", "new_str": "port = 8080" }),
-            ),
-        ),
-        entry(
-            EditCode::NoChange,
-            "",
-            Call(
-                "edit_file",
-                || json!({ "path": "ports.ini", "old_str": "[a]", "new_str": "[a]" }),
-            ),
-        ),
-        entry(
-            EditCode::AlreadyApplied,
-            "",
-            Call(
-                "edit_file",
-                || json!({ "path": "area.py", "old_str": "    return 3 * r ** 2", "new_str": "    return math.pi * r ** 2" }),
-            ),
-        ),
-        entry(
-            EditCode::InvalidPath,
-            "",
-            Call(
-                "edit_file",
-                || json!({ "path": "../other/area.py", "old_str": "a", "new_str": "b" }),
-            ),
-        ),
-        entry(
-            EditCode::FileNotFound,
-            "",
-            Call("edit_file", || json!({ "path": "aera.py", "old_str": "a", "new_str": "b" })),
-        ),
-        entry(
-            EditCode::ReadError,
-            "The cause is not the call. Check the file's permissions and the disk.",
-            Text(
-                "EDIT_FILE_READ_ERROR: cannot read `PATH`: ERROR",
-                "src/store/refusals.rs",
-                "cannot read `{path}`: {error}",
-            ),
-        ),
-        entry(
-            EditCode::WriteError,
-            "",
-            Call(
-                "edit_file",
-                || json!({ "path": "locked.txt", "old_str": "one", "new_str": "two" }),
-            ),
-        ),
-        entry(
-            EditCode::CreateExisting,
-            "",
-            Call("edit_file", || json!({ "path": "area.py", "old_str": "", "new_str": "x = 1\n" })),
-        ),
-        entry(
-            EditCode::Conflict,
-            "",
-            Text(
-                "EDIT_CONFLICT: `PATH` was changed where the edit goes, after it was read (REASON)\nNext: Nothing was written. Send the same call again.",
-                "src/store/commit.rs",
-                "was changed where the edit goes, after it was read",
-            ),
-        ),
-        entry(
-            EditCode::Ambiguous,
-            "",
-            Call(
-                "edit_file",
-                || json!({ "path": "say.js", "old_str": "say(`hi`);", "new_str": "say(`hi ${name}`);" }),
-            ),
-        ),
-        entry(
-            EditCode::StaleAnchor,
-            "",
-            Call(
-                "hashline_edit",
-                || json!({ "path": "area.py", "edits": [{ "op": "replace", "pos": "4#ZZ", "lines": ["    return 0"] }] }),
-            ),
-        ),
-        entry(
-            EditCode::NotText,
-            "",
-            Call("edit_file", || json!({ "path": "logo.png", "old_str": "PNG", "new_str": "GIF" })),
-        ),
-        entry(
-            EditCode::TooLarge,
-            "[Limits](../limits.md) lists all size limits.",
-            Call("search", || json!({ "keyword": "x".repeat(1001) })),
-        ),
-        entry(
-            EditCode::Overlap,
-            "",
-            Call("multi_edit", || {
-                json!({ "edits": [
-                { "path": "area.py", "old_str": "def area(r):\n    return math.pi * r ** 2", "new_str": "def area(r):\n    return 3" },
-                { "path": "area.py", "old_str": "    return math.pi * r ** 2\n", "new_str": "    return 4\n" },
-            ] })
-            }),
-        ),
-        entry(
-            EditCode::Omission,
-            "",
-            Call(
-                "edit_file",
-                || json!({ "path": "area.py", "old_str": "def ring(r, s):\n    return area(r) - area(s)", "new_str": "def ring(r, s):\n    # ... existing code ..." }),
-            ),
-        ),
-        entry(
-            EditCode::Syntax,
-            "",
-            Call(
-                "edit_file",
-                || json!({ "path": "call.js", "old_str": "f(a, b)", "new_str": "f(a, b) // checked" }),
-            ),
-        ),
-        entry(
-            EditCode::Blocked,
-            "If the guard blocks the call, take the step that the message names.",
-            Call("edit_file", || json!({ "path": ".git/config", "old_str": "", "new_str": "x" })),
-        ),
-        entry(
-            EditCode::Unencodable,
-            "",
-            Call(
-                "edit_file",
-                || json!({ "path": "latin.txt", "old_str": "café", "new_str": "café ✓" }),
-            ),
-        ),
-        entry(
-            EditCode::InvalidArguments,
-            "",
-            Call("edit_file", || json!({ "path": "area.py", "old_strng": "a", "new_str": "b" })),
-        ),
-    ]
-}
 
 fn fill(root: &Path) {
     let files: &[(&str, &[u8])] = &[
@@ -235,13 +90,14 @@ fn sentences(message: &str) -> usize {
 #[test]
 #[cfg_attr(windows, ignore = "the paths that it expects are those of Unix")]
 fn every_code_has_its_meaning_its_message_and_what_to_do() {
-    let entries = entries();
-    let codes: Vec<EditCode> = entries.iter().map(|entry| entry.code).collect();
-    assert_eq!(codes, EditCode::ALL, "every code, in the order of the table in the code");
+    let entries: Vec<Entry> = rows(include_str!("codes.jsonl"));
+    let codes: Vec<&str> = entries.iter().map(|entry| entry.code.as_str()).collect();
+    let all: Vec<&str> = EditCode::ALL.iter().map(|code| code.as_str()).collect();
+    assert_eq!(codes, all, "every code, in the order of the table in the code");
     let calls: Vec<(&str, Value)> = entries
         .iter()
         .filter_map(|entry| match &entry.shown {
-            Call(tool, arguments) => Some((*tool, arguments())),
+            Call(tool, arguments) => Some((tool.as_str(), arguments.clone())),
             Text(..) => None,
         })
         .collect();
@@ -250,20 +106,19 @@ fn every_code_has_its_meaning_its_message_and_what_to_do() {
     let mut answers = answers.into_iter();
     let source = text_of("src/edit/error.rs");
     let mut page = String::new();
-    for entry in &entries {
-        let code = entry.code;
-        let message = match entry.shown {
+    for (entry, code) in entries.iter().zip(EditCode::ALL) {
+        let message = match &entry.shown {
             Call(..) => answers.next().expect("an answer"),
             Text(text, file, words) => {
-                assert!(text_of(file).contains(words), "{file} has no `{words}`");
-                text.to_owned()
+                assert!(text_of(file).contains(words.as_str()), "{file} has no `{words}`");
+                text.clone()
             }
         };
         assert!(message.starts_with(&format!("{code}: ")), "{code}: {message}");
         assert!(sentences(&message) <= 4, "{code} takes more than four sentences: {message}");
         let meaning = comment(&source, &format!("{code:?}"));
         let shown = format!("## {code}\n\n{meaning}\n\n```text\n{}\n```", message.trim_end());
-        let parts = [shown.as_str(), entry.next];
+        let parts = [shown.as_str(), &entry.next];
         let parts = parts.into_iter().filter(|part| !part.is_empty());
         page.extend(parts.flat_map(|part| [part, "\n\n"]));
     }

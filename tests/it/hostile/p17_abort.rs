@@ -11,7 +11,7 @@ use restitch::port::Syntax as _;
 use serde_json::json;
 
 use super::Sandbox;
-use crate::syntax::languages::SAMPLES;
+use crate::syntax::languages::samples;
 
 const VARIABLE: &str = "RESTITCH_TEST_SCAN";
 
@@ -104,76 +104,15 @@ fn scan_in_a_child(what: &str) {
 }
 
 /// What languages repeat and nest, besides the words of their samples.
-const TOKENS: &[&str] = &[
-    "(",
-    "[",
-    "{",
-    "<",
-    "((",
-    "${",
-    "#{",
-    "$(",
-    "\"",
-    "'",
-    "`",
-    "\"\"\"",
-    "f\"{",
-    "f\"\"\"{",
-    "$\"{",
-    "$$\"\"\"{{",
-    "\"#{",
-    "%w(",
-    "%q{",
-    "<<A\n",
-    "<<~A\n",
-    "<<-'A'\n",
-    "<<\"\"",
-    "<<<A\n",
-    "<<AB, ",
-    "<a>",
-    "<div>",
-    "<script>",
-    "</a>",
-    "<!--",
-    "<?php ",
-    "?>",
-    "/*",
-    "//",
-    "#",
-    "r#\"",
-    "R\"a(",
-    "- ",
-    "? ",
-    ": ",
-    "a: ",
-    "|\n",
-    "&a ",
-    "!a ",
-    "---\n",
-    "%",
-    "[[",
-    "[==[",
-    "@(",
-    "?(",
-    "\\",
-    "\\\n",
-    "\n",
-    "\t",
-    "\u{c}",
-    "\0",
-    "é",
-    "if a:\n ",
-    "do ",
-    "end ",
-    "begin ",
-    "case ",
-    "esac ",
-    "a=",
-    "=>",
-    "->",
-    "::",
-    "@",
-    ";",
+const TOKENS: &str = "\
+    ( [ { < (( ${ #{ $( \" ' ` \"\"\" f\"{ f\"\"\"{ $\"{ $$\"\"\"{{ \"#{ %w( %q{ <<A\n \
+    <<~A\n <<-'A'\n <<\"\" <<<A\n <a> <div> <script> </a> <!-- ?> /* // # r#\" R\"a( |\n \
+    ---\n % [[ [==[ @( ?( \\ \\\n \n \t \u{c} \0 é a= => -> :: @ ;";
+
+/// The same with blanks in them.
+const SPACED: &[&str] = &[
+    "<<AB, ", "<?php ", "- ", "? ", ": ", "a: ", "&a ", "!a ", "if a:\n ", "do ", "end ", "begin ",
+    "case ", "esac ",
 ];
 
 /// The scan, in the child; does nothing in an ordinary run.
@@ -194,29 +133,30 @@ fn scan_samples(parser: &TreeSitter) -> usize {
         true => &[2, 17, 127, 128, 203, 204, 205, 253, 254, 255, 256, 257, 511, 512, 1_023, 4_000],
         false => &[255],
     };
+    let tokens: Vec<&str> = TOKENS.split(' ').chain(SPACED.iter().copied()).collect();
     let mut texts = 0;
-    for sample in SAMPLES {
+    for sample in &samples() {
         let mut parse = |text: &str| {
             texts += 1;
-            let _ = parser.errors(sample.path, text);
+            let _ = parser.errors(&sample.path, text);
         };
         let words = sample.file.split_whitespace().filter(|_| long);
-        for token in TOKENS.iter().copied().chain(words) {
+        for token in tokens.iter().copied().chain(words) {
             for &count in counts {
                 let repeated = token.repeat(count);
                 parse(&repeated);
                 let nested = |level: usize| format!("{}{token}\n", " ".repeat(level));
                 parse(&(0..count.min(600)).map(nested).collect::<String>());
                 if long {
-                    parse(&[&repeated, sample.file].concat());
-                    parse(&[sample.file, &repeated].concat());
+                    parse(&[repeated.as_str(), &sample.file].concat());
+                    parse(&[sample.file.as_str(), &repeated].concat());
                 }
             }
         }
         // Two tokens in turn: what one opens, the other need not close.
-        let pairs = if long { TOKENS.len() } else { 1 };
-        for (at, first) in TOKENS.iter().enumerate() {
-            for second in TOKENS.iter().cycle().skip(at + 1).take(pairs) {
+        let pairs = if long { tokens.len() } else { 1 };
+        for (at, first) in tokens.iter().enumerate() {
+            for second in tokens.iter().cycle().skip(at + 1).take(pairs) {
                 parse(&[*first, *second].concat().repeat(300));
             }
         }
@@ -229,7 +169,7 @@ fn scan_samples(parser: &TreeSitter) -> usize {
             parse(&before.repeat(40));
             // Only what changed is read again.
             let splice = Splice { range: at..sample.file.len(), text: String::new() };
-            let _ = parser.compare(sample.path, sample.file, before, &[splice]);
+            let _ = parser.compare(&sample.path, &sample.file, before, &[splice]);
         }
         println!("scanned {texts} texts up to {}", sample.path);
     }

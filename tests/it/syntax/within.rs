@@ -7,7 +7,7 @@ use restitch::port::Syntax as _;
 use restitch::tools::{ToolReply, Toolbox};
 use serde_json::json;
 
-use super::languages::SAMPLES;
+use super::languages::samples;
 use crate::in_memory::{parsing, text};
 
 fn tools(files: &[(&str, &str)]) -> Toolbox {
@@ -149,8 +149,9 @@ fn each_grammar_names_what_a_file_defines() {
         ("a.lua", &["function M.open"]),
     ];
     for (path, names) in wanted {
-        let sample = SAMPLES.iter().find(|sample| sample.path == *path).expect("a sample");
-        let found = TreeSitter::new().definitions(path, sample.file).expect("parsed");
+        let samples = samples();
+        let sample = samples.iter().find(|sample| sample.path == *path).expect("a sample");
+        let found = TreeSitter::new().definitions(path, &sample.file).expect("parsed");
         let found: Vec<String> = found.iter().map(|d| format!("{} {}", d.kind, d.name)).collect();
         assert_eq!(found, *names, "{path}");
     }
