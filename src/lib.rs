@@ -19,6 +19,9 @@
     allow(dead_code, unused_imports, reason = "some features use only a part of a module")
 )]
 
+#[macro_use]
+mod names;
+
 #[allow(unreachable_pub, reason = "`internals` shows a part of it to tests and benchmarks")]
 mod text;
 

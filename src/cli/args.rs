@@ -3,13 +3,14 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 
 use super::OpenUrl;
 use super::init::clients::CLIENTS;
 use super::root::Root;
 use crate::engine::SyntaxMode;
+use crate::store::SyncMode;
 
 /// Applies the edit a language model meant, or says why it will not.
 #[derive(Debug, Parser)]
@@ -67,8 +68,8 @@ pub(crate) struct Common {
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct DiskArgs {
     /// How safe a finished edit is: `durable` survives a power cut, `rename` is faster.
-    #[arg(long, value_name = "WHICH", value_enum, default_value_t)]
-    pub(crate) durability: DurabilityArg,
+    #[arg(long, value_name = "WHICH", default_value_t, value_parser = names(SyncMode::ALL, SyncMode::as_str))]
+    pub(crate) durability: SyncMode,
     /// Allow writing a protected path (.git, hooks, keys, dotenv files, editor and agent
     /// configuration); relative to the root; a folder covers everything in it. Repeatable.
     #[arg(long, value_name = "PATH")]
@@ -82,8 +83,8 @@ pub(crate) struct EditingArgs {
     pub(crate) disk: DiskArgs,
     /// What to do when an edit adds a syntax error: `warn` reports it, `veto` also refuses the
     /// edit if a correction by restitch caused it (the default), `off` parses nothing.
-    #[arg(long, value_name = "WHICH", value_enum)]
-    pub(crate) syntax: Option<SyntaxArg>,
+    #[arg(long, value_name = "WHICH", value_parser = names(SyntaxMode::ALL, SyntaxMode::as_str))]
+    pub(crate) syntax: Option<SyntaxMode>,
 }
 
 /// Flags of commands that make many tool calls.
@@ -181,35 +182,16 @@ pub(crate) fn root_url(root: &Path) -> Option<&str> {
     is_scheme.then_some(text)
 }
 
-/// How safe a finished edit is.
-#[derive(Debug, Clone, Copy, Default, clap::ValueEnum)]
-pub(crate) enum DurabilityArg {
-    /// It survives a power cut.
-    #[default]
-    Durable,
-    /// It is atomic; the system decides when it reaches the disk.
-    Rename,
-}
-
-/// What to do when an edit adds a syntax error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum SyntaxArg {
-    /// Nothing is parsed.
-    Off,
-    /// Report it.
-    Warn,
-    /// Report it, and refuse an edit if a correction by restitch caused it.
-    Veto,
-}
-
-impl From<SyntaxArg> for SyntaxMode {
-    fn from(arg: SyntaxArg) -> Self {
-        match arg {
-            SyntaxArg::Off => Self::Off,
-            SyntaxArg::Warn => Self::Warn,
-            SyntaxArg::Veto => Self::Veto,
-        }
-    }
+/// Reads one of the names of an enum.
+fn names<T: Copy + Send + Sync + 'static>(
+    all: &'static [T],
+    name: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T> {
+    let names = PossibleValuesParser::new(all.iter().map(|value| name(*value)));
+    names.try_map(move |given| {
+        let value = all.iter().copied().find(|value| name(*value) == given);
+        value.ok_or("it has no such value")
+    })
 }
 
 #[derive(Debug, Subcommand)]

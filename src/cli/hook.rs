@@ -23,10 +23,7 @@ const MAX_INPUT: u64 = 32 << 20;
 
 /// Answers one hook call, or returns the reason why it could not.
 pub(crate) async fn run(common: &Common, args: HookArgs) -> Result<(), String> {
-    let client = Client::parse(&args.client).ok_or_else(|| {
-        let known: Vec<_> = Client::ALL.iter().map(|client| client.as_str()).collect();
-        format!("there is no client `{}`; use one of: {}", args.client, known.join(", "))
-    })?;
+    let client = Client::of_argument(&args.client)?;
     let mut text = String::new();
     io::stdin()
         .take(MAX_INPUT)

@@ -173,8 +173,7 @@ pub(crate) fn settings(common: &Common) -> Result<ModelSettings, Exit> {
     if let Some(time) = section.timeout {
         allowance.time = seconds("model.timeout", time)?;
     }
-    let syntax =
-        common.session.editing.syntax.map(SyntaxMode::from).or(syntax.mode).unwrap_or_default();
+    let syntax = common.session.editing.syntax.or(syntax.mode).unwrap_or_default();
     Ok(ModelSettings { endpoint, sources, allowance, syntax, object_store, asks_client, section })
 }
 

@@ -7,14 +7,7 @@ use crate::tools::{Dialect, TOOLS, Visibility, export};
 
 /// Prints the declarations in the format that `args` names.
 pub(crate) fn run(args: &SchemaArgs) -> Result<(), Exit> {
-    let Some(format) = export::Format::parse(&args.format) else {
-        let known: Vec<_> = export::Format::ALL.iter().map(|format| format.as_str()).collect();
-        return Err(Exit::usage(format!(
-            "there is no format `{}`; use one of: {}",
-            args.format,
-            known.join(", ")
-        )));
-    };
+    let format = export::Format::named("format", &args.format).map_err(Exit::usage)?;
     let dialect = match format {
         export::Format::Anthropic => Dialect::Anthropic,
         export::Format::Gemini => Dialect::Gemini,

@@ -5,14 +5,12 @@ use std::io::{self, Write as _};
 use std::sync::Arc;
 
 use super::UrlRoot;
-use super::args::{Common, DurabilityArg};
+use super::args::Common;
 use super::exit::Exit;
 use super::model;
 use crate::engine::{Engine, Stage};
 use crate::port::FileStore;
-use crate::store::{
-    DiskOptions, DiskStore, NO_STATE_FOLDER, SyncMode, state_folder, usable_state_folder,
-};
+use crate::store::{DiskOptions, DiskStore, NO_STATE_FOLDER, state_folder, usable_state_folder};
 use crate::syntax::TreeSitter;
 use crate::text::redact;
 use crate::tools::{Dialect, Toolbox, Words};
@@ -101,10 +99,7 @@ pub(super) fn disk_options(common: &Common) -> DiskOptions {
     DiskOptions {
         state,
         no_state_reason,
-        sync_mode: match common.session.editing.disk.durability {
-            DurabilityArg::Durable => SyncMode::Durable,
-            DurabilityArg::Rename => SyncMode::Rename,
-        },
+        sync_mode: common.session.editing.disk.durability,
         allow_protected: common.session.editing.disk.allow_protected.clone(),
         ..DiskOptions::default()
     }
@@ -113,8 +108,5 @@ pub(super) fn disk_options(common: &Common) -> DiskOptions {
 /// The dialect that the flags name.
 pub(crate) fn dialect(common: &Common) -> Result<Dialect, Exit> {
     let Some(name) = &common.session.dialect else { return Ok(Dialect::default()) };
-    Dialect::parse(name).ok_or_else(|| {
-        let known: Vec<_> = Dialect::ALL.iter().map(|dialect| dialect.as_str()).collect();
-        Exit::usage(format!("there is no dialect `{name}`; use one of: {}", known.join(", ")))
-    })
+    Dialect::named("dialect", name).map_err(Exit::usage)
 }

@@ -3,140 +3,63 @@
 
 use std::fmt;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{EditRequest, ModelUse};
 use crate::text::LineSpan;
 
-/// The code of a refusal, by which callers decide what to do. Its wire string never changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum EditCode {
-    /// `old_str` is not in the file, even if every mistake that restitch forgives is undone.
-    NoOccurrence,
-    /// `old_str` occurs more or fewer times than expected.
-    OccurrenceMismatch,
-    /// `old_str` and `new_str` are the same, or the edit changes nothing.
-    NoChange,
-    /// The file already has `new_str` where `old_str` was.
-    AlreadyApplied,
-    /// The path is malformed or leads outside the root.
-    InvalidPath,
-    /// There is no such file.
-    FileNotFound,
-    /// The file cannot be read.
-    ReadError,
-    /// The file cannot be written.
-    WriteError,
-    /// An empty `old_str` would overwrite a file that exists.
-    CreateExisting,
-    /// The lines to edit changed after the file was read.
-    Conflict,
-    /// The place is known, but the call could mean several results there.
-    Ambiguous,
-    /// A `LINE#ID` anchor does not match the file.
-    StaleAnchor,
-    /// The file is not text.
-    NotText,
-    /// The file or an argument is over a size limit.
-    TooLarge,
-    /// Two edits of one call touch the same text.
-    Overlap,
-    /// `new_str` has a placeholder such as `// ... existing code ...` instead of code.
-    Omission,
-    /// The file has no syntax error, but the result of the edit would have one.
-    Syntax,
-    /// The path is protected, or the session's guard (`--guard`) does not allow the call.
-    Blocked,
-    /// The file's encoding cannot hold the new text.
-    Unencodable,
-    /// The call's arguments are malformed.
-    InvalidArguments,
+named! {
+    /// The code of a refusal, by which callers decide what to do. Its wire string never changes.
+    #[non_exhaustive]
+    pub enum EditCode {
+        /// `old_str` is not in the file, even if every mistake that restitch forgives is undone.
+        NoOccurrence = "EDIT_NO_OCCURRENCE_FOUND",
+        /// `old_str` occurs more or fewer times than expected.
+        OccurrenceMismatch = "EDIT_EXPECTED_OCCURRENCE_MISMATCH",
+        /// `old_str` and `new_str` are the same, or the edit changes nothing.
+        NoChange = "EDIT_NO_CHANGE",
+        /// The file already has `new_str` where `old_str` was.
+        AlreadyApplied = "EDIT_ALREADY_APPLIED",
+        /// The path is malformed or leads outside the root.
+        InvalidPath = "EDIT_INVALID_PATH",
+        /// There is no such file.
+        FileNotFound = "EDIT_FILE_NOT_FOUND",
+        /// The file cannot be read.
+        ReadError = "EDIT_FILE_READ_ERROR",
+        /// The file cannot be written.
+        WriteError = "EDIT_FILE_WRITE_ERROR",
+        /// An empty `old_str` would overwrite a file that exists.
+        CreateExisting = "ATTEMPT_TO_CREATE_EXISTING_FILE",
+        /// The lines to edit changed after the file was read.
+        Conflict = "EDIT_CONFLICT",
+        /// The place is known, but the call could mean several results there.
+        Ambiguous = "EDIT_AMBIGUOUS",
+        /// A `LINE#ID` anchor does not match the file.
+        StaleAnchor = "EDIT_STALE_ANCHOR",
+        /// The file is not text.
+        NotText = "EDIT_NOT_TEXT",
+        /// The file or an argument is over a size limit.
+        TooLarge = "EDIT_TOO_LARGE",
+        /// Two edits of one call touch the same text.
+        Overlap = "EDIT_OVERLAP",
+        /// `new_str` has a placeholder such as `// ... existing code ...` instead of code.
+        Omission = "EDIT_OMISSION",
+        /// The file has no syntax error, but the result of the edit would have one.
+        Syntax = "EDIT_SYNTAX",
+        /// The path is protected, or the session's guard (`--guard`) does not allow the call.
+        Blocked = "EDIT_BLOCKED",
+        /// The file's encoding cannot hold the new text.
+        Unencodable = "EDIT_UNENCODABLE",
+        /// The call's arguments are malformed.
+        InvalidArguments = "EDIT_INVALID_ARGUMENTS",
+    }
 }
 
 impl EditCode {
-    /// Every code, in the order of the documentation.
-    pub const ALL: &[Self] = &[
-        Self::NoOccurrence,
-        Self::OccurrenceMismatch,
-        Self::NoChange,
-        Self::AlreadyApplied,
-        Self::InvalidPath,
-        Self::FileNotFound,
-        Self::ReadError,
-        Self::WriteError,
-        Self::CreateExisting,
-        Self::Conflict,
-        Self::Ambiguous,
-        Self::StaleAnchor,
-        Self::NotText,
-        Self::TooLarge,
-        Self::Overlap,
-        Self::Omission,
-        Self::Syntax,
-        Self::Blocked,
-        Self::Unencodable,
-        Self::InvalidArguments,
-    ];
-
-    /// The wire string.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::NoOccurrence => "EDIT_NO_OCCURRENCE_FOUND",
-            Self::OccurrenceMismatch => "EDIT_EXPECTED_OCCURRENCE_MISMATCH",
-            Self::NoChange => "EDIT_NO_CHANGE",
-            Self::AlreadyApplied => "EDIT_ALREADY_APPLIED",
-            Self::InvalidPath => "EDIT_INVALID_PATH",
-            Self::FileNotFound => "EDIT_FILE_NOT_FOUND",
-            Self::ReadError => "EDIT_FILE_READ_ERROR",
-            Self::WriteError => "EDIT_FILE_WRITE_ERROR",
-            Self::CreateExisting => "ATTEMPT_TO_CREATE_EXISTING_FILE",
-            Self::Conflict => "EDIT_CONFLICT",
-            Self::Ambiguous => "EDIT_AMBIGUOUS",
-            Self::StaleAnchor => "EDIT_STALE_ANCHOR",
-            Self::NotText => "EDIT_NOT_TEXT",
-            Self::TooLarge => "EDIT_TOO_LARGE",
-            Self::Overlap => "EDIT_OVERLAP",
-            Self::Omission => "EDIT_OMISSION",
-            Self::Syntax => "EDIT_SYNTAX",
-            Self::Blocked => "EDIT_BLOCKED",
-            Self::Unencodable => "EDIT_UNENCODABLE",
-            Self::InvalidArguments => "EDIT_INVALID_ARGUMENTS",
-        }
-    }
-
-    /// The code with this wire string.
-    pub fn parse(wire: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|code| code.as_str() == wire)
-    }
-
     /// Whether the cause is a failure of disk or network, which another call cannot repair.
     pub fn is_fault(self) -> bool {
         matches!(self, Self::ReadError | Self::WriteError)
-    }
-}
-
-impl fmt::Display for EditCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl Serialize for EditCode {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl JsonSchema for EditCode {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "EditCode".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let codes: Vec<_> = Self::ALL.iter().map(|code| code.as_str()).collect();
-        json_schema!({ "type": "string", "enum": codes })
     }
 }
 

@@ -1,65 +1,9 @@
 //! Rungs and rewrites: how an edit was understood, with stable names on the wire.
 
-use std::fmt;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::Serialize;
-
-/// Defines an enum whose variants have names on the wire.
-macro_rules! wire_names {
-    ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $wire:literal,)* }) => {
-        $(#[$about])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        #[non_exhaustive]
-        pub enum $name {
-            $($(#[$doc])* $variant,)*
-        }
-
-        impl $name {
-            /// Every value, in the order of the documentation.
-            pub const ALL: &[Self] = &[$(Self::$variant),*];
-
-            /// The name on the wire.
-            pub fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $wire,)*
-                }
-            }
-
-            /// The value with this name on the wire.
-            pub fn parse(wire: &str) -> Option<Self> {
-                Self::ALL.iter().copied().find(|value| value.as_str() == wire)
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(self.as_str())
-            }
-        }
-
-        impl Serialize for $name {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_str(self.as_str())
-            }
-        }
-
-        impl JsonSchema for $name {
-            fn schema_name() -> std::borrow::Cow<'static, str> {
-                stringify!($name).into()
-            }
-
-            fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                let names: Vec<_> = Self::ALL.iter().map(|value| value.as_str()).collect();
-                json_schema!({ "type": "string", "enum": names })
-            }
-        }
-    };
-}
-
-wire_names! {
+named! {
     /// How an edit was located: by a rung of the ladder, strictest first, or by another tool.
-    Rung {
+    #[non_exhaustive]
+    pub enum Rung {
         /// `old_str` is in the file, character for character.
         Exact = "exact",
         /// Different line endings.
@@ -159,9 +103,10 @@ impl Rung {
     }
 }
 
-wire_names! {
+named! {
     /// A rewrite that was applied to `old_str` or `new_str`.
-    Rewrite {
+    #[non_exhaustive]
+    pub enum Rewrite {
         /// One level of escaping undone.
         Unescape = "unescape",
         /// Escapes undone in `new_str` only, where the language does not allow them.

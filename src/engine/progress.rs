@@ -1,39 +1,21 @@
 //! Tells an observer which stage a call has reached.
 
-use std::fmt;
 use std::sync::Arc;
 
 use crate::port::{Ask, BoxFuture, Budget, Corrector, CorrectorError, Reply};
 
-/// A stage of the pipeline, in the order in which a call goes through them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Stage {
-    /// The file is being read.
-    Read,
-    /// The text is being looked for.
-    Locate,
-    /// A model is being asked.
-    Ask,
-    /// The checked edit is being written.
-    Write,
-}
-
-impl Stage {
-    /// The name of the stage; it does not change between versions.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Locate => "locate",
-            Self::Ask => "ask the model",
-            Self::Write => "write",
-        }
-    }
-}
-
-impl fmt::Display for Stage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+named! {
+    /// A stage of the pipeline, in the order in which a call goes through them.
+    #[non_exhaustive]
+    pub enum Stage {
+        /// The file is being read.
+        Read = "read",
+        /// The text is being looked for.
+        Locate = "locate",
+        /// A model is being asked.
+        Ask = "ask the model",
+        /// The checked edit is being written.
+        Write = "write",
     }
 }
 

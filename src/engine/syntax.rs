@@ -3,7 +3,6 @@
 //! an outcome; it can only remove some.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
 #[cfg(feature = "syntax")]
 use std::sync::LazyLock;
@@ -20,47 +19,18 @@ use crate::matching::{Explained, Verdict};
 use crate::port::{Definition, NoSyntax, Syntax};
 use crate::text::{Snapshot, pluralize};
 
-/// What happens when an edit introduces a syntax error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SyntaxMode {
-    /// Nothing is parsed.
-    Off,
-    /// The error is reported.
-    Warn,
-    /// The error is reported. The edit is refused if `new_str` as sent would not cause the error.
-    #[default]
-    Veto,
-}
-
-impl SyntaxMode {
-    /// Every mode.
-    pub const ALL: [Self; 3] = [Self::Off, Self::Warn, Self::Veto];
-
-    /// The name of the mode in a configuration.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Warn => "warn",
-            Self::Veto => "veto",
-        }
-    }
-
-    /// The mode with this name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|mode| mode.as_str() == name)
-    }
-}
-
-impl fmt::Display for SyntaxMode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Off => "off: nothing is parsed",
-            Self::Warn => "warn: new errors are reported",
-            Self::Veto => {
-                "veto: new errors are reported, and a correction that causes one is refused"
-            }
-        })
+named! {
+    /// What happens when an edit introduces a syntax error.
+    #[derive(Default, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum SyntaxMode {
+        /// Nothing is parsed.
+        Off = "off",
+        /// The error is reported.
+        Warn = "warn",
+        /// The error is reported. The edit is refused if `new_str` as sent would not cause the error.
+        #[default]
+        Veto = "veto",
     }
 }
 

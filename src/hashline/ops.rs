@@ -9,25 +9,15 @@ use super::anchors::Anchor;
 use super::resolver::{ResolvedSpan, Resolver, StaleAnchor};
 use super::stale;
 
-/// The operation of an edit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Op {
-    /// Replaces the lines from `pos` to `end`.
-    Replace,
-    /// Inserts lines after the anchor, or at the end of the file without an anchor.
-    Append,
-    /// Inserts lines before the anchor, or at the start of the file without an anchor.
-    Prepend,
-}
-
-impl Op {
-    /// The name in JSON.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Replace => "replace",
-            Self::Append => "append",
-            Self::Prepend => "prepend",
-        }
+named! {
+    /// The operation of an edit.
+    pub enum Op {
+        /// Replaces the lines from `pos` to `end`.
+        Replace = "replace",
+        /// Inserts lines after the anchor, or at the end of the file without an anchor.
+        Append = "append",
+        /// Inserts lines before the anchor, or at the start of the file without an anchor.
+        Prepend = "prepend",
     }
 }
 

@@ -23,42 +23,28 @@ use patch::PatchOutcome;
 
 pub(crate) use notes::Notes;
 
-/// The agent that runs the hook.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Client {
-    /// Gemini CLI: `BeforeTool`, `AfterTool`.
-    Gemini,
-    /// Codex: `PreToolUse`, `PostToolUse` on `apply_patch`.
-    Codex,
-    /// Claude Code: `PreToolUse`, `PostToolUseFailure`, `PostToolBatch`.
-    Claude,
-    /// VS Code: `PreToolUse`, `PostToolUse`.
-    VsCode,
-    /// opencode, through its plugin: `tool.execute.before`, `tool.execute.after`.
-    Opencode,
+named! {
+    /// The agent that runs the hook.
+    pub(crate) enum Client {
+        /// Gemini CLI: `BeforeTool`, `AfterTool`.
+        Gemini = "gemini",
+        /// Codex: `PreToolUse`, `PostToolUse` on `apply_patch`.
+        Codex = "codex",
+        /// Claude Code: `PreToolUse`, `PostToolUseFailure`, `PostToolBatch`.
+        Claude = "claude",
+        /// VS Code: `PreToolUse`, `PostToolUse`.
+        VsCode = "vscode",
+        /// opencode, through its plugin: `tool.execute.before`, `tool.execute.after`.
+        Opencode = "opencode",
+    }
 }
 
 impl Client {
-    /// Every client.
-    pub(crate) const ALL: &[Self] =
-        &[Self::Gemini, Self::Codex, Self::Claude, Self::VsCode, Self::Opencode];
-
-    /// The name on the command line.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Gemini => "gemini",
-            Self::Codex => "codex",
-            Self::Claude => "claude",
-            Self::VsCode => "vscode",
-            Self::Opencode => "opencode",
-        }
-    }
-
-    /// The client with this name, in any case; `claude-code` is `claude`.
-    pub(crate) fn parse(name: &str) -> Option<Self> {
+    /// The client that an argument names, in any case; `claude-code` is `claude`.
+    pub(crate) fn of_argument(name: &str) -> Result<Self, String> {
         let name = name.to_ascii_lowercase();
-        let name = name.strip_suffix("-code").filter(|stem| *stem == "claude").unwrap_or(&name);
-        Self::ALL.iter().copied().find(|client| client.as_str() == name)
+        let stem = name.strip_suffix("-code").filter(|stem| *stem == "claude");
+        Self::named("client", stem.unwrap_or(&name))
     }
 }
 

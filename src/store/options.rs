@@ -3,14 +3,16 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What a finished commit promises.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum SyncMode {
-    /// It survives a power cut: file and folder are synced.
-    #[default]
-    Durable,
-    /// The file is replaced atomically, but the system decides when it reaches the disk. Faster.
-    Rename,
+named! {
+    /// What a finished commit promises.
+    #[derive(Default)]
+    pub enum SyncMode {
+        /// It survives a power cut: file and folder are synced.
+        #[default]
+        Durable = "durable",
+        /// The file is replaced atomically, but the system decides when it reaches the disk. Faster.
+        Rename = "rename",
+    }
 }
 
 /// The options of a [`super::DiskStore`].

@@ -3,61 +3,34 @@
 //! Only the first line of a message changes. The lines that restitch adds, such as the nearest
 //! match and the next step, follow it, and the report is the same in every dialect.
 
-use std::fmt;
-
 use serde_json::{Map, Value};
 
 use super::{ToolSpec, Words};
 use crate::edit::{EditCode, Refusal};
 use crate::text::clip;
 
-/// The edit tool whose words the answers use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-#[non_exhaustive]
-pub enum Dialect {
-    /// restitch's own words.
-    #[default]
-    Restitch,
-    /// Anthropic's text editor tool.
-    Anthropic,
-    /// Claude Code's `Edit`.
-    ClaudeCode,
-    /// Gemini CLI's `replace`.
-    Gemini,
-    /// opencode's `edit`.
-    Opencode,
-    /// Codex's `apply_patch`.
-    Codex,
+named! {
+    /// The edit tool whose words the answers use.
+    #[derive(Default)]
+    #[non_exhaustive]
+    pub enum Dialect {
+        /// restitch's own words.
+        #[default]
+        Restitch = "restitch",
+        /// Anthropic's text editor tool.
+        Anthropic = "anthropic",
+        /// Claude Code's `Edit`.
+        ClaudeCode = "claude-code",
+        /// Gemini CLI's `replace`.
+        Gemini = "gemini",
+        /// opencode's `edit`.
+        Opencode = "opencode",
+        /// Codex's `apply_patch`.
+        Codex = "codex",
+    }
 }
 
 impl Dialect {
-    /// Every dialect.
-    pub const ALL: &[Self] = &[
-        Self::Restitch,
-        Self::Anthropic,
-        Self::ClaudeCode,
-        Self::Gemini,
-        Self::Opencode,
-        Self::Codex,
-    ];
-
-    /// The name on the command line.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Restitch => "restitch",
-            Self::Anthropic => "anthropic",
-            Self::ClaudeCode => "claude-code",
-            Self::Gemini => "gemini",
-            Self::Opencode => "opencode",
-            Self::Codex => "codex",
-        }
-    }
-
-    /// The dialect of that name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|dialect| dialect.as_str() == name)
-    }
-
     /// The edit tool to offer to models that know this dialect. Gemini CLI denies every tool called
     /// `replace` to a model that runs unattended, so `edit` stands in for it.
     pub fn edit_tool(self) -> &'static str {
@@ -90,12 +63,6 @@ impl Dialect {
         // Of what another tool of the dialect lacks, its own message says nothing.
         let phrase = phrase(self, refusal.code).filter(|phrase| !words.names_absent(phrase))?;
         fill(&words.sentence(phrase), arguments, refusal)
-    }
-}
-
-impl fmt::Display for Dialect {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

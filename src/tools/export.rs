@@ -4,41 +4,20 @@ use serde_json::{Map, Value, json};
 
 use super::ToolSpec;
 
-/// The format in which a model interface takes the declarations of tools.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Format {
-    /// OpenAI chat completions, strict.
-    OpenAi,
-    /// OpenAI Responses, strict.
-    OpenAiResponses,
-    /// Anthropic messages.
-    Anthropic,
-    /// Gemini function declarations.
-    Gemini,
-    /// MCP `tools/list`.
-    Mcp,
-}
-
-impl Format {
-    /// Every format.
-    pub const ALL: &[Self] =
-        &[Self::OpenAi, Self::OpenAiResponses, Self::Anthropic, Self::Gemini, Self::Mcp];
-
-    /// The name on the command line.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::OpenAi => "openai",
-            Self::OpenAiResponses => "openai-responses",
-            Self::Anthropic => "anthropic",
-            Self::Gemini => "gemini",
-            Self::Mcp => "mcp",
-        }
-    }
-
-    /// The format of that name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|format| format.as_str() == name)
+named! {
+    /// The format in which a model interface takes the declarations of tools.
+    #[non_exhaustive]
+    pub enum Format {
+        /// OpenAI chat completions, strict.
+        OpenAi = "openai",
+        /// OpenAI Responses, strict.
+        OpenAiResponses = "openai-responses",
+        /// Anthropic messages.
+        Anthropic = "anthropic",
+        /// Gemini function declarations.
+        Gemini = "gemini",
+        /// MCP `tools/list`.
+        Mcp = "mcp",
     }
 }
 

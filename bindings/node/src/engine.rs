@@ -99,13 +99,7 @@ impl NativeEngine {
     /// The declarations, as JSON.
     #[napi]
     pub fn tools(&self, format: String) -> Result<String> {
-        let format = Format::parse(&format).ok_or_else(|| {
-            let known: Vec<_> = Format::ALL.iter().map(|format| format.as_str()).collect();
-            Error::from_reason(format!(
-                "there is no format {format:?}; use one of: {}",
-                known.join(", ")
-            ))
-        })?;
+        let format = Format::named("format", &format).map_err(Error::from_reason)?;
         Ok(export(format, self.toolbox.listed_tools()).to_string())
     }
 }

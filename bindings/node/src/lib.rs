@@ -138,10 +138,7 @@ pub fn apply_many(
 /// The syntax mode of this name, or the default without a name.
 fn mode(name: Option<String>) -> Result<SyntaxMode> {
     let Some(name) = name else { return Ok(SyntaxMode::default()) };
-    SyntaxMode::parse(&name).ok_or_else(|| {
-        let known = SyntaxMode::ALL.map(SyntaxMode::as_str).join(", ");
-        Error::from_reason(format!("there is no syntax mode {name:?}; use one of: {known}"))
-    })
+    SyntaxMode::named("syntax mode", &name).map_err(Error::from_reason)
 }
 
 /// An edit from JavaScript as a request.

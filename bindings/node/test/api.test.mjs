@@ -40,7 +40,7 @@ test('syntax errors are told, or not looked for', async () => {
   assert.match(warnings(), /new syntax error/)
   assert.match(warnings('warn'), /new syntax error/)
   assert.equal(warnings('off'), '')
-  assert.throws(() => warnings('no'), /there is no syntax mode "no"; use one of: off, warn, veto/)
+  assert.throws(() => warnings('no'), /there is no syntax mode `no`; use one of: off, warn, veto/)
   for (const [syntax, told] of [['veto', true], ['warn', true], ['off', false]]) {
     const engine = new Engine({ store: new Files([['a.rs', Buffer.from(text)]]), syntax })
     const edited = (await engine.edit('a.rs', old, new_)).unwrap()

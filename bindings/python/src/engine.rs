@@ -84,13 +84,7 @@ impl Engine {
 
     /// The declarations of the tools, as JSON.
     fn tools(&self, format: &str) -> PyResult<String> {
-        let format = Format::parse(format).ok_or_else(|| {
-            let known: Vec<_> = Format::ALL.iter().map(|format| format.as_str()).collect();
-            PyValueError::new_err(format!(
-                "there is no format {format:?}; use one of: {}",
-                known.join(", ")
-            ))
-        })?;
+        let format = Format::named("format", format).map_err(PyValueError::new_err)?;
         Ok(export(format, self.toolbox.listed_tools()).to_string())
     }
 }

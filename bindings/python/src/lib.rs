@@ -77,10 +77,7 @@ fn apply_many<'py>(
 
 /// The syntax mode of this name.
 fn mode(name: &str) -> PyResult<SyntaxMode> {
-    SyntaxMode::parse(name).ok_or_else(|| {
-        let known = SyntaxMode::ALL.map(SyntaxMode::as_str).join(", ");
-        PyValueError::new_err(format!("there is no syntax mode {name:?}; use one of: {known}"))
-    })
+    SyntaxMode::named("syntax mode", name).map_err(PyValueError::new_err)
 }
 
 /// An edit from Python as a request.

@@ -107,7 +107,7 @@ def test_syntax_errors_are_told_or_not_looked_for() -> None:
 
     assert "new syntax error" in warnings("veto") and "new syntax error" in warnings("warn")
     assert warnings("off") == ""
-    with pytest.raises(ValueError, match='no syntax mode "no"; use one of: off, warn, veto'):
+    with pytest.raises(ValueError, match='no syntax mode `no`; use one of: off, warn, veto'):
         warnings("no")  # type: ignore[arg-type]
     modes: tuple[tuple[SyntaxMode, bool], ...] = (("veto", True), ("warn", True), ("off", False))
     for mode, told in modes:

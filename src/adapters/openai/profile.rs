@@ -6,35 +6,24 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-/// How a request asks for the form of the answer, from the strictest way to the simplest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AnswerMode {
-    /// By a JSON schema with `strict` set.
-    #[default]
-    StrictSchema,
-    /// By a JSON schema without keywords that limit numbers, and without `strict`.
-    Schema,
-    /// As any JSON object; the schema is in the prompt.
-    JsonObject,
-    /// As text; the schema is in the prompt.
-    Text,
+named! {
+    /// How a request asks for the form of the answer, from the strictest way to the simplest.
+    #[derive(Default, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum AnswerMode {
+        /// By a JSON schema with `strict` set.
+        #[default]
+        StrictSchema = "strict_schema",
+        /// By a JSON schema without keywords that limit numbers, and without `strict`.
+        Schema = "schema",
+        /// As any JSON object; the schema is in the prompt.
+        JsonObject = "json_object",
+        /// As text; the schema is in the prompt.
+        Text = "text",
+    }
 }
 
 impl AnswerMode {
-    /// Every mode, strictest first.
-    pub const ALL: &[Self] = &[Self::StrictSchema, Self::Schema, Self::JsonObject, Self::Text];
-
-    /// The mode's name in stored profiles and in output.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::StrictSchema => "strict_schema",
-            Self::Schema => "schema",
-            Self::JsonObject => "json_object",
-            Self::Text => "text",
-        }
-    }
-
     /// The next mode in order; `None` after the simplest.
     pub(super) fn next_simpler(self) -> Option<Self> {
         Self::ALL.iter().copied().find(|mode| *mode > self)

@@ -60,11 +60,7 @@ pub(crate) struct MineArgs {
 
 /// The client with this name, or a message that lists the names.
 fn client(name: &str) -> Result<Client, String> {
-    let mut clients = Client::ALL.iter().copied();
-    clients.find(|client| client.as_str() == name).ok_or_else(|| {
-        let names: Vec<_> = Client::ALL.iter().map(|client| client.as_str()).collect();
-        format!("there is no client `{name}`; use one of: {}", names.join(", "))
-    })
+    Client::named("client", name)
 }
 
 /// Splits `OLD=NEW`.

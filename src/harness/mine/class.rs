@@ -1,43 +1,31 @@
 //! The classes of errors with which an agent's tool refuses an edit.
 
-use serde::Serialize;
-
-/// Why the agent's tool did not make an edit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-pub enum FailureClass {
-    /// The text to replace is not in the file.
-    #[serde(rename = "not found")]
-    NotFound,
-    /// The lines of a patch are not in the file.
-    #[serde(rename = "patch context")]
-    PatchContext,
-    /// The text to replace is in the file more than once.
-    #[serde(rename = "several matches")]
-    SeveralMatches,
-    /// The call would change nothing.
-    #[serde(rename = "nothing to change")]
-    NothingToChange,
-    /// The agent had not read the file.
-    #[serde(rename = "not read before")]
-    NotRead,
-    /// The file had changed since the agent read it.
-    #[serde(rename = "changed since read")]
-    ChangedSinceRead,
-    /// A person, a rule or a hook did not allow the edit.
-    #[serde(rename = "not allowed")]
-    NotAllowed,
-    /// There is no such file.
-    #[serde(rename = "no such file")]
-    NoSuchFile,
-    /// The call lacks an argument, or its patch cannot be parsed.
-    #[serde(rename = "malformed call")]
-    Malformed,
-    /// The call was interrupted, or the tool itself broke.
-    #[serde(rename = "interrupted")]
-    Interrupted,
-    /// None of these.
-    #[serde(rename = "other")]
-    Other,
+named! {
+    /// Why the agent's tool did not make an edit.
+    pub enum FailureClass {
+        /// The text to replace is not in the file.
+        NotFound = "not found",
+        /// The lines of a patch are not in the file.
+        PatchContext = "patch context",
+        /// The text to replace is in the file more than once.
+        SeveralMatches = "several matches",
+        /// The call would change nothing.
+        NothingToChange = "nothing to change",
+        /// The agent had not read the file.
+        NotRead = "not read before",
+        /// The file had changed since the agent read it.
+        ChangedSinceRead = "changed since read",
+        /// A person, a rule or a hook did not allow the edit.
+        NotAllowed = "not allowed",
+        /// There is no such file.
+        NoSuchFile = "no such file",
+        /// The call lacks an argument, or its patch cannot be parsed.
+        Malformed = "malformed call",
+        /// The call was interrupted, or the tool itself broke.
+        Interrupted = "interrupted",
+        /// None of these.
+        Other = "other",
+    }
 }
 
 use FailureClass as Class;
@@ -146,21 +134,6 @@ const WORDS: &[(Class, &[&str])] = &[
 const HEAD: usize = 400;
 
 impl FailureClass {
-    /// Every class.
-    pub const ALL: &[Self] = &[
-        Self::NotFound,
-        Self::PatchContext,
-        Self::SeveralMatches,
-        Self::NothingToChange,
-        Self::NotRead,
-        Self::ChangedSinceRead,
-        Self::NotAllowed,
-        Self::NoSuchFile,
-        Self::Malformed,
-        Self::Interrupted,
-        Self::Other,
-    ];
-
     /// Returns the class of an error message of a client.
     pub fn of(error: &str) -> Self {
         let error = error.to_lowercase();
@@ -178,23 +151,6 @@ impl FailureClass {
     /// recovered.
     pub fn is_text_missing(self) -> bool {
         matches!(self, Self::NotFound | Self::PatchContext)
-    }
-
-    /// Returns the words for reports. They never change.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::NotFound => "not found",
-            Self::PatchContext => "patch context",
-            Self::SeveralMatches => "several matches",
-            Self::NothingToChange => "nothing to change",
-            Self::NotRead => "not read before",
-            Self::ChangedSinceRead => "changed since read",
-            Self::NotAllowed => "not allowed",
-            Self::NoSuchFile => "no such file",
-            Self::Malformed => "malformed call",
-            Self::Interrupted => "interrupted",
-            Self::Other => "other",
-        }
     }
 }
 

@@ -4,54 +4,29 @@ use std::path::PathBuf;
 
 use super::{aider, cline};
 
-/// An agent whose transcripts can be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Client {
-    /// Claude Code.
-    Claude,
-    /// Codex.
-    Codex,
-    /// Gemini CLI.
-    Gemini,
-    /// opencode.
-    Opencode,
-    /// crush.
-    Crush,
-    /// pi, and OpenClaw, which is made of it.
-    Pi,
-    /// aider.
-    Aider,
-    /// Cline.
-    Cline,
+named! {
+    /// An agent whose transcripts can be read.
+    pub enum Client {
+        /// Claude Code.
+        Claude = "claude",
+        /// Codex.
+        Codex = "codex",
+        /// Gemini CLI.
+        Gemini = "gemini",
+        /// opencode.
+        Opencode = "opencode",
+        /// crush.
+        Crush = "crush",
+        /// pi, and OpenClaw, which is made of it.
+        Pi = "pi",
+        /// aider.
+        Aider = "aider",
+        /// Cline.
+        Cline = "cline",
+    }
 }
 
 impl Client {
-    /// Every client.
-    pub const ALL: &[Self] = &[
-        Self::Claude,
-        Self::Codex,
-        Self::Gemini,
-        Self::Opencode,
-        Self::Crush,
-        Self::Pi,
-        Self::Aider,
-        Self::Cline,
-    ];
-
-    /// Returns the client's name on the command line and in reports.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Claude => "claude",
-            Self::Codex => "codex",
-            Self::Gemini => "gemini",
-            Self::Opencode => "opencode",
-            Self::Crush => "crush",
-            Self::Pi => "pi",
-            Self::Aider => "aider",
-            Self::Cline => "cline",
-        }
-    }
-
     /// Returns the paths where the client keeps its transcripts. Most are folders; opencode may
     /// also have a database elsewhere, and aider and crush keep theirs in the current folder.
     /// `variable` looks up an environment variable.

@@ -5,56 +5,33 @@ use std::collections::HashMap;
 use super::class::FailureClass;
 use super::{EditAttempt, FileAction, Replacement, Transcript, TranscriptStep};
 
-/// The source of the file before an edit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Provenance {
-    /// The transcript has the whole file with this call or with the next edit.
-    Recorded,
-    /// The file is reconstructed from what the agent read and wrote.
-    Reconstructed,
-    /// The client keeps every version of the file.
-    Versioned,
-    /// The file is a version that was committed before the edit, with the agent's later edits.
-    Committed,
-    /// Only the lines that the error shows are known.
-    ErrorExcerpt,
-}
-
-impl Provenance {
-    /// Returns the words for reports. They never change.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Recorded => "recorded",
-            Self::Reconstructed => "reconstructed",
-            Self::Versioned => "stored version",
-            Self::Committed => "from git",
-            Self::ErrorExcerpt => "in part, from the error",
-        }
+named! {
+    /// The source of the file before an edit.
+    pub enum Provenance {
+        /// The transcript has the whole file with this call or with the next edit.
+        Recorded = "recorded",
+        /// The file is reconstructed from what the agent read and wrote.
+        Reconstructed = "reconstructed",
+        /// The client keeps every version of the file.
+        Versioned = "stored version",
+        /// The file is a version that was committed before the edit, with the agent's later edits.
+        Committed = "from git",
+        /// Only the lines that the error shows are known.
+        ErrorExcerpt = "in part, from the error",
     }
 }
 
-/// How certain it is that the file was as it is taken to be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Certainty {
-    /// The call itself has it, or two sources say the same.
-    Sure,
-    /// One source says so. A command between it and the call may have changed the file.
-    Likely,
-    /// Nothing in the transcript confirms it, or two sources differ.
-    Unconfirmed,
-    /// Only lines of the file are known.
-    Part,
-}
-
-impl Certainty {
-    /// Returns the words for reports. They never change.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Sure => "sure",
-            Self::Likely => "likely",
-            Self::Unconfirmed => "unconfirmed",
-            Self::Part => "part",
-        }
+named! {
+    /// How certain it is that the file was as it is taken to be.
+    pub enum Certainty {
+        /// The call itself has it, or two sources say the same.
+        Sure = "sure",
+        /// One source says so. A command between it and the call may have changed the file.
+        Likely = "likely",
+        /// Nothing in the transcript confirms it, or two sources differ.
+        Unconfirmed = "unconfirmed",
+        /// Only lines of the file are known.
+        Part = "part",
     }
 }
 
