@@ -1,12 +1,11 @@
 //! `restitch demo`: shows repaired and refused edits of files in a temporary folder.
 
-mod scenes;
-
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::args::Common;
@@ -14,7 +13,19 @@ use super::exit::Exit;
 use crate::engine::{CallOptions, Engine};
 use crate::store::{DiskOptions, DiskStore};
 use crate::tools::{ToolReply, Toolbox};
-use scenes::{SCENES, Scene};
+
+/// A file, and a call of `edit_file` for it.
+#[derive(Deserialize)]
+struct Scene {
+    title: String,
+    path: String,
+    file: String,
+    old: String,
+    new: String,
+}
+
+/// Ten scenes with repaired edits, then four with refused ones: a line of JSON each.
+const SCENES: &str = include_str!("demo.jsonl");
 
 const TITLE: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -43,14 +54,15 @@ async fn play_all(common: &Common) -> io::Result<String> {
     let mut text = String::new();
     let mut json_out = Vec::new();
     let (mut repaired, mut refused) = (0, 0);
-    for (number, scene) in SCENES.iter().enumerate() {
-        let reply = play(&toolbox, &root, scene).await?;
+    for (number, scene) in SCENES.lines().enumerate() {
+        let scene: Scene = serde_json::from_str(scene)?;
+        let reply = play(&toolbox, &root, &scene).await?;
         if reply.ok {
             repaired += 1;
         } else {
             refused += 1;
         }
-        render(&mut text, number + 1, scene, &reply);
+        render(&mut text, number + 1, &scene, &reply);
         json_out.push(json!({ "title": scene.title, "ok": reply.ok, "code": reply.code, "report": reply.report }));
     }
     let _ = writeln!(
@@ -65,7 +77,7 @@ async fn play_all(common: &Common) -> io::Result<String> {
 
 /// Writes the file of a scene and makes its call.
 async fn play(toolbox: &Toolbox, root: &Path, scene: &Scene) -> io::Result<ToolReply> {
-    std::fs::write(root.join(scene.path), scene.file)?;
+    std::fs::write(root.join(&scene.path), &scene.file)?;
     let arguments = json!({ "path": scene.path, "old_str": scene.old, "new_str": scene.new });
     Ok(toolbox.call("edit_file", arguments, &CallOptions::default()).await)
 }
@@ -74,8 +86,8 @@ async fn play(toolbox: &Toolbox, root: &Path, scene: &Scene) -> io::Result<ToolR
 fn render(out: &mut String, number: usize, scene: &Scene, reply: &ToolReply) {
     let _ =
         writeln!(out, "{TITLE}{number:>2}. {}{TITLE:#}  {DIM}{}{DIM:#}", scene.title, scene.path);
-    let _ = writeln!(out, "    {DIM}old_str{DIM:#} {}", one_line(scene.old));
-    let _ = writeln!(out, "    {DIM}new_str{DIM:#} {}", one_line(scene.new));
+    let _ = writeln!(out, "    {DIM}old_str{DIM:#} {}", one_line(&scene.old));
+    let _ = writeln!(out, "    {DIM}new_str{DIM:#} {}", one_line(&scene.new));
     if reply.ok {
         let text_of = |name: &str| match &reply.report[name] {
             Value::Array(items) => {
