@@ -13,123 +13,34 @@ use super::values::{is_placeholder, is_random};
 /// The vendored rules.
 const GITLEAKS: &str = include_str!("gitleaks.tsv");
 
-/// Where a rule of our own applies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Everywhere,
-    /// In settings and scripts, where a bare word is a literal.
-    Settings,
-}
-
-/// The first group of a rule of our own is the value.
-struct OwnRule {
-    what: &'static str,
-    place: Place,
-    pattern: &'static str,
-}
-
-const fn own(what: &'static str, place: Place, pattern: &'static str) -> OwnRule {
-    OwnRule { what, place, pattern }
-}
+/// The rules of our own.
+const OWN_RULES: &str = include_str!("own.tsv");
 
 /// A word of a command line, perhaps in quotes.
-macro_rules! word {
-    () => {
-        r#"["']?([^\s"'|;&]{4,})"#
-    };
+const WORD: &str = r#"["']?([^\s"'|;&]{4,})"#;
+
+/// The rows of a table of rules, each with this many cells.
+fn rows<const CELLS: usize>(table: &'static str) -> impl Iterator<Item = [&'static str; CELLS]> {
+    let rows = table.lines().filter(|row| !row.starts_with('#'));
+    rows.filter_map(|row| row.splitn(CELLS, '\t').collect::<Vec<_>>().try_into().ok())
 }
 
-/// Where the value ends is seldom clear, so the whole line is redacted.
-const OWN: &[OwnRule] = &[
-    own("a URL with a password", Place::Everywhere, r#"://[^\s/"'`<>@]*?:([^\s/"'`<>@]{3,})@"#),
-    own(
-        "a data source with a password",
-        Place::Everywhere,
-        r#"[^\s"'`=(,:/]+[:/]([^\s"'`=(,:/@]{3,})@(?:tcp\(|unix\(|udp\(|//)"#,
-    ),
-    own(
-        "an Authorization header",
-        Place::Everywhere,
-        r#"(?i)(?:authorization|x-api-key|x-auth-token|x-access-token|private-token|api-key)["'`\] ]*[:=,][\s"'`]*(?:[a-z]+\s+)?([^\s"'`,;)]{12,})"#,
-    ),
-    own("an Azure secret", Place::Everywhere, r"([\w.~-]{3,}Q~[\w.~-]{31,40})"),
-    own(
-        "the hash of a password",
-        Place::Everywhere,
-        r"(?:\$(?:1|2[aby]|5|6|7|y|apr1|argon2\w*|scrypt|pbkdf2[\w-]*)\$|\{SSHA(?:512)?\})([\w$./+=,-]{22,})",
-    ),
-    own(
-        "a vendor's key",
-        Place::Everywhere,
-        r"\b(?:GOCSPX-|NRAK-|dckr_[po]at_|AGE-SECRET-KEY-1)([\w-]{20,})",
-    ),
-    own("a bot token", Place::Everywhere, r"\b([0-9]{8,10}:AA[\w-]{31,40})"),
-    own("a signed token", Place::Everywhere, r"(eyJ[\w+/=-]{8,}\.[\w+/=-]{8,}\.[\w+/=-]{4,})"),
-    own(
-        "a command with a password",
-        Place::Everywhere,
-        concat!(r"(?i)\b(?:curl|wget)\b.*?\s(?:-u|--user|--proxy-user)(?:\s+|=)", word!()),
-    ),
-    own(
-        "a command with a password",
-        Place::Everywhere,
-        concat!(r"(?i)\bsshpass\b.*?\s-p\s*", word!()),
-    ),
-    own(
-        "a command with a password",
-        Place::Settings,
-        concat!(r"(?i)\b(?:mysql|mysqldump|mysqladmin|mariadb)\b.*?\s-p", word!()),
-    ),
-    own(
-        "a command with a password",
-        Place::Settings,
-        concat!(r"(?i)\b(?:docker|podman|helm)\b.*?\blogin\b.*?\s-p\s+", word!()),
-    ),
-    own(
-        "a command with a password",
-        Place::Settings,
-        concat!(
-            r"\b(?:redis-cli\b.*?\s-a|ldap(?:search|add|modify)\b.*?\s-w|openssl\b.*?\s-[kK]|(?:un)?zip\b.*?\s-P|ipmitool\b.*?\s-P|mongo(?:sh|dump)?\b.*?\s-p)\s+",
-            word!()
-        ),
-    ),
-    own(
-        "a command with a password",
-        Place::Settings,
-        r#"\bsmbclient\b.*?\s-U\s+["']?[^\s%]+%([^\s"']{4,})"#,
-    ),
-    own(
-        "a command with a password",
-        Place::Settings,
-        concat!(r"(?i)\becho\s+", word!(), r#"["']?\s*\|\s*sudo -S"#),
-    ),
-    own("a command with a password", Place::Settings, r"(?i)^\s*net user \S+ ([^\s/]\S{3,})"),
-    own(
-        "a login with a password",
-        Place::Everywhere,
-        r"\b(?:machine\s+\S+|login\s+\S+|default)\s+(?:(?:login|account)\s+\S+\s+)*password\s+(\S+)",
-    ),
-    own(
-        "a password",
-        Place::Settings,
-        r##"(?i)^\s*(?:requirepass|masterauth|(?:root)?bindpw|rootpw|r[ow]community|password|secret|psk|passwd)(?:\s+--\S+)*\s+["']?([^\s"'=#]{4,})["']?\s*(?:#.*)?$"##,
-    ),
-    own(
-        "a password",
-        Place::Everywhere,
-        r#"(?i)(?:identified (?:by|with)|convertto-securestring)\s+["']([^"']{4,})"#,
-    ),
-    own(
-        "a login with a password",
-        Place::Everywhere,
-        r#"(?i)(?:credentials?|basic_?auth|auth=)\(\s*["'][^"']*["']\s*,\s*(?:Some\()?["']([^\s"']{4,})"#,
-    ),
-    own(
-        "a secret address",
-        Place::Everywhere,
-        r"(?:hooks\.slack\.com/(?:services|triggers|workflows)/|discord(?:app)?\.com/api/webhooks/)([\w/+-]{20,})",
-    ),
-];
+/// A rule of our own.
+struct OwnRule {
+    what: &'static str,
+    /// Whether it applies to settings and scripts only.
+    only_settings: bool,
+    regex: Option<Regex>,
+}
+
+static OWN: LazyLock<Vec<OwnRule>> = LazyLock::new(|| {
+    let rule = |[what, place, pattern]: [&'static str; 3]| OwnRule {
+        what,
+        only_settings: place == "settings",
+        regex: compile(&pattern.replace("{word}", WORD)),
+    };
+    rows(OWN_RULES).map(rule).collect()
+});
 
 /// A vendored rule, whose expression is compiled when it is needed first.
 struct Vendored {
@@ -142,13 +53,11 @@ struct Vendored {
 }
 
 static VENDORED: LazyLock<Vec<Vendored>> = LazyLock::new(|| {
-    let rule = |line: &'static str| {
-        let mut fields = line.splitn(4, '\t');
-        let (id, entropy) = (fields.next()?, fields.next()?.parse().ok()?);
-        let (keywords, pattern) = (fields.next()?, fields.next()?);
+    let rule = |[id, entropy, keywords, pattern]: [&'static str; 4]| {
+        let entropy = entropy.parse().ok()?;
         Some(Vendored { id, entropy, keywords, pattern, regex: OnceLock::new() })
     };
-    GITLEAKS.lines().filter(|line| !line.starts_with('#')).filter_map(rule).collect()
+    rows(GITLEAKS).filter_map(rule).collect()
 });
 
 /// Finds the words of all vendored rules in one pass; and the rule of each word.
@@ -159,9 +68,6 @@ static KEYWORDS: LazyLock<Option<(AhoCorasick, Vec<usize>)>> = LazyLock::new(|| 
     let (words, rules): (Vec<&str>, Vec<usize>) = words.unzip();
     Some((AhoCorasick::builder().ascii_case_insensitive(true).build(words).ok()?, rules))
 });
-
-static OWN_REGEXES: LazyLock<Vec<Option<Regex>>> =
-    LazyLock::new(|| OWN.iter().map(|rule| compile(rule.pattern)).collect());
 
 /// The expression; a test compiles them all.
 fn compile(pattern: &str) -> Option<Regex> {
@@ -200,23 +106,20 @@ pub(super) fn find_vendored(text: &str) -> Vec<Found> {
 
 /// What a line looks like by the rules of our own; `None` for an ordinary line.
 pub(super) fn find_own(line: &str, file_kind: FileKind) -> Option<&'static str> {
-    let applies =
-        |rule: &OwnRule| rule.place == Place::Everywhere || file_kind == FileKind::Settings;
-    OWN.iter().zip(OWN_REGEXES.iter()).filter(|(rule, _)| applies(rule)).find_map(
-        |(rule, regex)| {
-            let is_real = |captures: Captures<'_>| {
-                let value = &line[snap(line, groups(&captures))];
-                let lower = value.to_ascii_lowercase();
-                let is_word =
-                    ["password", "passwd", "secret", "prompt", "true", "false", "required"];
-                let needs_chance = rule.what == "an Authorization header";
-                !is_placeholder(value)
-                    && !is_word.contains(&lower.as_str())
-                    && (!needs_chance || is_random(value))
-            };
-            regex.as_ref()?.captures_iter(line.as_bytes()).any(is_real).then_some(rule.what)
-        },
-    )
+    let applies = |rule: &&OwnRule| !rule.only_settings || file_kind == FileKind::Settings;
+    OWN.iter().filter(applies).find_map(|rule| {
+        let is_real = |captures: Captures<'_>| {
+            let value = &line[snap(line, groups(&captures))];
+            let lower = value.to_ascii_lowercase();
+            let is_word = ["password", "passwd", "secret", "prompt", "true", "false", "required"];
+            let needs_chance = rule.what == "an Authorization header";
+            !is_placeholder(value)
+                && !is_word.contains(&lower.as_str())
+                && (!needs_chance || is_random(value))
+        };
+        let regex = rule.regex.as_ref()?;
+        regex.captures_iter(line.as_bytes()).any(is_real).then_some(rule.what)
+    })
 }
 
 /// What all groups of a match cover; without groups, the match.
@@ -271,8 +174,7 @@ mod tests {
             assert_eq!(rule.keywords, rule.keywords.to_ascii_lowercase(), "{}", rule.id);
             assert!(compile(rule.pattern).is_some(), "{}: {}", rule.id, rule.pattern);
         }
-        for (rule, regex) in OWN.iter().zip(OWN_REGEXES.iter()) {
-            assert!(regex.is_some(), "{}: {}", rule.what, rule.pattern);
-        }
+        assert_eq!(OWN.len(), OWN_RULES.lines().filter(|row| !row.starts_with('#')).count());
+        assert!(OWN.len() > 20 && OWN.iter().all(|rule| rule.regex.is_some()));
     }
 }
