@@ -161,7 +161,8 @@ fn spellings() -> Vec<String> {
         .github/workflows/ci.yml .github/hooks/x .github/agents/a.md .envrc .npmrc \
         x.code-workspace .env .env.local sub/.env.production id_rsa keys/id_ed25519 server.pem \
         tls/server.key .ssh/config .ssh/authorized_keys .bashrc .zshrc .profile .netrc .pypirc \
-        .mcp.json .git-credentials .gitmodules .windsurf/x .devcontainer/devcontainer.json";
+        .mcp.json .git-credentials .gitmodules .windsurf/x .devcontainer/devcontainer.json \
+        opencode.json a/opencode.jsonc .vibe/config.toml .amazonq/mcp.json";
     let mut all = Vec::new();
     for name in names.split(' ') {
         let invisible: String = name
@@ -196,6 +197,8 @@ fn spellings() -> Vec<String> {
             ".git /config",
             ".git...:x/config",
             ".g\u{200d}it/config",
+            ".\u{feff}git/config",
+            ".\\.GIT\\foobar",
         ]
         .map(str::to_owned),
     );
