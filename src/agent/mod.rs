@@ -15,7 +15,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::edit::EditCode;
+use crate::edit::{EditCode, file_diff};
 use crate::engine::CallOptions;
 use crate::port::BoxFuture;
 use crate::session::GuardPolicy;
@@ -320,17 +320,4 @@ fn answer_text(tool: &str, reply: &ToolReply) -> String {
         Some((end, _)) => format!("{}\n… (cut here)", &text[..end]),
         None => text,
     }
-}
-
-/// The unified diff of a file between two states; `None` is a missing file.
-fn file_diff(path: &str, before: Option<&Snapshot>, after: Option<&Snapshot>) -> String {
-    let text =
-        |side: Option<&Snapshot>| side.map_or(String::new(), |snapshot| snapshot.text().to_owned());
-    let name = |side: Option<&Snapshot>, letter: char| match side {
-        Some(_) => format!("{letter}/{path}"),
-        None => "/dev/null".to_owned(),
-    };
-    let (old, new) = (text(before), text(after));
-    let diff = similar::TextDiff::from_lines(old.as_str(), new.as_str());
-    diff.unified_diff().header(&name(before, 'a'), &name(after, 'b')).to_string()
 }

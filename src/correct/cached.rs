@@ -130,10 +130,6 @@ fn ask_digest(ask: &Ask) -> [u8; 32] {
 }
 
 impl<C: Corrector> Corrector for Cached<C> {
-    fn is_available(&self) -> bool {
-        self.inner.is_available()
-    }
-
     fn correct<'a>(
         &'a self,
         ask: &'a Ask,

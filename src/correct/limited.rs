@@ -78,10 +78,6 @@ impl<C> Limited<C> {
 }
 
 impl<C: Corrector> Corrector for Limited<C> {
-    fn is_available(&self) -> bool {
-        self.inner.is_available()
-    }
-
     fn correct<'a>(
         &'a self,
         ask: &'a Ask,

@@ -35,6 +35,19 @@ pub(crate) fn unified_diff(
     out
 }
 
+/// The unified diff of a whole file; a side without the file is `/dev/null`.
+pub(crate) fn file_diff(path: &str, before: Option<&Snapshot>, after: Option<&Snapshot>) -> String {
+    let text = |side: Option<&Snapshot>| side.map_or(String::new(), |file| file.text().to_owned());
+    let name = |side: Option<&Snapshot>, letter: char| match side {
+        Some(_) => format!("{letter}/{path}"),
+        None => "/dev/null".to_owned(),
+    };
+    TextDiff::from_lines(text(before), text(after))
+        .unified_diff()
+        .header(&name(before, 'a'), &name(after, 'b'))
+        .to_string()
+}
+
 /// The unified diff of some splices, without the file's name and cut if it is long.
 pub(crate) fn short_diff(before: &Snapshot, splices: &[super::Splice], after: &Snapshot) -> String {
     let Ok(plan) = super::EditPlan::new(before, splices.to_vec()) else { return String::new() };

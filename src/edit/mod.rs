@@ -12,7 +12,7 @@ mod spans;
 mod syntax;
 mod verify;
 
-pub(crate) use diff::short_diff;
+pub(crate) use diff::{file_diff, short_diff};
 pub(crate) use error::{Attempt, Conflict, Difference, Kept, Near, OutcomeDiff};
 pub use error::{EditCode, Refusal};
 pub use path::WorkPath;

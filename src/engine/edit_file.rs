@@ -8,13 +8,13 @@ use tracing::Instrument as _;
 
 use super::limits::refuse_too_many_occurrences;
 use super::syntax::SyntaxGate;
-use super::{CallOptions, Engine};
+use super::{CallOptions, Engine, Stage};
 use crate::edit::{
     EditCode, EditPlan, EditReport, EditRequest, ModelUse, Refusal, Rung, VerifiedEdit, WorkPath,
 };
 use crate::matching::Explained;
 use crate::matching::budget::{self, Exhausted};
-use crate::port::{Budget, CorrectorError};
+use crate::port::{Ask, Budget, CorrectorError, Reply};
 use crate::resolve::{AnswerVerdict, Model, Resolution, Resolved, Step};
 use crate::text::Snapshot;
 use crate::traces;
@@ -29,8 +29,7 @@ impl Engine {
     ) -> Result<EditReport, Refusal> {
         let edit =
             self.prepare(path, request).await.map_err(|refusal| refusal.at(path.as_str()))?;
-        let mut reports = self.commit(vec![edit], options).await?;
-        Ok(reports.remove(0))
+        self.commit_one(edit, options).await
     }
 
     /// Loads the file and decides the edit, without writing anything.
@@ -98,9 +97,9 @@ impl Engine {
         let near_line =
             request.near_line.and_then(|line| self.current_line_hint(path, snapshot, line));
         let request = &EditRequest { near_line, ..request.clone() };
-        let model = match self.corrector.is_available() {
-            true => Model::Present,
-            false => Model::Absent,
+        let model = match self.corrector {
+            Some(_) => Model::Present,
+            None => Model::Absent,
         };
         let budget = Budget::new(self.allowance.time, self.allowance.requests);
         let filter = |verdict| self.syntax.without_broken_outcomes(path, snapshot, verdict);
@@ -122,23 +121,29 @@ impl Engine {
                 Step::Ask(resolution) => {
                     let ask = resolution.ask().clone();
                     tracing::debug!(path = %path, ask = ask.kind(), "a model is asked");
-                    // Ends the call in time even if the corrector ignores the deadline.
-                    let answer =
-                        timeout_at(budget.deadline(), self.corrector.correct(&ask, &budget));
+                    self.report_stage(Stage::Ask, ask.kind());
                     let span = traces::ask(ask.kind());
-                    let answer = answer.instrument(span.clone()).await;
-                    let answer = answer.unwrap_or(Err(CorrectorError::Timeout));
+                    let answer = self.answer(&ask, &budget).instrument(span.clone()).await;
                     let replied = work.run(|| resolution.reply(answer));
                     let (next, verdict) = replied.map_err(Exhausted::refusal)?;
                     tracing::info!(path = %path, ask = ask.kind(), ?verdict, "correction");
                     record_verdict(&span, verdict);
-                    if verdict == AnswerVerdict::Rejected {
-                        self.corrector.rejected(&ask).await;
+                    if verdict == AnswerVerdict::Rejected
+                        && let Some(corrector) = &self.corrector
+                    {
+                        corrector.rejected(&ask).await;
                     }
                     next
                 }
             };
         }
+    }
+
+    /// The model's answer. Ends in time even if the corrector ignores the deadline.
+    async fn answer(&self, ask: &Ask, budget: &Budget) -> Result<Reply, CorrectorError> {
+        let Some(corrector) = &self.corrector else { return Err(CorrectorError::NotConfigured) };
+        let answer = timeout_at(budget.deadline(), corrector.correct(ask, budget)).await;
+        answer.unwrap_or(Err(CorrectorError::Timeout))
     }
 }
 

@@ -56,11 +56,7 @@ impl Engine {
         };
         match (&request.rename, before) {
             (Some(to), Some(before)) => self.rename(path, to, before, edit, options).await,
-            _ => {
-                let edit = edit.ok_or_else(no_edits)?;
-                let mut reports = self.commit(vec![edit], options).await?;
-                Ok(reports.remove(0))
-            }
+            _ => self.commit_one(edit.ok_or_else(no_edits)?, options).await,
         }
     }
 
@@ -120,8 +116,7 @@ impl Engine {
         refuse_other_version(request, &before)?;
         let explanation = Explanation::plain(Rung::Delete);
         let edit = VerifiedEdit::restore(path.clone(), Some(before), None, explanation);
-        let mut reports = self.commit(vec![edit], options).await?;
-        Ok(reports.remove(0))
+        self.commit_one(edit, options).await
     }
 
     /// Writes the file, with `edit` if there is one, to the new path and removes the old one, in

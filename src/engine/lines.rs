@@ -40,8 +40,7 @@ impl Engine {
             .prepare_lines(path, changes, snapshot)
             .await
             .map_err(|refusal| refusal.at(path.as_str()))?;
-        let mut reports = self.commit(vec![edit], options).await?;
-        Ok(reports.remove(0))
+        self.commit_one(edit, options).await
     }
 
     /// The checked edit of a call by line numbers.

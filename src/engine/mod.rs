@@ -29,8 +29,7 @@ use tracing::Instrument as _;
 
 use crate::edit::{Durability, EditCode, Refusal, VerifiedEdit, WorkPath};
 use crate::port::{
-    CommitOptions, Committed, Corrector, FileStore, NoCorrector, RequestId, Syntax,
-    refuse_duplicate_paths,
+    CommitOptions, Committed, Corrector, FileStore, RequestId, Syntax, refuse_duplicate_paths,
 };
 use crate::session::Ledger;
 #[cfg(feature = "search")]
@@ -72,7 +71,7 @@ pub enum UndoScope {
 #[derive(Clone)]
 pub struct Engine {
     store: Arc<dyn FileStore>,
-    corrector: Arc<dyn Corrector>,
+    corrector: Option<Arc<dyn Corrector>>,
     observer: Option<Observer>,
     client: Option<Arc<str>>,
     allowance: Allowance,
@@ -114,7 +113,7 @@ impl EngineBuilder {
     /// Sets the corrector, which is asked when no reading explains a call.
     #[must_use]
     pub fn corrector(mut self, corrector: impl Corrector + 'static) -> Self {
-        self.engine.corrector = Arc::new(corrector);
+        self.engine.corrector = Some(Arc::new(corrector));
         self
     }
 
@@ -144,7 +143,7 @@ impl Engine {
         EngineBuilder {
             engine: Self {
                 store: Arc::new(store),
-                corrector: Arc::new(NoCorrector),
+                corrector: None,
                 observer: None,
                 client: None,
                 allowance: Allowance::default(),
@@ -163,24 +162,23 @@ impl Engine {
         Self { allowance: Allowance { time, ..self.allowance }, ..self.clone() }
     }
 
-    /// The same engine, reporting each stage to `observer`.
+    /// The same engine, which reports each stage to `observer`, too.
     #[must_use]
     pub fn with_observer(&self, observer: Observer) -> Self {
-        let corrector = progress::ObservedCorrector {
-            inner: self.corrector.clone(),
-            observer: observer.clone(),
+        let observer: Observer = match self.observer.clone() {
+            None => observer,
+            Some(first) => Arc::new(move |stage, subject| {
+                first(stage, subject);
+                observer(stage, subject);
+            }),
         };
-        Self { corrector: Arc::new(corrector), observer: Some(observer), ..self.clone() }
+        Self { observer: Some(observer), ..self.clone() }
     }
 
     /// The same engine with another corrector.
     #[must_use]
     pub fn with_corrector(&self, corrector: Arc<dyn Corrector>) -> Self {
-        let engine = Self { corrector, ..self.clone() };
-        match &self.observer {
-            Some(observer) => engine.with_observer(observer.clone()),
-            None => engine,
-        }
+        Self { corrector: Some(corrector), ..self.clone() }
     }
 
     /// The same engine, called by this client.
@@ -330,6 +328,15 @@ impl Engine {
         traces::record_result(&span, &committed);
         let committed = committed?;
         Ok(committed.into_iter().map(|committed| self.record_commit(committed)).collect())
+    }
+
+    /// Commits one checked edit.
+    pub(crate) async fn commit_one(
+        &self,
+        edit: VerifiedEdit,
+        options: &CallOptions,
+    ) -> Result<EditReport, Refusal> {
+        Ok(self.commit(vec![edit], options).await?.remove(0))
     }
 
     /// Refuses to create a file that exists.

@@ -1,6 +1,8 @@
 //! Locates the edits of a `hashline_edit` call in the current file. [`crate::line_edit`] decides what
 //! is written there, as for the other line tool.
 
+use serde::Deserialize;
+
 use crate::edit::{EditCode, Refusal};
 use crate::line_edit::LocatedEdit;
 use crate::text::{LineSpan, Snapshot};
@@ -11,6 +13,8 @@ use super::stale;
 
 named! {
     /// The operation of an edit.
+    #[derive(Deserialize)]
+    #[serde(rename_all = "lowercase")]
     pub enum Op {
         /// Replaces the lines from `pos` to `end`.
         Replace = "replace",

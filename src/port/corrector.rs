@@ -321,11 +321,6 @@ pub enum CorrectorError {
 
 /// Answers questions. Each answer is a proposal, which is checked before it is used.
 pub trait Corrector: Send + Sync {
-    /// Whether a question can be answered at all.
-    fn is_available(&self) -> bool {
-        true
-    }
-
     /// Answers one question within the budget. Dropping the future cancels the question.
     fn correct<'a>(
         &'a self,
@@ -340,10 +335,6 @@ pub trait Corrector: Send + Sync {
 }
 
 impl<C: Corrector + ?Sized> Corrector for Arc<C> {
-    fn is_available(&self) -> bool {
-        (**self).is_available()
-    }
-
     fn correct<'a>(
         &'a self,
         ask: &'a Ask,
@@ -354,23 +345,5 @@ impl<C: Corrector + ?Sized> Corrector for Arc<C> {
 
     fn rejected<'a>(&'a self, ask: &'a Ask) -> BoxFuture<'a, ()> {
         (**self).rejected(ask)
-    }
-}
-
-/// The corrector of an engine without a model: it answers no question.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct NoCorrector;
-
-impl Corrector for NoCorrector {
-    fn is_available(&self) -> bool {
-        false
-    }
-
-    fn correct<'a>(
-        &'a self,
-        _ask: &'a Ask,
-        _budget: &'a Budget,
-    ) -> BoxFuture<'a, Result<Reply, CorrectorError>> {
-        Box::pin(async { Err(CorrectorError::NotConfigured) })
     }
 }

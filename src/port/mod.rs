@@ -14,7 +14,6 @@ pub use crate::edit::{Durability, VerifiedEdit, WorkPath, WriteMethod};
 pub use crate::text::{ContentHash, Snapshot};
 pub use chat::{ChatError, ChatModel, ChatReply, ChatRequest};
 pub use corrector::Budget;
-pub(crate) use corrector::NoCorrector;
 #[doc(hidden)]
 pub use corrector::{Ask, Corrector, CorrectorError, Location, Reply, Window};
 #[cfg(unix)]

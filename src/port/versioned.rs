@@ -2,6 +2,7 @@
 //! succeeds only if the file still has the version that was read.
 
 use super::BoxFuture;
+use crate::text::ContentHash;
 
 /// The content of a file, with its version.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,6 +11,13 @@ pub struct LoadedFile {
     pub bytes: Vec<u8>,
     /// What identifies this version: an etag, a row version, a hash.
     pub version: String,
+}
+
+impl LoadedFile {
+    /// A file whose version is the hash of its content.
+    pub(crate) fn by_hash(bytes: Vec<u8>) -> Self {
+        Self { version: ContentHash::of(&bytes).to_string(), bytes }
+    }
 }
 
 /// The outcome of a conditional write.

@@ -31,10 +31,7 @@ impl Disk {
         for (mut job, applied_write) in jobs.into_iter().zip(applied) {
             job.created_folders.keep = true;
             let (method, written) = self.finish_write(&mut job, applied_write, revision);
-            let mut durability = match self.options.sync_mode {
-                SyncMode::Durable => Durability::Durable,
-                SyncMode::Rename => Durability::Unknown,
-            };
+            let mut durability = self.options.sync_mode.durability();
             if let Some(error) = &sync_error {
                 durability = Durability::Unknown;
                 job.warnings.push(format!(
@@ -133,9 +130,16 @@ impl Disk {
                     (None, _) => {
                         // The version that the edit was made for is kept nowhere else.
                         self.keep_versions(job);
+                        let path = job.edit.path().clone();
                         match unchanged {
-                            Some(Ok(true)) => keep_open_version(job, displaced),
-                            Some(Err(error)) => keep_unchecked_version(job, displaced, &error),
+                            Some(Ok(true)) => job.warnings.push(format!(
+                                "another program still has the old version of `{path}` open for writing, and its writes go there until it reopens the file; the old version is now {}",
+                                keep_beside(displaced)
+                            )),
+                            Some(Err(error)) => job.warnings.push(format!(
+                                "the old version of `{path}` could not be checked for another program's changes ({error}); it is now {}",
+                                keep_beside(displaced)
+                            )),
                             _ => {
                                 self.keep_foreign_version(job, displaced, has_no_writers, revision);
                             }
@@ -184,17 +188,11 @@ impl Disk {
             ));
             return;
         }
-        job.warnings.push(match displaced.keep() {
-            Ok(name) => format!(
-                "another program saved `{path}` at the moment of this edit, without this edit in it; \
-                 its version was kept beside it as `{}`",
-                name.to_string_lossy()
-            ),
-            Err(error) => format!(
-                "another program saved `{path}` at the moment of this edit; its version was kept \
-                 under a temporary name in the same folder ({error})"
-            ),
-        });
+        job.warnings.push(format!(
+            "another program saved `{path}` at the moment of this edit, without this edit in it; \
+             its version is now {}",
+            keep_beside(displaced)
+        ));
     }
 
     /// Reads the file again by its name; returns a warning if it is not what was written.
@@ -227,28 +225,12 @@ impl Disk {
     }
 }
 
-/// Keeps a displaced file that cannot be compared with the version that the edit was made for.
-fn keep_unchecked_version(job: &mut Job<'_>, displaced: Displaced, error: &io::Error) {
-    let path = job.edit.path().clone();
-    let new_name = match displaced.keep() {
+/// Keeps a displaced file beside the new one, and says under which name.
+fn keep_beside(displaced: Displaced) -> String {
+    match displaced.keep() {
         Ok(name) => format!("`{}` beside it", name.to_string_lossy()),
         Err(error) => format!("a temporary name beside it ({error})"),
-    };
-    job.warnings.push(format!(
-        "the old version of `{path}` could not be checked for another program's changes ({error}); it is now {new_name}"
-    ));
-}
-
-/// Keeps a displaced file that another program has open for writing but has not changed yet.
-fn keep_open_version(job: &mut Job<'_>, displaced: Displaced) {
-    let path = job.edit.path().clone();
-    let new_name = match displaced.keep() {
-        Ok(name) => format!("`{}` beside it", name.to_string_lossy()),
-        Err(error) => format!("a temporary name beside it ({error})"),
-    };
-    job.warnings.push(format!(
-        "another program still has the old version of `{path}` open for writing, and its writes go there until it reopens the file; the old version is now {new_name}"
-    ));
+    }
 }
 
 /// The warning that a version of an edited file could not be stored. The log has small changes itself,

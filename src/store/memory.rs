@@ -43,15 +43,9 @@ impl MemoryFiles {
     }
 }
 
-fn version_of(bytes: &[u8]) -> String {
-    ContentHash::of(bytes).to_string()
-}
-
 impl VersionedFiles for MemoryFiles {
     fn load<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Option<LoadedFile>, String>> {
-        let bytes = self.lock().get(path).cloned();
-        let file = bytes.map(|bytes| LoadedFile { version: version_of(&bytes), bytes });
-        Box::pin(ready(Ok(file)))
+        Box::pin(ready(Ok(self.lock().get(path).cloned().map(LoadedFile::by_hash))))
     }
 
     fn store_if<'a>(
@@ -61,7 +55,7 @@ impl VersionedFiles for MemoryFiles {
         version: Option<String>,
     ) -> BoxFuture<'a, Result<StoreOutcome, String>> {
         let mut files = self.lock();
-        if files.get(path).map(|bytes| version_of(bytes)) != version {
+        if files.get(path).map(|bytes| ContentHash::of(bytes).to_string()) != version {
             return Box::pin(ready(Ok(StoreOutcome::VersionMismatch)));
         }
         match bytes {

@@ -3,6 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+#[cfg(unix)]
+use crate::edit::Durability;
+
 named! {
     /// What a finished commit promises.
     #[derive(Default)]
@@ -12,6 +15,17 @@ named! {
         Durable = "durable",
         /// The file is replaced atomically, but the system decides when it reaches the disk. Faster.
         Rename = "rename",
+    }
+}
+
+impl SyncMode {
+    /// How safely a commit in this mode is on the disk.
+    #[cfg(unix)]
+    pub(super) fn durability(self) -> Durability {
+        match self {
+            Self::Durable => Durability::Durable,
+            Self::Rename => Durability::Unknown,
+        }
     }
 }
 

@@ -227,10 +227,7 @@ impl FolderFiles {
 impl VersionedFiles for FolderFiles {
     fn load<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Option<LoadedFile>, String>> {
         let load = || -> Result<Option<LoadedFile>, String> {
-            let bytes = self.read(&self.resolve(path)?)?;
-            let with_version =
-                |bytes: Vec<u8>| LoadedFile { version: ContentHash::of(&bytes).to_string(), bytes };
-            Ok(bytes.map(with_version))
+            Ok(self.read(&self.resolve(path)?)?.map(LoadedFile::by_hash))
         };
         Box::pin(std::future::ready(load()))
     }

@@ -14,12 +14,14 @@ use tokio::sync::{Mutex as AsyncMutex, broadcast};
 use super::rebase::not_found;
 use super::timeline::Versions;
 use super::versioned::{Files, write_all};
-use crate::edit::{Durability, EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath};
+use crate::edit::{
+    Durability, EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath, file_diff,
+};
 use crate::port::{
     BoxFuture, Change, CommitOptions, Committed, FileStore, History, Lister, LoadedFile, RequestId,
     RequestStatus, Revision, StoreOutcome, UndoMode, Undone, no_history,
 };
-use crate::text::{ContentHash, Snapshot};
+use crate::text::Snapshot;
 
 /// Files whose content in a store differs from that on the disk; `None` for a removed file.
 pub(crate) type Overlay = BTreeMap<WorkPath, Option<Vec<u8>>>;
@@ -74,7 +76,11 @@ impl StagingStore {
 
     /// All staged changes as one unified diff.
     pub fn diff(&self) -> String {
-        self.staged().iter().map(|(path, file)| diff(path, file)).collect()
+        let read = |bytes: &Option<Vec<u8>>| bytes.clone().map(Snapshot::decode_lossy);
+        let diff = |(path, file): &(WorkPath, Versions)| {
+            file_diff(path.as_str(), read(&file.before).as_ref(), read(&file.after).as_ref())
+        };
+        self.staged().iter().map(diff).collect()
     }
 
     /// Drops everything that is staged and returns how many files had staged changes.
@@ -108,23 +114,6 @@ impl StagingStore {
     }
 }
 
-/// The staged change of one file as a unified diff.
-fn diff(path: &WorkPath, file: &Versions) -> String {
-    let text = |version: &Option<Vec<u8>>| {
-        let decoded = version.as_ref().and_then(|bytes| Snapshot::decode(bytes.clone()).ok());
-        decoded.map_or(String::new(), |snapshot| snapshot.text().to_owned())
-    };
-    let header = |version: &Option<Vec<u8>>, prefix: char| match version {
-        Some(_) => format!("{prefix}/{path}"),
-        None => "/dev/null".to_owned(),
-    };
-    let (old, new) = (text(&file.before), text(&file.after));
-    similar::TextDiff::from_lines(old.as_str(), new.as_str())
-        .unified_diff()
-        .header(&header(&file.before, 'a'), &header(&file.after, 'b'))
-        .to_string()
-}
-
 impl Files for StagingStore {
     fn load_file<'a>(
         &'a self,
@@ -140,9 +129,7 @@ impl Files for StagingStore {
                     Err(refusal) => return Err(refusal),
                 },
             };
-            let with_version =
-                |bytes: Vec<u8>| LoadedFile { version: ContentHash::of(&bytes).to_string(), bytes };
-            Ok(bytes.map(with_version))
+            Ok(bytes.map(LoadedFile::by_hash))
         })
     }
 

@@ -1,6 +1,7 @@
 //! What the commits of a root mean for undo, the log and repeated requests. Each store with a history
 //! records commits in a way of its own, and decides with this module.
 
+use std::io;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 pub use super::revert::changed_lines;
@@ -128,6 +129,12 @@ pub fn no_revision(wanted: u64) -> Refusal {
         format!("there is no revision {wanted} in the history of this root"),
     )
     .hint("`restitch log` lists the revisions that can be undone; old ones are deleted.")
+}
+
+/// The refusal after the history could not be read.
+pub(super) fn history_not_read(error: &io::Error) -> Refusal {
+    Refusal::new(EditCode::ReadError, format!("the history cannot be read: {error}"))
+        .hint("Check the state folder (RESTITCH_STATE_DIR).")
 }
 
 /// What a later commit did to a file; without versions if they are not known any more.

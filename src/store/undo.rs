@@ -16,11 +16,10 @@ use super::disk::Disk;
 use super::history::{History, KEPT};
 use super::lock::{self, LockOutcome};
 use super::log::{LogEntry, LoggedFile};
-use super::options::SyncMode;
 use super::refusals;
 use super::replace::read_all;
 use super::revert::{LaterVersion, revert_change};
-use super::timeline::{Timeline, Versions, no_revision, repeated, take_back};
+use super::timeline::{Timeline, Versions, history_not_read, no_revision, repeated, take_back};
 use crate::edit::{Durability, EditCode, Refusal, WorkPath};
 use crate::port::{Committed, RequestId, RequestStatus, Revision, RevisionFile, UndoMode, Undone};
 use crate::text::ContentHash;
@@ -312,11 +311,7 @@ impl Disk {
                 };
                 let before = file.before.as_ref().map(|version| version.sha256);
                 let versions = Versions { before: read(before)?, after: read(file.after)? };
-                let durability = match self.options.sync_mode {
-                    SyncMode::Durable => Durability::Durable,
-                    SyncMode::Rename => Durability::Unknown,
-                };
-                Ok(repeated(entry.revision, path, versions, durability))
+                Ok(repeated(entry.revision, path, versions, self.options.sync_mode.durability()))
             })
             .collect()
     }
@@ -528,10 +523,4 @@ impl From<&LoggedFile> for RevisionFile {
 /// The commit with this revision, undone or not.
 fn find_entry(entries: &[LogEntry], wanted: u64) -> Result<&LogEntry, Refusal> {
     entries.iter().find(|entry| entry.revision == wanted).ok_or_else(|| no_revision(wanted))
-}
-
-/// The refusal after the history could not be read.
-fn history_not_read(error: &io::Error) -> Refusal {
-    Refusal::new(EditCode::ReadError, format!("the history cannot be read: {error}"))
-        .hint("Check the state folder (RESTITCH_STATE_DIR).")
 }

@@ -12,7 +12,7 @@ use tokio::sync::broadcast;
 use super::change_feed::ChangeFeed;
 use super::commits::Commits;
 use super::rebase::{not_found, rebase_edit};
-use super::timeline::{LaterChange, Versions, repeated, take_back};
+use super::timeline::{LaterChange, Versions, history_not_read, repeated, take_back};
 use crate::edit::{Durability, EditCode, Refusal, VerifiedEdit, WorkPath};
 use crate::port::{
     BoxFuture, Change, CommitOptions, Committed, FileStore, History, Lister, LoadedFile, RequestId,
@@ -169,10 +169,7 @@ impl<F: VersionedFiles> VersionedStore<F> {
     /// The commits, those of other processes included.
     fn commits(&self) -> Result<MutexGuard<'_, Commits>, Refusal> {
         let mut commits = self.lock_commits();
-        commits.load().map_err(|error| {
-            Refusal::new(EditCode::ReadError, format!("the history cannot be read: {error}"))
-                .hint("Check the state folder (RESTITCH_STATE_DIR).")
-        })?;
+        commits.load().map_err(|error| history_not_read(&error))?;
         Ok(commits)
     }
 

@@ -30,14 +30,15 @@ impl LineEnding {
     }
 }
 
-/// An inclusive range of 1-based line numbers.
+/// An inclusive range of 1-based line numbers; an `end` of `start - 1` means the empty span before
+/// `start`.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 pub struct LineSpan {
     /// First line.
     pub start: usize,
-    /// Last line; `start - 1` means the empty span before `start`.
+    /// Last line.
     pub end: usize,
 }
 

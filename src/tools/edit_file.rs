@@ -31,7 +31,7 @@ pub(super) struct EditFileArguments {
 }
 
 /// What to replace, and by what.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 pub(super) struct TextEdit {
     /// The text to find. Empty to create a file.
     pub(super) old_str: String,
@@ -67,6 +67,13 @@ impl TextEdit {
             near_line: self.near_line,
             ..EditRequest::new(&self.old_str, &self.new_str)
         })
+    }
+
+    /// Makes the edit in a file.
+    pub(super) async fn make(self, call: ToolCall<'_>, path: &str) -> Result<ToolReply, Refusal> {
+        let path = call.engine.path(path)?;
+        let report = call.engine.edit_file(&path, &self.request()?, call.options).await?;
+        Ok(ToolReply::edited(&call.words.report(report)))
     }
 }
 

@@ -42,24 +42,13 @@ pub(super) struct Arguments {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 struct EditArgument {
     /// replace, append or prepend.
-    op: Option<OpName>,
+    op: Option<Op>,
     /// The anchor, as LINE#ID; the first line of a range.
     pos: Option<AnchorArgument>,
     /// The last line of a range, as LINE#ID.
     end: Option<AnchorArgument>,
     /// The new lines, as a list or one string; null or [] deletes.
     lines: LinesArgument,
-}
-
-#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-enum OpName {
-    /// Puts lines in the place of pos..end.
-    Replace,
-    /// Puts lines after the anchor.
-    Append,
-    /// Puts lines before the anchor.
-    Prepend,
 }
 
 /// An anchor. A bare number is accepted here, so that the refusal can show the id that it lacks.
@@ -105,9 +94,7 @@ impl EditArgument {
         };
         let (pos, end) = (anchor(&self.pos)?, anchor(&self.end)?);
         let op = match self.op {
-            Some(OpName::Replace) => Op::Replace,
-            Some(OpName::Append) => Op::Append,
-            Some(OpName::Prepend) => Op::Prepend,
+            Some(op) => op,
             // An anchor without an op can only mean the lines to replace.
             None if pos.is_some() || end.is_some() => Op::Replace,
             None => {

@@ -6,8 +6,8 @@
 mod apply_patch;
 pub(crate) mod arguments;
 mod check;
+mod client_edits;
 pub(crate) mod dialect;
-mod edit;
 mod edit_file;
 mod edit_lines;
 pub mod export;
@@ -21,7 +21,6 @@ mod multi_edit;
 #[cfg(feature = "search")]
 mod near_paths;
 mod read_file;
-mod replace;
 mod reply;
 mod schema;
 #[cfg(feature = "search")]
@@ -141,9 +140,9 @@ pub(crate) const TOOLS: &[ToolSpec] = &[
     #[cfg(feature = "search")]
     search::LIST_FILES,
     check::TOOL,
-    edit::TOOL,
+    client_edits::EDIT,
     apply_patch::TOOL,
-    replace::TOOL,
+    client_edits::REPLACE,
     text_editor::TOOL,
     undo::TOOL,
     staging::TOOL,

@@ -28,19 +28,11 @@ pub(super) struct Arguments {
     /// How many lines.
     limit: Option<usize>,
     /// Ranges of lines, both ends included.
-    ranges: Option<Vec<Range>>,
+    ranges: Option<Vec<LineSpan>>,
     /// How lines are shown; plain by default.
     style: Option<ReadStyle>,
     /// The first column, for very long lines.
     column: Option<usize>,
-}
-
-#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
-struct Range {
-    /// First line.
-    start: usize,
-    /// Last line.
-    end: usize,
 }
 
 /// Turns `ranges` written as text, such as `12-20, 45-61`, into objects with `start` and `end`.
@@ -78,12 +70,7 @@ impl Arguments {
             Err(Refusal::new(EditCode::InvalidArguments, message).hint(hint))
         };
         let selection = match (&self.ranges, self.offset, self.limit) {
-            (Some(ranges), None, None) => LineSelection::Ranges(
-                ranges
-                    .iter()
-                    .map(|range| LineSpan { start: range.start, end: range.end })
-                    .collect(),
-            ),
+            (Some(ranges), None, None) => LineSelection::Ranges(ranges.clone()),
             (Some(_), _, _) => {
                 return refuse(
                     "ranges cannot be combined with offset or limit",

@@ -41,20 +41,21 @@ pub(super) const LIST_FILES: ToolSpec = ToolSpec {
 struct SearchArguments {
     /// The literal text.
     keyword: String,
-    /// A folder or file to search.
-    path: Option<String>,
-    /// Lines to show around each hit.
-    context: Option<usize>,
-    /// Only files whose path matches, such as *.rs.
-    glob: Option<String>,
-    /// Case matters.
-    case_sensitive: Option<bool>,
+    #[serde(flatten)]
+    within: Within,
 }
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 struct WildcardArguments {
     /// The terms; * in a term stands for anything within the line.
     terms: Vec<String>,
+    #[serde(flatten)]
+    within: Within,
+}
+
+/// Where a search looks, and what it shows.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+struct Within {
     /// A folder or file to search.
     path: Option<String>,
     /// Lines to show around each hit.
@@ -73,27 +74,31 @@ struct ListArguments {
     glob: Option<String>,
 }
 
-/// The case rule of a search; by default upper and lower case are the same.
-fn case(sensitive: Option<bool>) -> Case {
-    if sensitive.unwrap_or(false) { Case::Sensitive } else { Case::Insensitive }
+impl Within {
+    /// Finds what `query` is for; by default upper and lower case are the same.
+    async fn find(
+        &self,
+        call: ToolCall<'_>,
+        query: impl FnOnce(Case) -> Result<Query, Refusal>,
+    ) -> Result<ToolReply, Refusal> {
+        let is_sensitive = self.case_sensitive.unwrap_or(false);
+        let query = query(if is_sensitive { Case::Sensitive } else { Case::Insensitive })?;
+        let (path, glob) = (self.path.as_deref(), self.glob.as_deref());
+        let report = call.engine.search(query, path, glob, self.context.unwrap_or(0)).await?;
+        Ok(ToolReply::answered(report.message(), &report))
+    }
 }
 
 /// Finds lines with a keyword.
 async fn search(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
     let arguments: SearchArguments = parse(SEARCH.name, call.arguments)?;
-    let query = Query::keyword(&arguments.keyword, case(arguments.case_sensitive))?;
-    let (path, glob) = (arguments.path.as_deref(), arguments.glob.as_deref());
-    let report = call.engine.search(query, path, glob, arguments.context.unwrap_or(0)).await?;
-    Ok(ToolReply::answered(report.message(), &report))
+    arguments.within.find(call, |case| Query::keyword(&arguments.keyword, case)).await
 }
 
 /// Finds lines with any of several terms.
 async fn wildcard(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
     let arguments: WildcardArguments = parse(WILDCARD_SEARCH.name, call.arguments)?;
-    let query = Query::terms(&arguments.terms, case(arguments.case_sensitive))?;
-    let (path, glob) = (arguments.path.as_deref(), arguments.glob.as_deref());
-    let report = call.engine.search(query, path, glob, arguments.context.unwrap_or(0)).await?;
-    Ok(ToolReply::answered(report.message(), &report))
+    arguments.within.find(call, |case| Query::terms(&arguments.terms, case)).await
 }
 
 /// Lists files.

@@ -123,8 +123,7 @@ async fn insert(call: ToolCall<'_>, given: &TextEditorArguments) -> Result<EditR
     let edit = plan_insertion(call, &path, line, &text)
         .await
         .map_err(|refusal| refusal.at(path.as_str()))?;
-    let mut reports = call.engine.commit(vec![edit], call.options).await?;
-    Ok(reports.remove(0))
+    call.engine.commit_one(edit, call.options).await
 }
 
 /// The insertion of whole lines after `line`, with the line ending used near it.
