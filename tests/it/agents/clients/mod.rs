@@ -8,51 +8,84 @@
 
 mod hosts;
 mod seen;
+mod start;
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::snapshots::check;
 use crate::disk::{is_long_run, skip};
+use crate::rows::rows;
 use seen::Seen;
+use start::Start;
 
 const APP: &str = "import math\n\ndef total(items):\n    sum = 0\n    for item in items:\n        sum += item.price\n    return sum\n";
 
 /// Nothing hangs for ever.
 const LIMIT: Duration = Duration::from_secs(240);
 
-/// A client program.
+/// A client program: a line of `clients.jsonl`.
+#[derive(Deserialize)]
 struct Real {
-    name: &'static str,
+    name: String,
     /// Where its version stands, below the folder of the programs.
-    version: &'static str,
+    version: String,
     /// Its name for `restitch init`; an SDK has none.
-    init: Option<&'static str>,
+    init: Option<String>,
+    #[serde(default)]
     edit: Form,
-    /// What it does with its own tool, and what becomes of that.
-    own: Option<(OwnCalls, Own)>,
-    command: fn(&Run) -> Command,
+    own: Option<OwnTool>,
+    #[serde(flatten)]
+    start: Start,
     /// The folder of the project that it is started in.
-    folder: &'static str,
+    #[serde(default)]
+    folder: String,
 }
 
-/// Calls of a client's own tools, for a project in that folder.
-type OwnCalls = fn(&Path) -> Vec<Value>;
+/// What a client does with its own tool, and what becomes of that.
+#[derive(Deserialize)]
+struct OwnTool {
+    calls: Vec<Value>,
+    becomes: Own,
+}
+
+impl OwnTool {
+    /// The calls, for a project in that folder.
+    fn calls(&self, project: &Path) -> Vec<Value> {
+        let text = json!(self.calls).to_string();
+        let text = text.replace("{project}", &project.display().to_string());
+        serde_json::from_str(&text).expect("calls")
+    }
+}
+
+impl Real {
+    fn becomes(&self) -> Option<Own> {
+        self.own.as_ref().map(|own| own.becomes)
+    }
+}
+
+fn clients() -> Vec<Real> {
+    rows(include_str!("clients.jsonl"))
+}
 
 /// The form in which its model edits.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
 enum Form {
+    #[default]
     EditFile,
     Edit,
     ApplyPatch,
 }
 
 /// What becomes of a call of the client's own tool.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
 enum Own {
     /// The hook rewrites it: `sum = 0` becomes `sum = 1`, and the model is told.
     Rescued,
@@ -100,7 +133,9 @@ struct Run {
     project: PathBuf,
     home: PathBuf,
     port: u16,
-    folder: &'static str,
+    /// The piece of `integrations`, if there is one.
+    piece: PathBuf,
+    folder: String,
     /// The folder on the path that has a `restitch`; none, if there is no restitch.
     restitch: Option<PathBuf>,
 }
@@ -122,277 +157,9 @@ impl Run {
             .env("HOME", &self.home)
             .env("RESTITCH_STATE_DIR", self.home.join("restitch"))
             .env("NO_COLOR", "1")
-            .current_dir(self.project.join(self.folder));
+            .current_dir(self.project.join(&self.folder));
         command
     }
-
-    fn url(&self, path: &str) -> String {
-        format!("http://127.0.0.1:{}{path}", self.port)
-    }
-}
-
-/// A client that `init` does not know and that has no edit tool of its own.
-const CLIENT: Real = Real {
-    name: "",
-    version: "",
-    init: None,
-    edit: Form::EditFile,
-    own: None,
-    command: |run| run.program(""),
-    folder: "",
-};
-
-const CLIENTS: &[Real] = &[
-    Real {
-        name: "Claude Code",
-        version: "node_modules/@anthropic-ai/claude-code",
-        init: Some("claude"),
-        edit: Form::Edit,
-        own: Some((
-            |root| {
-                let file = root.join("src/app.py");
-                vec![
-                    json!({ "tool": "Read", "arguments": { "file_path": file } }),
-                    json!({ "tool": "Edit", "arguments": {
-                        "file_path": file,
-                        "old_string": "    sum = 0\n    for item in items:\n",
-                        "new_string": "    # ... rest of the code unchanged ...\n",
-                    }}),
-                ]
-            },
-            Own::HeldBack,
-        )),
-        command: |run| {
-            let mut command = run.program("claude");
-            command
-                .args(["-p", "edit", "--model", "claude-sonnet-4-5", "--output-format", "json"])
-                .env("ANTHROPIC_BASE_URL", run.url(""))
-                .env("ANTHROPIC_API_KEY", "none");
-            command
-        },
-        ..CLIENT
-    },
-    Real {
-        name: "Codex",
-        version: "node_modules/@openai/codex",
-        init: Some("codex"),
-        edit: Form::ApplyPatch,
-        own: Some((
-            |_| {
-                let patch = "*** Begin Patch\n*** Update File: src/app.py\n@@\n def total(items):\n-sum = 0\n-for item in items:\n+sum = 1\n+for item in items:\n*** End Patch";
-                vec![json!({ "tool": "apply_patch", "input": patch })]
-            },
-            Own::Rescued,
-        )),
-        command: |run| {
-            let mut command = run.program("codex");
-            command
-                .args(["exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust"])
-                .args(["-c", "model_provider=x", "-c", "model_providers.x.name=x"])
-                .args(["-c", "model_providers.x.wire_api=responses"])
-                .args(["-c", "model_providers.x.env_key=OPENAI_API_KEY", "-m", "gpt-5.5"])
-                .args(["-c", &format!("model_providers.x.base_url={}", run.url("/v1")), "edit"])
-                .env("OPENAI_API_KEY", "none");
-            command
-        },
-        ..CLIENT
-    },
-    Real {
-        name: "Gemini CLI",
-        version: "node_modules/@google/gemini-cli",
-        init: Some("gemini"),
-        edit: Form::Edit,
-        own: Some((
-            |root| {
-                vec![json!({ "tool": "replace", "arguments": {
-                    "file_path": root.join("src/app.py"),
-                    "instruction": "edit",
-                    "old_string": "def total(items):\\n    sum = 0\\n",
-                    "new_string": "def total(items):\\n    sum = 1\\n",
-                }})]
-            },
-            Own::Rescued,
-        )),
-        command: |run| {
-            // How the user signs in is no part of init.
-            let settings = run.home.join(".gemini/settings.json");
-            let auth = json!({ "security": { "auth": { "selectedType": "gemini-api-key" } } });
-            std::fs::write(settings, auth.to_string()).expect("written");
-            let mut command = run.program("gemini");
-            command
-                .args(["-p", "edit", "-m", "gemini-2.5-pro", "--approval-mode", "auto_edit"])
-                .env("GOOGLE_GEMINI_BASE_URL", run.url(""))
-                .env("GEMINI_API_KEY", "none");
-            command
-        },
-        ..CLIENT
-    },
-    Real {
-        name: "opencode",
-        version: "node_modules/opencode-ai",
-        init: Some("opencode"),
-        edit: Form::Edit,
-        own: Some((
-            |root| {
-                let file = root.join("src/app.py");
-                vec![
-                    json!({ "tool": "read", "arguments": { "filePath": file } }),
-                    json!({ "tool": "edit", "arguments": {
-                        "filePath": file,
-                        "oldString": "def total(items):\\n    sum = 0\\n",
-                        "newString": "def total(items):\\n    sum = 1\\n",
-                    }}),
-                ]
-            },
-            Own::Rescued,
-        )),
-        command: |run| opencode(run, json!({})),
-        ..CLIENT
-    },
-    Real {
-        name: "opencode in a subfolder",
-        version: "node_modules/opencode-ai",
-        init: Some("opencode"),
-        edit: Form::Edit,
-        command: |run| opencode(run, json!({})),
-        folder: "src",
-        ..CLIENT
-    },
-    Real {
-        name: "Copilot CLI",
-        version: "node_modules/@github/copilot",
-        init: Some("copilot"),
-        own: Some((
-            |root| {
-                vec![json!({ "tool": "edit", "arguments": {
-                    "path": root.join("src/app.py"),
-                    "old_str": "def total(items):\\n    sum = 0\\n",
-                    "new_str": "def total(items):\\n    sum = 1\\n",
-                }})]
-            },
-            Own::Rescued,
-        )),
-        command: |run| {
-            let mut command = run.program("copilot");
-            command
-                .args(["-p", "edit", "--allow-tool=restitch", "--allow-tool=write"])
-                .env("COPILOT_OFFLINE", "true")
-                .env("COPILOT_PROVIDER_BASE_URL", run.url("/v1"))
-                .env("COPILOT_PROVIDER_API_KEY", "none")
-                .env("COPILOT_MODEL", "gpt-5");
-            command
-        },
-        ..CLIENT
-    },
-    Real {
-        name: "Qwen Code",
-        version: "node_modules/@qwen-code/qwen-code",
-        init: Some("qwen"),
-        edit: Form::Edit,
-        own: Some((
-            |root| {
-                let file = root.join("src/app.py");
-                vec![
-                    json!({ "tool": "read_file", "arguments": { "file_path": file } }),
-                    json!({ "tool": "edit", "arguments": {
-                        "file_path": file, "old_string": "", "new_string": "",
-                    }}),
-                ]
-            },
-            Own::NotSeen,
-        )),
-        command: |run| {
-            let mut command = run.program("qwen");
-            command
-                .args(["--auth-type", "openai", "--openai-api-key", "none", "--model", "scripted"])
-                .args(["--openai-base-url", &run.url("/v1")])
-                .args(["--approval-mode", "auto-edit", "-p", "edit"]);
-            command
-        },
-        ..CLIENT
-    },
-    Real {
-        name: "Cline",
-        version: "node_modules/cline",
-        init: Some("cline"),
-        own: Some((
-            |root| {
-                vec![json!({ "tool": "editor", "arguments": {
-                    "path": root.join("src/app.py"), "old_text": "", "new_text": "",
-                }})]
-            },
-            Own::NotSeen,
-        )),
-        command: |run| {
-            // How the user signs in is no part of init.
-            let mut signs_in = run.program("cline");
-            signs_in.args(["auth", "-p", "openai", "-k", "none", "-m", "scripted"]);
-            signs_in.args(["-b", &run.url("/v1")]).stdin(Stdio::null());
-            let _ = signs_in.output();
-            let mut command = run.program("cline");
-            command.args(["--auto-approve", "true", "-t", "120", "edit the file"]);
-            command
-        },
-        ..CLIENT
-    },
-    Real {
-        name: "Claude Agent SDK",
-        version: "venv/claude-agent-sdk",
-        command: |run| python(run, "venv", "run_claude_sdk.py"),
-        ..CLIENT
-    },
-    Real {
-        name: "pydantic-ai",
-        version: "venv/pydantic-ai-slim",
-        command: |run| python(run, "venv", "run_pydantic_ai.py"),
-        ..CLIENT
-    },
-    Real {
-        name: "langchain-mcp-adapters",
-        version: "venv-langchain/langchain-mcp-adapters",
-        command: |run| python(run, "venv-langchain", "run_langchain.py"),
-        ..CLIENT
-    },
-    Real {
-        name: "OpenAI Agents SDK",
-        version: "venv/openai-agents",
-        command: |run| python(run, "venv", "openai_agents.py"),
-        ..CLIENT
-    },
-    Real {
-        name: "Vercel AI SDK",
-        version: "node_modules/ai",
-        command: |run| {
-            let mut command = run.at_home(Command::new("node"));
-            command.arg(script("vercel.mjs")).arg(&run.programs).arg(run.port.to_string());
-            command.args([env!("CARGO_BIN_EXE_restitch"), "mcp"]);
-            command
-        },
-        ..CLIENT
-    },
-];
-
-/// opencode with the scripted model as its provider, and more of its configuration.
-fn opencode(run: &Run, mut configuration: Value) -> Command {
-    configuration["provider"] = json!({ "x": {
-        "npm": "@ai-sdk/openai-compatible",
-        "name": "x",
-        "options": { "baseURL": run.url("/v1"), "apiKey": "none" },
-        "models": { "scripted": { "name": "scripted", "tool_call": true } },
-    }});
-    let mut command = run.program("opencode");
-    command
-        .args(["run", "-m", "x/scripted", "edit"])
-        .env("OPENCODE_CONFIG_CONTENT", configuration.to_string());
-    command
-}
-
-/// An agent of a Python SDK: the folder of its packages, and the program that runs it.
-fn python(run: &Run, folder: &str, program: &str) -> Command {
-    let mut command = run.at_home(Command::new(run.programs.join(folder).join("bin/python")));
-    command.arg(script(program)).arg(run.port.to_string());
-    command.args([env!("CARGO_BIN_EXE_restitch"), "mcp"]);
-    command
 }
 
 fn script(name: &str) -> PathBuf {
@@ -436,8 +203,8 @@ fn turns(client: &Real, root: &Path) -> Vec<Value> {
         ]}}),
         json!({ "tool": "restitch:undo", "arguments": {} }),
     ]);
-    if let Some((calls, Own::Rescued | Own::HeldBack)) = client.own {
-        turns.extend(calls(root));
+    if let Some(own @ OwnTool { becomes: Own::Rescued | Own::HeldBack, .. }) = &client.own {
+        turns.extend(own.calls(root));
     }
     turns.push(json!({ "text": "done" }));
     turns
@@ -537,10 +304,11 @@ fn set_up(
         project,
         home,
         port: model.port,
-        folder: client.folder,
+        piece: PathBuf::new(),
+        folder: client.folder.clone(),
         restitch: Some(binary.to_path_buf()),
     };
-    if let Some(name) = client.init {
+    if let Some(name) = &client.init {
         let mut init = run.at_home(Command::new(env!("CARGO_BIN_EXE_restitch")));
         init.current_dir(&run.project).args(["init", name, "--write"]).args(flags);
         let out = init.output().expect("runs");
@@ -565,7 +333,7 @@ fn drive(client: &Real, programs: &Path) -> Works {
     let (run, _model) =
         set_up(client, programs, &top, &["--allow-edits"], |root| turns(client, root));
     let log = top.join("log");
-    run_client(client, (client.command)(&run), &run, &log);
+    run_client(client, client.start.command(&run), &run, &log);
     let seen = Seen::read(&top.join("requests"), &run.project);
     let file = std::fs::read_to_string(run.project.join("src/app.py")).expect("file");
     let answer = |at: usize| seen.answers.get(at).map(String::as_str).unwrap_or_default();
@@ -575,7 +343,7 @@ fn drive(client: &Real, programs: &Path) -> Works {
         Form::ApplyPatch => "apply_patch",
     };
     let listed = [form, "multi_edit", "read_file", "search", "undo"];
-    let own = client.own.map(|(_, own)| own);
+    let own = client.becomes();
     let first_line = if matches!(own, Some(Own::Rescued)) { "    sum = 1" } else { "    sum = 0" };
     let after = APP.replace("item.price", "item.cost").replace("    sum = 0", first_line);
     let mut columns = vec![
@@ -598,21 +366,22 @@ fn drive(client: &Real, programs: &Path) -> Works {
 
 #[test]
 fn real_clients_edit_headless() {
+    let clients = clients();
     if !is_long_run() {
         return skip("real clients", "RESTITCH_LONG is not 1");
     }
     let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/clients");
     let mut rows = Vec::new();
     let mut wrong = String::new();
-    for client in CLIENTS {
-        let Some(version) = package_version(&programs, client.version) else {
-            skip(client.name, "not installed; run tests/it/agents/clients/install-real.sh");
+    for client in &clients {
+        let Some(version) = package_version(&programs, &client.version) else {
+            skip(&client.name, "not installed; run tests/it/agents/clients/install-real.sh");
             continue;
         };
         let works = drive(client, &programs);
         let cell = |name: &str| {
             let found = works.columns.iter().find(|(column, _)| *column == name);
-            match (found, client.own.map(|(_, own)| own)) {
+            match (found, client.becomes()) {
                 (Some((_, true)), Some(Own::HeldBack)) if name == "hook" => "held back",
                 (Some((_, true)), _) => "yes",
                 (Some((_, false)), _) => "no",
@@ -718,8 +487,9 @@ fn the_lines_of_the_page_take_a_clients_own_edit_tool_away() {
     let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/clients");
     let done = |_: &Path| vec![json!({ "text": "done" })];
     for (name, tool, setting, arguments) in WITHOUT_OWN_TOOL {
-        let client = CLIENTS.iter().find(|client| client.name == *name).expect("client");
-        if package_version(&programs, client.version).is_none() {
+        let clients = clients();
+        let client = clients.iter().find(|client| client.name == *name).expect("client");
+        if package_version(&programs, &client.version).is_none() {
             skip(name, "not installed; run tests/it/agents/clients/install-real.sh");
             continue;
         }
@@ -727,7 +497,7 @@ fn the_lines_of_the_page_take_a_clients_own_edit_tool_away() {
             let temp = tempfile::tempdir().expect("folder");
             let top = temp.path().canonicalize().expect("folder");
             let (run, _model) = set_up(client, &programs, &top, &["--allow-edits"], done);
-            let mut command = (client.command)(&run);
+            let mut command = client.start.command(&run);
             if without {
                 if let Some((file, line)) = setting {
                     let file = run.project.join(file);
@@ -785,10 +555,10 @@ fn real_clients_go_on_without_restitch_and_with_one_that_crashes() {
     }
     let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/clients");
     let (mut stopped, mut rows) = (Vec::new(), Vec::new());
-    for client in CLIENTS {
-        let Some((own, _)) = client.own else { continue };
-        let Some(version) = package_version(&programs, client.version) else {
-            skip(client.name, "not installed; run tests/it/agents/clients/install-real.sh");
+    for client in &clients() {
+        let Some(own) = &client.own else { continue };
+        let Some(version) = package_version(&programs, &client.version) else {
+            skip(&client.name, "not installed; run tests/it/agents/clients/install-real.sh");
             continue;
         };
         let mut cells = <[String; 3]>::default();
@@ -797,7 +567,7 @@ fn real_clients_go_on_without_restitch_and_with_one_that_crashes() {
                 let temp = tempfile::tempdir().expect("folder");
                 let top = temp.path().canonicalize().expect("folder");
                 let turns = |root: &Path| {
-                    let mut turns = exact(own(root));
+                    let mut turns = exact(own.calls(root));
                     turns.push(json!({ "text": "done" }));
                     turns
                 };
@@ -815,9 +585,9 @@ fn real_clients_go_on_without_restitch_and_with_one_that_crashes() {
                     }
                     _ => {}
                 }
-                let mut command = (client.command)(&run);
+                let mut command = client.start.command(&run);
                 // What the user allows the client's own tool is no part of init.
-                if client.init == Some("claude") {
+                if client.init.as_deref() == Some("claude") {
                     command.args(["--permission-mode", "acceptEdits"]);
                 }
                 let log = top.join("log");
