@@ -1,16 +1,10 @@
 //! A line number whose line the session itself has moved since it was read is taken only with proof;
 //! `>>>` marks the lines that may be meant; the answer shows every edit.
 
-use restitch::engine::{CallOptions, Engine};
-use restitch::store::{DiskOptions, DiskStore};
-use restitch::tools::Toolbox;
 use serde_json::{Value, json};
 
 use super::{Session, anchor};
-
-fn numbered(total: usize) -> String {
-    (1..=total).map(|n| format!("line {n}\n")).collect()
-}
+use crate::sandbox::numbered;
 
 fn line_edit(start: usize, end: usize, content: &str) -> Value {
     json!({ "path": "f", "start_line": start, "end_line": end, "new_content": content })
@@ -123,27 +117,6 @@ async fn p1_a_refusal_settles_no_number_of_a_line_that_the_session_has_rewritten
 }
 
 #[tokio::test]
-async fn p1_where_another_program_has_moved_lines_both_places_are_shown() {
-    let session = Session::new(&[("f", &numbered(20))]);
-    let read = session.ok("read_file", json!({ "path": "f" })).await;
-    let old = read["snapshot"].as_str().expect("id")[..12].to_owned();
-    // Another program inserts a line: the caller may know that, or not.
-    session.put("f", &format!("new\n{}", numbered(20)));
-    let now = session.text("f");
-    let reply = session.refused("edit_lines", line_edit(8, 8, "x"), "EDIT_STALE_ANCHOR").await;
-    assert_eq!(session.text("f"), now);
-    for shown in ["|line 7", "|line 8", "can mean line 9 or 8", old.as_str()] {
-        assert!(reply.message.contains(shown), "{shown}: {}", reply.message);
-    }
-    let marked = reply.message.lines().filter(|line| line.starts_with(">>> ")).count();
-    assert_eq!(marked, 2, "{}", reply.message);
-    let mut exact = line_edit(8, 8, "eight");
-    exact["snapshot"] = old.into();
-    session.ok("edit_lines", exact).await;
-    assert!(session.text("f").contains("line 7\neight\nline 9\n"));
-}
-
-#[tokio::test]
 async fn p2_the_mark_is_on_the_line_that_was_meant() {
     let text = numbered(12);
     // Nothing is on record: the letters tell.
@@ -164,64 +137,12 @@ async fn p2_the_mark_is_on_the_line_that_was_meant() {
 }
 
 #[tokio::test]
-#[cfg_attr(windows, ignore = "on Windows what is past is known to one process only")]
-async fn p2_another_process_finds_the_line_by_the_history() {
-    let dir = tempfile::tempdir().expect("folder");
-    let root = dir.path().join("root");
-    std::fs::create_dir(&root).expect("folder");
-    let text = numbered(30);
-    std::fs::write(root.join("f"), &text).expect("file");
-    let open = || {
-        let options =
-            DiskOptions { state: Some(dir.path().join("state")), ..DiskOptions::default() };
-        Toolbox::new(Engine::builder(DiskStore::open_with(&root, options).expect("store")).build())
-    };
-    let options = CallOptions::default();
-    let first = open();
-    let read = first.call("read_file", json!({ "path": "f", "style": "hashline" }), &options).await;
-    let snapshot = read.report["snapshot"].clone();
-    let edit =
-        json!({ "path": "f", "start_line": 3, "end_line": 2, "new_content": "one();\ntwo();" });
-    assert!(first.call("edit_lines", edit, &options).await.ok);
-    // A process of its own, with the snapshot: exact, by what is on the disk.
-    let second = open();
-    let edit = json!({ "path": "f", "start_line": 20, "end_line": 20, "new_content": "twenty", "snapshot": snapshot });
-    let reply = second.call("edit_lines", edit, &options).await;
-    assert!(reply.ok, "{}", reply.message);
-    let now = std::fs::read_to_string(root.join("f")).expect("file");
-    assert!(
-        now.contains("two();\nline 3\n") && now.contains("line 19\ntwenty\nline 21\n"),
-        "{now}"
-    );
-    let unknown = json!({ "path": "f", "start_line": 1, "end_line": 1, "new_content": "x", "snapshot": "0123456789ab" });
-    let reply = open().call("edit_lines", unknown, &options).await;
+async fn p2_a_snapshot_that_nobody_knows_is_said() {
+    let session = Session::new(&[("f", &numbered(3))]);
+    let mut unknown = line_edit(1, 1, "x");
+    unknown["snapshot"] = "0123456789ab".into();
+    let reply = session.refused("edit_lines", unknown, "EDIT_STALE_ANCHOR").await;
     assert!(reply.message.contains("not on record"), "{}", reply.message);
-}
-
-#[tokio::test]
-#[cfg_attr(windows, ignore = "on Windows what is past is known to one process only")]
-async fn p2_another_process_marks_the_line_that_moved_far() {
-    let dir = tempfile::tempdir().expect("folder");
-    let root = dir.path().join("root");
-    std::fs::create_dir(&root).expect("folder");
-    let text = numbered(60);
-    std::fs::write(root.join("f"), &text).expect("file");
-    let open = || {
-        let options =
-            DiskOptions { state: Some(dir.path().join("state")), ..DiskOptions::default() };
-        Toolbox::new(Engine::builder(DiskStore::open_with(&root, options).expect("store")).build())
-    };
-    let options = CallOptions::default();
-    let header = "header\n".repeat(30);
-    let edit = json!({ "path": "f", "start_line": 1, "end_line": 0, "new_content": header });
-    assert!(open().call("edit_lines", edit, &options).await.ok);
-    let edits = json!([{ "op": "replace", "pos": anchor(&text, 40), "lines": ["x"] }]);
-    let reply =
-        open().call("hashline_edit", json!({ "path": "f", "edits": edits }), &options).await;
-    let now = std::fs::read_to_string(root.join("f")).expect("file");
-    let wanted = format!(">>> {}|line 40", anchor(&now, 70));
-    assert!(reply.message.contains(&wanted), "{wanted}: {}", reply.message);
-    assert_eq!(reply.message.matches(">>> ").count(), 1, "{}", reply.message);
 }
 
 #[tokio::test]
