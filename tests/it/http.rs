@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::client::{hello, ready};
+
 pub(crate) struct HttpServer {
     pub(crate) child: Child,
     pub(crate) address: SocketAddr,
@@ -83,7 +85,7 @@ impl HttpServer {
 
     /// The head lines of a session that has begun, or the status.
     pub(crate) fn session_with(&self, token: &str) -> Result<String, u16> {
-        let (status, head, _) = self.ask(&bearer(token), &hello());
+        let (status, head, _) = self.ask(&bearer(token), &hello("t", json!({})));
         if status != 200 {
             return Err(status);
         }
@@ -94,7 +96,7 @@ impl HttpServer {
             bearer(token),
             id.expect("a session")
         );
-        self.ask(&head, &json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        self.ask(&head, &ready());
         Ok(head)
     }
 
@@ -106,17 +108,6 @@ impl HttpServer {
 
 fn bearer(token: &str) -> String {
     format!("authorization: Bearer {token}\r\n")
-}
-
-/// The message that begins a session.
-pub(crate) fn hello() -> Value {
-    json!({
-        "jsonrpc": "2.0", "id": 1, "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-06-18", "capabilities": {},
-            "clientInfo": { "name": "test", "version": "1" },
-        },
-    })
 }
 
 /// Status, head and body of an answer; the sizes of chunks are lines of the body.

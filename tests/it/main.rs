@@ -9,6 +9,7 @@
 
 mod agents;
 mod apply;
+mod client;
 mod commands;
 mod disk;
 mod docs;

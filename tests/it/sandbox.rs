@@ -4,13 +4,12 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
 
 use restitch::engine::Engine;
 use restitch::store::{DiskOptions, DiskStore};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::hostile::Client;
+use crate::client::Client;
 
 /// The binary, with nothing of this process's environment that matters to it.
 pub(crate) fn binary() -> Command {
@@ -143,19 +142,13 @@ impl Sandbox {
 
     /// The same with more flags.
     pub(crate) fn mcp_with(&self, flags: &[&str]) -> Client {
-        let mut client = self.client(&[&["mcp"], flags].concat());
-        client.send(&json!({
-            "jsonrpc": "2.0", "id": "init", "method": "initialize",
-            "params": {
-                "protocolVersion": "2025-06-18", "capabilities": {},
-                "clientInfo": { "name": "test", "version": "1" },
-            },
-        }));
-        let answer = client.next(Duration::from_secs(20));
-        assert_eq!(answer["id"], "init", "{answer}");
-        client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
-        client
+        Client::session(self.restitch(&[]), flags)
     }
+}
+
+/// A file of this many lines, `line 1` and so on.
+pub(crate) fn numbered(total: usize) -> String {
+    (1..=total).map(|n| format!("line {n}\n")).collect()
 }
 
 /// Runs a command to its end with this on its stdin.

@@ -11,7 +11,7 @@
     reason = "clippy knows tests by their attribute, and helpers of tests have none"
 )]
 
-#[path = "../../../tests/it/hostile/client.rs"]
+#[path = "../../../tests/it/client.rs"]
 #[allow(dead_code, reason = "other tests use the rest of it")]
 mod client;
 mod everyday;

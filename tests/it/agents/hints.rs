@@ -537,7 +537,7 @@ async fn edits_of_one_call_are_merged_as_the_hint_says() {
 /// Lines by number: the text editor has neither anchors nor snapshots, and `edit_lines` no anchors.
 #[tokio::test]
 async fn a_number_that_is_not_certain_is_answered_by_numbers() {
-    let file: String = (1..=30).map(|n| format!("line {n}\n")).collect();
+    let file = crate::sandbox::numbered(30);
     let tool = "str_replace_based_edit_tool";
     let set = ToolSet::parse(&[tool.to_owned()], Dialect::Anthropic).expect("tool");
     let tools = toolbox("a.txt", &file, Dialect::Anthropic, set);

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::mcp::request;
+use crate::client::request;
 use crate::http::{HttpServer, read};
 use crate::model::server::ModelServer;
 use crate::model::{FILE, NEW, OLD, after};

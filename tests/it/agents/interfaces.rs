@@ -11,8 +11,10 @@ use std::process::{Child, Stdio};
 use restitch::internals::text::Snapshot;
 use serde_json::{Value, json};
 
-use super::mcp::{Session, binary, request};
+use super::mcp::binary;
 use super::server::{Server, restitch};
+use crate::client::{Client, request};
+use crate::sandbox::numbered;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Transport {
@@ -78,10 +80,6 @@ fn exact((tool, mut arguments): Call, text: &str) -> Call {
 fn replace(path: &str, anchor: &str, lines: &[&str]) -> Call {
     let edits = json!([{ "op": "replace", "pos": anchor, "lines": lines }]);
     ("hashline_edit", json!({ "path": path, "edits": edits }))
-}
-
-fn numbered(total: usize) -> String {
-    (1..=total).map(|n| format!("line {n}\n")).collect()
 }
 
 fn snapshot(text: &str) -> String {
@@ -178,7 +176,7 @@ impl Workspace {
     }
 
     fn stdio(&self) -> Conversation {
-        let mut session = Session::with(binary(self.root()), &["--tools", "all"], json!({}));
+        let mut session = Client::session(binary(self.root()), &["--tools", "all"]);
         let mut next = 100;
         Box::new(move |calls| {
             let first = next;

@@ -1,13 +1,14 @@
 //! The MCP server on the wire: official clients over stdio and HTTP, bad frames,
 //! cancellation, subscriptions, and the doors before HTTP.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::client::Client;
 use crate::http::HttpServer;
 
 pub(crate) fn binary(root: &Path) -> Command {
@@ -22,91 +23,12 @@ pub(crate) fn workspace() -> tempfile::TempDir {
     dir
 }
 
-/// A server on pipes, spoken to by hand.
-pub(crate) struct Session {
-    child: Child,
-    stdin: ChildStdin,
-    stdout: BufReader<ChildStdout>,
-}
-
-impl Drop for Session {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-impl Session {
-    pub(crate) fn start(command: Command) -> Self {
-        Self::with(command, &[], json!({}))
-    }
-
-    /// A session of a client with these capabilities.
-    pub(crate) fn with(mut command: Command, flags: &[&str], capabilities: Value) -> Self {
-        let mut child = command
-            .arg("mcp")
-            .args(flags)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("starts");
-        let stdin = child.stdin.take().expect("piped");
-        let stdout = BufReader::new(child.stdout.take().expect("piped"));
-        let mut session = Self { child, stdin, stdout };
-        session.send(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
-            "protocolVersion": "2025-06-18", "capabilities": capabilities, "clientInfo": {"name": "t", "version": "1"},
-        }}));
-        assert_eq!(session.receive()["result"]["serverInfo"]["name"], "restitch");
-        session.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
-        session
-    }
-
-    pub(crate) fn send(&mut self, message: &Value) {
-        self.send_at_once(std::slice::from_ref(message));
-    }
-
-    /// Messages in one write: the server has received all before it can answer one.
-    pub(crate) fn send_at_once(&mut self, messages: &[Value]) {
-        let lines: String = messages.iter().map(|message| format!("{message}\n")).collect();
-        self.stdin.write_all(lines.as_bytes()).expect("written");
-    }
-
-    pub(crate) fn receive(&mut self) -> Value {
-        let mut line = String::new();
-        self.stdout.read_line(&mut line).expect("read");
-        serde_json::from_str(&line).unwrap_or_else(|error| panic!("stdout holds {line:?}: {error}"))
-    }
-
-    /// The text of a call's answer, and the whole answer.
-    pub(crate) fn answer(&mut self, tool: &str, arguments: Value) -> (String, Value) {
-        self.call(1, tool, arguments);
-        let answer = self.receive()["result"].take();
-        (answer["content"][0]["text"].as_str().unwrap_or_default().to_owned(), answer)
-    }
-
-    pub(crate) fn list_tools(&mut self) -> Value {
-        self.send(&json!({"jsonrpc": "2.0", "id": 9, "method": "tools/list"}));
-        self.receive()["result"].take()
-    }
-
-    pub(crate) fn call(&mut self, id: u64, tool: &str, arguments: Value) {
-        self.send(&request(id, tool, arguments));
-    }
-}
-
-/// The request of a call.
-pub(crate) fn request(id: u64, tool: &str, arguments: Value) -> Value {
-    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
-        "params": {"name": tool, "arguments": arguments}})
-}
-
 /// For a host that shows a diff before it approves: the answer has it, and nothing is written.
 #[test]
 fn a_dry_run_answers_with_the_diff() {
     let dir = workspace();
     let read = || std::fs::read_to_string(dir.path().join("a.txt")).expect("file");
-    let mut session = Session::start(binary(dir.path()));
+    let mut session = Client::session(binary(dir.path()), &[]);
     let edit = json!({"path": "a.txt", "old_str": "two", "new_str": "2"});
     let with = |mut call: Value, dry_run: Value| {
         call["dry_run"] = dry_run;
@@ -134,24 +56,24 @@ fn a_dry_run_answers_with_the_diff() {
             ),
         ),
     ] {
-        let (said, answer) = session.answer(tool, call);
-        assert_ne!(answer["isError"], true, "{tool}: {said}");
+        let (said, is_error) = session.said(tool, call);
+        assert!(!is_error, "{tool}: {said}");
         assert!(said.contains("Would edit a.txt at line 2: "), "{tool}: {said}");
         assert_eq!(said.matches("\n-two\n+2\n").count(), 1, "{tool}: {said}");
         assert_eq!(read(), "one\ntwo\nthree\n", "{tool}");
     }
-    let (said, answer) = session.answer("undo", json!({}));
-    assert_eq!(answer["isError"], true, "there is nothing to undo: {said}");
-    let (said, _) = session.answer("edit_file", with(edit, json!(false)));
+    let (said, is_error) = session.said("undo", json!({}));
+    assert!(is_error, "there is nothing to undo: {said}");
+    let (said, _) = session.said("edit_file", with(edit, json!(false)));
     assert_eq!(read(), "one\n2\nthree\n", "{said}");
 }
 
 #[test]
 fn an_oversized_frame_is_refused() {
     let dir = workspace();
-    let mut session = Session::start(binary(dir.path()));
+    let mut session = Client::session(binary(dir.path()), &[]);
     let huge = "x".repeat(17 << 20);
-    session.call(1, "edit_file", json!({"path": "a.txt", "old_str": "one", "new_str": huge}));
+    session.start_call(1, "edit_file", json!({"path": "a.txt", "old_str": "one", "new_str": huge}));
     let refused = session.receive();
     assert_eq!(refused["id"], 1);
     let message = refused["error"]["message"].as_str().expect("message");
@@ -168,8 +90,8 @@ fn cancellation_reaches_the_model_call() {
     let url = format!("http://{}/v1", listener.local_addr().expect("address"));
     let mut command = binary(dir.path());
     command.env("OPENAI_BASE_URL", &url).env("RESTITCH_MODEL", "silent");
-    let mut session = Session::start(command);
-    session.call(
+    let mut session = Client::session(command, &[]);
+    session.start_call(
         7,
         "edit_file",
         json!({"path": "a.txt", "old_str": "two of them", "new_str": "x"}),
@@ -199,11 +121,15 @@ fn cancellation_reaches_the_model_call() {
 #[test]
 fn a_commit_updates_the_resource() {
     let dir = workspace();
-    let mut session = Session::start(binary(dir.path()));
+    let mut session = Client::session(binary(dir.path()), &[]);
     let uri = format!("file://{}/a.txt", dir.path().canonicalize().expect("root").display());
     session.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "resources/subscribe", "params": {"uri": uri}}));
     assert!(session.receive().get("result").is_some());
-    session.call(2, "edit_file", json!({"path": "a.txt", "old_str": "two", "new_str": "zwei"}));
+    session.start_call(
+        2,
+        "edit_file",
+        json!({"path": "a.txt", "old_str": "two", "new_str": "zwei"}),
+    );
     let (first, second) = (session.receive(), session.receive());
     let (note, answer) =
         if first.get("method").is_some() { (first, second) } else { (second, first) };

@@ -5,7 +5,8 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::mcp::{Session, binary, workspace};
+use super::mcp::{binary, workspace};
+use crate::client::Client;
 
 fn names(listed: &Value) -> Vec<&str> {
     let tools = listed["tools"].as_array().expect("tools");
@@ -17,7 +18,7 @@ fn names(listed: &Value) -> Vec<&str> {
 fn answers_are_text_unless_asked() {
     let dir = workspace();
     for (flags, structured) in [(&[][..], false), (&["--structured"][..], true)] {
-        let mut session = Session::with(binary(dir.path()), flags, json!({}));
+        let mut session = Client::session(binary(dir.path()), flags);
         let listed = session.list_tools();
         for tool in listed["tools"].as_array().expect("tools") {
             assert_eq!(tool.get("outputSchema").is_some(), structured, "{tool}");
@@ -26,8 +27,8 @@ fn answers_are_text_unless_asked() {
             ("read_file", json!({"path": "a.txt"})),
             ("edit_file", json!({"path": "a.txt", "old_str": "nowhere", "new_str": "x"})),
         ] {
-            let (text, answer) = session.answer(tool, arguments);
-            assert!(!text.is_empty());
+            let answer = &session.call(1, tool, arguments)["result"];
+            assert_ne!(answer["content"][0]["text"], "");
             assert_eq!(answer.get("structuredContent").is_some(), structured, "{answer}");
         }
     }
@@ -45,7 +46,7 @@ fn few_tools_are_offered_and_chosen_ones_are_all_there_is() {
         ("gemini", "edit"),
         ("codex", "apply_patch"),
     ] {
-        let mut session = Session::with(binary(dir.path()), &["--dialect", dialect], json!({}));
+        let mut session = Client::session(binary(dir.path()), &["--dialect", dialect]);
         let listed = session.list_tools();
         let mut offered = names(&listed);
         offered.sort_unstable();
@@ -56,26 +57,25 @@ fn few_tools_are_offered_and_chosen_ones_are_all_there_is() {
         println!("{dialect}: {size} bytes of declarations");
         assert!(size <= 6_144, "{dialect}: {size} bytes of declarations");
     }
-    let mut guarded = Session::with(binary(dir.path()), &["--guard", "--stage"], json!({}));
+    let mut guarded = Client::session(binary(dir.path()), &["--guard", "--stage"]);
     let listed = guarded.list_tools();
     for tool in ["list_files", "task_complete", "staging"] {
         assert!(names(&listed).contains(&tool), "{tool}");
     }
-    let mut chosen =
-        Session::with(binary(dir.path()), &["--tools", "edit_file,hashline_edit"], json!({}));
+    let mut chosen = Client::session(binary(dir.path()), &["--tools", "edit_file,hashline_edit"]);
     assert_eq!(names(&chosen.list_tools()), ["edit_file", "hashline_edit"]);
     let more = &["--tools", "default,hashline_edit"];
-    let mut session = Session::with(binary(dir.path()), more, json!({}));
+    let mut session = Client::session(binary(dir.path()), more);
     let listed = session.list_tools();
     for tool in ["edit_file", "multi_edit", "read_file", "search", "undo", "hashline_edit"] {
         assert!(names(&listed).contains(&tool), "{tool}: {:?}", names(&listed));
     }
     assert_eq!(names(&listed).len(), 6);
-    let (text, answer) = chosen.answer("read_file", json!({"path": "a.txt"}));
-    assert_eq!(answer["isError"], true);
+    let (text, is_error) = chosen.said("read_file", json!({"path": "a.txt"}));
+    assert!(is_error);
     assert!(text.contains("Use one of: edit_file, hashline_edit."), "{text}");
-    let (text, _) = chosen
-        .answer("Edit", json!({"file_path": "a.txt", "old_string": "one", "new_string": "1"}));
+    let (text, _) =
+        chosen.said("Edit", json!({"file_path": "a.txt", "old_string": "one", "new_string": "1"}));
     assert!(text.starts_with("Edited a.txt"), "another name of one that is offered: {text}");
     let wrong = binary(dir.path()).args(["mcp", "--tools", "edit_fil"]).output().expect("ends");
     assert_eq!(wrong.status.code(), Some(2));
@@ -94,20 +94,19 @@ fn undo_is_the_sessions_own() {
         assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     };
     other(&["edit", "a.txt", "--old", "one", "--new", "eins"]);
-    let mut session = Session::start(binary(dir.path()));
-    let (text, answer) = session.answer("undo", json!({"revision": 0}));
-    assert_eq!(answer["isError"], true);
+    let mut session = Client::session(binary(dir.path()), &[]);
+    let (text, is_error) = session.said("undo", json!({"revision": 0}));
+    assert!(is_error);
     assert!(text.contains("nothing to undo"), "{text}");
-    session.answer("edit_file", edit("two", "zwei"));
+    session.said("edit_file", edit("two", "zwei"));
     other(&["edit", "a.txt", "--old", "three", "--new", "drei"]);
-    session.answer("undo", json!({}));
+    session.said("undo", json!({}));
     assert_eq!(std::fs::read_to_string(&file).expect("file"), "eins\ntwo\ndrei\n");
-    let (text, _) = session.answer("undo", json!({}));
+    let (text, _) = session.said("undo", json!({}));
     assert!(text.contains("nothing to undo"), "{text}");
     for dialect in ["claude-code", "gemini", "opencode", "codex"] {
         let flags = ["--dialect", dialect];
-        let (text, _) =
-            Session::with(binary(dir.path()), &flags, json!({})).answer("undo", json!({}));
+        let (text, _) = Client::session(binary(dir.path()), &flags).said("undo", json!({}));
         assert!(text.contains("nothing to undo"), "{dialect}: {text}");
     }
     // The command line's undo is the root's.
@@ -128,11 +127,11 @@ fn the_root_is_found_and_said() {
     let start = |flags: &[&str], capabilities: Value| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_restitch"));
         command.current_dir(&deep).env("RESTITCH_STATE_DIR", top.join(".state"));
-        Session::with(command, flags, capabilities)
+        Client::session_of("t", capabilities, command, flags)
     };
-    let said = |session: &mut Session| {
-        let (first, _) = session.answer("search", json!({"keyword": "b"}));
-        let (second, _) = session.answer("search", json!({"keyword": "b"}));
+    let said = |session: &mut Client| {
+        let (first, _) = session.said("search", json!({"keyword": "b"}));
+        let (second, _) = session.said("search", json!({"keyword": "b"}));
         assert!(!second.contains("Root: "), "{second}");
         first.lines().last().unwrap_or_default().to_owned()
     };
@@ -159,7 +158,7 @@ fn the_root_is_found_and_said() {
         (&[], deep.clone(), "(the client's root)"),
     ] {
         let mut session = start(flags, json!({"roots": {}}));
-        session.call(1, "search", json!({"keyword": "b"}));
+        session.start_call(1, "search", json!({"keyword": "b"}));
         let asked = session.receive();
         assert_eq!(asked["method"], "roots/list");
         let roots = json!({"roots": [{"uri": format!("file://{}", named.display())}]});

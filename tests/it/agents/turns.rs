@@ -1,18 +1,15 @@
 //! Turns of the reference agent and what its model receives; the guard, the resources and
 //! the change feed over MCP; a file of requests that hear no answer.
 
-use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::mcp::{Session, binary};
+use super::mcp::binary;
 use super::server::{Server, call_turn, restitch, text_turn};
-
-fn numbered(total: usize) -> String {
-    (1..=total).map(|n| format!("line {n}\n")).collect()
-}
+use crate::client::{Client, hello};
+use crate::sandbox::numbered;
 
 fn project(total: usize) -> tempfile::TempDir {
     let dir = tempfile::tempdir().expect("folder");
@@ -177,61 +174,47 @@ async fn a_completion_without_a_change_is_sent_back_until_it_says_so() {
 #[test]
 fn a_guarded_mcp_session_is_told_to_explore_and_sent_back_without_a_change() {
     let dir = project(5);
-    let mut child = binary(dir.path())
-        .args(["mcp", "--guard"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("starts");
-    let mut to = child.stdin.take().expect("piped");
-    writeln!(to, "{}", json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
-        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"},
-    }}))
-    .expect("written");
-    let mut line = String::new();
-    BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("read");
-    drop(to);
-    let _ = child.wait();
-    let answer: Value = serde_json::from_str(&line).expect("JSON");
+    let mut command = binary(dir.path());
+    command.args(["mcp", "--guard"]);
+    let mut client = Client::start(command);
+    client.send(&hello("t", json!({})));
+    let answer = client.receive();
     let said = answer["result"]["instructions"].as_str().expect("instructions");
     for words in ["MANDATORY FIRST STEP", "list_files", "search", "read_file"] {
         assert!(said.contains(words), "{said}");
     }
-    let mut session = Session::with(binary(dir.path()), &["--guard"], json!({}));
+    let mut session = Client::session(binary(dir.path()), &["--guard"]);
     let early = json!({ "path": "f", "old_str": "line 1\n", "new_str": "one\n" });
-    let (refused, answer) = session.answer("edit_file", early);
-    assert!(
-        answer["isError"] == true && refused.contains("explore the codebase first"),
-        "{refused}"
-    );
+    let (refused, is_error) = session.said("edit_file", early);
+    assert!(is_error && refused.contains("explore the codebase first"), "{refused}");
     assert_eq!(text(dir.path()), numbered(5));
-    session.answer("list_files", json!({}));
+    session.said("list_files", json!({}));
     let claim = json!({ "summary": "I fixed the bug" });
-    let (first, answer) = session.answer("task_complete", claim.clone());
-    assert!(answer["isError"] == true && first.contains("No file was changed."), "{first}");
-    let (second, answer) = session.answer("task_complete", claim);
-    assert!(answer["isError"] == true, "however often: {second}");
+    let (first, is_error) = session.said("task_complete", claim.clone());
+    assert!(is_error && first.contains("No file was changed."), "{first}");
+    let (second, is_error) = session.said("task_complete", claim);
+    assert!(is_error, "however often: {second}");
     let unchanged = json!({ "summary": "The bug is gone already", "files_changed": [] });
-    let (third, _) = session.answer("task_complete", unchanged);
+    let (third, _) = session.said("task_complete", unchanged);
     assert!(third.contains("no file was changed"), "{third}");
 }
 
 #[test]
 fn a_soft_guard_only_warns() {
     let dir = project(5);
-    let mut session = Session::with(binary(dir.path()), &["--guard", "soft"], json!({}));
+    let mut session = Client::session(binary(dir.path()), &["--guard", "soft"]);
     let missing = json!({ "path": "f", "old_str": "not in the file at all", "new_str": "x" });
-    let (first, _) = session.answer("edit_file", missing.clone());
-    let (again, _) = session.answer("edit_file", missing);
+    let (first, _) = session.said("edit_file", missing.clone());
+    let (again, _) = session.said("edit_file", missing);
     assert!(again.len() > first.len(), "a repeat is told: {again}");
     let early = json!({ "path": "f", "old_str": "line 1\n", "new_str": "one\n" });
-    let (warned, answer) = session.answer("edit_file", early);
-    assert_eq!(answer["isError"], false, "{warned}");
+    let (warned, is_error) = session.said("edit_file", early);
+    assert!(!is_error, "{warned}");
     assert!(warned.contains("explore"), "{warned}");
     assert_eq!(text(dir.path()), numbered(5).replace("line 1\n", "one\n"));
-    let mut idle = Session::with(binary(dir.path()), &["--guard", "soft"], json!({}));
-    let (told, answer) = idle.answer("task_complete", json!({ "summary": "I fixed the bug" }));
-    assert_eq!(answer["isError"], false, "{told}");
+    let mut idle = Client::session(binary(dir.path()), &["--guard", "soft"]);
+    let (told, is_error) = idle.said("task_complete", json!({ "summary": "I fixed the bug" }));
+    assert!(!is_error, "{told}");
     assert!(told.to_lowercase().contains("no file was changed"), "{told}");
 }
 
@@ -240,8 +223,8 @@ fn a_soft_guard_only_warns() {
 fn resources_are_the_sessions_files_and_commits_of_others_are_announced() {
     let dir = project(5);
     std::fs::write(dir.path().join("other"), "x\n").expect("file");
-    let mut session = Session::start(binary(dir.path()));
-    session.answer("read_file", json!({ "path": "f" }));
+    let mut session = Client::session(binary(dir.path()), &[]);
+    session.said("read_file", json!({ "path": "f" }));
     session.send(&json!({"jsonrpc": "2.0", "id": 5, "method": "resources/list"}));
     let listed = session.receive();
     let resources = listed["result"]["resources"].as_array().expect("resources");
@@ -261,7 +244,11 @@ fn resources_are_the_sessions_files_and_commits_of_others_are_announced() {
     assert_eq!(note["method"], "notifications/resources/updated", "{note}");
     assert_eq!(note["params"]["uri"], uri);
     // And the session's own commit, once.
-    session.call(7, "edit_file", json!({ "path": "f", "old_str": "line 3", "new_str": "drei" }));
+    session.start_call(
+        7,
+        "edit_file",
+        json!({ "path": "f", "old_str": "line 3", "new_str": "drei" }),
+    );
     let (mut updates, mut answers) = (0, 0);
     while updates == 0 || answers == 0 {
         let message = session.receive();
@@ -269,7 +256,7 @@ fn resources_are_the_sessions_files_and_commits_of_others_are_announced() {
         answers += usize::from(message["id"] == 7);
     }
     // A file that comes in is news for whoever has asked for the list.
-    session.call(8, "read_file", json!({ "path": "other" }));
+    session.start_call(8, "read_file", json!({ "path": "other" }));
     let (mut news, mut answers) = (0, 0);
     while news == 0 || answers == 0 {
         let message = session.receive();

@@ -5,8 +5,8 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::mcp::Session;
 use super::server::restitch;
+use crate::client::Client;
 use crate::disk::{has, skip};
 
 /// A main checkout with a client's configuration that is not committed, and in it a worktree.
@@ -43,10 +43,10 @@ fn checkouts(worktree: &str) -> Option<Checkouts> {
     Some(Checkouts { _temp: temp, main, worktree })
 }
 
-fn server(folder: &Path, flags: &[&str]) -> Session {
+fn server(folder: &Path, flags: &[&str]) -> Client {
     let mut command = Command::new(env!("CARGO_BIN_EXE_restitch"));
     command.args(flags).current_dir(folder).env("RESTITCH_STATE_DIR", folder.join(".state"));
-    Session::with(command, &["--root-of", ".mcp.json"], json!({}))
+    Client::session(command, &["--root-of", ".mcp.json"])
 }
 
 fn edit(path: impl AsRef<Path>) -> Value {
@@ -69,19 +69,19 @@ fn a_file_of_the_main_checkout_is_refused_with_both_paths() {
             if up == 0 && path.is_relative() {
                 continue;
             }
-            let (said, answer) = session.answer("edit_file", edit(&path));
-            assert_eq!(answer["isError"], true, "{said}");
+            let (said, is_error) = session.said("edit_file", edit(&path));
+            assert!(is_error, "{said}");
             for path in [&other, &own] {
                 assert!(said.contains(&format!("`{}`", path.display())), "{said}");
             }
         }
-        let (said, _) = session.answer("edit_file", edit(&own));
+        let (said, _) = session.said("edit_file", edit(&own));
         assert_eq!(
             (text(&made.main).as_str(), text(&made.worktree).as_str()),
             ("one = 1\n", "one = 2\n"),
             "{said}"
         );
-        let (said, _) = session.answer("read_file", json!({ "path": "/no/such/file" }));
+        let (said, _) = session.said("read_file", json!({ "path": "/no/such/file" }));
         assert!(!said.contains("main checkout"), "{said}");
     }
 }
@@ -90,7 +90,7 @@ fn a_file_of_the_main_checkout_is_refused_with_both_paths() {
 #[test]
 fn the_root_is_the_worktree_unless_it_is_given() {
     let Some(made) = checkouts(".claude/worktrees/x") else { return };
-    let (said, _) = server(&made.worktree, &[]).answer("edit_file", edit("src/a.py"));
+    let (said, _) = server(&made.worktree, &[]).said("edit_file", edit("src/a.py"));
     assert_eq!(
         (text(&made.main).as_str(), text(&made.worktree).as_str()),
         ("one = 1\n", "one = 2\n"),
@@ -98,7 +98,7 @@ fn the_root_is_the_worktree_unless_it_is_given() {
     );
     let root = made.main.display().to_string();
     let mut session = server(&made.worktree, &["--root", &root]);
-    let (said, _) = session.answer("edit_file", edit(made.main.join("src/a.py")));
+    let (said, _) = session.said("edit_file", edit(made.main.join("src/a.py")));
     assert_eq!(text(&made.main), "one = 2\n", "{said}");
 }
 

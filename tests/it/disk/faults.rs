@@ -876,7 +876,7 @@ fn servers_a_command_and_an_editor_share_a_tree_and_die() {
     let shared =
         |ours: usize, editors: usize| format!("ours {ours}\n1\n2\n3\n4\neditor {editors}\n");
     fs::write(work.file("c"), shared(0, 0)).expect("file");
-    let number = |name: &str| -> usize {
+    let number = |name: &str| -> u64 {
         let text = text(&work, name);
         text.trim().strip_prefix("n ").and_then(|n| n.parse().ok()).expect("whole")
     };
@@ -890,19 +890,15 @@ fn servers_a_command_and_an_editor_share_a_tree_and_die() {
                 let mut server =
                     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("server");
                 let mut stdin = server.stdin.take().expect("piped");
-                let hello = json!({ "jsonrpc": "2.0", "id": "i", "method": "initialize", "params": {
-                    "protocolVersion": "2025-06-18", "capabilities": {},
-                    "clientInfo": { "name": "test", "version": "1" } } });
-                let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-                let _ = writeln!(stdin, "{hello}\n{ready}");
+                let _ = stdin.write_all(crate::client::greeting().as_bytes());
                 let feeder = std::thread::spawn(move || {
                     for n in first..first + 400 {
                         let section = |name: &str| {
                             format!("--- {name}\n+++ {name}\n@@ -1 +1 @@\n-n {n}\n+n {}\n", n + 1)
                         };
                         let patch = section("a") + &section("b");
-                        let call = json!({ "jsonrpc": "2.0", "id": n, "method": "tools/call",
-                            "params": { "name": "apply_patch", "arguments": { "patch": patch } } });
+                        let call =
+                            crate::client::request(n, "apply_patch", json!({ "patch": patch }));
                         if writeln!(stdin, "{call}").is_err() {
                             return;
                         }

@@ -1,7 +1,6 @@
 //! What a hostile or broken sandbox does to restitch: files, clients, peers and clocks. One
 //! module for each kind of trouble; the real binary wherever a process is what is at stake.
 
-mod client;
 mod p01_repeated_requests;
 mod p02_envelope;
 #[cfg(unix)]
@@ -32,8 +31,8 @@ mod storm;
 
 use serde_json::Value;
 
+pub(crate) use crate::client::Client;
 pub(crate) use crate::sandbox::{Sandbox, finish};
-pub(crate) use client::Client;
 
 /// The text of an MCP answer.
 pub(crate) fn text_of(answer: &Value) -> String {

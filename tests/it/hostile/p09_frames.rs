@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{Client, Sandbox};
+use crate::client::{greeting, hello, ready, request};
 
 const SOON: Duration = Duration::from_secs(10);
 
@@ -59,17 +60,9 @@ fn a_client_that_does_not_read_is_not_buffered_without_bound() {
     let mut stdout = child.stdout.take().expect("piped");
     let id = child.id();
     let writer = std::thread::spawn(move || {
-        let hello = json!({
-            "jsonrpc": "2.0", "id": 0, "method": "initialize",
-            "params": { "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } },
-        });
-        let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-        let _ = writeln!(stdin, "{hello}\n{ready}");
+        let _ = stdin.write_all(greeting().as_bytes());
         for id in 1..4_000 {
-            let call = json!({
-                "jsonrpc": "2.0", "id": id, "method": "tools/call",
-                "params": { "name": "read_file", "arguments": { "path": "f" } },
-            });
+            let call = request(id, "read_file", json!({ "path": "f" }));
             if writeln!(stdin, "{call}").is_err() {
                 return;
             }
@@ -121,11 +114,8 @@ fn a_line_of_batch_has_a_cap() {
 #[test]
 fn what_stands_before_the_first_message_does_not_end_the_session() {
     let sandbox = Sandbox::new();
-    let hello = json!({
-        "jsonrpc": "2.0", "id": 0, "method": "initialize",
-        "params": { "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } },
-    });
-    let early = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    let hello = hello("t", json!({}));
+    let early = ready();
     for before in [
         "\u{feff}".to_owned(),
         format!("{early}\n"),

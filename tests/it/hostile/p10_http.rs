@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use super::Sandbox;
 use super::p06_responsive::{RESPONSE_TIME, large};
-use crate::http::{HttpServer, hello};
+use crate::client::hello;
+use crate::http::HttpServer;
 use crate::model::server::ModelServer;
 use crate::model::{FILE, NEW, OLD};
 
@@ -110,13 +111,14 @@ fn without_a_setting_the_end_waits_three_seconds_for_calls() {
 fn hosts_that_only_begin_like_ours_are_refused_and_sessions_are_counted() {
     let sandbox = Sandbox::new();
     let server = server(&sandbox, &[]);
-    let status = |more: &str| server.ask(&format!("{}{more}", server.bearer()), &hello()).0;
+    let status =
+        |more: &str| server.ask(&format!("{}{more}", server.bearer()), &hello("t", json!({}))).0;
     for host in ["127.0.0.1.evil.com", "localhost.evil.com:80", "evil.com"] {
         assert_eq!(status(&format!("host: {host}\r\n")), 403, "{host}");
     }
     assert_eq!(status("origin: https://evil.example\r\n"), 403);
     for head in ["", "authorization: Bearer no\r\n"] {
-        assert_eq!(server.ask(head, &hello()).0, 401, "{head}");
+        assert_eq!(server.ask(head, &hello("t", json!({}))).0, 401, "{head}");
     }
     let (huge, ..) = server.ask(&server.bearer(), &"x".repeat(17 << 20).into());
     assert!(huge == 413 || huge == 0, "{huge}");
@@ -149,7 +151,7 @@ fn a_host_and_an_origin_that_are_allowed_get_in() {
     let server = server(&sandbox, &more);
     let from = |host: &str, origin: &str| {
         let head = format!("host: {host}\r\n{}origin: {origin}\r\n", server.bearer());
-        server.ask(&head, &hello()).0
+        server.ask(&head, &hello("t", json!({}))).0
     };
     assert_eq!(from("edits.example.com", "https://app.example.com"), 200);
     assert_eq!(from("edits.example.com", "https://other.example.com"), 403);
@@ -172,7 +174,7 @@ fn a_token_file_that_is_missing_is_made_for_its_owner_only() {
     let server = HttpServer::with_token(sandbox.restitch(&args), &token);
     let mode = std::fs::metadata(&file).expect("token").permissions().mode() & 0o777;
     assert_eq!((mode, server.token.len() >= 32), (0o600, true));
-    assert_eq!(server.ask(&server.bearer(), &hello()).0, 200);
+    assert_eq!(server.ask(&server.bearer(), &hello("t", json!({}))).0, 200);
 }
 
 /// What comes until the server closes, and when.
@@ -219,7 +221,7 @@ fn sessions_that_are_idle_for_five_minutes_make_room() {
     }
     let sandbox = Sandbox::new();
     let server = server(&sandbox, &[]);
-    let begin = || server.ask(&server.bearer(), &hello()).0;
+    let begin = || server.ask(&server.bearer(), &hello("t", json!({}))).0;
     assert!((0..64).all(|_| begin() == 200));
     assert_eq!(begin(), 503);
     std::thread::sleep(Duration::from_secs(290));

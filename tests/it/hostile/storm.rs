@@ -125,12 +125,7 @@ fn mcp_frames() {
     let (mut random, count) = (seeded(), inputs(100_000));
     let start = std::time::Instant::now();
     let writer = std::thread::spawn(move || {
-        let hello = json!({
-            "jsonrpc": "2.0", "id": 0, "method": "initialize",
-            "params": { "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } },
-        });
-        let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-        writeln!(stdin, "{hello}\n{ready}").expect("hello");
+        stdin.write_all(crate::client::greeting().as_bytes()).expect("hello");
         for _ in 0..count {
             let mut line = broken(&mut random, &[CALL, PING, CANCEL, EDIT, RESOURCE]);
             line.push(b'\n');

@@ -3,24 +3,25 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::agents::mcp::{Session, binary, workspace};
+use crate::agents::mcp::{binary, workspace};
+use crate::client::Client;
 
 /// A session on the file of the other tests, whose settings name this model.
-fn session(model: &str, capabilities: Value) -> (tempfile::TempDir, Session) {
+fn session(model: &str, capabilities: Value) -> (tempfile::TempDir, Client) {
     let dir = workspace();
     std::fs::write(dir.path().join("lib.rs"), FILE).expect("file");
     let mut command = binary(dir.path());
     command.env("RESTITCH_MODEL", model).env_remove("OPENAI_API_KEY");
-    (dir, Session::with(command, &[], capabilities))
+    (dir, Client::session_of("t", capabilities, command, &[]))
 }
 
-fn call(session: &mut Session) {
+fn call(session: &mut Client) {
     let arguments = json!({"path": "lib.rs", "old_str": OLD, "new_str": NEW});
-    session.call(1, "edit_file", arguments);
+    session.start_call(1, "edit_file", arguments);
 }
 
 /// Answers the question that the server asks with the text for line 3.
-fn answer(session: &mut Session, text: &str) -> Value {
+fn answer(session: &mut Client, text: &str) -> Value {
     let asked = session.receive();
     assert_eq!(asked["method"], "sampling/createMessage", "{asked}");
     let answer = json!({

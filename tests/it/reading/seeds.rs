@@ -5,10 +5,7 @@ use restitch::internals::tools::TOOLS;
 use serde_json::{Value, json};
 
 use super::{Session, anchor};
-
-fn numbered(total: usize) -> String {
-    (1..=total).map(|n| format!("line {n}\n")).collect()
-}
+use crate::sandbox::numbered;
 
 fn about(tool: &str) -> &'static str {
     TOOLS.iter().find(|spec| spec.name == tool).expect("tool").about

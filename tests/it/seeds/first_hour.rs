@@ -2,7 +2,7 @@
 
 use std::process::Output;
 
-use super::{Server, binary};
+use super::{binary, server};
 
 fn project() -> tempfile::TempDir {
     let dir = tempfile::tempdir().expect("folder");
@@ -38,9 +38,9 @@ fn the_log_has_places_clients_and_diffs() {
         run(&dir, &["edit", "src/a.py", "--old", "return 1", "--new", "return 2"]);
     assert_eq!(code, Some(0), "{err}");
     assert!(out.lines().next().is_some_and(|line| line.ends_with(" Revision 1.")), "{out}");
-    let mut server = Server::start(dir.path(), &[], "some client");
+    let mut server = server(dir.path(), &[], "some client");
     let edit = serde_json::json!({ "path": "b.txt", "old_str": "nothing", "new_str": "x\ny" });
-    assert!(!server.call("edit_file", edit).1);
+    assert!(!server.said("edit_file", edit).1);
     let (_, out, _) = run(&dir, &["log"]);
     let lines: Vec<&str> = out.lines().collect();
     assert!(lines[0].ends_with("  edited b.txt lines 2-3  by some client"), "{out}");

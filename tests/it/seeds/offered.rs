@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::Server;
+use super::server;
 use crate::reading::{Session, anchor};
 
 const TEXT: &str = "one\ntwo\nthree\ntwo\n";
@@ -21,21 +21,21 @@ fn text(dir: &tempfile::TempDir) -> String {
 #[test]
 fn seed_000_default_tools_take_what_search_shows() {
     let dir = project();
-    let mut server = Server::start(dir.path(), &[], "t");
-    let listed = server.ask("tools/list", json!({}));
+    let mut server = server(dir.path(), &[], "t");
+    let listed = server.list_tools();
     let offered: Vec<&str> = listed["tools"]
         .as_array()
         .expect("tools")
         .iter()
         .filter_map(|tool| tool["name"].as_str())
         .collect();
-    let (found, _) = server.call("search", json!({ "keyword": "three" }));
+    let (found, _) = server.said("search", json!({ "keyword": "three" }));
     assert!(found.contains("as `lines` of edit_file"), "{found}");
     assert!(offered.contains(&"edit_file"), "{offered:?}");
     let line = found.lines().find(|line| line.contains("#")).expect("an anchor");
     let shown = line.split('|').next().expect("anchor");
     let edit = json!({ "path": "f.txt", "old_str": "", "new_str": "THREE\nfour", "lines": shown });
-    let (answer, is_error) = server.call("edit_file", edit);
+    let (answer, is_error) = server.said("edit_file", edit);
     assert!(!is_error, "{answer}");
     assert_eq!(text(&dir), "one\ntwo\nTHREE\nfour\ntwo\n");
 }
@@ -44,8 +44,8 @@ fn seed_000_default_tools_take_what_search_shows() {
 fn seed_000_default_tools_of_other_dialects_are_not_promised_anchors() {
     for dialect in ["anthropic", "claude-code", "gemini", "opencode", "codex"] {
         let dir = project();
-        let mut server = Server::start(dir.path(), &["--dialect", dialect], "t");
-        let (found, _) = server.call("search", json!({ "keyword": "three" }));
+        let mut server = server(dir.path(), &["--dialect", dialect], "t");
+        let (found, _) = server.said("search", json!({ "keyword": "three" }));
         assert!(!found.contains("right away"), "{dialect}: {found}");
     }
 }
@@ -74,7 +74,7 @@ async fn seed_000_default_tools_edit_file_takes_lines_or_anchors_as_its_place() 
 
 #[tokio::test]
 async fn seed_000_drift_a_number_that_an_edit_has_moved_is_refused_with_both_places() {
-    let lines: String = (1..=10).map(|n| format!("line {n}\n")).collect();
+    let lines = crate::sandbox::numbered(10);
     let session = Session::new(&[("f", &lines)]);
     session.ok("read_file", json!({ "path": "f" })).await;
     let first = json!({ "path": "f", "start_line": 2, "end_line": 2, "new_content": "a\nb\nc" });
@@ -106,8 +106,8 @@ fn refusals_reach_clients_that_wrap_errors_once_and_plain() {
         ("claude-code", "claude-code", true),
     ] {
         let dir = project();
-        let mut server = Server::start(dir.path(), &["--dialect", dialect], client);
-        let (text, is_error) = server.call("edit", absent.clone());
+        let mut server = server(dir.path(), &["--dialect", dialect], client);
+        let (text, is_error) = server.said("edit", absent.clone());
         assert_eq!(is_error, is_marked, "{client}: {text}");
         let has_code = text.to_uppercase().starts_with("EDIT_NO_OCCURRENCE_FOUND: ");
         assert_eq!(has_code, !is_marked, "{client}: {text}");

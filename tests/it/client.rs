@@ -1,9 +1,42 @@
+//! A child process that is spoken to in lines, and the messages of MCP.
+
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// The message that begins a session of MCP.
+pub(crate) fn hello(name: &str, capabilities: Value) -> Value {
+    json!({
+        "jsonrpc": "2.0", "id": 0, "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18", "capabilities": capabilities,
+            "clientInfo": { "name": name, "version": "1" },
+        },
+    })
+}
+
+/// The message that the client is ready.
+pub(crate) fn ready() -> Value {
+    json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })
+}
+
+/// Both, as the lines of a client that does not wait for an answer.
+pub(crate) fn greeting() -> String {
+    format!("{}\n{}\n", hello("t", json!({})), ready())
+}
+
+/// The request of a call.
+pub(crate) fn request(id: u64, tool: &str, arguments: Value) -> Value {
+    json!({
+        "jsonrpc": "2.0", "id": id, "method": "tools/call",
+        "params": { "name": tool, "arguments": arguments },
+    })
+}
 
 /// A child process, spoken to in lines.
 pub(crate) struct Client {
@@ -14,7 +47,7 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) fn start(mut command: Command) -> Self {
-        command.stderr(Stdio::null());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().expect("starts");
         let stdin = child.stdin.take();
         let stdout = child.stdout.take().expect("piped");
@@ -29,8 +62,35 @@ impl Client {
         Self { child, stdin, lines }
     }
 
+    /// A session of MCP with a command of these flags.
+    pub(crate) fn session(command: Command, flags: &[&str]) -> Self {
+        Self::session_of("t", json!({}), command, flags)
+    }
+
+    /// The same by a client of this name and these capabilities.
+    pub(crate) fn session_of(
+        name: &str,
+        capabilities: Value,
+        mut command: Command,
+        flags: &[&str],
+    ) -> Self {
+        command.arg("mcp").args(flags);
+        let mut client = Self::start(command);
+        client.send(&hello(name, capabilities));
+        let answer = client.receive();
+        assert_eq!(answer["result"]["serverInfo"]["name"], "restitch", "{answer}");
+        client.send(&ready());
+        client
+    }
+
     pub(crate) fn send(&mut self, message: &Value) {
         self.send_raw(format!("{message}\n").as_bytes());
+    }
+
+    /// Messages in one write: the server has received all before it can answer one.
+    pub(crate) fn send_at_once(&mut self, messages: &[Value]) {
+        let lines: String = messages.iter().map(|message| format!("{message}\n")).collect();
+        self.send_raw(lines.as_bytes());
     }
 
     pub(crate) fn send_raw(&mut self, bytes: &[u8]) {
@@ -51,6 +111,10 @@ impl Client {
         }
     }
 
+    pub(crate) fn receive(&self) -> Value {
+        self.next(MINUTE)
+    }
+
     /// The answer with that id; others are passed over.
     pub(crate) fn answer(&self, id: &Value, within: Duration) -> Value {
         let until = Instant::now() + within;
@@ -66,14 +130,23 @@ impl Client {
     /// Calls a tool and waits for its answer.
     pub(crate) fn call(&mut self, id: u64, tool: &str, arguments: Value) -> Value {
         self.start_call(id, tool, arguments);
-        self.answer(&id.into(), Duration::from_secs(60))
+        self.answer(&id.into(), MINUTE)
     }
 
     pub(crate) fn start_call(&mut self, id: u64, tool: &str, arguments: Value) {
-        self.send(&json!({
-            "jsonrpc": "2.0", "id": id, "method": "tools/call",
-            "params": { "name": tool, "arguments": arguments },
-        }));
+        self.send(&request(id, tool, arguments));
+    }
+
+    /// The text of a call's answer, and whether it is marked as an error.
+    pub(crate) fn said(&mut self, tool: &str, arguments: Value) -> (String, bool) {
+        let answer = &self.call(1, tool, arguments)["result"];
+        let text = answer["content"][0]["text"].as_str().unwrap_or_default();
+        (text.to_owned(), answer["isError"] == true)
+    }
+
+    pub(crate) fn list_tools(&mut self) -> Value {
+        self.send(&json!({ "jsonrpc": "2.0", "id": 9, "method": "tools/list" }));
+        self.receive()["result"].take()
     }
 
     pub(crate) fn ping(&mut self, id: &str) {
