@@ -14,7 +14,7 @@ use super::indent::{IndentRule, LevelWidths, TAB_WIDTH, columns, fit};
 use super::indent_of;
 use super::new_literals::{lines_of_new_literals, unmapped_lines};
 use super::places::{LinkKind, Place};
-use super::shape::{line_of, odd_lines};
+use super::shape::{line_of, odd_by_itself, odd_lines};
 use super::source_file::SourceFile;
 
 /// The indentation of every line of `new_str` under one map.
@@ -72,7 +72,9 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
     if indents.iter().all(|(from, to)| from == to) {
         return vec![same];
     }
-    if pairs.new_is_right() {
+    // A new line, or the first one, that is as deep as a wrong line says that it is wrong, too.
+    let shared_are_right = pairs.shared_are_right();
+    if shared_are_right && !pairs.adds_wrong(true) {
         let price = Difference::Indentation.cost();
         return vec![IndentMap {
             price,
@@ -170,9 +172,10 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
             moves_kept: true,
         });
     }
+    let says_so = pairs.says_as_sent(Triples::All) || pairs.starts_as_in_file();
     let price = cheapest
         + MOVED * pairs.moved_runs(Side::File)
-        + if pairs.says_as_sent(Triples::All) || pairs.starts_as_in_file() { 0.0 } else { AS_SENT };
+        + if says_so && (shared_are_right || !pairs.adds_wrong(false)) { 0.0 } else { AS_SENT };
     let how = Some("new lines indented as they were sent");
     out.push(IndentMap {
         how,
@@ -257,8 +260,8 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
     }
 
     /// Whether `new_str` has the file's indentation in every line that it shares with `old_str`, which
-    /// does not, beside its first line. A new line, or the first one, that is as deep as a wrong line says that it is wrong, too.
-    fn new_is_right(&self) -> bool {
+    /// does not, beside its first line.
+    fn shared_are_right(&self) -> bool {
         let (call, mut mends) = (self.call, false);
         let is_full = |at: &usize| !call.new[*at].trim().is_empty();
         let is_right = (0..call.new.len()).filter(is_full).all(|at| {
@@ -269,15 +272,22 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
             mends |= indent_of(call.old[old]) != there && old != self.lines[0].0;
             indent_of(call.new[at]) == there
         });
-        let is_wrong = |sent: &str| {
-            let of_old = self.lines.iter().filter(|pair| indent_of(call.old[pair.0]) == sent);
-            let mut there = of_old.map(|pair| indent_of(self.file.body(pair.1))).peekable();
-            there.peek().is_some() && !there.any(|there| there == sent)
-        };
-        let first = (0..call.new.len()).find(is_full);
-        let mut added = (0..call.new.len())
-            .filter(|at| is_full(at) && (call.partner(*at).is_none() || Some(*at) == first));
-        is_right && mends && !added.any(|at| is_wrong(indent_of(call.new[at])))
+        is_right && mends
+    }
+
+    /// Whether lines of `old_str` have an indentation that none of them has in the file.
+    fn is_wrong(&self, sent: &str) -> bool {
+        let of_old = self.lines.iter().filter(|pair| indent_of(self.call.old[pair.0]) == sent);
+        let mut there = of_old.map(|pair| indent_of(self.file.body(pair.1))).peekable();
+        there.peek().is_some() && !there.any(|there| there == sent)
+    }
+
+    /// Whether a new line has such an indentation, or the first line.
+    fn adds_wrong(&self, or_first: bool) -> bool {
+        let call = self.call;
+        let mut full = (0..call.new.len()).filter(|&at| !call.new[at].trim().is_empty());
+        let is_added = |at: usize| call.partner(at).is_none() || or_first && self.is_first(at);
+        full.any(|at| is_added(at) && self.is_wrong(indent_of(call.new[at])))
     }
 
     /// The line of the file that line `old` of the call is paired with.
@@ -600,13 +610,14 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
             odd_lines(file, place, lines).saturating_sub(there)
         };
         let more: Vec<u8> = maps.iter().map(more).collect();
+        let own = odd_by_itself(file, &call.new);
         let least = more.iter().copied().min().unwrap_or(0);
         let cheapest =
             |maps: &[IndentMap]| maps.iter().map(|map| map.price).fold(f64::INFINITY, f64::min);
         let before = cheapest(maps);
         for (map, more) in maps.iter_mut().zip(more) {
             map.price += ODD * f64::from((more - least).min(MAX_ODD));
-            map.is_guess |= least >= MAX_ODD;
+            map.is_guess |= (least + there).saturating_sub(there.max(own)) >= MAX_ODD;
         }
         // That only says which map it is: the place as such is as likely as before.
         let rise = cheapest(maps) - before;

@@ -56,6 +56,14 @@ pub(super) fn odd_lines<'l>(
     u8::try_from(odd).unwrap_or(u8::MAX)
 }
 
+/// The same of a text by itself.
+pub(super) fn odd_by_itself(file: &SourceFile<'_>, lines: &[&str]) -> u8 {
+    let mut shape = Shape { open: Vec::new(), ..Shape::above(file, 0) };
+    let full = lines.iter().filter(|line| !line.trim().is_empty());
+    let odd = full.filter(|line| shape.add(Some(indent_of(line)), line.trim())).count();
+    u8::try_from(odd).unwrap_or(u8::MAX)
+}
+
 /// The levels that are open below a line: the depth of each, and the last line there.
 struct Shape<'l> {
     open: Vec<(usize, &'l str)>,
@@ -118,7 +126,7 @@ impl<'l> Shape<'l> {
     fn is_odd(&self, depth: usize, text: &str) -> bool {
         let Some(&(deepest, last)) = self.open.last() else { return false };
         let beside = self.open.iter().find(|level| level.0 == depth).map(|level| level.1);
-        let is_seam = self.is_code && is_one_of(SEAMS, first_word(text));
+        let is_seam = self.is_code && is_seam(text);
         if is_seam && !beside.is_some_and(|head| self.may_go_on(head)) {
             return true;
         }
@@ -126,13 +134,19 @@ impl<'l> Shape<'l> {
         if text.starts_with([')', ']', '}']) && depth >= deepest && !self.opens(last) {
             return true;
         }
-        let is_outside = must_hold(last) && !is_seam && text.starts_with(is_word_char);
+        // A key of YAML may have no value.
+        let is_outside =
+            must_hold(last) && !self.is_yaml && !is_seam && text.starts_with(is_word_char);
+        let begins_block = must_hold(last)
+            || is_head(last)
+            || self.is_yaml && (last.starts_with("- ") || last.ends_with(['|', '>']));
         match depth.cmp(&deepest) {
             Ordering::Greater if is_comment(text) => !last.starts_with("/*"),
-            Ordering::Greater => {
-                self.is_code && depth - deepest != self.unit.unwrap_or(TAB_WIDTH)
-                    || !(self.opens(last) || self.goes_on_with(last, text))
+            // What goes on inside brackets or below an operator may be aligned.
+            Ordering::Greater if self.is_code && begins_block => {
+                depth - deepest != self.unit.unwrap_or(TAB_WIDTH)
             }
+            Ordering::Greater => !(self.opens(last) || self.goes_on_with(last, text)),
             Ordering::Equal => is_outside || self.is_code && leaves(last) && is_statement(text),
             Ordering::Less => beside.is_none_or(|beside| {
                 is_outside || text.starts_with("- ") && !beside.starts_with("- ")
@@ -176,6 +190,8 @@ fn is_comment(line: &str) -> bool {
 /// Whether a deeper line must follow a line, by its end.
 fn must_hold(line: &str) -> bool {
     (line.ends_with(['{', ':']) || ends_in_block_word(line))
+        && !line.starts_with(['#', '*'])
+        && !line.starts_with("//")
         && !line.starts_with("case ")
         && !line.starts_with("default")
 }
@@ -190,12 +206,19 @@ fn leaves(line: &str) -> bool {
         && !line.contains(" unless ")
 }
 
+/// Whether a line goes on with a block or ends it, and names no variable or key.
+fn is_seam(line: &str) -> bool {
+    let word = first_word(line);
+    let rest = line[word.len()..].trim_start();
+    is_one_of(SEAMS, word) && !rest.starts_with('=') && !rest.starts_with(": ")
+}
+
 /// Whether a line begins a statement, and is no label.
 fn is_statement(line: &str) -> bool {
     let word = first_word(line);
     line.starts_with(|c| is_word_char(c) || c == '@')
         && !matches!(word, "case" | "default" | "when")
-        && !is_one_of(SEAMS, word)
+        && !is_seam(line)
         && line.strip_suffix(':').is_none_or(|label| !label.chars().all(is_word_char))
 }
 
@@ -221,7 +244,10 @@ fn is_head(line: &str) -> bool {
 
 /// Whether a line goes on with the statement above it.
 pub(super) fn goes_on(line: &str) -> bool {
-    line.trim_start().starts_with(['.', '?', ':', '|', '&', '+', '*'])
+    let line = line.trim_start();
+    line.starts_with(['.', '?', ':', '|', '&', '+', '*'])
+        || line.starts_with("->")
+        || is_one_of(&["and", "or"], first_word(line))
 }
 
 /// Whether a word is in a list; SQL and BASIC write it in capitals.

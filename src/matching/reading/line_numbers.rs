@@ -82,6 +82,23 @@ impl Mistake for LineNumbers {
         let sent: HashSet<String> = old.split('\n').map(str::to_owned).collect();
         let columns: Vec<Range<usize>> = body.split('\n').filter_map(number_columns).collect();
         let has_own_bars = text.lines().any(|line| line.trim_start().starts_with(['|', '│']));
+        // As deep as a line of old_str is the line behind a gutter of blanks, not the line as sent.
+        let depth = |line: &str| line.len() - line.trim_start_matches(' ').len();
+        let depths: HashSet<usize> =
+            text.lines().filter(|line| !line.trim().is_empty()).map(depth).collect();
+        let gutter = body
+            .split('\n')
+            .zip(text.split('\n'))
+            .next()
+            .map_or(0, |(line, rest)| line.chars().count() - rest.chars().count());
+        let strip_blanks = move |line: &str| {
+            let deep = depth(line);
+            (parse_line_number(line).is_none()
+                && !line.trim().is_empty()
+                && !depths.contains(&deep)
+                && deep.checked_sub(gutter).is_some_and(|behind| depths.contains(&behind)))
+            .then(|| line[gutter..].to_owned())
+        };
         // A new line may have the gutter without a number.
         let strip_bar = move |line: &str| {
             let bar = line.trim_start_matches(' ').strip_prefix(['|', '│'])?;
@@ -96,9 +113,7 @@ impl Mistake for LineNumbers {
             for (line, stripped) in new.split('\n').zip(stripped.split('\n')) {
                 let bare = strip_bar(line);
                 let number = parse_line_number(line).map(|(_, number, _)| number);
-                let is_next = number
-                    .zip(above)
-                    .is_none_or(|(here, above)| here == above || here == above + 1);
+                let is_next = number.zip(above).is_none_or(|(here, above)| here == above + 1);
                 let is_aligned = number_columns(line).is_none_or(|here| {
                     columns.iter().all(|there| there.start == here.start)
                         || columns.iter().all(|there| there.end == here.end)
@@ -108,7 +123,8 @@ impl Mistake for LineNumbers {
                 // What the text has elsewhere, or where no number would be, may belong to it.
                 let is_own = !sent.contains(line)
                     && (bare.is_some() && has_own_bars || !(is_next && is_aligned));
-                let undone = bare.unwrap_or_else(|| stripped.to_owned());
+                let undone =
+                    bare.or_else(|| strip_blanks(line)).unwrap_or_else(|| stripped.to_owned());
                 sure.push(if is_own { line.to_owned() } else { undone.clone() });
                 all.push(undone);
             }

@@ -535,11 +535,51 @@ fn dead_code_seams_and_tabs_tell_maps_of_indentation_apart() {
 }
 
 #[test]
+fn what_the_call_itself_has_at_odd_depths_says_nothing_against_a_map() {
+    check(&[
+        Row(
+            "a.py",
+            "def main():\n    p.add(\"--a\",\n          help=\"x\")\n    run(p)\n",
+            "p.add(\"--a\",\n      help=\"x\")\n",
+            "p.add(\"--a\",\n      help=\"x\")\np.add(\"--b\",\n      help=\"y\")\n",
+            Some(
+                "def main():\n    p.add(\"--a\",\n          help=\"x\")\n    p.add(\"--b\",\n          help=\"y\")\n    run(p)\n",
+            ),
+        ),
+        // Keys without a value, and names that are words of other languages.
+        Row(
+            "c.yml",
+            "a:\n  volumes:\n    data:\n    cache:\n",
+            "  data:\n  cache:\n",
+            "  data:\n  cache:\n  logs:\n",
+            Some("a:\n  volumes:\n    data:\n    cache:\n    logs:\n"),
+        ),
+        Row(
+            "a.py",
+            "def f(a):\n    start = a\n    end = a\n    return end\n",
+            "start = a\nend = a\n",
+            "start = a\nend = a + 1\ndone = a\nend += 1\n",
+            Some(
+                "def f(a):\n    start = a\n    end = a + 1\n    done = a\n    end += 1\n    return end\n",
+            ),
+        ),
+    ]);
+}
+
+#[test]
 fn what_looks_like_a_line_number_may_be_the_lines_own() {
     let cases = "let f = function\n  | A -> 1\n  | B -> 2\n";
     let names = "M = {\n    200: ok,\n    404: no,\n}\n";
     check(&[
         Row("a.ml", cases, "2 |   | A -> 1", "2 |   | A -> 1\n  | C -> 3", None),
+        // A gutter of blanks, where a line behind it is as deep as others.
+        Row(
+            "a.py",
+            "def f():\n    a = 1\n    return a\n",
+            "2:     a = 1\n3:     return a",
+            "2:     a = 1\n       b = 2\n3:     return a",
+            Some("def f():\n    a = 1\n    b = 2\n    return a\n"),
+        ),
         Row(
             "a.ml",
             cases,
