@@ -147,7 +147,7 @@ pub(super) const NEW_OTHERWISE: f64 = 5.0;
 /// character that is there as it is, or a character is left that is a mistake in `old_str`.
 pub(super) const BARE: f64 = 6.0;
 /// A form leaves a character that only `new_str` has as the mistake writes it.
-pub(super) const LEFT: f64 = 3.0;
+pub(super) const LEFT: f64 = 6.0;
 /// A line of `old_str`, or two neighbours among its words and marks, that a form of `new_str` lacks, and
 /// another has.
 pub(super) const LACKS: f64 = 2.0;
