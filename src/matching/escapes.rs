@@ -420,8 +420,9 @@ fn review(
             .into_iter()
             .filter(|text| is_clean(text, true))
             .collect();
-    // Where every quote and backslash of a line is escaped, the line as a whole was.
-    let was_escaped_whole = new.split('\n').all(|line| escape(&unescape_all(line)) == line);
+    // Where every quote and backslash of a line is escaped, the line as a whole was, behind its indentation.
+    let mut lines = new.split('\n').map(str::trim_start);
+    let was_escaped_whole = lines.all(|line| escape(&unescape_all(line)) == line);
     match &valid[..] {
         [first, ..] if *first == all && was_escaped_whole => EscapeReview::Proven(all),
         [first, rest @ ..] if rest.iter().all(|other| other == first) => {

@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 
 use super::fold::is_word_char;
-use super::indent::{TAB_WIDTH, columns};
+use super::indent::{TAB_WIDTH, columns, unit};
 use super::indent_of;
 use super::places::Place;
 use super::source_file::SourceFile;
@@ -56,9 +56,10 @@ pub(super) fn odd_lines<'l>(
     u8::try_from(odd).unwrap_or(u8::MAX)
 }
 
-/// The same of a text by itself.
+/// The same of a text by itself, whose levels may be of another width.
 pub(super) fn odd_by_itself(file: &SourceFile<'_>, lines: &[&str]) -> u8 {
-    let mut shape = Shape { open: Vec::new(), ..Shape::above(file, 0) };
+    let unit = unit(lines.iter().copied()).or(file.indent_unit());
+    let mut shape = Shape { open: Vec::new(), unit, ..Shape::above(file, 0) };
     let full = lines.iter().filter(|line| !line.trim().is_empty());
     let odd = full.filter(|line| shape.add(Some(indent_of(line)), line.trim())).count();
     u8::try_from(odd).unwrap_or(u8::MAX)

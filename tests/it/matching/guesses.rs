@@ -151,6 +151,13 @@ fn levels_of_another_width_in_new_str_alone_are_a_guess() {
     let java = "class A {\n    void f() {\n        g(1);\n        h(2);\n    }\n}\n";
     check(&[
         Row(
+            "w.py",
+            "def f():\n    for x in y:\n        if x:\n            a()\n        b()\n",
+            "    if x:\n        a()\n    b()\n",
+            "  if x:\n    a()\n    c()\n  b()\n",
+            None,
+        ),
+        Row(
             "A.java",
             java,
             "2\t    void f() {\n3\t        g(1);\n4\t        h(2);\n5\t    }",
@@ -652,6 +659,14 @@ fn an_escape_that_may_be_the_texts_own_is_a_guess() {
 fn escapes_that_look_odd_are_only_written_where_the_call_is_exact() {
     let file = "class S:\n    def f(self):\n        self.a = 1\n        self.b = 2\n";
     check(&[
+        // Where all of a line is escaped behind its indentation, it is undone as a whole.
+        Row(
+            "a.go",
+            "package m\n\nfunc f() {\n\ta := 1\n}\n",
+            "\ta := 1\n",
+            "\ta := 1\n\tb := \\\"x\\\\n\\\"\n",
+            Some("package m\n\nfunc f() {\n\ta := 1\n\tb := \"x\\n\"\n}\n"),
+        ),
         // The line that comes out of the escape has the depth of the call.
         Row(
             "s.py",
