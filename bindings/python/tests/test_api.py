@@ -264,7 +264,9 @@ def test_doctor_starts_this_command(tmp_path: Path) -> None:
 def test_a_signal_ends_the_command(which: signal.Signals, tmp_path: Path) -> None:
     serve = [*COMMAND, "--root", str(tmp_path), "mcp"]
     pipe = subprocess.PIPE
-    with subprocess.Popen(serve, stdin=pipe, stdout=pipe, stderr=pipe) as server:
+    # What starts the tests in the background may ignore SIGINT, and so would its children.
+    default = lambda: signal.signal(which, signal.SIG_DFL)  # noqa: E731
+    with subprocess.Popen(serve, stdin=pipe, stdout=pipe, stderr=pipe, preexec_fn=default) as server:
         assert server.stdin is not None and server.stdout is not None
         server.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
         server.stdin.flush()
