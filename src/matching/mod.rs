@@ -43,6 +43,8 @@ mod verdict;
 mod veto;
 mod write;
 
+use std::num::NonZeroUsize;
+
 use crate::edit::{
     Corrected, EditCode, EditRequest, Expected, Explanation, Near, Refusal, Rewrite, Rung, Splice,
 };
@@ -208,9 +210,18 @@ pub fn decide(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
             && refusal.code == EditCode::OccurrenceMismatch
             && request.expected != Expected::All
         {
-            let all = EditRequest { expected: Expected::All, ..request.clone() };
-            if let Verdict::One(edit) = decide_unbounded(&all, snapshot) {
-                refuse::offer_all(request, refusal, edit.explanation.replacements);
+            let one = |expected| match decide_unbounded(
+                &EditRequest { expected, ..request.clone() },
+                snapshot,
+            ) {
+                Verdict::One(edit) => Some(edit.explanation.replacements),
+                _ => None,
+            };
+            if let Some(count) = one(Expected::All) {
+                // Where places overlap, no number of them is accepted.
+                let count = NonZeroUsize::new(count)
+                    .filter(|&count| one(Expected::Exactly(count)) == Some(count.get()));
+                refuse::offer_all(request, refusal, count);
             }
         }
         verdict

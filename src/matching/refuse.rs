@@ -1,5 +1,6 @@
 //! Refusals: the cause, the places that matter, and what makes the next call succeed.
 
+use std::num::NonZeroUsize;
 use std::ops::Range;
 
 use super::costs::Difference;
@@ -250,12 +251,12 @@ pub(super) fn wrong_count(request: &EditRequest, lines: &[usize], overlapping: b
     refusal
 }
 
-/// Adds to the hint of a call that fits other than the expected number of places how to edit all
-/// `count` of them. Only a caller whose call would be accepted is told so.
-pub(super) fn offer_all(request: &EditRequest, refusal: &mut Refusal, count: usize) {
+/// Adds to the hint of a call that fits other than the expected number of places how to edit all of
+/// them, by their `count` if that is accepted. Only a caller whose call would be accepted is told so.
+pub(super) fn offer_all(request: &EditRequest, refusal: &mut Refusal, count: Option<NonZeroUsize>) {
     let Some(hint) = &mut refusal.hint else { return };
-    hint.push_str(&match request.expected {
-        Expected::Exactly(number) if number.get() > 1 => {
+    hint.push_str(&match (request.expected, count) {
+        (Expected::Exactly(number), Some(count)) if number.get() > 1 => {
             format!(" To change all of them, set expected_replacements to {count}.")
         }
         _ => " To change all of them, set replace_all.".to_owned(),

@@ -207,3 +207,19 @@ fn a_call_for_all_places_that_is_sent_again_changes_nothing() {
         }
     }
 }
+
+/// Of places that overlap, no number is accepted, only `replace_all`.
+#[test]
+fn a_number_of_places_is_advised_where_it_is_accepted() {
+    let number = |number| Expected::of(None, Some(number)).expect("a number");
+    for (file, old, advised) in [
+        ("x\nx\nx\nx\n", "x\nx\n", "replace_all"),
+        ("x\ny\nx\n", "x\n", "expected_replacements to 2"),
+    ] {
+        let call = EditRequest::new(old, "z\n").expecting(number(3));
+        let hint = apply(file, &call).expect_err("another number").hint.expect("a hint");
+        assert!(hint.ends_with(&format!("To change all of them, set {advised}.")), "{hint}");
+        let all = if advised == "replace_all" { Expected::All } else { number(2) };
+        assert!(apply(file, &call.expecting(all)).is_ok());
+    }
+}
