@@ -97,12 +97,7 @@ pub(crate) fn numbers(child: &mut Child, word: &str) -> Vec<u64> {
 
 /// A file that is the same in every line, so that any mixture shows.
 pub(crate) fn generation(number: u64, size: usize) -> Vec<u8> {
-    format!("generation {number:012}\n")
-        .into_bytes()
-        .into_iter()
-        .cycle()
-        .take(size / 24 * 24)
-        .collect()
+    format!("generation {number:012}\n").repeat(size / 24).into_bytes()
 }
 
 /// The number of a whole generation; `None` when the file is torn.

@@ -31,7 +31,7 @@ fn busy(sandbox: &Sandbox, client: &mut Client, calls: u64) {
         client.start_call(100 + n, "edit_file", large(sandbox, n));
     }
     // Until they are read and under way.
-    std::thread::sleep(Duration::from_secs(2));
+    std::thread::sleep(Duration::from_secs(1));
 }
 
 #[test]

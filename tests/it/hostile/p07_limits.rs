@@ -7,6 +7,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use super::{Sandbox, finish};
+use crate::long::{is_long_run, skip};
 use crate::random::Random;
 
 fn refused(sandbox: &Sandbox, tool: &str, arguments: Value, limit: &str) {
@@ -85,8 +86,8 @@ fn a_long_line_takes_the_memory_of_a_few_files() {
 /// All files of a call are in the memory together.
 #[test]
 fn the_files_of_a_call_are_bounded_together() {
-    if !crate::disk::is_long_run() {
-        return crate::disk::skip("files of a call together", "it writes 540 MiB: RESTITCH_LONG=1");
+    if !is_long_run() {
+        return skip("files of a call together", "it writes 540 MiB: RESTITCH_LONG=1");
     }
     let sandbox = Sandbox::new();
     let names = ["a", "b", "c"];
@@ -150,6 +151,9 @@ fn the_work_of_one_call_is_limited_by_name() {
     let patch = format!("*** Begin Patch\n*** Update File: f\n{hunk}*** End Patch");
     refused(&sandbox, "apply_patch", json!({ "patch": patch }), "1001 files and hunks");
 
+    if !is_long_run() {
+        return skip("the steps of a call", "they take ten seconds: RESTITCH_LONG=1");
+    }
     // Long lines, all alike and in another order: each is compared with many, letter by letter.
     let line = |n: usize| format!("{n:05}{}\n", "let value = compute(item, options); ".repeat(16));
     sandbox.write("long", (0..9_000).map(line).collect::<String>());

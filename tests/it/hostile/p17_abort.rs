@@ -11,6 +11,7 @@ use restitch::port::Syntax as _;
 use serde_json::json;
 
 use super::Sandbox;
+use crate::long::{is_long_run, skip};
 use crate::syntax::languages::samples;
 
 const VARIABLE: &str = "RESTITCH_TEST_SCAN";
@@ -76,11 +77,11 @@ fn no_text_ends_a_parser() {
 #[test]
 fn no_corpus_ends_a_parser() {
     let what = "the grammars' own corpora";
-    if !crate::disk::is_long_run() {
-        return crate::disk::skip(what, "RESTITCH_LONG is not 1");
+    if !is_long_run() {
+        return skip(what, "RESTITCH_LONG is not 1");
     }
     if !corpora().exists() {
-        return crate::disk::skip(what, "tests/it/hostile/corpora.sh brings them");
+        return skip(what, "tests/it/hostile/corpora.sh brings them");
     }
     scan_in_a_child("corpora");
 }
@@ -128,7 +129,7 @@ fn scan() {
 }
 
 fn scan_samples(parser: &TreeSitter) -> usize {
-    let long = std::env::var_os("RESTITCH_LONG").is_some();
+    let long = is_long_run();
     let counts: &[usize] = match long {
         true => &[2, 17, 127, 128, 203, 204, 205, 253, 254, 255, 256, 257, 511, 512, 1_023, 4_000],
         false => &[255],

@@ -122,7 +122,7 @@ fn mcp_frames() {
     };
     let (mut stdin, stdout) =
         (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
-    let (mut random, count) = (seeded(), inputs(100_000));
+    let (mut random, count) = (seeded(), inputs(30_000));
     let start = std::time::Instant::now();
     let writer = std::thread::spawn(move || {
         stdin.write_all(crate::client::greeting().as_bytes()).expect("hello");

@@ -9,6 +9,7 @@ use serde_json::json;
 use super::server::{Answer, ModelServer, field};
 use super::wire::Bench;
 use super::*;
+use crate::long::{count, is_long_run};
 use crate::random::Random;
 
 /// Kinds of wrong answers, made from the right one.
@@ -112,11 +113,14 @@ fn every_wrong_answer_to_every_ask_writes_nothing_unverified() {
         at_second.len()
     );
     let mut played = 0;
-    // Wrong at one ask, right at the other; and wrong at both, in every pair.
+    // Wrong at one ask, right at the other; and wrong at both, in the same way or in every pair.
     let right_old = ("right", Reply::Text(CORRECTED_OLD.into()));
     let right_new = ("right", Reply::Text(ADJUSTED_NEW.into()));
     for (a, old) in at_first.iter().chain([&right_old]) {
         for (b, new) in at_second.iter().chain([&right_new]) {
+            if !is_long_run() && a != b && ![a, b].contains(&&"right") {
+                continue;
+            }
             let (step, _) = play(start(&request(), FILE), |ask| match ask {
                 Ask::CorrectOld { .. } => old.clone(),
                 _ => new.clone(),
@@ -153,9 +157,9 @@ fn wrong_answers_about_escapes_and_places_write_only_what_is_mechanical() {
 #[test]
 fn on_the_wire_the_file_is_right_or_untouched() {
     let probe = asked(start(&request(), FILE));
-    let count = kinds(CORRECTED_OLD, probe.ask()).len();
+    let servers = kinds(CORRECTED_OLD, probe.ask()).len();
     let mut written = 0;
-    for n in 0..count {
+    for n in 0..servers {
         let server = ModelServer::start(move |seen, _| {
             let ask = match seen.kind() {
                 "correct_old" => asked(start(&request(), FILE)),
@@ -193,7 +197,7 @@ fn on_the_wire_the_file_is_right_or_untouched() {
         }
         assert!(server.seen().len() <= 4);
     }
-    println!("evil: {count} servers, {written} edits stood by the merge, 0 unverified writes");
+    println!("evil: {servers} servers, {written} edits stood by the merge, 0 unverified writes");
 }
 
 /// A text that was spoiled at random: pieces cut, moved, repeated, and mixed with
@@ -261,8 +265,7 @@ fn words(text: &str) -> HashSet<String> {
 
 #[test]
 fn random_answers_never_write_outside_of_what_is_allowed() {
-    let long = std::env::var_os("RESTITCH_LONG").is_some();
-    let rounds = if long { 1_000_000 } else { 20_000 };
+    let rounds = count(5_000, 1_000_000);
     let mut random = Random::new(4);
     let known = &words(CORRECTED_OLD) | &(&words(OLD) | &words(NEW));
     let lines: Vec<&str> = FILE.lines().collect();

@@ -57,8 +57,7 @@ fn text(random: &mut Random) -> String {
 
 #[test]
 fn the_bytes_shown_are_the_bytes_of_the_file() {
-    let long = std::env::var_os("RESTITCH_LONG").is_some();
-    let rounds = if long { 1_000_000 } else { 5_000 };
+    let rounds = crate::long::count(5_000, 1_000_000);
     let mut random = Random::new(7);
     let book = PromptBook::built_in().expect("prompts");
     for round in 0..rounds {

@@ -280,7 +280,7 @@ fn check(server: &Server) {
 fn failing_edits_against_real_servers() {
     let skipped = crate::disk::skip;
     let hint = "tests/it/model/servers/run.sh installs and runs it";
-    if std::env::var_os("RESTITCH_LONG").is_none() {
+    if !crate::long::is_long_run() {
         return skipped("3 real servers", &format!("a long proof; {hint}"));
     }
     let Some(folder) = installed() else {

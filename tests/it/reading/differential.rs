@@ -16,6 +16,7 @@ use restitch::store::MemoryStore;
 use restitch::tools::Toolbox;
 use serde_json::{Value, json};
 
+use crate::long::count;
 use crate::random::Random;
 
 const OFTEN: [&str; 5] = ["}", "", "    return;", "  }", "end"];
@@ -312,10 +313,9 @@ enum Keep {
 
 #[tokio::test]
 async fn no_random_edit_lands_on_another_line() {
-    let long = std::env::var_os("RESTITCH_LONG").is_some();
-    let sequences = if long { 100_000 } else { 3000 };
+    let sequences = count(2_000, 100_000);
     let mut tally = Tally::default();
-    for seed in 1..=sequences {
+    for seed in 1..=sequences as u64 {
         let wrong = tally.wrong;
         let mut run = Run::new(0x9E37_79B9_7F4A_7C15_u64.wrapping_mul(seed));
         let mut views = vec![run.view().await];

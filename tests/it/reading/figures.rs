@@ -10,6 +10,7 @@ use restitch::internals::text::Snapshot;
 use serde_json::json;
 
 use super::Session;
+use crate::long::count;
 
 fn fastest(mut work: impl FnMut()) -> Duration {
     (0..5)
@@ -73,22 +74,23 @@ fn a_hashline_read_of_10_mb_against_a_plain_one() {
 async fn search_of_a_tree_against_rg() {
     let words = "some ordinary words of source text that fill a line\n";
     let session = Session::new(&[]);
+    let (size, runs) = (count(20, 200), count(1, 4));
     for n in 0..2000 {
         let name = format!("d{}/f{n}.txt", n % 40);
-        let text = format!("{}let needle_{n} = 1;\n{}", words.repeat(200), words.repeat(200));
+        let text = format!("{}let needle_{n} = 1;\n{}", words.repeat(size), words.repeat(size));
         session.put(&name, &text);
     }
     let mut ours = Duration::MAX;
-    for _ in 0..4 {
+    for _ in 0..runs {
         let start = Instant::now();
         let report = session.ok("search", json!({ "keyword": "NEEDLE_77" })).await;
         ours = ours.min(start.elapsed());
         assert_eq!(report["total_files"], 11);
     }
-    println!("search of 2,000 files, 41 MB: {ours:?}");
+    println!("search of 2,000 files of {} lines: {ours:?}", 2 * size + 1);
     let terms = ["NEEDLE_77", "needle_1*1;", "Absent"];
     let mut several = Duration::MAX;
-    for _ in 0..4 {
+    for _ in 0..runs {
         let start = Instant::now();
         let report = session.ok("wildcard_search", json!({ "terms": terms })).await;
         several = several.min(start.elapsed());

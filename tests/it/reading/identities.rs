@@ -19,6 +19,7 @@ use restitch::store::MemoryStore;
 use restitch::tools::Toolbox;
 use serde_json::{Value, json};
 
+use crate::long::count;
 use crate::random::Random;
 
 const OFTEN: [&str; 4] = ["}", "", "    return;", "end"];
@@ -297,10 +298,9 @@ impl World {
 
 #[tokio::test]
 async fn no_session_changes_a_line_that_was_not_meant() {
-    let long = std::env::var_os("RESTITCH_LONG").is_some();
-    let sessions = if long { 50_000 } else { 1_500 };
+    let sessions = count(1_000, 50_000);
     let mut tally = Tally::default();
-    for seed in 1..=sessions {
+    for seed in 1..=sessions as u64 {
         let wrong = tally.wrong;
         let mut world = World::new(0x9E37_79B9_7F4A_7C15_u64.wrapping_mul(seed)).await;
         for _ in 0..3 + world.random.below(5) {

@@ -19,8 +19,7 @@ const PIECES: &[&str] = &[
 
 #[test]
 fn random_edits_stay_within_their_box() {
-    let long = std::env::var_os("RESTITCH_LONG").is_some();
-    let count = if long { 100_000 } else { 3_000 };
+    let count = crate::long::count(3_000, 100_000);
     let parser = TreeSitter::new();
     let mut random = Random::new(25);
     let (samples, mut told, mut unchecked) = (samples(), 0, 0);
