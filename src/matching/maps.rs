@@ -44,6 +44,8 @@ struct Pairs<'c, 'a, 'f, 't> {
     lines: Vec<(usize, usize)>,
     /// The same, inside literals.
     literal: Vec<(usize, usize)>,
+    /// What each line of `new_str` says about whose indentation it has.
+    says: Vec<Option<Frame>>,
     /// Whether the first line has lost its indentation.
     first_lost: bool,
     neighbours: OnceCell<Vec<(Option<usize>, Option<usize>)>>,
@@ -61,28 +63,9 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
         is_same: true,
         moves_kept: false,
     };
-    let is_same = |pairs: &[(usize, usize)]| {
-        pairs.iter().all(|&(old, line)| indent_of(call.old[old]) == indent_of(file.body(line)))
-    };
-    if is_same(&pairs.lines) && !is_same(&pairs.literal) {
-        pairs.lines.append(&mut pairs.literal);
-        pairs.lines.sort_unstable();
-    }
     let indents = pairs.indents();
     if indents.iter().all(|(from, to)| from == to) {
         return vec![same];
-    }
-    // A new line, or the first one, that is as deep as a wrong line says that it is wrong, too.
-    let shared_are_right = pairs.shared_are_right();
-    if shared_are_right && !pairs.adds_wrong(true) {
-        let price = Difference::Indentation.cost();
-        return vec![IndentMap {
-            price,
-            is_guess: false,
-            is_same: false,
-            moves_kept: true,
-            ..same
-        }];
     }
     let levels = LevelWidths::new(file, &call.old, &call.new);
     let levels_after_first = LevelWidths::new(
@@ -97,6 +80,8 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
         place.lines().start < file.lines().len() && file.begins_in_literal(place.lines().start);
     let unmapped = pairs.without_shown(unmapped_lines(file, &call.new, begins_in_literal));
     let in_new_literal = lines_of_new_literals(file, call);
+    let of_call = vec![Frame::Call; call.new.len()];
+    let of_file = vec![Frame::File; call.new.len()];
     let mut out: Vec<IndentMap> = Vec::new();
     let mut readings: Vec<(Option<&IndentRule>, f64)> = rules
         .iter()
@@ -108,7 +93,8 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
     if readings.is_empty() {
         readings.push((None, IRREGULAR));
     }
-    let cheapest = readings.iter().map(|(_, price)| *price).fold(f64::INFINITY, f64::min);
+    let prices: Vec<f64> = readings.iter().map(|(_, price)| *price).collect();
+    let cheapest = prices.iter().copied().fold(f64::INFINITY, f64::min);
     for (rule, price) in readings {
         let mut is_guess = false;
         let unclear = rule.map(|rule| pairs.unlike_shared(&unmapped, rule)).unwrap_or_default();
@@ -129,91 +115,69 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
         is_guess |= !pairs.keeps_order(&indents, &unmapped) || pairs.moves_everything();
         // Where one of two lines is right, either may show the depth of new ones.
         is_guess |= first_lost && first_is_right && pairs.lines.len() < 3;
-        let against = if pairs.says_as_sent(Triples::Shared) { AS_SENT } else { 0.0 };
-        let price = price + MOVED * pairs.moved_runs(Side::Call) + against;
+        let price = price + pairs.price(&of_call);
         let how = Some("new lines re-indented like the lines of old_str");
         out.push(IndentMap { how, price, indents, is_guess, is_same: false, moves_kept: false });
     }
-    if let Some(mapped) = out.first().cloned() {
-        let with_sent = |is_right: &dyn Fn(usize) -> bool| -> Vec<String> {
-            let indent = |at| if is_right(at) { &as_sent[at] } else { &mapped.indents[at] };
-            (0..call.new.len()).map(|at| indent(at).clone()).collect()
+    let mapped = out[0].clone();
+    let mut mix = |how, frames: Vec<Frame>| {
+        let indents = frames.iter().zip(as_sent.iter().zip(&mapped.indents));
+        let indent = |(frame, (sent, mapped)): (&Frame, (&String, &String))| match frame {
+            Frame::File => sent.clone(),
+            Frame::Call => mapped.clone(),
         };
-        if (0..call.new.len()).any(|at| pairs.is_mended(at)) {
-            let says_so = pairs.says_as_sent(Triples::Shared);
-            out.push(IndentMap {
-                how: Some("kept lines as they were sent, new ones like the lines of old_str"),
-                price: mapped.price + if says_so { 0.0 } else { AS_SENT },
-                indents: with_sent(&|at| pairs.is_mended(at)),
-                ..mapped
-            });
-        }
-        let quoted: HashSet<&str> = pairs.lines.iter().map(|pair| call.old[pair.0]).collect();
-        let some_right = IndentMap {
-            how: Some("new lines indented as they were sent"),
-            indents: with_sent(&|at| pairs.may_be_right(at, &quoted)),
-            price: mapped.price + AS_SENT,
+        let price = prices[0] + pairs.price(&frames);
+        out.push(IndentMap {
+            how: Some(how),
+            price,
+            indents: indents.map(indent).collect(),
             ..mapped
-        };
-        out.push(some_right);
+        });
+    };
+    let mended: Vec<Frame> = pairs.says.iter().map(|said| said.unwrap_or(Frame::Call)).collect();
+    if mended.contains(&Frame::File) {
+        mix("kept lines as they were sent, new ones like the lines of old_str", mended);
     }
+    let frame = |at: usize| match call.partner(at) {
+        Some(old) if indent_of(call.old[old]) == indent_of(call.new[at]) => Frame::Call,
+        _ => Frame::File,
+    };
+    mix("new lines indented as they were sent", (0..call.new.len()).map(frame).collect());
+    let mut sent = |how, indents, is_guess| {
+        let price = cheapest + pairs.price(&of_file);
+        let how = Some(how);
+        out.push(IndentMap { how, price, indents, is_guess, is_same: false, moves_kept: true });
+    };
     if let Some(first) = pairs.lost_first() {
         let mut indents = as_sent.clone();
         indents[first] = indent_of(file.body(pairs.lines[0].1)).to_owned();
-        let against = if pairs.says_as_sent(Triples::Shared) { 0.0 } else { AS_SENT };
-        let price = cheapest + MOVED * pairs.moved_runs(Side::File) + against;
-        let how = Some("new lines indented as they were sent, but for the first");
-        out.push(IndentMap {
-            how,
-            price,
-            indents,
-            is_guess: false,
-            is_same: false,
-            moves_kept: true,
-        });
+        sent("new lines indented as they were sent, but for the first", indents, false);
     }
-    let says_so = pairs.says_as_sent(Triples::All) || pairs.starts_as_in_file();
-    let price = cheapest
-        + MOVED * pairs.moved_runs(Side::File)
-        + if says_so && (shared_are_right || !pairs.adds_wrong(false)) { 0.0 } else { AS_SENT };
-    let how = Some("new lines indented as they were sent");
-    out.push(IndentMap {
-        how,
-        price,
-        indents: as_sent,
-        is_guess: pairs.moves_everything()
-            || call.rescales() && !pairs.triples().iter().any(|t| t.new == t.file)
-            || pairs.lines.iter().any(|&(old, line)| {
-                call.fate(old) == Fate::Kept
-                    && indent_of(call.old[old]) != indent_of(file.body(line))
-            }),
-        is_same: false,
-        moves_kept: true,
+    let leaves_wrong = pairs.lines.iter().any(|&(old, line)| {
+        call.fate(old) == Fate::Kept && indent_of(call.old[old]) != indent_of(file.body(line))
     });
+    let is_guess = leaves_wrong
+        || pairs.moves_everything()
+        || call.rescales() && !pairs.triples().iter().any(|t| t.new == t.file);
+    sent("new lines indented as they were sent", as_sent.clone(), is_guess);
     pairs.charge_odd_lines(place, &unmapped, &mut out);
     out
 }
 
-/// Where the kept lines of a call were before it, if a map is right.
+/// Whose indentation a line of `new_str` has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Side {
-    /// As the call has them: `new_str` is as wrong as `old_str`.
+enum Frame {
+    /// That of `old_str`: as wrong as it.
     Call,
-    /// As the file has them: only `old_str` is wrong.
+    /// That of the file: `old_str` alone is wrong.
     File,
-}
-
-/// Which lines say something about the indentation: those that both strings have, or also the outermost
-/// line of each.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Triples {
-    All,
-    Shared,
 }
 
 /// The indentation of a line in `old_str`, in `new_str` and in the file.
 #[derive(Debug, Clone, Copy)]
 struct Triple<'a> {
+    /// The line of `new_str`; `None` for the outermost.
+    at: Option<usize>,
     old: &'a str,
     new: &'a str,
     file: &'a str,
@@ -248,7 +212,24 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
         if lines.is_empty() {
             lines = std::mem::take(if literal.is_empty() { &mut unlike } else { &mut literal });
         }
-        Pairs { file, call, lines, literal, first_lost: false, neighbours: OnceCell::new() }
+        let is_same = |pairs: &[(usize, usize)]| {
+            pairs.iter().all(|&(old, line)| indent_of(call.old[old]) == indent_of(file.body(line)))
+        };
+        if is_same(&lines) && !is_same(&literal) {
+            lines.append(&mut literal);
+            lines.sort_unstable();
+        }
+        let mut pairs = Pairs {
+            file,
+            call,
+            lines,
+            literal,
+            says: Vec::new(),
+            first_lost: false,
+            neighbours: OnceCell::new(),
+        };
+        pairs.says = pairs.say();
+        pairs
     }
 
     /// The pairs of (indentation in the call, indentation in the file).
@@ -257,37 +238,6 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
             (indent_of(self.call.old[old]).to_owned(), indent_of(self.file.body(line)).to_owned())
         };
         self.lines.iter().map(indent).collect()
-    }
-
-    /// Whether `new_str` has the file's indentation in every line that it shares with `old_str`, which
-    /// does not, beside its first line.
-    fn shared_are_right(&self) -> bool {
-        let (call, mut mends) = (self.call, false);
-        let is_full = |at: &usize| !call.new[*at].trim().is_empty();
-        let is_right = (0..call.new.len()).filter(is_full).all(|at| {
-            let old = call.partner(at);
-            let Some((old, there)) = old.and_then(|old| Some((old, self.file_indent(old)?))) else {
-                return true;
-            };
-            mends |= indent_of(call.old[old]) != there && old != self.lines[0].0;
-            indent_of(call.new[at]) == there
-        });
-        is_right && mends
-    }
-
-    /// Whether lines of `old_str` have an indentation that none of them has in the file.
-    fn is_wrong(&self, sent: &str) -> bool {
-        let of_old = self.lines.iter().filter(|pair| indent_of(self.call.old[pair.0]) == sent);
-        let mut there = of_old.map(|pair| indent_of(self.file.body(pair.1))).peekable();
-        there.peek().is_some() && !there.any(|there| there == sent)
-    }
-
-    /// Whether a new line has such an indentation, or the first line.
-    fn adds_wrong(&self, or_first: bool) -> bool {
-        let call = self.call;
-        let mut full = (0..call.new.len()).filter(|&at| !call.new[at].trim().is_empty());
-        let is_added = |at: usize| call.partner(at).is_none() || or_first && self.is_first(at);
-        full.any(|at| is_added(at) && self.is_wrong(indent_of(call.new[at])))
     }
 
     /// The line of the file that line `old` of the call is paired with.
@@ -472,7 +422,12 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
                 && let Ok(pair) = self.lines.binary_search_by_key(&old, |pair| pair.0)
             {
                 let file = indent_of(self.file.body(self.lines[pair].1));
-                out.push(Triple { old: indent_of(self.call.old[old]), new: indent_of(line), file });
+                out.push(Triple {
+                    at: Some(at),
+                    old: indent_of(self.call.old[old]),
+                    new: indent_of(line),
+                    file,
+                });
             }
         }
         fn outermost<'i>(indents: impl Iterator<Item = &'i str>) -> Option<&'i str> {
@@ -489,18 +444,74 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
         if let (Some(old), Some(new), Some(file)) =
             (outermost(old), outermost(new), outermost(file))
         {
-            out.push(Triple { old, new, file });
+            out.push(Triple { at: None, old, new, file });
         }
         out
     }
 
-    /// How many runs of lines the call moves, if they were where `side` has them; at most three count.
-    fn moved_runs(&self, side: Side) -> f64 {
+    /// What each line of `new_str` says about whose indentation it has: a line that both strings have, and
+    /// `old_str` wrongly, or a new one that is as deep as nothing but what is wrong there.
+    fn say(&self) -> Vec<Option<Frame>> {
+        let (call, file) = (self.call, self.file);
+        let (mut wrong, mut right) = (HashSet::new(), HashSet::new());
+        for &(old, line) in &self.lines {
+            let (sent, there) = (indent_of(call.old[old]), indent_of(file.body(line)));
+            if sent == there {
+                right.insert(sent)
+            } else {
+                wrong.insert(sent)
+            };
+        }
+        let partner = |at: usize| {
+            let old = call.partner(at)?;
+            Some((indent_of(call.old[old]), self.file_indent(old)?))
+        };
+        let sent = |at: usize| indent_of(call.new[at]);
+        let is_right = |at: &usize| partner(*at).is_some_and(|(_, there)| there == sent(*at));
+        right.extend((0..call.new.len()).filter(is_right).map(sent));
+        let say = |at: usize| match partner(at) {
+            _ if call.new[at].trim().is_empty() => None,
+            Some((old, there)) if old == there => None,
+            Some((old, _)) if sent(at) == old => Some(Frame::Call),
+            Some((_, there)) if sent(at) == there => Some(Frame::File),
+            Some(_) => None,
+            None if call.partner(at).is_some() => None,
+            None => (wrong.contains(sent(at)) && !right.contains(sent(at))).then_some(Frame::Call),
+        };
+        (0..call.new.len()).map(say).collect()
+    }
+
+    /// What it costs that the lines of `new_str` have the indentation of these, beside the rule.
+    fn price(&self, frames: &[Frame]) -> f64 {
+        let is_full = |at: &usize| !self.call.new[*at].trim().is_empty();
+        let full: Vec<usize> = (0..frames.len()).filter(is_full).collect();
+        let has = |frame| full.iter().any(|&at| frames[at] == frame);
+        let said = |frame| self.says.contains(&Some(frame));
+        let adds_wrong =
+            |&at: &usize| self.call.partner(at).is_none() && self.says[at] == Some(Frame::Call);
+        let (is_unlike, is_mixed) = match (has(Frame::Call), has(Frame::File)) {
+            (true, true) => (false, true),
+            (false, _) => {
+                let is_said = self.says_as_sent() || self.starts_as_in_file();
+                (!is_said || full.iter().any(adds_wrong), false)
+            }
+            (true, false) => (said(Frame::File) && !said(Frame::Call), false),
+        };
+        // Where whose indentation it is changes, that is a move, too.
+        let mixed = f64::from(u8::from(is_mixed));
+        MOVED * (self.moved_runs(frames) + mixed)
+            + AS_SENT * (f64::from(u8::from(is_unlike)) + mixed)
+    }
+
+    /// How many runs of lines the call moves, if they have the indentation of these; at most three count.
+    fn moved_runs(&self, frames: &[Frame]) -> f64 {
         let (mut runs, mut before) = (0_u8, 0);
+        let is_all = !frames.contains(&Frame::Call);
         for triple in self.triples() {
-            let from = match side {
-                Side::Call => triple.old,
-                Side::File => triple.file,
+            let from = match triple.at.map_or(Frame::Call, |at| frames[at]) {
+                Frame::Call if is_all => triple.file,
+                Frame::Call => triple.old,
+                Frame::File => triple.file,
             };
             let width = |indent: &str| columns(indent, TAB_WIDTH).cast_signed();
             let step = if from == triple.new { 0 } else { width(triple.new) - width(from) };
@@ -521,41 +532,10 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
     }
 
     /// Whether some line is indented in `new_str` as in the file, and none as in `old_str`.
-    fn says_as_sent(&self, which: Triples) -> bool {
+    fn says_as_sent(&self) -> bool {
         let triples = self.triples();
-        let shared = match which {
-            Triples::All => triples.len(),
-            Triples::Shared => triples.len().saturating_sub(1),
-        };
-        self.is_on_grid()
-            && triples[..shared].iter().any(|t| t.new == t.file && t.file != t.old)
+        triples.iter().any(|t| t.new == t.file && t.file != t.old)
             && !triples.iter().any(|t| t.new == t.old && t.old != t.file)
-    }
-
-    /// Whether the levels of `new_str` are as wide as those of the file.
-    fn is_on_grid(&self) -> bool {
-        let unit = self.file.indent_unit();
-        self.call.new.iter().filter(|line| !line.trim().is_empty()).all(|line| {
-            let indent = indent_of(line);
-            indent.contains('\t') || unit.is_none_or(|unit| indent.len().is_multiple_of(unit))
-        })
-    }
-
-    /// Whether line `at` is none of the `quoted` lines, or not as deep as `old_str` has it.
-    fn may_be_right(&self, at: usize, quoted: &HashSet<&str>) -> bool {
-        let line = self.call.new[at];
-        match self.call.partner(at) {
-            Some(old) => indent_of(line) != indent_of(self.call.old[old]),
-            None => !quoted.contains(line),
-        }
-    }
-
-    /// Whether line `at` is kept, as deep as in the file, and not as `old_str` has it.
-    fn is_mended(&self, at: usize) -> bool {
-        let sent = indent_of(self.call.new[at]);
-        self.call.partner(at).is_some_and(|old| {
-            indent_of(self.call.old[old]) != sent && self.file_indent(old) == Some(sent)
-        })
     }
 
     /// The first line of `new_str`, if it is less deep than the file has the place, others are not, and
@@ -566,16 +546,9 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
         let mut full = (0..self.call.new.len()).filter(|&at| !self.call.new[at].trim().is_empty());
         let first = full.next()?;
         let others: Vec<usize> = full.collect();
-        let is_wrong = |at: &usize| {
-            self.call.partner(*at).is_some_and(|old| {
-                let sent = indent_of(self.call.new[*at]);
-                sent == indent_of(self.call.old[old])
-                    && self.file_indent(old).is_some_and(|there| there != sent)
-            })
-        };
         (width(self.call.new[first]) < there
-            && others.iter().any(|at| width(self.call.new[*at]) >= there)
-            && !others.iter().any(is_wrong))
+            && others.iter().any(|&at| width(self.call.new[at]) >= there)
+            && !others.iter().any(|&at| self.says[at] == Some(Frame::Call)))
         .then_some(first)
     }
 

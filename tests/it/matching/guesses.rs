@@ -536,6 +536,16 @@ fn dead_code_seams_and_tabs_tell_maps_of_indentation_apart() {
             class,
             "\tdef f(self):\n\t\treturn 1\n",
             "    def f(self):\n        return 1\n\n\tdef h(self):\n\t\treturn 3\n",
+            Some(
+                "class A:\n    def f(self):\n        return 1\n\n    def h(self):\n        return 3\n\n    def g(self):\n        return 2\n",
+            ),
+        ),
+        // Kept lines are right as sent, and `else` may be as wrong as `old_str`, or that of the loop.
+        Row(
+            "a.py",
+            "def f(rows):\n    for row in rows:\n        if row:\n            a()\n    return rows\n",
+            "    if row:\n        a()\n",
+            "        if row:\n            a()\n    else:\n        b()\n",
             None,
         ),
     ]);

@@ -262,7 +262,7 @@ fn ambiguous_call() -> (EditRequest, &'static str) {
 #[test]
 fn which_outcome_is_meant_is_chosen_by_number() {
     let (request, file) = ambiguous_call();
-    let (step, asked) = play(start(&request, file), |_| Reply::Outcome(2));
+    let (step, asked) = play(start(&request, file), |_| Reply::Outcome(3));
     assert_eq!(asked, ["choose"]);
     assert_eq!(result(&step, file).as_deref(), Some("f {\n\t\ta(),\n\t\tnew(),\n\t\tb(),\n}\n"));
     for bad in [Reply::Outcome(0), Reply::Outcome(4), Reply::Declined, text("a();")] {
