@@ -211,10 +211,10 @@ fn memory(bytes: usize) {
 /// the peak of its memory.
 fn measure_edit(bytes: usize) {
     let folder = tempfile::tempdir().expect("folder");
-    let text = file(bytes);
-    std::fs::write(folder.path().join("big.rs"), &text).expect("file");
-    let line = text[bytes / 2..].lines().nth(1).expect("line").to_owned();
-    drop(text);
+    let line = "    the_only_line_like_this();\n";
+    let half = file(bytes / 2);
+    std::fs::write(folder.path().join("big.rs"), [&half, line, &half].concat()).expect("file");
+    drop(half);
     reset_peak();
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("runtime");
     runtime.block_on(async {
@@ -223,7 +223,7 @@ fn measure_edit(bytes: usize) {
         let disk = DiskStore::open_with(folder.path(), options).expect("root");
         let engine = Engine::builder(disk).build();
         let path = engine.path("big.rs").expect("path");
-        let request = EditRequest::new(line.as_str(), "replaced");
+        let request = EditRequest::new(line, "replaced\n");
         engine.edit_file(&path, &request, &CallOptions::default()).await.expect("edit");
     });
     println!("{}", peak());

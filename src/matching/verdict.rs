@@ -341,6 +341,8 @@ impl Trial<'_, '_> {
         let mut taken: BTreeMap<usize, (usize, f64)> = BTreeMap::new();
         let mut all: Vec<Explanation> = Vec::new();
         let mut is_clear = !self.truncated;
+        // Other places that are as likely and have lines of a chosen one.
+        let mut overlapping: Vec<usize> = Vec::new();
         for explanation in found {
             let Range { start, end } = match explanation.splice() {
                 Some(splice) => splice.range.clone(),
@@ -348,7 +350,12 @@ impl Trial<'_, '_> {
             };
             let before = taken.range(..end.max(start + 1)).next_back().map(|(_, taken)| *taken);
             match before.filter(|(taken_end, _)| *taken_end > start) {
-                Some((_, limit)) => is_clear &= explanation.cost >= limit,
+                Some((_, limit)) if explanation.cost >= limit => {}
+                Some(_) => {
+                    is_clear = false;
+                    let is_taken = taken.contains_key(&start);
+                    overlapping.extend((!is_taken).then_some(explanation.lines.start + 1));
+                }
                 None => {
                     taken.insert(start, (end, explanation.cost + margin(&explanation)));
                     all.push(explanation);
@@ -371,7 +378,10 @@ impl Trial<'_, '_> {
             veto::breaks_structure(self.file, &splices, old, new)
         };
         if !is_clear || overlap || !fits || !all.iter().all(is_plain) || breaks() {
-            return Verdict::Refused(refuse::wrong_count(self.request, &lines, false));
+            let is_overlap = !overlapping.is_empty();
+            lines.extend(overlapping);
+            lines.sort_unstable();
+            return Verdict::Refused(refuse::wrong_count(self.request, &lines, is_overlap));
         }
         if let Some(made) = all.iter().find(|e| self.is_made_around(e)) {
             return Verdict::Refused(match count {

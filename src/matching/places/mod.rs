@@ -128,7 +128,7 @@ impl Edges {
 }
 
 /// The most lines of places of one text; further places only count as more.
-const MAX_PLACE_LINES: usize = 400_000;
+const MAX_PLACE_LINES: usize = 100_000;
 
 /// All places for the lines of a text. `is_kept` says whether the call keeps a line.
 pub(super) fn places(

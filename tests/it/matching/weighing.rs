@@ -1,7 +1,7 @@
 //! Faults of the core that decided by the first rung that fits, each in two languages: what must be
 //! written, and what must not be written.
 
-use restitch::edit::{EditRequest, Expected};
+use restitch::edit::{EditCode, EditRequest, Expected};
 
 use super::apply;
 
@@ -222,4 +222,14 @@ fn a_number_of_places_is_advised_where_it_is_accepted() {
         let all = if advised == "replace_all" { Expected::All } else { number(2) };
         assert!(apply(file, &call.expecting(all)).is_ok());
     }
+}
+
+/// A refusal for places that overlap does not count them as one.
+#[test]
+fn overlapping_places_in_another_form_are_named() {
+    let call = EditRequest::new("  a();\n  b();\n".repeat(500), "c();\n");
+    let refusal = apply(&"a();\nb();\n".repeat(5_000), &call).expect_err("more than one");
+    assert_eq!(refusal.code, EditCode::OccurrenceMismatch);
+    assert_eq!(refusal.occurrences[..3], [1, 3, 5]);
+    assert!(refusal.message.contains("overlap"), "{}", refusal.message);
 }
