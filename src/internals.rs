@@ -28,7 +28,6 @@ pub mod command {
     pub use crate::cli::exit::Exit;
     pub use crate::cli::harness::{load_cases, write_fault};
     pub use crate::cli::out::{print, stdout, written};
-    pub use crate::cli::progress::Progress;
 }
 
 pub mod text {
@@ -55,7 +54,7 @@ pub mod tools {
     #[cfg(feature = "cli")]
     use crate::engine::SyntaxGate;
     pub use crate::tools::arguments::SYNONYMS;
-    pub use crate::tools::dialect::{Dialect, PHRASES};
+    pub use crate::tools::dialect::Dialect;
     pub use crate::tools::tool_set::ToolSet;
     pub use crate::tools::{ToolSpec, Visibility};
 

@@ -85,14 +85,13 @@ pub(crate) fn generate<'e>(
 /// A case and the judgment on it.
 pub(crate) type JudgedCase = (Case, Judgment);
 
-/// Generates and decides all cases of the plan. `advance` is called after each mutation. Returns
-/// the score, and the cases for which `keep` returns true.
+/// Generates and decides all cases of the plan. Returns the score, and the cases for which `keep`
+/// returns true.
 pub(crate) fn measure(
     edits: &[RealEdit],
     plan: &MeasurePlan,
     syntax: SyntaxMode,
     keep: fn(&Judgment) -> bool,
-    advance: &(dyn Fn() + Sync),
 ) -> (Score, Vec<JudgedCase>) {
     let mutations = plan.selected();
     let results = parallel(&mutations, |mutation| {
@@ -106,7 +105,6 @@ pub(crate) fn measure(
                 kept.push((case, judged));
             }
         }
-        advance();
         (score, kept)
     });
     let mut total = Score::default();

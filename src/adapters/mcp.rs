@@ -11,7 +11,6 @@ mod connections;
 mod frames;
 mod http;
 mod metrics;
-mod sampling;
 mod session;
 mod workers;
 
@@ -46,7 +45,6 @@ pub(crate) use frames::BoundedLines;
 pub(crate) use http::{HttpOptions, serve_http};
 use metrics::Metrics;
 #[cfg(feature = "cli")]
-pub(crate) use sampling::ClientCorrector;
 pub(crate) use session::Opener;
 use session::SessionTools;
 use workers::Workers;
@@ -181,13 +179,6 @@ impl McpServer {
     #[must_use]
     pub fn with_opener(self, opener: Opener) -> Self {
         Self { tools: Arc::new(self.tools.with_opener(opener)), ..self }
-    }
-
-    /// The same server, which asks the model of a client that offers it.
-    #[cfg(feature = "cli")]
-    #[must_use]
-    pub(crate) fn with_client_model(self, corrector: ClientCorrector) -> Self {
-        Self { tools: Arc::new(self.tools.with_client_model(corrector)), ..self }
     }
 
     /// The server for a new session: the same tools and settings, but its own subscriptions and its

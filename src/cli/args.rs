@@ -233,8 +233,6 @@ pub(crate) struct DevArgs {
 pub(crate) enum DevCommand {
     /// Apply a patch (V4A, search/replace blocks or a unified diff), all or nothing.
     Apply(ApplyArgs),
-    /// Parse files and folders, and print their syntax errors.
-    Check(CheckArgs),
     /// Show repaired and refused edits in a temporary folder, with diffs.
     Demo,
     /// Run the reference agent on a task.
@@ -295,9 +293,6 @@ pub(crate) struct EditArgs {
     /// A line near the text; breaks a tie.
     #[arg(long, value_name = "LINE")]
     pub(crate) near: Option<usize>,
-    /// The definition that contains the text, as a path of names: "class Pool / fn open".
-    #[arg(long, value_name = "NAMES")]
-    pub(crate) within: Option<String>,
     /// The language of a text from stdin, by name or file extension.
     #[arg(long, value_name = "NAME")]
     pub(crate) language: Option<String>,
@@ -424,25 +419,11 @@ pub(crate) struct ReadArgs {
     /// The file.
     pub(crate) path: String,
     /// Line ranges, such as 10-20,45-50.
-    #[arg(long, value_name = "RANGES", conflicts_with_all = ["offset", "limit"])]
+    #[arg(long, value_name = "RANGES")]
     pub(crate) ranges: Option<String>,
-    /// The first line.
-    #[arg(long, value_name = "LINE")]
-    pub(crate) offset: Option<usize>,
-    /// How many lines.
-    #[arg(long, value_name = "N")]
-    pub(crate) limit: Option<usize>,
     /// `plain`, `numbered` (`<<N>>text`) or `hashline` (`N#ID|text`).
     #[arg(long, default_value = "plain", value_parser = ["plain", "numbered", "hashline"])]
     pub(crate) style: String,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct CheckArgs {
-    /// The files; a folder stands for all files in it that .gitignore does not exclude. Without
-    /// any, the whole project.
-    #[arg(value_name = "PATH")]
-    pub(crate) paths: Vec<String>,
 }
 
 #[derive(Debug, Args)]
@@ -473,9 +454,6 @@ pub(crate) struct InitArgs {
     /// folder nor other servers and hooks in it.
     #[arg(long)]
     pub(crate) allow_edits: bool,
-    /// Start restitch with npx, for colleagues who have Node but have not installed restitch.
-    #[arg(long)]
-    pub(crate) npx: bool,
 }
 
 #[derive(Debug, Args)]
@@ -521,6 +499,6 @@ impl TypedValueParser for ClientNames {
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        Some(Box::new(CLIENTS.iter().map(|name| PossibleValue::new(*name))))
+        Some(Box::new(CLIENTS.iter().map(|client| PossibleValue::new(client.name.as_str()))))
     }
 }

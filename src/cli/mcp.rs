@@ -24,22 +24,14 @@ pub(crate) async fn run(common: &Common, args: McpArgs) -> Result<(), Exit> {
     let root =
         Root::find(common.root.as_deref(), args.root_search.root_of.as_deref(), Path::new("."));
     let toolbox = toolbox(common, &args, &root)?;
-    let server = server(common, &args, toolbox, &root)?.with_opener(opener(common, &args, root));
+    let server = server(&args, toolbox, &root).with_opener(opener(common, &args, root));
     mcp::serve_stdio(server).await.map_err(Exit::fault)
 }
 
 /// The MCP server of these tools.
-fn server(
-    common: &Common,
-    args: &McpArgs,
-    toolbox: Toolbox,
-    root: &Root,
-) -> Result<McpServer, Exit> {
-    let mut server = McpServer::new(toolbox).with_opening(root.to_string());
-    if let Some(corrector) = model::settings(common)?.client_corrector()? {
-        server = server.with_client_model(corrector);
-    }
-    Ok(if args.structured { server.structured() } else { server })
+fn server(args: &McpArgs, toolbox: Toolbox, root: &Root) -> McpServer {
+    let server = McpServer::new(toolbox).with_opening(root.to_string());
+    if args.structured { server.structured() } else { server }
 }
 
 /// Serves one root over HTTP, to clients that send the token. Whatever is doubtful about the root, the
@@ -55,7 +47,7 @@ async fn http(common: &Common, args: &McpArgs) -> Result<(), Exit> {
     }
     let common = Common { root: Some(root.folder.clone()), ..common.clone() };
     let drain = model::settings_of_server(&common)?.drain_time()?;
-    let server = server(&common, args, toolbox(&common, args, &root)?, &root)?;
+    let server = server(args, toolbox(&common, args, &root)?, &root);
     let token = match &args.token_file {
         Some(file) => read_or_create_token(file),
         None => new_token(),

@@ -13,15 +13,12 @@ use serde::Deserialize;
 
 use super::args::Common;
 use super::exit::Exit;
-use crate::adapters::mcp::ClientCorrector;
-use crate::adapters::openai::{
-    DEFAULT_BASE_URL, Endpoint, InMemoryProfiles, OpenAi, ProfileStore, ServerProfile, WireLimits,
-};
+use crate::adapters::openai::{DEFAULT_BASE_URL, Endpoint, OpenAi, Profiles, WireLimits};
 use crate::correct::{
     CacheLimits, Cached, DiskCache, Limited, ModelCorrector, PromptBook, Secrets,
 };
 use crate::engine::{Allowance, SyntaxMode};
-use crate::port::{ChatModel, Corrector};
+use crate::port::Corrector;
 use crate::store::usable_state_folder;
 use crate::text::{register_secret, register_url_credentials};
 
@@ -71,7 +68,7 @@ struct SyntaxSection {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ModelSection {
-    /// The model's name, or `client` for the model of the MCP client; without one, no model is asked.
+    /// The model's name; without one, no model is asked.
     name: Option<String>,
     /// The URL of the server, up to `/v1`.
     base_url: Option<String>,
@@ -108,13 +105,8 @@ pub(crate) struct ModelSettings {
     pub(crate) syntax: SyntaxMode,
     /// The settings of the object storage client.
     pub(crate) object_store: BTreeMap<String, String>,
-    /// Whether the MCP server asks the model of its client.
-    pub(crate) asks_client: bool,
     section: ModelSection,
 }
-
-/// The name that stands for the model of the MCP client.
-const CLIENT: &str = "client";
 
 /// Combines flags, environment and configuration file.
 pub(crate) fn settings(common: &Common) -> Result<ModelSettings, Exit> {
@@ -163,8 +155,7 @@ pub(crate) fn settings(common: &Common) -> Result<ModelSettings, Exit> {
     // consent to send code.
     let is_off = common.no_model || section.enabled == Some(false);
     let name = name.filter(|_| !is_off);
-    let asks_client = name.as_deref() == Some(CLIENT);
-    let endpoint = name.filter(|_| !asks_client).map(|model| Endpoint {
+    let endpoint = name.map(|model| Endpoint {
         base_url: base_url.unwrap_or_else(|| DEFAULT_BASE_URL.to_owned()),
         model,
         api_key: key.map(|key| key.trim().to_owned()),
@@ -174,7 +165,7 @@ pub(crate) fn settings(common: &Common) -> Result<ModelSettings, Exit> {
         allowance.time = seconds("model.timeout", time)?;
     }
     let syntax = common.session.editing.syntax.or(syntax.mode).unwrap_or_default();
-    Ok(ModelSettings { endpoint, sources, allowance, syntax, object_store, asks_client, section })
+    Ok(ModelSettings { endpoint, sources, allowance, syntax, object_store, section })
 }
 
 /// The duration that a setting gives in seconds.
@@ -259,18 +250,8 @@ fn is_below(path: &Path, root: &Path) -> bool {
 }
 
 impl ModelSettings {
-    /// The client of the model, if there is one. It starts with the stored profile of the server.
-    pub(crate) fn client(&self) -> Result<Option<OpenAi>, Exit> {
-        self.client_with(ProfileUse::Stored)
-    }
-
-    /// A client that ignores the stored profile of the server, and stores a new one.
-    pub(crate) fn fresh_client(&self) -> Result<Option<OpenAi>, Exit> {
-        self.client_with(ProfileUse::Fresh)
-    }
-
-    /// The client of the model, if there is one.
-    fn client_with(&self, profile_use: ProfileUse) -> Result<Option<OpenAi>, Exit> {
+    /// The client of the model, if there is one, with what is known about servers.
+    fn client(&self, profiles: Profiles) -> Result<Option<OpenAi>, Exit> {
         let Some(endpoint) = self.endpoint.clone() else { return Ok(None) };
         let mut limits = WireLimits::default();
         if let Some(time) = self.section.first_byte_timeout {
@@ -278,12 +259,12 @@ impl ModelSettings {
         }
         let client = OpenAi::new(endpoint, limits)
             .map_err(|error| Exit::usage(format!("the model cannot be used: {error}")))?;
-        let profiles = ProfileFile {
-            process: InMemoryProfiles::default(),
-            file: usable_state_folder().ok().map(|dir| dir.join("servers.json")),
-            profile_use,
-        };
-        Ok(Some(client.with_profile_store(Arc::new(profiles))))
+        Ok(Some(client.with_profiles(profiles)))
+    }
+
+    /// A client that finds out anew which features the server supports.
+    pub(crate) fn fresh_client(&self) -> Result<Option<OpenAi>, Exit> {
+        self.client(Profiles::new(profiles_file()))
     }
 
     /// The prompts: those in the configured folder, and the built-in ones for the rest.
@@ -307,32 +288,18 @@ impl ModelSettings {
         }
     }
 
-    /// What is never sent.
-    fn secrets(&self) -> Secrets {
-        let names = self.section.never_send.iter();
-        names.fold(Secrets::new(), |secrets, name| secrets.with_name(name))
-    }
-
-    /// Makes a corrector of the model of an MCP client; `None` unless the settings name that model.
-    pub(crate) fn client_corrector(&self) -> Result<Option<ClientCorrector>, Exit> {
-        if !self.asks_client {
-            return Ok(None);
-        }
-        let (prompts, secrets) = (self.prompts()?, self.secrets());
-        Ok(Some(Arc::new(move |model| Arc::new(layered(model, prompts.clone(), secrets.clone())))))
-    }
-
     /// The corrector with its limits and caches; `None` without a model.
     pub(crate) fn corrector(&self) -> Result<Option<Arc<dyn Corrector>>, Exit> {
-        if self.endpoint.is_none() {
-            return Ok(None);
-        }
-        let Some(client) = self.client()? else { return Ok(None) };
-        let mut secrets = self.secrets();
+        let profiles = Profiles::stored(profiles_file());
+        let Some(client) = self.client(profiles)? else { return Ok(None) };
+        let names = self.section.never_send.iter();
+        let mut secrets = names.fold(Secrets::new(), |secrets, name| secrets.with_name(name));
         if let Some(key) = &client.endpoint().api_key {
             secrets = secrets.with_literal(key);
         }
-        let mut cached = layered(client, self.prompts()?, secrets);
+        let model = ModelCorrector::new(client, self.prompts()?, secrets);
+        let identity = model.identity();
+        let mut cached = Cached::new(Limited::new(model), identity, CacheLimits::default());
         if self.section.disk_cache
             && let Ok(state) = usable_state_folder()
         {
@@ -347,74 +314,7 @@ impl ModelSettings {
     }
 }
 
-/// A corrector around a chat model, with its limits and its cache in memory.
-fn layered<M: ChatModel>(
-    model: M,
-    prompts: PromptBook,
-    secrets: Secrets,
-) -> Cached<Limited<ModelCorrector<M>>> {
-    let model = ModelCorrector::new(model, prompts, secrets);
-    let identity = model.identity();
-    Cached::new(Limited::new(model), identity, CacheLimits::default())
-}
-
-/// Whether the model's client uses the stored profile of its server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ProfileUse {
-    /// It does.
-    Stored,
-    /// It finds out anew which features the server supports.
-    Fresh,
-}
-
-/// The profiles of servers and models: which features they support. A small file in the state folder
-/// keeps them for the next process; without the file, the next process needs one more request to find
-/// them out.
-struct ProfileFile {
-    /// The profiles that this process has used so far.
-    process: InMemoryProfiles,
-    /// `None` without a state folder.
-    file: Option<PathBuf>,
-    profile_use: ProfileUse,
-}
-
-impl ProfileFile {
-    /// The profiles in the file; none if it cannot be read.
-    fn read(&self) -> BTreeMap<String, ServerProfile> {
-        let text = self.file.as_ref().and_then(|file| fs::read_to_string(file).ok());
-        text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
-    }
-}
-
-impl ProfileStore for ProfileFile {
-    fn load(&self, server_and_model: &str) -> Option<ServerProfile> {
-        self.process.load(server_and_model).or_else(|| {
-            if self.profile_use == ProfileUse::Fresh {
-                return None;
-            }
-            let profile = *self.read().get(server_and_model)?;
-            self.process.save(server_and_model, profile);
-            Some(profile)
-        })
-    }
-
-    fn save(&self, server_and_model: &str, profile: ServerProfile) {
-        self.process.save(server_and_model, profile);
-        let mut profiles = self.read();
-        if profiles.insert(server_and_model.to_owned(), profile) == Some(profile) {
-            return;
-        }
-        let Some(file) = &self.file else { return };
-        let write = || -> std::io::Result<()> {
-            let folder = file.parent().unwrap_or(Path::new("."));
-            fs::create_dir_all(folder)?;
-            let temp = tempfile::NamedTempFile::new_in(folder)?;
-            serde_json::to_writer(&temp, &profiles)?;
-            temp.persist(file).map_err(|error| error.error)?;
-            Ok(())
-        };
-        if let Err(error) = write() {
-            tracing::info!(%error, "the features of the model's server could not be stored");
-        }
-    }
+/// The file that keeps what is known about servers; `None` without a state folder.
+fn profiles_file() -> Option<PathBuf> {
+    usable_state_folder().ok().map(|state| state.join("servers.json"))
 }

@@ -11,17 +11,11 @@ use crate::views::{LineSelection, ReadLimits, ReadRequest, ReadStyle};
 
 /// Prints the lines that the arguments select.
 pub(crate) async fn run(common: &Common, args: ReadArgs) -> Result<(), Exit> {
-    let selection = match (&args.ranges, args.offset, args.limit) {
-        (Some(ranges), _, _) => match parse_ranges(ranges) {
-            Some(ranges) => LineSelection::Ranges(ranges),
-            None => {
-                return Err(Exit::usage(format!(
-                    "--ranges {ranges}: give line ranges such as 10-20,45-50"
-                )));
-            }
-        },
-        (None, None, None) => LineSelection::Whole,
-        (None, offset, limit) => LineSelection::From { offset: offset.unwrap_or(1), limit },
+    let selection = match &args.ranges {
+        Some(ranges) => LineSelection::Ranges(parse_ranges(ranges).ok_or_else(|| {
+            Exit::usage(format!("--ranges {ranges}: give line ranges such as 10-20,45-50"))
+        })?),
+        None => LineSelection::Whole,
     };
     let style = match args.style.as_str() {
         "numbered" => ReadStyle::Numbered,

@@ -22,8 +22,7 @@ pub(crate) fn toolbox(common: &Common) -> Result<Toolbox, Exit> {
     let mut engine = Engine::builder(store)
         .allowance(settings.allowance)
         .syntax(TreeSitter::new(), settings.syntax);
-    let corrector = settings.corrector()?;
-    if let Some(corrector) = corrector.clone() {
+    if let Some(corrector) = settings.corrector()? {
         engine = engine.corrector(corrector);
     }
     let mut engine = engine.build();
@@ -32,12 +31,8 @@ pub(crate) fn toolbox(common: &Common) -> Result<Toolbox, Exit> {
     {
         engine = engine.for_client(&client);
     }
-    let asked = match (corrector, &settings.endpoint) {
-        (Some(_), Some(endpoint)) => Some(format!("{} at {}", endpoint.model, endpoint.base_url)),
-        _ => settings.asks_client.then(|| "the client's own model".to_owned()),
-    };
-    if let Some(asked) = asked {
-        let notice = format!("restitch: asking {asked}");
+    if let Some(endpoint) = settings.endpoint {
+        let notice = format!("restitch: asking {} at {}", endpoint.model, endpoint.base_url);
         engine = engine.with_observer(Arc::new(move |stage, _| {
             if stage == Stage::Ask {
                 let _ = writeln!(io::stderr().lock(), "{}", redact(&notice));

@@ -18,7 +18,6 @@ mod read;
 mod search;
 mod syntax;
 mod undo;
-mod within;
 
 use std::fmt;
 use std::path::Path;

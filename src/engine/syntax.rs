@@ -11,12 +11,12 @@ use serde::Deserialize;
 
 use super::Engine;
 use crate::edit::{
-    EditCode, EditPlan, EditRequest, Refusal, Rung, Splice, SyntaxCheck, SyntaxCheckFn,
-    SyntaxError, Unchecked, VerifiedEdit, WorkPath,
+    EditCode, EditPlan, EditRequest, Refusal, Rung, Splice, SyntaxCheck, SyntaxCheckFn, Unchecked,
+    VerifiedEdit, WorkPath,
 };
 use crate::language::Language;
 use crate::matching::{Explained, Verdict};
-use crate::port::{Definition, NoSyntax, Syntax};
+use crate::port::{NoSyntax, Syntax};
 use crate::text::{Snapshot, pluralize};
 
 named! {
@@ -78,15 +78,6 @@ impl SyntaxGate {
     /// The same parser with another mode.
     pub(crate) fn in_mode(self, mode: SyntaxMode) -> Self {
         Self { mode, ..self }
-    }
-
-    /// The definitions in a text.
-    pub(super) fn definitions(
-        &self,
-        path: &WorkPath,
-        text: &str,
-    ) -> Result<Vec<Definition>, Unchecked> {
-        self.syntax.definitions(path.as_str(), text)
     }
 
     /// The edit, with the parser's check of it.
@@ -258,56 +249,5 @@ impl Engine {
     #[cfg(feature = "cli")]
     pub(crate) fn syntax_gate(&self) -> &SyntaxGate {
         &self.syntax
-    }
-
-    /// The syntax errors of a file, or why it cannot be checked.
-    pub async fn check(
-        &self,
-        path: &WorkPath,
-    ) -> Result<Result<Vec<SyntaxError>, Unchecked>, Refusal> {
-        let snapshot = self.snapshot(path).await?;
-        Ok(match self.syntax.mode {
-            SyntaxMode::Off => Err(Unchecked::Off),
-            SyntaxMode::Warn | SyntaxMode::Veto => {
-                self.syntax.syntax.errors(path.as_str(), snapshot.text())
-            }
-        })
-    }
-
-    /// The files below a folder, and whether there are more; `None` if the path is not a folder.
-    pub(crate) async fn files_below(
-        &self,
-        raw: &str,
-    ) -> Result<Option<(Vec<String>, bool)>, Refusal> {
-        #[cfg(feature = "search")]
-        if !self.has_folder() && self.can_list() {
-            let list = self.list_files(Some(raw), None).await?;
-            let files: Vec<String> = list.files.into_iter().map(|file| file.path).collect();
-            let is_folder = match files.as_slice() {
-                [] => false,
-                // The listing of a path that names a file has only that file.
-                [file] => !self.path(raw).is_ok_and(|path| path.as_str() == file),
-                _ => true,
-            };
-            return Ok(is_folder.then_some((files, list.truncated)));
-        }
-        #[cfg(feature = "search")]
-        if self.has_folder() {
-            let folder = match raw.trim_end_matches('/') {
-                "." | "" => self.root().to_path_buf(),
-                raw => match self.path(raw) {
-                    Ok(path) => self.root().join(path.as_str()),
-                    Err(refusal) => return Err(refusal),
-                },
-            };
-            if folder.is_dir() {
-                let path = (folder != self.root()).then_some(raw);
-                let list = self.list_files(path, None).await?;
-                let files = list.files.into_iter().map(|file| file.path).collect();
-                return Ok(Some((files, list.truncated)));
-            }
-        }
-        let _ = raw;
-        Ok(None)
     }
 }

@@ -9,7 +9,6 @@
 pub(crate) mod case;
 pub(crate) mod fixture;
 pub(crate) mod judge;
-pub(crate) mod junit;
 pub mod mine;
 pub mod pack;
 mod parallel;

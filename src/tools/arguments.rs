@@ -5,6 +5,8 @@
 //! single object instead of a list, a path beside a list whose items need it.
 //! Refused, with the nearest known name: any other argument that the tool does not have.
 
+use std::sync::LazyLock;
+
 use serde_json::{Map, Value, json};
 
 use super::fillers;
@@ -14,69 +16,10 @@ use crate::text::{ContentHash, Encoding};
 
 /// Groups of argument names that mean the same. A name that a tool does not have stands for the
 /// name of its group that the tool has.
-pub const SYNONYMS: &[&[&str]] = &[
-    &["path", "file_path", "filePath", "filepath", "file", "filename", "target_file", "fileName"],
-    &[
-        "old_str",
-        "old_string",
-        "oldString",
-        "oldStr",
-        "old_text",
-        "oldText",
-        "old",
-        "search",
-        "search_string",
-        "find",
-        "original",
-        "target",
-    ],
-    &[
-        "new_str",
-        "new_string",
-        "newString",
-        "newStr",
-        "new_text",
-        "newText",
-        "new",
-        "replace",
-        "replacement",
-        "replace_string",
-        "updated",
-    ],
-    &["new_content", "newContent", "content", "text", "new_lines", "replacement"],
-    &["replace_all", "replaceAll", "allow_multiple", "allowMultiple", "all", "global"],
-    &[
-        "expected_replacements",
-        "expectedReplacements",
-        "expected_occurrences",
-        "occurrences",
-        "count",
-    ],
-    &["near_line", "nearLine", "line_hint", "line_number"],
-    &["start_line", "startLine", "line_start", "from_line", "start"],
-    &["end_line", "endLine", "line_end", "to_line", "end"],
-    &["edits", "changes", "replacements", "operations", "hunks"],
-    &["op", "operation", "action", "type"],
-    &["lines", "content", "text", "new_content", "newContent", "new_lines"],
-    &["pos", "anchor", "position", "at"],
-    &["keyword", "query", "pattern", "search", "search_term", "term", "regex", "q", "terms"],
-    &["terms", "queries", "keywords", "patterns", "keyword", "query"],
-    &["glob", "pattern", "include", "file_pattern"],
-    &["path", "dir", "directory", "folder", "dir_path", "root"],
-    &["context", "context_lines", "contextLines"],
-    &["offset", "start_line", "from"],
-    &["limit", "max_lines", "num_lines"],
-    &["ranges", "line_ranges", "lineRanges", "view_range"],
-    &["summary", "result", "message", "answer"],
-    &["patch", "input", "command", "diff", "patch_text", "patchText", "blocks"],
-    &["file_text", "fileText", "content", "text"],
-    &["insert_text", "new_str", "insertText", "text"],
-    &["insert_line", "insertLine", "line"],
-    &["view_range", "viewRange", "range"],
-    &["snapshot", "snapshot_id", "snapshotId", "hash"],
-    &["dry_run", "dryRun", "dry-run", "dryrun"],
-    &["request_id", "requestId", "request-id"],
-];
+pub static SYNONYMS: LazyLock<Vec<Vec<&'static str>>> = LazyLock::new(|| {
+    let groups = include_str!("synonyms.txt").lines();
+    groups.map(|group| group.split(' ').collect()).collect()
+});
 
 /// Arguments in which models describe their intent: they are accepted and ignored.
 const IGNORED: &[&str] = &["instruction", "instructions", "explanation", "description", "reason"];

@@ -67,7 +67,8 @@ async fn edit(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
         replace_all: given.replace_all,
         ..TextEdit::default()
     };
-    edit.make(call, &given.file_path).await
+    let path = call.engine.path(&given.file_path)?;
+    edit.make(call, &path).await
 }
 
 async fn replace(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
@@ -79,5 +80,6 @@ async fn replace(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
         replace_all: given.allow_multiple,
         ..TextEdit::default()
     };
-    edit.make(call, &given.file_path).await
+    let path = call.engine.path(&given.file_path)?;
+    edit.make(call, &path).await
 }

@@ -3,6 +3,9 @@
 //! Only the first line of a message changes. The lines that restitch adds, such as the nearest
 //! match and the next step, follow it, and the report is the same in every dialect.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use serde_json::{Map, Value};
 
 use super::{ToolSpec, Words};
@@ -61,117 +64,30 @@ impl Dialect {
             return None;
         }
         // Of what another tool of the dialect lacks, its own message says nothing.
-        let phrase = phrase(self, refusal.code).filter(|phrase| !words.names_absent(phrase))?;
+        let phrase = PHRASES.get(&(self, refusal.code))?;
+        if words.names_absent(phrase) {
+            return None;
+        }
         fill(&words.sentence(phrase), arguments, refusal)
     }
 }
 
 /// The first line of a message by dialect and code. `{path}`, `{old}`, `{count}`, `{lines}`,
-/// `{message}` and `{code}` (in lower case) are filled in; a row with a placeholder that cannot be
-/// filled is not used.
-pub const PHRASES: &[(Dialect, EditCode, &str)] = &[
-    (
-        Dialect::Anthropic,
-        EditCode::NoOccurrence,
-        "Error: No match found for replacement. Please check your text and try again.",
-    ),
-    (
-        Dialect::Anthropic,
-        EditCode::OccurrenceMismatch,
-        "Error: Found {count} matches for replacement text. Please provide more context to make a unique match.",
-    ),
-    (Dialect::Anthropic, EditCode::FileNotFound, "Error: File not found"),
-    (Dialect::Anthropic, EditCode::WriteError, "Error: Permission denied. Cannot write to file."),
-    (
-        Dialect::ClaudeCode,
-        EditCode::NoOccurrence,
-        "String to replace not found in file.\nString: {old}",
-    ),
-    (
-        Dialect::ClaudeCode,
-        EditCode::OccurrenceMismatch,
-        "Found {count} matches of the string to replace, but replace_all is false. To replace all occurrences, set replace_all to true. To replace only one occurrence, please provide more context to uniquely identify the instance.\nString: {old}",
-    ),
-    (
-        Dialect::ClaudeCode,
-        EditCode::NoChange,
-        "No changes to make: old_string and new_string are exactly the same.",
-    ),
-    (Dialect::ClaudeCode, EditCode::FileNotFound, "File does not exist."),
-    (
-        Dialect::ClaudeCode,
-        EditCode::Conflict,
-        "File has been modified since read. Read it again before attempting to write it.",
-    ),
-    (
-        Dialect::Gemini,
-        EditCode::NoOccurrence,
-        "{code}: Failed to edit, 0 occurrences found for old_string in {path}. Ensure you're not escaping content incorrectly and check whitespace, indentation, and context. Use read_file tool to verify.",
-    ),
-    (
-        Dialect::Gemini,
-        EditCode::OccurrenceMismatch,
-        "{code}: Failed to edit, Expected 1 occurrence but found {count} for old_string in file: {path}. If you intended to replace multiple occurrences, set 'allow_multiple' to true.",
-    ),
-    (
-        Dialect::Gemini,
-        EditCode::NoChange,
-        "{code}: No changes to apply. The old_string and new_string are identical in file: {path}",
-    ),
-    (Dialect::Gemini, EditCode::FileNotFound, "file_not_found: File not found: {path}"),
-    (
-        Dialect::Gemini,
-        EditCode::CreateExisting,
-        "{code}: Failed to edit. Attempted to create a file that already exists: {path}",
-    ),
-    (Dialect::Gemini, EditCode::InvalidPath, "path_not_in_workspace: {path}"),
-    (Dialect::Gemini, EditCode::ReadError, "read_content_failure: {path}"),
-    (Dialect::Gemini, EditCode::WriteError, "file_write_failure: {path}"),
-    (
-        Dialect::Opencode,
-        EditCode::NoOccurrence,
-        "Could not find oldString in the file. It must match exactly, including whitespace, indentation, and line endings.",
-    ),
-    (
-        Dialect::Opencode,
-        EditCode::OccurrenceMismatch,
-        "Found multiple matches for oldString. Provide more surrounding context to make the match unique.",
-    ),
-    (
-        Dialect::Opencode,
-        EditCode::NoChange,
-        "No changes to apply: oldString and newString are identical.",
-    ),
-    (Dialect::Opencode, EditCode::FileNotFound, "File {path} not found"),
-    (
-        Dialect::Codex,
-        EditCode::NoOccurrence,
-        "apply_patch verification failed: Failed to find expected lines in {path}: {message}",
-    ),
-    (
-        Dialect::Codex,
-        EditCode::OccurrenceMismatch,
-        "apply_patch verification failed: the expected lines occur at {count} places in {path} (lines {lines})",
-    ),
-    (
-        Dialect::Codex,
-        EditCode::FileNotFound,
-        "apply_patch verification failed: Failed to read file to update {path}: No such file or directory",
-    ),
-    (Dialect::Codex, EditCode::InvalidArguments, "apply_patch verification failed: {message}"),
-];
+/// `{message}` and `{code}` (in lower case) are filled in.
+static PHRASES: LazyLock<HashMap<(Dialect, EditCode), String>> = LazyLock::new(|| {
+    let rows = include_str!("dialect.tsv").lines();
+    let phrase = |row: &str| {
+        let (dialect, rest) = row.split_once('\t')?;
+        let (code, phrase) = rest.split_once('\t')?;
+        let key = (Dialect::parse(dialect)?, EditCode::parse(code)?);
+        Some((key, phrase.replace('⏎', "\n")))
+    };
+    rows.filter_map(phrase).collect()
+});
 
 /// Whether the call has one old text at its top level.
 fn has_old_text(arguments: &Map<String, Value>) -> bool {
     ["old_str", "old_string"].iter().any(|name| arguments.contains_key(*name))
-}
-
-/// The row for a dialect and a code.
-fn phrase(dialect: Dialect, code: EditCode) -> Option<&'static str> {
-    PHRASES
-        .iter()
-        .find(|(row_dialect, row_code, _)| *row_dialect == dialect && *row_code == code)
-        .map(|(_, _, phrase)| *phrase)
 }
 
 /// The most characters of the caller's text that an answer quotes.
@@ -205,4 +121,15 @@ fn fill(phrase: &str, arguments: &Map<String, Value>, refusal: &Refusal) -> Opti
     }
     out.push_str(remaining);
     Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_is_of_a_dialect_and_a_code() {
+        let rows = include_str!("dialect.tsv").lines().filter(|row| !row.starts_with('#'));
+        assert_eq!(PHRASES.len(), rows.count());
+    }
 }

@@ -54,8 +54,6 @@ struct Arguments {
     lines: Option<String>,
     /// The snapshot of lines.
     snapshot: Option<String>,
-    /// The definition that contains the text: class Pool / fn open.
-    within: Option<String>,
 }
 
 impl TextEdit {
@@ -70,16 +68,19 @@ impl TextEdit {
     }
 
     /// Makes the edit in a file.
-    pub(super) async fn make(self, call: ToolCall<'_>, path: &str) -> Result<ToolReply, Refusal> {
-        let path = call.engine.path(path)?;
-        let report = call.engine.edit_file(&path, &self.request()?, call.options).await?;
+    pub(super) async fn make(
+        self,
+        call: ToolCall<'_>,
+        path: &WorkPath,
+    ) -> Result<ToolReply, Refusal> {
+        let report = call.engine.edit_file(path, &self.request()?, call.options).await?;
         Ok(ToolReply::edited(&call.words.report(report)))
     }
 }
 
 /// Edits a file.
 async fn run(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
-    let Arguments { file_edit, lines, snapshot, within } = parse(TOOL.name, call.arguments)?;
+    let Arguments { file_edit, lines, snapshot } = parse(TOOL.name, call.arguments)?;
     let EditFileArguments { path, mut edit } = file_edit;
     let path = call.engine.path(&path)?;
     if let Some(lines) = lines {
@@ -89,9 +90,7 @@ async fn run(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
         }
         edit.near_line = edit.near_line.or(Some(lines.first.line));
     }
-    let request = EditRequest { within, ..edit.request()? };
-    let report = call.engine.edit_file(&path, &request, call.options).await?;
-    Ok(ToolReply::edited(&call.words.report(report)))
+    edit.make(call, &path).await
 }
 
 /// The first and the last line that a call names as its place, both with ids or both without.

@@ -32,17 +32,9 @@ const PATCH: &[(&str, &str)] = &[
     ("new_str", "the new text of the hunk"),
 ];
 
-/// The flags of `restitch edit`. The argument `within` is also an English word, so it is replaced only
-/// in phrases.
+/// The flags of `restitch edit`.
 #[cfg(feature = "cli")]
 pub(crate) const EDIT_FLAGS: &[(&str, &str)] = &[
-    ("`within` is not", "--within is not"),
-    ("`within` cannot be used", "--within cannot be used"),
-    ("`within` names nothing", "--within names nothing"),
-    ("Leave `within` out", "Leave --within out"),
-    ("leave `within` out", "leave --within out"),
-    ("Set `within` to", "Set --within to"),
-    ("Leave out within: ", "Leave out --within "),
     ("Name it with `path` or `language`", "Name it with --language"),
     ("old_str", "--old"),
     ("new_str", "--new"),
@@ -56,8 +48,6 @@ pub(crate) const EDIT_FLAGS: &[(&str, &str)] = &[
 #[cfg(feature = "cli")]
 pub(crate) const READ_FLAGS: &[(&str, &str)] = &[
     ("edit it with an empty old_str", "use `restitch edit` with an empty --old"),
-    ("offset", "--offset"),
-    ("limit", "--limit"),
     ("ranges", "--ranges"),
 ];
 
@@ -114,7 +104,7 @@ impl Words {
             // The others of a group are English words, too.
             let is_name =
                 |name: &&&'static str| name.contains(|c: char| c == '_' || c.is_uppercase());
-            let names = group.copied().unwrap_or_default().iter().filter(is_name);
+            let names = group.map(Vec::as_slice).unwrap_or_default().iter().filter(is_name);
             let own = arguments.iter().find(|own| *own == argument);
             let own =
                 own.or_else(|| arguments.iter().find(|own| names.clone().any(|name| name == *own)));
@@ -323,10 +313,6 @@ mod tests {
             (
                 "line 1 has `a `old_str` b`, and `new_str` (see old_str/new_str.rs): old_str.",
                 "line 1 has `a `old_str` b`, and `new_str` (see old_str/new_str.rs): --old.",
-            ),
-            (
-                "`within` is not found: the file has no `within`",
-                "--within is not found: the file has no `within`",
             ),
             ("Name it with `path` or `language`.", "Name it with --language."),
             ("Set expected_replacements or replace_all.", "Set --expect or --all."),

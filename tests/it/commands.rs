@@ -56,7 +56,6 @@ fn the_options_of_edit_do_what_they_say() {
         (&["--expect", "2"][..], both.as_str()),
         (&["--all"], &both),
         (&["--near", "8"], &second),
-        (&["--within", "class B"], &second),
         (&["--all", "--dry-run"], TWINS),
         (&["--expect", "3"], TWINS),
         (&[], TWINS),
@@ -85,30 +84,6 @@ fn refusals_name_the_flags_of_the_command() {
         (&["--old", "return 1", "--new", "return 1"], "--old and --new are the same"),
         (&["--old", "", "--new", "x"], "--old is empty, but the file exists"),
         (
-            &["--old", "class A", "--new", "x", "--within", "B"],
-            "Next: Set --within to the definition",
-        ),
-        (
-            &["--old", "class A", "--new", "x", "--within", "C"],
-            "--within is not found: the file has no `C`",
-        ),
-        (
-            &["--old", "class A", "--new", "x", "--within", "f"],
-            "--within is not unique: `f` occurs 2 times",
-        ),
-        (&["--old", "class A", "--new", "x", "--within", "/"], "--within names nothing"),
-        (
-            &[
-                "--old",
-                "class B:\n    def f(self):\n        return 1",
-                "--new",
-                "x",
-                "--within",
-                "f",
-            ],
-            "--within",
-        ),
-        (
             &["--old", "class A:", "--new", "# ... existing code ..."],
             "narrow --old and --new to the lines",
         ),
@@ -122,8 +97,7 @@ fn refusals_name_the_flags_of_the_command() {
         let (_, out, err) = project.run(&call, "");
         assert!(out.contains(shown), "{options:?}: {out}{err}");
         let ours = out.replace("return old_str", "");
-        for argument in ["old_str", "new_str", "near_line", "expected_", "replace_all", "`within`"]
-        {
+        for argument in ["old_str", "new_str", "near_line", "expected_", "replace_all"] {
             assert!(!ours.contains(argument), "{options:?}: {out}");
         }
         // A program reads the words of the tool.
@@ -136,8 +110,6 @@ fn refusals_name_the_flags_of_the_command() {
     let project = Project::new();
     let (_, _, err) = project.run(&["edit", "-", "--old", "b", "--new", "c"], "a\n");
     assert!(err.contains("--old is not in the file"), "{err}");
-    let (_, out, _) = project.run(&["read", "a.py", "--offset", "99"], "");
-    assert!(out.contains("--offset 99 is not a line of the file"), "{out}");
     let patch = "*** Begin Patch\n*** Update File: a.py\n@@\n-q(7)\n+r(7)\n*** End Patch\n";
     let (_, out, _) = project.run(&["apply"], patch);
     assert!(out.contains("the old text of the hunk is not in the file"), "{out}");
@@ -298,7 +270,7 @@ fn files_are_read_searched_and_ranked() {
     project.put("two.txt", "nothing\nalpha and beta\n");
     let read = |arguments: &[&str]| project.run(&[&["read", "two.txt"], arguments].concat(), "").1;
     assert_eq!(read(&[]), "nothing\nalpha and beta\n");
-    assert_eq!(read(&["--offset", "2", "--style", "numbered"]).trim_end(), "<<2>>alpha and beta");
+    assert_eq!(read(&["--ranges", "2", "--style", "numbered"]).trim_end(), "<<2>>alpha and beta");
     assert!(read(&["--ranges", "2-2", "--style", "hashline"]).starts_with("2#"));
     let (code, out, _) = project.run(&["search", "class"], "");
     assert_eq!(code, Some(0));

@@ -45,8 +45,8 @@ fn is_ignored(signal: i32) -> bool {
 
 #[cfg(not(feature = "mine"))]
 #[test]
-fn mining_of_databases_and_packed_files() {
-    disk::skip("8 tests", "they need SQLite and decompressors: cargo test --features mine");
+fn mining_of_databases() {
+    disk::skip("6 tests", "they need SQLite: cargo test --features mine");
 }
 
 #[cfg(not(unix))]

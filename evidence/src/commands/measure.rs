@@ -10,7 +10,7 @@ use similar::TextDiff;
 use crate::measure::{JudgedCase, MeasurePlan, measure, real_edits};
 use crate::{CorpusArgs, no_such_ways};
 use restitch::engine::SyntaxMode;
-use restitch::internals::command::{self as out, Exit, Progress};
+use restitch::internals::command::{self as out, Exit};
 use restitch::internals::harness::{Case, CaseVerdict, Judgment, Score, Truth};
 
 #[derive(Debug, Args)]
@@ -88,10 +88,8 @@ pub(crate) fn run(json: bool, args: &MeasureArgs) -> Result<(), Exit> {
         Some(Show::Breaks) => |judged| judged.adds_syntax_errors == Some(true),
         Some(_) => |judged| !judged.verdict.is_good(),
     };
-    let progress = Progress::new("kinds of mistake", plan.selected().len());
     let syntax = args.syntax.unwrap_or_default();
-    let (score, kept) = measure(&edits, &plan, syntax, is_kept, &|| progress.advance());
-    drop(progress);
+    let (score, kept) = measure(&edits, &plan, syntax, is_kept);
     let selected =
         kept.iter().filter(|(_, judged)| args.show.is_some_and(|show| show.selects(judged)));
     let selected: Vec<&JudgedCase> = selected.take(args.limit).collect();

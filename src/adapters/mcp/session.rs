@@ -9,7 +9,6 @@ use std::time::Duration;
 use rmcp::service::{Peer, RequestContext, RoleServer};
 use tokio::sync::OnceCell;
 
-use super::sampling::{ClientCorrector, ClientModel};
 use super::uri_decode;
 use crate::tools::{ToolReply, Toolbox};
 
@@ -26,7 +25,6 @@ pub(super) struct SessionTools {
     toolbox: Toolbox,
     opener: Option<Arc<Opener>>,
     opening: String,
-    client_corrector: Option<ClientCorrector>,
     session: OnceCell<Toolbox>,
     /// A line that is appended to the next answer.
     pending_notice: Mutex<Option<String>>,
@@ -44,7 +42,6 @@ impl SessionTools {
             toolbox: toolbox.shared_session(),
             opener: None,
             opening: String::new(),
-            client_corrector: None,
             session: OnceCell::new(),
             pending_notice: Mutex::default(),
         }
@@ -60,19 +57,12 @@ impl SessionTools {
         Self { opener: Some(Arc::new(opener)), ..self.for_new_session() }
     }
 
-    /// The same tools, which ask the model of a client that offers it.
-    #[cfg(feature = "cli")]
-    pub(super) fn with_client_model(&self, corrector: ClientCorrector) -> Self {
-        Self { client_corrector: Some(corrector), ..self.for_new_session() }
-    }
-
     /// The same tools for a new session.
     pub(super) fn for_new_session(&self) -> Self {
         Self {
             toolbox: self.toolbox.clone(),
             opener: self.opener.clone(),
             opening: self.opening.clone(),
-            client_corrector: self.client_corrector.clone(),
             session: OnceCell::new(),
             pending_notice: Mutex::default(),
         }
@@ -102,12 +92,7 @@ impl SessionTools {
             {
                 tools_and_opening = opened;
             }
-            let (mut toolbox, opening) = tools_and_opening;
-            if let Some(corrector) = &self.client_corrector
-                && let Some(model) = ClientModel::of(&context.peer)
-            {
-                toolbox = toolbox.with_engine(toolbox.engine().with_corrector(corrector(model)));
-            }
+            let (toolbox, opening) = tools_and_opening;
             *self.pending_notice.lock().unwrap_or_else(PoisonError::into_inner) = Some(opening);
             toolbox
         });

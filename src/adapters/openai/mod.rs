@@ -15,9 +15,7 @@ use crate::port::{BoxFuture, Budget, ChatError, ChatModel, ChatReply, ChatReques
 use crate::text::without_credentials;
 use wire::{clip, error_chain};
 
-pub(crate) use profile::{
-    AnswerCap, AnswerMode, InMemoryProfiles, Limitation, ProfileStore, ServerProfile,
-};
+pub(crate) use profile::{AnswerCap, AnswerMode, Limitation, Profiles, ServerProfile};
 pub(crate) use wire::WireError;
 pub use wire::WireLimits;
 
@@ -53,7 +51,7 @@ pub struct OpenAi {
     http: reqwest::Client,
     endpoint: Endpoint,
     limits: WireLimits,
-    profiles: Arc<dyn ProfileStore>,
+    profiles: Arc<Profiles>,
 }
 
 impl std::fmt::Debug for OpenAi {
@@ -100,14 +98,13 @@ impl OpenAi {
                 WireError::Setup(format!("no HTTP client: {}", error_chain(&error)))
             })?;
         let endpoint = Endpoint { base_url, ..endpoint };
-        Ok(Self { http, endpoint, limits, profiles: Arc::new(InMemoryProfiles::default()) })
+        Ok(Self { http, endpoint, limits, profiles: Arc::default() })
     }
 
     /// Keeps what is learnt about the server in `profiles`, in place of the process's memory.
     #[must_use]
-    pub fn with_profile_store(mut self, profiles: Arc<dyn ProfileStore>) -> Self {
-        self.profiles = profiles;
-        self
+    pub(crate) fn with_profiles(self, profiles: Profiles) -> Self {
+        Self { profiles: Arc::new(profiles), ..self }
     }
 
     /// The server and the model that are asked.
@@ -117,15 +114,15 @@ impl OpenAi {
 
     /// How requests to the server are formed, from what is known about it so far.
     pub fn profile(&self) -> ServerProfile {
-        let stored = self.profiles.load(&self.name());
+        let stored = self.profiles.get(&self.name());
         stored.unwrap_or_else(|| ServerProfile::initial(&self.endpoint.base_url))
     }
 
     /// Stores a profile for further requests, unless it is stored already.
     fn remember(&self, profile: ServerProfile) {
-        if self.profiles.load(&self.name()) != Some(profile) {
+        if self.profiles.get(&self.name()) != Some(profile) {
             tracing::debug!(?profile, "further requests are formed like this");
-            self.profiles.save(&self.name(), profile);
+            self.profiles.keep(self.name(), profile);
         }
     }
 

@@ -1,7 +1,10 @@
 //! How requests to a server are formed. Servers differ in the fields they accept: which one a
 //! server rejects is read from its error and remembered.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
@@ -156,27 +159,59 @@ impl Limitation {
     }
 }
 
-/// Stores the profiles of servers and models, for this process or longer.
-pub trait ProfileStore: Send + Sync {
-    /// The profile that worked last time.
-    fn load(&self, server_and_model: &str) -> Option<ServerProfile>;
-    /// Stores the profile that works.
-    fn save(&self, server_and_model: &str, profile: ServerProfile);
+/// The profiles of servers and models that have worked. A small file may keep them for the next
+/// process; without it, that process needs one more request to find them out.
+#[derive(Debug, Default)]
+pub(crate) struct Profiles {
+    known: Mutex<BTreeMap<String, ServerProfile>>,
+    file: Option<PathBuf>,
 }
 
-/// Stores profiles in memory for as long as the process runs.
-#[derive(Debug, Default)]
-pub(crate) struct InMemoryProfiles(Mutex<HashMap<String, ServerProfile>>);
-
-impl ProfileStore for InMemoryProfiles {
-    fn load(&self, server_and_model: &str) -> Option<ServerProfile> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(server_and_model).copied()
+impl Profiles {
+    /// No profiles yet; those to come are kept in `file`.
+    pub(crate) fn new(file: Option<PathBuf>) -> Self {
+        Self { known: Mutex::default(), file }
     }
 
-    fn save(&self, server_and_model: &str, profile: ServerProfile) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.insert(server_and_model.to_owned(), profile);
+    /// The profiles in `file`, which keeps those to come as well.
+    pub(crate) fn stored(file: Option<PathBuf>) -> Self {
+        let known = Mutex::new(file.as_deref().map(read_profiles).unwrap_or_default());
+        Self { known, file }
     }
+
+    /// The profile that worked last time.
+    pub(super) fn get(&self, server_and_model: &str) -> Option<ServerProfile> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).get(server_and_model).copied()
+    }
+
+    /// Keeps the profile that works.
+    pub(super) fn keep(&self, server_and_model: String, profile: ServerProfile) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.insert(server_and_model.clone(), profile);
+        let Some(file) = &self.file else { return };
+        let mut profiles = read_profiles(file);
+        if profiles.insert(server_and_model, profile) == Some(profile) {
+            return;
+        }
+        if let Err(error) = write_profiles(file, &profiles) {
+            tracing::info!(%error, "the features of the model's server could not be stored");
+        }
+    }
+}
+
+/// The profiles in a file; none if it cannot be read.
+fn read_profiles(file: &Path) -> BTreeMap<String, ServerProfile> {
+    let text = fs::read_to_string(file).unwrap_or_default();
+    serde_json::from_str(&text).unwrap_or_default()
+}
+
+fn write_profiles(file: &Path, profiles: &BTreeMap<String, ServerProfile>) -> io::Result<()> {
+    let folder = file.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let temp = tempfile::NamedTempFile::new_in(folder)?;
+    serde_json::to_writer(&temp, profiles)?;
+    temp.persist(file).map_err(|error| error.error)?;
+    Ok(())
 }
 
 #[cfg(test)]

@@ -20,8 +20,7 @@ const START_TIMEOUT: Duration = Duration::from_secs(20);
 /// The findings about this client; `None` for an unknown client.
 pub(super) async fn findings(common: &Common, name: &str) -> Option<Vec<Finding>> {
     let client = client(&name.to_ascii_lowercase())?;
-    let uses_npx = client.files.iter().any(|file| file.uses_npx(common));
-    let mut findings = vec![if uses_npx { check_npx() } else { check_program(common) }];
+    let mut findings = vec![check_program(common)];
     let install = format!("Run `restitch init {} --write` here.", client.name);
     for file in &client.files {
         findings.push(if file.is_installed(common) {
@@ -31,7 +30,7 @@ pub(super) async fn findings(common: &Common, name: &str) -> Option<Vec<Finding>
                 format!("{} is missing, or differs from what `init` writes", file.display_path());
             Finding::problem(
                 "configuration",
-                difference_level(common, &client),
+                difference_level(common, client),
                 detail,
                 install.clone(),
             )
@@ -52,10 +51,7 @@ pub(super) async fn findings(common: &Common, name: &str) -> Option<Vec<Finding>
     if let Some(trust) = &client.trust {
         findings.push(check_trust(common, trust));
     }
-    if client.name == "codex" {
-        findings.push(check_codex_hooks(common));
-    }
-    findings.push(match configured_args(common, &client) {
+    findings.push(match configured_args(common, client) {
         None => Finding::problem(
             "server",
             Level::Bad,
@@ -105,19 +101,6 @@ fn on_path(names: &[&str]) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-/// Checks that `npx`, which starts restitch, is on the PATH.
-fn check_npx() -> Finding {
-    match on_path(&["npx", "npx.cmd"]) {
-        Some(npx) => Finding::ok("program", format!("restitch by {}", npx.display())),
-        None => Finding::problem(
-            "program",
-            Level::Bad,
-            "`npx` is not on the PATH, so the client cannot start restitch",
-            "Install Node, or run `restitch init` again without --npx.",
-        ),
-    }
-}
-
 /// Checks that `restitch` on the PATH, which the configurations name, is this program.
 fn check_program(common: &Common) -> Finding {
     let program = on_path(&[&format!("restitch{}", std::env::consts::EXE_SUFFIX)]);
@@ -145,51 +128,23 @@ fn own_words(common: &Common) -> Vec<OsString> {
     common.program.clone().or_else(|| own().ok()).unwrap_or_default()
 }
 
-/// The folder of the project, and those above it, whose trust covers it too.
-fn folders(common: &Common) -> Vec<String> {
-    let project = canonical(common.root()).unwrap_or_else(|_| common.root().to_path_buf());
-    project.ancestors().map(|folder| folder.display().to_string()).collect()
-}
-
 /// Checks whether the user trusts the project's folder in the client.
 fn check_trust(common: &Common, trust: &Trust) -> Finding {
-    let is_trusted = |folder: &String| (trust.file)(folder).is_installed(common);
-    match folders(common).iter().find(|folder| is_trusted(folder)) {
-        Some(folder) => Finding::ok("trust", format!("you trust {folder}")),
+    let project = canonical(common.root()).unwrap_or_else(|_| common.root().to_path_buf());
+    // The trust in a folder covers those in it.
+    let is_trusted = |folder: &&Path| {
+        trust
+            .file
+            .for_folder(&folder.display().to_string())
+            .is_some_and(|file| file.is_installed(common))
+    };
+    match project.ancestors().find(is_trusted) {
+        Some(folder) => Finding::ok("trust", format!("you trust {}", folder.display())),
         None => Finding::problem(
             "trust",
             Level::Bad,
             format!("you have not trusted this folder in the client: {}", trust.without),
-            trust.how,
-        ),
-    }
-}
-
-/// Checks whether the user has reviewed the hooks in Codex, which runs no others. Codex notes each
-/// reviewed hook in its own configuration, under the hooks' file.
-fn check_codex_hooks(common: &Common) -> Finding {
-    let Some(trust) = client("codex").and_then(|codex| codex.trust) else {
-        return Finding::ok("hooks", "Codex needs no review of them");
-    };
-    let settings = folders(common)
-        .first()
-        .and_then(|folder| (trust.file)(folder).settings(common))
-        .unwrap_or_default();
-    let file = common.root().join(".codex/hooks.json");
-    let file = canonical(&file).unwrap_or(file).display().to_string();
-    let is_reviewed = settings["hooks"]["state"].as_object().is_some_and(|state| {
-        state.iter().any(|(hook, noted)| {
-            hook.strip_prefix(&file).is_some_and(|rest| rest.starts_with(':'))
-                && noted.get("trusted_hash").is_some()
-        })
-    });
-    match is_reviewed {
-        true => Finding::ok("hooks", "you have reviewed hooks of this folder in Codex"),
-        false => Finding::problem(
-            "hooks",
-            Level::Warning,
-            "you have not reviewed the hooks in Codex, so it does not run them; the MCP server works without them",
-            "Start `codex` in this folder and type /hooks.",
+            trust.how.clone(),
         ),
     }
 }

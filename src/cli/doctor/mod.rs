@@ -200,11 +200,6 @@ fn check_recovery(common: &Common, findings: &mut Vec<Finding>) {
 /// Checks the model, if one is configured: whether it corrects an example.
 async fn check_model(settings: &ModelSettings, findings: &mut Vec<Finding>) {
     const SENT: &str = "asked about an edit that no built-in rule can match: the change, and some lines of the file around each similar place, at most 8 KiB in all. Secrets are masked";
-    if settings.asks_client {
-        let what = format!("that of the MCP client, by sampling, if it offers it; {SENT}");
-        findings.push(Finding::ok("model", what));
-        return;
-    }
     let Some(endpoint) = &settings.endpoint else {
         findings.push(Finding::ok(
             "model",

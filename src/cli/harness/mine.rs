@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -12,7 +12,6 @@ use serde_json::json;
 use super::super::args::Common;
 use super::super::exit::Exit;
 use crate::cli::out;
-use crate::cli::progress::Progress;
 use crate::edit::Expected;
 use crate::harness::case::{Case, Truth};
 use crate::harness::fixture::{Expect, Fixture, Spec, Status, Tree, slug};
@@ -21,14 +20,11 @@ use crate::harness::mine::failures::{Failure, MinedSession, mine};
 use crate::harness::mine::files::{FileBefore, Provenance};
 use crate::harness::mine::git::{FolderMap, Repository};
 use crate::harness::mine::redact::Redactor;
-use crate::harness::mine::summary::{
-    ClientCounts, FailureRecord, MineSummary, RecoveryCost, without_copies,
-};
+use crate::harness::mine::summary::{MineSummary, RecoveryCost, without_copies};
 use crate::harness::mine::{Client, Replacement, Source, sources};
 use crate::harness::pack;
 use crate::harness::parallel;
 use crate::harness::replay::ReplayOutcome;
-use crate::harness::score::percent;
 use crate::language::Language;
 use crate::text::pluralize;
 
@@ -37,8 +33,8 @@ pub(crate) struct MineArgs {
     /// A transcript, a client's database, or a folder of them, which may be a repository; by default
     /// the folders in which the clients keep their transcripts.
     path: Option<PathBuf>,
-    /// The client that wrote the transcripts: claude, codex, gemini, opencode, crush, pi, aider or
-    /// cline. By default it is recognized from their format.
+    /// The client that wrote the transcripts: claude, codex, gemini, opencode, crush, pi or aider.
+    /// By default it is recognized from their format.
     #[arg(long, value_parser = client)]
     client: Option<Client>,
     /// Take files that the transcripts lack from a git repository: OLD is the folder in the
@@ -50,9 +46,6 @@ pub(crate) struct MineArgs {
     /// `restitch-evidence compare` runs them through other tools.
     #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = "fixtures/mined")]
     save: Option<PathBuf>,
-    /// Also write a line of JSON for each failed edit, without its texts.
-    #[arg(long, value_name = "FILE")]
-    rows: Option<PathBuf>,
     /// Print no text, no path and no name of a session, only counts and hashes, to share them.
     #[arg(long)]
     text_free: bool,
@@ -78,17 +71,13 @@ fn map_entry(entry: &str) -> Result<(String, PathBuf), String> {
 pub(crate) fn run(common: &Common, args: &MineArgs) -> Result<(), Exit> {
     let found = find_sources(args)?;
     let map = folder_map(args);
-    let bytes = found.sources.iter().map(|(_, source)| source.bytes).sum();
-    let progress = Progress::of_bytes(bytes);
     // Each source is dropped once it is mined, so that the memory holds only the failures.
     let results = parallel(&found.sources, |(client, source)| {
         let read = source.read(*client);
         let mined: Vec<MinedSession> =
             read.transcripts.iter().map(|transcript| mine(transcript, &map)).collect();
-        progress.advance_by(source.bytes);
         (mined, read.unread)
     });
-    drop(progress);
     let (mut sessions, mut unread) = (Vec::new(), Vec::new());
     for (mined, not_read) in results {
         sessions.extend(mined);
@@ -117,11 +106,6 @@ pub(crate) fn run(common: &Common, args: &MineArgs) -> Result<(), Exit> {
     if args.text_free {
         summary = summary.without_texts();
     }
-    if let Some(file) = &args.rows
-        && let Err(error) = write_rows(&summary.failures, &common.root().join(file))
-    {
-        return Err(Exit::fault(format!("cannot write {}: {error}", file.display())));
-    }
     let text = if common.json {
         as_json(&summary, saved.as_ref().map(|(saved, _)| saved))
     } else {
@@ -134,15 +118,6 @@ pub(crate) fn run(common: &Common, args: &MineArgs) -> Result<(), Exit> {
         text
     };
     out::print(text)
-}
-
-/// Writes a line of JSON for each failed edit.
-fn write_rows(failures: &[FailureRecord], file: &Path) -> io::Result<()> {
-    let mut out = io::BufWriter::new(fs::File::create(file)?);
-    for failure in failures {
-        writeln!(out, "{}", serde_json::to_string(failure)?)?;
-    }
-    out.flush()
 }
 
 /// The sources to read, each with its client if that is known, and the places that were searched.
@@ -242,18 +217,7 @@ fn as_text(summary: &MineSummary) -> String {
     let mut out = headline(summary);
     let _ = writeln!(
         out,
-        "\n\n{:<10}{:>9}{:>8}{:>8}{:>8}",
-        "client", "sessions", "edits", "failed", "share"
-    );
-    for (client, ClientCounts { sessions, edits }) in &summary.clients {
-        let client = client.as_str();
-        let failed = failures.iter().filter(|failure| failure.client == client).count();
-        let share = percent(failed, *edits);
-        let _ = writeln!(out, "{client:<10}{sessions:>9}{edits:>8}{failed:>8}{share:>8}");
-    }
-    let _ = writeln!(
-        out,
-        "\n{:<45}{:>8}{:>8}{:>11}{:>9}{:>9}{:>6}{:>7}{:>8}{:>7}{:>9}",
+        "\n\n{:<45}{:>8}{:>8}{:>11}{:>9}{:>9}{:>6}{:>7}{:>8}{:>7}{:>9}",
         "edits by model",
         "edits",
         "failed",
@@ -302,56 +266,12 @@ fn as_text(summary: &MineSummary) -> String {
     for ((why, cause), count) in &groups {
         let _ = writeln!(out, "{}", format!("  {count:>5}  {why:<20} {cause}").trim_end());
     }
-    let count = |source: Option<Provenance>| {
-        let is_from_there =
-            |failure: &&FailureRecord| failure.file_from == source.map(Provenance::as_str);
-        failures.iter().filter(is_from_there).count()
-    };
-    let sources = [
-        Provenance::Recorded,
-        Provenance::Reconstructed,
-        Provenance::Versioned,
-        Provenance::Committed,
-        Provenance::ErrorExcerpt,
-    ];
-    let known: Vec<String> = sources
-        .iter()
-        .map(|source| format!("{} {}", count(Some(*source)), source.as_str()))
-        .collect();
-    let _ = writeln!(
-        out,
-        "\nthe file as it was before the edit is known for {} of {} ({})",
-        failures.len() - count(None),
-        failures.len(),
-        known.join(", ")
-    );
     let landed = summary.total(|row| row.landed);
-    let _ = writeln!(
-        out,
-        "of {landed} edits that landed as they were sent and whose file is known, restitch makes {} otherwise and refuses {}",
-        summary.total(|row| row.landed_otherwise),
-        summary.total(|row| row.landed_refused)
-    );
-    let _ = writeln!(
-        out,
-        "of {} that landed by a guess of the agent's tool, it makes {} otherwise and refuses {}",
-        summary.total(|row| row.guessed),
-        summary.total(|row| row.guessed_otherwise),
-        summary.total(|row| row.guessed_refused)
-    );
-    let _ = writeln!(
-        out,
-        "of {} refused edits whose next edit is known, a model that answers with it makes {} right and {} otherwise",
-        summary.total(|row| row.refused_with_truth),
-        summary.total(|row| row.right_with_model),
-        summary.total(|row| row.other_with_model)
-    );
-    let cost = summary.cost(|_| true);
     let _ = write!(
         out,
-        "after {} of the failed edits the agent changed the file later; after {} it did not",
-        cost.changed_later,
-        failures.len() - cost.changed_later
+        "\nof {landed} edits that landed as they were sent and whose file is known, restitch makes {} otherwise and refuses {}",
+        summary.total(|row| row.landed_otherwise),
+        summary.total(|row| row.landed_refused)
     );
     if *skipped > 0 {
         let _ = write!(out, "\n{skipped} lines were not understood and were left out");

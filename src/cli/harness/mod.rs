@@ -23,7 +23,7 @@ pub(crate) struct HarnessArgs {
 #[derive(Debug, Subcommand)]
 enum HarnessCommand {
     /// Replay the cases below a folder; exit 1 when any verdict is not the expected one.
-    Run(run::RunArgs),
+    Run(run::CasesArgs),
     /// Record the current results as the expected ones.
     Bless(run::CasesArgs),
     /// Write the score as one page for a browser.

@@ -8,7 +8,6 @@ use super::super::args::Common;
 use super::super::exit::Exit;
 use super::run::CasesArgs;
 use crate::cli::out;
-use crate::cli::progress::Progress;
 use crate::harness::parallel;
 use crate::harness::report::render;
 
@@ -24,13 +23,10 @@ pub(crate) struct ReportArgs {
 /// Judges the cases and writes the page.
 pub(crate) fn run(common: &Common, args: &ReportArgs) -> Result<(), Exit> {
     let entries = args.cases.load(common)?;
-    let progress = Progress::new("cases", entries.len());
     let judged_cases = parallel(&entries, |entry| {
         let (judged, files) = entry.judge_with_files();
-        progress.advance();
         (entry.clone(), judged, files)
     });
-    drop(progress);
     let page = common.root().join(&args.html);
     std::fs::write(&page, render(&judged_cases))
         .map_err(|error| super::write_fault(&page, &error))?;

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
@@ -12,23 +12,12 @@ use serde_json::json;
 use super::super::args::Common;
 use super::super::exit::Exit;
 use crate::cli::out;
-use crate::cli::progress::Progress;
 use crate::harness::fixture::{Status, Tree};
 use crate::harness::judge::{CaseVerdict, Judgment};
-use crate::harness::junit::{self, TestOutcome};
 use crate::harness::pack;
 use crate::harness::parallel;
 use crate::harness::score::Score;
 use crate::harness::suite::{CaseSource, RunOutcome, SuiteCase};
-
-#[derive(Debug, Args)]
-pub(crate) struct RunArgs {
-    #[command(flatten)]
-    cases: CasesArgs,
-    /// Write a JUnit report, which forges and CI servers show.
-    #[arg(long, value_name = "FILE")]
-    junit: Option<PathBuf>,
-}
 
 /// The cases to run.
 #[derive(Debug, Args)]
@@ -75,13 +64,9 @@ pub(crate) fn bless(common: &Common, args: &CasesArgs) -> Result<(), Exit> {
 }
 
 /// Runs the cases and prints the score. Exits with 1 if a verdict is unexpected.
-pub(crate) fn run(common: &Common, args: &RunArgs) -> Result<(), Exit> {
+pub(crate) fn run(common: &Common, args: &CasesArgs) -> Result<(), Exit> {
     let start = Instant::now();
-    let runs = judge_all(args.cases.load(common)?);
-    if let Some(file) = &args.junit {
-        std::fs::write(file, junit::report(&test_cases(common.root(), &runs)))
-            .map_err(|error| super::write_fault(file, &error))?;
-    }
+    let runs = judge_all(args.load(common)?);
     finish(common, &runs, start)
 }
 
@@ -91,45 +76,9 @@ fn finish(common: &Common, runs: &[CaseRun], start: Instant) -> Result<(), Exit>
     Exit::refused_if(runs.iter().any(CaseRun::is_unexpected))
 }
 
-/// The cases for a CI report, with paths relative to the root.
-fn test_cases(root: &Path, runs: &[CaseRun]) -> Vec<junit::TestCase> {
-    let test_case = |case: &CaseRun| {
-        let file = match &case.entry.source {
-            CaseSource::Folder(fixture) => fixture.dir.join("case.toml"),
-            CaseSource::Packed(_, file) => file.clone(),
-            CaseSource::Unreadable(_) => PathBuf::from(&case.entry.id).join("case.toml"),
-        };
-        let outcome = match case.outcome {
-            RunOutcome::Unexpected => {
-                TestOutcome::Failed(case.entry.explain(&case.judged, &case.files))
-            }
-            RunOutcome::FixedFailure => {
-                TestOutcome::Failed("known to fail, and it passes now: promote it".into())
-            }
-            RunOutcome::Expected => TestOutcome::Passed,
-            RunOutcome::KnownFailure => TestOutcome::KnownFailure,
-        };
-        junit::TestCase {
-            id: case.entry.id.clone(),
-            family: case.entry.family.clone(),
-            file: file.strip_prefix(root).unwrap_or(&file).to_string_lossy().replace('\\', "/"),
-            took: case.judged.took,
-            outcome,
-            verdict: case.judged.verdict.as_str(),
-        }
-    };
-    runs.iter().map(test_case).collect()
-}
-
-/// Judges the cases in parallel and shows the progress.
+/// Judges the cases in parallel.
 fn judge_all(entries: Vec<SuiteCase>) -> Vec<CaseRun> {
-    let progress = Progress::new("cases", entries.len());
-    let judged = parallel(&entries, |entry| {
-        let result = entry.judge_with_files();
-        progress.advance();
-        result
-    });
-    drop(progress);
+    let judged = parallel(&entries, SuiteCase::judge_with_files);
     entries
         .into_iter()
         .zip(judged)
@@ -215,7 +164,11 @@ fn as_text(runs: &[CaseRun], took: std::time::Duration) -> String {
     }
     let count = unexpected.len();
     if count > MAX_SHOWN {
-        let _ = writeln!(out, "… and {} more (--junit FILE has them)\n", count - MAX_SHOWN);
+        let _ = writeln!(
+            out,
+            "… and {} more: `restitch harness report` shows all\n",
+            count - MAX_SHOWN
+        );
     }
     out.push_str(&score.table());
     let to_promote = runs.iter().filter(|case| case.outcome == RunOutcome::FixedFailure).count();

@@ -22,18 +22,12 @@ use super::exit::Exit;
 use super::{out, settings};
 use crate::edit::{EditCode, EditPlan, Explanation, Refusal, Rung, VerifiedEdit};
 use crate::engine::{CallOptions, Engine};
-use clients::{CLIENTS, Client, ConfigFile, Owner, client};
+use clients::{CLIENTS, Client, ConfigFile, client};
 
 /// Prints or merges the files of a client.
 pub(crate) async fn run(common: &Common, args: &InitArgs) -> Result<(), Exit> {
-    let Some(mut client) = client(&args.client.to_ascii_lowercase()) else {
-        return Err(unknown_client(&args.client));
-    };
-    if args.npx {
-        for file in client.files.iter_mut().chain(&mut client.permission_files) {
-            file.content = file.content.with_npx();
-        }
-    }
+    let client =
+        client(&args.client.to_ascii_lowercase()).ok_or_else(|| unknown_client(&args.client))?;
     let mut text = String::new();
     let mut refused = false;
     let mut files = Vec::new();
@@ -68,7 +62,7 @@ pub(crate) async fn run(common: &Common, args: &InitArgs) -> Result<(), Exit> {
     }
     let comment_prefix = if args.write { "" } else { "# " };
     if !args.allow_edits && !client.permission_files.is_empty() {
-        text.push_str(&missing_permissions(&client, comment_prefix));
+        text.push_str(&missing_permissions(client, comment_prefix));
     }
     if let Some(trust) = &client.trust {
         let _ = writeln!(
@@ -97,7 +91,7 @@ pub(crate) async fn run(common: &Common, args: &InitArgs) -> Result<(), Exit> {
 pub(super) fn unknown_client(name: &str) -> Exit {
     Exit::usage(format!(
         "there is no client `{name}`; use one of: {}. For any other client, configure `restitch mcp` as a stdio server",
-        CLIENTS.join(", ")
+        CLIENTS.iter().map(|client| client.name.as_str()).collect::<Vec<_>>().join(", ")
     ))
 }
 
@@ -121,20 +115,20 @@ fn missing_permissions(client: &Client, comment_prefix: &str) -> String {
 /// file, in a few words.
 async fn write(common: &Common, file: &ConfigFile) -> Result<&'static str, String> {
     let folder = file.folder(common).ok_or("there is no home folder; set HOME")?;
-    if file.owner != Owner::Project {
+    if file.home.is_some() {
         std::fs::create_dir_all(&folder)
             .map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
     }
     let mut common = Common { root: Some(folder), ..common.clone() };
     // These files are protected from edits by models, but here the user asks for the change.
-    common.session.editing.disk.allow_protected.push(file.path.to_owned());
+    common.session.editing.disk.allow_protected.push(file.path.clone());
     let toolbox = settings::toolbox(&common).map_err(|exit| exit.message().to_owned())?;
     merge(toolbox.engine(), file).await.map_err(|refusal| refusal.text())
 }
 
 /// Adds the missing settings to one file, or creates it. Returns what was done, in a few words.
 async fn merge(engine: &Engine, file: &ConfigFile) -> Result<&'static str, Refusal> {
-    let path = engine.path(file.path)?;
+    let path = engine.path(&file.path)?;
     let explanation = Explanation::plain(Rung::Init);
     let (edit, done) = match engine.snapshot(&path).await {
         Err(refusal) if refusal.code == EditCode::FileNotFound => {
@@ -157,34 +151,26 @@ async fn merge(engine: &Engine, file: &ConfigFile) -> Result<&'static str, Refus
 impl ConfigFile {
     /// The folder that contains the file's path; `None` without a home folder.
     pub(super) fn folder(&self, common: &Common) -> Option<PathBuf> {
-        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-        match self.owner {
-            Owner::Project => Some(common.root().to_path_buf()),
-            Owner::Home { folder, variable: name } => name
-                .and_then(variable)
-                .map(PathBuf::from)
-                .or_else(|| variable("HOME").map(|home| PathBuf::from(home).join(folder))),
-        }
+        let Some(below_home) = &self.home else { return Some(common.root().to_path_buf()) };
+        let folder = |name: &str| {
+            std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+        };
+        let named = self.variable.as_deref().and_then(folder);
+        named.or_else(|| Some(folder("HOME")?.join(below_home)))
     }
 
     /// The path as the user sees it.
     pub(super) fn display_path(&self) -> String {
-        match self.owner {
-            Owner::Project => self.path.to_owned(),
-            Owner::Home { folder: "", .. } => format!("~/{}", self.path),
-            Owner::Home { folder, .. } => format!("~/{folder}/{}", self.path),
+        match self.home.as_deref() {
+            None => self.path.clone(),
+            Some("") => format!("~/{}", self.path),
+            Some(folder) => format!("~/{folder}/{}", self.path),
         }
     }
 
-    /// Whether the file on the disk contains all settings, whether it starts an installed restitch or
-    /// npx.
+    /// Whether the file on the disk contains all settings.
     pub(super) fn is_installed(&self, common: &Common) -> bool {
         self.text(common).is_some_and(|text| self.content.is_in(&text))
-    }
-
-    /// Whether the file on the disk starts restitch by npx.
-    pub(super) fn uses_npx(&self, common: &Common) -> bool {
-        self.text(common).is_some_and(|text| self.content.starts_npx(&text))
     }
 
     /// The settings in the file on the disk, if it can be read.
@@ -194,6 +180,6 @@ impl ConfigFile {
 
     /// The text of the file on the disk, if it can be read.
     fn text(&self, common: &Common) -> Option<String> {
-        std::fs::read_to_string(self.folder(common)?.join(self.path)).ok()
+        std::fs::read_to_string(self.folder(common)?.join(&self.path)).ok()
     }
 }

@@ -1,18 +1,16 @@
 //! Reads opencode's database. Its tables are `session`, `message` and `part`; the last two have
 //! JSON in `data`.
 //!
-//! Nothing is written, not even beside the file. A database that is not in use is read in place.
-//! While opencode runs, its `-wal` file and the index of it are read as well, but not changed. A
-//! database with an unfinished write is read from a private copy. Columns that are missing are
-//! looked for in the JSON; rows that cannot be read are counted.
+//! A private copy is read, with the log or the journal of unfinished writes, so that nothing is
+//! locked, and nothing written beside the file. Columns that are missing are looked for in the JSON;
+//! rows that cannot be read are counted.
 //!
 //! Limits: a value of more than 64 MiB is left out. Messages that opencode has deleted are gone.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Row};
@@ -22,15 +20,10 @@ use tempfile::TempDir;
 use super::{Client, Findings, Transcript, crush, opencode, string_field};
 
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
-/// The position in the header of the byte that is 2 if changes go to a log beside the file.
-const WRITE_VERSION: usize = 18;
-const HEADER_BYTES: usize = 20;
 /// The suffixes of the files that make up a database.
 const FILE_SUFFIXES: &[&str] = &["", "-wal", "-journal"];
 const MAX_VALUE_BYTES: usize = 64 << 20;
-/// How long to wait for a lock.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
-/// How often at most to read a database that changes while it is read.
+/// How often at most to copy a database that changes while it is copied.
 const ATTEMPTS: usize = 3;
 
 /// Whether a file is a database, by its first bytes.
@@ -42,29 +35,22 @@ pub fn is_database(start: &[u8]) -> bool {
 /// before it is in `found` anyway.
 pub fn read(file: &Path, found: &mut Findings) -> Result<(), String> {
     let name = file.file_stem().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    for _ in 0..ATTEMPTS {
-        let before = file_state(file);
-        let opened = open(file).map_err(|why| why.to_string())?;
-        let mut tables = Tables::default();
-        let kept_by = if name.contains("opencode") { Client::Opencode } else { Client::Crush };
-        let mut transcripts = Vec::new();
-        let result = match columns(&opened.connection, "messages") {
-            Ok(columns) if columns.iter().any(|column| column == "parts") => {
-                crush::read(&opened.connection, kept_by)
-                    .map(|found| transcripts = found)
-                    .map_err(DatabaseError::from)
-            }
-            _ => tables.fill(&opened.connection),
-        };
-        // If it was read without a lock and has changed, the data may be a mix of two states.
-        if opened.unlocked && before != file_state(file) {
-            continue;
+    let database = open_copy(file).map_err(|why| why.to_string())?;
+    let kept_by = if name.contains("opencode") { Client::Opencode } else { Client::Crush };
+    let result = match columns(&database.connection, "messages") {
+        Ok(columns) if columns.iter().any(|column| column == "parts") => {
+            crush::read(&database.connection, kept_by)
+                .map(|transcripts| found.transcripts.extend(transcripts))
+                .map_err(DatabaseError::from)
         }
-        found.transcripts.extend(transcripts);
-        found.transcripts.extend(tables.transcripts(&name));
-        return result.map_err(|why| why.to_string());
-    }
-    Err(DatabaseError::Changing.to_string())
+        _ => {
+            let mut tables = Tables::default();
+            let filled = tables.fill(&database.connection);
+            found.transcripts.extend(tables.transcripts(&name));
+            filled
+        }
+    };
+    result.map_err(|why| why.to_string())
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -79,25 +65,9 @@ enum DatabaseError {
     Changing,
 }
 
-impl DatabaseError {
-    /// Whether reading a copy may work. A locked database is not copied, since it may change
-    /// during the copy.
-    fn can_retry_on_copy(&self) -> bool {
-        match self {
-            Self::Database(rusqlite::Error::SqliteFailure(error, _)) => {
-                matches!(error.code, ErrorCode::CannotOpen | ErrorCode::ReadOnly)
-            }
-            _ => false,
-        }
-    }
-}
-
-/// Returns what is wrong with the database and, if something helps, what to do.
+/// Returns what is wrong with the database.
 fn explain(error: &rusqlite::Error) -> String {
     match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            "is locked by another program: close opencode and mine again, or mine a copy of the file and its -wal file".into()
-        }
         Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
             format!("is damaged ({error}); the rows before the damage were read")
         }
@@ -105,53 +75,13 @@ fn explain(error: &rusqlite::Error) -> String {
     }
 }
 
-/// A connection, and the folder of the copy that it reads, if it reads a copy.
+/// A connection, and the folder of the copy that it reads.
 struct OpenDatabase {
     connection: Connection,
-    /// Whether the database is read without a lock.
-    unlocked: bool,
-    _copy: Option<TempDir>,
+    _copy: TempDir,
 }
 
-/// Opens a database so that nothing is written beside it.
-fn open(file: &Path) -> Result<OpenDatabase, DatabaseError> {
-    let mut header = [0; HEADER_BYTES];
-    fs::File::open(file)
-        .and_then(|mut opened| opened.read_exact(&mut header))
-        .map_err(|error| DatabaseError::File(file.to_owned(), error))?;
-    let has_log = header[WRITE_VERSION] == 2;
-    let log_is_empty = !fs::metadata(sibling(file, "-wal")).is_ok_and(|log| log.len() > 0);
-    // SQLite creates the index of the log if it is missing. With an empty log no index is needed,
-    // and `immutable` keeps SQLite from creating it.
-    let unlocked = has_log && log_is_empty;
-    let mode = if unlocked { "immutable=1" } else { "readonly_shm=1" };
-    match connect(&format!("file:{}?mode=ro&{mode}", uri_encode(file))) {
-        Ok(connection) => Ok(OpenDatabase { connection, unlocked, _copy: None }),
-        Err(why) if why.can_retry_on_copy() => open_copy(file),
-        Err(why) => Err(why),
-    }
-}
-
-/// Connects to the database at a URI, for queries only.
-fn connect(uri: &str) -> Result<Connection, DatabaseError> {
-    let flags = OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let access = if uri.contains("?mode=ro") {
-        OpenFlags::SQLITE_OPEN_READ_ONLY
-    } else {
-        OpenFlags::SQLITE_OPEN_READ_WRITE
-    };
-    let connection = Connection::open_with_flags(uri, flags | access)?;
-    connection.busy_timeout(LOCK_TIMEOUT)?;
-    // Views and triggers of the file must not run code.
-    connection.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
-    connection.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
-    connection.pragma_update(None, "query_only", true)?;
-    // Opening reads nothing yet. This query does, so that errors show here.
-    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0))?;
-    Ok(connection)
-}
-
-/// Opens a private copy, in which SQLite may apply a log or roll back a journal.
+/// Opens a copy, in which SQLite may apply a log or roll back a journal.
 fn open_copy(file: &Path) -> Result<OpenDatabase, DatabaseError> {
     for _ in 0..ATTEMPTS {
         let folder =
@@ -166,11 +96,23 @@ fn open_copy(file: &Path) -> Result<OpenDatabase, DatabaseError> {
             }
         }
         if before == file_state(file) {
-            let connection = connect(&format!("file:{}?mode=rw", uri_encode(&copy)))?;
-            return Ok(OpenDatabase { connection, unlocked: false, _copy: Some(folder) });
+            return Ok(OpenDatabase { connection: connect(&copy)?, _copy: folder });
         }
     }
     Err(DatabaseError::Changing)
+}
+
+/// Connects to a database, for queries only.
+fn connect(file: &Path) -> Result<Connection, DatabaseError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(file, flags)?;
+    // Views and triggers of the file must not run code.
+    connection.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    connection.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    connection.pragma_update(None, "query_only", true)?;
+    // Opening reads nothing yet. This query does, so that errors show here.
+    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0))?;
+    Ok(connection)
 }
 
 /// Returns the size and the modification time of each file that makes up the database; `None` for
@@ -188,24 +130,6 @@ fn sibling(file: &Path, suffix: &str) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(suffix);
     name.into()
-}
-
-/// Encodes a path for a URI, so that `?` and `#` in it do not start parameters.
-fn uri_encode(file: &Path) -> String {
-    let absolute = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
-    let mut out = String::new();
-    for byte in absolute.as_os_str().as_encoded_bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b'~' => {
-                out.push(char::from(*byte));
-            }
-            b'\\' if cfg!(windows) => out.push('/'),
-            b':' if cfg!(windows) => out.push(':'),
-            _ => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    // A path that starts with a drive letter needs a slash, to keep the host of the URI empty.
-    if out.starts_with('/') { out } else { format!("/{out}") }
 }
 
 /// The rows of the tables, in order: sessions with their messages, and messages with their parts.
@@ -368,17 +292,4 @@ pub(super) fn text_at(row: &Row<'_>, column: usize) -> Option<String> {
 /// Returns a value that is a JSON object.
 fn json_at(row: &Row<'_>, column: usize) -> Option<Value> {
     serde_json::from_slice(bytes_at(row, column)?).ok().filter(Value::is_object)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_path_is_no_query() {
-        // Windows puts a drive before it.
-        let root = uri_encode(Path::new("/"));
-        let path = uri_encode(Path::new("/a b/c?d#e%/ü.db"));
-        assert_eq!(path, format!("{root}a%20b/c%3Fd%23e%25/%C3%BC.db"));
-    }
 }

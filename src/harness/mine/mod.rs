@@ -10,9 +10,7 @@ pub mod aider;
 pub mod class;
 pub mod claude;
 mod client;
-pub mod cline;
 pub mod codex;
-pub mod compression;
 #[cfg(feature = "mine")]
 pub mod crush;
 #[cfg(feature = "mine")]
@@ -38,8 +36,6 @@ pub use transcript::{EditAttempt, FileAction, Replacement, Transcript, Transcrip
 
 use fields::{replacements, string_field, strip_line_numbers, text_of};
 
-/// Why a build without the feature `mine` leaves out databases and compressed files.
+/// Why a build without the feature `mine` leaves out databases.
 #[cfg(not(feature = "mine"))]
 const LEAN_BUILD: &str = "this restitch was built without the feature `mine`, which reads it: cargo install restitch --features mine";
-#[cfg(feature = "mine")]
-const LEAN_BUILD: &str = "";

@@ -1,27 +1,16 @@
 //! Finds the files and branches that hold transcripts, and reads each with the reader of its client.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Seek as _};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{
-    Client, Transcript, aider, claude, cline, codex, compression, database, gemini, git, opencode,
-    pi,
-};
+use super::{Client, Transcript, aider, claude, codex, database, gemini, git, opencode, pi};
 
 /// A file or another place that may hold transcripts.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Source {
-    place: Place,
-    /// Its size.
-    pub bytes: u64,
-}
-
-/// The place of a [`Source`].
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
+pub enum Source {
     /// A transcript or a database.
     File(PathBuf),
     /// A folder of opencode's, with a file for each record.
@@ -53,16 +42,13 @@ pub fn sources(path: &Path) -> io::Result<Vec<Source>> {
     if path.is_dir() {
         collect_sources(path, &mut found)?;
         let checkpoints = git::Repository::at(path).map(|repository| repository.checkpoints());
-        for (name, object, bytes) in checkpoints.unwrap_or_default() {
+        for (name, object) in checkpoints.unwrap_or_default() {
             let repository = path.to_owned();
-            found.push(Source {
-                place: Place::Checkpoint { repository, path: name, object },
-                bytes,
-            });
+            found.push(Source::Checkpoint { repository, path: name, object });
         }
     } else {
-        let bytes = fs::metadata(path)?.len();
-        found.push(Source { place: Place::File(path.to_owned()), bytes });
+        fs::metadata(path)?;
+        found.push(Source::File(path.to_owned()));
     }
     found.sort();
     Ok(found)
@@ -72,13 +58,13 @@ impl Source {
     /// Reads the source. Without a `client`, the content shows which client wrote it.
     pub fn read(&self, client: Option<Client>) -> Findings {
         let mut found = Findings::default();
-        match &self.place {
-            Place::File(file) => {
+        match self {
+            Self::File(file) => {
                 if let Err(why) = read_file(file, client, &mut found) {
                     found.unread.push((file.clone(), why));
                 }
             }
-            Place::Tree(folder) => match opencode::read_storage(folder) {
+            Self::Tree(folder) => match opencode::read_storage(folder) {
                 Ok(transcripts) if client.is_none_or(|client| client == Client::Opencode) => {
                     found.transcripts = transcripts;
                 }
@@ -87,7 +73,7 @@ impl Source {
                     found.unread.push((folder.clone(), format!("cannot be read: {error}")))
                 }
             },
-            Place::Checkpoint { repository, path, object } => {
+            Self::Checkpoint { repository, path, object } => {
                 let bytes =
                     git::Repository::at(repository).and_then(|repository| repository.bytes(object));
                 match bytes {
@@ -109,24 +95,20 @@ impl Source {
 fn read_file(file: &Path, client: Option<Client>, found: &mut Findings) -> Result<(), String> {
     let message = |error: io::Error| format!("cannot be read: {error}");
     let mut opened = File::open(file).map_err(message)?;
-    let mut start = Vec::new();
-    Read::by_ref(&mut opened).take(16).read_to_end(&mut start).map_err(message)?;
-    if database::is_database(&start) {
+    let mut bytes = Vec::new();
+    Read::by_ref(&mut opened).take(16).read_to_end(&mut bytes).map_err(message)?;
+    if database::is_database(&bytes) {
         return match client {
             None | Some(Client::Opencode | Client::Crush) => database::read(file, found),
             Some(_) => Ok(()),
         };
     }
-    opened.rewind().map_err(message)?;
-    let content = compression::decompress(opened, compression::MAX_BYTES).map_err(message)?;
+    opened.read_to_end(&mut bytes).map_err(message)?;
     // A transcript may have invalid bytes; its other lines are still good.
-    let text = String::from_utf8_lossy(&content.bytes);
+    let text = String::from_utf8_lossy(&bytes);
     let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let has_nothing = text.is_empty() && content.broken.is_some();
-    if !has_nothing {
-        read_text(&text, stem(decompressed_name(&name)), file, client, found);
-    }
-    content.broken.map_or(Ok(()), Err)
+    read_text(&text, stem(&name), file, client, found);
+    Ok(())
 }
 
 /// Reads the text of a transcript. `file` is where it lies.
@@ -143,18 +125,8 @@ fn read_text(text: &str, session: &str, file: &Path, client: Option<Client>, fou
         Some(Client::Gemini) => Some(gemini::read(text, session)),
         Some(Client::Opencode) => opencode::read_export(text, session),
         Some(Client::Pi) => Some(pi::read(text, session)),
-        Some(Client::Cline) => {
-            // Each task has a folder of its own.
-            let task = file.parent().and_then(Path::file_name);
-            cline::read(text, &task.map_or(session.into(), |task| task.to_string_lossy()))
-        }
         Some(Client::Aider | Client::Crush) | None => None,
     });
-}
-
-/// Returns a file's name without the suffix of a compressed file.
-fn decompressed_name(name: &str) -> &str {
-    name.strip_suffix(compression::SUFFIX).unwrap_or(name)
 }
 
 fn stem(name: &str) -> &str {
@@ -168,7 +140,7 @@ const SKIPPED: [&str; 4] = [".git", "node_modules", "target", ".venv"];
 fn collect_sources(folder: &Path, found: &mut Vec<Source>) -> io::Result<()> {
     // opencode's tree of single records is read as a whole.
     if folder.join("message").is_dir() && folder.join("part").is_dir() {
-        found.push(Source { place: Place::Tree(folder.to_owned()), bytes: 0 });
+        found.push(Source::Tree(folder.to_owned()));
         return Ok(());
     }
     for entry in fs::read_dir(folder)? {
@@ -180,18 +152,13 @@ fn collect_sources(folder: &Path, found: &mut Vec<Source>) -> io::Result<()> {
             }
             continue;
         }
-        let plain_name = decompressed_name(name);
         // OpenClaw renames a session that it deletes or starts anew.
         let is_kept = [".jsonl.deleted.", ".jsonl.reset."].iter().any(|mark| name.contains(mark));
-        let is_transcript =
-            [".jsonl", ".json", aider::NAME].iter().any(|end| plain_name.ends_with(end))
-                || is_kept
-                || (name.ends_with(".db") && is_database_file(&path));
-        // While Codex compresses a rollout, the file is there in both forms.
-        let is_copy = plain_name != name && path.with_file_name(plain_name).is_file();
-        if is_transcript && !is_copy {
-            let bytes = fs::metadata(&path).map_or(0, |meta| meta.len());
-            found.push(Source { place: Place::File(path), bytes });
+        let is_transcript = [".jsonl", ".json", aider::NAME].iter().any(|end| name.ends_with(end))
+            || is_kept
+            || (name.ends_with(".db") && is_database_file(&path));
+        if is_transcript {
+            found.push(Source::File(path));
         }
     }
     Ok(())
@@ -214,9 +181,6 @@ fn detect_client(text: &str) -> Option<Client> {
         if has("messages") && (has("sessionId") || has("projectHash")) {
             return Some(Client::Gemini);
         }
-    }
-    if cline::is_conversation(text) {
-        return Some(Client::Cline);
     }
     if text.lines().take(1000).any(|line| line.starts_with(aider::START)) {
         return Some(Client::Aider);

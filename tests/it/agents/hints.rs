@@ -95,7 +95,8 @@ impl Form {
     fn own_name(&self, argument: &str) -> Option<String> {
         let declared = self.declared();
         let group = SYNONYMS.iter().find(|group| group[0] == argument);
-        let group = group.copied().unwrap_or_default().iter().map(|name| (*name).to_owned());
+        let group =
+            group.map(Vec::as_slice).unwrap_or_default().iter().map(|name| (*name).to_owned());
         std::iter::once(argument.to_owned()).chain(group).find(|name| declared.contains(name))
     }
 

@@ -1,24 +1,11 @@
 //! Tool forms and dialects over the public library.
 
-use std::fmt::Write as _;
-
-use restitch::internals::tools::{Dialect, PHRASES, SYNONYMS};
+use restitch::internals::tools::Dialect;
 use serde_json::json;
 
-use super::snapshots::check;
 use crate::in_memory::{call, text, toolbox};
 
 const FILE: &str = "fn main() {\n    greet();\n    greet();\n    part();\n}\n";
-
-/// Each dialect's words for the common refusals.
-#[test]
-fn dialects_are_as_documented() {
-    let mut out = String::new();
-    for (dialect, code, phrase) in PHRASES {
-        let _ = writeln!(out, "{dialect} {code}: {}", phrase.replace('\n', "⏎"));
-    }
-    check("dialects.txt", &out);
-}
 
 #[tokio::test]
 async fn dialects_word_refusals_as_their_tools_do() {
@@ -57,13 +44,6 @@ async fn dialects_word_refusals_as_their_tools_do() {
         assert_eq!(reply.report["code"], "EDIT_NO_OCCURRENCE_FOUND", "{dialect}");
         assert_eq!(text(&tools, "src/a.rs").await, FILE);
     }
-}
-
-/// Names that mean the same, group by group.
-#[test]
-fn aliases_are_as_documented() {
-    let rows: Vec<String> = SYNONYMS.iter().map(|group| group.join(" ") + "\n").collect();
-    check("aliases.txt", &rows.concat());
 }
 
 #[tokio::test]

@@ -13,7 +13,6 @@ mod real;
 mod recorded;
 mod rules;
 mod safety;
-mod sampling;
 pub(crate) mod server;
 mod settings;
 mod visible;

@@ -83,16 +83,6 @@ fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
 }
 
 #[test]
-fn check_without_a_path_checks_the_project() {
-    let dir = project();
-    let (code, out, _) = run(&dir, &["check"]);
-    assert_eq!((code, out.lines().last()), (Some(0), Some("0 syntax errors in 1 checked file.")));
-    std::fs::write(dir.path().join("bad.py"), "def f(:\n").expect("file");
-    let (code, out, _) = run(&dir, &["check"]);
-    assert!(code == Some(1) && out.contains("bad.py:1: "), "{out}");
-}
-
-#[test]
 fn doctor_prints_the_real_root() {
     let dir = project();
     std::fs::create_dir(dir.path().join(".git")).expect("folder");

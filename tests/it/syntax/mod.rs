@@ -3,9 +3,8 @@
 
 mod fuzz;
 pub(crate) mod languages;
-mod tools;
+mod settings;
 mod veto;
-mod within;
 
 use restitch::adapters::syntax::TreeSitter;
 use restitch::edit::{Splice, SyntaxCheck};

@@ -1,11 +1,9 @@
 //! An edit that only the reading of the call breaks is refused; an exact one never is; outcomes
 //! of an ambiguous call that break the file are taken away.
 
-use restitch::edit::{EditCode, Splice, SyntaxCheck, SyntaxError, Unchecked};
+use restitch::edit::{EditCode, Splice, SyntaxCheck, SyntaxError};
 use restitch::engine::{CallOptions, Engine, SyntaxMode};
-use restitch::port::{
-    Ask, BoxFuture, Budget, Corrector, CorrectorError, Definition, Reply, Syntax,
-};
+use restitch::port::{Ask, BoxFuture, Budget, Corrector, CorrectorError, Reply, Syntax};
 use restitch::tools::{ToolReply, Toolbox};
 use serde_json::{Value, json};
 
@@ -123,17 +121,10 @@ async fn an_outcome_that_does_not_parse_is_taken_away() {
 struct Forbids(&'static str);
 
 impl Syntax for Forbids {
-    fn errors(&self, _: &str, text: &str) -> Result<Vec<SyntaxError>, Unchecked> {
-        let line = text.lines().position(|line| line.contains(self.0));
-        Ok(line.map(|at| SyntaxError::new(at + 1, self.0, "forbidden")).into_iter().collect())
-    }
-
-    fn compare(&self, path: &str, _: &str, after: &str, _: &[Splice]) -> SyntaxCheck {
-        SyntaxCheck::of(self.errors(path, after))
-    }
-
-    fn definitions(&self, _: &str, _: &str) -> Result<Vec<Definition>, Unchecked> {
-        Ok(Vec::new())
+    fn compare(&self, _: &str, _: &str, after: &str, _: &[Splice]) -> SyntaxCheck {
+        let line = after.lines().position(|line| line.contains(self.0));
+        let error = line.map(|at| SyntaxError::new(at + 1, self.0, "forbidden"));
+        SyntaxCheck::of(Ok(error.into_iter().collect()))
     }
 }
 
