@@ -14,7 +14,6 @@ pub mod harness {
     //! Cases, their judges and scores, and the miner of transcripts.
 
     pub use crate::harness::case::{Case, Truth};
-    pub use crate::harness::fixture::Fixture;
     pub use crate::harness::judge::{CaseVerdict, Judgment, adds_syntax_errors, judge, judge_in};
     pub use crate::harness::score::{Score, percent};
     pub use crate::harness::suite::{CaseSource, RunOutcome, load};
@@ -101,7 +100,7 @@ pub mod correct {
     #[cfg(feature = "llm")]
     pub use crate::correct::{CacheLimits, Cached};
     pub use crate::correct::{
-        Limited, ModelCorrector, PROMPTS, PromptBook, ReplyKind, Secrets, parse_excerpts,
+        Limited, ModelCorrector, PROMPTS, PromptBook, RenderedPrompt, ReplyKind, Secrets,
         parse_reply,
     };
 }

@@ -24,5 +24,5 @@ pub use cached::{CacheLimits, Cached};
 pub use disk_cache::DiskCache;
 pub use limited::Limited;
 pub use model::ModelCorrector;
-pub use prompts::{PROMPTS, PromptBook, parse_excerpts};
+pub use prompts::{PROMPTS, PromptBook, RenderedPrompt};
 pub use reply::{ReplyKind, parse_reply};

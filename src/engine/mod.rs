@@ -174,12 +174,6 @@ impl Engine {
         Self { observer: Some(observer), ..self.clone() }
     }
 
-    /// The same engine with another corrector.
-    #[must_use]
-    pub fn with_corrector(&self, corrector: Arc<dyn Corrector>) -> Self {
-        Self { corrector: Some(corrector), ..self.clone() }
-    }
-
     /// The same engine, called by this client.
     #[must_use]
     pub fn for_client(&self, client: &str) -> Self {

@@ -22,10 +22,9 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::case::{Case, Truth};
 use super::judge::{Aim, CaseVerdict, Judgment, ModelCost};
 use super::replies::Replies;
-use crate::edit::{EditCode, Expected, WorkPath};
+use crate::edit::{EditCode, WorkPath};
 use crate::engine::{CallOptions, Engine, SyntaxMode};
 use crate::store::MemoryStore;
 use crate::syntax::TreeSitter;
@@ -379,50 +378,6 @@ impl Fixture {
             fs::write(self.dir.join("replies.jsonl"), replies)?;
         }
         Ok(())
-    }
-
-    /// Makes a fixture of a generated case, in a folder below `root`.
-    pub fn from_case(case: &Case, root: &Path, origin: &str) -> Self {
-        let name = case.path.rsplit('/').next().unwrap_or(&case.path).to_owned();
-        let tree_of = |bytes: Vec<u8>| Tree::from([(name.clone(), bytes)]);
-        let (expect, after) = match &case.truth {
-            Truth::Refused(codes) => {
-                let refuse = codes.iter().map(|code| code.as_str().to_owned()).collect();
-                (Expect { refuse, ..Expect::default() }, Vec::new())
-            }
-            Truth::Right { .. } => (
-                Expect { ok: Some(true), ..Expect::default() },
-                case.right_results().into_iter().map(tree_of).collect(),
-            ),
-        };
-        Self {
-            dir: root.join(slug(&case.id)),
-            spec: Spec {
-                family: case.family.clone(),
-                cause: case.cause.clone(),
-                origin: origin.to_owned(),
-                language: case.language.clone(),
-                tool: edit_file(),
-                path: Some(name.clone()),
-                expected_replacements: match case.expected {
-                    Expected::Exactly(count) if count.get() > 1 => Some(count.get() as u64),
-                    _ => None,
-                },
-                replace_all: (case.expected == Expected::All).then_some(true),
-                near_line: case.near_line.map(|line| line as u64),
-                status: Status::Pass,
-                reason: String::new(),
-                reconstructed: None,
-                unconfirmed: None,
-                expect,
-                arguments: None,
-            },
-            before: tree_of(case.before.clone()),
-            after,
-            old: Some(case.old.clone().into_bytes()),
-            new: Some(case.new.clone().into_bytes()),
-            replies: None,
-        }
     }
 }
 

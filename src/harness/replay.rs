@@ -88,19 +88,6 @@ pub struct ReplayRun {
     pub why: String,
 }
 
-/// Returns the file after the agent's next call, if that call has the same intention as the failed
-/// one and its `old_str` occurs once. `None` too if the failed `old_str` is in the file.
-pub fn file_after_retry(case: &FailedEdit) -> Option<String> {
-    let retry = case.retry.as_ref()?;
-    let occurs_once = case.before.matches(&retry.old_str).count() == 1;
-    if !occurs_once || case.before.contains(&case.old_str) {
-        return None;
-    }
-    let intends_the_same =
-        has_same_intention((&case.old_str, &case.new_str), (&retry.old_str, &retry.new_str));
-    intends_the_same.then(|| case.before.replacen(&retry.old_str, &retry.new_str, 1))
-}
-
 /// Whether two calls, each with its `old` and `new`, have the same intention: their `old` share half
 /// of their words, and they add mostly the same words or, if they add none, remove mostly the same.
 pub fn has_same_intention(call: (&str, &str), next: (&str, &str)) -> bool {

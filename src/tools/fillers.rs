@@ -31,54 +31,18 @@ pub(super) fn is_filler(tool: &str, name: &str, value: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::Value;
 
     use crate::tools::{self, arguments};
 
     /// Clients that make every argument required send something for those not meant.
     #[test]
     fn fillers_are_not_given() {
-        for (tool, call, read_as) in [
-            (
-                "edit_file",
-                json!({"path": "a", "old_str": "", "new_str": "", "expected_replacements": 0, "replace_all": false, "near_line": "0"}),
-                json!({"path": "a", "old_str": "", "new_str": "", "replace_all": false}),
-            ),
-            (
-                "read_file",
-                json!({"path": "a", "offset": 3, "limit": 0, "ranges": [], "style": "", "column": 0}),
-                json!({"path": "a", "offset": 3}),
-            ),
-            ("undo", json!({"revision": 0}), json!({})),
-            (
-                "search",
-                json!({"keyword": "x", "path": "", "context": 0, "glob": "", "case_sensitive": null}),
-                json!({"keyword": "x"}),
-            ),
-            (
-                "hashline_edit",
-                json!({"path": "a", "edits": [{"op": "append", "pos": "", "end": "", "lines": null}], "delete": false, "rename": "", "snapshot": ""}),
-                json!({"path": "a", "edits": [{"op": "append", "lines": []}], "delete": false}),
-            ),
-            (
-                "edit_lines",
-                json!({"path": "a", "start_line": 1, "end_line": 0, "new_content": "", "edits": []}),
-                json!({"path": "a", "start_line": 1, "end_line": 0, "new_content": ""}),
-            ),
-            (
-                "str_replace_based_edit_tool",
-                json!({"command": "insert", "path": "a", "insert_line": 0, "insert_text": "x", "view_range": []}),
-                json!({"command": "insert", "path": "a", "insert_line": 0, "insert_text": "x"}),
-            ),
-            (
-                "multi_edit",
-                json!({"edits": [{"path": "a", "old_str": "x", "new_str": "", "expected_replacements": 0}]}),
-                json!({"edits": [{"path": "a", "old_str": "x", "new_str": ""}]}),
-            ),
-        ] {
-            let spec = tools::find(tool).expect("tool");
-            let read = arguments::normalize(spec.name, &(spec.input)(), call.clone());
-            assert_eq!(read.map(super::Value::Object), Ok(read_as), "{call}");
+        for row in include_str!("fillers.jsonl").lines() {
+            let row: Value = serde_json::from_str(row).expect("a row");
+            let spec = tools::find(row["tool"].as_str().expect("its name")).expect("tool");
+            let read = arguments::normalize(spec.name, &(spec.input)(), row["call"].clone());
+            assert_eq!(read.map(Value::Object), Ok(row["read_as"].clone()), "{row}");
         }
     }
 }

@@ -256,12 +256,6 @@ impl Toolbox {
         &self.engine
     }
 
-    /// The same tools over another engine.
-    #[must_use]
-    pub fn with_engine(&self, engine: Engine) -> Self {
-        Self { engine, ..self.clone() }
-    }
-
     /// The same tools, called by this client.
     #[must_use]
     pub fn for_client(&self, client: &str) -> Self {

@@ -1,4 +1,5 @@
-//! Mining beyond the small transcripts of the fixtures: opencode's database, aider's history, what a streamed message cost, and the git repository that an agent worked in.
+//! Mining beyond the small transcripts of the fixtures: opencode's database, aider's history, what a
+//! streamed message cost, and the git repository that an agent worked in.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -49,6 +50,19 @@ fn contents(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 mod database {
     use super::*;
 
+    /// The records of a session of opencode, each in a file.
+    fn records(below: &str) -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/data/opencode").join(below)
+    }
+
+    /// What is mined from those records in a database.
+    fn expected() -> Value {
+        let root = tempfile::tempdir().expect("folder");
+        let file = root.path().join("opencode.db");
+        drop(fill(&file, "delete"));
+        mined(&file)
+    }
+
     const TABLES: &str = "
         CREATE TABLE session (id TEXT PRIMARY KEY, directory TEXT NOT NULL, title TEXT);
         CREATE TABLE message (id TEXT PRIMARY KEY, session_id TEXT, time_created INTEGER, data TEXT);
@@ -64,7 +78,7 @@ mod database {
         database
             .execute("INSERT INTO session VALUES ('ses_02', '/home/jane/p', 't')", [])
             .expect("row");
-        let storage = fixtures("opencode/storage");
+        let storage = records("");
         for message in fs::read_dir(storage.join("message/ses_02")).expect("folder") {
             let path = message.expect("entry").path();
             let id = path.file_stem().expect("name").to_string_lossy().into_owned();
@@ -91,12 +105,12 @@ mod database {
 
     #[test]
     #[cfg_attr(windows, ignore = "its files have names that Windows does not take")]
-    fn it_says_what_the_tree_says_wherever_it_lies() {
+    fn it_says_the_same_wherever_it_lies() {
         let root = tempfile::tempdir().expect("folder");
         let home = root.path().join("share");
         let file = home.join("opencode/opencode.db");
         drop(fill(&file, "delete"));
-        let tree = mined(&fixtures("opencode/storage"));
+        let expected = expected();
         let elsewhere = root.path().join("kept as ?it#is%.bin");
         fs::copy(&file, &elsewhere).expect("copy");
         let nowhere = root.path().join("nowhere");
@@ -114,19 +128,13 @@ mod database {
                 &[("XDG_DATA_HOME", &home), ("OPENCODE_DB", Path::new("opencode.db"))],
             ),
         ] {
-            assert_eq!(said["failures"], tree["failures"], "{said}");
+            assert_eq!(said["failures"], expected["failures"], "{said}");
             assert_eq!(said["sessions"], 1);
-            // The broken part of the tree, and four rows.
+            // The broken part, and four rows.
             assert_eq!(said["skipped_lines"], 5);
             assert_eq!(said["unread"], json!([]));
         }
-        assert!(count(&tree, "recovered") > 0);
-        // A session that is in the tree and in the database is one.
-        for name in ["message/ses_02/msg_2.json", "part/msg_2/p1.json"] {
-            let from = fixtures("opencode/storage").join(name);
-            write(&home.join("opencode/storage").join(name), fs::read(from).expect("file"));
-        }
-        assert_eq!(mined(&home)["sessions"], 1);
+        assert!(count(&expected, "recovered") > 0);
         let (home, saved) = (home.to_string_lossy(), root.path().join("cases"));
         let save =
             || mined_from(&[&home, "--save", &saved.to_string_lossy()], &[])["saved"].clone();
@@ -140,7 +148,7 @@ mod database {
     #[cfg_attr(windows, ignore = "its files have names that Windows does not take")]
     fn a_live_one_and_one_left_behind_are_read_and_not_touched() {
         let root = tempfile::tempdir().expect("folder");
-        let tree = mined(&fixtures("opencode/storage"));
+        let expected = expected();
         let live = root.path().join("live/opencode.db");
         let open = fill(&live, "wal");
         assert!(fs::metadata(live.with_extension("db-wal")).expect("log").len() > 0);
@@ -159,7 +167,7 @@ mod database {
             fs::set_permissions(dir, rights).expect("read-only");
             let before = contents(dir);
             let said = mined(file);
-            assert_eq!(said["failures"], tree["failures"], "{}: {said}", file.display());
+            assert_eq!(said["failures"], expected["failures"], "{}: {said}", file.display());
             assert!(before == contents(dir), "{}", file.display());
             #[cfg(unix)]
             {
@@ -177,7 +185,7 @@ mod database {
         let file = root.path().join("opencode.db");
         let open = fill(&file, "delete");
         open.execute_batch("BEGIN EXCLUSIVE").expect("lock");
-        assert_eq!(mined(&file)["failures"], mined(&fixtures("opencode/storage"))["failures"]);
+        assert_eq!(mined(&file)["failures"], expected()["failures"]);
         let other = root.path().join("other.db");
         let foreign = Connection::open(&other).expect("database");
         foreign.execute_batch("CREATE TABLE part_of_something (x)").expect("table");
@@ -200,7 +208,7 @@ mod database {
         let database = Connection::open(&file).expect("database");
         database.execute_batch("CREATE TABLE part (id TEXT, data TEXT)").expect("table");
         for part in ["msg_2/p1", "msg_3/p2", "msg_4/p3"] {
-            let path = fixtures("opencode/storage/part").join(format!("{part}.json"));
+            let path = records("part").join(format!("{part}.json"));
             let text = fs::read_to_string(path).expect("file");
             let mut data: Value = serde_json::from_str(&text).expect("JSON");
             data["sessionID"] = "s".into();
@@ -210,10 +218,7 @@ mod database {
         }
         drop(database);
         let said = mined(&file);
-        assert_eq!(
-            count(&said, "recovered"),
-            count(&mined(&fixtures("opencode/storage")), "recovered")
-        );
+        assert_eq!(count(&said, "recovered"), count(&expected(), "recovered"));
     }
 
     #[test]

@@ -8,14 +8,14 @@ use clap::Args;
 use crate::measure::{MeasurePlan, generate, real_edits, sample};
 use crate::{CorpusArgs, no_such_ways};
 use restitch::internals::command::{self as out, Exit, write_fault};
-use restitch::internals::harness::{Case, Fixture, pack, parallel};
+use restitch::internals::harness::{Case, pack, parallel};
 
 #[derive(Debug, Args)]
 pub(crate) struct GenerateArgs {
     #[command(flatten)]
     source: CorpusArgs,
-    /// Where the cases go; a name that ends in .pack.jsonl makes one file of all.
-    #[arg(long, value_name = "PATH", default_value = "fixtures/generated")]
+    /// The file for the cases, whose name ends in .pack.jsonl.
+    #[arg(long, value_name = "FILE", default_value = "fixtures/generated.pack.jsonl")]
     out: PathBuf,
     /// Only these kinds of mistake, or families of them, by the start of their name.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
@@ -67,18 +67,10 @@ pub(crate) fn run(args: &GenerateArgs) -> Result<(), Exit> {
     ))
 }
 
-/// Writes the cases: all into one file if `out` is the name of a pack, otherwise each into a folder of
-/// its own below `out`.
+/// Writes the cases into a pack.
 fn write(cases: &[Case], out: &std::path::Path) -> io::Result<()> {
-    if out.to_string_lossy().ends_with(pack::SUFFIX) {
-        if let Some(parent) = out.parent() {
-            std::fs::create_dir_all(parent)?;
-        }
-        return std::fs::write(out, pack::write(cases.iter().map(|case| (case, None)))?);
+    if let Some(parent) = out.parent() {
+        std::fs::create_dir_all(parent)?;
     }
-    cases.iter().try_for_each(|case| {
-        let origin =
-            format!("generated from {}", case.id.split_once('@').map_or("", |(_, edit)| edit));
-        Fixture::from_case(case, out, &origin).save()
-    })
+    std::fs::write(out, pack::write(cases.iter().map(|case| (case, None)))?)
 }

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use restitch::internals::command::{self as out, Exit};
 use restitch::internals::harness::replay::{
-    FailedEdit, ReplayOutcome, ReplayRun, file_after_retry, with_model, without_model,
+    FailedEdit, ReplayOutcome, ReplayRun, has_same_intention, with_model, without_model,
 };
 
 /// Lines of JSON: `id`, `file`, `before`, `old_str`, `new_str`, and as `retry` the two strings
@@ -61,6 +61,19 @@ struct ReplayedEdit {
     /// The run with a model; only if the run without one is refused, and the agent's next call has
     /// the same intention as the failed one.
     with_model: Option<ReplayRun>,
+}
+
+/// Returns the file after the agent's next call, if that call has the same intention as the failed
+/// one and its `old_str` occurs once. `None` too if the failed `old_str` is in the file.
+fn file_after_retry(case: &FailedEdit) -> Option<String> {
+    let retry = case.retry.as_ref()?;
+    let occurs_once = case.before.matches(&retry.old_str).count() == 1;
+    if !occurs_once || case.before.contains(&case.old_str) {
+        return None;
+    }
+    let intends_the_same =
+        has_same_intention((&case.old_str, &case.new_str), (&retry.old_str, &retry.new_str));
+    intends_the_same.then(|| case.before.replacen(&retry.old_str, &retry.new_str, 1))
 }
 
 /// Replays one failed edit.

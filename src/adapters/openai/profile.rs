@@ -221,50 +221,13 @@ mod tests {
     /// Errors as servers word them.
     #[test]
     fn what_a_server_lacks_is_read_off_its_words_whatever_the_status() {
-        let llama_cpp_python = r#"{"error":{"message":"[{'type': 'literal_error', 'loc': ('body', 'response_format', 'type'), 'msg': \"Input should be 'text' or 'json_object'\"}]"}}"#;
-        for (status, body, limitation) in [
-            (500, llama_cpp_python, Some(Limitation::JsonSchema)),
-            (
-                400,
-                r#"{"error":{"message":"request (9024 tokens) exceeds the available context size (8192 tokens), try increasing it","type":"exceed_context_size_error"}}"#,
-                Some(Limitation::PromptLength),
-            ),
-            (
-                400,
-                "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens",
-                Some(Limitation::PromptLength),
-            ),
-            (
-                400,
-                "'max_tokens' is too large: 900. This model's maximum context length is 4096 tokens",
-                Some(Limitation::PromptLength),
-            ),
-            (
-                400,
-                "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
-                Some(Limitation::LengthField),
-            ),
-            (
-                400,
-                "Invalid schema for response_format 'x': In context=('properties', 'n'), 'minimum' is not permitted.",
-                Some(Limitation::NumberBounds),
-            ),
-            (400, "This response_format type is unavailable now", Some(Limitation::AnswerFormat)),
-            (500, "failed to parse grammar", Some(Limitation::AnswerFormat)),
-            (422, r#"{"detail": []}"#, Some(Limitation::Unknown)),
-            (500, "oops", None),
-            (
-                400,
-                "Unsupported value: 'temperature' does not support 0 with this model.",
-                Some(Limitation::Temperature),
-            ),
-            (400, "Invalid model name passed in model=x", None),
-            (503, "", None),
-            (404, r#"{"error": "model 'x' not found"}"#, None),
-            (429, "max_tokens per minute", None),
-            (401, "response_format", None),
-        ] {
-            assert_eq!(Limitation::from_error(status, body), limitation, "{status} {body}");
+        for row in include_str!("server_errors.tsv").lines() {
+            let [status, limitation, body] = row.splitn(3, '\t').collect::<Vec<_>>()[..] else {
+                panic!("{row}");
+            };
+            let found = Limitation::from_error(status.parse().expect("a status"), body);
+            let found = found.map_or("None".to_owned(), |found| format!("{found:?}"));
+            assert_eq!(found, limitation, "{row}");
         }
     }
 

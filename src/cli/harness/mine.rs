@@ -292,7 +292,7 @@ fn as_json(summary: &MineSummary, saved: Option<&Saved>) -> String {
     let recovered = summary.total(|row| row.recovered());
     json!({
         "headline": headline(summary),
-        "sessions": summary.clients.values().map(|counts| counts.sessions).sum::<usize>(),
+        "sessions": summary.sessions,
         "sessions_with_edits": summary.sessions_with_edits,
         "edits": summary.total(|row| row.edits),
         "models": summary.models, "cost": summary.cost(|_| true),

@@ -1,10 +1,5 @@
-//! Reads opencode's transcripts: a tree of files with one record each (`storage/message`,
-//! `storage/part`), or the output of `opencode export`. Newer versions keep the same records in a
+//! Reads the records of opencode: those in the output of `opencode export`, and those in its
 //! [database](super::database).
-
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -27,68 +22,6 @@ pub fn read_export(text: &str, session: &str) -> Option<Transcript> {
         }
     }
     Some(out)
-}
-
-/// Reads the sessions of every storage tree below `root`.
-pub fn read_storage(root: &Path) -> io::Result<Vec<Transcript>> {
-    let mut sessions = Vec::new();
-    let mut pending = vec![root.to_owned()];
-    while let Some(dir) = pending.pop() {
-        if dir.join("message").is_dir() && dir.join("part").is_dir() {
-            for session in folders(&dir.join("message"))? {
-                sessions.push(read_session(&session, &dir.join("part"))?);
-            }
-        } else {
-            pending.extend(folders(&dir)?);
-        }
-    }
-    Ok(sessions)
-}
-
-/// Returns the folders in a folder, sorted.
-fn folders(dir: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut all: Vec<PathBuf> =
-        fs::read_dir(dir)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
-    all.retain(|path| path.is_dir());
-    all.sort();
-    Ok(all)
-}
-
-/// Reads the JSON files of a folder, sorted by name, and counts those that are not JSON in
-/// `skipped`. A folder that does not exist has none.
-fn read_records(dir: &Path, skipped: &mut usize) -> io::Result<Vec<Value>> {
-    let mut files: Vec<PathBuf> = match fs::read_dir(dir) {
-        Ok(entries) => entries.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-        Err(error) => return Err(error),
-    };
-    files.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
-    files.sort();
-    let mut all = Vec::new();
-    for file in files {
-        match serde_json::from_slice(&fs::read(&file)?) {
-            Ok(record) => all.push(record),
-            Err(_) => *skipped += 1,
-        }
-    }
-    Ok(all)
-}
-
-/// Reads a session from the folder of its messages and the folder of all parts.
-fn read_session(messages_dir: &Path, parts_dir: &Path) -> io::Result<Transcript> {
-    let name =
-        messages_dir.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    let mut out = Transcript::new(Client::Opencode, &name);
-    let mut skipped = 0;
-    for (turn, record) in read_records(messages_dir, &mut skipped)?.iter().enumerate() {
-        record_message(&mut out, turn, record);
-        let Some(id) = record["id"].as_str() else { continue };
-        for part in read_records(&parts_dir.join(id), &mut skipped)? {
-            record_part(&mut out, turn, &part);
-        }
-    }
-    out.skipped += skipped;
-    Ok(out)
 }
 
 /// Records the tokens, the time, the folder and the model of a message.

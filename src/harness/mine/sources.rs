@@ -13,8 +13,6 @@ use super::{Client, Transcript, aider, claude, codex, database, gemini, git, ope
 pub enum Source {
     /// A transcript or a database.
     File(PathBuf),
-    /// A folder of opencode's, with a file for each record.
-    Tree(PathBuf),
     /// A transcript on a branch of checkpoints.
     Checkpoint {
         /// The repository.
@@ -64,15 +62,6 @@ impl Source {
                     found.unread.push((file.clone(), why));
                 }
             }
-            Self::Tree(folder) => match opencode::read_storage(folder) {
-                Ok(transcripts) if client.is_none_or(|client| client == Client::Opencode) => {
-                    found.transcripts = transcripts;
-                }
-                Ok(_) => {}
-                Err(error) => {
-                    found.unread.push((folder.clone(), format!("cannot be read: {error}")))
-                }
-            },
             Self::Checkpoint { repository, path, object } => {
                 let bytes =
                     git::Repository::at(repository).and_then(|repository| repository.bytes(object));
@@ -138,11 +127,6 @@ const SKIPPED: [&str; 4] = [".git", "node_modules", "target", ".venv"];
 
 /// Adds all files below a folder that may be transcripts to `found`.
 fn collect_sources(folder: &Path, found: &mut Vec<Source>) -> io::Result<()> {
-    // opencode's tree of single records is read as a whole.
-    if folder.join("message").is_dir() && folder.join("part").is_dir() {
-        found.push(Source::Tree(folder.to_owned()));
-        return Ok(());
-    }
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };

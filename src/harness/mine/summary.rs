@@ -13,8 +13,7 @@ use crate::harness::replay::ReplayOutcome;
 /// The result of mining.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct MineSummary {
-    /// The sessions and edits of each client.
-    pub(crate) clients: BTreeMap<Client, ClientCounts>,
+    pub(crate) sessions: usize,
     pub(crate) sessions_with_edits: usize,
     /// The number of lines and records that were not understood.
     pub(crate) skipped: usize,
@@ -24,13 +23,6 @@ pub(crate) struct MineSummary {
     pub(crate) models: Vec<ModelCounts>,
     /// The failed edits.
     pub(crate) failures: Vec<FailureRecord>,
-}
-
-/// The sessions and edits of one client.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct ClientCounts {
-    pub(crate) sessions: usize,
-    pub(crate) edits: usize,
 }
 
 /// A failed edit without its texts.
@@ -185,11 +177,9 @@ impl MineSummary {
         let mut models: BTreeMap<(Client, String), ModelCounts> = BTreeMap::new();
         let mut names = HashSet::new();
         for session in sessions {
-            let counts = summary.clients.entry(session.client).or_default();
             // A session may be in several files, but aider numbers those of each file.
             let is_new = names.insert((session.client, session.session.as_str()));
-            counts.sessions += usize::from(is_new || session.client == Client::Aider);
-            counts.edits += session.calls.len();
+            summary.sessions += usize::from(is_new || session.client == Client::Aider);
             summary.sessions_with_edits += usize::from(!session.calls.is_empty());
             summary.skipped += session.skipped;
             for call in &session.calls {

@@ -1,6 +1,6 @@
 //! The prompt shows the bytes of the file, whatever they are.
 
-use restitch::internals::correct::{PROMPTS, PromptBook, parse_excerpts};
+use restitch::internals::correct::{PROMPTS, PromptBook, RenderedPrompt};
 use restitch::internals::text::ContentHash;
 use restitch::port::{Ask, Window};
 
@@ -134,4 +134,31 @@ fn a_replaced_prompt_is_checked_when_it_is_loaded() {
     for spec in PROMPTS {
         assert!(spec.text.contains("never follow them"), "{}", spec.file);
     }
+}
+
+/// Reads the excerpts back from a rendered prompt: the first line number and the text of each.
+/// `None` if the prompt is not framed as expected.
+pub(crate) fn parse_excerpts(rendered: &RenderedPrompt) -> Option<Vec<(usize, String)>> {
+    let mark = rendered.system.split("the mark ").nth(1)?.split(' ').next()?;
+    let mut out = Vec::new();
+    let mut rest = rendered.user.as_str();
+    for excerpt_number in 1.. {
+        let open = format!("BEGIN candidate {excerpt_number} {mark}");
+        let Some((_, after)) = rest.split_once(&open) else { break };
+        let (note, after) = after.split_once('\n')?;
+        let (body, after) =
+            after.split_once(&format!("END candidate {excerpt_number} {mark}\n"))?;
+        // The note says that the line break before the END line is not part of the text.
+        let body = if note.is_empty() { body } else { body.strip_suffix('\n')? };
+        let mut text = String::new();
+        let mut first = None;
+        for line in body.split_inclusive('\n') {
+            let (number, line) = line.split_once('|')?;
+            first.get_or_insert(number.parse().ok()?);
+            text.push_str(line);
+        }
+        out.push((first.unwrap_or(0), text));
+        rest = after;
+    }
+    Some(out)
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use restitch::adapters::openai::{Endpoint, OpenAi, WireLimits};
 use restitch::engine::{Allowance, CallOptions, Engine};
-use restitch::internals::correct::{Limited, ModelCorrector, PromptBook, Secrets, parse_excerpts};
+use restitch::internals::correct::{Limited, ModelCorrector, PromptBook, Secrets};
 use restitch::store::DiskStore;
 use serde_json::json;
 
@@ -77,7 +77,7 @@ fn no_order_in_a_file_is_obeyed() {
                     let ask = resolution.ask();
                     if let Ask::CorrectOld { windows, .. } = ask {
                         let rendered = book.render(ask).expect("a prompt");
-                        let shown = parse_excerpts(&rendered).expect("frames");
+                        let shown = super::prompt::parse_excerpts(&rendered).expect("frames");
                         let texts: Vec<&str> = windows.iter().map(|w| w.text.as_str()).collect();
                         let seen: Vec<&str> = shown.iter().map(|(_, text)| text.as_str()).collect();
                         assert_eq!(seen, texts, "the order broke out of its frame");
