@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::budget;
-use super::tokens;
+use super::places::Words;
 
 /// The most cells of one comparison table. Blocks of lines that need more count as replaced.
 const MAX_CELLS: usize = 250_000;
@@ -212,15 +212,17 @@ fn pair_changed(
         out.extend(y.map(LineOp::Insert));
         return;
     }
+    if budget::spend(8 * rows * columns).is_err() {
+        return;
+    }
+    let words = |lines: &[&str]| lines.iter().map(|line| Words::of(line)).collect::<Vec<_>>();
+    let (old_words, new_words) = (words(&old[x.clone()]), words(&new[y.clone()]));
     let mut similarity = vec![0.0_f64; rows * columns];
     for (r, in_old) in x.clone().enumerate() {
         for (c, in_new) in y.clone().enumerate() {
-            let (old_line, new_line) = (old[in_old].trim(), new[in_new].trim());
-            similarity[r * columns + c] = match (old_line.is_empty(), new_line.is_empty()) {
-                (true, true) => 0.5,
-                (false, false) => tokens::similarity(old_line, new_line),
-                _ => 0.0,
-            };
+            let are_blank = old[in_old].trim().is_empty() && new[in_new].trim().is_empty();
+            similarity[r * columns + c] =
+                if are_blank { 0.5 } else { old_words[r].similarity(&new_words[c]) };
         }
     }
     // A single line that replaces a single line is a change even if the two have little in common.

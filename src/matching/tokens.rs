@@ -53,34 +53,6 @@ fn tokens(text: &str) -> (Vec<Token<'_>>, &str) {
     }
 }
 
-/// The share of tokens that two lines have in common, from 0 to 1, weighted by length.
-pub(super) fn similarity(a: &str, b: &str) -> f64 {
-    if a == b {
-        return 1.0;
-    }
-    let (a, b) = (tokens(a).0, tokens(b).0);
-    if a.is_empty() || b.is_empty() || a.len() + b.len() > MAX_TOKENS {
-        return 0.0;
-    }
-    let weight = |token: &Token<'_>| {
-        if token.text.starts_with(is_word_char) { token.text.len() + 1 } else { 1 }
-    };
-    if budget::spend(2 * (a.len() + b.len()) + a.len() * b.len() / 16).is_err() {
-        return 0.0;
-    }
-    let total: usize = a.iter().chain(&b).map(weight).sum();
-    let texts = |tokens: &[Token<'_>]| tokens.iter().map(|t| t.text.to_owned()).collect::<Vec<_>>();
-    let ops = capture_diff_slices(Algorithm::Myers, &texts(&a), &texts(&b));
-    let same: usize = ops
-        .iter()
-        .filter(|op| matches!(op, DiffOp::Equal { .. }))
-        .map(|op| a[op.old_range()].iter().map(weight).sum::<usize>())
-        .sum();
-    #[expect(clippy::cast_precision_loss, reason = "lengths of lines")]
-    let share = 2.0 * same as f64 / total as f64;
-    share
-}
-
 /// A line of the call merged into the file's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Merged {
