@@ -2,9 +2,10 @@
 
 use super::{Hunk, HunkLine, headers};
 use crate::edit::{EditCode, EditRequest, Explanation, Refusal, Rung, Splice};
+use crate::line_edit::{self, LineChange};
 use crate::matching::budget::spend;
 use crate::matching::{Explained, explain};
-use crate::text::{LineEnding, LineSpan, Snapshot};
+use crate::text::{LineSpan, Snapshot};
 
 /// Locates all hunks in the same version of the file; refuses the patch if one cannot be located.
 pub(crate) fn locate_hunks(snapshot: &Snapshot, hunks: &[Hunk]) -> Result<Explained, Refusal> {
@@ -47,7 +48,7 @@ fn locate_hunk(
             [only] => only.header,
             _ => return Err(headers::ambiguous_header(hunk, &bounds)),
         };
-        return Ok((exact_edit(splices(snapshot, hunk, after + 1)), after + 1));
+        return Ok((exact_edit(splices(snapshot, hunk, after + 1)?), after + 1));
     }
     let fits = |start: usize| {
         let is_same = |(i, line): &(usize, &&str)| snapshot.line(start + i) == Some(**line);
@@ -73,7 +74,7 @@ fn locate_hunk(
         (several, _) => nearest(several, hunk.near_line),
     };
     if let Some(start) = chosen {
-        return Ok((exact_edit(splices(snapshot, hunk, start)), start + old.len()));
+        return Ok((exact_edit(splices(snapshot, hunk, start)?), start + old.len()));
     }
     if candidates.len() > 1 {
         let mut refusal = Refusal::new(
@@ -119,80 +120,39 @@ fn nearest(places: &[usize], hint: Option<usize>) -> Option<usize> {
     }
 }
 
-/// The splices of a hunk whose first old line is line `start`, one for each run of changed lines.
-fn splices(snapshot: &Snapshot, hunk: &Hunk, start: usize) -> Vec<Splice> {
-    let index = snapshot.lines();
-    let mut out: Vec<Splice> = Vec::new();
+/// The splices of a hunk whose first old line is line `start`: one for each run of changed lines.
+fn splices(snapshot: &Snapshot, hunk: &Hunk, start: usize) -> Result<Vec<Splice>, Refusal> {
+    let mut runs: Vec<LineChange> = Vec::new();
     let mut line = start;
-    let mut run: Option<Splice> = None;
+    let mut is_in_run = false;
     for hunk_line in &hunk.lines {
-        let at = index.start(line);
+        if matches!(hunk_line, HunkLine::Keep(_)) {
+            line += 1;
+        } else if !is_in_run {
+            let span = LineSpan { start: line, end: line - 1 };
+            runs.push(LineChange { span, lines: Vec::new() });
+        }
+        is_in_run = !matches!(hunk_line, HunkLine::Keep(_));
+        let Some(run) = runs.last_mut().filter(|_| is_in_run) else { continue };
         match hunk_line {
-            HunkLine::Keep(_) => {
-                out.extend(run.take());
+            HunkLine::Add(text) => run.lines.push(text.clone()),
+            _ => {
+                run.span.end = line;
                 line += 1;
-            }
-            HunkLine::Remove(_) => {
-                line += 1;
-                let run = run.get_or_insert(Splice { range: at..at, text: String::new() });
-                run.range.end = index.start(line);
-            }
-            HunkLine::Add(text) => {
-                let run = run.get_or_insert(Splice { range: at..at, text: String::new() });
-                run.text.push_str(text);
-                run.text.push_str(ending(snapshot, at));
             }
         }
     }
-    out.extend(run);
-    for splice in &mut out {
-        match hunk.final_newline {
-            None => keep_final_ending(snapshot, splice),
-            Some(is_wanted) => set_final_ending(snapshot, splice, is_wanted),
+    let mut out = line_edit::splices(snapshot, runs)?;
+    let at_end = out.iter_mut().find(|splice| splice.range.end == snapshot.text().len());
+    if let (Some(last), Some(is_wanted)) = (at_end, hunk.final_newline) {
+        let body = last.text.strip_suffix('\n').unwrap_or(&last.text);
+        last.text.truncate(body.strip_suffix('\r').unwrap_or(body).len());
+        if is_wanted && !hunk.new_lines().is_empty() {
+            last.text.push_str(snapshot.ending_near(snapshot.text().len()).as_str());
         }
     }
     out.retain(|splice| snapshot.text()[splice.range.clone()] != splice.text);
-    out
-}
-
-/// The line ending that is used near a byte offset.
-fn ending(snapshot: &Snapshot, at: usize) -> &'static str {
-    match snapshot.ending_near(at) {
-        LineEnding::CrLf => "\r\n",
-        _ => "\n",
-    }
-}
-
-/// Adjusts a splice at the end of a file, whose final newline the hunk adds or removes.
-fn set_final_ending(snapshot: &Snapshot, splice: &mut Splice, is_wanted: bool) {
-    if splice.range.end == snapshot.text().len() && !is_wanted {
-        let body = splice.text.strip_suffix('\n').unwrap_or(&splice.text);
-        splice.text.truncate(body.strip_suffix('\r').unwrap_or(body).len());
-    }
-}
-
-/// Adjusts a splice at the end of a file without a final newline, so that the file still has none.
-fn keep_final_ending(snapshot: &Snapshot, splice: &mut Splice) {
-    let text = snapshot.text();
-    let lacks_final_newline = !text.is_empty() && !text.ends_with('\n');
-    if !lacks_final_newline || splice.range.end < text.len() {
-        return;
-    }
-    let body = splice.text.trim_end_matches(['\r', '\n']).len();
-    let has_final_ending = body < splice.text.len();
-    if splice.range.start == text.len() {
-        // Lines are added after the last one: the line ending goes before them.
-        let ending = ending(snapshot, text.len());
-        splice.text = format!("{ending}{}", &splice.text[..splice.text.len() - ending.len()]);
-    } else if splice.text.is_empty() {
-        // The last line is removed: the line ending before it is removed too.
-        let before = &text[..splice.range.start];
-        let cut = if before.ends_with("\r\n") { 2 } else { usize::from(before.ends_with('\n')) };
-        splice.range.start -= cut;
-    } else if has_final_ending {
-        let cut = if splice.text.ends_with("\r\n") { 2 } else { 1 };
-        splice.text.truncate(splice.text.len() - cut);
-    }
+    Ok(out)
 }
 
 /// Locates a hunk by the ladder. A match that begins or ends inside a line is refused, since a hunk
