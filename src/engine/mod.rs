@@ -293,11 +293,13 @@ impl Engine {
         options: &CallOptions,
     ) -> Result<Vec<EditReport>, Refusal> {
         refuse_duplicate_paths(&batch)?;
-        for edit in &batch {
-            self.store.admit(edit.path()).await?;
-            // A commit finds that out when it writes.
-            if options.dry_run && edit.base().is_none() {
-                self.refuse_existing(edit.path()).await?;
+        if options.dry_run {
+            // What a commit finds out when it writes.
+            for edit in &batch {
+                self.store.admit(edit.path()).await?;
+                if edit.base().is_none() {
+                    self.refuse_existing(edit.path()).await?;
+                }
             }
         }
         refuse_too_many_bytes(&batch)?;

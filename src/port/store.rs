@@ -214,9 +214,9 @@ pub trait FileStore: Send + Sync {
     /// content is read, so that the refusal reveals nothing of it.
     fn admit<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<(), Refusal>>;
 
-    /// Commits all edits or none, and returns the results in their order. Checks that each file still
-    /// has the version that its edit was made for; if not, matches the edit again (see
-    /// [`VerifiedEdit::rebase`]).
+    /// Commits all edits or none, and returns the results in their order. Refuses what
+    /// [`admit`](Self::admit) refuses. Checks that each file still has the version that its edit was
+    /// made for; if not, matches the edit again (see [`VerifiedEdit::rebase`]).
     fn commit<'a>(
         &'a self,
         batch: Vec<VerifiedEdit>,

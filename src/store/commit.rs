@@ -2,9 +2,9 @@
 //!
 //! The steps: resolve the paths; lock the files; check that each file is still the version that its
 //! edit was made for; write the new contents to temp files; record in the history what the commit
-//! is about to do; and only then write the files, in sorted order. An error before the last step
-//! changes nothing; an error in it rolls back the files already written. Once the last file is in
-//! place, a problem is only a warning.
+//! is about to do; sync the temp files; and only then write the files, in sorted order. An error
+//! before the last step changes nothing; an error in it rolls back the files already written. Once the
+//! last file is in place, a problem is only a warning.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -210,13 +210,11 @@ impl Disk {
             ));
         }
         let revision = self.record_intent(&mut jobs, &prepared, context)?;
-        let open_mark = match self.mark_open(jobs.len(), revision) {
-            Ok(mark) => mark,
-            Err(error) => {
-                self.discard_intent(revision);
-                return Err(refusals::no_rollback(edits[0].edit.path(), jobs.len(), &error));
-            }
-        };
+        let marked = self.sync(&jobs, &prepared).and_then(|()| {
+            self.mark_open(jobs.len(), revision)
+                .map_err(|error| refusals::no_rollback(edits[0].edit.path(), jobs.len(), &error))
+        });
+        let open_mark = marked.inspect_err(|_| self.discard_intent(revision))?;
         let applied = match self.apply_writes(&mut jobs, prepared) {
             Ok(applied) => applied,
             Err(refusal) => {

@@ -359,37 +359,54 @@ fn configured_hook_folders(root: &Root) -> Vec<String> {
         .collect()
 }
 
-/// Runs blocking work on a thread that may block. If the work panics, the refusal names `path`.
-async fn spawn_blocking<T: Send + 'static>(
-    path: Option<WorkPath>,
-    work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
-) -> Result<T, Refusal> {
-    // Without a runtime, and on a thread that a server has for this call, the caller's own thread may
-    // block; another one would cost two switches between threads.
-    if budget::cancel_flag().is_some() {
-        return work();
-    }
-    let Ok(runtime) = tokio::runtime::Handle::try_current() else { return work() };
-    runtime.spawn_blocking(work).await.unwrap_or_else(|error| {
-        let refusal = Refusal::new(EditCode::WriteError, format!("the store stopped: {error}"))
-            .hint("Read the file to see its state, then send the same call again.");
-        Err(match path {
-            Some(path) => refusal.at(path.as_str()),
-            None => refusal,
+impl DiskStore {
+    /// Runs work that blocks on a thread that may block. If it panics, the refusal names `path`.
+    fn run<'a, T: Send + 'static>(
+        &self,
+        path: Option<&WorkPath>,
+        work: impl FnOnce(&Disk) -> Result<T, Refusal> + Send + 'static,
+    ) -> BoxFuture<'a, Result<T, Refusal>> {
+        let (disk, path) = (self.0.clone(), path.cloned());
+        Box::pin(async move {
+            // Without a runtime, and on a thread that a server has for this call, the caller's own
+            // thread may block; another one would cost two switches between threads.
+            if budget::cancel_flag().is_some() {
+                return work(&disk);
+            }
+            let Ok(runtime) = tokio::runtime::Handle::try_current() else { return work(&disk) };
+            runtime.spawn_blocking(move || work(&disk)).await.unwrap_or_else(|error| {
+                let refusal =
+                    Refusal::new(EditCode::WriteError, format!("the store stopped: {error}"))
+                        .hint("Read the file to see its state, then send the same call again.");
+                Err(match path {
+                    Some(path) => refusal.at(path.as_str()),
+                    None => refusal,
+                })
+            })
         })
-    })
-}
+    }
 
-/// Tells a commit that its caller no longer waits for it, so that it does not start to write.
-struct AbandonOnDrop(Arc<AtomicBool>);
-
-impl AbandonOnDrop {
-    /// The flag that tells the commit: on a thread that a server has for this call, that of the call,
-    /// because this value cannot be dropped before the commit ends.
-    fn flag(&self) -> Arc<AtomicBool> {
-        budget::cancel_flag().unwrap_or_else(|| self.0.clone())
+    /// Runs work that commits. Its flag is set when the caller no longer waits, so that it does not
+    /// start to write.
+    fn run_commit<'a, T: Send + 'static>(
+        &self,
+        path: Option<&WorkPath>,
+        work: impl FnOnce(&Disk, &AtomicBool) -> Result<T, Refusal> + Send + 'static,
+    ) -> BoxFuture<'a, Result<T, Refusal>> {
+        // On a thread that a server has for this call, the flag of the call: the future cannot be
+        // dropped before the commit ends.
+        let own = AbandonOnDrop(Arc::default());
+        let abandoned = budget::cancel_flag().unwrap_or_else(|| own.0.clone());
+        let done = self.run(path, move |disk| work(disk, &abandoned));
+        Box::pin(async move {
+            let _own = own;
+            done.await
+        })
     }
 }
+
+/// Sets its flag when it is dropped.
+struct AbandonOnDrop(Arc<AtomicBool>);
 
 impl Drop for AbandonOnDrop {
     fn drop(&mut self) {
@@ -403,13 +420,13 @@ impl FileStore for DiskStore {
     }
 
     fn load<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<Vec<u8>, Refusal>> {
-        let (disk, path) = (self.0.clone(), path.clone());
-        Box::pin(spawn_blocking(Some(path.clone()), move || disk.read(&path)))
+        let named = path.clone();
+        self.run(Some(path), move |disk| disk.read(&named))
     }
 
     fn admit<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<(), Refusal>> {
-        let (disk, path) = (self.0.clone(), path.clone());
-        Box::pin(spawn_blocking(Some(path.clone()), move || disk.admit_resolved(&path)))
+        let named = path.clone();
+        self.run(Some(path), move |disk| disk.admit_resolved(&named))
     }
 
     fn commit<'a>(
@@ -417,26 +434,17 @@ impl FileStore for DiskStore {
         batch: Vec<VerifiedEdit>,
         options: CommitOptions,
     ) -> BoxFuture<'a, Result<Vec<Committed>, Refusal>> {
-        let disk = self.0.clone();
-        Box::pin(async move {
-            // Dropped with this future when the caller stops waiting.
-            let abandon = AbandonOnDrop(Arc::default());
-            let abandoned = abandon.flag();
-            let first = batch.first().map(|edit| edit.path().clone());
-            spawn_blocking(first, move || {
-                let edits: Vec<CommitEdit> = batch.into_iter().map(CommitEdit::from).collect();
-                let request = options.request_id.as_ref();
-                let lock_wait = disk.options.lock_wait;
-                let context = CommitContext {
-                    request,
-                    client: options.client.as_deref(),
-                    undoes: None,
-                    abandoned: &abandoned,
-                    lock_wait,
-                };
-                disk.commit(&edits, &context)
-            })
-            .await
+        let first = batch.first().map(|edit| edit.path().clone());
+        self.run_commit(first.as_ref(), move |disk, abandoned| {
+            let edits: Vec<CommitEdit> = batch.into_iter().map(CommitEdit::from).collect();
+            let context = CommitContext {
+                request: options.request_id.as_ref(),
+                client: options.client.as_deref(),
+                undoes: None,
+                abandoned,
+                lock_wait: disk.options.lock_wait,
+            };
+            disk.commit(&edits, &context)
         })
     }
 
@@ -459,23 +467,15 @@ impl port::History for DiskStore {
         revision: Option<u64>,
         mode: UndoMode,
     ) -> BoxFuture<'_, Result<Undone, Refusal>> {
-        let disk = self.0.clone();
-        Box::pin(async move {
-            // Dropped with this future when the caller stops waiting.
-            let abandon = AbandonOnDrop(Arc::default());
-            let abandoned = abandon.flag();
-            spawn_blocking(None, move || disk.undo(revision, mode, &abandoned)).await
-        })
+        self.run_commit(None, move |disk, abandoned| disk.undo(revision, mode, abandoned))
     }
 
     fn log(&self) -> BoxFuture<'_, Result<Vec<Revision>, Refusal>> {
-        let disk = self.0.clone();
-        Box::pin(spawn_blocking(None, move || disk.log()))
+        self.run(None, Disk::log)
     }
 
     fn committed(&self, revision: u64) -> BoxFuture<'_, Result<Vec<Committed>, Refusal>> {
-        let disk = self.0.clone();
-        Box::pin(spawn_blocking(None, move || disk.committed(revision)))
+        self.run(None, move |disk| disk.committed(revision))
     }
 
     fn changes(&self) -> Option<broadcast::Receiver<Change>> {
@@ -487,34 +487,29 @@ impl port::History for DiskStore {
         path: &'a WorkPath,
         from: Option<&'a str>,
     ) -> BoxFuture<'a, Vec<Vec<u8>>> {
-        let (disk, path, from) = (self.0.clone(), path.clone(), from.map(str::to_owned));
-        Box::pin(async move {
-            let read_versions = move || Ok(disk.recorded_versions(&path, from.as_deref()));
-            spawn_blocking(None, read_versions).await.unwrap_or_default()
-        })
+        let (path, from) = (path.clone(), from.map(str::to_owned));
+        let read = self.run(None, move |disk| Ok(disk.recorded_versions(&path, from.as_deref())));
+        Box::pin(async { read.await.unwrap_or_default() })
     }
 
     fn recall<'a>(&'a self, request: &'a RequestId) -> BoxFuture<'a, RequestStatus> {
-        let (disk, request) = (self.0.clone(), request.clone());
-        Box::pin(async move {
-            spawn_blocking(None, move || disk.recall(&request))
-                .await
-                .unwrap_or(RequestStatus::Unknown)
-        })
+        let request = request.clone();
+        let known = self.run(None, move |disk| disk.recall(&request));
+        Box::pin(async { known.await.unwrap_or(RequestStatus::Unknown) })
     }
 
     fn remember<'a>(&'a self, request: &'a RequestId, answer: String) -> BoxFuture<'a, ()> {
-        let (disk, request) = (self.0.clone(), request.clone());
-        Box::pin(async move {
-            let remember = move || {
-                if let Some(history) = &disk.history
-                    && let Err(error) = history.remember(&request, &answer)
-                {
-                    tracing::debug!(%error, "cannot remember an answer");
-                }
-                Ok(())
-            };
-            let _ = spawn_blocking(None, remember).await;
+        let request = request.clone();
+        let stored = self.run(None, move |disk| {
+            if let Some(history) = &disk.history
+                && let Err(error) = history.remember(&request, &answer)
+            {
+                tracing::debug!(%error, "cannot remember an answer");
+            }
+            Ok(())
+        });
+        Box::pin(async {
+            let _ = stored.await;
         })
     }
 }
@@ -525,8 +520,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_in_the_store_is_refused_with_the_file_and_what_to_do() {
-        let path = WorkPath::parse("a", Path::new("/")).expect("path");
-        let stopped = spawn_blocking::<()>(Some(path), || panic!("in the store")).await;
+        let folder = tempfile::tempdir().expect("folder");
+        let store = DiskStore::open(folder.path()).expect("store");
+        let path = WorkPath::parse("a", folder.path()).expect("path");
+        let stopped = store.run::<()>(Some(&path), |_| panic!("in the store")).await;
         let refusal = stopped.expect_err("refused");
         assert_eq!((refusal.code, refusal.path.as_deref()), (EditCode::WriteError, Some("a")));
         assert!(refusal.text().contains("Read the file"), "{}", refusal.text());

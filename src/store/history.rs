@@ -15,10 +15,11 @@
 //! is limited in size and age; commits beyond the limits can no longer be undone.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::commit::CommitContext;
@@ -63,6 +64,9 @@ pub(super) struct History {
     max_bytes: u64,
     /// Bytes that were added to the folder but not to the total size yet.
     added: AtomicU64,
+    /// The log as this process has left it: its inode, its length, and the highest revision in it. While
+    /// it is still that, it need not be read.
+    last_append: Mutex<Option<(u64, u64, u64)>>,
 }
 
 /// The ending of the record of what no recovery could put right.
@@ -91,7 +95,8 @@ impl History {
         let blobs = folder.join("blobs");
         DirBuilder::new().recursive(true).mode(0o700).create(&blobs)?;
         fs::write(folder.join("root"), root.as_os_str().as_bytes())?;
-        Ok(Self { folder, blobs, max_bytes, added: AtomicU64::new(0) })
+        let (added, last_append) = (AtomicU64::new(0), Mutex::default());
+        Ok(Self { folder, blobs, max_bytes, added, last_append })
     }
 
     /// Opens the log for writing and waits for its lock, at most [`LOCK_WAIT`]. `is_ending` says whether
@@ -112,9 +117,26 @@ impl History {
 
     /// Appends a record to the log.
     fn append(&self, writer: &mut LogWriter, record: &LogRecord) -> io::Result<()> {
+        let revision = match record {
+            LogRecord::Begin(entry) => Some(entry.revision),
+            _ => self.known_revision(writer)?,
+        };
         let line = encode_line(record)?;
         self.added.fetch_add(line.len() as u64, Ordering::Relaxed);
-        writer.append(line)
+        writer.append(line)?;
+        let meta = writer.log.metadata()?;
+        let last = revision.map(|revision| (meta.ino(), meta.len(), revision));
+        *self.last_append.lock().unwrap_or_else(PoisonError::into_inner) = last;
+        Ok(())
+    }
+
+    /// The highest revision in the log, if the log is as this process has left it.
+    fn known_revision(&self, writer: &LogWriter) -> io::Result<Option<u64>> {
+        let meta = writer.log.metadata()?;
+        let last = *self.last_append.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(last.and_then(|(inode, bytes, revision)| {
+            ((inode, bytes) == (meta.ino(), meta.len())).then_some(revision)
+        }))
     }
 
     /// Deletes the commits beyond the limits, if the total size is too large or `is_due` is set.
@@ -170,7 +192,11 @@ impl History {
             let (path, created_folders) = (intent.path.clone(), intent.created_folders.clone());
             files.push(LoggedFile { path, before, after, created_folders, patch, lines });
         }
-        let revision = last_revision(&mut writer.log)? + 1;
+        let last = match self.known_revision(&writer)? {
+            Some(last) => last,
+            None => last_revision(&mut writer.log)?,
+        };
+        let revision = last + 1;
         let entry = LogEntry {
             revision,
             unix_millis: now_millis(),
@@ -432,15 +458,15 @@ fn is_locked(path: &Path) -> bool {
 impl LogWriter {
     /// Appends one line. If the write fails, cuts off the part that was written.
     fn append(&mut self, mut line: Vec<u8>) -> io::Result<()> {
+        let end = self.log.metadata()?.len();
         // A line that a crash cut off must not run into this one.
-        if self.log.seek(SeekFrom::End(-1)).is_ok() {
+        if let Some(last) = end.checked_sub(1) {
             let mut last_byte = [0];
-            self.log.read_exact(&mut last_byte)?;
+            self.log.read_exact_at(&mut last_byte, last)?;
             if last_byte != *b"\n" {
                 line.insert(0, b'\n');
             }
         }
-        let end = self.log.seek(SeekFrom::End(0))?;
         let written = self.log.write_all(&line);
         if written.is_err() {
             let _ = self.log.set_len(end);

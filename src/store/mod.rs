@@ -20,7 +20,7 @@ mod history;
 #[cfg(unix)]
 mod in_place;
 #[cfg(unix)]
-mod lease;
+mod kernel;
 #[cfg(unix)]
 mod lock;
 #[cfg(unix)]

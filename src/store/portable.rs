@@ -76,7 +76,10 @@ impl FileStore for DiskStore {
         batch: Vec<VerifiedEdit>,
         options: CommitOptions,
     ) -> BoxFuture<'a, Result<Vec<Committed>, Refusal>> {
-        self.0.commit(batch, options)
+        match batch.iter().try_for_each(|edit| self.0.files.admit(edit.path())) {
+            Ok(()) => self.0.commit(batch, options),
+            Err(refusal) => Box::pin(std::future::ready(Err(refusal))),
+        }
     }
 
     fn is_folder(&self) -> bool {

@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, Read as _};
+use std::io;
 use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
@@ -62,16 +62,19 @@ fn open_total(histories_folder: &Path) -> io::Result<File> {
 }
 
 /// The total size; `None` if the file does not hold one.
-fn read_total(mut file: &File) -> io::Result<Option<u64>> {
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes)?;
-    Ok(<[u8; 8]>::try_from(bytes).ok().map(u64::from_le_bytes))
+fn read_total(file: &File) -> io::Result<Option<u64>> {
+    // One byte more, to see that there are no more.
+    let mut bytes = [0; 9];
+    let count = file.read_at(&mut bytes, 0)?;
+    Ok((count == 8).then(|| u64::from_le_bytes(std::array::from_fn(|at| bytes[at]))))
 }
 
 /// Writes the total size.
 fn write_total(file: &File, total: u64) -> io::Result<()> {
-    file.write_all_at(&total.to_le_bytes(), 0)?;
-    file.set_len(8)
+    if file.metadata()?.len() > 8 {
+        file.set_len(8)?;
+    }
+    file.write_all_at(&total.to_le_bytes(), 0)
 }
 
 /// The total size of all files below a folder, in bytes.

@@ -7,15 +7,16 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, Read as _, Seek as _, Write as _};
+use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 
+use rustix::buffer::spare_capacity;
 use rustix::fs::{AtFlags, Mode};
 use rustix::io::Errno;
 
 use super::confine::{FileId, Folder, Target};
-use super::lease;
+use super::kernel;
 use super::metadata::Metadata;
 use super::refusals;
 use super::temp_files;
@@ -136,20 +137,18 @@ pub(super) struct Displaced {
 impl Displaced {
     /// The bytes of the displaced file.
     pub(super) fn bytes(&self) -> io::Result<Vec<u8>> {
-        let mut file = self.new.folder.open(&self.name, rustix::fs::OFlags::RDONLY)?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)?;
-        Ok(bytes)
+        let file = self.new.folder.open(&self.name, rustix::fs::OFlags::RDONLY)?;
+        read_all(&file, u64::MAX)
     }
 
     /// Whether no process has the displaced file open for writing; waits a little for that. `held` is
     /// the file that was locked, in most cases the displaced one.
     pub(super) fn has_no_writers(&self, held: &File) -> bool {
         if self.is_file(held).unwrap_or(false) {
-            return lease::wait_for_writers(held);
+            return kernel::wait_for_writers(held);
         }
         let file = self.new.folder.open(&self.name, rustix::fs::OFlags::RDONLY);
-        file.is_ok_and(|file| lease::wait_for_writers(&file))
+        file.is_ok_and(|file| kernel::wait_for_writers(&file))
     }
 
     /// Whether the displaced file is the one that is open as `held`, with exactly these bytes. Opens
@@ -285,18 +284,21 @@ fn exchange(_folder: &Folder, _first: &OsStr, _second: &OsStr) -> io::Result<()>
 }
 
 /// All bytes of an open file, from its start; an error if there are more than `max_bytes`.
-pub(super) fn read_all(mut file: &File, max_bytes: u64) -> io::Result<Vec<u8>> {
-    file.rewind()?;
+pub(super) fn read_all(file: &File, max_bytes: u64) -> io::Result<Vec<u8>> {
     let size = file.metadata()?.len();
-    if size > max_bytes {
-        return Err(Errno::FBIG.into());
+    // One byte more than there should be, so that the end is seen without a larger buffer.
+    let mut bytes =
+        Vec::with_capacity(usize::try_from(size.min(max_bytes)).unwrap_or_default() + 1);
+    while size.max(bytes.len() as u64) <= max_bytes {
+        bytes.reserve(1);
+        let at = bytes.len() as u64;
+        match rustix::io::pread(file, spare_capacity(&mut bytes), at) {
+            Ok(0) => return Ok(bytes),
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(size.min(max_bytes)).unwrap_or_default());
-    file.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > max_bytes {
-        return Err(Errno::FBIG.into());
-    }
-    Ok(bytes)
+    Err(Errno::FBIG.into())
 }
 
 /// All bytes of an open file. If they equal those of `known`, shares them instead of reading again.
@@ -312,22 +314,22 @@ pub(super) fn read_reusing(
 }
 
 /// Whether an open file holds exactly `bytes`, compared piece by piece.
-pub(super) fn has_content(mut file: &File, bytes: &[u8]) -> io::Result<bool> {
-    file.rewind()?;
+pub(super) fn has_content(file: &File, bytes: &[u8]) -> io::Result<bool> {
     if file.metadata()?.len() != bytes.len() as u64 {
         return Ok(false);
     }
-    let mut buffer = vec![0; bytes.len().clamp(1, 1 << 18)];
+    let mut piece = [0; 1 << 14];
     let mut remaining = bytes;
     loop {
-        match file.read(&mut buffer) {
+        let at = (bytes.len() - remaining.len()) as u64;
+        match rustix::io::pread(file, &mut piece, at) {
             Ok(0) => return Ok(remaining.is_empty()),
-            Ok(count) if count > remaining.len() || buffer[..count] != remaining[..count] => {
-                return Ok(false);
-            }
-            Ok(count) => remaining = &remaining[count..],
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+            Ok(count) => match remaining.strip_prefix(&piece[..count]) {
+                Some(rest) => remaining = rest,
+                None => return Ok(false),
+            },
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
         }
     }
 }

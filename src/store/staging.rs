@@ -179,6 +179,9 @@ impl FileStore for StagingStore {
         const NOTE: &str =
             "staged only: nothing is on the disk until the tool `staging` commits it";
         Box::pin(async move {
+            for edit in &batch {
+                self.inner.admit(edit.path()).await?;
+            }
             let _writing = self.writing.lock().await;
             let staged = write_all(self, batch).await?.into_iter();
             let committed = staged.map(|(edit, _)| Committed {

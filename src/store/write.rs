@@ -11,6 +11,7 @@ use super::commit::Job;
 use super::confine::{FileId, OpenError};
 use super::disk::Disk;
 use super::in_place::{self, Journal, Journals};
+use super::kernel;
 use super::options::SyncMode;
 use super::refusals;
 use super::replace::{
@@ -68,8 +69,7 @@ impl Disk {
         self.sweep_folder(&job.target);
         match TempFile::write(&job.target, &after, Some(&held.metadata)) {
             Ok(temp) => {
-                self.sync_temp(&temp)
-                    .map_err(|error| not_written("cannot sync the new content", error))?;
+                self.begin_sync(&temp);
                 Ok(PreparedWrite::Replace(temp))
             }
             Err(TempFileError::MetadataLost(what)) => {
@@ -105,16 +105,31 @@ impl Disk {
                 })?
             }
         };
-        self.sync_temp(&temp).map_err(|error| not_written("cannot sync the new file", error))?;
+        self.begin_sync(&temp);
         Ok(PreparedWrite::Create(temp))
     }
 
-    /// Makes a temp file durable, if the options ask for that.
-    pub(super) fn sync_temp(&self, temp: &TempFile) -> io::Result<()> {
-        match self.options.sync_mode {
-            SyncMode::Durable => temp.sync(),
-            SyncMode::Rename => Ok(()),
+    /// Begins what [`Disk::sync`] ends: the history is written meanwhile.
+    fn begin_sync(&self, temp: &TempFile) {
+        if self.options.sync_mode == SyncMode::Durable {
+            kernel::begin_write(temp.file());
         }
+    }
+
+    /// Makes the temp files durable, if the options ask for that.
+    pub(super) fn sync(&self, jobs: &[Job<'_>], prepared: &[PreparedWrite]) -> Result<(), Refusal> {
+        if self.options.sync_mode == SyncMode::Rename {
+            return Ok(());
+        }
+        for (job, write) in jobs.iter().zip(prepared) {
+            if let PreparedWrite::Create(temp) | PreparedWrite::Replace(temp) = write {
+                let path = job.edit.path();
+                temp.sync().map_err(|error| {
+                    refusals::not_written(path, "cannot sync the new content", &error)
+                })?;
+            }
+        }
+        Ok(())
     }
 
     /// Writes the files. If one fails, rolls back those already written.
