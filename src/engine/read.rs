@@ -2,7 +2,7 @@
 
 use super::Engine;
 use crate::edit::{Refusal, WorkPath};
-use crate::text::{LineSpan, Snapshot};
+use crate::text::Snapshot;
 use crate::views::{self, FileView, ReadRequest};
 
 impl Engine {
@@ -14,12 +14,7 @@ impl Engine {
     ) -> Result<(FileView, Snapshot), Refusal> {
         let snapshot = self.snapshot(path).await?;
         let reading = views::read(path.as_str(), &snapshot, request)?;
-        self.record_read(path, &snapshot, &reading.ranges);
+        self.ledger.record_read(path, &snapshot, &reading.ranges);
         Ok((reading, snapshot))
-    }
-
-    /// Records that a read showed lines to the caller.
-    pub(crate) fn record_read(&self, path: &WorkPath, snapshot: &Snapshot, lines: &[LineSpan]) {
-        self.ledger.record_read(path, snapshot, lines);
     }
 }

@@ -11,7 +11,7 @@ use super::confine::{FileId, OpenError};
 use super::disk::Disk;
 use super::history::History;
 use super::options::SyncMode;
-use super::replace::{Displaced, has_content};
+use super::replace::{OldFile, has_content};
 use super::write::AppliedWrite;
 use crate::edit::{Durability, WriteMethod};
 use crate::port::{Change, Committed};
@@ -102,12 +102,12 @@ impl Disk {
                 self.end_journal(journal);
                 (WriteMethod::InPlace, FileId::of(&target).ok())
             }
-            AppliedWrite::Removed(aside) => {
-                let _ = aside.discard();
+            AppliedWrite::Removed(old) => {
+                let _ = old.discard();
                 (WriteMethod::Removed, None)
             }
-            AppliedWrite::Exchanged(displaced) => {
-                let new = FileId::of(displaced.new_file()).ok();
+            AppliedWrite::Exchanged(displaced, new) => {
+                let written = FileId::of(new.file()).ok();
                 // First wait for writers: a program that had the old file open may still save into
                 // it after the exchange.
                 let held = job.held.as_ref();
@@ -146,7 +146,7 @@ impl Disk {
                         }
                     }
                 }
-                (WriteMethod::Replaced, new)
+                (WriteMethod::Replaced, written)
             }
         }
     }
@@ -168,7 +168,7 @@ impl Disk {
     fn keep_foreign_version(
         &self,
         job: &mut Job<'_>,
-        displaced: Displaced,
+        displaced: OldFile,
         has_no_writers: bool,
         revision: Option<u64>,
     ) {
@@ -226,7 +226,7 @@ impl Disk {
 }
 
 /// Keeps a displaced file beside the new one, and says under which name.
-fn keep_beside(displaced: Displaced) -> String {
+fn keep_beside(displaced: OldFile) -> String {
     match displaced.keep() {
         Ok(name) => format!("`{}` beside it", name.to_string_lossy()),
         Err(error) => format!("a temporary name beside it ({error})"),

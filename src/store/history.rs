@@ -29,7 +29,7 @@ use super::log::{
 };
 use super::metadata::Metadata;
 use super::prune;
-use super::replace::Displaced;
+use super::replace::OldFile;
 use super::revert::changed_lines;
 use super::state::{HISTORY, StateFolder};
 use super::timeline::now_millis;
@@ -253,19 +253,15 @@ impl History {
 
     /// Moves a displaced file, whose bytes are `content`, to the blobs, or stores a copy if it cannot
     /// be moved.
-    pub(super) fn adopt(&self, displaced: Displaced, content: &Content) -> io::Result<()> {
-        match displaced.move_to(&self.blobs.join(content.hash().to_string())) {
-            Ok(()) => {
-                self.added.fetch_add(content.len() as u64, Ordering::Relaxed);
-                Ok(())
-            }
-            // For example, the blobs are on another file system.
-            Err((displaced, _)) => {
-                let stored = self.keep(content);
-                let _ = displaced.discard();
-                stored
-            }
+    pub(super) fn adopt(&self, displaced: OldFile, content: &Content) -> io::Result<()> {
+        if displaced.move_to(&self.blobs.join(content.hash().to_string())).is_ok() {
+            self.added.fetch_add(content.len() as u64, Ordering::Relaxed);
+            return Ok(());
         }
+        // For example, the blobs are on another file system.
+        let stored = self.keep(content);
+        let _ = displaced.discard();
+        stored
     }
 
     /// Stores bytes as a blob, unless a blob of that name and size exists.
@@ -278,7 +274,11 @@ impl History {
                 HistorySync::Synced => File::open(&path)?.sync_all(),
             };
         }
-        // A damaged blob is replaced by renaming, because another process may be reading it.
+        self.put(&path, bytes, sync)
+    }
+
+    /// Writes a file of the history by renaming, because another process may be reading the old one.
+    fn put(&self, path: &Path, bytes: &[u8], sync: HistorySync) -> io::Result<()> {
         let temp = path.with_extension(format!("{:016x}", super::lock::random()));
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temp)?;
         let written = file
@@ -287,7 +287,7 @@ impl History {
                 HistorySync::Lazy => Ok(()),
                 HistorySync::Synced => file.sync_all(),
             })
-            .and_then(|()| fs::rename(&temp, &path));
+            .and_then(|()| fs::rename(&temp, path));
         match &written {
             Ok(()) => {
                 self.added.fetch_add(bytes.len() as u64, Ordering::Relaxed);
@@ -430,15 +430,8 @@ impl History {
         if let Some(folder) = path.parent() {
             DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         }
-        let temp = path.with_extension(format!("{:016x}", super::lock::random()));
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temp)?;
         let text = format!("{}\n{answer}", digest_line(request));
-        let written = file.write_all(text.as_bytes()).and_then(|()| fs::rename(&temp, path));
-        if written.is_err() {
-            let _ = fs::remove_file(&temp);
-        }
-        written?;
-        self.added.fetch_add(text.len() as u64, Ordering::Relaxed);
+        self.put(&path, text.as_bytes(), HistorySync::Lazy)?;
         let writer = self.lock_log(&|| false)?;
         self.enforce_limits(&writer, false)
     }

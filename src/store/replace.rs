@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rustix::buffer::spare_capacity;
-use rustix::fs::{AtFlags, Mode};
+use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::confine::{FileId, Folder, Target};
@@ -103,12 +103,15 @@ impl TempFile {
         Ok(self)
     }
 
-    /// Swaps names with the file at `target`.
-    pub(super) fn exchange_with(mut self, target: &Target) -> Result<Displaced, (Self, io::Error)> {
+    /// Swaps names with the file at `target`, which is returned, too.
+    pub(super) fn exchange_with(
+        mut self,
+        target: &Target,
+    ) -> Result<(OldFile, Self), (Self, io::Error)> {
         match exchange(&self.folder, &self.name, &target.name) {
             Ok(()) => {
                 self.is_kept = true;
-                Ok(Displaced { target: target.clone(), name: self.name.clone(), new: self })
+                Ok((OldFile { target: target.clone(), name: self.name.clone() }, self))
             }
             Err(error) => Err((self, error)),
         }
@@ -125,84 +128,98 @@ impl TempFile {
 /// The errors of a system or file system that cannot exchange names or rename without replacing.
 pub(super) const UNSUPPORTED_RENAME: &[Errno] = &[Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP];
 
-/// The old file after an exchange of names. It is under the temp name until
-/// [`Displaced::discard`], so that the exchange can still be rolled back.
+/// An old file under a temp name, until it is removed or kept: so the write that has put it there can
+/// still be rolled back.
 #[derive(Debug)]
-pub(super) struct Displaced {
+pub(super) struct OldFile {
     target: Target,
     name: OsString,
-    new: TempFile,
 }
 
-impl Displaced {
-    /// The bytes of the displaced file.
-    pub(super) fn bytes(&self) -> io::Result<Vec<u8>> {
-        let file = self.new.folder.open(&self.name, rustix::fs::OFlags::RDONLY)?;
-        read_all(&file, u64::MAX)
+impl OldFile {
+    /// Renames the file at `target` to a temp name, as the first step of its removal.
+    pub(super) fn move_aside(target: &Target) -> io::Result<Self> {
+        let name = temp_files::temp_name();
+        match rename_no_replace(&target.folder, &target.name, &name) {
+            Err(error) if refusals::has_errno(&error, UNSUPPORTED_RENAME) => {
+                rustix::fs::renameat(&*target.folder, &target.name, &*target.folder, &name)?;
+            }
+            other => other?,
+        }
+        Ok(Self { target: target.clone(), name })
     }
 
-    /// Whether no process has the displaced file open for writing; waits a little for that. `held` is
-    /// the file that was locked, in most cases the displaced one.
+    /// Its bytes.
+    pub(super) fn bytes(&self) -> io::Result<Vec<u8>> {
+        read_all(&self.target.folder.open(&self.name, OFlags::RDONLY)?, u64::MAX)
+    }
+
+    /// Whether no process has it open for writing; waits a little for that. `held` is the file that was
+    /// locked, in most cases this one.
     pub(super) fn has_no_writers(&self, held: &File) -> bool {
         if self.is_file(held).unwrap_or(false) {
             return kernel::wait_for_writers(held);
         }
-        let file = self.new.folder.open(&self.name, rustix::fs::OFlags::RDONLY);
+        let file = self.target.folder.open(&self.name, OFlags::RDONLY);
         file.is_ok_and(|file| kernel::wait_for_writers(&file))
     }
 
-    /// Whether the displaced file is the one that is open as `held`, with exactly these bytes. Opens
-    /// nothing, so that it also works when the process can open no more files.
+    /// Whether it is the file that is open as `held`, with exactly these bytes. Opens nothing, so that
+    /// it also works when the process can open no more files.
     pub(super) fn is_unchanged(&self, held: &File, bytes: &[u8]) -> io::Result<bool> {
         Ok(self.is_file(held)? && has_content(held, bytes)?)
     }
 
-    /// Whether the file under the temp name is the open file.
+    /// Whether it is the open file.
     fn is_file(&self, file: &File) -> io::Result<bool> {
-        Ok(FileId::of_stat(&self.new.folder.stat(&self.name)?) == FileId::of(file)?)
+        Ok(FileId::of_stat(&self.target.folder.stat(&self.name)?) == FileId::of(file)?)
     }
 
-    /// The new file, which now has the name of the target.
-    pub(super) fn new_file(&self) -> &File {
-        &self.new.file
-    }
-
-    /// Moves the displaced file to `path`, where only its owner can read it.
-    pub(super) fn move_to(self, path: &Path) -> Result<(), (Self, io::Error)> {
-        let folder = &*self.new.folder;
+    /// Moves it to `path`, where only its owner can read it.
+    pub(super) fn move_to(&self, path: &Path) -> io::Result<()> {
+        let folder = &*self.target.folder;
         // With a second hard link, the file is still in use under another name.
-        match folder.stat(&self.name) {
-            Ok(stat) if stat.st_nlink == 1 => {}
-            Ok(_) => return Err((self, Errno::MLINK.into())),
-            Err(error) => return Err((self, error)),
+        if folder.stat(&self.name)?.st_nlink != 1 {
+            return Err(Errno::MLINK.into());
         }
-        let moved = rustix::fs::chmodat(folder, &self.name, Mode::from(0o600), AtFlags::empty())
-            .and_then(|()| rustix::fs::renameat(folder, &self.name, rustix::fs::CWD, path));
-        moved.map_err(|error| (self, error.into()))
+        rustix::fs::chmodat(folder, &self.name, Mode::from(0o600), AtFlags::empty())?;
+        Ok(rustix::fs::renameat(folder, &self.name, rustix::fs::CWD, path)?)
     }
 
-    /// Removes the displaced file.
+    /// Removes it.
     pub(super) fn discard(self) -> io::Result<()> {
-        self.new.folder.unlink(&self.name)
+        self.target.folder.unlink(&self.name)
     }
 
-    /// Renames the displaced file to a visible name beside the target; returns that name.
+    /// Renames it to a visible name beside the target; returns that name.
     pub(super) fn keep(self) -> io::Result<OsString> {
         let mut visible_name = self.target.name.clone();
         visible_name.push(format!(".restitch-kept-{:08x}", super::lock::random() >> 32));
-        rename_no_replace(&self.new.folder, &self.name, &visible_name)?;
+        rename_no_replace(&self.target.folder, &self.name, &visible_name)?;
         Ok(visible_name)
     }
 
-    /// Exchanges the names again and removes the new file. If the new file no longer has
-    /// the bytes `written`, another program has saved it meanwhile: it is then kept beside the
-    /// target, and the error names it.
-    pub(super) fn roll_back(self, written: &[u8]) -> io::Result<()> {
-        exchange(&self.new.folder, &self.name, &self.target.name)?;
+    /// Moves it back to its name, which must be free.
+    pub(super) fn move_back(self) -> io::Result<()> {
+        let Target { folder, name, .. } = &self.target;
+        match rename_no_replace(folder, &self.name, name) {
+            Err(error) if refusals::has_errno(&error, UNSUPPORTED_RENAME) => {
+                link(folder, &self.name, name)?;
+                folder.unlink(&self.name)
+            }
+            other => other,
+        }
+    }
+
+    /// Exchanges its name again with that of `new`, the file that took its place, and removes `new`. If
+    /// that no longer has the bytes `written`, another program has saved it meanwhile: it is then kept
+    /// beside the target, and the error names it.
+    pub(super) fn exchange_back(self, new: &TempFile, written: &[u8]) -> io::Result<()> {
+        exchange(&self.target.folder, &self.name, &self.target.name)?;
         // Now the new file is under the temp name, to which these methods refer. What cannot be
         // removed now is reclaimed later.
-        if self.is_unchanged(&self.new.file, written)? {
-            let _ = self.new.folder.unlink(&self.name);
+        if self.is_unchanged(&new.file, written)? {
+            let _ = self.discard();
             return Ok(());
         }
         let kept_name = self.keep()?;
@@ -210,49 +227,6 @@ impl Displaced {
             "another program saved it meanwhile; that version is now `{}`",
             kept_name.to_string_lossy()
         )))
-    }
-}
-
-/// Renames the file at `target` to a temp name, as the first step of its removal.
-pub(super) fn move_aside(target: &Target) -> io::Result<MovedAside> {
-    let name = temp_files::temp_name();
-    match rename_no_replace(&target.folder, &target.name, &name) {
-        Err(error) if refusals::has_errno(&error, UNSUPPORTED_RENAME) => {
-            rustix::fs::renameat(&*target.folder, &target.name, &*target.folder, &name)?;
-        }
-        other => other?,
-    }
-    Ok(MovedAside { target: target.clone(), name })
-}
-
-/// A file that was moved aside.
-#[derive(Debug)]
-pub(super) struct MovedAside {
-    target: Target,
-    name: OsString,
-}
-
-impl MovedAside {
-    /// Whether the moved file is the one that is open as `held`, with exactly these bytes.
-    pub(super) fn is_unchanged(&self, held: &File, bytes: &[u8]) -> io::Result<bool> {
-        let moved = FileId::of_stat(&self.target.folder.stat(&self.name)?);
-        Ok(moved == FileId::of(held)? && has_content(held, bytes)?)
-    }
-
-    /// Removes the moved file.
-    pub(super) fn discard(self) -> io::Result<()> {
-        self.target.folder.unlink(&self.name)
-    }
-
-    /// Moves the file back to its old name.
-    pub(super) fn roll_back(self) -> io::Result<()> {
-        match rename_no_replace(&self.target.folder, &self.name, &self.target.name) {
-            Err(error) if refusals::has_errno(&error, UNSUPPORTED_RENAME) => {
-                link(&self.target.folder, &self.name, &self.target.name)?;
-                self.target.folder.unlink(&self.name)
-            }
-            other => other,
-        }
     }
 }
 

@@ -14,9 +14,7 @@ use super::in_place::{self, Journal, Journals};
 use super::kernel;
 use super::options::SyncMode;
 use super::refusals;
-use super::replace::{
-    Displaced, MovedAside, TempFile, TempFileError, UNSUPPORTED_RENAME, has_content, move_aside,
-};
+use super::replace::{OldFile, TempFile, TempFileError, UNSUPPORTED_RENAME, has_content};
 use crate::edit::Refusal;
 
 /// A write that is prepared but has not touched its file yet.
@@ -30,14 +28,14 @@ pub(super) enum PreparedWrite {
 /// A write that is done and can still be rolled back.
 pub(super) enum AppliedWrite {
     Created(TempFile),
-    Exchanged(Displaced),
+    Exchanged(OldFile, TempFile),
     /// The new file was renamed over the old one, because names cannot be exchanged.
     Replaced(TempFile),
     InPlace {
         target: File,
         journal: Option<Journal>,
     },
-    Removed(MovedAside),
+    Removed(OldFile),
 }
 
 impl Disk {
@@ -174,7 +172,7 @@ impl Disk {
                 Err(error) => Err(not_written(&error)),
             },
             PreparedWrite::Replace(temp) => match temp.exchange_with(&job.target) {
-                Ok(displaced) => Ok(AppliedWrite::Exchanged(displaced)),
+                Ok((old, new)) => Ok(AppliedWrite::Exchanged(old, new)),
                 Err((temp, error)) if refusals::has_errno(&error, UNSUPPORTED_RENAME) => {
                     self.replace_without_exchange(job, temp)
                 }
@@ -190,17 +188,17 @@ impl Disk {
             },
             PreparedWrite::InPlace { target, why } => self.overwrite(job, target, &why),
             PreparedWrite::Remove => {
-                let aside = move_aside(&job.target).map_err(|error| not_written(&error))?;
+                let old = OldFile::move_aside(&job.target).map_err(|error| not_written(&error))?;
                 let held = job.held.as_ref();
-                let unchanged = held.map(|held| aside.is_unchanged(&held.file, &held.bytes));
+                let unchanged = held.map(|held| old.is_unchanged(&held.file, &held.bytes));
                 let mut refusal = match unchanged {
-                    Some(Ok(true)) => return Ok(AppliedWrite::Removed(aside)),
+                    Some(Ok(true)) => return Ok(AppliedWrite::Removed(old)),
                     Some(Err(error)) => {
                         refusals::not_written(&path, "it could not be checked once more", &error)
                     }
                     _ => refusals::conflict(&path, "was changed by another program at this moment"),
                 };
-                if let Err(error) = aside.roll_back() {
+                if let Err(error) = old.move_back() {
                     refusal.message.push_str(&format!("; it could not be put back ({error})"));
                 }
                 Err(refusal)
@@ -302,7 +300,7 @@ impl Disk {
                 }
                 Ok(())
             }
-            (AppliedWrite::Exchanged(displaced), _) => displaced.roll_back(written),
+            (AppliedWrite::Exchanged(old, new), _) => old.exchange_back(&new, written),
             (AppliedWrite::Replaced(_), Some((bytes, metadata))) => {
                 let temp = match TempFile::write(&job.target, bytes, Some(metadata)) {
                     Ok(temp) => temp,
@@ -316,7 +314,7 @@ impl Disk {
                 self.end_journal(journal);
                 Ok(())
             }
-            (AppliedWrite::Removed(aside), _) => aside.roll_back(),
+            (AppliedWrite::Removed(old), _) => old.move_back(),
             // Does not happen: these writes have an old file, which the job holds.
             (AppliedWrite::Replaced(_) | AppliedWrite::InPlace { .. }, None) => Ok(()),
         }

@@ -205,7 +205,7 @@ async fn view(call: ToolCall<'_>, given: &TextEditorArguments) -> Result<ToolRep
         let _ = writeln!(text, "{number}: {}", snapshot.line(number).unwrap_or_default());
     }
     if first <= last {
-        call.engine.record_read(&path, &snapshot, &[LineSpan { start: first, end: last }]);
+        call.engine.ledger().record_read(&path, &snapshot, &[LineSpan { start: first, end: last }]);
     }
     let message = text.clone();
     let view = View { path: path.as_str().to_owned(), total_lines: total, text };
