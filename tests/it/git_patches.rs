@@ -4,17 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Runs git in a folder; its output.
-fn git(folder: &Path, arguments: &[&str]) -> Vec<u8> {
-    let out = Command::new("git")
-        .current_dir(folder)
-        .args(["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "core.quotePath=true"])
-        .args(arguments)
-        .output()
-        .expect("git");
-    assert!(out.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&out.stderr));
-    out.stdout
-}
+use crate::sandbox::git;
 
 /// What git prints is applied whole, or refused with the part named: never in part.
 #[test]

@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 
 use serde_json::{Value, json};
 
-pub(super) fn restitch(arguments: &[&str]) -> Output {
+fn restitch(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_restitch"))
         .args(["harness"])
         .args(arguments)
@@ -17,16 +17,62 @@ pub(super) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-pub(super) fn last_line(output: &Output) -> String {
+/// What `mine` finds, told these things by its surroundings.
+pub(super) fn mine(arguments: &[&str], surroundings: &[(&str, &Path)]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_restitch"));
+    for name in ["OPENCODE_DB", "XDG_DATA_HOME", "AIDER_CHAT_HISTORY_FILE"] {
+        command.env_remove(name);
+    }
+    command.envs(surroundings.iter().copied());
+    command.args(["--json", "harness", "mine"]).args(arguments).output().expect("the binary runs")
+}
+
+pub(super) fn mined_from(arguments: &[&str], surroundings: &[(&str, &Path)]) -> Value {
+    let run = mine(arguments, surroundings);
+    serde_json::from_slice(&run.stdout).unwrap_or_else(|_| panic!("{}", text(&run.stderr)))
+}
+
+pub(super) fn mined(path: &Path) -> Value {
+    mined_from(&[&path.to_string_lossy()], &[])
+}
+
+/// That an object has these fields with these values.
+pub(super) fn has(found: &Value, fields: Value) {
+    for (name, value) in fields.as_object().expect("fields") {
+        assert_eq!(&found[name], value, "{name}: {found}");
+    }
+}
+
+/// A call as Claude Code records it.
+pub(super) fn called(id: &str, name: &str, input: Value) -> Value {
+    json!({"type": "assistant", "sessionId": "s", "message": {"content": [
+        {"type": "tool_use", "id": id, "name": name, "input": input}]}})
+}
+
+/// And its answer, with what Claude Code notes of it.
+pub(super) fn answered(id: &str, failed: bool, detail: Value) -> Value {
+    json!({"type": "user", "sessionId": "s", "toolUseResult": detail, "message": {"content": [
+        {"type": "tool_result", "tool_use_id": id, "is_error": failed, "content": "String to replace not found in file."}]}})
+}
+
+/// Records, one a line.
+pub(super) fn lines(records: &[Value]) -> String {
+    records.iter().map(|record| format!("{record}\n")).collect()
+}
+
+fn last_line(output: &Output) -> String {
     text(&output.stdout).lines().last().unwrap_or_default().to_owned()
 }
 
-pub(super) fn transcripts(below: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/transcripts").join(below);
-    path.to_string_lossy().into_owned()
+pub(super) fn fixtures(below: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/transcripts").join(below)
 }
 
-pub(super) fn write(path: &Path, content: &str) {
+fn transcripts(below: &str) -> String {
+    fixtures(below).to_string_lossy().into_owned()
+}
+
+pub(super) fn write(path: &Path, content: impl AsRef<[u8]>) {
     std::fs::create_dir_all(path.parent().expect("parent")).expect("folder");
     std::fs::write(path, content).expect("file");
 }
@@ -96,7 +142,7 @@ fn a_changed_result_fails_the_run_until_it_is_blessed() {
 }
 
 /// Every file below a folder, with its bytes.
-fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+pub(super) fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut open = vec![folder.to_owned()];
     let mut found = Vec::new();
     while let Some(folder) = open.pop() {
@@ -118,11 +164,7 @@ fn every_clients_transcripts_are_mined_broken_lines_included() {
     for (client, failed, recovered, skipped) in
         [("claude", 4, 2, 2), ("codex", 1, 1, 1), ("gemini", 1, 1, 1), ("opencode", 1, 1, 0)]
     {
-        let run = Command::new(env!("CARGO_BIN_EXE_restitch"))
-            .args(["--json", "harness", "mine", &transcripts(client)])
-            .output()
-            .expect("the binary runs");
-        let said: serde_json::Value = serde_json::from_slice(&run.stdout).expect("json");
+        let said = mined(&fixtures(client));
         let failures = said["failures"].as_array().expect("list");
         assert_eq!(failures.len(), failed, "{client}");
         assert_eq!(
@@ -191,23 +233,13 @@ fn mining_twice_finds_nothing_new_and_no_secret_is_saved() {
         "{}",
         last_line(&again)
     );
-    let mut open = vec![root.path().to_owned()];
-    let mut files = 0;
-    while let Some(folder) = open.pop() {
-        for entry in std::fs::read_dir(folder).expect("folder") {
-            let path = entry.expect("entry").path();
-            if path.is_dir() {
-                open.push(path);
-                continue;
-            }
-            files += 1;
-            let content = text(&std::fs::read(&path).expect("file"));
-            for planted in ["R4nd0mK3y", "jane"] {
-                assert!(!content.contains(planted), "{planted} is in {}", path.display());
-            }
+    let saved = contents(root.path());
+    for (path, content) in &saved {
+        for planted in ["R4nd0mK3y", "jane"] {
+            assert!(!text(content).contains(planted), "{planted} is in {}", path.display());
         }
     }
-    assert!(files > 20);
+    assert!(saved.len() > 20);
     let run = restitch(&["run", &dir]);
     assert_eq!(last_line(&run), "4 right, 2 refused, 0 silently wrong, 0 failed");
     // The page counts only what the agent's next edit confirms; the rest stands apart.
@@ -231,11 +263,7 @@ fn mining_twice_finds_nothing_new_and_no_secret_is_saved() {
 #[test]
 fn a_client_without_transcripts_is_said() {
     let root = tempfile::tempdir().expect("folder");
-    let run = Command::new(env!("CARGO_BIN_EXE_restitch"))
-        .args(["harness", "mine", "--client", "codex"])
-        .env("CODEX_HOME", root.path())
-        .output()
-        .expect("the binary runs");
+    let run = mine(&["--client", "codex"], &[("CODEX_HOME", root.path())]);
     assert_eq!(run.status.code(), Some(2));
     assert!(text(&run.stderr).contains("there are no transcripts"));
 }
@@ -284,29 +312,20 @@ fn a_failed_call_of_several_edits_becomes_a_multi_edit_case() {
     let path = |name: &str| root.path().join(name).to_string_lossy().into_owned();
     let content = "fn a() {\n\tone(1);\n}\n\nfn b() {\n\ttwo(2);\n}\n";
     let session = |edits: serde_json::Value| {
-        let call = |id: &str, name: &str, input: serde_json::Value| {
-            serde_json::json!({"type": "assistant", "sessionId": "s", "message": {"content": [
-                {"type": "tool_use", "id": id, "name": name, "input": input}]}})
-        };
-        let result = |id: &str, failed: bool, detail: serde_json::Value| {
-            serde_json::json!({"type": "user", "sessionId": "s", "toolUseResult": detail, "message": {"content": [
-                {"type": "tool_result", "tool_use_id": id, "is_error": failed, "content": "String to replace not found in file."}]}})
-        };
-        let file = serde_json::json!({"file": {"content": content, "startLine": 1, "numLines": 7, "totalLines": 7}});
-        [
-            call("t1", "Read", serde_json::json!({"file_path": "/p/a.rs"})),
-            result("t1", false, file),
-            call("t2", "MultiEdit", serde_json::json!({"file_path": "/p/a.rs", "edits": edits})),
-            result("t2", true, serde_json::Value::Null),
-        ]
-        .map(|line| format!("{line}\n"))
-        .concat()
+        let file =
+            json!({"file": {"content": content, "startLine": 1, "numLines": 7, "totalLines": 7}});
+        lines(&[
+            called("t1", "Read", json!({"file_path": "/p/a.rs"})),
+            answered("t1", false, file),
+            called("t2", "MultiEdit", json!({"file_path": "/p/a.rs", "edits": edits})),
+            answered("t2", true, Value::Null),
+        ])
     };
-    let good = serde_json::json!([
+    let good = json!([
         {"old_string": "    one(1);", "new_string": "    one(11);\n    one(12);"},
         {"old_string": "    two(2);\n  }", "new_string": "    two(22);\n  }"},
     ]);
-    let absent = serde_json::json!([
+    let absent = json!([
         {"old_string": "\tone(1);", "new_string": "\tone(11);"},
         {"old_string": "nothing like it at all", "new_string": "x"},
     ]);
@@ -331,14 +350,6 @@ fn a_failed_call_of_several_edits_becomes_a_multi_edit_case() {
 #[test]
 fn a_result_is_compared_with_the_agents_next_edit() {
     let root = tempfile::tempdir().expect("folder");
-    let call = |id: &str, name: &str, input: Value| {
-        json!({"type": "assistant", "sessionId": "s", "message": {"content": [
-            {"type": "tool_use", "id": id, "name": name, "input": input}]}})
-    };
-    let result = |id: &str, failed: bool, detail: Value| {
-        json!({"type": "user", "sessionId": "s", "toolUseResult": detail, "message": {"content": [
-            {"type": "tool_result", "tool_use_id": id, "is_error": failed, "content": "String to replace not found in file."}]}})
-    };
     let file = json!({"file": {"content": "fn a() {\n\tone(1);\n}\n", "startLine": 1, "numLines": 3, "totalLines": 3}});
     let edit = |old: &str, new: &str| json!({"file_path": "/p/a.rs", "old_string": old, "new_string": new});
     for (word, ending, is_read, old, next) in [
@@ -349,29 +360,24 @@ fn a_result_is_compared_with_the_agents_next_edit() {
         ("refused", json!("refused"), true, "    three(1);", None),
         ("no file", Value::Null, false, "    one(1);", None),
     ] {
-        let mut lines = Vec::new();
+        let mut records = Vec::new();
         if is_read {
-            lines.push(call("t1", "Read", json!({"file_path": "/p/a.rs"})));
-            lines.push(result("t1", false, file.clone()));
+            records.push(called("t1", "Read", json!({"file_path": "/p/a.rs"})));
+            records.push(answered("t1", false, file.clone()));
         }
-        lines.push(call("t2", "Edit", edit(old, &old.replace('1', "2"))));
-        lines.push(result("t2", true, Value::Null));
+        records.push(called("t2", "Edit", edit(old, &old.replace('1', "2"))));
+        records.push(answered("t2", true, Value::Null));
         if let Some(next) = next {
-            lines.push(call("t3", "Edit", edit("\tone(1);", next)));
-            lines.push(result("t3", false, Value::Null));
+            records.push(called("t3", "Edit", edit("\tone(1);", next)));
+            records.push(answered("t3", false, Value::Null));
         }
-        let session: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        let session = lines(&records);
         let path = root.path().join("session.jsonl");
         write(&path, &session);
-        let run = Command::new(env!("CARGO_BIN_EXE_restitch"))
-            .args(["--json", "harness", "mine", &path.to_string_lossy()])
-            .output()
-            .expect("the binary runs");
-        let said: Value = serde_json::from_slice(&run.stdout).expect("JSON");
+        let said = mined(&path);
         let failures = said["failures"].as_array().expect("list");
         assert_eq!(failures.len(), 1, "{ending}: {said}");
-        assert_eq!(failures[0]["ending"], ending, "{said}");
-        assert_eq!(failures[0]["file_known"], is_read, "{said}");
+        has(&failures[0], json!({"ending": ending, "file_known": is_read}));
         // The table has it under the word that the page explains.
         let run = restitch(&["mine", &path.to_string_lossy()]);
         let shown = text(&run.stdout);

@@ -1,50 +1,18 @@
 //! Mining beyond the small transcripts of the fixtures: opencode's database, aider's history, what a
 //! streamed message cost, and the git repository that an agent worked in.
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::Path;
+use std::process::Command;
 
 use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 
-fn mine(arguments: &[&str], surroundings: &[(&str, &Path)]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_restitch"));
-    for name in ["OPENCODE_DB", "XDG_DATA_HOME", "AIDER_CHAT_HISTORY_FILE"] {
-        command.env_remove(name);
-    }
-    command.envs(surroundings.iter().copied());
-    command.args(["--json", "harness", "mine"]).args(arguments).output().expect("the binary runs")
-}
-
-fn mined_from(arguments: &[&str], surroundings: &[(&str, &Path)]) -> Value {
-    let run = mine(arguments, surroundings);
-    serde_json::from_slice(&run.stdout)
-        .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&run.stderr)))
-}
-
-fn mined(path: &Path) -> Value {
-    mined_from(&[&path.to_string_lossy()], &[])
-}
+use crate::harness::{answered, contents, fixtures, has, lines, mine, mined, mined_from, write};
+use crate::sandbox::{git, git_at};
 
 fn count(said: &Value, name: &str) -> usize {
     said["failures"].as_array().expect("list").iter().filter(|f| f[name] == true).count()
-}
-
-fn fixtures(below: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/transcripts").join(below)
-}
-
-fn write(path: &Path, content: impl AsRef<[u8]>) {
-    fs::create_dir_all(path.parent().expect("parent")).expect("folder");
-    fs::write(path, content).expect("file");
-}
-
-/// Everything below a folder, byte for byte.
-fn contents(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let files = fs::read_dir(dir).expect("folder").map(|entry| entry.expect("entry").path());
-    files.map(|path| (path.clone(), fs::read(path).expect("file"))).collect()
 }
 
 mod database {
@@ -262,14 +230,7 @@ mod git {
         }
 
         fn git(&self, arguments: &[&str], date: &str) {
-            let done = Command::new("git")
-                .args(["-c", "user.name=t", "-c", "user.email=t@example.com", "-C"])
-                .arg(self.root.path())
-                .args(arguments)
-                .env("GIT_COMMITTER_DATE", date)
-                .output()
-                .expect("git runs");
-            assert!(done.status.success(), "{arguments:?}: {done:?}");
+            git_at(date, self.root.path(), arguments);
         }
 
         fn commit(&self, content: &str, date: &str) {
@@ -320,24 +281,15 @@ mod git {
     #[cfg_attr(windows, ignore = "it needs git, which wine does not bring")]
     fn the_version_of_that_time_is_taken_unless_the_transcript_shows_another() {
         let repository = Repository::new();
-        let bare = repository.mined(&[], &[]);
-        assert_eq!(
-            (&bare["file_from"], &bare["certainty"]),
-            (&json!("from git"), &json!("unconfirmed")),
-            "{bare}"
-        );
-        assert_eq!(bare["recovered"], true, "{bare}");
+        let of_git = |certainty: &str| json!({"file_from": "from git", "certainty": certainty, "recovered": true});
+        has(&repository.mined(&[], &[]), of_git("unconfirmed"));
         let seen = repository.mined(&[read(5, &["def second(other):"])], &[]);
-        assert_eq!(
-            (&seen["file_from"], &seen["certainty"]),
-            (&json!("from git"), &json!("likely")),
-            "{seen}"
-        );
+        has(&seen, of_git("likely"));
         let other = repository.mined(&[read(5, &["def third(other):"])], &[]);
         assert_eq!(other["file_known"], false, "{other}");
         let retried = edit("    return combine(other)", "    return merge(other)", true);
         let retried = repository.mined(&[], &[retried]);
-        assert_eq!((&retried["certainty"], &retried["turns"]), (&json!("likely"), &json!(1)));
+        has(&retried, json!({"certainty": "likely", "turns": 1}));
         let elsewhere = edit("return unknown(other)", "return merge(other)", true);
         assert_eq!(repository.mined(&[], &[elsewhere])["file_known"], false);
     }
@@ -377,136 +329,7 @@ mod aider {
 
     /// Three sessions: an edit of two blocks of which one fails and is sent again, an undone
     /// edit, and one that is applied from a file.
-    const HISTORY: &str = r##"
-# aider chat started at 2024-05-01 09:00:00
-
-> aider shop.py
-> Aider v0.50.0
-> Main model: maker/large-1 with diff edit format, infinite output
-> Weak model: maker/small-1
-> Added shop.py to the chat.
-
-#### shorten the keys
-
-Both changes:
-
-shop.py
-```python
-<<<<<<< SEARCH
-    total = 0
-=======
-    total = start
->>>>>>> REPLACE
-```
-
-**shop.py**
-```python
-<<<<<<< SEARCH
-        key = line.split('=')[0]
-        if key:
-=======
-        key = line.split('=')[0].strip()
-        if key:
->>>>>>> REPLACE
-```
-
-> Tokens: 1,200 sent, 80 received. Cost: $0.01 request, $0.01 session.
-Cost: $0.01 message.
-> The LLM did not conform to the edit format.
-> # 1 SEARCH/REPLACE block failed to match!
->
-> ## SearchReplaceNoExactMatch: This SEARCH block failed to exactly match lines in shop.py
-> <<<<<<< SEARCH
->         key = line.split('=')[0]
->         if key:
-> =======
->         key = line.split('=')[0].strip()
->         if key:
-> >>>>>>> REPLACE
->
-> Did you mean to match some of these actual lines from shop.py?
->
-> ```
->     for line in lines:
->         key = line.split("=")[0]
->         if key:
->             yield key
-> ```
->
-> The SEARCH section must exactly match an existing block of lines
->
-> # The other 1 SEARCH/REPLACE block were applied successfully.
-
-The quotes are others there:
-
-shop.py
-```python
-<<<<<<< SEARCH
-        key = line.split("=")[0]
-        if key:
-=======
-        key = line.split("=")[0].strip()
-        if key:
->>>>>>> REPLACE
-```
-
-> Tokens: 1.5k sent, 1.1k received.
-> Applied edit to shop.py
-> Commit 1234567 feat: shorter keys
-
-#### what would a heading be?
-
-#### add one
-
-notes.md
-```
-<<<<<<< SEARCH
-# Notes
-=======
-# Notes
-
-#### A heading
-> and a quotation
->>>>>>> REPLACE
-```
-
-> Tokens: 900 sent, 20 received.
-
-# aider chat started at 2024-05-02 09:00:00
-
-> Model: small-2 with diff edit format
-
-#### remove it
-
-shop.py
-```python
-<<<<<<< SEARCH
-    total = start
-=======
->>>>>>> REPLACE
-```
-
-> Tokens: 900 sent, 20 received.
-> Applied edit to shop.py
-
-#### /undo
-> Removed: 7654321 remove it
-
-# aider chat started at 2024-05-03 09:00:00
-
-> aider --apply answer.md
-> The LLM did not conform to the edit format.
-> # 1 SEARCH/REPLACE block failed to match!
->
-> ## SearchReplaceNoExactMatch: This SEARCH block failed to exactly match lines in gone.py
-> <<<<<<< SEARCH
-> a = 1
-> =======
-> a = 2
-> >>>>>>> REPLACE
->
-> The SEARCH section must exactly match an existing block of lines
-"##;
+    const HISTORY: &str = include_str!("data/aider.chat.history.md");
 
     /// As aider writes it: two blanks end each line of its own and of the user's.
     fn history() -> String {
@@ -533,13 +356,17 @@ shop.py
         let failures = said["failures"].as_array().expect("list");
         let [first, second] = &failures[..] else { panic!("{said}") };
         assert_eq!(first["model"], "maker/large-1");
-        // One block of the same answer has landed, which is no answer to the other.
-        assert_eq!((&first["turns"], &first["tokens"]), (&json!(1), &json!(1100)), "{first}");
-        assert_eq!(first["file_from"], "in part, from the error");
-        // That the quotes are those of Python's strings is known from the name alone.
-        assert_eq!((&first["rung"], &first["ending"]), (&json!("punctuation"), &json!("right")));
-        assert_eq!((&second["path"], &second["file_known"]), (&json!("gone.py"), &json!(false)));
-        assert_eq!((&second["changed_later"], &second["turns"]), (&json!(false), &json!(0)));
+        // One block of the same answer has landed, which is no answer to the other; that the quotes are
+        // those of Python's strings is known from the name alone.
+        has(
+            first,
+            json!({"turns": 1, "tokens": 1100, "file_from": "in part, from the error", "rung": "punctuation",
+                "ending": "right"}),
+        );
+        has(
+            second,
+            json!({"path": "gone.py", "file_known": false, "changed_later": false, "turns": 0}),
+        );
         let rows = said["models"].as_array().expect("rows").iter().map(|row| {
             let counts = ["edits", "failed", "text_missing", "right", "no_file"]
                 .map(|name| row[name].as_u64());
@@ -569,8 +396,6 @@ shop.py
 fn a_message_of_several_records_is_one_turn_with_its_final_count() {
     let root = tempfile::tempdir().expect("folder");
     let file = root.path().join("session.jsonl");
-    let mut lines = String::new();
-    let mut record = |value: Value| lines.push_str(&format!("{value}\n"));
     let part = |id: &str, tokens: u64, stop: Value, part: Value| {
         json!({"type": "assistant", "sessionId": "s", "message": {"id": id, "model": "large", "stop_reason": stop,
             "usage": {"output_tokens": tokens}, "content": [part]}})
@@ -579,22 +404,20 @@ fn a_message_of_several_records_is_one_turn_with_its_final_count() {
         json!({"type": "tool_use", "id": id, "name": "Edit",
             "input": {"file_path": "/w/a.txt", "old_string": old, "new_string": "x"}})
     };
-    let answer = |id: &str, failed: bool| {
-        let said = if failed { "String to replace not found in file." } else { "updated" };
-        json!({"type": "user", "sessionId": "s", "message": {"content":
-            [{"type": "tool_result", "tool_use_id": id, "is_error": failed, "content": said}]}})
-    };
-    record(part("m1", 7, Value::Null, json!({"type": "text", "text": "I change both."})));
-    record(part("m1", 7, Value::Null, edit("t1", "one")));
-    record(answer("t1", true));
-    record(part("m1", 300, json!("tool_use"), edit("t2", "two")));
-    record(answer("t2", true));
-    // Its end was never written: 4,000 bytes are about 1,000 tokens.
-    record(part("m2", 2, Value::Null, json!({"type": "text", "text": "a".repeat(2000)})));
-    record(part("m2", 2, Value::Null, json!({"type": "thinking", "thinking": "b".repeat(2000)})));
-    record(part("m3", 50, json!("tool_use"), edit("t3", "three")));
-    record(answer("t3", false));
-    write(&file, lines);
+    let answer = |id: &str, failed: bool| answered(id, failed, Value::Null);
+    let session = lines(&[
+        part("m1", 7, Value::Null, json!({"type": "text", "text": "I change both."})),
+        part("m1", 7, Value::Null, edit("t1", "one")),
+        answer("t1", true),
+        part("m1", 300, json!("tool_use"), edit("t2", "two")),
+        answer("t2", true),
+        // Its end was never written: 4,000 bytes are about 1,000 tokens.
+        part("m2", 2, Value::Null, json!({"type": "text", "text": "a".repeat(2000)})),
+        part("m2", 2, Value::Null, json!({"type": "thinking", "thinking": "b".repeat(2000)})),
+        part("m3", 50, json!("tool_use"), edit("t3", "three")),
+        answer("t3", false),
+    ]);
+    write(&file, session);
     let said = mined(&file);
     let cost = json!({"changed_later": 2, "turns": 2, "tokens": 1050, "tokens_estimated": true});
     assert_eq!(said["cost"], cost, "{said}");
@@ -656,10 +479,6 @@ mod agents {
         let failures = said["failures"].as_array().expect("list");
         assert_eq!(failures.len(), 1, "{said}");
         &failures[0]
-    }
-
-    fn lines(records: &[Value]) -> String {
-        records.iter().map(|record| format!("{record}\n")).collect()
     }
 
     const CRUSH: &str = "
@@ -737,16 +556,10 @@ mod agents {
             let failures = said["failures"].as_array().expect("list");
             assert_eq!((failures.len(), &said["edits"]), (2, &json!(4)), "{said}");
             let found = failures.iter().find(|f| f["class"] == "not found").expect("one");
-            assert_eq!((&found["client"], &found["model"]), (&json!(client), &json!("large-1")));
-            assert_eq!(
-                (&found["file_from"], &found["certainty"]),
-                (&json!("stored version"), &json!("likely")),
-                "{found}"
-            );
-            assert_eq!(
-                (&found["rung"], &found["ending"]),
-                (&json!("indentation"), &json!("right")),
-                "{found}"
+            has(
+                found,
+                json!({"client": client, "model": "large-1", "file_from": "stored version", "certainty": "likely",
+                    "rung": "indentation", "ending": "right"}),
             );
             let unread = failures.iter().find(|f| f["class"] == "not read before").expect("one");
             assert_eq!(unread["recovered"], false, "{unread}");
@@ -788,40 +601,22 @@ mod agents {
             write(&root.path().join(name), text);
             let said = mined(root.path());
             let found = only(&said);
-            assert_eq!(
-                (&found["client"], &found["class"], &found["id"]),
-                (&json!("pi"), &json!("not found"), &json!("x/t2"))
+            has(
+                found,
+                json!({"client": "pi", "class": "not found", "id": "x/t2", "ending": "right", "tokens": 20}),
             );
-            assert_eq!(
-                (&found["ending"], &found["tokens"]),
-                (&json!("right"), &json!(20)),
-                "{found}"
-            );
-            assert_eq!(
-                (&said["edits"], &said["models"][0]["landed"]),
-                (&json!(2), &json!(1)),
-                "{said}"
-            );
+            has(&said, json!({"edits": 2}));
+            has(&said["models"][0], json!({"landed": 1}));
         }
     }
 
     /// A repository with the file, and the id of its commit.
     fn repository(at: &Path) -> String {
-        let git = |arguments: &[&str]| {
-            let done = Command::new("git")
-                .args(["-c", "user.name=t", "-c", "user.email=t@example.com", "-C"])
-                .arg(at)
-                .args(arguments)
-                .output()
-                .expect("git runs");
-            assert!(done.status.success(), "{arguments:?}: {done:?}");
-            String::from_utf8(done.stdout).expect("UTF-8")
-        };
         write(&at.join("src/a.py"), BEFORE);
-        git(&["init", "-q"]);
-        git(&["add", "."]);
-        git(&["commit", "-qm", "m"]);
-        git(&["rev-parse", "HEAD"]).trim().to_owned()
+        for arguments in [&["init", "-q"][..], &["add", "."], &["commit", "-qm", "m"]] {
+            git(at, arguments);
+        }
+        String::from_utf8(git(at, &["rev-parse", "HEAD"])).expect("UTF-8").trim().to_owned()
     }
 
     /// A rollout names the commit that it began at. Its first patch is applied to that version.
@@ -869,15 +664,9 @@ mod agents {
             let said = mined_from(&[&file, "--map", &map], &[]);
             let failures = said["failures"].as_array().expect("list");
             let found = failures.iter().find(|f| f["class"] == "patch context").expect("one");
-            assert_eq!(
-                (&found["file_from"], &found["certainty"]),
-                (&json!("from git"), &json!("likely")),
-                "{said}"
-            );
-            assert_eq!(
-                (&found["model"], &found["ending"]),
-                (&json!("gpt-x-codex"), &json!("right")),
-                "{said}"
+            has(
+                found,
+                json!({"file_from": "from git", "certainty": "likely", "model": "gpt-x-codex", "ending": "right"}),
             );
         }
         // What lies in the repository needs no map, if the folder has its name in the transcript.
@@ -904,12 +693,7 @@ mod agents {
         let transcript = fixtures("claude/-home-jane-projects-shop/5f1c.jsonl");
         let whole = fs::read_to_string(&transcript).expect("file");
         let half: String = whole.lines().take(6).map(|line| format!("{line}\n")).collect();
-        let git = |arguments: &[&str]| {
-            let mut git = Command::new("git");
-            git.args(["-c", "user.name=t", "-c", "user.email=t@example.com", "-C"])
-                .arg(&repository_dir);
-            assert!(git.args(arguments).output().expect("git").status.success(), "{arguments:?}");
-        };
+        let git = |arguments: &[&str]| git(&repository_dir, arguments);
         git(&["checkout", "-q", "--orphan", "entire/checkpoints/v1"]);
         git(&["rm", "-rfq", "."]);
         write(&repository_dir.join("ab/cdef01/0/full.jsonl"), half);

@@ -146,6 +146,23 @@ impl Sandbox {
     }
 }
 
+/// Runs git in a folder; its output.
+pub(crate) fn git(folder: &Path, arguments: &[&str]) -> Vec<u8> {
+    git_at("", folder, arguments)
+}
+
+/// The same as if it were that time.
+pub(crate) fn git_at(date: &str, folder: &Path, arguments: &[&str]) -> Vec<u8> {
+    let mut git = Command::new("git");
+    git.args(["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "core.quotePath=true"]);
+    if !date.is_empty() {
+        git.env("GIT_COMMITTER_DATE", date);
+    }
+    let out = git.args(arguments).current_dir(folder).output().expect("git");
+    assert!(out.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&out.stderr));
+    out.stdout
+}
+
 /// A file of this many lines, `line 1` and so on.
 pub(crate) fn numbered(total: usize) -> String {
     (1..=total).map(|n| format!("line {n}\n")).collect()

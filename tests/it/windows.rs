@@ -312,36 +312,6 @@ fn batch_edits_reads_and_undoes() {
     batch.end();
 }
 
-/// Windows cannot tell which answers a client had read when it sent a call, so a number that can
-/// mean two lines is refused.
-#[test]
-fn a_number_that_can_mean_two_lines_is_refused() {
-    let work = Work::new();
-    let text: String = (1..=20).map(|n| format!("line {n}\n")).collect();
-    let file = work.put("f", &text);
-    let mut batch = Lines::start(work.restitch().arg("batch"));
-    let mut ask = |id: usize, tool: &str, arguments: Value| {
-        batch.ask(&json!({ "id": id, "tool": tool, "arguments": arguments }))
-    };
-    assert_eq!(ask(1, "read_file", json!({ "path": "f" }))["ok"], true);
-    let two =
-        json!({ "path": "f", "start_line": 2, "end_line": 3, "new_content": "two\nthree\nmore" });
-    assert_eq!(ask(2, "edit_lines", two)["ok"], true);
-    let moved = json!({ "path": "f", "start_line": 9, "end_line": 9, "new_content": "eight" });
-    let refused = ask(3, "edit_lines", moved.clone());
-    assert_eq!(refused["code"], "EDIT_STALE_ANCHOR", "{refused}");
-    // With the version named there is no doubt.
-    let read = ask(4, "read_file", json!({ "path": "f" }));
-    let mut exact = moved;
-    exact["snapshot"] = read["report"]["snapshot"].clone();
-    let done = ask(5, "edit_lines", exact);
-    assert_eq!(done["ok"], true, "{done}");
-    let wanted =
-        text.replace("line 2\nline 3\n", "two\nthree\nmore\n").replace("line 8\n", "eight\n");
-    assert_eq!(fs::read_to_string(&file).unwrap(), wanted);
-    batch.end();
-}
-
 #[test]
 fn a_client_edits_over_mcp() {
     let work = Work::new();

@@ -1,5 +1,5 @@
 //! Turns of the reference agent and what its model receives; the guard, the resources and
-//! the change feed over MCP; a file of requests that hear no answer.
+//! the change feed over MCP.
 
 use std::path::Path;
 use std::process::Command;
@@ -23,33 +23,6 @@ fn text(root: &Path) -> String {
 
 fn edit(start: usize, end: usize, content: &str) -> Value {
     json!({ "path": "f", "start_line": start, "end_line": end, "new_content": content })
-}
-
-fn line(id: usize, tool: &str, arguments: &Value) -> String {
-    json!({ "id": id, "tool": tool, "arguments": arguments }).to_string()
-}
-
-/// A whole file of requests, of which none hears an answer: where an edit before has moved the line, the
-/// request is refused. Nothing lands on a wrong line.
-#[tokio::test]
-async fn a_file_of_requests_never_hits_the_wrong_line() {
-    let dir = project(400);
-    let requests: Vec<String> = (1..=200)
-        .map(|n| line(n, "edit_lines", &edit(2 * n, 2 * n, &format!("even {n}\nand more"))))
-        .collect();
-    let ran = restitch(dir.path(), &["batch"], &(requests.join("\n") + "\n")).await;
-    let done = ran.stdout.lines().filter(|line| line.contains("\"ok\":true")).count();
-    let stale = ran.stdout.lines().filter(|line| line.contains("EDIT_STALE_ANCHOR")).count();
-    assert_eq!((done, stale), (1, 199));
-    assert_eq!(text(dir.path()), numbered(400).replacen("line 2\n", "even 1\nand more\n", 1));
-    // From the last to the first, nothing has moved where the next edit is.
-    let dir = project(400);
-    let requests: Vec<String> = requests.into_iter().rev().collect();
-    let ran = restitch(dir.path(), &["batch"], &(requests.join("\n") + "\n")).await;
-    assert_eq!(ran.stdout.lines().filter(|line| line.contains("\"ok\":true")).count(), 200);
-    let wanted: String =
-        (1..=200).map(|n| format!("line {}\neven {n}\nand more\n", 2 * n - 1)).collect();
-    assert_eq!(text(dir.path()), wanted);
 }
 
 /// A turn with several calls.

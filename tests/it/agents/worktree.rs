@@ -25,15 +25,7 @@ fn checkouts(worktree: &str) -> Option<Checkouts> {
     let main = temp.path().canonicalize().expect("folder").join("app");
     std::fs::create_dir_all(main.join("src")).expect("folder");
     std::fs::write(main.join("src/a.py"), "one = 1\n").expect("file");
-    let git = |arguments: &[&str]| {
-        let done = Command::new("git")
-            .args(["-c", "user.name=t", "-c", "user.email=t@t"])
-            .args(arguments)
-            .current_dir(&main)
-            .output()
-            .expect("git");
-        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    };
+    let git = |arguments: &[&str]| drop(crate::sandbox::git(&main, arguments));
     git(&["init", "-q"]);
     git(&["add", "."]);
     git(&["commit", "-qm", "first"]);

@@ -4,14 +4,13 @@ use std::fs;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use restitch::adapters::openai::{Endpoint, OpenAi, WireLimits};
 use restitch::engine::{Allowance, CallOptions, Engine};
-use restitch::internals::correct::{Limited, ModelCorrector, PromptBook, Secrets};
+use restitch::internals::correct::Limited;
 use restitch::store::DiskStore;
 use serde_json::json;
 
 use super::server::{Answer, ModelServer, completion};
-use super::wire::Bench;
+use super::wire::{Bench, corrector};
 use super::*;
 
 /// Seconds for one call in these tests.
@@ -275,13 +274,9 @@ fn what_passes_is_asked_again_once_and_what_does_not_is_not() {
 }
 
 fn engine(bench: &Bench, server: &ModelServer) -> Engine {
-    let endpoint = Endpoint { base_url: server.base_url(), model: "m".into(), api_key: None };
-    let chat = OpenAi::new(endpoint, WireLimits::default()).expect("client");
-    let book = PromptBook::built_in().expect("prompts");
-    let model = ModelCorrector::new(chat, book, Secrets::new());
     let store = DiskStore::open(bench.root.path()).expect("root");
     Engine::builder(store)
-        .corrector(Arc::new(Limited::new(model)))
+        .corrector(Arc::new(Limited::new(corrector(server))))
         .allowance(Allowance { time: Duration::from_secs(5), requests: 4 })
         .build()
 }

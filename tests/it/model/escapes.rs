@@ -1,12 +1,10 @@
 //! A line break that is sent as `\n`: undone or told in every language, on every path that needs no
 //! model. What a model gives is in `findings`.
 
-use std::io::Write as _;
-use std::process::Stdio;
-
 use serde_json::{Value, json};
 
 use super::wire::{Bench, plain};
+use crate::sandbox::finish;
 
 /// A name, a file, a text of it, and the new text with a line break that is escaped.
 const FILES: &[(&str, &str, &str, &str)] = &[
@@ -50,12 +48,8 @@ fn replies(calls: &[(String, Option<&str>, Value)]) -> Vec<(bool, String, String
         input.push_str(&format!("{call}\n"));
     }
     let mut command = plain(bench.root.path(), bench.state.path());
-    command.arg("batch").stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = command.spawn().expect("runs");
-    let mut stdin = child.stdin.take().expect("stdin");
-    let feed = std::thread::spawn(move || stdin.write_all(input.as_bytes()));
-    let output = child.wait_with_output().expect("ends");
-    feed.join().expect("feeds").expect("written");
+    command.arg("batch");
+    let output = finish(command, input.as_bytes());
     let replies = String::from_utf8_lossy(&output.stdout);
     let replies: Vec<Value> =
         replies.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();

@@ -1,96 +1,27 @@
 //! What a correction costs. The numbers are measured and printed here.
 
-use std::io::Write as _;
-use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-use restitch::adapters::openai::{Endpoint, OpenAi, WireLimits};
 use restitch::engine::{CallOptions, Engine};
-use restitch::internals::correct::{
-    CacheLimits, Cached, Limited, ModelCorrector, PromptBook, Secrets,
-};
+use restitch::internals::correct::{CacheLimits, Cached, Limited};
 use restitch::store::DiskStore;
 use serde_json::{Value, json};
 
 use super::server::ModelServer;
-use super::wire::{Bench, KEY, restitch};
+use super::wire::{Bench, KEY, corrector, good_server as server, restitch};
 use super::*;
-
-fn server() -> ModelServer {
-    ModelServer::answering(&[
-        ("correct_old", json!({"corrected_target_snippet": CORRECTED_OLD})),
-        ("adjust_new", json!({"corrected_new_string": ADJUSTED_NEW})),
-    ])
-}
-
-/// A file of many functions, like the real one in length of line.
-fn large(lines: usize) -> String {
-    let mut file = String::new();
-    let mut n = 0;
-    while file.lines().count() + 9 < lines {
-        for _ in 0..100 {
-            file.push_str(&format!(
-                "\n/// Step {n} of the pipeline.\npub fn step_{n}(value: u64) -> u64 {{\n    value.wrapping_mul({n}) + {}\n}}\n",
-                n * 7
-            ));
-            n += 1;
-        }
-    }
-    file.push_str(FILE);
-    file
-}
-
-#[test]
-fn a_large_file_costs_a_small_part_of_its_size() {
-    for lines in [5_000, 20_000] {
-        let file = large(lines);
-        let bench = Bench::with("lib.rs", &file);
-        let server = server();
-        let (reply, _) = bench.edit(&server, "lib.rs", OLD, NEW);
-        assert_eq!(bench.read("lib.rs"), file.replace(CORRECTED_OLD, ADJUSTED_NEW), "{reply}");
-        let model = &reply["report"]["model"];
-        let bytes = model["prompt_bytes"].as_u64().expect("bytes");
-        let share = 100.0 * bytes as f64 / file.len() as f64;
-        println!(
-            "{} lines, {} bytes: {} calls, {bytes} prompt bytes ({share:.1} % of the file)",
-            file.lines().count(),
-            file.len(),
-            model["calls"]
-        );
-        assert!(share <= 10.0, "{share}");
-    }
-}
-
-#[test]
-fn a_small_file_costs_two_calls_and_a_few_kilobytes() {
-    let bench = Bench::with("lib.rs", FILE);
-    let server = server();
-    let (reply, _) = bench.edit(&server, "lib.rs", OLD, NEW);
-    let model = &reply["report"]["model"];
-    println!("recovered edit in a {}-byte file: {model}", FILE.len());
-    assert_eq!(model["calls"], 2);
-    assert!(model["prompt_bytes"].as_u64().expect("bytes") < 10_000);
-}
+use crate::sandbox::finish;
 
 #[test]
 fn r9_the_second_identical_call_costs_no_request() {
     let bench = Bench::with("lib.rs", FILE);
     let server = server();
     let line = json!({"arguments": {"path": "lib.rs", "old_str": OLD, "new_str": NEW}});
-    let mut child = restitch(bench.root.path(), bench.state.path())
-        .env("OPENAI_BASE_URL", server.base_url())
-        .env("OPENAI_API_KEY", KEY)
-        .env("RESTITCH_MODEL", "m")
-        .args(["batch", "--dry-run"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("runs");
-    let mut stdin = child.stdin.take().expect("stdin");
-    write!(stdin, "{line}\n{line}\n{line}\n").expect("written");
-    drop(stdin);
-    let output = child.wait_with_output().expect("ends");
+    let mut command = restitch(bench.root.path(), bench.state.path());
+    command.env("OPENAI_BASE_URL", server.base_url()).env("OPENAI_API_KEY", KEY);
+    command.env("RESTITCH_MODEL", "m").args(["batch", "--dry-run"]);
+    let output = finish(command, format!("{line}\n{line}\n{line}\n").as_bytes());
     let replies: Vec<Value> = String::from_utf8_lossy(&output.stdout)
         .lines()
         .map(|line| serde_json::from_str(line).expect("JSON"))
@@ -124,18 +55,20 @@ fn with_answers_on_the_disk_the_next_process_asks_nothing() {
     }
 }
 
+/// An engine that keeps the server's answers in its memory.
+fn cached(bench: &Bench, server: &ModelServer, limits: CacheLimits) -> Engine {
+    let model = corrector(server);
+    let identity = model.identity();
+    let cached = Cached::new(Limited::new(model), identity, limits);
+    let store = DiskStore::open(bench.root.path()).expect("root");
+    Engine::builder(store).corrector(Arc::new(cached)).build()
+}
+
 #[tokio::test]
 async fn fifty_concurrent_identical_misses_cost_one_request_an_ask() {
     let bench = Bench::with("lib.rs", FILE);
     let server = server();
-    let endpoint = Endpoint { base_url: server.base_url(), model: "m".into(), api_key: None };
-    let chat = OpenAi::new(endpoint, WireLimits::default()).expect("client");
-    let model = ModelCorrector::new(chat, PromptBook::built_in().expect("prompts"), Secrets::new());
-    let identity = model.identity();
-    let limited = Limited::new(model);
-    let cached = Cached::new(limited, identity, CacheLimits::default());
-    let store = DiskStore::open(bench.root.path()).expect("root");
-    let engine = Engine::builder(store).corrector(Arc::new(cached)).build();
+    let engine = cached(&bench, &server, CacheLimits::default());
     let mut calls = tokio::task::JoinSet::new();
     for _ in 0..50 {
         let engine = engine.clone();
@@ -160,15 +93,7 @@ async fn an_answer_in_the_memory_is_used_as_long_as_it_is_kept() {
     for (age, asked) in [(Duration::from_millis(100), 4), (CacheLimits::default().age, 2)] {
         let bench = Bench::with("lib.rs", FILE);
         let server = server();
-        let endpoint = Endpoint { base_url: server.base_url(), model: "m".into(), api_key: None };
-        let chat = OpenAi::new(endpoint, WireLimits::default()).expect("client");
-        let prompts = PromptBook::built_in().expect("prompts");
-        let model = ModelCorrector::new(chat, prompts, Secrets::new());
-        let identity = model.identity();
-        let limits = CacheLimits { age, ..CacheLimits::default() };
-        let cached = Cached::new(Limited::new(model), identity, limits);
-        let store = DiskStore::open(bench.root.path()).expect("root");
-        let engine = Engine::builder(store).corrector(Arc::new(cached)).build();
+        let engine = cached(&bench, &server, CacheLimits { age, ..CacheLimits::default() });
         let path = engine.path("lib.rs").expect("path");
         let options = CallOptions { dry_run: true, ..CallOptions::default() };
         for _ in 0..2 {

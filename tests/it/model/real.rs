@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::wire::{Bench, restitch};
 use super::*;
+use crate::sandbox::finish;
 
 /// The key of the proxy, which wants one.
 const KEY: &str = "sk-for-the-proxy-on-loopback-1f6c";
@@ -174,23 +175,11 @@ fn run(server: &Server) -> String {
     let config = bench.state.path().join("model.toml");
     let section = format!("[model]\ntimeout = {BUDGET}\n");
     std::fs::write(&config, section).expect("written");
-    let mut child = restitch(bench.root.path(), bench.state.path())
-        .env("OPENAI_BASE_URL", server.base_url())
-        .env("OPENAI_API_KEY", KEY)
-        .env("RESTITCH_MODEL", "gemma")
-        .env("RESTITCH_LOG", "debug")
-        .arg("--config")
-        .arg(&config)
-        .arg("batch")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("runs");
-    let mut stdin = child.stdin.take().expect("stdin");
-    let feed = std::thread::spawn(move || stdin.write_all(input.as_bytes()));
-    let output = child.wait_with_output().expect("ends");
-    feed.join().expect("feeds").expect("written");
+    let mut command = restitch(bench.root.path(), bench.state.path());
+    command.env("OPENAI_BASE_URL", server.base_url()).env("OPENAI_API_KEY", KEY);
+    command.env("RESTITCH_MODEL", "gemma").env("RESTITCH_LOG", "debug");
+    command.arg("--config").arg(&config).arg("batch");
+    let output = finish(command, input.as_bytes());
     let logs = String::from_utf8_lossy(&output.stderr);
     let replies: Vec<Value> = String::from_utf8_lossy(&output.stdout)
         .lines()

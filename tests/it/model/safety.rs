@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use restitch::adapters::openai::{Endpoint, OpenAi, WireLimits};
 use restitch::engine::{Allowance, CallOptions, Engine};
-use restitch::internals::correct::{Limited, ModelCorrector, PromptBook, Secrets};
+use restitch::internals::correct::{Limited, PromptBook};
 use restitch::store::DiskStore;
 use serde_json::json;
 
 use super::server::{Answer, ModelServer};
-use super::wire::{Bench, restitch};
+use super::wire::{Bench, corrector, good_server, restitch};
 use super::*;
+use crate::sandbox::finish;
 
 /// What a file may say to a model, and what a model that obeys would answer.
 const ORDERS: &[(&str, &str)] = &[
@@ -104,22 +104,14 @@ fn no_order_in_a_file_is_obeyed() {
 #[test]
 fn several_edits_of_one_call_may_ask_too() {
     let bench = Bench::with("lib.rs", FILE);
-    let server = ModelServer::answering(&[
-        ("correct_old", json!({ "corrected_target_snippet": CORRECTED_OLD })),
-        ("adjust_new", json!({ "corrected_new_string": ADJUSTED_NEW })),
-    ]);
+    let server = good_server();
     let call = json!({ "tool": "multi_edit", "arguments": { "edits": [
         { "path": "lib.rs", "old_str": OLD, "new_str": NEW },
         { "path": "lib.rs", "old_str": "    items.len()", "new_str": "    items.iter().count()" },
     ] } });
     let mut command = restitch(bench.root.path(), bench.state.path());
     command.env("OPENAI_BASE_URL", server.base_url()).env("RESTITCH_MODEL", "m").arg("batch");
-    command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
-    let mut child = command.spawn().expect("runs");
-    let mut stdin = child.stdin.take().expect("stdin");
-    std::io::Write::write_all(&mut stdin, format!("{call}\n").as_bytes()).expect("written");
-    drop(stdin);
-    let output = child.wait_with_output().expect("ends");
+    let output = finish(command, format!("{call}\n").as_bytes());
     let wanted = after().replace("items.len()", "items.iter().count()");
     assert_eq!(bench.read("lib.rs"), wanted, "{}", String::from_utf8_lossy(&output.stdout));
     assert_eq!(server.seen().len(), 2);
@@ -141,11 +133,8 @@ async fn asks_at_once_are_bounded() {
     for n in 0..8 {
         bench.put(&format!("{n}.rs"), FILE);
     }
-    let endpoint = Endpoint { base_url: server.base_url(), model: "m".into(), api_key: None };
-    let chat = OpenAi::new(endpoint, WireLimits::default()).expect("client");
-    let model = ModelCorrector::new(chat, PromptBook::built_in().expect("prompts"), Secrets::new());
     let engine = Engine::builder(DiskStore::open(bench.root.path()).expect("root"))
-        .corrector(Arc::new(Limited::new(model)))
+        .corrector(Arc::new(Limited::new(corrector(&server))))
         .allowance(Allowance { time: Duration::from_secs(60), requests: 4 })
         .build();
     let call = request();

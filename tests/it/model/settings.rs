@@ -7,15 +7,9 @@ use std::process::{Command, Output};
 use serde_json::{Value, json};
 
 use super::server::ModelServer;
-use super::wire::{Bench, restitch};
+use super::wire::{Bench, good_server as server, restitch};
 use super::*;
-
-fn server() -> ModelServer {
-    ModelServer::answering(&[
-        ("correct_old", json!({ "corrected_target_snippet": CORRECTED_OLD })),
-        ("adjust_new", json!({ "corrected_new_string": ADJUSTED_NEW })),
-    ])
-}
+use crate::sandbox::finish;
 
 /// A configuration with these lines about the model, which is at the server.
 fn model(server: &ModelServer, lines: &str) -> String {
@@ -278,15 +272,10 @@ fn a_hook_asks_only_with_consent() {
         if let Some(model) = model {
             command.env("RESTITCH_MODEL", model);
         }
-        command.args(["hook", "claude"]).stdin(std::process::Stdio::piped());
-        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
-        let mut child = command.spawn().expect("runs");
+        command.args(["hook", "claude"]);
         let tried = json!({"hook_event_name": "PreToolUse", "cwd": bench.root.path(), "tool_name": "Edit",
             "tool_input": {"file_path": "lib.rs", "old_string": OLD, "new_string": NEW}});
-        let mut stdin = child.stdin.take().expect("stdin");
-        std::io::Write::write_all(&mut stdin, tried.to_string().as_bytes()).expect("written");
-        drop(stdin);
-        let output = child.wait_with_output().expect("ends");
+        let output = finish(command, tried.to_string().as_bytes());
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
     assert!(!hook(None).contains("asking"));

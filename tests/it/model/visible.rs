@@ -3,15 +3,8 @@
 use serde_json::json;
 
 use super::server::ModelServer;
-use super::wire::{Bench, KEY};
+use super::wire::{Bench, KEY, good_server as server};
 use super::*;
-
-fn server() -> ModelServer {
-    ModelServer::answering(&[
-        ("correct_old", json!({"corrected_target_snippet": CORRECTED_OLD})),
-        ("adjust_new", json!({"corrected_new_string": ADJUSTED_NEW})),
-    ])
-}
 
 #[test]
 fn debug_logs_tell_asks_verdicts_and_sizes_and_traces_the_texts() {

@@ -10,7 +10,9 @@ mod search;
 mod seeds;
 mod staging;
 
-use restitch::engine::{CallOptions, Engine};
+use regex::{Captures, Regex};
+use restitch::adapters::syntax::TreeSitter;
+use restitch::engine::{CallOptions, Engine, SyntaxMode};
 use restitch::store::DiskStore;
 use restitch::tools::{ToolReply, Toolbox};
 use serde_json::{Value, json};
@@ -38,6 +40,14 @@ impl Session {
         let Self { dir, .. } = Self::new(files);
         let store = DiskStore::open(dir.path()).expect("store");
         Self { dir, tools: Toolbox::new(Engine::builder(store).build().staged()) }
+    }
+
+    /// The same with one file, and edits that are parsed.
+    fn parsed(path: &str, text: &str) -> Self {
+        let Self { dir, .. } = Self::new(&[(path, text)]);
+        let store = DiskStore::open(dir.path()).expect("store");
+        let engine = Engine::builder(store).syntax(TreeSitter::new(), SyntaxMode::Veto).build();
+        Self { dir, tools: Toolbox::new(engine) }
     }
 
     /// Writes a file behind the session's back.
@@ -87,6 +97,13 @@ pub(crate) fn anchor(text: &str, number: usize) -> String {
     let line = text.split('\n').nth(number - 1).expect("line");
     let rendered = restitch::internals::tag::render(number, line);
     rendered.split('|').next().expect("anchor").to_owned()
+}
+
+/// The value with `@3` at the start of a text become the anchor of line 3.
+fn with_anchors(before: &str, value: &Value) -> Value {
+    let mark = Regex::new(r#""@([0-9]+)"#).expect("pattern");
+    let line = |found: &Captures<'_>| format!("\"{}", anchor(before, found[1].parse().expect("n")));
+    serde_json::from_str(&mark.replace_all(&value.to_string(), line)).expect("JSON")
 }
 
 pub(crate) fn warnings(report: &Value) -> String {

@@ -7,20 +7,26 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Session, anchor, warnings};
+use super::{Session, anchor, warnings, with_anchors};
 use crate::rows::rows;
 
 /// The same replacement by both tools; both must come to the same text.
-async fn replaced(
-    path: &str,
-    before: &str,
-    (start, end): (usize, usize),
-    lines: &[String],
-) -> (String, Value) {
-    let by_number = Session::new(&[(path, before)]);
+async fn replaced(path: &str, before: &str, row: &Row) -> (String, Value) {
+    let (start, end) = row.lines;
+    let session = || match row.of.as_str() {
+        "parsed" => Session::parsed(path, before),
+        _ => Session::new(&[(path, before)]),
+    };
+    let by_anchor = session();
+    let lines = with_anchors(before, &json!(row.sent));
+    if row.appended {
+        let edit = json!({ "op": "append", "pos": anchor(before, end), "lines": lines });
+        let report = by_anchor.hashline(path, json!([edit])).await;
+        return (by_anchor.text(path), report);
+    }
+    let by_number = session();
     let call = json!({ "path": path, "start_line": start, "end_line": end, "new_content": lines });
     let numbered = by_number.ok("edit_lines", call).await;
-    let by_anchor = Session::new(&[(path, before)]);
     let edit = if end < start {
         json!({ "op": "prepend", "pos": anchor(before, start), "lines": lines })
     } else {
@@ -48,6 +54,9 @@ struct Row {
     written: Vec<String>,
     /// A rewrite or a piece of a warning; empty where nothing is said.
     says: String,
+    /// Whether it is an `append` behind the second line, which only one of the tools has.
+    #[serde(default)]
+    appended: bool,
 }
 
 /// One of the files below by its name, or another by its path and text.
@@ -68,7 +77,7 @@ async fn check(of: &str) {
             File::Own(path, before) => (path.as_str(), before.as_str()),
         };
         let (start, end) = row.lines;
-        let (text, report) = replaced(path, before, (start, end), &row.sent).await;
+        let (text, report) = replaced(path, before, row).await;
         let old: Vec<&str> = before.split_inclusive('\n').collect();
         let new = row.written.iter().flat_map(|line| [line.as_str(), "\n"]);
         let above = old[..start - 1].iter().copied();
@@ -121,6 +130,12 @@ async fn seed_003_r4_prefixes_and_diff_markers_are_taken_off() {
 #[tokio::test]
 async fn seed_003_r5_echoes_of_the_lines_around() {
     check("r5").await;
+}
+
+/// What a parser proves besides.
+#[tokio::test]
+async fn seed_003_corrections_where_edits_are_parsed() {
+    check("parsed").await;
 }
 
 #[tokio::test]

@@ -307,75 +307,7 @@ async fn seed_002_6_unchanged_lines_keep_working_after_a_mismatch_elsewhere() {
     assert!(session.text("f").contains("line 39\nx\nline 41\n"));
 }
 
-// Seed 003.
-
-const HELLO: &str =
-    "function hello() {\n console.log(\"hi\");\n console.log(\"bye\");\n}\n\nfunction world() {\n";
-
-async fn example(edit: Value) -> String {
-    let session = Session::new(&[("f.js", HELLO)]);
-    session.hashline("f.js", json!([edit])).await;
-    session.text("f.js")
-}
-
-#[tokio::test]
-async fn seed_003_example_single_line_replace() {
-    let edit =
-        json!({ "op": "replace", "pos": anchor(HELLO, 2), "lines": [" console.log(\"hello\");"] });
-    assert_eq!(example(edit).await, HELLO.replace("\"hi\"", "\"hello\""));
-}
-
-#[tokio::test]
-async fn seed_003_example_range_replace() {
-    let edit = json!({ "op": "replace", "pos": anchor(HELLO, 2), "end": anchor(HELLO, 3), "lines": [" return \"hello world\";"] });
-    assert_eq!(
-        example(edit).await,
-        "function hello() {\n return \"hello world\";\n}\n\nfunction world() {\n"
-    );
-}
-
-#[tokio::test]
-async fn seed_003_example_delete_a_line() {
-    for lines in [json!(null), json!([])] {
-        let edit = json!({ "op": "replace", "pos": anchor(HELLO, 3), "lines": lines });
-        assert_eq!(example(edit).await, HELLO.replace(" console.log(\"bye\");\n", ""));
-    }
-}
-
-#[tokio::test]
-async fn seed_003_example_insert_after_a_line() {
-    let edit = json!({ "op": "append", "pos": anchor(HELLO, 4), "lines": ["", "function added() {", " return true;", "}"] });
-    let after = HELLO.replace("}\n\n", "}\n\nfunction added() {\n return true;\n}\n\n");
-    assert_eq!(example(edit).await, after);
-}
-
-#[tokio::test]
-async fn seed_003_example_bad_pattern_does_not_duplicate_the_brace() {
-    // The example's file ends inside a function, so its brackets do not balance and
-    // nothing is proven there; in a whole file the copy goes.
-    let whole = format!("{HELLO}}}\n");
-    let session = Session::new(&[("f.js", &whole)]);
-    let edit = json!({ "op": "replace", "pos": anchor(&whole, 2), "end": anchor(&whole, 3), "lines": [" return \"hi\";", "}"] });
-    let report = session.hashline("f.js", json!([edit])).await;
-    assert_eq!(
-        session.text("f.js"),
-        "function hello() {\n return \"hi\";\n}\n\nfunction world() {\n}\n"
-    );
-    assert_eq!(report["rewrites"], json!(["strip-boundary-echo"]));
-    let session = Session::new(&[("f.js", HELLO)]);
-    let report = session.hashline("f.js", json!([edit])).await;
-    assert!(report["warnings"].to_string().contains("both are there now"), "{report}");
-}
-
-#[tokio::test]
-async fn seed_003_bom_and_crlf_are_preserved() {
-    let before = "\u{feff}one\r\ntwo\r\nthree\r\n";
-    let session = Session::new(&[("f", before)]);
-    let edit =
-        json!({ "op": "replace", "pos": anchor("one\r\ntwo\r\n", 2), "lines": ["zwei", "zwei b"] });
-    session.hashline("f", json!([edit])).await;
-    assert_eq!(session.text("f"), "\u{feff}one\r\nzwei\r\nzwei b\r\nthree\r\n");
-}
+// Seed 003; its examples are rows of `anchors.jsonl`.
 
 #[test]
 fn seed_003_the_prompt_has_the_rules_the_examples_and_the_bad_pattern() {

@@ -1,8 +1,7 @@
-//! What sessions of agents need, as they meet it: first hour, line tools, guard, what is offered.
+//! What sessions of agents need, as they meet it: first hour, guard, what is offered.
 
 mod first_hour;
 mod guard;
-mod line_tools;
 mod offered;
 
 use std::path::Path;

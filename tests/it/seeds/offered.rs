@@ -1,7 +1,7 @@
 //! Seed 000: what an answer tells the caller to use is offered to that caller; and how a refusal reaches
 //! the clients that wrap errors.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::server;
 use crate::reading::{Session, anchor};
@@ -70,30 +70,6 @@ async fn seed_000_default_tools_edit_file_takes_lines_or_anchors_as_its_place() 
     let mixed =
         session.refused("edit_file", edit("1-2#VK", "", "x"), "EDIT_INVALID_ARGUMENTS").await;
     assert!(mixed.message.contains("two anchors"), "{}", mixed.message);
-}
-
-#[tokio::test]
-async fn seed_000_drift_a_number_that_an_edit_has_moved_is_refused_with_both_places() {
-    let lines = crate::sandbox::numbered(10);
-    let session = Session::new(&[("f", &lines)]);
-    session.ok("read_file", json!({ "path": "f" })).await;
-    let first = json!({ "path": "f", "start_line": 2, "end_line": 2, "new_content": "a\nb\nc" });
-    session.ok("edit_lines", first).await;
-    let before = session.text("f");
-    let second = json!({ "path": "f", "start_line": 7, "end_line": 7, "new_content": "seven" });
-    let refused = session.refused("edit_lines", second.clone(), "EDIT_STALE_ANCHOR").await;
-    assert_eq!(session.text("f"), before);
-    // Line 7 then is line 9 now; line 7 now is line 5 then.
-    for place in ["|line 7", "|line 5", "snapshot \""] {
-        assert!(refused.message.contains(place), "{place}: {}", refused.message);
-    }
-    // The snapshot that the refusal names, or a text that stands at one of the places, settles it.
-    let id = refused.message.split("your old numbers with snapshot \"").nth(1).expect("id");
-    let id = id.split('"').next().expect("id");
-    let mut with_snapshot = second;
-    with_snapshot["snapshot"] = Value::from(id);
-    session.ok("edit_lines", with_snapshot).await;
-    assert_eq!(session.text("f"), before.replace("line 7\n", "seven\n"));
 }
 
 #[test]
