@@ -1,8 +1,7 @@
 //! The pure function, its two ways over the command line, and a store of the caller's own.
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 use std::sync::{Arc, Mutex};
 
 use restitch::edit::EditCode;
@@ -12,19 +11,13 @@ use restitch::store::VersionedStore;
 use restitch::{Applier, EditRequest, apply, apply_bytes, apply_many};
 use serde_json::{Value, json};
 
+use crate::sandbox::finish;
+
 fn run(arguments: &[&str], input: &[u8]) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_restitch"))
-        .args(arguments)
-        .env_remove("HOME")
-        .env("RESTITCH_STATE_DIR", "/nowhere/at/all")
-        .current_dir("/")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the binary starts");
-    child.stdin.take().expect("piped").write_all(input).expect("written");
-    child.wait_with_output().expect("it ends")
+    let mut command = Command::new(env!("CARGO_BIN_EXE_restitch"));
+    command.args(arguments).env_remove("HOME").env("RESTITCH_STATE_DIR", "/nowhere/at/all");
+    command.current_dir("/");
+    finish(command, input)
 }
 
 #[test]

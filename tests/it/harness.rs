@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use serde::Deserialize;
 use serde_json::{Value, json};
+
+use crate::rows::rows;
 
 fn restitch(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_restitch"))
@@ -36,10 +39,18 @@ pub(super) fn mined(path: &Path) -> Value {
     mined_from(&[&path.to_string_lossy()], &[])
 }
 
-/// That an object has these fields with these values.
-pub(super) fn has(found: &Value, fields: Value) {
-    for (name, value) in fields.as_object().expect("fields") {
-        assert_eq!(&found[name], value, "{name}: {found}");
+/// That an object has these fields with these values, and a list of objects as many.
+pub(super) fn has(found: &Value, wanted: Value) {
+    match wanted {
+        Value::Object(fields) => {
+            fields.into_iter().for_each(|(name, value)| has(&found[name], value))
+        }
+        Value::Array(items) => {
+            let found = found.as_array().expect("a list");
+            assert_eq!(found.len(), items.len(), "{found:?}");
+            found.iter().zip(items).for_each(|(found, wanted)| has(found, wanted));
+        }
+        value => assert_eq!(*found, value),
     }
 }
 
@@ -181,6 +192,30 @@ fn every_clients_transcripts_are_mined_broken_lines_included() {
         before.len() >= 4 && contents(Path::new(&transcripts(""))) == before,
         "no one writes there"
     );
+}
+
+/// A transcript of `data/mined`, and what is found in it.
+#[derive(Deserialize)]
+struct Row {
+    why: String,
+    file: String,
+    /// The name under which its client keeps it.
+    r#as: PathBuf,
+    said: Value,
+}
+
+#[test]
+fn transcripts_are_mined_as_their_rows_say() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/data/mined");
+    for row in rows::<Row>(include_str!("data/mined.jsonl")) {
+        println!("{}", row.why);
+        let root = tempfile::tempdir().expect("folder");
+        let transcript = std::fs::read(data.join(&row.file)).expect("transcript");
+        write(&root.path().join(&row.r#as), transcript);
+        has(&mined(root.path()), row.said);
+    }
+    let shown = restitch(&["mine", &data.join("claude-parts.jsonl").to_string_lossy()]);
+    assert!(text(&shown.stdout).contains("about 1050 output tokens"), "{shown:?}");
 }
 
 /// Without a path: where each client keeps its own, and aider's history of this folder.

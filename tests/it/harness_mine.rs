@@ -3,12 +3,11 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 
-use crate::harness::{answered, contents, fixtures, has, lines, mine, mined, mined_from, write};
+use crate::harness::{contents, fixtures, has, lines, mine, mined, mined_from, write};
 use crate::sandbox::{git, git_at};
 
 fn count(said: &Value, name: &str) -> usize {
@@ -324,143 +323,22 @@ mod git {
     }
 }
 
-mod aider {
-    use super::*;
-
-    /// Three sessions: an edit of two blocks of which one fails and is sent again, an undone
-    /// edit, and one that is applied from a file.
-    const HISTORY: &str = include_str!("data/aider.chat.history.md");
-
-    /// As aider writes it: two blanks end each line of its own and of the user's.
-    fn history() -> String {
-        let line = |line: &str| match line.starts_with("> ") || line.starts_with("#### ") {
-            true if line != "#### A heading" && line != "> and a quotation" => format!("{line}  "),
-            _ => line.to_owned(),
-        };
-        HISTORY.lines().map(line).collect::<Vec<_>>().join("\n")
-    }
-
-    #[test]
-    fn blocks_that_aider_applied_or_refused_are_the_edits() {
-        let root = tempfile::tempdir().expect("folder");
-        let file = root.path().join("project/.aider.chat.history.md");
-        write(&file, history());
-        let named = root.path().join("saved under another name");
-        fs::copy(&file, &named).expect("copy");
-        let from_the_variable =
-            mined_from(&["--client", "aider"], &[("AIDER_CHAT_HISTORY_FILE", &file)]);
-        let said = mined(root.path());
-        assert_eq!(said["failures"], from_the_variable["failures"]);
-        assert_eq!((&said["sessions"], &said["edits"]), (&json!(3), &json!(5)), "{said}");
-        assert_eq!(mined(&named)["edits"], 5);
-        let failures = said["failures"].as_array().expect("list");
-        let [first, second] = &failures[..] else { panic!("{said}") };
-        assert_eq!(first["model"], "maker/large-1");
-        // One block of the same answer has landed, which is no answer to the other; that the quotes are
-        // those of Python's strings is known from the name alone.
-        has(
-            first,
-            json!({"turns": 1, "tokens": 1100, "file_from": "in part, from the error", "rung": "punctuation",
-                "ending": "right"}),
-        );
-        has(
-            second,
-            json!({"path": "gone.py", "file_known": false, "changed_later": false, "turns": 0}),
-        );
-        let rows = said["models"].as_array().expect("rows").iter().map(|row| {
-            let counts = ["edits", "failed", "text_missing", "right", "no_file"]
-                .map(|name| row[name].as_u64());
-            (row["model"].as_str().expect("name"), counts.map(Option::unwrap_or_default))
-        });
-        assert_eq!(
-            rows.collect::<Vec<_>>(),
-            [
-                ("maker/large-1", [3, 1, 1, 1, 0]),
-                ("not named", [1, 1, 1, 0, 1]),
-                ("small-2", [1, 0, 0, 0, 0])
-            ]
-        );
-        // Lines that an error shows are no file, and make no case.
-        let cases = root.path().join("cases");
-        let saved = mined_from(&[&file.to_string_lossy(), "--save", &cases.to_string_lossy()], &[]);
-        assert_eq!(
-            saved["saved"],
-            json!({"new": 0, "existing": 0, "withheld": 0, "without_file": 2, "without_truth": 0})
-        );
-    }
-}
-
-/// Claude Code writes a record for each part of a message as it is streamed; only the last has
-/// the final count.
+/// What aider applied or refused, wherever its history lies; a row of `data/mined.jsonl` says what it is.
 #[test]
-fn a_message_of_several_records_is_one_turn_with_its_final_count() {
+fn the_history_of_aider_is_found_by_its_variable_and_under_another_name() {
     let root = tempfile::tempdir().expect("folder");
-    let file = root.path().join("session.jsonl");
-    let part = |id: &str, tokens: u64, stop: Value, part: Value| {
-        json!({"type": "assistant", "sessionId": "s", "message": {"id": id, "model": "large", "stop_reason": stop,
-            "usage": {"output_tokens": tokens}, "content": [part]}})
-    };
-    let edit = |id: &str, old: &str| {
-        json!({"type": "tool_use", "id": id, "name": "Edit",
-            "input": {"file_path": "/w/a.txt", "old_string": old, "new_string": "x"}})
-    };
-    let answer = |id: &str, failed: bool| answered(id, failed, Value::Null);
-    let session = lines(&[
-        part("m1", 7, Value::Null, json!({"type": "text", "text": "I change both."})),
-        part("m1", 7, Value::Null, edit("t1", "one")),
-        answer("t1", true),
-        part("m1", 300, json!("tool_use"), edit("t2", "two")),
-        answer("t2", true),
-        // Its end was never written: 4,000 bytes are about 1,000 tokens.
-        part("m2", 2, Value::Null, json!({"type": "text", "text": "a".repeat(2000)})),
-        part("m2", 2, Value::Null, json!({"type": "thinking", "thinking": "b".repeat(2000)})),
-        part("m3", 50, json!("tool_use"), edit("t3", "three")),
-        answer("t3", false),
-    ]);
-    write(&file, session);
-    let said = mined(&file);
-    let cost = json!({"changed_later": 2, "turns": 2, "tokens": 1050, "tokens_estimated": true});
-    assert_eq!(said["cost"], cost, "{said}");
-    let mut shown = Command::new(env!("CARGO_BIN_EXE_restitch"));
-    let shown = shown.args(["harness", "mine"]).arg(&file).output().expect("the binary runs");
-    let shown = String::from_utf8_lossy(&shown.stdout);
-    assert!(shown.contains("about 1050 output tokens"), "{shown}");
-    // Both failed in the first message: the two turns after it are counted once.
-    let turns: Vec<&Value> =
-        said["failures"].as_array().expect("list").iter().map(|f| &f["turns"]).collect();
-    assert_eq!(turns, [&json!(2), &json!(0)]);
-}
-
-/// Codex writes its counts again when the limits change.
-#[test]
-fn a_count_that_codex_repeats_is_counted_once() {
-    let root = tempfile::tempdir().expect("folder");
-    let file = root.path().join("rollout.jsonl");
-    let mut lines = String::new();
-    let mut record = |payload: Value| {
-        lines.push_str(&format!("{}\n", json!({"type": "x", "payload": payload})));
-    };
-    let counts = |last: u64, sum: u64| {
-        json!({"type": "token_count", "info": {"last_token_usage": {"output_tokens": last},
-            "total_token_usage": {"output_tokens": sum}}})
-    };
-    for (id, old, said, tokens, sum) in [
-        ("c1", "one", "verification failed: Failed to find expected lines", 40, 1040),
-        ("c2", "two", "Success. Updated the following files", 60, 1100),
-    ] {
-        let patch =
-            format!("*** Begin Patch\n*** Update File: a.txt\n@@\n-{old}\n+x\n*** End Patch");
-        record(
-            json!({"type": "custom_tool_call", "name": "apply_patch", "call_id": id, "input": patch}),
-        );
-        record(counts(tokens, sum));
-        record(counts(tokens, sum));
-        record(json!({"type": "custom_tool_call_output", "call_id": id, "output": said}));
-    }
-    write(&file, lines);
-    let said = mined(&file);
-    let cost = json!({"changed_later": 1, "turns": 1, "tokens": 60, "tokens_estimated": false});
-    assert_eq!(said["cost"], cost, "{said}");
+    let file = root.path().join("project/.aider.chat.history.md");
+    write(&file, include_str!("data/mined/aider.chat.history.md"));
+    let named = root.path().join("saved under another name");
+    fs::copy(&file, &named).expect("copy");
+    let from_the_variable =
+        mined_from(&["--client", "aider"], &[("AIDER_CHAT_HISTORY_FILE", &file)]);
+    assert_eq!(mined(&file)["failures"], from_the_variable["failures"]);
+    assert_eq!(mined(&named)["edits"], 5);
+    // Lines that an error shows are no file, and make no case.
+    let cases = root.path().join("cases");
+    let saved = mined_from(&[&file.to_string_lossy(), "--save", &cases.to_string_lossy()], &[]);
+    has(&saved["saved"], json!({"new": 0, "existing": 0, "withheld": 0, "without_file": 2}));
 }
 
 /// What other agents leave, each in the form in which it leaves it.
@@ -474,12 +352,6 @@ mod agents {
     /// The same change, as the agent sends it next.
     const NEXT_OLD: &str = "\t\treturn 1\n\treturn 2";
     const NEXT_NEW: &str = "\t\treturn 3\n\treturn 2";
-
-    fn only(said: &Value) -> &Value {
-        let failures = said["failures"].as_array().expect("list");
-        assert_eq!(failures.len(), 1, "{said}");
-        &failures[0]
-    }
 
     const CRUSH: &str = "
         CREATE TABLE sessions (id TEXT PRIMARY KEY, title TEXT, completion_tokens INTEGER);
@@ -564,49 +436,6 @@ mod agents {
             let unread = failures.iter().find(|f| f["class"] == "not read before").expect("one");
             assert_eq!(unread["recovered"], false, "{unread}");
             assert_eq!(said["models"][0]["text_missing"], 1, "{said}");
-        }
-    }
-
-    #[test]
-    fn sessions_of_pi_and_those_that_openclaw_has_put_aside() {
-        let call = |id: &str, name: &str, arguments: Value| {
-            json!({"type": "message", "timestamp": "2026-02-12T08:00:00.000Z", "message": {"role": "assistant", "model": "m-5",
-                "usage": {"output": 20}, "content": [{"type": "toolCall", "id": id, "name": name, "arguments": arguments}]}})
-        };
-        let result = |id: &str, name: &str, said: &str, failed: bool| {
-            json!({"type": "message", "message": {"role": "toolResult", "toolCallId": id, "toolName": name,
-                "content": [{"type": "text", "text": said}], "isError": failed}})
-        };
-        let edit = |old: &str, new: &str| json!({"path": "a.py", "oldText": old, "newText": new});
-        let refused = json!({"status": "error", "tool": "edit", "error": "Could not find the exact text in /p/a.py."});
-        let session = |error: &str, failed: bool| {
-            lines(&[
-                json!({"type": "session", "version": 3, "id": "x", "timestamp": "2026-02-12T08:00:00.000Z", "cwd": "/p"}),
-                call("t1", "read", json!({"file_path": "/p/a.py"})),
-                result("t1", "read", BEFORE, false),
-                call("t2", "edit", edit(OLD, NEW)),
-                result("t2", "edit", error, failed),
-                call("t3", "edit", edit(NEXT_OLD, NEXT_NEW)),
-                result("t3", "edit", "Successfully replaced text in a.py.", false),
-            ])
-        };
-        for (name, text) in [
-            ("x.jsonl", session("Could not find the exact text in a.py.", true)),
-            (
-                "agents/main/sessions/x.jsonl.deleted.2026-02-17T07-01-45.903Z",
-                session(&refused.to_string(), false),
-            ),
-        ] {
-            let root = tempfile::tempdir().expect("folder");
-            write(&root.path().join(name), text);
-            let said = mined(root.path());
-            let found = only(&said);
-            has(
-                found,
-                json!({"client": "pi", "class": "not found", "id": "x/t2", "ending": "right", "tokens": 20}),
-            );
-            has(&said, json!({"edits": 2}));
-            has(&said["models"][0], json!({"landed": 1}));
         }
     }
 

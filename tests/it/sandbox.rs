@@ -170,6 +170,7 @@ pub(crate) fn numbered(total: usize) -> String {
 
 /// Runs a command to its end with this on its stdin.
 pub(crate) fn finish(mut command: Command, stdin: &[u8]) -> Output {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("starts");
     let mut pipe = child.stdin.take().expect("piped");
     let stdin = stdin.to_vec();

@@ -2,13 +2,15 @@
 //! Windows, or under wine: `.ci/wine`.
 
 use std::fs::{self, OpenOptions};
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::Write as _;
 use std::os::windows::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+
+use crate::client::Client;
 
 struct Work(tempfile::TempDir);
 
@@ -249,85 +251,29 @@ fn a_file_that_may_only_be_read_says_so() {
     assert_eq!(fs::read(&file).unwrap(), b"one\n");
 }
 
-/// A server or a `batch`, one line out for each line in.
-struct Lines {
-    process: std::process::Child,
-    out: BufReader<std::process::ChildStdout>,
-}
-
-impl Lines {
-    fn start(command: &mut Command) -> Self {
-        let mut process = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let out = BufReader::new(process.stdout.take().unwrap());
-        Self { process, out }
-    }
-
-    fn tell(&mut self, message: &Value) {
-        let stdin = self.process.stdin.as_mut().unwrap();
-        writeln!(stdin, "{message}").unwrap();
-        stdin.flush().unwrap();
-    }
-
-    fn ask(&mut self, message: &Value) -> Value {
-        self.tell(message);
-        loop {
-            let mut line = String::new();
-            assert!(self.out.read_line(&mut line).unwrap() > 0, "it has ended");
-            let reply: Value = serde_json::from_str(&line).unwrap();
-            if reply["id"] == message["id"] {
-                return reply;
-            }
-        }
-    }
-
-    fn end(mut self) {
-        drop(self.process.stdin.take());
-        assert!(self.process.wait().unwrap().success());
-    }
-}
-
 #[test]
 fn batch_edits_reads_and_undoes() {
     let work = Work::new();
     let file = work.put(r"src\a.txt", "one\r\ntwo\r\n");
-    let mut batch = Lines::start(work.restitch().arg("batch"));
+    let mut command = work.restitch();
+    command.arg("batch");
+    let mut batch = Client::start(command);
+    let mut ask = |message: Value| {
+        batch.send(&message);
+        batch.receive()
+    };
     let edit =
         json!({ "id": 1, "arguments": { "path": r"src\a.txt", "old_str": "two", "new_str": "2" } });
-    let done = batch.ask(&edit);
+    let done = ask(edit);
     assert_eq!(done["ok"], true, "{done}");
     assert_eq!(fs::read(&file).unwrap(), b"one\r\n2\r\n");
-    let read =
-        batch.ask(&json!({ "id": 2, "tool": "read_file", "arguments": { "path": "src/a.txt" } }));
+    let read = ask(json!({ "id": 2, "tool": "read_file", "arguments": { "path": "src/a.txt" } }));
     assert_eq!(read["report"]["line_ending"], "crlf", "{read}");
-    let found = batch.ask(&json!({ "id": 3, "tool": "search", "arguments": { "keyword": "one" } }));
+    let found = ask(json!({ "id": 3, "tool": "search", "arguments": { "keyword": "one" } }));
     assert_eq!(found["report"]["files"][0]["path"], "src/a.txt", "{found}");
-    let undone = batch.ask(&json!({ "id": 4, "tool": "undo", "arguments": {} }));
+    let undone = ask(json!({ "id": 4, "tool": "undo", "arguments": {} }));
     assert_eq!(undone["ok"], true, "{undone}");
     assert_eq!(fs::read(&file).unwrap(), b"one\r\ntwo\r\n");
-    batch.end();
-}
-
-#[test]
-fn a_client_edits_over_mcp() {
-    let work = Work::new();
-    let file = work.put("a.txt", "one\r\n");
-    let mut server = Lines::start(work.restitch().arg("mcp"));
-    let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } });
-    let said =
-        server.ask(&json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello }));
-    assert_eq!(said["result"]["serverInfo"]["name"], "restitch", "{said}");
-    server.tell(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
-    let call = json!({ "name": "edit_file", "arguments": { "path": file.display().to_string(), "old_str": "one", "new_str": "two" } });
-    let said =
-        server.ask(&json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call }));
-    assert!(said["result"]["isError"] != true, "{said}");
-    assert_eq!(fs::read(&file).unwrap(), b"two\r\n");
-    server.end();
 }
 
 #[test]

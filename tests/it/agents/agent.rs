@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::server::{RunOutput, Server, call_turn, restitch, text_turn};
+use super::server::{RunOutput, Server, call_turn, last_answers, restitch, text_turn};
 
 const SOURCE: &str = "fn main() {\n    greet(\"world\");\n}\n\nfn greet(name: &str) {\n    println!(\"Hello, {name}\");\n}\n";
 
@@ -44,12 +44,6 @@ fn complete_unchanged(summary: &str) -> Value {
     call_turn("task_complete", json!({ "summary": summary, "files_changed": [] }))
 }
 
-/// The last message of a request: what the model was told about its last turn.
-fn last_answer(request: &Value) -> String {
-    let messages = request["messages"].as_array().expect("messages");
-    messages.last().expect("one")["content"].as_str().expect("text").to_owned()
-}
-
 /// Step 1: the exploration is demanded on every request, whatever its words.
 #[tokio::test]
 async fn step_1_exploration_is_demanded_on_every_request() {
@@ -82,7 +76,8 @@ async fn step_2_task_complete_is_blocked_without_exploration() {
     let script = vec![complete("done!"), explore(), complete_unchanged("now I looked")];
     let server = Server::play(script).await;
     let ran = agent(dir.path(), &server, "Update it", &[]).await;
-    let answer: Value = serde_json::from_str(&last_answer(&server.requests()[1])).expect("JSON");
+    let answer: Value =
+        serde_json::from_str(&last_answers(&server.requests()[1])[0]).expect("JSON");
     assert_eq!(answer["acknowledged"], false);
     let error = answer["error"].as_str().expect("error");
     assert!(error.starts_with("BLOCKED: "), "{error}");
@@ -103,7 +98,7 @@ async fn step_3_words_without_tools_are_sent_back() {
     ])
     .await;
     let ran = agent(dir.path(), &server, "tell me a story", &[]).await;
-    let reminder = last_answer(&server.requests()[1]);
+    let reminder = last_answers(&server.requests()[1]).remove(0);
     assert!(reminder.starts_with("You MUST use tools before responding."), "{reminder}");
     assert!(reminder.contains("Do NOT respond without using tools."), "{reminder}");
     assert_eq!(ran.code, 0, "{}", ran.stderr);
@@ -142,7 +137,8 @@ async fn outcome_no_applied_without_visible_change() {
     ];
     let server = Server::play(script).await;
     let ran = agent(dir.path(), &server, "greet the moon", &[]).await;
-    let answer: Value = serde_json::from_str(&last_answer(&server.requests()[3])).expect("JSON");
+    let answer: Value =
+        serde_json::from_str(&last_answers(&server.requests()[3])[0]).expect("JSON");
     assert_eq!(answer["acknowledged"], false);
     assert!(answer["error"].as_str().expect("error").contains("src/main.rs"), "{answer}");
     assert_eq!(outcome(&ran)["summary"], "Now applied.");
@@ -158,8 +154,11 @@ async fn outcome_identical_failing_calls_do_not_loop() {
     let server = Server::play(script).await;
     let ran = agent(dir.path(), &server, "x", &["--steps", "7"]).await;
     let requests = server.requests();
-    let (second, third, fourth) =
-        (last_answer(&requests[3]), last_answer(&requests[4]), last_answer(&requests[5]));
+    let (second, third, fourth) = (
+        last_answers(&requests[3]).remove(0),
+        last_answers(&requests[4]).remove(0),
+        last_answers(&requests[5]).remove(0),
+    );
     assert!(second.contains("Do not repeat it") && second.contains("Cause:"), "{second}");
     assert!(third.contains("another way"), "{third}");
     assert_ne!(third, fourth);

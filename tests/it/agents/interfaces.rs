@@ -2,17 +2,14 @@
 //! MCP over stdio and over HTTP, and the turns of the reference agent; with the calls of a
 //! turn sent at once, and with each waiting for the answer to the one before.
 
-use std::fmt::Write as _;
-use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Stdio};
 
 use restitch::internals::text::Snapshot;
 use serde_json::{Value, json};
 
 use super::mcp::binary;
-use super::server::{Server, restitch};
+use super::server::{Server, last_answers, restitch, turn};
 use crate::client::{Client, request};
 use crate::sandbox::numbered;
 
@@ -50,18 +47,6 @@ type Call = (&'static str, Value);
 
 /// A conversation: the texts of the answers to the calls of a turn.
 type Conversation = Box<dyn FnMut(&[Call]) -> Vec<String>>;
-
-/// What happens in one turn of a story.
-#[derive(Clone)]
-enum Turn {
-    Calls(Vec<Call>),
-    /// Writes a file as another program.
-    OtherWriter(&'static str, String),
-}
-
-fn calls(calls: impl IntoIterator<Item = Call>) -> Turn {
-    Turn::Calls(calls.into_iter().collect())
-}
 
 fn read(path: &str) -> Call {
     ("read_file", json!({ "path": path, "style": "hashline" }))
@@ -120,16 +105,11 @@ impl Workspace {
     }
 
     /// Plays a story on a interface; the text of each answer, in the order of the calls.
-    async fn play(&self, (transport, pacing): Interface, story: &[Turn]) -> Vec<String> {
-        let mut turns: Vec<Turn> = Vec::new();
-        for turn in story {
-            match (turn, pacing) {
-                (Turn::Calls(all), Pacing::OneByOne) => {
-                    turns.extend(all.iter().map(|call| calls([call.clone()])));
-                }
-                _ => turns.push(turn.clone()),
-            }
-        }
+    async fn play(&self, (transport, pacing): Interface, story: &[Vec<Call>]) -> Vec<String> {
+        let turns: Vec<&[Call]> = match pacing {
+            Pacing::OneByOne => story.iter().flat_map(|turn| turn.chunks(1)).collect(),
+            Pacing::Pipelined => story.iter().map(Vec::as_slice).collect(),
+        };
         if transport == Transport::Agent {
             return self.agent(&turns).await;
         }
@@ -138,35 +118,19 @@ impl Workspace {
             Transport::Stdio => self.stdio(),
             _ => self.http(),
         };
-        let mut answers = Vec::new();
-        for turn in &turns {
-            match turn {
-                Turn::Calls(calls) => answers.extend(line(calls)),
-                Turn::OtherWriter(path, text) => {
-                    std::fs::write(self.root().join(path), text).expect("foreign");
-                }
-            }
-        }
-        answers
+        turns.into_iter().flat_map(|turn| line(turn)).collect()
     }
 
     fn batch(&self) -> Conversation {
         let mut command = binary(self.root());
-        command.arg("batch").stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = KillOnDrop(command.spawn().expect("starts"));
-        let mut to = child.0.stdin.take().expect("piped");
-        let mut from = BufReader::new(child.0.stdout.take().expect("piped"));
+        command.arg("batch");
+        let mut session = Client::start(command);
         Box::new(move |calls| {
-            let _running = &child;
-            let mut lines = String::new();
-            for (tool, arguments) in calls {
-                let _ = writeln!(lines, "{}", json!({ "tool": tool, "arguments": arguments }));
-            }
-            to.write_all(lines.as_bytes()).expect("written");
-            let mut answer = || {
-                let mut reply = String::new();
-                from.read_line(&mut reply).expect("read");
-                let reply: Value = serde_json::from_str(&reply).expect("JSON");
+            let request =
+                |(tool, arguments): &Call| json!({ "tool": tool, "arguments": arguments });
+            session.send_at_once(&calls.iter().map(request).collect::<Vec<_>>());
+            let answer = || {
+                let reply = session.receive();
                 let text = reply["message"].as_str().expect("message").to_owned();
                 assert_eq!(reply["ok"], is_ok(&text), "{reply}");
                 text
@@ -216,35 +180,10 @@ impl Workspace {
         })
     }
 
-    async fn agent(&self, turns: &[Turn]) -> Vec<String> {
-        let turn = |of: &[Call]| {
-            let calls: Vec<Value> = of
-                .iter()
-                .enumerate()
-                .map(|(at, (name, arguments))| {
-                    json!({ "id": format!("c{at}"), "type": "function",
-                        "function": { "name": name, "arguments": arguments.to_string() } })
-                })
-                .collect();
-            json!({ "role": "assistant", "content": null, "tool_calls": calls })
-        };
+    async fn agent(&self, turns: &[&[Call]]) -> Vec<String> {
         // The guard has it explore first.
         let mut script = vec![turn(&[("list_files", json!({}))])];
-        let mut foreign = None;
-        for one in turns {
-            match one {
-                Turn::Calls(calls) => {
-                    let mut said = turn(calls);
-                    if let Some(written) = foreign.take() {
-                        said["foreign"] = written;
-                    }
-                    script.push(said);
-                }
-                Turn::OtherWriter(path, text) => {
-                    foreign = Some(json!([self.root().join(path), text]));
-                }
-            }
-        }
+        script.extend(turns.iter().map(|calls| turn(calls)));
         let played = script.len();
         script.push(turn(&[("task_complete", json!({ "summary": "done" }))]));
         let server = Server::play(script).await;
@@ -253,25 +192,7 @@ impl Workspace {
         let requests = server.requests();
         assert!(requests.len() > played, "{}", ran.stderr);
         // What the model was told in answer to each turn, but for the first.
-        let told = |request: &Value| {
-            let messages = request["messages"].as_array().expect("messages");
-            let tools = messages.iter().rev().take_while(|message| message["role"] == "tool");
-            let said = tools.map(|message| message["content"].as_str().expect("text").to_owned());
-            let mut said: Vec<String> = said.collect();
-            said.reverse();
-            said
-        };
-        requests[2..=played].iter().flat_map(told).collect()
-    }
-}
-
-/// A process that ends with the conversation.
-struct KillOnDrop(Child);
-
-impl Drop for KillOnDrop {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        requests[2..=played].iter().flat_map(last_answers).collect()
     }
 }
 
@@ -293,9 +214,9 @@ async fn p1_a_number_whose_line_has_moved_is_never_guessed() {
     for interface in INTERFACES {
         let workspace = Workspace::new(&[("f", &text)]);
         let story = [
-            calls([read("f")]),
-            calls([edit(2, 3, "two\nthree\nmore"), edit(8, 8, "eight")]),
-            calls([exact(edit(8, 8, "eight"), &text)]),
+            vec![read("f")],
+            vec![edit(2, 3, "two\nthree\nmore"), edit(8, 8, "eight")],
+            vec![exact(edit(8, 8, "eight"), &text)],
         ];
         let answers = workspace.play(interface, &story).await;
         // Calls that are sent together may run in any order.
@@ -322,12 +243,12 @@ async fn p1_a_snapshot_makes_numbers_exact() {
     for interface in INTERFACES {
         let workspace = Workspace::new(&[("f", &text)]);
         let story = [
-            calls([read("f")]),
-            calls([
+            vec![read("f")],
+            vec![
                 exact(edit(2, 3, "two\nthree\nmore"), &text),
                 exact(edit(8, 8, "eight"), &text),
                 exact(replace("f", &anchor(&text, 12), &["twelve"]), &text),
-            ]),
+            ],
         ];
         let answers = workspace.play(interface, &story).await;
         assert!(answers.iter().all(|answer| is_ok(answer)), "{interface:?}: {answers:?}");
@@ -347,28 +268,6 @@ async fn p1_a_snapshot_makes_numbers_exact() {
     }
 }
 
-#[tokio::test]
-async fn p1_where_both_numberings_are_possible_both_are_shown() {
-    let text = numbered(20);
-    for interface in INTERFACES {
-        let workspace = Workspace::new(&[("f", &text)]);
-        let story = [
-            calls([read("f")]),
-            Turn::OtherWriter("f", format!("new\n{text}")),
-            calls([edit(8, 8, "x")]),
-            calls([exact(edit(8, 8, "eight"), &text)]),
-        ];
-        let answers = workspace.play(interface, &story).await;
-        let refused = &answers[1];
-        assert!(refused.starts_with("EDIT_STALE_ANCHOR"), "{interface:?}: {refused}");
-        for shown in ["|line 7", "|line 8", "can mean line 9 or 8", &snapshot(&text)] {
-            assert!(refused.contains(shown), "{interface:?}: {refused}");
-        }
-        assert_eq!(marked(refused).len(), 2, "{interface:?}: {refused}");
-        assert_eq!(workspace.text("f"), format!("new\n{}", text.replace("line 8\n", "eight\n")));
-    }
-}
-
 /// The line that was meant has moved and changed: the session's record tells where it went.
 #[tokio::test]
 async fn p2_a_line_that_moved_and_changed_is_marked_where_it_is() {
@@ -377,8 +276,8 @@ async fn p2_a_line_that_moved_and_changed_is_marked_where_it_is() {
         let workspace = Workspace::new(&[("f", &text)]);
         let now = format!("new\n{}", text.replace("line 5\n", "line five\n"));
         let story = [
-            calls([read("f")]),
-            calls([
+            vec![read("f")],
+            vec![
                 (
                     "edit_file",
                     json!({ "path": "f", "old_str": "line 5\n", "new_str": "line five\n" }),
@@ -387,8 +286,8 @@ async fn p2_a_line_that_moved_and_changed_is_marked_where_it_is() {
                     "edit_file",
                     json!({ "path": "f", "old_str": "line 1\nline 2\n", "new_str": "new\nline 1\nline 2\n" }),
                 ),
-            ]),
-            calls([exact(replace("f", &anchor(&text, 5), &["x"]), &text)]),
+            ],
+            vec![exact(replace("f", &anchor(&text, 5), &["x"]), &text)],
         ];
         let answers = workspace.play(interface, &story).await;
         let wanted = format!(">>> {}|line five", anchor(&now, 6));
@@ -404,13 +303,13 @@ async fn p2_another_process_finds_the_line_by_the_history() {
     for interface in INTERFACES {
         let workspace = Workspace::new(&[("f", &text)]);
         let header = "header\n".repeat(30);
-        let before = [calls([read("f")]), calls([edit(1, 0, &header)])];
+        let before = [vec![read("f")], vec![edit(1, 0, &header)]];
         workspace.play((Transport::Batch, Pacing::OneByOne), &before).await;
         let now = workspace.text("f");
         assert_eq!(now, format!("{header}{text}"));
         let story = [
-            calls([replace("f", &anchor(&text, 40), &["x"])]),
-            calls([exact(edit(20, 20, "twenty"), &text)]),
+            vec![replace("f", &anchor(&text, 40), &["x"])],
+            vec![exact(edit(20, 20, "twenty"), &text)],
         ];
         let answers = workspace.play(interface, &story).await;
         let wanted = format!(">>> {}|line 40", anchor(&now, 70));

@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 
 use crate::client::Client;
 use crate::http::HttpServer;
+use crate::reading::with_anchors;
+use crate::rows::rows;
 
 pub(crate) fn binary(root: &Path) -> Command {
     let mut command = crate::sandbox::binary();
@@ -177,92 +179,20 @@ fn clients() -> Vec<(&'static str, Vec<String>)> {
     out
 }
 
-/// A call of one tool by an official client, and the code it is to be answered with.
-fn call(tool: &str, arguments: Value, code: Option<&str>) -> Value {
-    json!({ "tool": tool, "arguments": arguments, "code": code })
+/// Calls by an official client, in an order that leads from one to the next, and the codes that they
+/// are to be answered with; `@1` stands for the anchor of line 1.
+fn calls(table: &str) -> Vec<Value> {
+    rows::<Value>(table).iter().map(|call| with_anchors("one\n", call)).collect()
 }
 
-/// Every tool, well and badly called, in an order that leads from one to the next.
+/// Every tool, well and badly called.
 fn every_tool() -> Vec<Value> {
-    let anchor = |line: usize, text: &str| {
-        restitch::internals::tag::render(line, text).split('|').next().expect("anchor").to_owned()
-    };
-    vec![
-        call(
-            "edit",
-            json!({ "file_path": "a.txt", "old_string": "two", "new_string": "zwei" }),
-            None,
-        ),
-        call(
-            "edit",
-            json!({ "file_path": "a.txt", "old_string": "nowhere at all", "new_string": "x" }),
-            Some("EDIT_NO_OCCURRENCE_FOUND"),
-        ),
-        call(
-            "edit_file",
-            json!({ "path": "a.txt", "old_strr": "x" }),
-            Some("EDIT_INVALID_ARGUMENTS"),
-        ),
-        call("no_such_tool", json!({}), Some("EDIT_INVALID_ARGUMENTS")),
-        call(
-            "edit_file",
-            json!({ "path": "../x", "old_str": "a", "new_str": "b" }),
-            Some("EDIT_INVALID_PATH"),
-        ),
-        call(
-            "apply_patch",
-            json!({ "patch": "*** Begin Patch\n*** Update File: a.txt\n-three\n+drei\n*** End Patch" }),
-            None,
-        ),
-        call("read_file", json!({ "path": "a.txt" }), None),
-        call("read_file", json!({ "path": "b.txt" }), Some("EDIT_FILE_NOT_FOUND")),
-        call(
-            "edit_lines",
-            json!({ "path": "a.txt", "start_line": 1, "end_line": 1, "new_content": "eins" }),
-            None,
-        ),
-        call("undo", json!({}), None),
-        call(
-            "hashline_edit",
-            json!({ "path": "a.txt", "edits": [{ "op": "append", "pos": anchor(1, "one"), "lines": ["middle"] }] }),
-            None,
-        ),
-        call(
-            "hashline_edit",
-            json!({ "path": "a.txt", "edits": [{ "op": "replace", "pos": anchor(1, "gone"), "lines": ["x"] }] }),
-            Some("EDIT_STALE_ANCHOR"),
-        ),
-        call(
-            "multi_edit",
-            json!({ "edits": [
-            { "path": "a.txt", "old_str": "middle\n", "new_str": "" },
-            { "path": "a.txt", "old_str": "one", "new_str": "one" },
-        ] }),
-            Some("EDIT_NO_CHANGE"),
-        ),
-        call(
-            "multi_edit",
-            json!({ "edits": [{ "path": "a.txt", "old_str": "middle\n", "new_str": "" }] }),
-            None,
-        ),
-        call("search", json!({ "keyword": "ZWEI" }), None),
-        call("wildcard_search", json!({ "terms": ["one", "drei"] }), None),
-        call("list_files", json!({}), None),
-    ]
+    calls(include_str!("clients/every-tool.jsonl"))
 }
 
 /// With a guard and a staging layer: the tools that only such sessions list.
 fn guarded_and_staged() -> Vec<Value> {
-    vec![
-        call("task_complete", json!({ "summary": "done" }), Some("EDIT_BLOCKED")),
-        call("read_file", json!({ "path": "a.txt" }), None),
-        call("edit_file", json!({ "path": "a.txt", "old_str": "two", "new_str": "zwei" }), None),
-        call("staging", json!({ "action": "diff" }), None),
-        call("staging", json!({ "action": "commit" }), None),
-        call("edit_file", json!({ "path": "a.txt", "old_str": "three", "new_str": "drei" }), None),
-        call("staging", json!({ "action": "commit" }), None),
-        call("task_complete", json!({ "summary": "done" }), None),
-    ]
+    calls(include_str!("clients/guarded-and-staged.jsonl"))
 }
 
 fn drive(name: &str, client: &[String], calls: &[Value], more: &[&str], root: &Path) {

@@ -1,10 +1,12 @@
 //! A scripted chat completions server on loopback, and the binary run against it.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
+
+use crate::sandbox::{binary, finish};
 
 /// Answers each request with the next turn of a script, and keeps the requests.
 pub(crate) struct Server {
@@ -21,8 +23,7 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// Plays `turns`; the last one is repeated. A turn that is null never comes. What a turn
-    /// names as `foreign` is written first: another program changes that file meanwhile.
+    /// Plays `turns`; the last one is repeated. A turn that is null never comes.
     pub(crate) async fn play(turns: Vec<Value>) -> Self {
         let requests = Arc::new(Mutex::new(Vec::new()));
         let corrections = Arc::new(Mutex::new(Vec::new()));
@@ -36,11 +37,6 @@ impl Server {
                 let mut kept = kept.lock().expect("lock");
                 let turn = turns[kept.len().min(turns.len() - 1)].clone();
                 kept.push(body);
-                if let (Some(path), Some(text)) =
-                    (turn["foreign"][0].as_str(), turn["foreign"][1].as_str())
-                {
-                    std::fs::write(path, text).expect("foreign file");
-                }
                 turn
             };
             async move {
@@ -70,15 +66,28 @@ impl Server {
 
 /// A turn that calls one tool.
 pub(crate) fn call_turn(name: &str, arguments: Value) -> Value {
-    json!({
-        "role": "assistant",
-        "content": null,
-        "tool_calls": [{
-            "id": "c1",
-            "type": "function",
-            "function": { "name": name, "arguments": arguments.to_string() },
-        }],
-    })
+    turn(&[(name, arguments)])
+}
+
+/// A turn with several calls.
+pub(crate) fn turn(of: &[(&str, Value)]) -> Value {
+    let calls: Vec<Value> = of
+        .iter()
+        .enumerate()
+        .map(|(at, (name, arguments))| {
+            json!({ "id": format!("c{at}"), "type": "function",
+                "function": { "name": name, "arguments": arguments.to_string() } })
+        })
+        .collect();
+    json!({ "role": "assistant", "content": null, "tool_calls": calls })
+}
+
+/// What the model was told in answer to its last turn: each call's result, or words of the agent.
+pub(crate) fn last_answers(request: &Value) -> Vec<String> {
+    let messages = request["messages"].as_array().expect("messages");
+    let tools = messages.iter().rev().take_while(|message| message["role"] == "tool").count();
+    let last = &messages[messages.len() - tools.max(1)..];
+    last.iter().map(|message| message["content"].as_str().expect("text").to_owned()).collect()
 }
 
 /// A turn of words.
@@ -95,14 +104,14 @@ pub(crate) struct RunOutput {
 
 /// Runs the binary in `root` with nothing of this process's environment that matters.
 pub(crate) async fn restitch(root: &Path, args: &[&str], stdin: &str) -> RunOutput {
-    ran(Command::new(env!("CARGO_BIN_EXE_restitch")), root, args, stdin).await
+    ran(binary(), root, args, stdin).await
 }
 
 /// The same for a user with this home folder, and the binary on the path.
 pub(crate) async fn restitch_at(root: &Path, home: &Path, args: &[&str]) -> RunOutput {
-    let binary = Path::new(env!("CARGO_BIN_EXE_restitch"));
-    let mut command = Command::new(binary);
-    command.env("HOME", home).env("PATH", binary.parent().expect("folder"));
+    let folder = Path::new(env!("CARGO_BIN_EXE_restitch")).parent().expect("folder");
+    let mut command = binary();
+    command.env("HOME", home).env("PATH", folder);
     for name in ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME"] {
         command.env_remove(name);
     }
@@ -110,33 +119,11 @@ pub(crate) async fn restitch_at(root: &Path, home: &Path, args: &[&str]) -> RunO
 }
 
 async fn ran(mut command: Command, root: &Path, args: &[&str], stdin: &str) -> RunOutput {
-    command
-        .args(args)
-        .current_dir(root)
-        .env("RESTITCH_STATE_DIR", root.join(".state"))
-        .env("NO_COLOR", "1")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    for name in [
-        "OPENAI_API_KEY",
-        "OPENAI_BASE_URL",
-        "RESTITCH_MODEL",
-        "RESTITCH_CONFIG",
-        "http_proxy",
-        "HTTP_PROXY",
-    ] {
-        command.env_remove(name);
-    }
+    command.args(args).current_dir(root);
+    command.env("RESTITCH_STATE_DIR", root.join(".state")).env("NO_COLOR", "1");
     let stdin = stdin.to_owned();
     tokio::task::spawn_blocking(move || {
-        let mut child = command.spawn().expect("starts");
-        let mut pipe = child.stdin.take().expect("piped");
-        let writer = std::thread::spawn(move || {
-            let _ = std::io::Write::write_all(&mut pipe, stdin.as_bytes());
-        });
-        let out = child.wait_with_output().expect("ends");
-        writer.join().expect("writes");
+        let out = finish(command, stdin.as_bytes());
         RunOutput {
             code: out.status.code().unwrap_or(-1),
             stdout: String::from_utf8(out.stdout).expect("UTF-8"),

@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use super::mcp::binary;
-use super::server::{Server, call_turn, restitch, text_turn};
+use super::server::{Server, call_turn, last_answers, restitch, text_turn, turn};
 use crate::client::{Client, hello};
 use crate::sandbox::numbered;
 
@@ -25,19 +25,6 @@ fn edit(start: usize, end: usize, content: &str) -> Value {
     json!({ "path": "f", "start_line": start, "end_line": end, "new_content": content })
 }
 
-/// A turn with several calls.
-fn turn(of: &[(&str, Value)]) -> Value {
-    let calls: Vec<Value> = of
-        .iter()
-        .enumerate()
-        .map(|(at, (name, arguments))| {
-            json!({ "id": format!("c{at}"), "type": "function",
-                "function": { "name": name, "arguments": arguments.to_string() } })
-        })
-        .collect();
-    json!({ "role": "assistant", "content": null, "tool_calls": calls })
-}
-
 async fn agent(root: &Path, server: &Server) -> super::server::RunOutput {
     let args = ["agent", "Do it", "--json", "--base-url", &server.url, "--model", "scripted"];
     restitch(root, &args, "").await
@@ -45,16 +32,6 @@ async fn agent(root: &Path, server: &Server) -> super::server::RunOutput {
 
 fn complete(summary: &str) -> Value {
     call_turn("task_complete", json!({ "summary": summary }))
-}
-
-/// What the model was told in answer to its last turn.
-fn last_answer(request: &Value) -> Vec<String> {
-    let messages = request["messages"].as_array().expect("messages");
-    let tools = messages.iter().rev().take_while(|message| message["role"] == "tool");
-    let mut said: Vec<String> =
-        tools.map(|m| m["content"].as_str().expect("text").to_owned()).collect();
-    said.reverse();
-    said
 }
 
 /// Seed 002's case, counted from what the agent's model receives.
@@ -91,8 +68,8 @@ async fn seed_002_tokens_of_a_stale_anchor_as_the_agents_model_receives_them() {
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let requests = server.requests();
     let tokens = |text: &str| text.len().div_ceil(4);
-    let whole = tokens(&last_answer(&requests[1])[0]);
-    let said = last_answer(&requests[2]);
+    let whole = tokens(&last_answers(&requests[1])[0]);
+    let said = last_answers(&requests[2]);
     let partial = tokens(&said[1]);
     println!(
         "seed 002, as the agent's model receives it (tokens as bytes / 4): whole read {whole}, stale anchor {partial}"
@@ -110,7 +87,8 @@ async fn a_completion_without_a_change_is_sent_back_until_it_says_so() {
     let claim = || complete("I fixed the bug");
     let server = Server::play(vec![read(), claim(), claim()]).await;
     let ran = agent(dir.path(), &server).await;
-    let answer: Value = serde_json::from_str(&last_answer(&server.requests()[2])[0]).expect("JSON");
+    let answer: Value =
+        serde_json::from_str(&last_answers(&server.requests()[2])[0]).expect("JSON");
     assert_eq!(answer["acknowledged"], false);
     assert_eq!(answer["error"], "BLOCKED: No file was changed.");
     assert!(answer["hint"].as_str().expect("hint").contains("files_changed: []"), "{answer}");

@@ -1,7 +1,7 @@
 //! Calls that ask for too much: refused by the name of the limit, or answered with the count
 //! of what was left out.
 
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Instant;
 
 use serde_json::{Value, json};
@@ -58,7 +58,6 @@ fn batch_within(kib: usize, sandbox: &Sandbox, requests: &[Value]) -> Vec<Value>
     limited.args(["-c", &format!("ulimit -v {kib} && exec \"$0\" --no-model batch")]);
     limited.arg(env!("CARGO_BIN_EXE_restitch")).current_dir(sandbox.root());
     limited.env("RESTITCH_STATE_DIR", sandbox.state());
-    limited.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let out = finish(limited, lines.as_bytes());
     let text = String::from_utf8_lossy(&out.stdout);
     let replies: Vec<Value> =

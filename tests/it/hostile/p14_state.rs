@@ -26,11 +26,7 @@ fn version(n: usize) -> Vec<u8> {
 fn the_limit_holds_at_every_commit_over_all_roots_and_answers() {
     let sandbox = Sandbox::new();
     let limit = 400_000;
-    let options = || DiskOptions {
-        state: Some(sandbox.state()),
-        history_bytes: limit,
-        ..DiskOptions::default()
-    };
+    let options = || DiskOptions { history_bytes: limit, ..sandbox.options() };
     let mut stores = Vec::new();
     for name in ["one", "two", "gone"] {
         let root = sandbox.above().join(name);
@@ -89,8 +85,7 @@ fn without_a_setting_the_limit_is_512_mib_over_all_roots() {
             let first = text();
             fs::create_dir(&root).expect("root");
             fs::write(root.join("f"), &first).expect("file");
-            let options = DiskOptions { state: Some(sandbox.state()), ..DiskOptions::default() };
-            (DiskStore::open_with(&root, options).expect("store"), first)
+            (DiskStore::open_with(&root, sandbox.options()).expect("store"), first)
         })
         .into();
     let mut most = 0;
@@ -175,8 +170,7 @@ fn a_root_keeps_at_most_10000_commits() {
     const MOST: usize = 10_000;
     let sandbox = Sandbox::new();
     sandbox.write("f", "0\n");
-    let options = DiskOptions { state: Some(sandbox.state()), ..DiskOptions::default() };
-    let store = DiskStore::open_with(&sandbox.root(), options).expect("store");
+    let store = sandbox.store();
     let text = |n: usize| format!("{n}\n").into_bytes();
     let commit = |n: usize| {
         let edit = whole_file_edit(&work_path("f"), Some(&text(n)), &text(n + 1));
@@ -239,8 +233,7 @@ fn forge(log: &str, times: &[u64], newest: u64) -> String {
 fn gone_after(times: impl Fn(u64) -> Vec<u64>) -> (u64, usize) {
     let sandbox = Sandbox::new();
     sandbox.write("f", "0\n");
-    let options = DiskOptions { state: Some(sandbox.state()), ..DiskOptions::default() };
-    let store = DiskStore::open_with(&sandbox.root(), options.clone()).expect("store");
+    let store = sandbox.store();
     let text = |n: usize| format!("{n}\n").into_bytes();
     let commit = |store: &DiskStore, n: usize| {
         let edit = whole_file_edit(&work_path("f"), Some(&text(n)), &text(n + 1));
@@ -255,7 +248,7 @@ fn gone_after(times: impl Fn(u64) -> Vec<u64>) -> (u64, usize) {
     let forged = forge(&fs::read_to_string(&log).expect("log"), &times, 998);
     drop(store);
     fs::write(&log, forged).expect("log");
-    let store = DiskStore::open_with(&sandbox.root(), options).expect("store");
+    let store = sandbox.store();
     commit(&store, 1);
     assert_eq!(block_on(store.log()).expect("log").len(), times.len() + 1);
     commit(&store, 2);
@@ -290,17 +283,8 @@ fn a_held_history_is_no_reason_not_to_end() {
     sandbox.write("f", "one\n");
     let edit = json!({ "arguments": { "path": "f", "old_str": "one", "new_str": "two" } });
     assert_eq!(sandbox.batch(std::slice::from_ref(&edit))[0]["ok"], true);
-    let mut folders = vec![sandbox.state()];
-    let mut locks = Vec::new();
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).expect("folder").flatten() {
-            match entry.path() {
-                path if path.is_dir() => folders.push(path),
-                path if path.ends_with("lock") => locks.push(path),
-                _ => {}
-            }
-        }
-    }
+    let mut locks = names_below(&sandbox.state());
+    locks.retain(|name| name.ends_with("/lock"));
     assert!(!locks.is_empty(), "the history has a lock");
     let held: Vec<std::fs::File> = locks
         .iter()

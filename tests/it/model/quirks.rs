@@ -2,14 +2,13 @@
 //! that they are asked for the same thing only once.
 
 use std::fs;
-use std::io::Write as _;
-use std::process::Stdio;
 
 use serde_json::{Value, json};
 
 use super::server::{Answer, ModelServer, Seen, completion};
 use super::wire::{Bench, KEY, restitch};
 use super::*;
+use crate::sandbox::finish;
 
 fn right(seen: &Seen) -> String {
     match seen.kind() {
@@ -186,19 +185,10 @@ fn a_prompt_without_room_is_said_in_words() {
     });
     let bench = Bench::with("lib.rs", FILE);
     let line = json!({"arguments": {"path": "lib.rs", "old_str": OLD, "new_str": NEW}});
-    let mut child = restitch(bench.root.path(), bench.state.path())
-        .env("OPENAI_BASE_URL", server.base_url())
-        .env("OPENAI_API_KEY", KEY)
-        .env("RESTITCH_MODEL", "m")
-        .arg("batch")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("runs");
-    let mut stdin = child.stdin.take().expect("stdin");
-    write!(stdin, "{line}\n{line}\n").expect("written");
-    drop(stdin);
-    let output = child.wait_with_output().expect("ends");
+    let mut command = restitch(bench.root.path(), bench.state.path());
+    command.env("OPENAI_BASE_URL", server.base_url()).env("OPENAI_API_KEY", KEY);
+    command.env("RESTITCH_MODEL", "m").arg("batch");
+    let output = finish(command, format!("{line}\n{line}\n").as_bytes());
     let text = String::from_utf8(output.stdout).expect("UTF-8");
     let replies: Vec<Value> =
         text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();

@@ -45,31 +45,6 @@ fn tokens_per_line_of_each_style() {
     }
 }
 
-#[test]
-fn a_hashline_read_of_10_mb_against_a_plain_one() {
-    let text: String =
-        (0..).map(|n| format!("    let value_{n} = compute({n});\n")).take(280_000).collect();
-    let snapshot = Snapshot::from_text(text);
-    let _ = (snapshot.lines().total(), snapshot.hash());
-    let time = |style: ReadStyle| {
-        let request = ReadRequest { style, limits: ReadLimits::NONE, ..ReadRequest::default() };
-        fastest(|| assert!(!read("f", &snapshot, &request).expect("read").text.is_empty()))
-    };
-    // With the file in memory and its hash known; what a caller waits for has both on top.
-    let (plain, hashline) = (time(ReadStyle::Plain), time(ReadStyle::Hashline));
-    let bytes = snapshot.bytes().to_vec();
-    let load = fastest(|| {
-        let fresh = Snapshot::decode(bytes.clone()).expect("text");
-        let _ = (fresh.lines().total(), fresh.hash());
-    });
-    let ratio = (hashline + load).as_secs_f64() / (plain + load).as_secs_f64();
-    println!(
-        "10 MB read: rendering plain {plain:?}, hashline {hashline:?}; with decoding and hashing {:?} and {:?}: {ratio:.2}x",
-        plain + load,
-        hashline + load
-    );
-}
-
 #[tokio::test]
 async fn search_of_a_tree_against_rg() {
     let words = "some ordinary words of source text that fill a line\n";

@@ -100,7 +100,7 @@ pub(crate) fn anchor(text: &str, number: usize) -> String {
 }
 
 /// The value with `@3` at the start of a text become the anchor of line 3.
-fn with_anchors(before: &str, value: &Value) -> Value {
+pub(crate) fn with_anchors(before: &str, value: &Value) -> Value {
     let mark = Regex::new(r#""@([0-9]+)"#).expect("pattern");
     let line = |found: &Captures<'_>| format!("\"{}", anchor(before, found[1].parse().expect("n")));
     serde_json::from_str(&mark.replace_all(&value.to_string(), line)).expect("JSON")

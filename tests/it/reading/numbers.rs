@@ -47,6 +47,18 @@ async fn p1_edits_of_one_turn_never_hit_the_wrong_line() {
     assert!(session.text("f").contains("eleven\nTWELVE\nline 13\n"));
 }
 
+/// The same where another program has moved the line.
+#[tokio::test]
+async fn p1_where_both_numberings_are_possible_both_are_shown() {
+    let session = Session::new(&[("f", &numbered(20))]);
+    session.ok("read_file", json!({ "path": "f" })).await;
+    session.put("f", &format!("new\n{}", numbered(20)));
+    let reply = session.refused("edit_lines", line_edit(8, 8, "x"), "EDIT_STALE_ANCHOR").await;
+    for shown in ["|line 7", "|line 8", "can mean line 9 or 8"] {
+        assert!(reply.message.contains(shown), "{shown}: {}", reply.message);
+    }
+}
+
 /// The new text proves which line is meant, where it repeats a line that stands at one of the places
 /// alone.
 #[tokio::test]
