@@ -74,28 +74,19 @@ fn the_options_of_edit_do_what_they_say() {
 #[test]
 fn refusals_name_the_flags_of_the_command() {
     let stale = "    def f(self):\n        return old_str\n";
-    for (options, shown) in [
-        (&["--old", "return 1", "--new", "x"][..], "as --near. To change all of them, set --all."),
-        (&["--old", "return 1", "--new", "x", "--near", "4"], "Edited a.py at line 3"),
-        (
-            &["--old", "return 1", "--new", "x", "--expect", "3"],
-            "To change all of them, set --expect to 2.",
-        ),
-        (&["--old", "return 1", "--new", "return 1"], "--old and --new are the same"),
-        (&["--old", "", "--new", "x"], "--old is empty, but the file exists"),
-        (
-            &["--old", "class A:", "--new", "# ... existing code ..."],
-            "narrow --old and --new to the lines",
-        ),
-        (
-            &["--old", stale, "--new", "x"],
-            "\n  --old:   ········return old_str\n  file:    ········return 1",
-        ),
+    for options in [
+        &["--old", "return 1", "--new", "x"][..],
+        &["--old", "return 1", "--new", "x", "--near", "4"],
+        &["--old", "return 1", "--new", "x", "--expect", "3"],
+        &["--old", "return 1", "--new", "return 1"],
+        &["--old", "", "--new", "x"],
+        &["--old", "class A:", "--new", "# ... existing code ..."],
+        &["--old", stale, "--new", "x"],
     ] {
         let project = Project::new();
         let call = [&["edit", "a.py"][..], options].concat();
-        let (_, out, err) = project.run(&call, "");
-        assert!(out.contains(shown), "{options:?}: {out}{err}");
+        let (_, out, _) = project.run(&call, "");
+        assert_eq!(out.contains(" --"), !options.contains(&"--near"), "{options:?}: {out}");
         let ours = out.replace("return old_str", "");
         for argument in ["old_str", "new_str", "near_line", "expected_", "replace_all"] {
             assert!(!ours.contains(argument), "{options:?}: {out}");

@@ -2,7 +2,7 @@
 //! streamed message cost, and the git repository that an agent worked in.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, params};
 use serde_json::{Value, json};

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::server::{RunOutput, restitch, restitch_at};
 
@@ -82,29 +82,6 @@ async fn recorded_inputs_get_their_answers() {
     assert!(wrong.is_empty() && count > 10, "{}", wrong.join("\n"));
 }
 
-/// Rewritten calls apply exactly, as the client will apply them.
-#[tokio::test]
-#[cfg_attr(windows, ignore = "the paths that it expects are those of Unix")]
-async fn rewritten_strings_occur_once() {
-    let dir = workspace();
-    let root = dir.path().canonicalize().expect("root");
-    let input = serde_json::json!({
-        "cwd": root, "hook_event_name": "BeforeTool", "tool_name": "replace",
-        "tool_input": {
-            "file_path": root.join("src/app.py"),
-            "old_string": "for item in items:\n    sum += item.price\nreturn sum",
-            "new_string": "for item in items:\n    sum += item.cost\nreturn sum",
-        },
-    });
-    let ran = restitch(&root, &["hook", "gemini", "BeforeTool"], &input.to_string()).await;
-    let answer: Value = serde_json::from_str(&ran.stdout).expect(&ran.stderr);
-    let input = &answer["hookSpecificOutput"]["tool_input"];
-    let (old, new) =
-        (input["old_string"].as_str().expect("old"), input["new_string"].as_str().expect("new"));
-    assert_eq!(APP.matches(old).count(), 1, "{old}");
-    assert_eq!(APP.replace(old, new), APP.replace("item.price", "item.cost"));
-}
-
 /// What the client's own tool lands right is left to it: it reads CRLF lines as LF.
 #[tokio::test]
 async fn lines_that_end_in_crlf_are_no_reason_to_rewrite() {
@@ -114,7 +91,7 @@ async fn lines_that_end_in_crlf_are_no_reason_to_rewrite() {
     for (client, event, tool) in
         [("claude", "PreToolUse", "Edit"), ("gemini", "BeforeTool", "replace")]
     {
-        let input = serde_json::json!({
+        let input = json!({
             "cwd": dir.path(), "hook_event_name": event, "tool_name": tool,
             "tool_input": {
                 "file_path": file,
@@ -133,17 +110,16 @@ async fn lines_that_end_in_crlf_are_no_reason_to_rewrite() {
 async fn the_hook_after_a_rescue_tells_of_it() {
     let dir = workspace();
     let call = |event: &str, given: &Value| {
-        let mut input = serde_json::json!({
+        let mut input = json!({
             "session_id": "s", "cwd": dir.path(), "hook_event_name": event,
             "tool_name": "replace", "tool_input": given,
         });
         if event == "AfterTool" {
-            input["tool_response"] =
-                serde_json::json!({ "llmContent": "Successfully modified file" });
+            input["tool_response"] = json!({ "llmContent": "Successfully modified file" });
         }
         input.to_string()
     };
-    let given = serde_json::json!({
+    let given = json!({
         "file_path": dir.path().join("src/app.py"),
         "old_string": "def total(items):\\n    sum = 0\\n",
         "new_string": "def total(items):\\n    sum = 1\\n",
@@ -320,7 +296,7 @@ async fn a_failure_is_known_by_its_form() {
     let dir = workspace();
     let words = "if (!found) throw new Error(`could not find ${name}; verification failed, is_error\":true`)";
     let run = async |client: &str, event: &str, tool: &str, response: Value| {
-        let input = serde_json::json!({
+        let input = json!({
             "cwd": dir.path(), "hook_event_name": event, "tool_name": tool,
             "tool_input": {
                 "file_path": dir.path().join("src/app.py"),
@@ -331,20 +307,20 @@ async fn a_failure_is_known_by_its_form() {
         restitch(dir.path(), &["hook", client, event], &input.to_string()).await.stdout
     };
     for response in [
-        serde_json::json!({ "filePath": "a", "originalFile": words, "structuredPatch": [{ "lines": [words] }] }),
-        serde_json::json!({ "llmContent": format!("Successfully modified file: {words}") }),
-        serde_json::json!(format!("The file was updated:\n{words}")),
-        serde_json::json!([{ "type": "text", "text": format!("Done. {words}") }]),
+        json!({ "filePath": "a", "originalFile": words, "structuredPatch": [{ "lines": [words] }] }),
+        json!({ "llmContent": format!("Successfully modified file: {words}") }),
+        json!(format!("The file was updated:\n{words}")),
+        json!([{ "type": "text", "text": format!("Done. {words}") }]),
     ] {
         let said = run("claude", "PostToolUse", "Edit", response.clone()).await;
         assert_eq!(said, "", "{response}");
     }
     for response in [
-        serde_json::json!("<tool_use_error>String to replace not found in file.</tool_use_error>"),
-        serde_json::json!({ "error": { "message": "0 occurrences" } }),
-        serde_json::json!({ "is_error": true }),
-        serde_json::json!("{\"output\":\"no\",\"metadata\":{\"exit_code\":1}}"),
-        serde_json::json!([{ "type": "text", "text": "Error: no match" }]),
+        json!("<tool_use_error>String to replace not found in file.</tool_use_error>"),
+        json!({ "error": { "message": "0 occurrences" } }),
+        json!({ "is_error": true }),
+        json!("{\"output\":\"no\",\"metadata\":{\"exit_code\":1}}"),
+        json!([{ "type": "text", "text": "Error: no match" }]),
     ] {
         let said = run("claude", "PostToolUse", "Edit", response.clone()).await;
         assert!(said.contains("additionalContext"), "{response}");

@@ -34,52 +34,6 @@ fn complete(summary: &str) -> Value {
     call_turn("task_complete", json!({ "summary": summary }))
 }
 
-/// Seed 002's case, counted from what the agent's model receives.
-#[tokio::test]
-async fn seed_002_tokens_of_a_stale_anchor_as_the_agents_model_receives_them() {
-    let dir = tempfile::tempdir().expect("folder");
-    let before: String = (1..=1000)
-        .map(|n| format!("    let value_{n} = compute({n}, \"item\", &options, context);\n"))
-        .collect();
-    std::fs::write(dir.path().join("f"), &before).expect("file");
-    let tag = |text: &str, n: usize| {
-        let line = text.lines().nth(n - 1).expect("line");
-        restitch::internals::tag::render(n, line).split('|').next().expect("tag").to_owned()
-    };
-    let replace = |pos: &str| {
-        (
-            "hashline_edit",
-            json!({ "path": "f", "edits": [{ "op": "replace", "pos": pos, "lines": ["    // gone"] }] }),
-        )
-    };
-    // Between the read and the edit another call changes the line.
-    let change = json!({ "path": "f", "old_str": "value_500 =", "new_str": "changed_500 =" });
-    let stale = replace(&tag(&before, 500));
-    let after = before.replace("value_500 =", "changed_500 =");
-    let fresh = replace(&tag(&after, 500));
-    let script = vec![
-        turn(&[("read_file", json!({ "path": "f", "style": "hashline" }))]),
-        turn(&[("edit_file", change), stale]),
-        turn(&[fresh]),
-        complete("done"),
-    ];
-    let server = Server::play(script).await;
-    let ran = agent(dir.path(), &server).await;
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let requests = server.requests();
-    let tokens = |text: &str| text.len().div_ceil(4);
-    let whole = tokens(&last_answers(&requests[1])[0]);
-    let said = last_answers(&requests[2]);
-    let partial = tokens(&said[1]);
-    println!(
-        "seed 002, as the agent's model receives it (tokens as bytes / 4): whole read {whole}, stale anchor {partial}"
-    );
-    // The agent cuts an answer at 30,000 characters.
-    assert!(whole > 7_000 && partial <= 120, "{partial}: {}", said[1]);
-    assert!(said[1].contains("read ranges 492-508"), "{}", said[1]);
-    assert!(text(dir.path()).contains("\n    // gone\n"));
-}
-
 #[tokio::test]
 async fn a_completion_without_a_change_is_sent_back_until_it_says_so() {
     let dir = project(5);
@@ -123,7 +77,7 @@ async fn a_completion_without_a_change_is_sent_back_until_it_says_so() {
 }
 
 #[test]
-fn a_guarded_mcp_session_is_told_to_explore_and_sent_back_without_a_change() {
+fn a_guarded_mcp_session_is_told_to_explore() {
     let dir = project(5);
     let mut command = binary(dir.path());
     command.args(["mcp", "--guard"]);
@@ -139,15 +93,6 @@ fn a_guarded_mcp_session_is_told_to_explore_and_sent_back_without_a_change() {
     let (refused, is_error) = session.said("edit_file", early);
     assert!(is_error && refused.contains("explore the codebase first"), "{refused}");
     assert_eq!(text(dir.path()), numbered(5));
-    session.said("list_files", json!({}));
-    let claim = json!({ "summary": "I fixed the bug" });
-    let (first, is_error) = session.said("task_complete", claim.clone());
-    assert!(is_error && first.contains("No file was changed."), "{first}");
-    let (second, is_error) = session.said("task_complete", claim);
-    assert!(is_error, "however often: {second}");
-    let unchanged = json!({ "summary": "The bug is gone already", "files_changed": [] });
-    let (third, _) = session.said("task_complete", unchanged);
-    assert!(third.contains("no file was changed"), "{third}");
 }
 
 #[test]

@@ -83,16 +83,6 @@ fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
 }
 
 #[test]
-fn doctor_prints_the_real_root() {
-    let dir = project();
-    std::fs::create_dir(dir.path().join(".git")).expect("folder");
-    let top = dir.path().canonicalize().expect("folder");
-    let out = binary(dir.path()).current_dir(top.join("src")).arg("doctor").output().expect("runs");
-    let out = String::from_utf8(out.stdout).expect("UTF-8");
-    assert!(out.contains(&format!("root: {}\n", top.display())), "{out}");
-}
-
-#[test]
 fn completions_know_the_clients() {
     let dir = project();
     for shell in ["bash", "zsh", "fish"] {
