@@ -150,24 +150,12 @@ fn literal_matcher(texts: &[impl AsRef<str>], case: Case) -> Result<RegexMatcher
 /// Returns a matcher that finds these pieces in order, with any text in between. Its time grows with
 /// the line alone, however many pieces there are.
 fn term_matcher(pieces: &[&str], case: Case) -> Result<RegexMatcher, Refusal> {
-    let escaped: Vec<String> = pieces.iter().map(|piece| escape(piece)).collect();
+    let escaped: Vec<String> = pieces.iter().map(|piece| regex::escape(piece)).collect();
     RegexMatcherBuilder::new()
         .case_insensitive(case == Case::Insensitive)
         .line_terminator(Some(b'\n'))
         .build(&escaped.join("(?-u:.)*?"))
         .map_err(|error| invalid(format!("this cannot be searched: {error}")))
-}
-
-/// Writes a text as a regular expression that finds it.
-fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for char in text.chars() {
-        if char.is_ascii_punctuation() {
-            escaped.push('\\');
-        }
-        escaped.push(char);
-    }
-    escaped
 }
 
 /// Returns the terms that a line has, and where the first of them is.

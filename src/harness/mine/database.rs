@@ -9,6 +9,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -91,7 +92,11 @@ fn open_copy(file: &Path) -> Result<OpenDatabase, DatabaseError> {
         for (suffix, state) in FILE_SUFFIXES.iter().zip(&before) {
             if state.is_some() {
                 let source = sibling(file, suffix);
-                fs::copy(&source, sibling(&copy, suffix))
+                // Without the rights of the file, which may not be written.
+                fs::File::open(&source)
+                    .and_then(|mut from| {
+                        io::copy(&mut from, &mut fs::File::create(sibling(&copy, suffix))?)
+                    })
                     .map_err(|error| DatabaseError::File(source, error))?;
             }
         }
