@@ -42,9 +42,9 @@ mod syntax;
 #[allow(unreachable_pub, reason = "`internals` shows a part of it to tests and benchmarks")]
 mod matching;
 
-mod patch;
-
 mod line_edit;
+
+mod patch;
 
 mod hashline;
 

@@ -96,7 +96,7 @@ impl<'a> Call<'a> {
             let old = self.partner(new);
             old.is_some_and(|old| self.fates[old] == Fate::Kept) && is_deep(self.new[new])
         };
-        let is_lost = keeps(first) && self.partner(first).is_some_and(|old| is_deep(self.old[old]));
+        let is_lost = self.partner(first).is_some_and(|old| is_deep(self.old[old]));
         self.old.iter().filter(is_full).all(|line| is_deep(line)) && (is_alone || is_flat)
             || is_lost && (first + 1..self.new.len()).any(keeps_depth)
     }

@@ -172,10 +172,8 @@ pub(super) const STALE_AGAIN: f64 = 5.0;
 pub(super) const PLAIN_SHARE: f64 = 0.5;
 /// The same where a line that the call keeps has other words, so that it must not be applied there.
 pub(super) const KEPT_SHARE: f64 = 0.75;
-/// Another width of a level, tabs for spaces.
-pub(super) const LEVELS: f64 = 4.5;
 /// A line of the result at a depth that nothing around it explains, if another map has fewer: added.
-pub(super) const ODD: f64 = 3.0;
+pub(super) const ODD: f64 = 3.5;
 /// Only a table or the nearest line explains the indentation; no rule does.
 pub(super) const IRREGULAR: f64 = 8.0;
 /// A run of lines that the call moves, if this map is right.

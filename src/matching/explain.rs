@@ -115,7 +115,9 @@ pub(super) fn explain(
             && has_text(call.old.last()),
     };
     let found = places(file, &call.old, edges, &|at| call.keeps(at));
-    for place in &found.list {
+    for mut place in found.list {
+        place.prefer_kept_blank_lines(&call.old, &|at| call.keeps(at));
+        let place = &place;
         if budget::spend(64 + 64 * place.links.len()).is_err() {
             break;
         }
@@ -160,16 +162,7 @@ fn as_it_stands(file: &SourceFile<'_>, reading: &Rc<Reading>) -> Vec<Explanation
         // first line has lost it, too, and the others have all of theirs, as those of old_str.
         let line_start = file.lines()[first].body.start;
         let before = &file.text[line_start..start];
-        let is_shallow = |line: &str| !line.trim().is_empty() && !line.starts_with(before);
-        if !before.is_empty()
-            && before.trim().is_empty()
-            && (!indent_of(new).is_empty()
-                || !old.contains('\n') && new.lines().skip(1).any(is_shallow))
-        {
-            continue;
-        }
-        // A blank line above the text is a line, and not the end of one.
-        if old.starts_with('\n') && !file.is_blank(first) {
+        if !before.is_empty() && before.trim().is_empty() && !indent_of(new).is_empty() {
             continue;
         }
         let mut cost = reading.cost();
@@ -448,9 +441,6 @@ fn weigh(
     }
     if forbidden::quotes(file, call, &other_quotes) {
         forbidden = Some(Forbidden::Meaningful(Difference::Punctuation));
-    }
-    if sum.extra > 0 {
-        forbidden = forbidden.or(forbidden::twice(file, call, place));
     }
     if strictness == Strictness::Call {
         forbidden = forbidden.or(forbidden::beside(file, call, place));

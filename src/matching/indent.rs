@@ -87,11 +87,6 @@ impl IndentRule {
         }
     }
 
-    /// Whether a level is as wide in the call as in the file.
-    pub(super) fn keeps_unit(&self) -> bool {
-        self.unit == UnitChange::Keep
-    }
-
     /// Whether the rule changes nothing.
     pub(super) fn is_same(&self) -> bool {
         self.unit == UnitChange::Keep && self.shift == Shift::None

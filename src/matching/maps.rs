@@ -7,7 +7,7 @@ use std::cell::OnceCell;
 use std::collections::HashSet;
 
 use super::call::{Call, Fate};
-use super::costs::{AS_SENT, Difference, IRREGULAR, LEVELS, MOVED, ODD};
+use super::costs::{AS_SENT, Difference, IRREGULAR, MOVED, ODD};
 use super::diff::LineOp;
 use super::fold::is_word_char;
 use super::indent::{IndentRule, LevelWidths, TAB_WIDTH, columns, fit};
@@ -83,19 +83,13 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
     let of_call = vec![Frame::Call; call.new.len()];
     let of_file = vec![Frame::File; call.new.len()];
     let mut out: Vec<IndentMap> = Vec::new();
-    let mut readings: Vec<(Option<&IndentRule>, f64)> = rules
-        .iter()
-        .map(|rule| {
-            let price = if rule.keeps_unit() { Difference::Indentation.cost() } else { LEVELS };
-            (Some(rule), price)
-        })
-        .collect();
+    let mut readings: Vec<Option<&IndentRule>> = rules.iter().map(Some).collect();
+    let mut base = Difference::Indentation.cost();
     if readings.is_empty() {
-        readings.push((None, IRREGULAR));
+        readings.push(None);
+        base = IRREGULAR;
     }
-    let prices: Vec<f64> = readings.iter().map(|(_, price)| *price).collect();
-    let cheapest = prices.iter().copied().fold(f64::INFINITY, f64::min);
-    for (rule, price) in readings {
+    for rule in readings {
         let mut is_guess = false;
         let unclear = rule.map(|rule| pairs.unlike_shared(&unmapped, rule)).unwrap_or_default();
         let mut indents = Vec::with_capacity(call.new.len());
@@ -115,7 +109,7 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
         is_guess |= !pairs.keeps_order(&indents, &unmapped) || pairs.moves_everything();
         // Where one of two lines is right, either may show the depth of new ones.
         is_guess |= first_lost && first_is_right && pairs.lines.len() < 3;
-        let price = price + pairs.price(&of_call);
+        let price = base + pairs.price(&of_call);
         let how = Some("new lines re-indented like the lines of old_str");
         out.push(IndentMap { how, price, indents, is_guess, is_same: false, moves_kept: false });
     }
@@ -126,7 +120,7 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
             Frame::File => sent.clone(),
             Frame::Call => mapped.clone(),
         };
-        let price = prices[0] + pairs.price(&frames);
+        let price = base + pairs.price(&frames);
         out.push(IndentMap {
             how: Some(how),
             price,
@@ -144,7 +138,7 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
     };
     mix("new lines indented as they were sent", (0..call.new.len()).map(frame).collect());
     let mut sent = |how, indents, is_guess| {
-        let price = cheapest + pairs.price(&of_file);
+        let price = base + pairs.price(&of_file);
         let how = Some(how);
         out.push(IndentMap { how, price, indents, is_guess, is_same: false, moves_kept: true });
     };
@@ -176,8 +170,8 @@ enum Frame {
 /// The indentation of a line in `old_str`, in `new_str` and in the file.
 #[derive(Debug, Clone, Copy)]
 struct Triple<'a> {
-    /// The line of `new_str`; `None` for the outermost.
-    at: Option<usize>,
+    /// The line of `new_str`.
+    at: usize,
     old: &'a str,
     new: &'a str,
     file: &'a str,
@@ -423,7 +417,7 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
             {
                 let file = indent_of(self.file.body(self.lines[pair].1));
                 out.push(Triple {
-                    at: Some(at),
+                    at,
                     old: indent_of(self.call.old[old]),
                     new: indent_of(line),
                     file,
@@ -438,13 +432,11 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
             .filter(|&at| {
                 !(self.call.new[at].trim().is_empty() || self.first_lost && self.is_first(at))
             })
-            .map(|at| indent_of(self.call.new[at]));
+            .min_by_key(|&at| columns(indent_of(self.call.new[at]), TAB_WIDTH));
         let old = self.lines[skipped..].iter().map(|pair| indent_of(self.call.old[pair.0]));
         let file = self.lines[skipped..].iter().map(|pair| indent_of(self.file.body(pair.1)));
-        if let (Some(old), Some(new), Some(file)) =
-            (outermost(old), outermost(new), outermost(file))
-        {
-            out.push(Triple { at: None, old, new, file });
+        if let (Some(old), Some(at), Some(file)) = (outermost(old), new, outermost(file)) {
+            out.push(Triple { at, old, new: indent_of(self.call.new[at]), file });
         }
         out
     }
@@ -469,13 +461,32 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
         let sent = |at: usize| indent_of(call.new[at]);
         let is_right = |at: &usize| partner(*at).is_some_and(|(_, there)| there == sent(*at));
         right.extend((0..call.new.len()).filter(is_right).map(sent));
+        // Where new_str has levels of another width, a line may be as deep as in the file by chance.
+        let is_whole = |indent: &str| {
+            let unit = file.indent_unit();
+            indent.contains('\t') || unit.is_none_or(|unit| indent.len().is_multiple_of(unit))
+        };
+        let is_full = |at: &usize| !call.new[*at].trim().is_empty();
+        let is_on_grid = (0..call.new.len()).filter(is_full).all(|at| is_whole(sent(at)));
+        // Lines that both strings have say more than new ones.
+        let is_mended = (0..call.new.len())
+            .any(|at| partner(at).is_some_and(|(old, there)| old != there && sent(at) == there));
+        let is_wrong =
+            |at: usize| partner(at).is_some_and(|(old, there)| old != there && sent(at) == old);
+        let width = |indent: &str| columns(indent, TAB_WIDTH);
+        let there = self.lines.iter().map(|pair| width(indent_of(file.body(pair.1))));
+        let outermost = there.min().unwrap_or(0);
+        let new_are_right = is_mended && !(0..call.new.len()).any(is_wrong);
         let say = |at: usize| match partner(at) {
             _ if call.new[at].trim().is_empty() => None,
             Some((old, there)) if old == there => None,
             Some((old, _)) if sent(at) == old => Some(Frame::Call),
-            Some((_, there)) if sent(at) == there => Some(Frame::File),
+            Some((_, there)) if sent(at) == there && (is_on_grid || !is_whole(there)) => {
+                Some(Frame::File)
+            }
             Some(_) => None,
             None if call.partner(at).is_some() => None,
+            None if new_are_right && width(sent(at)) >= outermost => None,
             None => (wrong.contains(sent(at)) && !right.contains(sent(at))).then_some(Frame::Call),
         };
         (0..call.new.len()).map(say).collect()
@@ -506,10 +517,8 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
     /// How many runs of lines the call moves, if they have the indentation of these; at most three count.
     fn moved_runs(&self, frames: &[Frame]) -> f64 {
         let (mut runs, mut before) = (0_u8, 0);
-        let is_all = !frames.contains(&Frame::Call);
         for triple in self.triples() {
-            let from = match triple.at.map_or(Frame::Call, |at| frames[at]) {
-                Frame::Call if is_all => triple.file,
+            let from = match frames[triple.at] {
                 Frame::Call => triple.old,
                 Frame::File => triple.file,
             };
@@ -583,14 +592,17 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
             odd_lines(file, place, lines).saturating_sub(there)
         };
         let more: Vec<u8> = maps.iter().map(more).collect();
-        let own = odd_by_itself(file, &call.new);
+        // A call without any indentation shows no shape.
+        let is_flat = call.old.iter().chain(&call.new).all(|line| indent_of(line).is_empty());
+        let own = if is_flat { 0 } else { odd_by_itself(file, &call.new) };
+        let most = if is_flat { 1 } else { MAX_ODD };
         let least = more.iter().copied().min().unwrap_or(0);
         let cheapest =
             |maps: &[IndentMap]| maps.iter().map(|map| map.price).fold(f64::INFINITY, f64::min);
         let before = cheapest(maps);
         for (map, more) in maps.iter_mut().zip(more) {
             map.price += ODD * f64::from((more - least).min(MAX_ODD));
-            map.is_guess |= (least + there).saturating_sub(there.max(own)) >= MAX_ODD;
+            map.is_guess |= (least + there).saturating_sub(there.max(own)) >= most;
         }
         // That only says which map it is: the place as such is as likely as before.
         let rise = cheapest(maps) - before;

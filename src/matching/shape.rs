@@ -70,6 +70,7 @@ struct Shape<'l> {
     open: Vec<(usize, &'l str)>,
     /// The width of a level in spaces.
     unit: Option<usize>,
+    has_tabs: bool,
     is_code: bool,
     is_yaml: bool,
 }
@@ -98,6 +99,7 @@ impl<'l> Shape<'l> {
         Self {
             open,
             unit: file.indent_unit(),
+            has_tabs: file.has_tabs(),
             is_code: language.is_none_or(|language| language.is_code()),
             is_yaml: language.is_some_and(|language| language.name == "yaml"),
         }
@@ -116,11 +118,19 @@ impl<'l> Shape<'l> {
             return false;
         };
         let depth = columns(indent, TAB_WIDTH);
-        let is_odd = self.is_odd(depth, text) || self.unit.is_some() && indent.contains('\t');
+        let is_odd = self.is_odd(depth, text) || self.is_of_other_kind(indent);
         let is_first = self.open.is_empty();
         self.open.retain(|level| level.0 < depth);
         self.open.push((depth, text));
         is_odd && !is_first
+    }
+
+    /// Whether a line is indented by tabs in a file of spaces, or by spaces in a file of tabs.
+    fn is_of_other_kind(&self, indent: &str) -> bool {
+        match self.unit {
+            Some(_) => indent.contains('\t'),
+            None => self.has_tabs && indent.len() > 1 && !indent.contains('\t'),
+        }
     }
 
     /// Whether nothing explains the depth of the next line.
@@ -211,7 +221,8 @@ fn leaves(line: &str) -> bool {
 fn is_seam(line: &str) -> bool {
     let word = first_word(line);
     let rest = line[word.len()..].trim_start();
-    is_one_of(SEAMS, word) && !rest.starts_with('=') && !rest.starts_with(": ")
+    let is_assigned = rest.trim_start_matches(['+', '-', '*', '/', '|', '&']).starts_with('=');
+    is_one_of(SEAMS, word) && !is_assigned && !rest.starts_with(": ")
 }
 
 /// Whether a line begins a statement, and is no label.

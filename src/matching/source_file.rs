@@ -451,6 +451,12 @@ impl<'t> SourceFile<'t> {
         })
     }
 
+    /// Whether some line is indented by tabs.
+    pub(super) fn has_tabs(&self) -> bool {
+        let mut lines = self.nonblank_lines().iter().take(MAX_SAMPLED_LINES);
+        lines.any(|&at| self.body(at).starts_with('\t'))
+    }
+
     /// The bytes of consecutive whole lines, without the last line's ending.
     pub(super) fn byte_range(&self, lines: &Range<usize>) -> Range<usize> {
         let all = self.lines();

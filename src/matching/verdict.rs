@@ -178,18 +178,9 @@ fn is_strong(explanation: &Explanation) -> bool {
 }
 
 impl Trial<'_, '_> {
-    fn judge(mut self, mut found: Vec<Explanation>) -> Verdict {
+    fn judge(self, mut found: Vec<Explanation>) -> Verdict {
         found.sort_by(|a, b| a.cost.total_cmp(&b.cost));
         self.drop_equal(&mut found);
-        // Where all that the call changes stands there as it would be, the call was made.
-        let made = found
-            .iter()
-            .position(|e| e.is_loose && e.splice().is_some_and(|splice| !self.changes(splice)));
-        if let Some(at) = made {
-            let explanation = found.remove(at);
-            let made = (explanation.cost, explanation);
-            self.made = cheapest_made(self.made.take().into_iter().chain([made]).collect());
-        }
         // A result that changes nothing is no reading of the call beside a likelier one that does.
         if let Some(cost) =
             found.iter().find(|e| e.splice().is_some_and(|s| self.changes(s))).map(|e| e.cost)

@@ -93,6 +93,7 @@ pub(super) fn write(input: &Input<'_, '_, '_, '_>, map: &IndentMap, choice: Choi
         inserts: Vec::new(),
         above: Status::Kept,
         deleted: VecDeque::new(),
+        blank_above: 0,
     };
     writer.run();
     if !writer.hunks.is_empty() {
@@ -127,6 +128,8 @@ struct Writer<'i, 'c, 'a, 'f, 't> {
     above: Status,
     /// The endings of the deleted lines that the next new lines replace.
     deleted: VecDeque<LineEnding>,
+    /// How many blank lines that only the file has stand above these.
+    blank_above: usize,
 }
 
 impl<'i> Writer<'i, '_, '_, '_, '_> {
@@ -491,7 +494,20 @@ impl<'i> Writer<'i, '_, '_, '_, '_> {
         if !self.choice.below_blank {
             push_gap(&mut self.out);
         }
-        for new_at in std::mem::take(&mut self.inserts) {
+        let mut inserts = std::mem::take(&mut self.inserts);
+        if gap_lines.is_empty() {
+            // Blank lines above what was deleted are those above what replaces it.
+            let is_blank = |at: &&usize| self.input.call.new[**at].trim().is_empty();
+            let blank = inserts.iter().take_while(is_blank).count();
+            inserts.drain(..blank.min(self.blank_above));
+        }
+        if !inserts.is_empty() || below != Status::Deleted {
+            self.blank_above = 0;
+        }
+        if below == Status::Deleted {
+            self.blank_above += gap_lines.len();
+        }
+        for new_at in inserts {
             let line = self.new_line(new_at);
             let ending = self.deleted.pop_front();
             self.push(line, ending);

@@ -89,6 +89,33 @@ impl Place {
         start..bytes.next_back().or(first).map_or(start, |bytes| bytes.end)
     }
 
+    /// Where the call has more blank lines than the file, those of the file are the ones that it keeps.
+    pub(super) fn prefer_kept_blank_lines(
+        &mut self,
+        old: &[&str],
+        is_kept: &dyn Fn(usize) -> bool,
+    ) {
+        let is_blank = |link: &Link| {
+            link.kind == LinkKind::Line
+                && link.old.len() == 1
+                && old[link.old.start].trim().is_empty()
+        };
+        for at in 1..self.links.len() {
+            let [above, below] = &mut self.links[at - 1..=at] else { continue };
+            if is_blank(above)
+                && is_blank(below)
+                && above.lines.len() == 1
+                && below.lines.is_empty()
+                && !is_kept(above.old.start)
+                && is_kept(below.old.start)
+            {
+                (below.lines, below.bytes) = (above.lines.clone(), above.bytes.clone());
+                above.lines.end = above.lines.start;
+                above.bytes.end = above.bytes.start;
+            }
+        }
+    }
+
     /// The link with line `old` of the call (from 0).
     pub(super) fn link_at(&self, old: usize) -> Option<&Link> {
         let at = self.links.partition_point(|link| link.old.end <= old);

@@ -466,14 +466,16 @@ fn a_result_at_an_odd_depth_is_not_likelier_than_one_that_is_not() {
             main,
             "if __name__ == \"__main__\":\n   main()",
             "if __name__ == \"__main__\":\n    try:\n        main()\n    except E:\n        pass",
-            None,
+            Some(
+                "if __name__ == \"__main__\":\n    try:\n        main()\n    except E:\n        pass\n",
+            ),
         ),
         Row(
             "a.ts",
             "function r() {\n    c = 0;\n}\n",
             "function r() {\n  c = 0;\n}",
             "function r() {\n    if (q) {\n        c = 0;\n    }\n}",
-            None,
+            Some("function r() {\n    if (q) {\n        c = 0;\n    }\n}\n"),
         ),
         // Only the first line of new_str has lost its indentation.
         Row(
@@ -529,7 +531,9 @@ fn dead_code_seams_and_tabs_tell_maps_of_indentation_apart() {
             "int f(void)\n{\n    if (n) {\n        log(n);\n        return 1;\n    }\n    return 0;\n}\n",
             "            log(n);\n            return 1;\n",
             "        log(n);\n            log(m);\n            return 2;\n",
-            None,
+            Some(
+                "int f(void)\n{\n    if (n) {\n        log(n);\n        log(m);\n        return 2;\n    }\n    return 0;\n}\n",
+            ),
         ),
         Row(
             "a.py",
@@ -547,6 +551,43 @@ fn dead_code_seams_and_tabs_tell_maps_of_indentation_apart() {
             "    if row:\n        a()\n",
             "        if row:\n            a()\n    else:\n        b()\n",
             None,
+        ),
+    ]);
+}
+
+/// A quote without any indentation does not show how deep new lines are.
+#[test]
+fn a_flat_quote_shows_no_levels() {
+    let file = "function f() {\n  a();\n  if (x) {\n    b(1);\n    c(2);\n  }\n  d();\n}\n";
+    check(&[
+        Row("a.js", file, "if (x) {\nb(1);\nc(2);\n}", "b(1);\nc(2);", None),
+        Row(
+            "a.js",
+            file,
+            "if (x) {\nb(1);\nc(2);\n}",
+            "if (x) {\nb(1);\nc(3);\n}",
+            Some("function f() {\n  a();\n  if (x) {\n    b(1);\n    c(3);\n  }\n  d();\n}\n"),
+        ),
+    ]);
+}
+
+/// The blank line that the file has at a change is that of the call.
+#[test]
+fn a_blank_line_at_a_change_is_neither_lost_nor_doubled() {
+    check(&[
+        Row(
+            "a.css",
+            "a {\n  color: red;\n\nb {\n",
+            "a {\n  color: red;\n\n\nb {\n",
+            "a {\n  color: red;\n}\n\nb {\n",
+            Some("a {\n  color: red;\n}\n\nb {\n"),
+        ),
+        Row(
+            "a.kt",
+            "import a.Dp\nimport b.Sp\n\n@Composable\nfun f() {}\n",
+            "import a.Dp\nimport b.Sp\n@Composable\nfun f() {}\n",
+            "import a.Dp\nimport b.Sp\n\n@Composable2\nfun f() {}\n",
+            Some("import a.Dp\nimport b.Sp\n\n@Composable2\nfun f() {}\n"),
         ),
     ]);
 }
