@@ -232,7 +232,7 @@ fn the_users_own_transcripts_are_found_in_each_clients_place() {
         let from = transcripts(client);
         for (name, content) in contents(Path::new(&from)) {
             let below = name.strip_prefix(&from).expect("below");
-            write(&home.path().join(place).join(below), &text(&content));
+            write(&home.path().join(place).join(below), text(&content));
         }
     }
     let blocks = "# aider chat started at 2026-09-01 10:00:00\n\n#### change it\n\na.txt\n```\n<<<<<<< SEARCH\nnot there\n=======\nx\n>>>>>>> REPLACE\n```\n";
@@ -364,8 +364,8 @@ fn a_failed_call_of_several_edits_becomes_a_multi_edit_case() {
         {"old_string": "\tone(1);", "new_string": "\tone(11);"},
         {"old_string": "nothing like it at all", "new_string": "x"},
     ]);
-    write(&root.path().join("in/good.jsonl"), &session(good));
-    write(&root.path().join("in/absent.jsonl"), &session(absent));
+    write(&root.path().join("in/good.jsonl"), session(good));
+    write(&root.path().join("in/absent.jsonl"), session(absent));
     let cases = path("cases");
     let saved = restitch(&["mine", &path("in"), "--save", &cases]);
     assert!(last_line(&saved).starts_with("2 new cases saved"), "{}", text(&saved.stdout));

@@ -113,12 +113,12 @@ impl Workspace {
         if transport == Transport::Agent {
             return self.agent(&turns).await;
         }
-        let mut line: Conversation = match transport {
+        let line: Conversation = match transport {
             Transport::Batch => self.batch(),
             Transport::Stdio => self.stdio(),
             _ => self.http(),
         };
-        turns.into_iter().flat_map(|turn| line(turn)).collect()
+        turns.into_iter().flat_map(line).collect()
     }
 
     fn batch(&self) -> Conversation {
