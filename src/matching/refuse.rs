@@ -279,7 +279,7 @@ pub(super) fn closer_elsewhere(request: &EditRequest, here: usize, nearer: usize
 /// The refusal of an edit that the file already has, at `line`.
 pub(super) fn already_applied(line: usize) -> Refusal {
     Refusal::new(EditCode::AlreadyApplied, format!("the file already has new_str, at line {line}"))
-        .hint("The edit seems to be done already; go on with the next step. If new_str is meant once more, quote the line after it too, in old_str and in new_str.")
+        .hint("If that is the place you mean, go on with the next step: the edit is done; otherwise quote the place as the file has it. If new_str is meant once more, quote the line after it too, in old_str and in new_str.")
 }
 
 /// The refusal of a call for `count` places of which the one at `line` has `new_str` already.

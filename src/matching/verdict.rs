@@ -413,7 +413,10 @@ impl Trial<'_, '_> {
 
     /// The refusal where nothing explains the call well enough.
     fn nothing_strong(&self, found: &[Explanation], dropped: Option<&Explanation>) -> Verdict {
-        if let Some((_, made)) = &self.made {
+        // A bracket or a short line is in many places, and does not show that the call was made.
+        if let Some((_, made)) = &self.made
+            && made.evidence - made.cost >= forbidden::TELLING
+        {
             return Verdict::Refused(refuse::already_applied(made.lines.start + 1));
         }
         if let Some(dropped) = dropped {
