@@ -173,7 +173,7 @@ pub(super) fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 fn every_clients_transcripts_are_mined_broken_lines_included() {
     let before = contents(Path::new(&transcripts("")));
     for (client, failed, recovered, skipped) in
-        [("claude", 4, 2, 2), ("codex", 1, 1, 1), ("gemini", 1, 1, 1), ("opencode", 1, 1, 0)]
+        [("claude", 4, 2, 2), ("codex", 1, 1, 1), ("gemini", 1, 1, 1), ("opencode", 2, 2, 1)]
     {
         let said = mined(&fixtures(client));
         let failures = said["failures"].as_array().expect("list");
@@ -189,7 +189,7 @@ fn every_clients_transcripts_are_mined_broken_lines_included() {
         assert!(failures.iter().any(|f| f["ending"] == "right"), "{client}");
     }
     assert!(
-        before.len() >= 4 && contents(Path::new(&transcripts(""))) == before,
+        before.len() > 4 && contents(Path::new(&transcripts(""))) == before,
         "no one writes there"
     );
 }
@@ -252,7 +252,7 @@ fn the_users_own_transcripts_are_found_in_each_clients_place() {
         (counts, said["sessions"].as_u64().expect("a number"))
     };
     let (elsewhere, sessions) = run(home.path());
-    assert_eq!(elsewhere, [4, 1, 1, 1]);
+    assert_eq!(elsewhere, [4, 1, 1, 2]);
     assert_eq!(run(&project), (elsewhere, sessions + 1), "aider's is in the project");
 }
 
@@ -264,7 +264,7 @@ fn mining_twice_finds_nothing_new_and_no_secret_is_saved() {
     assert!(last_line(&first).starts_with("6 new cases saved"), "{}", last_line(&first));
     let again = restitch(&["mine", &transcripts(""), "--save", &dir]);
     assert!(
-        last_line(&again).starts_with("0 new cases saved, 6 were there already"),
+        last_line(&again).starts_with("0 new cases saved, 7 were there already"),
         "{}",
         last_line(&again)
     );

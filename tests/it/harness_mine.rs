@@ -17,19 +17,6 @@ fn count(said: &Value, name: &str) -> usize {
 mod database {
     use super::*;
 
-    /// The records of a session of opencode, each in a file.
-    fn records(below: &str) -> PathBuf {
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/data/opencode").join(below)
-    }
-
-    /// What is mined from those records in a database.
-    fn expected() -> Value {
-        let root = tempfile::tempdir().expect("folder");
-        let file = root.path().join("opencode.db");
-        drop(fill(&file, "delete"));
-        mined(&file)
-    }
-
     const TABLES: &str = "
         CREATE TABLE session (id TEXT PRIMARY KEY, directory TEXT NOT NULL, title TEXT);
         CREATE TABLE message (id TEXT PRIMARY KEY, session_id TEXT, time_created INTEGER, data TEXT);
@@ -45,7 +32,7 @@ mod database {
         database
             .execute("INSERT INTO session VALUES ('ses_02', '/home/jane/p', 't')", [])
             .expect("row");
-        let storage = records("");
+        let storage = fixtures("opencode/storage");
         for message in fs::read_dir(storage.join("message/ses_02")).expect("folder") {
             let path = message.expect("entry").path();
             let id = path.file_stem().expect("name").to_string_lossy().into_owned();
@@ -72,12 +59,12 @@ mod database {
 
     #[test]
     #[cfg_attr(windows, ignore = "its files have names that Windows does not take")]
-    fn it_says_the_same_wherever_it_lies() {
+    fn it_says_what_the_tree_says_wherever_it_lies() {
         let root = tempfile::tempdir().expect("folder");
         let home = root.path().join("share");
         let file = home.join("opencode/opencode.db");
         drop(fill(&file, "delete"));
-        let expected = expected();
+        let tree = mined(&fixtures("opencode/storage"));
         let elsewhere = root.path().join("kept as ?it#is%.bin");
         fs::copy(&file, &elsewhere).expect("copy");
         let nowhere = root.path().join("nowhere");
@@ -95,13 +82,19 @@ mod database {
                 &[("XDG_DATA_HOME", &home), ("OPENCODE_DB", Path::new("opencode.db"))],
             ),
         ] {
-            assert_eq!(said["failures"], expected["failures"], "{said}");
+            assert_eq!(said["failures"], tree["failures"], "{said}");
             assert_eq!(said["sessions"], 1);
-            // The broken part, and four rows.
+            // The broken part of the tree, and four rows.
             assert_eq!(said["skipped_lines"], 5);
             assert_eq!(said["unread"], json!([]));
         }
-        assert!(count(&expected, "recovered") > 0);
+        assert!(count(&tree, "recovered") > 0);
+        // A session that is in the tree and in the database is one.
+        for name in ["message/ses_02/msg_2.json", "part/msg_2/p1.json"] {
+            let from = fixtures("opencode/storage").join(name);
+            write(&home.join("opencode/storage").join(name), fs::read(from).expect("file"));
+        }
+        assert_eq!(mined(&home)["sessions"], 1);
         let (home, saved) = (home.to_string_lossy(), root.path().join("cases"));
         let save =
             || mined_from(&[&home, "--save", &saved.to_string_lossy()], &[])["saved"].clone();
@@ -115,7 +108,7 @@ mod database {
     #[cfg_attr(windows, ignore = "its files have names that Windows does not take")]
     fn a_live_one_and_one_left_behind_are_read_and_not_touched() {
         let root = tempfile::tempdir().expect("folder");
-        let expected = expected();
+        let tree = mined(&fixtures("opencode/storage"));
         let live = root.path().join("live/opencode.db");
         let open = fill(&live, "wal");
         assert!(fs::metadata(live.with_extension("db-wal")).expect("log").len() > 0);
@@ -134,7 +127,7 @@ mod database {
             fs::set_permissions(dir, rights).expect("read-only");
             let before = contents(dir);
             let said = mined(file);
-            assert_eq!(said["failures"], expected["failures"], "{}: {said}", file.display());
+            assert_eq!(said["failures"], tree["failures"], "{}: {said}", file.display());
             assert!(before == contents(dir), "{}", file.display());
             #[cfg(unix)]
             {
@@ -152,7 +145,7 @@ mod database {
         let file = root.path().join("opencode.db");
         let open = fill(&file, "delete");
         open.execute_batch("BEGIN EXCLUSIVE").expect("lock");
-        assert_eq!(mined(&file)["failures"], expected()["failures"]);
+        assert_eq!(mined(&file)["failures"], mined(&fixtures("opencode/storage"))["failures"]);
         let other = root.path().join("other.db");
         let foreign = Connection::open(&other).expect("database");
         foreign.execute_batch("CREATE TABLE part_of_something (x)").expect("table");
@@ -175,7 +168,7 @@ mod database {
         let database = Connection::open(&file).expect("database");
         database.execute_batch("CREATE TABLE part (id TEXT, data TEXT)").expect("table");
         for part in ["msg_2/p1", "msg_3/p2", "msg_4/p3"] {
-            let path = records("part").join(format!("{part}.json"));
+            let path = fixtures("opencode/storage/part").join(format!("{part}.json"));
             let text = fs::read_to_string(path).expect("file");
             let mut data: Value = serde_json::from_str(&text).expect("JSON");
             data["sessionID"] = "s".into();
@@ -185,7 +178,7 @@ mod database {
         }
         drop(database);
         let said = mined(&file);
-        assert_eq!(count(&said, "recovered"), count(&expected(), "recovered"));
+        assert_eq!(count(&said, "recovered"), count(&mined(&fixtures("opencode/storage")), "recovered"));
     }
 
     #[test]
@@ -439,6 +432,41 @@ mod agents {
         }
     }
 
+    #[test]
+    fn a_conversation_of_cline_quotes_the_file() {
+        let block = |old: &str, new: &str| {
+            format!("------- SEARCH\n{old}\n=======\n{new}\n+++++++ REPLACE\n")
+        };
+        // A call that was cut off has nothing to say.
+        let tags = |old: &str, new: &str| {
+            let call = format!("<diff>\n{}</diff>\n</replace_in_file>", block(old, new));
+            json!({"role": "assistant", "content":
+                format!("<read_file></read_file><replace_in_file>\n<path>a.py</path>\n{call}")})
+        };
+        let error = format!(
+            "<error>\nThe SEARCH block:\n{OLD}\n...does not match anything in the file.\n</error>\n\n<file_content path=\"a.py\">\n{BEFORE}\n</file_content>"
+        );
+        let answer = |said: &str| json!({"role": "user", "content": [{"type": "text", "text": "[replace_in_file for 'a.py'] Result:"}, {"type": "text", "text": said}]});
+        let saved = format!(
+            "The content was successfully saved to a.py.\n<final_file_content path=\"a.py\">\n{}\n</final_file_content>",
+            BEFORE.replace(NEXT_OLD, NEXT_NEW)
+        );
+        let next = [tags(NEXT_OLD, NEXT_NEW), answer(&saved)];
+        // Newer versions send calls as parts of the message.
+        let part = json!({"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "replace_in_file",
+            "input": {"path": "a.py", "diff": block(OLD, NEW)}}]});
+        let result = json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": error}]});
+        let root = tempfile::tempdir().expect("folder");
+        let file = root.path().join("tasks/1753/api_conversation_history.json");
+        for first in [[tags(OLD, NEW), answer(&error)], [part, result]] {
+            write(&file, json!([&first[..], &next[..]].concat()).to_string());
+            let said = mined(root.path());
+            let found = only(&said);
+            let fields = ["client", "file_from", "class", "ending"].map(|field| &found[field]);
+            assert_eq!(fields, ["cline", "recorded", "not found", "right"], "{found}");
+        }
+    }
+
     /// A repository with the file, and the id of its commit.
     fn repository(at: &Path) -> String {
         write(&at.join("src/a.py"), BEFORE);
@@ -543,17 +571,22 @@ mod agents {
     }
 }
 
-/// To share figures: they have no text, no path and no name.
+/// To share figures: neither what is printed nor the rows have a text, a path or a name.
 #[test]
 fn without_texts_only_counts_and_hashes_are_shown() {
-    let from = fixtures("claude").to_string_lossy().into_owned();
-    let plain = mined(Path::new(&from));
-    let first = &plain["failures"][0];
+    let root = tempfile::tempdir().expect("folder");
+    let (from, rows) = (fixtures("claude"), root.path().join("rows.jsonl"));
+    let (from, rows_path) = (from.to_string_lossy(), rows.to_string_lossy());
+    let plain = mined_from(&[&from, "--rows", &rows_path], &[]);
+    let text = fs::read_to_string(&rows).expect("rows");
+    let written = text.lines().map(|row| serde_json::from_str(row).expect("JSON"));
+    assert_eq!(plain["failures"], Value::Array(written.collect()));
     for field in ["model", "client", "class", "rung", "code", "certainty", "file_from", "ending"] {
+        let first = &plain["failures"][0];
         assert!(first.get(field).is_some(), "{field} is not in {first}");
     }
-    let all = mined_from(&[&from, "--text-free"], &[]);
-    let (shared, all) = (all.clone(), all.to_string());
+    let shared = mined_from(&[&from, "--rows", &rows_path, "--text-free"], &[]);
+    let all = format!("{shared}{}", fs::read_to_string(&rows).expect("rows"));
     for failure in plain["failures"].as_array().expect("list") {
         let path = failure["path"].as_str().expect("path");
         let name = path.rsplit('/').next().expect("name").split('.').next().expect("stem");

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -20,7 +20,7 @@ use crate::harness::mine::failures::{Failure, MinedSession, mine};
 use crate::harness::mine::files::{FileBefore, Provenance};
 use crate::harness::mine::git::{FolderMap, Repository};
 use crate::harness::mine::redact::Redactor;
-use crate::harness::mine::summary::{MineSummary, RecoveryCost, without_copies};
+use crate::harness::mine::summary::{FailureRecord, MineSummary, RecoveryCost, without_copies};
 use crate::harness::mine::{Client, Replacement, Source, sources};
 use crate::harness::pack;
 use crate::harness::parallel;
@@ -33,8 +33,8 @@ pub(crate) struct MineArgs {
     /// A transcript, a client's database, or a folder of them, which may be a repository; by default
     /// the folders in which the clients keep their transcripts.
     path: Option<PathBuf>,
-    /// The client that wrote the transcripts: claude, codex, gemini, opencode, crush, pi or aider.
-    /// By default it is recognized from their format.
+    /// The client that wrote the transcripts: claude, codex, gemini, opencode, crush, pi, aider or
+    /// cline. By default it is recognized from their format.
     #[arg(long, value_parser = client)]
     client: Option<Client>,
     /// Take files that the transcripts lack from a git repository: OLD is the folder in the
@@ -46,6 +46,9 @@ pub(crate) struct MineArgs {
     /// `restitch-evidence compare` runs them through other tools.
     #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = "fixtures/mined")]
     save: Option<PathBuf>,
+    /// Also write a line of JSON for each failed edit, without its texts.
+    #[arg(long, value_name = "FILE")]
+    rows: Option<PathBuf>,
     /// Print no text, no path and no name of a session, only counts and hashes, to share them.
     #[arg(long)]
     text_free: bool,
@@ -106,6 +109,10 @@ pub(crate) fn run(common: &Common, args: &MineArgs) -> Result<(), Exit> {
     if args.text_free {
         summary = summary.without_texts();
     }
+    if let Some(file) = &args.rows {
+        write_rows(&summary.failures, &common.root().join(file))
+            .map_err(|error| super::write_fault(file, &error))?;
+    }
     let text = if common.json {
         as_json(&summary, saved.as_ref().map(|(saved, _)| saved))
     } else {
@@ -118,6 +125,15 @@ pub(crate) fn run(common: &Common, args: &MineArgs) -> Result<(), Exit> {
         text
     };
     out::print(text)
+}
+
+/// Writes a line of JSON for each failed edit.
+fn write_rows(failures: &[FailureRecord], file: &Path) -> io::Result<()> {
+    let mut out = io::BufWriter::new(fs::File::create(file)?);
+    for failure in failures {
+        writeln!(out, "{}", serde_json::to_string(failure)?)?;
+    }
+    out.flush()
 }
 
 /// The sources to read, each with its client if that is known, and the places that were searched.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::aider;
+use super::{aider, cline};
 
 named! {
     /// An agent whose transcripts can be read.
@@ -21,6 +21,8 @@ named! {
         Pi = "pi",
         /// aider.
         Aider = "aider",
+        /// Cline.
+        Cline = "cline",
     }
 }
 
@@ -46,6 +48,10 @@ impl Client {
             Self::Pi => {
                 folder_of("PI_CODING_AGENT_DIR", ".pi/agent").map(|dir| dir.join("sessions"))
             }
+            Self::Cline => {
+                let config = folder_of("XDG_CONFIG_HOME", ".config");
+                config.map(|dir| dir.join("Code").join(cline::TASKS))
+            }
             Self::Aider => {
                 let named = variable("AIDER_CHAT_HISTORY_FILE").map(PathBuf::from);
                 Some(named.unwrap_or_else(|| PathBuf::from(aider::NAME)))
@@ -55,6 +61,13 @@ impl Client {
         match self {
             Self::Opencode => homes.push(PathBuf::from(".opencode")),
             Self::Pi => homes.extend(home().map(|dir| dir.join(".openclaw/agents"))),
+            Self::Cline => {
+                // On macOS, and on Windows.
+                let mac = home().map(|dir| dir.join("Library/Application Support"));
+                let windows = variable("APPDATA").map(PathBuf::from);
+                let places = mac.into_iter().chain(windows);
+                homes.extend(places.map(|dir| dir.join("Code").join(cline::TASKS)));
+            }
             _ => {}
         }
         if self == Self::Opencode

@@ -10,6 +10,7 @@ pub mod aider;
 pub mod class;
 pub mod claude;
 mod client;
+pub mod cline;
 pub mod codex;
 #[cfg(feature = "mine")]
 pub mod crush;

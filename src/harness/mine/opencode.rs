@@ -1,5 +1,10 @@
-//! Reads the records of opencode: those in the output of `opencode export`, and those in its
-//! [database](super::database).
+//! Reads the records of opencode: those in the output of `opencode export`, those in its
+//! [database](super::database), and those of older versions, each in a file of its own
+//! (`storage/message`, `storage/part`).
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -22,6 +27,52 @@ pub fn read_export(text: &str, session: &str) -> Option<Transcript> {
         }
     }
     Some(out)
+}
+
+/// Whether a folder has a file for each record.
+pub fn is_storage(folder: &Path) -> bool {
+    folder.join("message").is_dir() && folder.join("part").is_dir()
+}
+
+/// Reads the sessions of a folder with a file for each record.
+pub fn read_storage(folder: &Path) -> io::Result<Vec<Transcript>> {
+    let sessions = paths(&folder.join("message"))?.into_iter().filter(|path| path.is_dir());
+    let read = |session: PathBuf| {
+        let name = session.file_name().unwrap_or_default().to_string_lossy();
+        let mut out = Transcript::new(Client::Opencode, &name);
+        for (turn, message) in read_records(&session, &mut out)?.iter().enumerate() {
+            record_message(&mut out, turn, message);
+            let Some(id) = message["id"].as_str() else { continue };
+            for part in read_records(&folder.join("part").join(id), &mut out)? {
+                record_part(&mut out, turn, &part);
+            }
+        }
+        Ok(out)
+    };
+    sessions.map(read).collect()
+}
+
+/// Reads the JSON files of a folder, and counts those that cannot be read.
+fn read_records(folder: &Path, out: &mut Transcript) -> io::Result<Vec<Value>> {
+    let mut records = Vec::new();
+    for file in paths(folder)?.iter().filter(|file| file.extension().is_some_and(|e| e == "json")) {
+        match fs::read(file).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()) {
+            Some(record) => records.push(record),
+            None => out.skipped += 1,
+        }
+    }
+    Ok(records)
+}
+
+/// Returns the paths in a folder, sorted; none if there is no folder.
+fn paths(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut all: Vec<PathBuf> = match fs::read_dir(folder) {
+        Ok(entries) => entries.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(error),
+    };
+    all.sort();
+    Ok(all)
 }
 
 /// Records the tokens, the time, the folder and the model of a message.

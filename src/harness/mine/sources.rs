@@ -6,13 +6,15 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{Client, Transcript, aider, claude, codex, database, gemini, git, opencode, pi};
+use super::{Client, Transcript, aider, claude, cline, codex, database, gemini, git, opencode, pi};
 
 /// A file or another place that may hold transcripts.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
     /// A transcript or a database.
     File(PathBuf),
+    /// A folder of opencode's, with a file for each record.
+    Tree(PathBuf),
     /// A transcript on a branch of checkpoints.
     Checkpoint {
         /// The repository.
@@ -62,6 +64,15 @@ impl Source {
                     found.unread.push((file.clone(), why));
                 }
             }
+            Self::Tree(folder) if client.is_none_or(|client| client == Client::Opencode) => {
+                match opencode::read_storage(folder) {
+                    Ok(transcripts) => found.transcripts = transcripts,
+                    Err(error) => {
+                        found.unread.push((folder.clone(), format!("cannot be read: {error}")));
+                    }
+                }
+            }
+            Self::Tree(_) => {}
             Self::Checkpoint { repository, path, object } => {
                 let bytes =
                     git::Repository::at(repository).and_then(|repository| repository.bytes(object));
@@ -114,6 +125,11 @@ fn read_text(text: &str, session: &str, file: &Path, client: Option<Client>, fou
         Some(Client::Gemini) => Some(gemini::read(text, session)),
         Some(Client::Opencode) => opencode::read_export(text, session),
         Some(Client::Pi) => Some(pi::read(text, session)),
+        Some(Client::Cline) => {
+            // Each task has a folder of its own.
+            let task = file.parent().and_then(Path::file_name);
+            cline::read(text, &task.map_or(session.into(), |task| task.to_string_lossy()))
+        }
         Some(Client::Aider | Client::Crush) | None => None,
     });
 }
@@ -127,6 +143,10 @@ const SKIPPED: [&str; 4] = [".git", "node_modules", "target", ".venv"];
 
 /// Adds all files below a folder that may be transcripts to `found`.
 fn collect_sources(folder: &Path, found: &mut Vec<Source>) -> io::Result<()> {
+    if opencode::is_storage(folder) {
+        found.push(Source::Tree(folder.to_owned()));
+        return Ok(());
+    }
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
@@ -157,7 +177,13 @@ fn is_database_file(path: &Path) -> bool {
 
 /// Returns the client whose transcript this is, by the fields of its records.
 fn detect_client(text: &str) -> Option<Client> {
-    if let Ok(Value::Object(whole)) = serde_json::from_str::<Value>(text) {
+    let whole = serde_json::from_str::<Value>(text);
+    if let Ok(Value::Array(messages)) = &whole
+        && cline::is_conversation(messages)
+    {
+        return Some(Client::Cline);
+    }
+    if let Ok(Value::Object(whole)) = whole {
         let has = |name: &str| whole.get(name).is_some();
         if has("messages") && has("info") {
             return Some(Client::Opencode);
