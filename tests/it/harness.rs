@@ -145,10 +145,16 @@ fn a_changed_result_fails_the_run_until_it_is_blessed() {
     let root = tempfile::tempdir().expect("folder");
     let dir = root.path().to_string_lossy().into_owned();
     let good = case(root.path(), "good", APPLIES, Some("one\nthree\n"));
-    write(&good.join("new.txt"), "five");
-    assert_eq!(restitch(&["run", &dir]).status.code(), Some(1));
+    write(&good.join("new.txt"), "<five>\u{1b}");
+    let file = root.path().join("junit.xml");
+    let run = restitch(&["run", &dir, "--junit", &file.to_string_lossy()]);
+    assert_eq!(run.status.code(), Some(1));
+    let report = std::fs::read_to_string(&file).expect("the report");
+    for part in ["<testsuites name=\"restitch\" tests=\"1\" failures=\"1\"", "&lt;five&gt;\u{fffd}"] {
+        assert!(report.contains(part), "{report}");
+    }
     assert_eq!(restitch(&["bless", &dir]).status.code(), Some(0));
-    assert_eq!(std::fs::read(good.join("after/a.txt")).expect("after"), b"one\nfive\n");
+    assert_eq!(std::fs::read(good.join("after/a.txt")).expect("after"), b"one\n<five>\x1b\n");
     assert_eq!(restitch(&["run", &dir]).status.code(), Some(0));
 }
 

@@ -1,5 +1,6 @@
 //! `restitch harness`: replays failed edits, scores the results, and makes test cases.
 
+mod junit;
 mod mine;
 mod report;
 mod run;
@@ -23,7 +24,7 @@ pub(crate) struct HarnessArgs {
 #[derive(Debug, Subcommand)]
 enum HarnessCommand {
     /// Replay the cases below a folder; exit 1 when any verdict is not the expected one.
-    Run(run::CasesArgs),
+    Run(run::RunArgs),
     /// Record the current results as the expected ones.
     Bless(run::CasesArgs),
     /// Write the score as one page for a browser.

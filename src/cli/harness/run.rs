@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::super::args::Common;
 use super::super::exit::Exit;
+use super::junit;
 use crate::cli::out;
 use crate::harness::fixture::{Status, Tree};
 use crate::harness::judge::{CaseVerdict, Judgment};
@@ -18,6 +19,15 @@ use crate::harness::pack;
 use crate::harness::parallel;
 use crate::harness::score::Score;
 use crate::harness::suite::{CaseSource, RunOutcome, SuiteCase};
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    cases: CasesArgs,
+    /// Write a JUnit report, which forges and CI servers show.
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+}
 
 /// The cases to run.
 #[derive(Debug, Args)]
@@ -41,17 +51,28 @@ impl CasesArgs {
 const MAX_SHOWN: usize = 10;
 
 /// A case and its result.
-struct CaseRun {
-    entry: SuiteCase,
-    judged: Judgment,
+pub(super) struct CaseRun {
+    pub(super) entry: SuiteCase,
+    pub(super) judged: Judgment,
     files: Tree,
-    outcome: RunOutcome,
+    pub(super) outcome: RunOutcome,
 }
 
 impl CaseRun {
     /// Whether the case fails unexpectedly, or passes although it is known to fail.
-    fn is_unexpected(&self) -> bool {
+    pub(super) fn is_unexpected(&self) -> bool {
         matches!(self.outcome, RunOutcome::Unexpected | RunOutcome::FixedFailure)
+    }
+
+    /// What is unexpected, and what to do.
+    pub(super) fn explain(&self) -> String {
+        let id = &self.entry.id;
+        match self.outcome {
+            RunOutcome::FixedFailure => format!(
+                "{id}: known to fail, and it passes now. Promote it: restitch harness bless --filter {id}"
+            ),
+            _ => self.entry.explain(&self.judged, &self.files),
+        }
     }
 }
 
@@ -64,9 +85,13 @@ pub(crate) fn bless(common: &Common, args: &CasesArgs) -> Result<(), Exit> {
 }
 
 /// Runs the cases and prints the score. Exits with 1 if a verdict is unexpected.
-pub(crate) fn run(common: &Common, args: &CasesArgs) -> Result<(), Exit> {
+pub(crate) fn run(common: &Common, args: &RunArgs) -> Result<(), Exit> {
     let start = Instant::now();
-    let runs = judge_all(args.load(common)?);
+    let runs = judge_all(args.cases.load(common)?);
+    if let Some(file) = &args.junit {
+        std::fs::write(common.root().join(file), junit::report(common.root(), &runs))
+            .map_err(|error| super::write_fault(file, &error))?;
+    }
     finish(common, &runs, start)
 }
 
@@ -152,23 +177,11 @@ fn as_text(runs: &[CaseRun], took: std::time::Duration) -> String {
     let mut out = String::new();
     let unexpected: Vec<&CaseRun> = runs.iter().filter(|case| case.is_unexpected()).collect();
     for case in unexpected.iter().take(MAX_SHOWN) {
-        if case.outcome == RunOutcome::FixedFailure {
-            let _ = writeln!(
-                out,
-                "{}: known to fail, and it passes now. Promote it: restitch harness bless --filter {}\n",
-                case.entry.id, case.entry.id
-            );
-        } else {
-            let _ = writeln!(out, "{}\n", case.entry.explain(&case.judged, &case.files));
-        }
+        let _ = writeln!(out, "{}\n", case.explain());
     }
     let count = unexpected.len();
     if count > MAX_SHOWN {
-        let _ = writeln!(
-            out,
-            "… and {} more: `restitch harness report` shows all\n",
-            count - MAX_SHOWN
-        );
+        let _ = writeln!(out, "… and {} more (--junit FILE has them)\n", count - MAX_SHOWN);
     }
     out.push_str(&score.table());
     let to_promote = runs.iter().filter(|case| case.outcome == RunOutcome::FixedFailure).count();
