@@ -25,6 +25,7 @@ pub mod command {
     //! What a command of this workspace prints, and how it ends.
 
     pub use crate::cli::exit::Exit;
+    pub use crate::cli::harness::progress::parallel_shown;
     pub use crate::cli::harness::{load_cases, write_fault};
     pub use crate::cli::out::{print, stdout, written};
 }

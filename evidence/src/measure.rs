@@ -6,6 +6,7 @@ use crate::edits::{FileChange, RealEdit, edits_in};
 use crate::mutate::{MUTATIONS, Mutation};
 use crate::rng::Rng;
 use restitch::engine::SyntaxMode;
+use restitch::internals::command::parallel_shown;
 use restitch::internals::harness::{Case, Judgment, Score, judge_in, parallel};
 
 /// The cases to generate.
@@ -94,19 +95,25 @@ pub(crate) fn measure(
     keep: fn(&Judgment) -> bool,
 ) -> (Score, Vec<JudgedCase>) {
     let mutations = plan.selected();
-    let results = parallel(&mutations, |mutation| {
-        let judge = judge_in(syntax);
-        let mut score = Score::default();
-        let mut kept = Vec::new();
-        for case in generate(mutation, edits, plan) {
-            let judged = judge(&case);
-            score.add(mutation.family, mutation.id, &judged);
-            if keep(&judged) {
-                kept.push((case, judged));
+    let unit = ("kinds of mistake", 1);
+    let results = parallel_shown(
+        &mutations,
+        unit,
+        |_| 1,
+        |mutation| {
+            let judge = judge_in(syntax);
+            let mut score = Score::default();
+            let mut kept = Vec::new();
+            for case in generate(mutation, edits, plan) {
+                let judged = judge(&case);
+                score.add(mutation.family, mutation.id, &judged);
+                if keep(&judged) {
+                    kept.push((case, judged));
+                }
             }
-        }
-        (score, kept)
-    });
+            (score, kept)
+        },
+    );
     let mut total = Score::default();
     let mut all_kept = Vec::new();
     for (score, kept) in results {

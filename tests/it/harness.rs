@@ -150,7 +150,8 @@ fn a_changed_result_fails_the_run_until_it_is_blessed() {
     let run = restitch(&["run", &dir, "--junit", &file.to_string_lossy()]);
     assert_eq!(run.status.code(), Some(1));
     let report = std::fs::read_to_string(&file).expect("the report");
-    for part in ["<testsuites name=\"restitch\" tests=\"1\" failures=\"1\"", "&lt;five&gt;\u{fffd}"] {
+    for part in ["<testsuites name=\"restitch\" tests=\"1\" failures=\"1\"", "&lt;five&gt;\u{fffd}"]
+    {
         assert!(report.contains(part), "{report}");
     }
     assert_eq!(restitch(&["bless", &dir]).status.code(), Some(0));

@@ -178,7 +178,10 @@ mod database {
         }
         drop(database);
         let said = mined(&file);
-        assert_eq!(count(&said, "recovered"), count(&mined(&fixtures("opencode/storage")), "recovered"));
+        assert_eq!(
+            count(&said, "recovered"),
+            count(&mined(&fixtures("opencode/storage")), "recovered")
+        );
     }
 
     #[test]

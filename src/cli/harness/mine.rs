@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::super::args::Common;
 use super::super::exit::Exit;
+use super::progress::parallel_shown;
 use crate::cli::out;
 use crate::edit::Expected;
 use crate::harness::case::{Case, Truth};
@@ -23,7 +24,6 @@ use crate::harness::mine::redact::Redactor;
 use crate::harness::mine::summary::{FailureRecord, MineSummary, RecoveryCost, without_copies};
 use crate::harness::mine::{Client, Replacement, Source, sources};
 use crate::harness::pack;
-use crate::harness::parallel;
 use crate::harness::replay::ReplayOutcome;
 use crate::language::Language;
 use crate::text::pluralize;
@@ -75,7 +75,9 @@ pub(crate) fn run(common: &Common, args: &MineArgs) -> Result<(), Exit> {
     let found = find_sources(args)?;
     let map = folder_map(args);
     // Each source is dropped once it is mined, so that the memory holds only the failures.
-    let results = parallel(&found.sources, |(client, source)| {
+    let megabytes = ("MB", 1_000_000);
+    let size = |(_, source): &(_, Source)| source.bytes();
+    let results = parallel_shown(&found.sources, megabytes, size, |(client, source)| {
         let read = source.read(*client);
         let mined: Vec<MinedSession> =
             read.transcripts.iter().map(|transcript| mine(transcript, &map)).collect();

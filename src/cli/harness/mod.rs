@@ -2,6 +2,7 @@
 
 mod junit;
 mod mine;
+pub(crate) mod progress;
 mod report;
 mod run;
 

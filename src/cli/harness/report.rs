@@ -6,9 +6,9 @@ use clap::Args;
 
 use super::super::args::Common;
 use super::super::exit::Exit;
-use super::run::CasesArgs;
+use super::progress::parallel_shown;
+use super::run::{CASES, CasesArgs};
 use crate::cli::out;
-use crate::harness::parallel;
 use crate::harness::report::render;
 
 #[derive(Debug, Args)]
@@ -23,10 +23,15 @@ pub(crate) struct ReportArgs {
 /// Judges the cases and writes the page.
 pub(crate) fn run(common: &Common, args: &ReportArgs) -> Result<(), Exit> {
     let entries = args.cases.load(common)?;
-    let judged_cases = parallel(&entries, |entry| {
-        let (judged, files) = entry.judge_with_files();
-        (entry.clone(), judged, files)
-    });
+    let judged_cases = parallel_shown(
+        &entries,
+        CASES,
+        |_| 1,
+        |entry| {
+            let (judged, files) = entry.judge_with_files();
+            (entry.clone(), judged, files)
+        },
+    );
     let page = common.root().join(&args.html);
     std::fs::write(&page, render(&judged_cases))
         .map_err(|error| super::write_fault(&page, &error))?;

@@ -12,11 +12,11 @@ use serde_json::json;
 use super::super::args::Common;
 use super::super::exit::Exit;
 use super::junit;
+use super::progress::{Unit, parallel_shown};
 use crate::cli::out;
 use crate::harness::fixture::{Status, Tree};
 use crate::harness::judge::{CaseVerdict, Judgment};
 use crate::harness::pack;
-use crate::harness::parallel;
 use crate::harness::score::Score;
 use crate::harness::suite::{CaseSource, RunOutcome, SuiteCase};
 
@@ -101,9 +101,12 @@ fn finish(common: &Common, runs: &[CaseRun], start: Instant) -> Result<(), Exit>
     Exit::refused_if(runs.iter().any(CaseRun::is_unexpected))
 }
 
+/// What is counted while cases are judged.
+pub(super) const CASES: Unit = ("cases", 1);
+
 /// Judges the cases in parallel.
 fn judge_all(entries: Vec<SuiteCase>) -> Vec<CaseRun> {
-    let judged = parallel(&entries, SuiteCase::judge_with_files);
+    let judged = parallel_shown(&entries, CASES, |_| 1, SuiteCase::judge_with_files);
     entries
         .into_iter()
         .zip(judged)

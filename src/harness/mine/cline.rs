@@ -85,12 +85,15 @@ fn tagged_calls(text: &str, turn: usize) -> Vec<OpenCall> {
     let mut calls = Vec::new();
     for tool in ["replace_in_file", "write_to_file", "read_file"] {
         let mut rest = text;
-        while let Some((body, after)) = opened(rest, tool).and_then(|text| text.split_once(&end(tool))) {
+        while let Some((body, after)) =
+            opened(rest, tool).and_then(|text| text.split_once(&end(tool)))
+        {
             rest = after;
             // A text may have tags with the names of arguments in it.
             let path = opened(body, "path").and_then(|text| text.split_once(&end("path")));
             let text_in = |name: &str| opened(body, name)?.rsplit_once(&end(name));
-            let arguments = [("path", path), ("diff", text_in("diff")), ("content", text_in("content"))];
+            let arguments =
+                [("path", path), ("diff", text_in("diff")), ("content", text_in("content"))];
             let arguments = arguments.into_iter().filter_map(|(name, found)| {
                 let (value, _) = found?;
                 let value = value.strip_prefix('\n').unwrap_or(value);

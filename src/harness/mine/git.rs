@@ -264,8 +264,8 @@ impl Repository {
     }
 
     /// Returns the transcripts that checkpoints keep on branches of their own, each with its path
-    /// on the branch and its object.
-    pub fn checkpoints(&self) -> Vec<(String, String)> {
+    /// on the branch, its object and its size.
+    pub fn checkpoints(&self) -> Vec<(String, String, u64)> {
         let lines = |arguments: &[&str]| {
             self.git(arguments)
                 .and_then(|out| String::from_utf8(out).ok())
@@ -278,14 +278,14 @@ impl Repository {
             "refs/heads/entire/checkpoints/",
             "refs/remotes/*/entire/checkpoints/",
         ]);
-        let mut found: Vec<(String, String)> = Vec::new();
+        let mut found: Vec<(String, String, u64)> = Vec::new();
         for branch in branches {
-            for line in lines(&["ls-tree", "-r", &branch]) {
+            for line in lines(&["ls-tree", "-r", "-l", &branch]) {
                 let Some((entry, path)) = line.split_once('\t') else { continue };
                 let fields: Vec<&str> = entry.split_whitespace().collect();
-                let [_, "blob", object] = fields[..] else { continue };
-                if path.ends_with(".jsonl") && !found.iter().any(|(_, known)| known == object) {
-                    found.push((path.to_owned(), object.to_owned()));
+                let [_, "blob", object, size] = fields[..] else { continue };
+                if path.ends_with(".jsonl") && !found.iter().any(|(_, known, _)| known == object) {
+                    found.push((path.to_owned(), object.to_owned(), size.parse().unwrap_or(0)));
                 }
             }
         }

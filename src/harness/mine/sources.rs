@@ -23,6 +23,8 @@ pub enum Source {
         path: String,
         /// The object.
         object: String,
+        /// Its size.
+        bytes: u64,
     },
 }
 
@@ -42,9 +44,9 @@ pub fn sources(path: &Path) -> io::Result<Vec<Source>> {
     if path.is_dir() {
         collect_sources(path, &mut found)?;
         let checkpoints = git::Repository::at(path).map(|repository| repository.checkpoints());
-        for (name, object) in checkpoints.unwrap_or_default() {
+        for (name, object, bytes) in checkpoints.unwrap_or_default() {
             let repository = path.to_owned();
-            found.push(Source::Checkpoint { repository, path: name, object });
+            found.push(Source::Checkpoint { repository, path: name, object, bytes });
         }
     } else {
         fs::metadata(path)?;
@@ -55,6 +57,15 @@ pub fn sources(path: &Path) -> io::Result<Vec<Source>> {
 }
 
 impl Source {
+    /// How much there is to read; 0 if that shows only when it is read.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Self::File(file) => fs::metadata(file).map_or(0, |file| file.len()),
+            Self::Tree(_) => 0,
+            Self::Checkpoint { bytes, .. } => *bytes,
+        }
+    }
+
     /// Reads the source. Without a `client`, the content shows which client wrote it.
     pub fn read(&self, client: Option<Client>) -> Findings {
         let mut found = Findings::default();
@@ -73,7 +84,7 @@ impl Source {
                 }
             }
             Self::Tree(_) => {}
-            Self::Checkpoint { repository, path, object } => {
+            Self::Checkpoint { repository, path, object, .. } => {
                 let bytes =
                     git::Repository::at(repository).and_then(|repository| repository.bytes(object));
                 match bytes {
