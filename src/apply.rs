@@ -196,9 +196,13 @@ pub(crate) fn decide_edits(
     let mut splices = Vec::new();
     let mut explanation: Option<Explanation> = None;
     for (index, call) in calls.iter().enumerate() {
-        let verdict = matching::decide(&call.clone().for_path(name), snapshot);
-        let explained = gate.without_broken_outcomes(&path, snapshot, verdict).into_result();
-        let explained = explained.and_then(|explained| {
+        let explained = gate.view(&path, call, snapshot).and_then(|view| {
+            let verdict = matching::decide(&call.clone().for_path(name), &view.snapshot);
+            let verdict = gate.without_broken_outcomes(&path, snapshot, verdict);
+            let explained = verdict
+                .into_result()
+                .map_err(|refusal| view.explain(snapshot, &call.old, refusal))?;
+            view.admit(&explained)?;
             gate.veto(&path, call).check(snapshot, &explained)?;
             Ok(explained)
         });

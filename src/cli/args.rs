@@ -233,6 +233,8 @@ pub(crate) struct DevArgs {
 pub(crate) enum DevCommand {
     /// Apply a patch (V4A, search/replace blocks or a unified diff), all or nothing.
     Apply(ApplyArgs),
+    /// Parse files and folders, and print their syntax errors.
+    Check(CheckArgs),
     /// Show repaired and refused edits in a temporary folder, with diffs.
     Demo,
     /// Run the reference agent on a task.
@@ -293,6 +295,9 @@ pub(crate) struct EditArgs {
     /// A line near the text; breaks a tie.
     #[arg(long, value_name = "LINE")]
     pub(crate) near: Option<usize>,
+    /// The definition that contains the text, as a path of names: "class Pool / fn open".
+    #[arg(long, value_name = "NAMES")]
+    pub(crate) within: Option<String>,
     /// The language of a text from stdin, by name or file extension.
     #[arg(long, value_name = "NAME")]
     pub(crate) language: Option<String>,
@@ -427,6 +432,14 @@ pub(crate) struct ReadArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// The files; a folder stands for all files in it that .gitignore does not exclude. Without
+    /// any, the whole project.
+    #[arg(value_name = "PATH")]
+    pub(crate) paths: Vec<String>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct HookArgs {
     /// gemini, codex, claude, vscode or opencode.
     pub(crate) client: String,
@@ -454,6 +467,9 @@ pub(crate) struct InitArgs {
     /// folder nor other servers and hooks in it.
     #[arg(long)]
     pub(crate) allow_edits: bool,
+    /// Start restitch with npx, for colleagues who have Node but have not installed restitch.
+    #[arg(long)]
+    pub(crate) npx: bool,
 }
 
 #[derive(Debug, Args)]

@@ -47,6 +47,9 @@ pub(crate) async fn run(common: &Common, args: EditArgs) -> Result<(), Exit> {
     if let Some(line) = args.near {
         arguments["near_line"] = line.into();
     }
+    if let Some(within) = args.within {
+        arguments["within"] = within.into();
+    }
     let options = CallOptions {
         dry_run: args.dry_run,
         request_id: args.request_id.map(Into::into),
@@ -114,7 +117,8 @@ fn edit_stdin(common: &Common, args: &EditArgs, old: String, new: String) -> Res
     let language = args.language.as_deref().map(tools::parse_language).transpose();
     let language = language.map_err(|refusal| Exit::usage(refusal.text()))?;
     let gate = SyntaxGate::new(TreeSitter::new(), model::settings(common)?.syntax);
-    let request = EditRequest { old, new, expected, near_line: args.near, language, path: None };
+    let (near_line, within) = (args.near, args.within.clone());
+    let request = EditRequest { old, new, expected, near_line, within, language, path: None };
     let mut bytes = Vec::new();
     io::stdin()
         .read_to_end(&mut bytes)

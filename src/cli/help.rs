@@ -20,7 +20,7 @@ fn examples_of(command: &str) -> impl Iterator<Item = &'static str> {
 fn means_nothing(command: &str, flag: &str) -> bool {
     match command {
         "schema" | "completions" | "demo" => true,
-        "read" | "search" | "undo" | "log" | "init" | "harness" => {
+        "read" | "search" | "undo" | "log" | "check" | "init" | "harness" => {
             matches!(flag, "no_model" | "model" | "base_url")
         }
         _ => false,

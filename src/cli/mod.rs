@@ -7,6 +7,7 @@ mod agent;
 mod apply;
 mod args;
 mod batch;
+mod check;
 mod completions;
 mod demo;
 mod doctor;
@@ -206,6 +207,7 @@ async fn run(
         Command::Harness(args) => harness::run(&common, args),
         Command::Dev(DevArgs { command }) | Command::Further(command) => match command {
             DevCommand::Apply(args) => apply::run(&common, args).await,
+            DevCommand::Check(args) => check::run(&common, args).await,
             DevCommand::Demo => demo::run(&common).await,
             DevCommand::Agent(args) => agent::run(&common, args).await,
             DevCommand::Hook(args) => hook::run(&common, args).await.map_err(Exit::Failed),

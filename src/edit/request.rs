@@ -45,6 +45,8 @@ pub struct EditRequest {
     pub(crate) expected: Expected,
     /// A 1-based line: of several candidates, the nearest to it is meant.
     pub(crate) near_line: Option<usize>,
+    /// A path of names, such as `class Pool / fn open`, to which the search is limited.
+    pub(crate) within: Option<String>,
     /// The file's language, if known.
     pub(crate) language: Option<&'static Language>,
     /// Where the text is from, for a call that is made without a file: it tells the language and the
@@ -78,6 +80,13 @@ impl EditRequest {
     #[must_use]
     pub fn near_line(mut self, line: impl Into<Option<usize>>) -> Self {
         self.near_line = line.into();
+        self
+    }
+
+    /// Limits the search to a definition: a path of names, such as `class Pool / fn open`.
+    #[must_use]
+    pub fn within(mut self, definition: impl Into<String>) -> Self {
+        self.within = Some(definition.into());
         self
     }
 }

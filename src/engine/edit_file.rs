@@ -103,16 +103,20 @@ impl Engine {
         };
         let budget = Budget::new(self.allowance.time, self.allowance.requests);
         let filter = |verdict| self.syntax.without_broken_outcomes(path, snapshot, verdict);
+        let view = self.syntax.view(path, request, snapshot)?;
         let started = work.run(|| {
-            Resolution::start_with_filter(path.as_str(), request, snapshot, model, &filter)
+            Resolution::start_with_filter(path.as_str(), request, &view.snapshot, model, &filter)
         });
         let mut step = started.map_err(Exhausted::refusal)?;
         loop {
             step = match step {
-                Step::Done(resolved) => return Ok((*resolved, budget.spent())),
+                Step::Done(resolved) => {
+                    view.admit(&resolved.explained)?;
+                    return Ok((*resolved, budget.spent()));
+                }
                 Step::Refused(mut refusal) => {
                     refusal.model.add(&budget.spent());
-                    return Err(*refusal);
+                    return Err(view.explain(snapshot, &request.old, *refusal));
                 }
                 Step::Ask(resolution) => {
                     let ask = resolution.ask().clone();
@@ -161,7 +165,9 @@ fn verified_edit(
     let (path, spent) = (path.clone(), spent.clone());
     let (gate, request) = (gate.clone(), request.clone());
     Ok(edit.with_rebase(Arc::new(move |current| {
-        let resolved = reapply.resolve_on(current)?;
+        let view = gate.view(&path, &request, current)?;
+        let resolved = reapply.resolve_on(&view.snapshot)?;
+        view.admit(&resolved.explained)?;
         verified_edit(&path, current, resolved, &spent, &gate, &request)
     })))
 }

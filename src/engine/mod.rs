@@ -18,6 +18,7 @@ mod read;
 mod search;
 mod syntax;
 mod undo;
+mod within;
 
 use std::fmt;
 use std::path::Path;

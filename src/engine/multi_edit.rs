@@ -166,7 +166,9 @@ fn combine(
     let (path, parts, gate) = (path.clone(), parts.to_vec(), gate.clone());
     Ok(edit.with_rebase(Arc::new(move |current| {
         let resolved_again = parts.iter().map(|part| {
-            let resolved = part.resolved.reapply.resolve_on(current)?;
+            let view = gate.view(&path, &part.request, current)?;
+            let resolved = part.resolved.reapply.resolve_on(&view.snapshot)?;
+            view.admit(&resolved.explained)?;
             gate.veto(&path, &part.request).check(current, &resolved.explained)?;
             Ok(Part { resolved, ..part.clone() })
         });

@@ -11,8 +11,8 @@ use serde::Deserialize;
 
 use super::Engine;
 use crate::edit::{
-    EditCode, EditPlan, EditRequest, Refusal, Rung, Splice, SyntaxCheck, SyntaxCheckFn, Unchecked,
-    VerifiedEdit, WorkPath,
+    EditCode, EditPlan, EditRequest, Refusal, Rung, Splice, SyntaxCheck, SyntaxCheckFn,
+    SyntaxError, Unchecked, VerifiedEdit, WorkPath,
 };
 use crate::language::Language;
 use crate::matching::{Explained, Verdict};
@@ -37,7 +37,7 @@ named! {
 /// A parser, and what happens when an edit introduces a syntax error.
 #[derive(Debug, Clone)]
 pub(crate) struct SyntaxGate {
-    syntax: Arc<dyn Syntax>,
+    pub(super) syntax: Arc<dyn Syntax>,
     mode: SyntaxMode,
 }
 
@@ -249,5 +249,19 @@ impl Engine {
     #[cfg(feature = "cli")]
     pub(crate) fn syntax_gate(&self) -> &SyntaxGate {
         &self.syntax
+    }
+
+    /// The syntax errors of a file, or why it cannot be checked.
+    pub async fn check(
+        &self,
+        path: &WorkPath,
+    ) -> Result<Result<Vec<SyntaxError>, Unchecked>, Refusal> {
+        let snapshot = self.snapshot(path).await?;
+        Ok(match self.syntax.mode {
+            SyntaxMode::Off => Err(Unchecked::Off),
+            SyntaxMode::Warn | SyntaxMode::Veto => {
+                self.syntax.syntax.errors(path.as_str(), snapshot.text())
+            }
+        })
     }
 }

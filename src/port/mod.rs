@@ -25,7 +25,7 @@ pub use store::{
 pub(crate) use store::{no_history, refuse_duplicate_paths};
 pub(crate) use syntax::NoSyntax;
 #[doc(hidden)]
-pub use syntax::Syntax;
+pub use syntax::{Definition, Syntax};
 pub use versioned::{LoadedFile, StoreOutcome, VersionedFiles};
 
 /// A boxed future, so that the traits stay usable as `dyn`.

@@ -6,6 +6,7 @@
 //! The work is bounded by the size of a text, by the parser's own count of its steps, and as a last
 //! resort by a clock. A file beyond any of these bounds is reported as not checked.
 
+mod definitions;
 mod errors;
 mod grammars;
 mod python_indentation;
@@ -24,7 +25,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use crate::edit::{Splice, SyntaxCheck, SyntaxError, Unchecked};
 use crate::language::{Language, begins_item};
-use crate::port::Syntax;
+use crate::port::{Definition, Syntax};
 use grammars::Grammar;
 
 /// The size of the largest text that is parsed.
@@ -48,7 +49,7 @@ const MAX_KEPT: usize = 64;
 /// is parsed at the second edit, so that its tree is there for the third.
 const MAX_STRETCH: usize = 8 << 10;
 
-/// Checks syntax with tree-sitter.
+/// Checks syntax and lists definitions with tree-sitter.
 #[derive(Default)]
 pub struct TreeSitter {
     kept: Mutex<VecDeque<Kept>>,
@@ -128,26 +129,6 @@ impl TreeSitter {
             if bytes > MAX_KEPT_BYTES {
                 kept.tree = None;
             }
-        }
-    }
-
-    /// The errors of one text.
-    pub fn errors(&self, path: &str, text: &str) -> Result<Vec<SyntaxError>, Unchecked> {
-        if yaml::covers(path) {
-            return Ok(yaml::error(text)?.into_iter().collect());
-        }
-        let grammars = grammars_for(path)?;
-        if text.len() > MAX_BYTES {
-            return Err(Unchecked::TooLarge);
-        }
-        match self.parse_without_errors(grammars, text) {
-            Ok(_) => Ok(Vec::new()),
-            // Every grammar finds errors: report those of the first one.
-            Err(Unchecked::BrokenBefore) => {
-                let (tree, _) = self.tree(&grammars[0], text, xxh3_128(text.as_bytes()))?;
-                Ok(errors::all_errors(&errors::ParsedText { text, tree: &tree }))
-            }
-            Err(why) => Err(why),
         }
     }
 
@@ -325,6 +306,34 @@ fn is_error_free(tree: &Tree, text: &str) -> bool {
 impl Syntax for TreeSitter {
     fn compare(&self, path: &str, before: &str, after: &str, splices: &[Splice]) -> SyntaxCheck {
         SyntaxCheck::of(self.new_errors(path, before, after, splices))
+    }
+
+    fn errors(&self, path: &str, text: &str) -> Result<Vec<SyntaxError>, Unchecked> {
+        if yaml::covers(path) {
+            return Ok(yaml::error(text)?.into_iter().collect());
+        }
+        let grammars = grammars_for(path)?;
+        if text.len() > MAX_BYTES {
+            return Err(Unchecked::TooLarge);
+        }
+        match self.parse_without_errors(grammars, text) {
+            Ok(_) => Ok(Vec::new()),
+            // Every grammar finds errors: report those of the first one.
+            Err(Unchecked::BrokenBefore) => {
+                let (tree, _) = self.tree(&grammars[0], text, xxh3_128(text.as_bytes()))?;
+                Ok(errors::all_errors(&errors::ParsedText { text, tree: &tree }))
+            }
+            Err(why) => Err(why),
+        }
+    }
+
+    fn definitions(&self, path: &str, text: &str) -> Result<Vec<Definition>, Unchecked> {
+        let grammars = grammars_for(path)?;
+        if text.len() > MAX_BYTES {
+            return Err(Unchecked::TooLarge);
+        }
+        let (_, tree) = self.parse_without_errors(grammars, text)?;
+        Ok(definitions::definitions(tree.root_node(), text))
     }
 }
 

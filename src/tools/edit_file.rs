@@ -43,6 +43,9 @@ pub(super) struct TextEdit {
     pub(super) replace_all: Option<bool>,
     /// A line near the text.
     pub(super) near_line: Option<usize>,
+    /// The definition that contains the text, which only a single edit names.
+    #[serde(skip)]
+    pub(super) within: Option<String>,
 }
 
 /// The arguments of a single edit.
@@ -54,6 +57,8 @@ struct Arguments {
     lines: Option<String>,
     /// The snapshot of lines.
     snapshot: Option<String>,
+    /// The definition that contains the text: class Pool / fn open.
+    within: Option<String>,
 }
 
 impl TextEdit {
@@ -63,6 +68,7 @@ impl TextEdit {
         Ok(EditRequest {
             expected,
             near_line: self.near_line,
+            within: self.within.clone(),
             ..EditRequest::new(&self.old_str, &self.new_str)
         })
     }
@@ -80,7 +86,7 @@ impl TextEdit {
 
 /// Edits a file.
 async fn run(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
-    let Arguments { file_edit, lines, snapshot } = parse(TOOL.name, call.arguments)?;
+    let Arguments { file_edit, lines, snapshot, within } = parse(TOOL.name, call.arguments)?;
     let EditFileArguments { path, mut edit } = file_edit;
     let path = call.engine.path(&path)?;
     if let Some(lines) = lines {
@@ -90,6 +96,7 @@ async fn run(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
         }
         edit.near_line = edit.near_line.or(Some(lines.first.line));
     }
+    edit.within = within;
     edit.make(call, &path).await
 }
 

@@ -264,6 +264,6 @@ mod tests {
         let schema = strict((super::super::find("edit_file").expect("tool").input)());
         assert_eq!(schema["properties"]["path"]["type"], "string");
         assert_eq!(schema["properties"]["near_line"]["type"], json!(["integer", "null"]));
-        assert_eq!(schema["required"].as_array().map(Vec::len), Some(10));
+        assert_eq!(schema["required"].as_array().map(Vec::len), Some(11));
     }
 }

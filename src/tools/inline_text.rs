@@ -25,6 +25,8 @@ struct Arguments {
     language: Option<String>,
     #[serde(flatten)]
     edit: TextEdit,
+    /// The definition that contains the text: class Pool / fn open.
+    within: Option<String>,
 }
 
 /// The arguments of a `multi_edit` call that contains the text to edit.
@@ -79,7 +81,8 @@ pub(crate) fn edit_text_with(tool: &str, given: Value, gate: &SyntaxGate) -> Too
 /// Answers a call of `edit_file`.
 fn edit_once(given: Value, gate: &SyntaxGate) -> Result<ToolReply, Refusal> {
     let given = arguments::normalize("edit_file", &schema::input::<Arguments>(), given)?;
-    let Arguments { text, path, language, edit } = parse("edit_file", &given)?;
+    let Arguments { text, path, language, mut edit, within } = parse("edit_file", &given)?;
+    edit.within = within;
     let mut call = edit.request()?;
     call.language = language.as_deref().map(parse_language).transpose()?;
     let before = Snapshot::from_text(text);

@@ -5,6 +5,7 @@
 
 mod apply_patch;
 pub(crate) mod arguments;
+mod check;
 mod client_edits;
 pub(crate) mod dialect;
 mod edit_file;
@@ -138,6 +139,7 @@ pub(crate) const TOOLS: &[ToolSpec] = &[
     search::WILDCARD_SEARCH,
     #[cfg(feature = "search")]
     search::LIST_FILES,
+    check::TOOL,
     client_edits::EDIT,
     apply_patch::TOOL,
     client_edits::REPLACE,

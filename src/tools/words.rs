@@ -35,6 +35,7 @@ const PATCH: &[(&str, &str)] = &[
 /// The flags of `restitch edit`.
 #[cfg(feature = "cli")]
 pub(crate) const EDIT_FLAGS: &[(&str, &str)] = &[
+    ("`within`", "--within"),
     ("Name it with `path` or `language`", "Name it with --language"),
     ("old_str", "--old"),
     ("new_str", "--new"),

@@ -56,6 +56,7 @@ fn the_options_of_edit_do_what_they_say() {
         (&["--expect", "2"][..], both.as_str()),
         (&["--all"], &both),
         (&["--near", "8"], &second),
+        (&["--within", "class B"], &second),
         (&["--all", "--dry-run"], TWINS),
         (&["--expect", "3"], TWINS),
         (&[], TWINS),
@@ -80,6 +81,9 @@ fn refusals_name_the_flags_of_the_command() {
         &["--old", "return 1", "--new", "x", "--expect", "3"],
         &["--old", "return 1", "--new", "return 1"],
         &["--old", "", "--new", "x"],
+        &["--old", "class A", "--new", "x", "--within", "B"],
+        &["--old", "class A", "--new", "x", "--within", "C"],
+        &["--old", "class A", "--new", "x", "--within", "f"],
         &["--old", "class A:", "--new", "# ... existing code ..."],
         &["--old", stale, "--new", "x"],
     ] {
@@ -88,7 +92,8 @@ fn refusals_name_the_flags_of_the_command() {
         let (_, out, _) = project.run(&call, "");
         assert_eq!(out.contains(" --"), !options.contains(&"--near"), "{options:?}: {out}");
         let ours = out.replace("return old_str", "");
-        for argument in ["old_str", "new_str", "near_line", "expected_", "replace_all"] {
+        for argument in ["old_str", "new_str", "near_line", "expected_", "replace_all", "`within`"]
+        {
             assert!(!ours.contains(argument), "{options:?}: {out}");
         }
         // A program reads the words of the tool.

@@ -22,6 +22,7 @@ const BOUNDS: &[Bound] = &[
         ": Duration = Duration::from_millis(500);",
     ),
     Bound("the files of one call", "512 MiB", "engine/limits.rs", ": usize = 512 << 20;"),
+    Bound("files in one `check`", "1,000", "tools/check.rs", ": usize = 1_000;"),
     Bound("text of one `read_file`", "256 KiB", "views/mod.rs", "text: 256 << 10"),
     Bound("text of one `read_file`", "2,000", "views/mod.rs", "line: 2000"),
     Bound("text of an edit's answer", "1,500", "edit/report.rs", ": usize = 1_500;"),

@@ -63,8 +63,11 @@ fn what_is_found_is_cut_and_counted() {
         json!({ "tool": "search", "arguments": { "keyword": "target", "path": "c.txt", "context": 50 } }),
         json!({ "tool": "list_files", "arguments": { "path": "j" } }),
         json!({ "tool": "list_files", "arguments": { "path": "b" } }),
+        json!({ "tool": "check", "arguments": { "paths": ["j"] } }),
     ]);
-    let [many, few, around, list, binary] = &replies[..] else { panic!("{}", replies.len()) };
+    let [many, few, around, list, binary, checked] = &replies[..] else {
+        panic!("{}", replies.len())
+    };
     let says = |reply: &serde_json::Value, words: &str| {
         assert!(reply["message"].as_str().is_some_and(|text| text.contains(words)), "{reply}");
     };
@@ -88,6 +91,8 @@ fn what_is_found_is_cut_and_counted() {
     assert_eq!(list["report"]["total"], 2_005);
     says(list, "5 more");
     assert_eq!(binary["report"]["files"][0]["path"], "b/x.bin", "{binary}");
+    assert_eq!(checked["report"]["checked"], 1_000);
+    says(checked, "more files than were checked");
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! Syntax in the answer: what is told, what is forbidden, and that nothing is claimed that was
 //! not looked at.
 
+mod check;
 mod fuzz;
 pub(crate) mod languages;
 mod settings;
 mod veto;
+mod within;
 
 use restitch::adapters::syntax::TreeSitter;
 use restitch::edit::{Splice, SyntaxCheck};

@@ -1,6 +1,6 @@
 //! Where the mode of the check is set.
 
-fn run(root: &std::path::Path, arguments: &[&str]) -> (Option<i32>, String) {
+pub(super) fn run(root: &std::path::Path, arguments: &[&str]) -> (Option<i32>, String) {
     let out = crate::sandbox::binary()
         .args(["--root", &root.display().to_string()])
         .args(arguments)

@@ -1,0 +1,334 @@
+//! `within`: limits an edit to one definition, such as `class Pool / fn open`.
+//!
+//! The definitions come from the parser, so the file must parse. If there is no such definition, or
+//! several, the call is refused, and the refusal lists the definitions that come closest.
+
+use std::ops::Range;
+
+use super::syntax::SyntaxGate;
+use crate::edit::{EditCode, EditRequest, Refusal, Splice, Unchecked, WorkPath};
+use crate::matching::Explained;
+use crate::port::Definition;
+use crate::text::{LineSpan, Snapshot};
+
+/// A refusal shows at most this many definitions.
+const MAX_NAMED: usize = 12;
+
+/// Words that count as the same kind of definition, because callers use them for each other.
+const GROUPS: &[&[&str]] = &[
+    &["fn", "func", "fun", "function", "def", "method", "sub", "constructor", "macro"],
+    &["class", "struct", "impl", "interface", "trait", "enum", "union", "record", "type", "object"],
+    &["mod", "module", "namespace", "package"],
+];
+
+/// The part of a file that an edit may match.
+#[derive(Debug, Clone)]
+pub(crate) struct ScopedView {
+    /// The file. With `within`, a copy in which everything outside the definition is spaces, so
+    /// that lines and offsets stay the same.
+    pub(crate) snapshot: Snapshot,
+    /// The value of `within`, and the bytes of the lines of that definition.
+    bound: Option<(String, Range<usize>)>,
+}
+
+/// One step of a path of names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Step {
+    /// The words before the name, such as `class`.
+    hints: Vec<String>,
+    name: String,
+}
+
+/// A definition with the names that lead to it.
+struct NamedDefinition<'a> {
+    definition: &'a Definition,
+    /// The kind and the name of each definition around it, outermost first, and last its own. Of a
+    /// name with parts such as `Pool::open`, only the last part has a kind.
+    chain: Vec<(&'a str, &'a str)>,
+}
+
+impl SyntaxGate {
+    /// The part of the file in which the request is matched.
+    pub(crate) fn view(
+        &self,
+        path: &WorkPath,
+        request: &EditRequest,
+        snapshot: &Snapshot,
+    ) -> Result<ScopedView, Refusal> {
+        let Some(within) = &request.within else {
+            return Ok(ScopedView { snapshot: snapshot.clone(), bound: None });
+        };
+        let text = snapshot.text();
+        let definitions =
+            self.syntax.definitions(path.as_str(), text).map_err(|why| cannot_use(path, why))?;
+        let range = resolve(within, &definitions, snapshot)?;
+        // Extended to whole lines.
+        let start = text[..range.start].rfind('\n').map_or(0, |newline| newline + 1);
+        let end =
+            text[range.end..].find('\n').map_or(text.len(), |newline| range.end + newline + 1);
+        let masked = spaces_for(&text[..start]) + &text[start..end] + &spaces_for(&text[end..]);
+        Ok(ScopedView {
+            snapshot: Snapshot::from_text(masked),
+            bound: Some((within.clone(), start..end)),
+        })
+    }
+}
+
+/// The text with spaces in place of all characters but line breaks; it keeps its length in bytes.
+fn spaces_for(text: &str) -> String {
+    let space = |c: char| match c {
+        '\n' | '\r' => c.to_string(),
+        c => " ".repeat(c.len_utf8()),
+    };
+    text.chars().map(space).collect()
+}
+
+impl ScopedView {
+    /// Refuses an edit that would change something outside the definition.
+    pub(crate) fn admit(&self, explained: &Explained) -> Result<(), Refusal> {
+        let Some((within, bound)) = &self.bound else { return Ok(()) };
+        let is_inside =
+            |splice: &Splice| bound.start <= splice.range.start && splice.range.end <= bound.end;
+        if explained.splices.iter().all(is_inside) {
+            return Ok(());
+        }
+        Err(Refusal::new(
+            EditCode::OccurrenceMismatch,
+            format!("old_str reaches beyond {within:?} ({})", lines_of(&self.snapshot, bound)),
+        )
+        .hint("Leave `within` out, or quote only lines in it."))
+    }
+
+    /// Makes a refusal say at which line outside the definition `old` occurs, or that only the
+    /// definition was searched.
+    pub(crate) fn explain(&self, file: &Snapshot, old: &str, mut refusal: Refusal) -> Refusal {
+        let Some((within, bound)) = &self.bound else { return refusal };
+        if refusal.code != EditCode::NoOccurrence || old.is_empty() {
+            return refusal;
+        }
+        let elsewhere: Vec<usize> = memchr::memmem::find_iter(file.text().as_bytes(), old)
+            .map(|offset| file.lines().number_at(offset))
+            .take(50)
+            .collect();
+        let lines = lines_of(&self.snapshot, bound);
+        match elsewhere.first() {
+            Some(line) => {
+                refusal.code = EditCode::OccurrenceMismatch;
+                refusal.message =
+                    format!("old_str is not in {within:?} ({lines}), but at line {line}");
+                refusal.hint = Some(
+                    "Set `within` to the definition that contains the place, or leave it out."
+                        .into(),
+                );
+                refusal.occurrences = elsewhere;
+            }
+            None => refusal.message = format!("{} (in {within:?}, {lines})", refusal.message),
+        }
+        refusal
+    }
+}
+
+/// The lines of a range of bytes.
+fn lines_of(snapshot: &Snapshot, range: &Range<usize>) -> LineSpan {
+    let line = |offset: usize| snapshot.lines().number_at(offset);
+    LineSpan { start: line(range.start), end: line(range.end.saturating_sub(1).max(range.start)) }
+}
+
+/// The refusal of `within` for a file without known definitions.
+fn cannot_use(path: &WorkPath, why: Unchecked) -> Refusal {
+    let reason = match why {
+        Unchecked::BrokenBefore => "the file does not parse".to_owned(),
+        Unchecked::Off => "this build has no parser".to_owned(),
+        other => other.to_string(),
+    };
+    Refusal::new(
+        EditCode::InvalidArguments,
+        format!("`within` cannot be used in `{path}`: {reason}"),
+    )
+    .hint("Leave `within` out, and quote enough lines to be unique.")
+}
+
+/// The steps of a path such as `class Pool / fn open`.
+fn steps(within: &str) -> Vec<Step> {
+    let mut steps = Vec::new();
+    for part in within.split('/') {
+        // Parameters and type arguments are not part of a name.
+        let mut plain = String::new();
+        let mut depth = 0_usize;
+        for c in part.chars() {
+            match c {
+                '(' | '<' | '[' => depth += 1,
+                ')' | '>' | ']' => depth = depth.saturating_sub(1),
+                c if depth == 0 => plain.push(c),
+                _ => {}
+            }
+        }
+        let plain = plain.trim().trim_end_matches(['{', ':', ' ']);
+        let mut words: Vec<&str> = plain.split_whitespace().collect();
+        let Some(name) = words.pop() else { continue };
+        let mut names = components(name);
+        let Some(last) = names.pop() else { continue };
+        let outer = names.into_iter().map(|name| Step { hints: Vec::new(), name: name.into() });
+        steps.extend(outer);
+        let hints = words.into_iter().map(str::to_owned).collect();
+        steps.push(Step { hints, name: last.to_owned() });
+    }
+    steps
+}
+
+/// The parts of a name: `Pool` and `open` for `Pool::open`, and so for `Pool.open` and `Pool:open`.
+fn components(name: &str) -> Vec<&str> {
+    let plain = name.split(['<', '(', '[']).next().unwrap_or(name);
+    plain.split(['.', ':', '\\']).map(str::trim).filter(|part| !part.is_empty()).collect()
+}
+
+impl Step {
+    /// How well the hints fit a kind: whether together they are it, and how many are words of it.
+    fn score(&self, kind: &str) -> (bool, usize) {
+        let words = self.hints.iter().filter(|hint| kind.split(' ').any(|word| word == *hint));
+        (self.hints.join(" ") == kind, words.count())
+    }
+
+    /// Whether the step may mean a definition of this kind and name: its hints and the kind are in
+    /// one group, or either is in none.
+    fn matches(&self, (kind, name): (&str, &str)) -> bool {
+        let group_of = |mut words: std::str::Split<'_, char>| {
+            words.find_map(|word| GROUPS.iter().position(|group| group.contains(&word)))
+        };
+        let hints = self.hints.join(" ");
+        let groups = (group_of(hints.split(' ')), group_of(kind.split(' ')));
+        self.name == name && (groups.0.is_none() || groups.1.is_none() || groups.0 == groups.1)
+    }
+}
+
+/// Each definition with the names that lead to it. `definitions` are in the order of the file.
+fn name_chains(definitions: &[Definition]) -> Vec<NamedDefinition<'_>> {
+    // The definitions around the current one, outermost first.
+    let mut enclosing: Vec<&Definition> = Vec::new();
+    let mut named = Vec::with_capacity(definitions.len());
+    for definition in definitions {
+        while enclosing.last().is_some_and(|outer| outer.range.end < definition.range.end) {
+            enclosing.pop();
+        }
+        let mut chain = Vec::new();
+        for link in enclosing.iter().copied().chain([definition]) {
+            let mut names = components(&link.name);
+            let last = names.pop();
+            chain.extend(names.into_iter().map(|name| ("", name)));
+            chain.extend(last.map(|name| (link.kind.as_str(), name)));
+        }
+        named.push(NamedDefinition { definition, chain });
+        enclosing.push(definition);
+    }
+    named
+}
+
+/// The bytes of the one definition that a path of names means.
+fn resolve(
+    within: &str,
+    definitions: &[Definition],
+    snapshot: &Snapshot,
+) -> Result<Range<usize>, Refusal> {
+    let steps = steps(within);
+    let named = name_chains(definitions);
+    let Some((target, outer)) = steps.split_last() else {
+        return Err(Refusal::new(EditCode::InvalidArguments, "`within` names nothing")
+            .hint("Give a path of names such as \"class Pool / fn open\", or leave it out."));
+    };
+    // The outer steps must match definitions around the target in this order; others may lie
+    // between.
+    let has_outer_steps = |chain: &[(&str, &str)]| {
+        let mut links = chain.iter();
+        outer.iter().all(|step| links.any(|link| step.matches(*link)))
+    };
+    let fits = |candidate: &&NamedDefinition<'_>| match candidate.chain.split_last() {
+        Some((last, around)) => target.matches(*last) && has_outer_steps(around),
+        None => false,
+    };
+    let mut fitting: Vec<&NamedDefinition<'_>> = named.iter().filter(fits).collect();
+    // A hint that is the exact kind outweighs one that is only in the same group.
+    let score = |candidate: &NamedDefinition<'_>| target.score(&candidate.definition.kind);
+    let best = fitting.iter().map(|candidate| score(candidate)).max();
+    fitting.retain(|candidate| Some(score(candidate)) == best);
+    match fitting.as_slice() {
+        [only] => Ok(only.definition.range.clone()),
+        [] => {
+            let shown = nearest(&named, &target.name);
+            let alternatives = match shown.is_empty() {
+                true => "the file defines no names".to_owned(),
+                false => format!("there is {}", describe(&shown, snapshot)),
+            };
+            Err(Refusal::new(
+                EditCode::InvalidArguments,
+                format!("`within` is not found: the file has no {within:?}; {alternatives}"),
+            )
+            .hint("Use one of these names, or leave `within` out."))
+        }
+        several => Err(Refusal::new(
+            EditCode::InvalidArguments,
+            format!(
+                "`within` is not unique: {within:?} occurs {} times: {}",
+                several.len(),
+                describe(several, snapshot)
+            ),
+        )
+        .hint("Name more of the path, or leave `within` out and quote more lines.")),
+    }
+}
+
+/// The definitions of this name, or else those whose names are most similar to it, in the order of
+/// the file.
+fn nearest<'a>(named: &'a [NamedDefinition<'a>], name: &str) -> Vec<&'a NamedDefinition<'a>> {
+    let distance = |candidate: &&NamedDefinition<'_>| {
+        let own_name = candidate.chain.last().map_or("", |(_, name)| name);
+        rapidfuzz::distance::levenshtein::distance(own_name.chars(), name.chars())
+    };
+    let mut all: Vec<&NamedDefinition<'_>> = named.iter().collect();
+    all.sort_by_cached_key(distance);
+    match all.iter().filter(|candidate| distance(candidate) == 0).count() {
+        0 => all.truncate(MAX_NAMED),
+        namesakes => all.truncate(namesakes),
+    }
+    all.sort_by_key(|candidate| candidate.definition.range.start);
+    all
+}
+
+/// The paths of definitions with their lines, as a list for a message.
+fn describe(named: &[&NamedDefinition<'_>], snapshot: &Snapshot) -> String {
+    let descriptions = named.iter().take(MAX_NAMED).map(|candidate| {
+        let path: Vec<String> = candidate
+            .chain
+            .iter()
+            .map(|(kind, name)| format!("{kind} {name}").trim().to_owned())
+            .collect();
+        format!("`{}` at {}", path.join(" / "), lines_of(snapshot, &candidate.definition.range))
+    });
+    let mut text = descriptions.collect::<Vec<_>>().join(", ");
+    if named.len() > MAX_NAMED {
+        text.push_str(&format!(" and {} more", named.len() - MAX_NAMED));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(hints: &[&str], name: &str) -> Step {
+        Step { hints: hints.iter().map(|&hint| hint.to_owned()).collect(), name: name.to_owned() }
+    }
+
+    #[test]
+    fn a_path_is_read_as_people_write_it() {
+        for (within, wanted) in [
+            ("class Pool / fn open", vec![step(&["class"], "Pool"), step(&["fn"], "open")]),
+            ("Pool::open", vec![step(&[], "Pool"), step(&[], "open")]),
+            ("pub fn open<T>(a: &[u8], b: T) {", vec![step(&["pub", "fn"], "open")]),
+            ("func (p *Pool) Open", vec![step(&["func"], "Open")]),
+            ("impl Display for Pool<'a>", vec![step(&["impl", "Display", "for"], "Pool")]),
+            (" / ", vec![]),
+        ] {
+            assert_eq!(steps(within), wanted, "{within}");
+        }
+    }
+}

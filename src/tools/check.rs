@@ -1,0 +1,166 @@
+//! `check`: the syntax errors of whole files.
+
+use std::fmt::Write as _;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{ToolCall, ToolReply, ToolSpec, Visibility, parse, schema};
+use crate::edit::{EditCode, Refusal, SyntaxError, Unchecked};
+use crate::engine::Engine;
+use crate::text::{pluralize, quote_name};
+
+pub(super) const TOOL: ToolSpec = ToolSpec {
+    name: "check",
+    about: "Parse files and list their syntax errors. A file in an unknown language is named as not checked.",
+    input: schema::input::<Arguments>,
+    output: schema::output::<CheckReport>,
+    visibility: Visibility::Always,
+    writes: false,
+    run: |call| Box::pin(async move { run(call).await }),
+};
+
+/// Files in one call.
+const MAX_FILES: usize = 1_000;
+/// Errors that the text shows.
+const MAX_SHOWN: usize = 40;
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+struct Arguments {
+    /// The files; a folder stands for all files in it that .gitignore does not exclude.
+    paths: Vec<String>,
+}
+
+/// What was found.
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+struct CheckReport {
+    /// How many files were parsed.
+    checked: usize,
+    /// How many errors they have.
+    errors: usize,
+    /// Each file with errors, and each that was not checked.
+    files: Vec<CheckedFile>,
+    /// Whether folders hold more files than were looked at.
+    truncated: bool,
+}
+
+/// One file.
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+struct CheckedFile {
+    path: String,
+    /// Why nothing can be said of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why_not: Option<Unchecked>,
+    /// Why it could not be read: the code of a refusal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<EditCode>,
+    /// The refusal in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    /// Its errors, the first few of them.
+    errors: Vec<SyntaxError>,
+}
+
+/// Checks the files, and refuses the call if none of them can be read.
+async fn run(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
+    let arguments: Arguments = parse(TOOL.name, call.arguments)?;
+    if arguments.paths.is_empty() {
+        return Err(Refusal::new(EditCode::InvalidArguments, "paths is empty")
+            .hint("Give at least one file or folder."));
+    }
+    let mut report = CheckReport::default();
+    let mut paths = Vec::new();
+    for raw in arguments.paths {
+        match files_below(call.engine, &raw).await {
+            Some((files, truncated)) => {
+                report.truncated |= truncated;
+                paths.extend(files.into_iter().map(|file| (file, false)));
+            }
+            None => paths.push((raw, true)),
+        }
+    }
+    report.truncated |= paths.len() > MAX_FILES;
+    let mut first_refusal = None;
+    for (raw, is_named) in paths.into_iter().take(MAX_FILES) {
+        // If the caller is gone, the call is cancelled at this point, before more files are read.
+        tokio::task::yield_now().await;
+        let mut file = CheckedFile { path: raw.clone(), ..CheckedFile::default() };
+        let outcome = match call.engine.path(&raw) {
+            Ok(path) => {
+                file.path = path.as_str().to_owned();
+                call.engine.check(&path).await
+            }
+            Err(refusal) => Err(refusal),
+        };
+        match outcome {
+            Ok(Ok(errors)) => {
+                report.checked += 1;
+                report.errors += errors.len();
+                if errors.is_empty() {
+                    continue;
+                }
+                file.errors = errors;
+            }
+            // Of a folder's files, those that a parser and the store take are meant.
+            Ok(Err(Unchecked::UnknownLanguage)) | Err(_) if !is_named => continue,
+            Ok(Err(why)) => file.why_not = Some(why),
+            Err(refusal) => {
+                let refusal = refusal.at(file.path.as_str());
+                (file.code, file.reason) = (Some(refusal.code), Some(refusal.message.clone()));
+                first_refusal.get_or_insert(refusal);
+            }
+        }
+        report.files.push(file);
+    }
+    match first_refusal {
+        Some(refusal) if report.checked == 0 && report.files.iter().all(|f| f.code.is_some()) => {
+            Err(refusal)
+        }
+        _ => Ok(ToolReply::answered(message(&report), &report)),
+    }
+}
+
+/// The files below a folder, and whether there are more; `None` if the path is not a folder with
+/// files.
+async fn files_below(engine: &Engine, raw: &str) -> Option<(Vec<String>, bool)> {
+    #[cfg(feature = "search")]
+    if engine.can_list() {
+        let list = engine.list_files(Some(raw), None).await.ok()?;
+        let files: Vec<String> = list.files.into_iter().map(|file| file.path).collect();
+        // The listing of a file has that file; an empty one may be of a file that is not there.
+        let path = engine.path(raw);
+        let is_file = path.is_ok_and(|path| files.is_empty() || files == [path.as_str()]);
+        return (!is_file).then_some((files, list.truncated));
+    }
+    let _ = (engine, raw);
+    None
+}
+
+/// The report in words, with the first errors.
+fn message(report: &CheckReport) -> String {
+    let mut out = format!(
+        "{} in {}.",
+        pluralize(report.errors, "syntax error"),
+        pluralize(report.checked, "checked file")
+    );
+    let mut error_count = 0;
+    for file in &report.files {
+        let path = quote_name(&file.path);
+        if let Some(why) = file.why_not.map(|why| why.to_string()).or(file.reason.clone()) {
+            let _ = write!(out, "\n{path} was not checked: {why}.");
+        }
+        for error in &file.errors {
+            error_count += 1;
+            if error_count <= MAX_SHOWN {
+                let _ = write!(out, "\n{path}:{}: {}\n  {}", error.line, error.what, error.text);
+            }
+        }
+    }
+    if error_count > MAX_SHOWN {
+        let _ = write!(out, "\n… {} more", error_count - MAX_SHOWN);
+    }
+    if report.truncated {
+        out.push_str("\nThe folders hold more files than were checked; give a smaller folder.");
+    }
+    out
+}
