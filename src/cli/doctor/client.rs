@@ -20,7 +20,8 @@ const START_TIMEOUT: Duration = Duration::from_secs(20);
 /// The findings about this client; `None` for an unknown client.
 pub(super) async fn findings(common: &Common, name: &str) -> Option<Vec<Finding>> {
     let client = client(&name.to_ascii_lowercase())?;
-    let mut findings = vec![check_program(common)];
+    let uses_npx = client.files.iter().any(|file| file.uses_npx(common));
+    let mut findings = vec![if uses_npx { check_npx() } else { check_program(common) }];
     let install = format!("Run `restitch init {} --write` here.", client.name);
     for file in &client.files {
         findings.push(if file.is_installed(common) {
@@ -99,6 +100,19 @@ fn on_path(names: &[&str]) -> Option<PathBuf> {
     std::env::split_paths(&path)
         .flat_map(|folder| names.iter().map(move |name| folder.join(name)))
         .find(|file| file.is_file())
+}
+
+/// Checks that `npx`, which starts restitch, is on the PATH.
+fn check_npx() -> Finding {
+    match on_path(&["npx", "npx.cmd"]) {
+        Some(npx) => Finding::ok("program", format!("restitch by {}", npx.display())),
+        None => Finding::problem(
+            "program",
+            Level::Bad,
+            "`npx` is not on the PATH, so the client cannot start restitch",
+            "Install Node, or run `restitch init` again without --npx.",
+        ),
+    }
 }
 
 /// Checks that `restitch` on the PATH, which the configurations name, is this program.

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::changes::{Change, missing};
+use super::start::{by_npx, installed, restarts};
 use super::{jsonc, toml_text};
 use crate::edit::{EditCode, Refusal};
 
@@ -38,10 +39,13 @@ pub(super) fn is_hook(command: &str) -> bool {
 }
 
 impl Content {
-    /// The content as the text of a new file.
-    pub(crate) fn render(&self) -> String {
+    /// The content as the text of a new file, in which npx starts restitch or the installed command
+    /// does.
+    pub(crate) fn render(&self, npx: bool) -> String {
         match self {
+            Self::Json(value) if npx => pretty(&by_npx("", value)),
             Self::Json(value) => pretty(value),
+            Self::Toml(tables) if npx => toml_text::render(&by_npx("", tables)),
             Self::Toml(tables) => toml_text::render(tables),
             Self::Plugin => PLUGIN.to_owned(),
         }
@@ -56,27 +60,28 @@ impl Content {
         }
     }
 
-    /// Whether the text of a file contains all settings, with these values.
+    /// Whether the text of a file contains all settings, with these values. How restitch is started
+    /// does not matter.
     pub(crate) fn is_in(&self, text: &str) -> bool {
         match self {
             Self::Json(ours) | Self::Toml(ours) => {
-                self.read(text).is_some_and(|theirs| contains(&theirs, ours))
+                self.read(text).is_some_and(|theirs| contains(&installed("", &theirs), ours))
             }
             Self::Plugin => text == PLUGIN,
         }
     }
 
-    /// The text of an existing file with this content merged into it. Everything else in it stays as it
-    /// is, with its comments.
-    pub(crate) fn merged_into(&self, text: &str) -> Result<String, Refusal> {
+    /// The text of an existing file with this content merged into it, in which npx starts restitch or
+    /// the installed command does. Everything else in it stays as it is, with its comments.
+    pub(crate) fn merged_into(&self, text: &str, npx: bool) -> Result<String, Refusal> {
         match self {
             // A file that belongs to restitch is replaced as a whole.
             Self::Plugin => Ok(PLUGIN.to_owned()),
-            _ if text.trim().is_empty() => Ok(self.render()),
+            _ if text.trim().is_empty() => Ok(self.render(npx)),
             Self::Json(ours) => {
                 let root = parse_json(text)?;
                 let theirs = root.to_serde_value().unwrap_or(Value::Null);
-                let changes = self.changes(&theirs, ours)?;
+                let changes = self.changes(&theirs, ours, npx)?;
                 if changes.is_empty() {
                     return Ok(text.to_owned());
                 }
@@ -88,7 +93,7 @@ impl Content {
                     toml::from_str(text).map_err(|error| unreadable("TOML", error.message()))?;
                 let theirs = serde_json::to_value(parsed)
                     .map_err(|error| unreadable("TOML", &error.to_string()))?;
-                let changes = self.changes(&theirs, ours)?;
+                let changes = self.changes(&theirs, ours, npx)?;
                 if changes.is_empty() {
                     return Ok(text.to_owned());
                 }
@@ -100,18 +105,29 @@ impl Content {
     }
 
     /// What a file with the settings `theirs` lacks.
-    fn changes(&self, theirs: &Value, ours: &Value) -> Result<Vec<Change>, Refusal> {
-        missing(theirs, ours).map_err(|why| {
+    fn changes(&self, theirs: &Value, ours: &Value, npx: bool) -> Result<Vec<Change>, Refusal> {
+        let plain = installed("", theirs);
+        let mut added = missing(&plain, ours).map_err(|why| {
             Refusal::new(EditCode::InvalidArguments, why).hint("Correct it, or merge by hand.")
-        })
+        })?;
+        let mut changes = Vec::new();
+        match npx {
+            true => {
+                restarts(theirs, &by_npx("", &plain), &[], &mut changes);
+                added = added.iter().map(Change::by_npx).collect();
+            }
+            false => restarts(theirs, &plain, &[], &mut changes),
+        }
+        changes.extend(added);
+        Ok(changes)
     }
 
     /// The merged text, if nothing is missing in it any more.
     fn checked(&self, merged: String) -> Result<String, Refusal> {
         let (Self::Json(ours) | Self::Toml(ours)) = self else { return Ok(merged) };
-        let is_whole = self
-            .read(&merged)
-            .is_some_and(|theirs| missing(&theirs, ours).is_ok_and(|rest| rest.is_empty()));
+        let is_whole = self.read(&merged).is_some_and(|theirs| {
+            missing(&installed("", &theirs), ours).is_ok_and(|rest| rest.is_empty())
+        });
         is_whole.then_some(merged).ok_or_else(|| {
             Refusal::new(EditCode::InvalidArguments, "it cannot be merged by a program")
                 .hint("Merge it by hand.")
@@ -184,21 +200,54 @@ mod tests {
         assert_eq!(CLIENTS.len(), 10);
         for client in CLIENTS.iter() {
             for file in &client.files {
-                let first = file.content.render();
-                assert_eq!(file.content.merged_into(&first).expect("again"), first);
+                let first = file.content.render(false);
+                assert_eq!(file.content.merged_into(&first, false).expect("again"), first);
                 let more = client.permission_files.iter().find(|more| more.path == file.path);
                 let Some(more) = more else { continue };
-                let merged = more.content.merged_into(&first).expect("merged");
+                let merged = more.content.merged_into(&first, false).expect("merged");
                 let hooks = |text: &str| text.matches("restitch hook").count();
                 assert_eq!(hooks(&merged), hooks(&first), "{}: {merged}", client.name);
                 assert!(file.content.is_in(&merged), "{}: {merged}", client.name);
                 assert!(more.content.is_in(&merged), "{}: {merged}", client.name);
             }
         }
-        let ours =
-            json!({ "restitch": { "command": "restitch", "args": ["mcp", "--tools", "a"] } });
-        let own = r#"{ "restitch": { "command": "restitch", "args": ["mcp", "--guard"] } }"#;
-        assert_eq!(Content::Json(ours).merged_into(own).expect("merged"), own);
+    }
+
+    #[test]
+    fn the_way_to_start_is_replaced_and_not_added() {
+        for client in CLIENTS.iter() {
+            for file in client.files.iter().chain(&client.permission_files) {
+                for npx in [true, false] {
+                    let wanted = file.content.render(npx);
+                    let merged = file.content.merged_into(&file.content.render(!npx), npx);
+                    let merged = merged.expect("merged");
+                    for word in ["npx", "restitch hook", "\"mcp\""] {
+                        let count = |text: &str| text.matches(word).count();
+                        assert_eq!(count(&merged), count(&wanted), "{}: {merged}", client.name);
+                    }
+                    assert!(file.content.is_in(&merged), "{}: {merged}", client.name);
+                    assert_eq!(file.content.merged_into(&merged, npx).expect("again"), merged);
+                    let plugin = matches!(file.content, Content::Plugin);
+                    let starts = wanted.contains("\"mcp\"") || wanted.contains("restitch hook");
+                    assert_eq!(wanted.contains("npx"), npx && starts && !plugin, "{wanted}");
+                }
+            }
+        }
+        // What the user added stays, and so does a list of arguments of the user's own.
+        let ours = Content::Json(json!({ "x": { "command": "restitch", "args": ["mcp", "--a"] } }));
+        let own = r#"{ "x": { "command": "restitch", "args": ["mcp", "--guard"] } }"#;
+        assert_eq!(ours.merged_into(own, false).expect("merged"), own);
+        let npx = r#"{ "x": { "command": "npx", "args": ["-y", "restitch", "mcp", "--guard"], "env": { "A": "1" } } }"#;
+        let plain = ours.merged_into(npx, false).expect("merged");
+        let read = |text: &str| serde_json::from_str::<Value>(text).expect("JSON");
+        assert_eq!(
+            read(&plain),
+            json!({ "x": { "command": "restitch", "args": ["mcp", "--guard"], "env": { "A": "1" } } })
+        );
+        assert_eq!(read(&ours.merged_into(&plain, true).expect("merged")), read(npx));
+        let other = r#"{ "x": { "command": "restitch" } }"#;
+        let merged = ours.merged_into(other, true).expect("merged");
+        assert_eq!(read(&merged)["x"]["args"], json!(["-y", "restitch", "mcp", "--a"]));
     }
 
     /// A hook that the user changed is theirs.
@@ -216,7 +265,7 @@ mod tests {
         ]}]}}));
         for own in [command, "restitch hook claude PreToolUse --root /x"] {
             let changed = group("Edit|Write", own).to_string();
-            assert_eq!(ours.merged_into(&changed).expect("merged"), changed);
+            assert_eq!(ours.merged_into(&changed, false).expect("merged"), changed);
         }
     }
 
@@ -225,7 +274,7 @@ mod tests {
         let ours =
             Content::Json(json!({ "servers": { "restitch": { "args": ["mcp"] } }, "on": true }));
         let theirs = "// mine\n{\n    \"big\": 12345678901234567890123,  \"f\": 1.0e+3, /* b */\n    \"servers\": {\"x\": [1.50]}, // last\n}\n";
-        let merged = ours.merged_into(theirs).expect("merged");
+        let merged = ours.merged_into(theirs, false).expect("merged");
         for part in [
             "// mine\n{\n    \"big\": 12345678901234567890123,  \"f\": 1.0e+3, /* b */\n",
             "\"x\": [1.50]",
@@ -234,7 +283,7 @@ mod tests {
             assert!(merged.contains(part), "{part}\n{merged}");
         }
         assert!(ours.is_in(&merged), "{merged}");
-        assert_eq!(ours.merged_into(&merged).expect("merged"), merged, "nothing is missing");
+        assert_eq!(ours.merged_into(&merged, false).expect("merged"), merged, "nothing is missing");
 
         let ours = Content::Toml(
             json!({ "mcp_servers": { "restitch": { "command": "restitch", "args": ["mcp"] } }, "features": { "hooks": true } }),
@@ -243,11 +292,11 @@ mod tests {
             "# mine\nmodel = \"x\"\n\n[ mcp_servers.\"restitch\" ] # here\ncommand = \"restitch\"\nargs = ['mcp'] # mine\n\n[features]\nhooks = true\n",
             "features.hooks = true\nmcp_servers = { restitch = { command = \"restitch\", args = [\"mcp\"] } }\n",
         ] {
-            assert_eq!(ours.merged_into(theirs).expect("merged"), theirs);
+            assert_eq!(ours.merged_into(theirs, false).expect("merged"), theirs);
             assert!(ours.is_in(theirs));
         }
         let theirs = "text = '''\n[mcp_servers.restitch]\n[features]\n'''\nfeatures = { a = 1 } # kept\n[mcp_servers.other]\r\ncommand = \"y\"\n";
-        let merged = ours.merged_into(theirs).expect("merged");
+        let merged = ours.merged_into(theirs, false).expect("merged");
         assert!(ours.is_in(&merged), "{merged}");
         for part in
             ["'''\n[mcp_servers.restitch]\n[features]\n'''", "# kept", "[mcp_servers.other]"]
@@ -255,7 +304,7 @@ mod tests {
             assert!(merged.replace('\r', "").contains(part), "{part}\n{merged}");
         }
         // What the user set otherwise is a choice.
-        let merged = ours.merged_into("[features]\nhooks = false\n").expect("merged");
+        let merged = ours.merged_into("[features]\nhooks = false\n", false).expect("merged");
         assert!(
             merged.contains("hooks = false") && merged.contains("[mcp_servers.restitch]"),
             "{merged}"
@@ -272,11 +321,11 @@ mod tests {
             "{\"hooks\": {\"Pre\": null}}",
             "{\"hooks\": {}}",
         ] {
-            assert!(ours.is_in(&ours.merged_into(nothing).expect(nothing)), "{nothing}");
+            assert!(ours.is_in(&ours.merged_into(nothing, false).expect(nothing)), "{nothing}");
         }
         for wish in ["{\"hooks\": [1]}", "{\"hooks\": \"no\"}", "{\"hooks\": {\"Pre\": 7}}", "[]7"]
         {
-            assert!(ours.merged_into(wish).is_err(), "{wish}");
+            assert!(ours.merged_into(wish, false).is_err(), "{wish}");
         }
     }
 }

@@ -9,6 +9,7 @@ mod changes;
 pub(super) mod clients;
 mod content;
 mod jsonc;
+mod start;
 mod toml_text;
 
 use std::fmt::Write as _;
@@ -28,6 +29,7 @@ use clients::{CLIENTS, Client, ConfigFile, client};
 pub(crate) async fn run(common: &Common, args: &InitArgs) -> Result<(), Exit> {
     let client =
         client(&args.client.to_ascii_lowercase()).ok_or_else(|| unknown_client(&args.client))?;
+    let npx = args.npx;
     let mut text = String::new();
     let mut refused = false;
     let mut files = Vec::new();
@@ -35,13 +37,13 @@ pub(crate) async fn run(common: &Common, args: &InitArgs) -> Result<(), Exit> {
         if args.allow_edits { &client.permission_files } else { &[] };
     for file in client.files.iter().chain(permission_files) {
         if !args.write {
-            let _ = writeln!(text, "# {}\n{}", file.display_path(), file.content.render());
+            let _ = writeln!(text, "# {}\n{}", file.display_path(), file.content.render(npx));
             files.push(
-                json!({ "path": file.display_path(), "content": file.content.render(), "done": null }),
+                json!({ "path": file.display_path(), "content": file.content.render(npx), "done": null }),
             );
             continue;
         }
-        match write(common, file).await {
+        match write(common, file, npx).await {
             Ok(done) => {
                 files.push(json!({ "path": file.display_path(), "content": null, "done": done }));
                 let _ = writeln!(text, "{}: {done}", file.display_path());
@@ -49,20 +51,20 @@ pub(crate) async fn run(common: &Common, args: &InitArgs) -> Result<(), Exit> {
             Err(reason) => {
                 refused = true;
                 files.push(json!({
-                    "path": file.display_path(), "content": file.content.render(), "done": null, "why": reason,
+                    "path": file.display_path(), "content": file.content.render(npx), "done": null, "why": reason,
                 }));
                 let _ = writeln!(
                     text,
                     "{}: not changed: {reason}\nAdd this by hand:\n{}",
                     file.display_path(),
-                    file.content.render()
+                    file.content.render(npx)
                 );
             }
         }
     }
     let comment_prefix = if args.write { "" } else { "# " };
     if !args.allow_edits && !client.permission_files.is_empty() {
-        text.push_str(&missing_permissions(client, comment_prefix));
+        text.push_str(&missing_permissions(client, npx, comment_prefix));
     }
     if let Some(trust) = &client.trust {
         let _ = writeln!(
@@ -97,14 +99,14 @@ pub(super) fn unknown_client(name: &str) -> Exit {
 
 /// The message about the permission files, which were not written, and what the client does without
 /// them.
-fn missing_permissions(client: &Client, comment_prefix: &str) -> String {
+fn missing_permissions(client: &Client, npx: bool, comment_prefix: &str) -> String {
     let mut out = format!(
         "{comment_prefix}As set up so far, {}. If you want to change that, --allow-edits adds:\n",
         client.without_permissions
     );
     for file in &client.permission_files {
         let _ = writeln!(out, "{comment_prefix}  {}", file.display_path());
-        for line in file.content.render().lines() {
+        for line in file.content.render(npx).lines() {
             let _ = writeln!(out, "{comment_prefix}    {line}");
         }
     }
@@ -113,7 +115,7 @@ fn missing_permissions(client: &Client, comment_prefix: &str) -> String {
 
 /// Merges the settings into one file, through the same store as any edit. Returns what was done to the
 /// file, in a few words.
-async fn write(common: &Common, file: &ConfigFile) -> Result<&'static str, String> {
+async fn write(common: &Common, file: &ConfigFile, npx: bool) -> Result<&'static str, String> {
     let folder = file.folder(common).ok_or("there is no home folder; set HOME")?;
     if file.home.is_some() {
         std::fs::create_dir_all(&folder)
@@ -123,20 +125,20 @@ async fn write(common: &Common, file: &ConfigFile) -> Result<&'static str, Strin
     // These files are protected from edits by models, but here the user asks for the change.
     common.session.editing.disk.allow_protected.push(file.path.clone());
     let toolbox = settings::toolbox(&common).map_err(|exit| exit.message().to_owned())?;
-    merge(toolbox.engine(), file).await.map_err(|refusal| refusal.text())
+    merge(toolbox.engine(), file, npx).await.map_err(|refusal| refusal.text())
 }
 
 /// Adds the missing settings to one file, or creates it. Returns what was done, in a few words.
-async fn merge(engine: &Engine, file: &ConfigFile) -> Result<&'static str, Refusal> {
+async fn merge(engine: &Engine, file: &ConfigFile, npx: bool) -> Result<&'static str, Refusal> {
     let path = engine.path(&file.path)?;
     let explanation = Explanation::plain(Rung::Init);
     let (edit, done) = match engine.snapshot(&path).await {
         Err(refusal) if refusal.code == EditCode::FileNotFound => {
-            (VerifiedEdit::create(path, &file.content.render(), explanation)?, "created")
+            (VerifiedEdit::create(path, &file.content.render(npx), explanation)?, "created")
         }
         Err(refusal) => return Err(refusal),
         Ok(snapshot) => {
-            let after = file.content.merged_into(snapshot.text())?;
+            let after = file.content.merged_into(snapshot.text(), npx)?;
             if after == snapshot.text() {
                 return Ok("has it already");
             }
@@ -166,6 +168,11 @@ impl ConfigFile {
             Some("") => format!("~/{}", self.path),
             Some(folder) => format!("~/{folder}/{}", self.path),
         }
+    }
+
+    /// Whether the file on the disk starts restitch by npx.
+    pub(super) fn uses_npx(&self, common: &Common) -> bool {
+        self.settings(common).is_some_and(|theirs| start::installed("", &theirs) != theirs)
     }
 
     /// Whether the file on the disk contains all settings.
