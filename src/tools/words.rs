@@ -195,7 +195,7 @@ impl Words {
     /// A sentence with its phrases and names replaced. The code in it stays as it is, except in
     /// phrases.
     pub(super) fn sentence(&self, text: &str) -> String {
-        let phrases = self.renamed.iter().filter(|(phrase, _)| phrase.contains(' '));
+        let phrases = self.renamed.iter().filter(|(phrase, _)| phrase.contains([' ', '`']));
         let text = phrases.fold(text.to_owned(), |text, (phrase, new)| text.replace(phrase, new));
         let mut out = String::with_capacity(text.len());
         let own = |word: &str| {
