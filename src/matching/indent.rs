@@ -56,9 +56,6 @@ enum UnitChange {
     ToSpaces(usize),
     /// `Scale(a, b)`: each level of a spaces becomes one of b; spaces beyond whole levels stay.
     Scale(usize, usize),
-    /// `Stretch(a, b)`: the whole width is multiplied by b / a, as if a formatter had aligned the
-    /// lines.
-    Stretch(usize, usize),
 }
 
 /// Indentation that is added to every line, or taken from it.
@@ -121,7 +118,7 @@ impl UnitChange {
     /// may be continuation lines, whose indentation is not a level.
     fn is_uncertain(self) -> bool {
         match self {
-            Self::Scale(a, b) | Self::Stretch(a, b) => !b.is_multiple_of(a),
+            Self::Scale(a, b) => !b.is_multiple_of(a),
             Self::Keep | Self::ToTabs(_) | Self::ToSpaces(_) => false,
         }
     }
@@ -139,10 +136,6 @@ impl UnitChange {
                 let width = indent.chars().count();
                 Cow::Owned(" ".repeat(width / a * b + width % a))
             }
-            Self::Stretch(a, b) => {
-                let width = indent.chars().count() * b;
-                Cow::Owned(" ".repeat(width.is_multiple_of(a).then_some(width / a)?))
-            }
         })
     }
 }
@@ -156,8 +149,6 @@ pub(super) struct LevelWidths {
     pub(super) shown_by_old: bool,
     /// In `new_str`, even if only a single step shows it, which may be irregular.
     pub(super) tentative: Option<usize>,
-    /// How much less the outermost line of `new_str` is indented than its first line.
-    pub(super) below_first: Option<usize>,
     /// In the file.
     pub(super) file: Option<usize>,
     /// Whether any line of the call, new ones too, is indented by tabs.
@@ -179,21 +170,8 @@ impl LevelWidths {
         let call_has_tabs = old.iter().chain(new).any(|line| indent_of(line).contains('\t'));
         let tabs = old.iter().chain(new).map(|line| indent_of(line).matches('\t').count());
         let tabs = tabs.filter(|&count| count > 0).reduce(gcd);
-        let new_widths =
-            || new.iter().filter(|line| !line.trim().is_empty()).map(|line| indent_of(line).len());
-        let below_first =
-            new_widths().next().zip(new_widths().min()).map(|(first, least)| first - least);
-        let below_first = below_first.filter(|&width| width > 1 && !call_has_tabs);
         let shown_by_old = by_old.is_some();
-        Self {
-            call,
-            shown_by_old,
-            tentative,
-            below_first,
-            file: file.indent_unit(),
-            call_has_tabs,
-            tabs,
-        }
+        Self { call, shown_by_old, tentative, file: file.indent_unit(), call_has_tabs, tabs }
     }
 
     /// A step of indentation in the call, converted to the file's level width if it is whole levels.
@@ -242,28 +220,15 @@ pub(super) fn fit(
     let others_are_indented = pairs.iter().skip(1).any(|(from, _)| !from.is_empty());
     let has_lost_indent =
         |(from, to): &(String, String)| others_are_indented && columns(from, 4) <= columns(to, 4);
-    // If the first line is as deep as in the file and the levels of old_str explain the others,
-    // nothing was lost: new_str only has levels of another width.
-    let is_scaled = |first: &(String, String)| {
-        let levels = LevelWidths { call: common_width, ..levels };
-        first.0 == first.1 && common_width.is_some() && !fit_rules(pairs, levels).is_empty()
-    };
     let first_line_excluded = rules.is_empty()
         && pairs.len() > 1
-        && pairs.first().is_some_and(|first| has_lost_indent(first) && !is_scaled(first));
+        && pairs.first().is_some_and(|first| has_lost_indent(first));
     if first_line_excluded {
         let file_has_tabs = pairs.iter().any(|(_, to)| to.contains('\t'));
         let call = levels_after_first.call.or(levels.call.filter(|_| file_has_tabs));
         rules = fit_rules(&pairs[1..], LevelWidths { call, ..levels_after_first });
     }
     let first_line_excluded = first_line_excluded && !rules.is_empty();
-    // If nothing else shows a width, a new line that is less deep than the first one does.
-    if let (None, None, Some(width)) = (levels.call, levels.tentative, levels.below_first) {
-        let new_rules = fit_rules(pairs, LevelWidths { call: Some(width), ..levels });
-        let new_rules: Vec<IndentRule> =
-            new_rules.into_iter().filter(|rule| !rules.contains(rule)).collect();
-        rules.extend(new_rules);
-    }
     (rules, first_line_excluded)
 }
 
@@ -285,7 +250,7 @@ fn fit_rules(pairs: &[(String, String)], levels: LevelWidths) -> Vec<IndentRule>
     let uses_known_width = |rule: &IndentRule| match rule.unit {
         UnitChange::ToTabs(width) => levels.call == Some(width),
         UnitChange::ToSpaces(width) => levels.tab() == Some(width),
-        UnitChange::Keep | UnitChange::Scale(..) | UnitChange::Stretch(..) => false,
+        UnitChange::Keep | UnitChange::Scale(..) => false,
     };
     if out.iter().any(uses_known_width) {
         out.retain(uses_known_width);
@@ -348,9 +313,6 @@ fn unit_changes(pairs: &[(String, String)], levels: LevelWidths) -> Vec<UnitChan
                 && (from > 1 || pairs.len() > 2)
             {
                 out.push(UnitChange::Scale(from, to));
-                if from.is_multiple_of(to) || to.is_multiple_of(from) {
-                    out.push(UnitChange::Stretch(from, to));
-                }
             }
         }
     }
