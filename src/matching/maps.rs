@@ -468,28 +468,28 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
         };
         let is_full = |at: &usize| !call.new[*at].trim().is_empty();
         let is_on_grid = (0..call.new.len()).filter(is_full).all(|at| is_whole(sent(at)));
-        // Lines that both strings have say more than new ones.
-        let is_mended = (0..call.new.len())
-            .any(|at| partner(at).is_some_and(|(old, there)| old != there && sent(at) == there));
-        let is_wrong =
-            |at: usize| partner(at).is_some_and(|(old, there)| old != there && sent(at) == old);
+        let shared = |at: usize| {
+            let (old, there) = partner(at).filter(|(old, there)| is_full(&at) && old != there)?;
+            match sent(at) {
+                sent if sent == old => Some(Frame::Call),
+                sent if sent == there && (is_on_grid || !is_whole(there)) => Some(Frame::File),
+                _ => None,
+            }
+        };
+        let mut says: Vec<Option<Frame>> = (0..call.new.len()).map(shared).collect();
+        // New lines say less than these, unless they are less deep than the place.
+        let is_shown = says.contains(&Some(Frame::File)) && !says.contains(&Some(Frame::Call));
         let width = |indent: &str| columns(indent, TAB_WIDTH);
         let there = self.lines.iter().map(|pair| width(indent_of(file.body(pair.1))));
         let outermost = there.min().unwrap_or(0);
-        let new_are_right = is_mended && !(0..call.new.len()).any(is_wrong);
-        let say = |at: usize| match partner(at) {
-            _ if call.new[at].trim().is_empty() => None,
-            Some((old, there)) if old == there => None,
-            Some((old, _)) if sent(at) == old => Some(Frame::Call),
-            Some((_, there)) if sent(at) == there && (is_on_grid || !is_whole(there)) => {
-                Some(Frame::File)
+        let is_new = |at: &usize| is_full(at) && call.partner(*at).is_none();
+        for at in (0..call.new.len()).filter(is_new) {
+            let is_wrong = wrong.contains(sent(at)) && !right.contains(sent(at));
+            if is_wrong && !(is_shown && width(sent(at)) >= outermost) {
+                says[at] = Some(Frame::Call);
             }
-            Some(_) => None,
-            None if call.partner(at).is_some() => None,
-            None if new_are_right && width(sent(at)) >= outermost => None,
-            None => (wrong.contains(sent(at)) && !right.contains(sent(at))).then_some(Frame::Call),
-        };
-        (0..call.new.len()).map(say).collect()
+        }
+        says
     }
 
     /// What it costs that the lines of `new_str` have the indentation of these, beside the rule.
