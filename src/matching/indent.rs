@@ -222,7 +222,7 @@ pub(super) fn fit(
         |(from, to): &(String, String)| others_are_indented && columns(from, 4) <= columns(to, 4);
     let first_line_excluded = rules.is_empty()
         && pairs.len() > 1
-        && pairs.first().is_some_and(|first| has_lost_indent(first));
+        && pairs.first().is_some_and(has_lost_indent);
     if first_line_excluded {
         let file_has_tabs = pairs.iter().any(|(_, to)| to.contains('\t'));
         let call = levels_after_first.call.or(levels.call.filter(|_| file_has_tabs));
