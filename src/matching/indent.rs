@@ -220,9 +220,8 @@ pub(super) fn fit(
     let others_are_indented = pairs.iter().skip(1).any(|(from, _)| !from.is_empty());
     let has_lost_indent =
         |(from, to): &(String, String)| others_are_indented && columns(from, 4) <= columns(to, 4);
-    let first_line_excluded = rules.is_empty()
-        && pairs.len() > 1
-        && pairs.first().is_some_and(has_lost_indent);
+    let first_line_excluded =
+        rules.is_empty() && pairs.len() > 1 && pairs.first().is_some_and(has_lost_indent);
     if first_line_excluded {
         let file_has_tabs = pairs.iter().any(|(_, to)| to.contains('\t'));
         let call = levels_after_first.call.or(levels.call.filter(|_| file_has_tabs));
