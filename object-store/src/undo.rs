@@ -281,12 +281,12 @@ impl Bucket {
         }
         let mut later = Vec::new();
         if current.bytes != recorded.after {
-            // Oldest first.
-            for commit in since.iter().rev().filter(|commit| commit.was_applied) {
-                let revision = commit.record.revision;
-                let has_file = commit.record.files.iter().any(|other| other.path == file.path);
-                if revision > record.revision && has_file {
-                    later.push((revision, self.file_versions(&commit.key, &file.path).await));
+            let timeline = timeline(since);
+            for (commit, _) in timeline.later_in_effect(record.revision, &file.path) {
+                let logged = since.iter().find(|logged| logged.record.revision == commit.revision);
+                if let Some(logged) = logged.filter(|logged| logged.was_applied) {
+                    let versions = self.file_versions(&logged.key, &file.path).await;
+                    later.push((commit.revision, versions));
                 }
             }
         }

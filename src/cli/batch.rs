@@ -30,12 +30,15 @@ pub(crate) async fn run(common: &Common, args: BatchArgs) -> Result<(), Exit> {
                 let mebibytes = MAX_LINE >> 20;
                 let reason =
                     format!("the line has {length} bytes; at most {mebibytes} MiB are read");
-                (Value::Null, invalid_request(reason))
+                let refusal = Refusal::new(EditCode::InvalidArguments, reason);
+                let refusal = refusal.hint("Send smaller edits, each as a request of its own.");
+                (Value::Null, ToolReply::refused(refusal))
             }
         };
         if let Err(error) = print(&id, &reply) {
             // Nobody reads further replies, so no further edit is made.
-            return super::out::written(Err(error));
+            let written = super::out::written(Err(error));
+            return written.map_err(|exit| super::out::after(&reply, exit));
         }
     }
 }
@@ -90,7 +93,12 @@ async fn handle_line(toolbox: &Toolbox, line: &[u8], dry_run: bool) -> (Value, T
     };
     let envelope: Envelope = match tools::parse_envelope("batch", envelope) {
         Ok(envelope) => envelope,
-        Err(refusal) => return (id, ToolReply::refused(refusal)),
+        Err(refusal) => {
+            let refusal = refusal.hint(
+                r#"Send {"id": 1, "tool": "edit_file", "arguments": {…}} (optional: dry_run, request_id)."#,
+            );
+            return (id, ToolReply::refused(refusal));
+        }
     };
     let options = CallOptions {
         dry_run: envelope.dry_run.unwrap_or(false) || dry_run,

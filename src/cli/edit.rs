@@ -58,7 +58,7 @@ pub(crate) async fn run(common: &Common, args: EditArgs) -> Result<(), Exit> {
     let reply = with_revision(common, toolbox.call("edit_file", arguments, &options).await);
     let is_quiet = args.quiet && reply.ok && !common.json;
     if is_for_person() && reply.ok && !args.quiet && !common.json {
-        out::written(print_for_terminal(&reply))?;
+        out::written(print_for_terminal(&reply)).map_err(|exit| out::after(&reply, exit))?;
     } else if !is_quiet {
         out::reply(common, &reply)?;
     }

@@ -18,6 +18,11 @@ use crate::tools::{ToolSet, Toolbox};
 
 /// Serves over stdio, or over HTTP if the flags say so, until the client or a signal ends it.
 pub(crate) async fn run(common: &Common, args: McpArgs) -> Result<(), Exit> {
+    if args.root_search.root_of.as_deref().is_some_and(Path::has_root) {
+        return Err(Exit::usage(
+            "--root-of takes a path from each folder that is looked in, such as .mcp.json; to name the root itself, use --root",
+        ));
+    }
     if args.http.is_some() {
         return http(common, &args).await;
     }
@@ -90,7 +95,8 @@ fn opener(common: &Common, args: &McpArgs, root: Root) -> Opener {
     Box::new(move |client_folder| {
         let root = root.clone().with_client_root(client_folder, Path::new("."));
         let toolbox = toolbox(&common, &args, &root).ok()?;
-        Some((toolbox, root.to_string()))
+        let why_not = root.why_not(client_folder).map_or_else(String::new, |why| format!(" {why}"));
+        Some((toolbox, format!("{root}{why_not}")))
     })
 }
 

@@ -17,7 +17,20 @@ pub fn print(text: impl std::fmt::Display) -> Result<(), Exit> {
 
 /// Prints the reply's message, or the whole reply as JSON.
 pub(crate) fn reply(common: &Common, reply: &ToolReply) -> Result<(), Exit> {
-    print(if common.json { json!(reply).to_string() } else { reply.message.clone() })
+    let text = if common.json { json!(reply).to_string() } else { reply.message.clone() };
+    print(text).map_err(|exit| after(reply, exit))
+}
+
+/// The fault of an answer that could not be written, which says what was done all the same.
+pub(crate) fn after(reply: &ToolReply, exit: Exit) -> Exit {
+    let report = &reply.report;
+    let revision = report["revision"].as_u64().or_else(|| report["files"][0]["revision"].as_u64());
+    match (exit, revision) {
+        (Exit::Fault(message), Some(revision)) => Exit::Fault(format!(
+            "{message}; the edit was made all the same, as revision {revision}"
+        )),
+        (exit, _) => exit,
+    }
 }
 
 /// Ends a command whose output could not be written. A reader that has stopped reading, such as

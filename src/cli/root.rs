@@ -75,6 +75,20 @@ impl Root {
         }
     }
 
+    /// Why the folder that the client named is not this root, if the client cannot know it.
+    pub(crate) fn why_not(&self, named_folder: &Path) -> Option<String> {
+        let why = match named_folder.canonicalize() {
+            Err(error) => error.to_string(),
+            Ok(folder) if !folder.is_dir() => "it is not a folder".to_owned(),
+            Ok(folder) if self.source == RootSource::Flag && !folder.starts_with(&self.folder) => {
+                "it is not below --root".to_owned()
+            }
+            Ok(_) => return None,
+        };
+        let named_folder = named_folder.display();
+        Some(format!("The client's root {named_folder} is not used: {why}."))
+    }
+
     /// The root after the client has named a folder: that folder, or this root as it is if the named
     /// folder does not count. It does not count if it is outside `--root`. If this root was found by the
     /// client's configuration file, a folder below it that equals `current`, where this process was

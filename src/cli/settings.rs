@@ -45,7 +45,7 @@ pub(crate) fn toolbox(common: &Common) -> Result<Toolbox, Exit> {
 
 /// The same tools for a person: messages are in these words. JSON keeps the names of the arguments.
 pub(crate) fn toolbox_in(common: &Common, words: Words) -> Result<Toolbox, Exit> {
-    let toolbox = toolbox(common)?;
+    let toolbox = toolbox(common)?.seen_from(common.below_root.clone());
     Ok(if common.json { toolbox } else { toolbox.with_words(words) })
 }
 

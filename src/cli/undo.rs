@@ -32,7 +32,14 @@ pub(crate) async fn log(common: &Common, args: &LogArgs) -> Result<(), Exit> {
         Ok(revisions) if common.json => {
             print(common, &ToolReply::answered(String::new(), json!({ "revisions": revisions })))
         }
-        Ok(revisions) => out::written(print_list(&revisions)),
+        Ok(revisions) => {
+            if revisions.is_empty() {
+                let of = args.path.as_ref().map_or_else(String::new, |path| format!(" of {path}"));
+                // A closed stderr does not change the exit code.
+                let _ = writeln!(out::stderr(), "restitch: no edit{of} is recorded");
+            }
+            out::written(print_list(&revisions))
+        }
         Err(refusal) => print(common, &ToolReply::refused(refusal)),
     }
 }

@@ -270,6 +270,8 @@ impl Refusal {
                     "Nothing was written, the other edits of the call included. If edit {number} is done, send the call again without it."
                 ));
             }
+            let hint = self.hint.take().unwrap_or_default();
+            return self.hint(format!("{hint} No edit of the call was made.").trim_start());
         }
         self
     }
@@ -297,8 +299,15 @@ impl Refusal {
         edits: impl Iterator<Item = (usize, &'a EditRequest)>,
     ) -> Self {
         let old = old.trim();
+        let is_new_in = |edit: &EditRequest, line: &str| {
+            let has = |text: &str| text.lines().any(|other| other.trim() == line);
+            line.contains(char::is_alphanumeric) && has(&edit.new) && !has(&edit.old)
+        };
+        let writes = |edit: &EditRequest| {
+            edit.new.contains(old) || old.lines().any(|line| is_new_in(edit, line.trim()))
+        };
         let mut writing_edits =
-            edits.filter(|(at, edit)| *at != number && !old.is_empty() && edit.new.contains(old));
+            edits.filter(|(at, edit)| *at != number && !old.is_empty() && writes(edit));
         if let (EditCode::NoOccurrence, Some((at, _))) = (self.code, writing_edits.next()) {
             self.hint = Some(format!(
                 "Edit {} of this call writes that text, but all edits of a call are matched against the file as it was before the call. Merge the two into one edit.",
@@ -332,8 +341,13 @@ impl Refusal {
                 (false, false) => "",
             };
             let title = if number == 0 { "Nearest" } else { "As near" };
+            // Nothing alike but in another letter case is near for another reason.
+            let similar = match percent {
+                1.0.. => format!(" ({percent:.0} % similar)"),
+                _ => String::new(),
+            };
             out.push_str(&format!(
-                "\n{title}: {span} ({percent:.0} % similar). First difference at line {}{explained_marks}:\n  {call:<width$} {}\n  {file:<width$} {}",
+                "\n{title}: {span}{similar}. First difference at line {}{explained_marks}:\n  {call:<width$} {}\n  {file:<width$} {}",
                 difference.line, difference.expected, difference.found
             ));
         }

@@ -71,9 +71,14 @@ impl EditPlan {
         let head = line_floor(common_len(before.chars(), after.chars()));
         let common_tail = common_len(before[head..].chars().rev(), after[head..].chars().rev());
         let change_end = before.len() - common_tail;
-        let is_unchanged = change_end == head && after.len() - common_tail == head;
         // The changed part is extended to whole lines, because reports are about lines.
-        let end = if is_unchanged { change_end } else { line_ceil(before, change_end) };
+        let ends_line = |text: &str, at: usize| at == 0 || text.as_bytes()[at - 1] == b'\n';
+        let is_whole = ends_line(before, change_end) && ends_line(after, after.len() - common_tail);
+        let end = match before[change_end..].find('\n') {
+            _ if is_whole => change_end,
+            Some(feed) => change_end + feed + 1,
+            None => before.len(),
+        };
         let tail = before.len() - end;
         let splices = if before == after {
             Vec::new()
@@ -160,15 +165,6 @@ fn encode_keeping_invalid(snapshot: &Snapshot, splice: &Splice) -> Result<Vec<u8
     let first = snapshot.byte_range(at..at + head);
     let last = snapshot.byte_range(splice.range.end - tail..splice.range.end);
     Ok([&snapshot.bytes()[first], middle.as_bytes(), &snapshot.bytes()[last]].concat())
-}
-
-/// The start of the first line that begins at `at` or after it, or the end of the text.
-fn line_ceil(text: &str, at: usize) -> usize {
-    let is_line_start = at == 0 || text.as_bytes()[at - 1] == b'\n';
-    if is_line_start {
-        return at;
-    }
-    text[at..].find('\n').map_or(text.len(), |feed| at + feed + 1)
 }
 
 /// The length in bytes of the characters with which both sequences begin.

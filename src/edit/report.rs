@@ -312,11 +312,12 @@ impl EditReport {
                 format!("{verb} {}.", quote_name(&self.path))
             }
             _ => format!(
-                "{verb} {} at {}: {} replaced by {}, file now has {}.",
+                "{verb} {} at {}: {} replaced by {}, file {} {}.",
                 quote_name(&self.path),
                 LineSpan { start: verification.start_line, end: verification.end_line },
                 pluralize(verification.lines_replaced, "line"),
                 verification.lines_inserted,
+                file_has(verb),
                 pluralize(verification.total_lines, "line")
             ),
         };
@@ -345,11 +346,12 @@ impl EditReport {
         let verification = &self.verification;
         let mut out = match (self.before_sha256, self.after_sha256) {
             (Some(_), Some(_)) => format!(
-                "{} {}: {} replaced by {}, file now has {}.",
+                "{} {}: {} replaced by {}, file {} {}.",
                 self.verb(),
                 quote_name(&self.path),
                 pluralize(verification.lines_replaced, "line"),
                 verification.lines_inserted,
+                file_has(self.verb()),
                 pluralize(verification.total_lines, "line")
             ),
             _ => return self.text(),
@@ -455,6 +457,11 @@ impl EditReport {
             out.push_str(warning);
         }
     }
+}
+
+/// What the file has after an edit that begins with this verb.
+fn file_has(verb: &str) -> &'static str {
+    if verb.starts_with("Would") { "would have" } else { "now has" }
 }
 
 /// Whether the text for a model shows the lines that were replaced.

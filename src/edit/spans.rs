@@ -90,11 +90,14 @@ pub(super) fn spans(before: &Snapshot, after: &Snapshot, plan: &EditPlan) -> Vec
             let inserted = before.encoding().encoded_len(&splice.text);
             let after_start = bytes.start.saturating_add_signed(byte_shift);
             byte_shift += inserted.cast_signed() - bytes.len().cast_signed();
-            let whole_lines = is_line_start(before, old.start) && is_line_start(before, old.end)
-                || old.end == before.text().len() && is_line_start(before, old.start);
+            // Where only one version ends a line there, the line below goes on with what is new.
+            let ends_line = old.end == before.text().len()
+                || is_line_start(before, old.end) && is_line_start(after, new.end);
+            let whole_lines = ends_line && is_line_start(before, old.start);
+            let after_bytes = after_start..after_start + inserted;
             let mut span = Span {
-                before: extent(before, old.clone(), bytes, whole_lines),
-                after: extent(after, new.clone(), after_start..after_start + inserted, whole_lines),
+                before: extent(before, old.clone(), bytes, whole_lines, ends_line),
+                after: extent(after, new.clone(), after_bytes, whole_lines, ends_line),
             };
             if only_adds_or_removes_lines_at_end(before, &old, &splice.text) {
                 // Lines are added or removed after a last line without a line break. That line
@@ -131,19 +134,21 @@ fn is_line_start(snapshot: &Snapshot, offset: usize) -> bool {
     offset == 0 || snapshot.text().as_bytes().get(offset - 1) == Some(&b'\n')
 }
 
-/// The lines and bytes of a range of the text; `bytes` is the same range in bytes of the file.
+/// The lines and bytes of a range of the text; `bytes` is the same range in bytes of the file. Whether
+/// it is whole lines, or at least ends one, is asked of both versions.
 fn extent(
     snapshot: &Snapshot,
     range: std::ops::Range<usize>,
     bytes: std::ops::Range<usize>,
     whole_lines: bool,
+    ends_line: bool,
 ) -> Extent {
     let start_line = snapshot.lines().number_at(range.start);
     let end_line = if range.is_empty() && whole_lines {
         start_line - 1
     } else if range.is_empty() {
         start_line
-    } else if whole_lines || range.end == snapshot.text().len() {
+    } else if ends_line || range.end == snapshot.text().len() {
         snapshot.lines().number_at(range.end - 1)
     } else {
         // The rest of the last line stays, so the line itself is touched.
@@ -185,5 +190,56 @@ impl Span {
     /// The lines after.
     pub fn lines_after(&self) -> LineSpan {
         LineSpan { start: self.after.start_line, end: self.after.end_line }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::edit::Splice;
+
+    fn lines(before: &str, plan: &EditPlan) -> (LineSpan, LineSpan, Vec<i64>) {
+        let before = Snapshot::from_text(before);
+        let spans = spans(&before, &Snapshot::from_text(plan.text_after()), plan);
+        let shifts = line_shifts(&spans).iter().map(|shift| shift.delta).collect();
+        (spans[0].lines_before(), spans[0].lines_after(), shifts)
+    }
+
+    fn span(start: usize, end: usize) -> LineSpan {
+        LineSpan { start, end }
+    }
+
+    #[test]
+    fn a_line_of_which_a_part_changes_is_replaced() {
+        for (before, after, old, new, shifts) in [
+            // The start of a line comes back, as an undo brings it.
+            ("4\n5\n6\n", "4\nline 5\n6\n", span(2, 2), span(2, 2), vec![]),
+            ("oo\n", "foo\n", span(1, 1), span(1, 1), vec![]),
+            ("4\n5\n6\n", "4\nx\nline 5\n6\n", span(2, 2), span(2, 3), vec![1]),
+            ("4\nline 5\n6\n", "4\n5\n6\n", span(2, 2), span(2, 2), vec![]),
+            ("4\n6\n", "4\n5\n6\n", span(2, 1), span(2, 2), vec![1]),
+            ("4\n5\n6\n", "4\n6\n", span(2, 2), span(2, 1), vec![-1]),
+        ] {
+            let snapshot = Snapshot::from_text(before);
+            let plan = EditPlan::whole_file(&snapshot, after);
+            assert_eq!(plan.text_after(), after);
+            assert_eq!(lines(before, &plan), (old, new, shifts), "{before:?} to {after:?}");
+        }
+    }
+
+    #[test]
+    fn a_line_below_the_replaced_text_is_replaced_only_if_it_is_joined() {
+        let before = "line 4\n5\nline 6\n";
+        for (old_str, new_str, old, new, shifts) in [
+            ("4\n5\n", "4\nxx 5\n", span(1, 2), span(1, 2), vec![]),
+            ("4\n5\n", "4\n", span(1, 2), span(1, 1), vec![-1]),
+            ("5\n", "5 ", span(2, 3), span(2, 2), vec![-1]),
+            ("4\n5\n", "4 ", span(1, 3), span(1, 1), vec![-2]),
+        ] {
+            let start = before.find(old_str).expect("there");
+            let splice = Splice { range: start..start + old_str.len(), text: new_str.into() };
+            let plan = EditPlan::new(&Snapshot::from_text(before), vec![splice]).expect("plan");
+            assert_eq!(lines(before, &plan), (old, new, shifts), "{old_str:?} to {new_str:?}");
+        }
     }
 }

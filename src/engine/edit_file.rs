@@ -91,6 +91,10 @@ impl Engine {
         snapshot: &Snapshot,
         work: &mut budget::Budget,
     ) -> Result<(Resolved, ModelUse), Refusal> {
+        if request.old.contains('\0') {
+            return Err(Refusal::new(EditCode::InvalidArguments, "old_str holds a NUL character")
+                .hint("Remove the NUL; text files have none."));
+        }
         refuse_too_many_occurrences(request, snapshot)?;
         // The caller takes `near_line` from the version that it was shown, so it is mapped to the
         // current file.

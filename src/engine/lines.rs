@@ -312,12 +312,13 @@ fn name_read_version(
     current: &Snapshot,
 ) {
     let ambiguous = stale_anchors.iter().find(|anchor| anchor.cause == StaleCause::Ambiguous);
-    let Some(line) = ambiguous.map(|anchor| anchor.anchor.line) else { return };
-    let named = LineSpan { start: line, end: line };
+    let Some((named, _)) = ambiguous.and_then(|anchor| anchor.lines) else { return };
     let NumberingBasis::Versions(basis) = numbering_basis(versions, current, named) else { return };
     let read_version = basis.iter().find_map(|version| match version {
-        VersionRef::Recorded(index) => Some(stale::short_id(&versions[*index].snapshot)),
-        VersionRef::Current => None,
+        VersionRef::Recorded(index) if !versions[*index].read.is_empty() => {
+            Some(stale::short_id(&versions[*index].snapshot))
+        }
+        _ => None,
     });
     if let (Some(hint), Some(id)) = (&mut refusal.hint, read_version) {
         *hint = hint.replace(

@@ -54,8 +54,13 @@ impl Engine {
         work: &mut Budget,
     ) -> Result<VerifiedEdit, Refusal> {
         self.admit(path).await?;
-        let numbered =
-            |number: usize, refusal: Refusal| refusal.with_edit_number(number, edits.len());
+        let has_others = edits.iter().any(|(other, _)| other != path);
+        let numbered = |number: usize, mut refusal: Refusal| {
+            if has_others && !refusal.message.contains(&format!("`{path}`")) {
+                refusal.message = format!("in `{path}`, {}", refusal.message);
+            }
+            refusal.with_edit_number(number, edits.len())
+        };
         let requests = edits.iter().enumerate().filter(|(_, (file, _))| file == path);
         let requests: Vec<(usize, &EditRequest)> =
             requests.map(|(number, (_, request))| (number, request)).collect();
@@ -71,6 +76,11 @@ impl Engine {
                             &only.new,
                             Explanation::plain(Rung::Create),
                         )
+                    }
+                    [(first, request), .., (last, _)]
+                        if refusal.code == EditCode::FileNotFound && request.old.is_empty() =>
+                    {
+                        Err(several_of_new_file(path, first, last))
                     }
                     _ => Err(numbered(requests[0].0, refusal)),
                 };
@@ -99,11 +109,10 @@ impl Engine {
                     for part in &parts {
                         refusal.model.add(&part.spent);
                     }
-                    let all = edits.iter().map(|(_, edit)| edit).enumerate();
-                    return Err(numbered(
-                        number,
-                        refusal.hint_at_sibling_edit(number, &request.old, all),
-                    ));
+                    let of_file = edits.iter().enumerate().filter(|(_, (file, _))| file == path);
+                    let of_file = of_file.map(|(at, (_, edit))| (at, edit));
+                    let refusal = refusal.hint_at_sibling_edit(number, &request.old, of_file);
+                    return Err(numbered(number, refusal));
                 }
             }
         }
@@ -123,6 +132,16 @@ impl Engine {
             refusal
         })
     }
+}
+
+/// The refusal of a call that creates a file and edits it, too, in the edits from `first` to `last`.
+fn several_of_new_file(path: &WorkPath, first: usize, last: usize) -> Refusal {
+    let (first, last) = (first + 1, last + 1);
+    Refusal::new(
+        EditCode::Overlap,
+        format!("edit {first} creates `{path}`, so edit {last} has no text there to find: all edits of a call see the files as they are before it"),
+    )
+    .hint("No edit of the call was made. Give the new file's whole text in one edit.")
 }
 
 /// One resolved edit of a file. It does not hold the text of the file, because there may be many

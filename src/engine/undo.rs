@@ -21,7 +21,10 @@ impl Engine {
     ) -> Result<(u64, Vec<EditReport>), Refusal> {
         let mode = if options.dry_run { UndoMode::DryRun } else { UndoMode::Apply };
         let revision = match (revision, options.undo_scope) {
-            (None, UndoScope::Session) => Some(self.last_session_revision().await?),
+            // What is staged is no revision, and the store says how it is dropped.
+            (None, UndoScope::Session) if self.staging.is_none() => {
+                Some(self.last_session_revision().await?)
+            }
             (given, _) => given,
         };
         let _writing = self.ledger.lock_writes().await;
@@ -57,6 +60,13 @@ impl Engine {
                 && entry.undone_by.is_none()
         };
         let log = self.history()?.log().await?;
+        if !log.iter().any(|entry| session_revisions.contains(&entry.revision)) {
+            return Err(Refusal::new(
+                EditCode::NoChange,
+                "the history no longer has the edits of this session: it was removed, or they are too old",
+            )
+            .hint("Read the files, and take the changes back with edits."));
+        }
         log.iter().find(can_be_undone).map(|entry| entry.revision).ok_or_else(nothing_to_undo)
     }
 

@@ -32,8 +32,12 @@ pub(crate) fn numbering_basis(
     // An insertion before line 1, or after the last line, names the line beside it.
     let ends = [named.start.min(named.end).max(1), named.start.max(named.end).max(1)];
     let is_read = |version: &SeenVersion| {
-        let covers =
-            |line: &usize| version.read.iter().any(|span| (span.start..=span.end).contains(line));
+        let last = version.snapshot.lines().total();
+        let is_append = named.end == last && named.start == last + 1;
+        let covers = |line: &usize| {
+            let line = if is_append { last.max(1) } else { *line };
+            version.read.iter().any(|span| (span.start..=span.end).contains(&line))
+        };
         ends.iter().all(covers)
     };
     let since = versions.iter().rposition(is_read);

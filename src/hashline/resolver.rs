@@ -66,12 +66,14 @@ pub(crate) struct StaleAnchor {
     pub near: usize,
     /// The line around which to look if `near` is not meant.
     pub around: usize,
+    /// For line numbers: the lines as named, and where they may be in the current file.
+    pub lines: Option<(LineSpan, LineSpan)>,
 }
 
 impl StaleAnchor {
     /// A stale anchor whose line may be at or around `near`.
     pub(crate) fn new(anchor: Anchor, cause: StaleCause, near: usize) -> Self {
-        Self { anchor, cause, near, around: near }
+        Self { anchor, cause, near, around: near, lines: None }
     }
 }
 
@@ -286,7 +288,11 @@ impl<'a> Resolver<'a> {
             }
         }
         match (places.as_slice(), lost.as_slice()) {
-            _ if missing == origins.len() => Err(NumberError::OutOfRange(longest)),
+            _ if missing == origins.len() => {
+                let is_of_now = origins.contains(&VersionRef::Current);
+                let total = if is_of_now { self.current.lines().total() } else { longest };
+                Err(NumberError::OutOfRange(total))
+            }
             ([place], []) if missing == 0 => Ok(*place),
             // The lines with these numbers have changed, and no version leads to other lines.
             ([place], [near]) if *place == named && near.start == named.start => {
@@ -347,12 +353,13 @@ impl<'a> Resolver<'a> {
     ) -> Vec<StaleAnchor> {
         let total = self.current.lines().total().max(1);
         let anchor = Anchor { line: named.start, id: String::new() };
-        let stale = |near: usize| StaleAnchor::new(anchor.clone(), cause, near.clamp(1, total));
         let mut out: Vec<StaleAnchor> = Vec::new();
         for place in places {
-            for anchor in [stale(place.start), stale(place.end.max(place.start))] {
-                if !out.contains(&anchor) {
-                    out.push(anchor);
+            for near in [place.start, place.end.max(place.start)] {
+                let stale = StaleAnchor::new(anchor.clone(), cause, near.clamp(1, total));
+                let stale = StaleAnchor { lines: Some((named, *place)), ..stale };
+                if !out.contains(&stale) {
+                    out.push(stale);
                 }
             }
         }
@@ -475,7 +482,8 @@ impl<'a> Resolver<'a> {
 /// Why line numbers cannot be resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum NumberError {
-    /// No version that the caller may mean has so many lines; the longest has this many.
+    /// No version that the caller may mean has so many lines; the current file, or else the longest of
+    /// them, has this many.
     OutOfRange(usize),
     /// The numbers are stale.
     Stale(Vec<StaleAnchor>),

@@ -66,9 +66,11 @@ pub(crate) fn refusal(stale: &[StaleAnchor], current: &Snapshot) -> Refusal {
             named.push(anchor);
         }
     }
-    let describe = |stale: &StaleAnchor| match stale.anchor.id.is_empty() {
-        true => format!("line {}", stale.anchor.line),
-        false => format!("anchor {}", stale.anchor),
+    let describe = |stale: &StaleAnchor| match stale.lines {
+        Some((LineSpan { start, end }, _)) if start < end => format!("the range {start}-{end}"),
+        Some((lines, _)) => lines.to_string(),
+        None if stale.anchor.id.is_empty() => format!("line {}", stale.anchor.line),
+        None => format!("anchor {}", stale.anchor),
     };
     let message = match named.as_slice() {
         [only] => format!("{} is stale: it {}", describe(only), reason(only, stale, total)),
@@ -107,9 +109,13 @@ pub(crate) fn refusal(stale: &[StaleAnchor], current: &Snapshot) -> Refusal {
 fn reason(stale: &StaleAnchor, all: &[StaleAnchor], total: usize) -> String {
     let places = || {
         let same_anchor = all.iter().filter(|other| other.anchor == stale.anchor);
-        let mut lines: Vec<String> = same_anchor.map(|other| other.near.to_string()).collect();
-        lines.dedup();
-        lines.join(" or ")
+        let place = |other: &StaleAnchor| match other.lines {
+            Some((_, place)) => place.to_string(),
+            None => format!("line {}", other.near),
+        };
+        let mut places: Vec<String> = same_anchor.map(place).collect();
+        places.dedup();
+        places.join(" or ")
     };
     match stale.cause {
         StaleCause::Mismatch if stale.anchor.id.is_empty() => {
@@ -126,7 +132,7 @@ fn reason(stale: &StaleAnchor, all: &[StaleAnchor], total: usize) -> String {
         StaleCause::Changed => "changed since it was read".into(),
         StaleCause::Split => "ends a range into which other lines were inserted".into(),
         StaleCause::Ambiguous => {
-            format!("can mean line {} of the file as it is now", places())
+            format!("can mean {} of the file as it is now", places())
         }
         StaleCause::UnknownSnapshot => "is from a snapshot that is not on record".into(),
     }

@@ -53,7 +53,7 @@ pub(crate) fn check_span(span: LineSpan, total: usize) -> Result<(), Refusal> {
         return refuse(
             format!("the range {start}-{end} is inverted (the file has {lines})"),
             format!(
-                "Give start_line <= end_line, or end_line {} to insert before line {start}.",
+                "Give the smaller number first; to insert before line {start} use start_line {start}, end_line {}.",
                 start - 1
             ),
         );

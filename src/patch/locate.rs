@@ -2,19 +2,25 @@
 
 use super::{Hunk, HunkLine, headers};
 use crate::edit::{EditCode, EditRequest, Explanation, Refusal, Rung, Splice};
+use crate::language::Language;
 use crate::line_edit::{self, LineChange};
 use crate::matching::budget::spend;
 use crate::matching::{Explained, explain};
 use crate::text::{LineSpan, Snapshot};
 
-/// Locates all hunks in the same version of the file; refuses the patch if one cannot be located.
-pub(crate) fn locate_hunks(snapshot: &Snapshot, hunks: &[Hunk]) -> Result<Explained, Refusal> {
+/// Locates all hunks in the same version of the file at `path`; refuses the patch if one cannot be
+/// located.
+pub(crate) fn locate_hunks(
+    path: &str,
+    snapshot: &Snapshot,
+    hunks: &[Hunk],
+) -> Result<Explained, Refusal> {
     let mut splices = Vec::new();
     let mut explanation = Explanation::plain(Rung::Exact);
     explanation.replacements = 0;
     let mut from = 1;
     for (number, hunk) in hunks.iter().enumerate() {
-        let (explained, end) = locate_hunk(snapshot, hunk, from).map_err(|mut refusal| {
+        let (explained, end) = locate_hunk(path, snapshot, hunk, from).map_err(|mut refusal| {
             if hunks.len() > 1 {
                 refusal.message =
                     format!("hunk {} of {}: {}", number + 1, hunks.len(), refusal.message);
@@ -31,6 +37,7 @@ pub(crate) fn locate_hunks(snapshot: &Snapshot, hunks: &[Hunk]) -> Result<Explai
 /// Locates a hunk; returns its edit and the number of the line after it. `from` is the line after the
 /// previous hunk.
 fn locate_hunk(
+    path: &str,
     snapshot: &Snapshot,
     hunk: &Hunk,
     from: usize,
@@ -85,7 +92,7 @@ fn locate_hunk(
         refusal.occurrences = candidates.clone();
         return Err(refusal);
     }
-    let explained = match_by_ladder(snapshot, hunk, &old)?;
+    let explained = match_by_ladder(path, snapshot, hunk, &old)?;
     let first_line = |splice: &Splice| snapshot.lines().number_at(splice.range.start);
     let end_line = |splice: &Splice| snapshot.lines().number_at(splice.range.end);
     if let Some(first) = explained.splices.iter().map(first_line).min()
@@ -157,13 +164,19 @@ fn splices(snapshot: &Snapshot, hunk: &Hunk, start: usize) -> Result<Vec<Splice>
 
 /// Locates a hunk by the ladder. A match that begins or ends inside a line is refused, since a hunk
 /// covers whole lines.
-fn match_by_ladder(snapshot: &Snapshot, hunk: &Hunk, old: &[&str]) -> Result<Explained, Refusal> {
+fn match_by_ladder(
+    path: &str,
+    snapshot: &Snapshot,
+    hunk: &Hunk,
+    old: &[&str],
+) -> Result<Explained, Refusal> {
     let new = hunk.new_lines();
     let text = |lines: &[&str]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
     let request = |lead: &str| EditRequest {
         old: format!("{lead}{}", text(old)),
         new: format!("{lead}{}", text(&new)),
         near_line: hunk.near_line,
+        language: Language::from_path(path),
         ..EditRequest::default()
     };
     let explained = explain(&request(""), snapshot)?;
@@ -192,11 +205,15 @@ mod tests {
     use crate::patch::{Change, Patch};
 
     fn apply(file: &str, body: &str) -> Result<String, Refusal> {
-        let text = format!("*** Begin Patch\n*** Update File: a\n{body}*** End Patch");
+        apply_to("a", file, body)
+    }
+
+    fn apply_to(name: &str, file: &str, body: &str) -> Result<String, Refusal> {
+        let text = format!("*** Begin Patch\n*** Update File: {name}\n{body}*** End Patch");
         let patch = Patch::parse(&text, None)?;
         let Change::Update { hunks, .. } = &patch.files[0].change else { panic!("update") };
         let snapshot = Snapshot::from_text(file);
-        let explained = locate_hunks(&snapshot, hunks)?;
+        let explained = locate_hunks(&patch.files[0].path, &snapshot, hunks)?;
         Ok(EditPlan::new(&snapshot, explained.splices)?.text_after())
     }
 
@@ -220,6 +237,21 @@ mod tests {
                 apply(file, body).as_deref().map_err(ToString::to_string),
                 Ok(after),
                 "{body}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_name_of_the_file_tells_the_language_of_a_slip() {
+        let body = "-    return  1\n+    return 2\n";
+        for (name, file) in
+            [("h.py", "def f():\n    return 1\n"), ("q.go", "f() {\n    return 1\n}\n")]
+        {
+            let applied = apply_to(name, file, body);
+            assert_eq!(
+                applied.map_err(|refusal| refusal.text()),
+                Ok(file.replace('1', "2")),
+                "{name}"
             );
         }
     }

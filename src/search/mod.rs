@@ -71,7 +71,7 @@ pub struct Skipped {
     pub binary: usize,
     /// Symbolic links, which are not followed.
     pub links: usize,
-    /// Files that cannot be read, or whose name is not UTF-8.
+    /// Files that cannot be read, are too large, or have a name that is not UTF-8.
     pub unreadable: usize,
     /// Files of an object storage that were not fetched: too large, or too many in all.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -170,7 +170,7 @@ impl Skipped {
         let counts = [
             (self.binary, "binary"),
             (self.links, "symbolic links"),
-            (self.unreadable, "unreadable"),
+            (self.unreadable, "unreadable, too large or with a name that is not UTF-8"),
             (self.unfetched, "not fetched (too large or too many; narrow with path or glob)"),
         ];
         let skipped: Vec<String> = counts
@@ -214,8 +214,10 @@ impl SearchReport {
                 pluralize(file.total_lines, "line"),
                 file.snapshot
             ));
-            for hit in &file.matches {
-                hit.push_lines(&mut out);
+            let mut last = 0;
+            for (at, hit) in file.matches.iter().enumerate() {
+                let next = file.matches.get(at + 1).map_or(usize::MAX, |next| next.line);
+                hit.push_lines(&mut out, &mut last, next);
             }
             if file.match_count > file.matches.len() {
                 out.push_str(&format!(
@@ -236,20 +238,24 @@ impl SearchReport {
 }
 
 impl Match {
-    /// Appends the line with the hit, and the lines around it, each on a line of its own.
-    fn push_lines(&self, out: &mut String) {
+    /// Appends the line with the hit, and the lines around it, each on a line of its own: those above it
+    /// that come after `last`, the last one shown, which is set anew, and those below it that come
+    /// before `next`, the next hit.
+    fn push_lines(&self, out: &mut String, last: &mut usize, next: usize) {
         let (before, after) = match &self.context {
             Some(context) => (context.before.as_slice(), context.after.as_slice()),
             None => (&[][..], &[][..]),
         };
-        for line in before {
+        let above = self.line - before.len()..;
+        for (_, line) in above.zip(before).filter(|(number, _)| *number > *last) {
             out.push_str(&format!("\n  {line}"));
         }
+        *last = (self.line + after.len()).min(next - 1);
         out.push_str(&format!("\n{}|{}{}", self.anchor, self.indent, self.content));
         if let Some(columns) = self.columns {
             out.push_str(&format!(" [columns {}-{}]", columns.start, columns.end));
         }
-        for line in after {
+        for line in after.iter().take(*last - self.line) {
             out.push_str(&format!("\n  {line}"));
         }
     }
@@ -258,7 +264,7 @@ impl Match {
 impl ListReport {
     /// Returns the text for a model: the number of files and their paths.
     pub fn message(&self) -> String {
-        let mut out = format!("{} files ({})", self.total, self.skipped.summary());
+        let mut out = format!("{} ({})", pluralize(self.total, "file"), self.skipped.summary());
         for file in &self.files {
             out.push('\n');
             out.push_str(&quote_name(&file.path));

@@ -253,7 +253,7 @@ impl Disk {
         let target = target.map_err(|error| {
             if refusals::has_errno(&error, &[Errno::PERM, Errno::ACCESS, Errno::ROFS, Errno::NOSPC])
             {
-                refusals::not_written(path, "cannot reach its folder", &error)
+                refusals::not_created(path, "cannot reach its folder", &error)
             } else {
                 refusals::not_reachable(path, &error)
             }
@@ -354,8 +354,8 @@ impl Disk {
             AtFlags::EACCESS,
         );
         match access {
-            Err(Errno::ACCESS) => return Err(refusals::read_only(path)),
             _ if metadata.is_read_only() => return Err(refusals::read_only(path)),
+            Err(Errno::ACCESS) => return Err(refusals::not_permitted(path)),
             Err(error) => {
                 return Err(refusals::not_written(path, "it is not writable", &error.into()));
             }

@@ -16,6 +16,7 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -59,6 +60,8 @@ pub(super) enum HistorySync {
 /// The history of one root.
 #[derive(Debug)]
 pub(super) struct History {
+    /// The root that it is of.
+    root: PathBuf,
     folder: PathBuf,
     blobs: PathBuf,
     max_bytes: u64,
@@ -86,23 +89,48 @@ pub(super) fn open_in(folder: &Path, name: &str) -> io::Result<File> {
     OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(folder.join(name))
 }
 
+/// The folder of a root's history in the folder of all histories.
+fn folder_of(histories: &Path, root: &Path) -> PathBuf {
+    let key = ContentHash::of(root.as_os_str().as_bytes()).to_string();
+    histories.join(&key[..16])
+}
+
 impl History {
     /// Opens the history of a root in the state folder, or creates it.
     pub(super) fn open(state: &StateFolder, root: &Path, max_bytes: u64) -> io::Result<Self> {
-        use std::os::unix::ffi::OsStrExt as _;
-        let key = ContentHash::of(root.as_os_str().as_bytes()).to_string();
-        let folder = state.folder(HISTORY)?.join(&key[..16]);
+        let folder = folder_of(&state.folder(HISTORY)?, root);
         let blobs = folder.join("blobs");
-        DirBuilder::new().recursive(true).mode(0o700).create(&blobs)?;
-        fs::write(folder.join("root"), root.as_os_str().as_bytes())?;
         let (added, last_append) = (AtomicU64::new(0), Mutex::default());
-        Ok(Self { folder, blobs, max_bytes, added, last_append })
+        let root = root.to_path_buf();
+        let history = Self { root, folder, blobs, max_bytes, added, last_append };
+        history.create()?;
+        Ok(history)
+    }
+
+    /// Creates the folder, unless it is there.
+    fn create(&self) -> io::Result<()> {
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.blobs)?;
+        fs::write(self.folder.join("root"), self.root.as_os_str().as_bytes())
+    }
+
+    /// The commits in the history of a root in a state folder that cannot be written, oldest first;
+    /// `None` if there is no history.
+    pub(super) fn read_only(state: &Path, root: &Path) -> Option<io::Result<Vec<LogEntry>>> {
+        let folder = folder_of(&state.join(HISTORY), root);
+        folder.join("log").exists().then(|| read_entries(&folder))
     }
 
     /// Opens the log for writing and waits for its lock, at most [`LOCK_WAIT`]. `is_ending` says whether
     /// the process is about to end; then it waits no longer.
     fn lock_log(&self, is_ending: &dyn Fn() -> bool) -> io::Result<LogWriter> {
-        let lock = open_in(&self.folder, "lock")?;
+        let lock = match open_in(&self.folder, "lock") {
+            // Somebody has removed the folder since it was opened.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.create()?;
+                open_in(&self.folder, "lock")?
+            }
+            opened => opened?,
+        };
         let mut backoff = Backoff::until(Instant::now() + LOCK_WAIT);
         while try_lock(&lock)? == LockOutcome::Busy {
             if is_ending() || !backoff.wait() {

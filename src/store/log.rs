@@ -156,7 +156,26 @@ pub(super) fn read_entries(folder: &Path) -> io::Result<Vec<LogEntry>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error),
     };
-    Ok(parse(&text))
+    let entries = parse(&text);
+    if entries.is_empty() {
+        refuse_damaged(&text)?
+    }
+    Ok(entries)
+}
+
+/// An error if a log has whole lines and none of them is a record: it is damaged and not empty.
+fn refuse_damaged(log: &[u8]) -> io::Result<()> {
+    let lines = log.split_inclusive(|byte| *byte == b'\n');
+    let mut whole = lines.filter(|line| line.ends_with(b"\n") && !line.trim_ascii().is_empty());
+    let is_record = |line: &[u8]| serde_json::from_slice::<LogRecord>(line).is_ok();
+    let Some(first) = whole.next() else { return Ok(()) };
+    if is_record(first) || whole.any(is_record) {
+        return Ok(());
+    }
+    Err(io::Error::new(
+        io::ErrorKind::InvalidData,
+        "its log is damaged, no line of it is a record; move the log out of the state folder to begin a new history",
+    ))
 }
 
 /// Replaces the log of a folder by these commits. The caller holds its lock.
@@ -235,7 +254,7 @@ pub(super) fn last_revision(log: &mut File) -> io::Result<u64> {
         let newest = tail.rsplit(|byte| *byte == b'\n').find_map(begun_revision);
         match newest {
             Some(revision) => return Ok(revision),
-            None if tail_start == 0 => return Ok(0),
+            None if tail_start == 0 => return refuse_damaged(&tail).map(|()| 0),
             None => tail_bytes *= 16,
         }
     }

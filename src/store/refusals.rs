@@ -35,10 +35,12 @@ pub(super) fn no_rollback(path: &WorkPath, file_count: usize, error: &io::Error)
 pub(super) fn too_large(path: &WorkPath, size: u64, max_bytes: u64) -> Refusal {
     Refusal::new(
         EditCode::TooLarge,
-        format!("`{path}` has {size} bytes; files over {max_bytes} bytes are not edited"),
+        format!(
+            "`{path}` has {size} bytes; files over {max_bytes} bytes are neither read nor edited"
+        ),
     )
     .at(path.as_str())
-    .hint("Edit it with a stream editor, or split the file.")
+    .hint("Use a tool for streams, such as sed, or split the file.")
 }
 
 /// The refusal of a path that cannot be resolved to a file below the root.
@@ -82,7 +84,9 @@ pub(super) fn root_lost(root: &Path, error: &io::Error) -> Refusal {
 /// The refusal after a file could not be read.
 pub(super) fn not_read(path: &WorkPath, error: &io::Error) -> Refusal {
     let hint = match errno(error) {
-        Some(Errno::ACCESS | Errno::PERM) => "Ask the user for read permission on it.",
+        Some(Errno::ACCESS | Errno::PERM) => {
+            "Ask the user for read permission on it, and for access to its folder."
+        }
         Some(Errno::MFILE | Errno::NFILE) => {
             "Too many files are open. Send fewer files in one call, or tell the user to raise the limit (ulimit -n)."
         }
@@ -132,6 +136,28 @@ pub(super) fn not_written(path: &WorkPath, doing: &str, error: &io::Error) -> Re
     )
     .at(path.as_str())
     .hint(hint)
+}
+
+/// The refusal after the file could not be created, or its folder not be reached.
+pub(super) fn not_created(path: &WorkPath, doing: &str, error: &io::Error) -> Refusal {
+    let refusal = Refusal {
+        message: format!("cannot write `{path}`: {doing}: {error}; nothing was written"),
+        ..not_written(path, doing, error)
+    };
+    match has_errno(error, &[Errno::ACCESS, Errno::PERM]) {
+        true => refusal.hint("Ask the user for write permission on its folder."),
+        false => refusal,
+    }
+}
+
+/// The refusal of a file that this user may not write, although its mode allows somebody to.
+pub(super) fn not_permitted(path: &WorkPath) -> Refusal {
+    Refusal::new(
+        EditCode::WriteError,
+        format!("the permissions of `{path}` do not let this user write it; nothing was written"),
+    )
+    .at(path.as_str())
+    .hint("If the user wants it changed, its owner must allow it (chmod, chown), or restitch must run as a user that may.")
 }
 
 /// The refusal of a file that is read-only.

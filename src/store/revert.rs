@@ -20,9 +20,14 @@ pub(super) enum VersionSource {
 }
 
 impl VersionSource {
-    /// The refusal to undo a revision, because a later version changed the same lines.
-    pub(super) fn conflict(self, revision: u64, path: &WorkPath) -> Refusal {
+    /// The refusal to undo a revision, because a later version changed the same lines or `removed` the
+    /// file.
+    pub(super) fn conflict(self, revision: u64, path: &WorkPath, removed: bool) -> Refusal {
         let (why, hint) = match self {
+            Self::External if removed => (
+                "another program has removed the file since".to_owned(),
+                "If the file is to be there again, create it with an edit.".to_owned(),
+            ),
             Self::Revision(later) => (
                 format!("revision {later} has changed the same lines since"),
                 format!("Undo revision {later} first, or take the change back with an edit."),

@@ -104,9 +104,23 @@ impl StagingStore {
         if batch.is_empty() {
             return Ok(Vec::new());
         }
-        let committed = self.inner.commit(batch, options).await?;
-        self.lock().files.clear();
-        Ok(committed)
+        let refusal = match self.inner.commit(batch, options).await {
+            Ok(committed) => {
+                self.lock().files.clear();
+                return Ok(committed);
+            }
+            Err(refusal) => refusal,
+        };
+        // Staged edits are not matched again, so the same call would be refused again.
+        for (path, staged) in self.staged() {
+            let current = self.inner.load(&path).await.ok();
+            if current != staged.before {
+                return Err(refusal.hint(
+                    "Nothing was written. Send the tool `staging` with action discard, which drops all staged edits, then read the file and make the edits again.",
+                ));
+            }
+        }
+        Err(refusal)
     }
 
     fn inner_history(&self) -> Result<&dyn History, Refusal> {
@@ -311,6 +325,8 @@ mod tests {
         inner.put(path("b"), b"another program\n".to_vec());
         let refused = staging.commit_staged(CommitOptions::default()).await.expect_err("conflict");
         assert_eq!(refused.code, EditCode::Conflict);
+        let hint = refused.hint.expect("hint");
+        assert!(hint.contains("action discard") && !hint.contains("same call"), "{hint}");
         assert_eq!(inner.load(&path("a")).await.expect("a"), b"one\n");
         assert_eq!(staging.discard().await, 2);
         assert_eq!(engine.snapshot(&path("b")).await.expect("b").text(), "another program\n");

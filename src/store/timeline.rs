@@ -70,7 +70,7 @@ impl Timeline {
             };
             return self.newest_first.iter().find(can_be_undone).ok_or_else(|| {
                 Refusal::new(EditCode::NoChange, "there is nothing to undo").hint(
-                    "`restitch log` lists the revisions; to take back an undo, give its revision.",
+                    "To take back an undo, give its revision. On the command line, `restitch log` lists the revisions.",
                 )
             });
         };
@@ -85,8 +85,27 @@ impl Timeline {
         }
     }
 
+    /// What the commits after `revision` did to a file, oldest first, without each that the next one
+    /// undoes: together they did nothing.
+    pub fn later_in_effect<'a>(
+        &'a self,
+        revision: u64,
+        path: &'a str,
+    ) -> Vec<(&'a Revision, &'a RevisionFile)> {
+        let mut in_effect: Vec<(&Revision, &RevisionFile)> = Vec::new();
+        for (later, file) in self.later(revision, path) {
+            match in_effect.last() {
+                Some((last, _)) if !later.interrupted && later.undoes == Some(last.revision) => {
+                    in_effect.pop();
+                }
+                _ => in_effect.push((later, file)),
+            }
+        }
+        in_effect
+    }
+
     /// What the commits after `revision` did to a file, oldest first.
-    pub fn later<'a>(
+    fn later<'a>(
         &'a self,
         revision: u64,
         path: &'a str,
@@ -128,7 +147,7 @@ pub fn no_revision(wanted: u64) -> Refusal {
         EditCode::InvalidArguments,
         format!("there is no revision {wanted} in the history of this root"),
     )
-    .hint("`restitch log` lists the revisions that can be undone; old ones are deleted.")
+    .hint("Leave the revision out to take back the last edit. On the command line, `restitch log` lists the revisions that can be undone; old ones are deleted.")
 }
 
 /// The refusal after the history could not be read.
@@ -149,8 +168,12 @@ pub fn take_back(
     current: Option<Vec<u8>>,
     later: Vec<LaterChange>,
 ) -> Result<VerifiedEdit, Refusal> {
-    let first_later = match later.first() {
-        Some((first, _)) => VersionSource::Revision(*first),
+    // A file that is gone was removed by the last commit, or else after it.
+    let removed = current.is_none();
+    let source = if removed { later.last() } else { later.first() };
+    let first_later = match source {
+        Some((_, Some(Versions { after: Some(_), .. }))) if removed => VersionSource::External,
+        Some((revision, _)) => VersionSource::Revision(*revision),
         None => VersionSource::External,
     };
     let undone = match (recorded, &current) {
@@ -161,7 +184,7 @@ pub fn take_back(
         }
         _ => Err(first_later),
     };
-    let undone = undone.map_err(|source| source.conflict(revision, path))?;
+    let undone = undone.map_err(|source| source.conflict(revision, path, removed))?;
     let (current, undone) = (current.map(Snapshot::decode_lossy), undone.map(Into::into));
     Ok(VerifiedEdit::restore(path.clone(), current, undone, Explanation::plain(Rung::Undo)))
 }

@@ -95,9 +95,12 @@ impl Disk {
 
     /// The commits, newest first.
     pub(super) fn log(&self) -> Result<Vec<Revision>, Refusal> {
-        let history = self.require_history()?;
-        let entries = history.entries().map_err(|error| history_not_read(&error))?;
-        Ok(timeline(&entries).into_log())
+        let state = self.options.state.as_deref().filter(|_| self.history.is_none());
+        let entries = match state.and_then(|state| History::read_only(state, self.root.path())) {
+            Some(entries) => entries,
+            None => self.require_history()?.entries(),
+        };
+        Ok(timeline(&entries.map_err(|error| history_not_read(&error))?).into_log())
     }
 
     /// The history; a refusal if there is none.
@@ -105,7 +108,11 @@ impl Disk {
         self.history.as_ref().ok_or_else(|| {
             let reason = self.state_error.clone();
             let reason = reason.unwrap_or_else(|| "no state folder was given".into());
-            Refusal::new(EditCode::Blocked, format!("there is no history of edits: {reason}")).hint(
+            let (code, what) = match self.options.state {
+                Some(_) => (EditCode::WriteError, "the history of edits cannot be opened"),
+                None => (EditCode::Blocked, "there is no history of edits"),
+            };
+            Refusal::new(code, format!("{what}: {reason}")).hint(
                 "Start restitch with a state folder that can be written (RESTITCH_STATE_DIR).",
             )
         })
@@ -192,6 +199,7 @@ impl Disk {
                     format!("revision {} cannot be undone: the stored bytes of `{path}` cannot be read ({error})", entry.revision),
                 )
                 .at(path.as_str())
+                .hint("Read the file, and take the change back with an edit.")
             })
         };
         let is_unchanged = current.as_deref().map(ContentHash::of) == file.after;
@@ -200,7 +208,7 @@ impl Disk {
         let after = match is_unchanged {
             true => current.clone(),
             false => {
-                for (commit, file) in timeline.later(entry.revision, &file.path) {
+                for (commit, file) in timeline.later_in_effect(entry.revision, &file.path) {
                     if !commit.interrupted || self.is_in_effect(file) {
                         let read = |hash: Option<ContentHash>| hash.map(read).transpose();
                         let before = read(file.before_sha256);

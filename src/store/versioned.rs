@@ -209,8 +209,9 @@ impl<F: VersionedFiles> VersionedStore<F> {
         let timeline = commits.timeline();
         let revision = timeline.to_undo(revision, |_| true)?.revision;
         let changes = commits.files_of(revision, &self.root).into_iter().map(|(path, versions)| {
-            let later = timeline.later(revision, path.as_str());
+            let later = timeline.later_in_effect(revision, path.as_str());
             let later = later
+                .into_iter()
                 .map(|(commit, file)| {
                     (commit.revision, commits.versions(commit.revision, &file.path))
                 })

@@ -86,7 +86,7 @@ impl Disk {
     fn prepare_creation(&self, job: &mut Job<'_>, after: &[u8]) -> Result<PreparedWrite, Refusal> {
         let path = job.edit.path().clone();
         let not_written =
-            |doing: &str, error: io::Error| refusals::not_written(&path, doing, &error);
+            |doing: &str, error: io::Error| refusals::not_created(&path, doing, &error);
         self.sweep_folder(&job.target);
         let temp = match TempFile::write(&job.target, after, job.inherited_metadata.as_ref()) {
             Ok(temp) => temp,

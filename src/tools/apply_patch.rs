@@ -128,7 +128,7 @@ async fn require_absent(engine: &Engine, path: &WorkPath) -> Result<(), Refusal>
 
 /// The update of one file. If the file changes before the write, the hunks are located again.
 fn update(path: &WorkPath, hunks: &[Hunk], snapshot: &Snapshot) -> Result<VerifiedEdit, Refusal> {
-    let explained = Budget::default().run(|| locate_hunks(snapshot, hunks));
+    let explained = Budget::default().run(|| locate_hunks(path.as_str(), snapshot, hunks));
     let explained = explained.map_err(Exhausted::refusal)??;
     let plan = EditPlan::new(snapshot, explained.splices)?;
     let edit = VerifiedEdit::new(path.clone(), snapshot, plan, explained.explanation)?;

@@ -316,6 +316,53 @@ fn coerce_item(at: &ArgumentPath<'_>, schema: &Value, value: Value) -> Result<Va
     coerce(at, &lenient, value)
 }
 
+/// Which of the arguments has a value that its type does not allow, and what it must be; `None` if it
+/// is none of them.
+pub(super) fn misfit(tool: &str, schema: &Value, arguments: &Map<String, Value>) -> Option<String> {
+    misfit_in(&ArgumentPath { tool, path: String::new() }, schema, arguments)
+}
+
+fn misfit_in(
+    at: &ArgumentPath<'_>,
+    schema: &Value,
+    arguments: &Map<String, Value>,
+) -> Option<String> {
+    let known = branches(schema).into_iter().find_map(properties)?;
+    let mut values =
+        arguments.iter().filter_map(|(name, value)| Some((name, known.get(name)?, value)));
+    values.find_map(|(name, schema, value)| {
+        let at = at.child(name);
+        let is = |must_be: String| {
+            let value = crate::text::clip(&value.to_string(), 80);
+            Some(format!(
+                "argument `{}` of `{}` is {value}, but must be {must_be}",
+                at.path, at.tool
+            ))
+        };
+        match value {
+            Value::Object(fields) => misfit_in(&at, schema, fields),
+            Value::Array(items) => {
+                let item = branches(schema).into_iter().find_map(|branch| branch.get("items"))?;
+                items.iter().enumerate().find_map(|(index, value)| {
+                    misfit_in(&at.child(&format!("[{index}]")), item, value.as_object()?)
+                })
+            }
+            Value::Number(number) if number.as_i64().is_some_and(|number| number < 0) => {
+                is("0 or more".to_owned())
+            }
+            Value::String(_) => {
+                let words = branches(schema)
+                    .into_iter()
+                    .find_map(|branch| branch.get("enum")?.as_array())?;
+                let words: Vec<_> = words.iter().filter_map(Value::as_str).collect();
+                (!words.contains(&value.as_str()?))
+                    .then(|| is(format!("one of: {}", words.join(", "))))?
+            }
+            _ => None,
+        }
+    })
+}
+
 /// The type with its article, such as `an array`.
 fn with_article(json_type: &str) -> String {
     let article = if matches!(json_type, "integer" | "array" | "object") { "an" } else { "a" };

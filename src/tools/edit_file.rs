@@ -122,6 +122,14 @@ impl NamedLines {
     }
 }
 
+/// A refusal that names `start_line` and `end_line`, for this tool's one argument for both.
+fn as_range(mut refusal: Refusal) -> Refusal {
+    let one = |text: &str| text.replace("start_line ", "lines ").replace(", end_line ", "-");
+    refusal.message = one(&refusal.message);
+    refusal.hint = refusal.hint.as_deref().map(one);
+    refusal
+}
+
 /// Replaces the named lines by those of `new`, as the line tools do.
 async fn replace_lines(
     call: ToolCall<'_>,
@@ -134,8 +142,8 @@ async fn replace_lines(
     if first.id.is_empty() {
         let change = LineChange { span: LineSpan { start: first.line, end: last.line }, lines };
         let changes = vec![change];
-        let report =
-            call.engine.edit_lines(path, changes, snapshot.as_deref(), call.options).await?;
+        let edited = call.engine.edit_lines(path, changes, snapshot.as_deref(), call.options);
+        let report = edited.await.map_err(as_range)?;
         let report = call.words.report(report);
         return Ok(ToolReply::answered(report.numbered_text(), &report));
     }

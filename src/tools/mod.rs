@@ -32,6 +32,7 @@ mod undo;
 mod words;
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::{MutexGuard, OnceLock};
 
 use serde_json::{Map, Value};
@@ -41,7 +42,7 @@ use crate::edit::{EditCode, Refusal};
 use crate::engine::{CallOptions, Engine, Observer};
 use crate::port::{BoxFuture, RequestId, RequestStatus};
 use crate::session::{Guard, GuardPolicy};
-use crate::text::{redact, redact_json};
+use crate::text::{quote_name, redact, redact_json};
 use crate::traces;
 #[cfg(feature = "cli")]
 pub(crate) use apply_patch::prepare as prepare_patch;
@@ -195,6 +196,8 @@ pub struct Toolbox {
     tool_set: ToolSet,
     /// The words of a caller that does not call by the tools' schemas.
     words: Option<Words>,
+    /// The folder below the root from which the caller names files.
+    folder: Option<PathBuf>,
 }
 
 impl Toolbox {
@@ -206,6 +209,7 @@ impl Toolbox {
             guard: None,
             tool_set: ToolSet::default(),
             words: None,
+            folder: None,
         }
     }
 
@@ -220,6 +224,22 @@ impl Toolbox {
     #[must_use]
     pub(crate) fn with_words(self, words: Words) -> Self {
         Self { words: Some(words), ..self }
+    }
+
+    /// The same tools, called from this folder below the root: files that they name to the caller are
+    /// named from there.
+    #[cfg(feature = "cli")]
+    #[must_use]
+    pub(crate) fn seen_from(self, folder: Option<PathBuf>) -> Self {
+        Self { folder, ..self }
+    }
+
+    /// A path below the root as the caller names it.
+    #[cfg(feature = "search")]
+    fn shown_path(&self, path: &str) -> String {
+        let Some(folder) = &self.folder else { return path.to_owned() };
+        let whole = self.engine.root().join(path);
+        whole.strip_prefix(folder).unwrap_or(&whole).display().to_string()
     }
 
     /// The same tools in a guarded session with a new guard.
@@ -369,6 +389,9 @@ impl Toolbox {
             None => ((tool.run)(call).await, Vec::new()),
         };
         let mut reply = match result {
+            #[cfg(feature = "search")]
+            Ok(reply) => self.with_shown_paths(tool, self.with_use_of_hits(tool, reply)),
+            #[cfg(not(feature = "search"))]
             Ok(reply) => self.with_use_of_hits(tool, reply),
             Err(refusal) => {
                 // The refusals of a search are about folders.
@@ -416,6 +439,33 @@ impl Toolbox {
         reply.message.push_str(&format!(
             "\n\n{use_of_hits} Read the lines around a hit first if they matter."
         ));
+        reply
+    }
+
+    /// The reply of a search, with its files named as the caller names them; any other as it is.
+    #[cfg(feature = "search")]
+    fn with_shown_paths(&self, tool: &ToolSpec, mut reply: ToolReply) -> ToolReply {
+        if self.folder.is_none() || !tool.needs_file_list() {
+            return reply;
+        }
+        fn list<'r>(report: &'r mut Value, name: &str) -> impl Iterator<Item = &'r mut Value> {
+            report.get_mut(name).and_then(Value::as_array_mut).into_iter().flatten()
+        }
+        let rename = |path: &mut Value| {
+            let Some(old) = path.as_str().map(str::to_owned) else {
+                return (String::new(), String::new());
+            };
+            let new = self.shown_path(&old);
+            *path = new.as_str().into();
+            (quote_name(&old).into_owned(), quote_name(&new).into_owned())
+        };
+        for file in list(&mut reply.report, "files") {
+            let (old, new) = rename(&mut file["path"]);
+            reply.message = reply.message.replace(&format!("\n\n{old} ("), &format!("\n\n{new} ("));
+        }
+        let (old, new): (Vec<_>, Vec<_>) = list(&mut reply.report, "paths").map(rename).unzip();
+        let [old, new] = [old, new].map(|paths| format!(" match: {}", paths.join(", ")));
+        reply.message = reply.message.replacen(&old, &new, 1);
         reply
     }
 
@@ -485,10 +535,7 @@ impl Toolbox {
         let nearest = arguments::nearest(name, &known).unwrap_or_default();
         Refusal::new(
             EditCode::InvalidArguments,
-            format!(
-                "there is no tool `{}`; the nearest is `{nearest}`",
-                crate::text::quote_name(name)
-            ),
+            format!("there is no tool `{}`; the nearest is `{nearest}`", quote_name(name)),
         )
         .hint(format!("Use one of: {}.", known.join(", ")))
     }
@@ -511,9 +558,10 @@ pub(crate) fn parse<T: serde::de::DeserializeOwned>(
     arguments: &Map<String, Value>,
 ) -> Result<T, Refusal> {
     serde_json::from_value(Value::Object(arguments.clone())).map_err(|error| {
+        let misfit = find(tool).and_then(|spec| arguments::misfit(tool, spec.schema(), arguments));
         Refusal::new(
             EditCode::InvalidArguments,
-            format!("the arguments of `{tool}` are malformed: {error}"),
+            misfit.unwrap_or_else(|| format!("the arguments of `{tool}` are malformed: {error}")),
         )
         .hint("Correct the argument and send the call again.")
     })

@@ -48,10 +48,12 @@ pub(super) fn reply(files: Vec<EditReport>) -> ToolReply {
 /// Applies all edits, or none of them.
 async fn apply(call: ToolCall<'_>) -> Result<Vec<EditReport>, Refusal> {
     let arguments: Arguments = parse(TOOL.name, call.arguments)?;
-    let edits = arguments
-        .edits
-        .iter()
-        .map(|edit| Ok((call.engine.path(&edit.path)?, edit.edit.request()?)));
+    let count = arguments.edits.len();
+    let edits = arguments.edits.iter().enumerate().map(|(at, edit)| {
+        let path = call.engine.path(&edit.path);
+        let edit = path.and_then(|path| Ok((path, edit.edit.request()?)));
+        edit.map_err(|refusal| refusal.with_edit_number(at, count))
+    });
     let edits = edits.collect::<Result<Vec<_>, Refusal>>()?;
     call.engine.multi_edit(&edits, call.options).await
 }

@@ -16,7 +16,8 @@ impl Toolbox {
             return refusal;
         }
         let near = self.engine.near_paths(wanted).await;
-        let named: Vec<String> = near.into_iter().map(|path| format!("`{path}`")).collect();
+        let named: Vec<String> =
+            near.into_iter().map(|path| format!("`{}`", self.shown_path(path.as_str()))).collect();
         let advice = match named.as_slice() {
             [] if is_missing => format!("Check the path: search for a part of it. {hint}"),
             [] => return refusal,

@@ -51,6 +51,9 @@ impl ToolSet {
                 },
             }
         }
+        if chosen.is_empty() && !names.is_empty() {
+            return Err("no tool is named; leave --tools out for the usual ones".to_owned());
+        }
         Ok(if chosen.is_empty() { Self::Usual } else { Self::Chosen(chosen.into()) })
     }
 

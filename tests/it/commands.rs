@@ -332,6 +332,66 @@ fn listing(folder: &Path) -> Vec<String> {
     names
 }
 
+/// What one command prints as a path, the next one takes.
+#[test]
+fn files_are_named_from_the_folder_in_which_the_command_runs() {
+    let project = Project::new();
+    fs::create_dir(project.root().join(".git")).expect("folder");
+    project.put("sub/x.py", "hello = 1\n");
+    project.put("sub/hello.txt", "one\n");
+    let run = |arguments: &[&str]| {
+        let mut command = project.command(arguments);
+        command.current_dir(project.root().join("sub"));
+        said(&finish(command, b""))
+    };
+    let (_, out, _) = run(&["search", "hello"]);
+    assert!(out.contains("\n\nx.py (1 match") && !out.contains("sub/"), "{out}");
+    assert!(out.contains("Paths that match: hello.txt\n"), "{out}");
+    let (_, out, _) = run(&["search", "hello", "--plain"]);
+    assert_eq!(out, "x.py:1:hello = 1\n");
+    let (_, out, _) = run(&["--json", "search", "hello"]);
+    assert!(out.contains(r#""path":"x.py""#), "{out}");
+    let (code, out, _) = run(&["edit", "sub/x.py", "--old", "hello", "--new", "a"]);
+    assert!(code == Some(1) && out.contains("Did you mean `x.py`?"), "{out}");
+    let (code, out, _) = run(&["edit", "x.py", "--old", "hello", "--new", "a"]);
+    assert_eq!(code, Some(0), "{out}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn what_could_not_be_told_or_is_not_there_is_said_on_stderr() {
+    let project = Project::new();
+    for (arguments, input, wanted) in [
+        (&["edit", "a.py", "--old", "class A", "--new", "class C"][..], "", "as revision 1"),
+        (
+            &["batch"],
+            "{\"arguments\": {\"path\": \"a.py\", \"old_str\": \"class B\", \"new_str\": \"class D\"}}\n",
+            "as revision 2",
+        ),
+    ] {
+        let mut command = project.command(arguments);
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("device");
+        project.put("input", input);
+        let input = fs::File::open(project.root().join("input")).expect("input");
+        let output = command.stdin(input).stdout(full).stderr(Stdio::piped()).output();
+        let (code, _, err) = said(&output.expect("ends"));
+        assert_eq!(code, Some(3), "{err}");
+        assert!(err.contains("the edit was made all the same") && err.contains(wanted), "{err}");
+    }
+    let (code, out, err) = project.run(&["log", "nope.txt"], "");
+    assert_eq!((code, out.as_str()), (Some(0), ""));
+    assert!(err.contains("no edit of nope.txt is recorded"), "{err}");
+    let (code, _, err) = project.run(&["mcp", "--tools", ""], "");
+    assert!(code == Some(2) && err.contains("no tool is named"), "{code:?} {err}");
+    let (code, _, err) = project.run(&["mcp", "--root-of", "/nope"], "");
+    assert!(code == Some(2) && err.contains("--root-of"), "{code:?} {err}");
+    let (_, out, _) = project.run(&["batch"], "{\"frob\": 1, \"arguments\": {}}\n");
+    assert!(out.contains(r#"\"arguments\": {…}} (optional: dry_run, request_id)"#), "{out}");
+    let (code, out, err) =
+        project.run(&["init", "claude", "--write", "--root", "/nonexistent"], "");
+    assert_eq!((code, out.as_str()), (Some(2), ""), "{err}");
+}
+
 /// Whoever reads only the first lines closes the pipe.
 #[test]
 #[cfg(unix)]

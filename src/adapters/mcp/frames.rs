@@ -296,7 +296,8 @@ pub(super) fn unknown_method(method: String) -> ErrorData {
         let text = format!("the parameters of `{method}` do not match the protocol");
         return ErrorData::new(ErrorCode::INVALID_PARAMS, text, None);
     }
-    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)
+    let text = format!("there is no method `{method}`");
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, text, None)
 }
 
 /// The kinds of message that are treated differently here. Ids are kept in their JSON form.

@@ -31,7 +31,7 @@ pub(crate) async fn run(common: &Common, args: &InitArgs) -> Result<(), Exit> {
         client(&args.client.to_ascii_lowercase()).ok_or_else(|| unknown_client(&args.client))?;
     let npx = args.npx;
     let mut text = String::new();
-    let mut refused = false;
+    let mut refused = None;
     let mut files = Vec::new();
     let permission_files: &[ConfigFile] =
         if args.allow_edits { &client.permission_files } else { &[] };
@@ -48,8 +48,15 @@ pub(crate) async fn run(common: &Common, args: &InitArgs) -> Result<(), Exit> {
                 files.push(json!({ "path": file.display_path(), "content": null, "done": done }));
                 let _ = writeln!(text, "{}: {done}", file.display_path());
             }
-            Err(reason) => {
-                refused = true;
+            // The root cannot be opened, or a flag is wrong.
+            Err(exit @ Exit::Usage(_)) => return Err(exit),
+            Err(exit) => {
+                let reason = exit.message().to_owned();
+                let worst = match (&exit, refused.take()) {
+                    (Exit::Fault(_), _) | (_, Some(Exit::Fault(_))) => Exit::fault(""),
+                    _ => Exit::Refused,
+                };
+                refused = Some(worst);
                 files.push(json!({
                     "path": file.display_path(), "content": file.content.render(npx), "done": null, "why": reason,
                 }));
@@ -81,12 +88,12 @@ pub(crate) async fn run(common: &Common, args: &InitArgs) -> Result<(), Exit> {
     }
     if common.json {
         let answer = json!({
-            "ok": !refused, "client": client.name, "files": files, "note": client.note,
+            "ok": refused.is_none(), "client": client.name, "files": files, "note": client.note,
         });
         text = format!("{answer}\n");
     }
     out::written(io::stdout().lock().write_all(text.as_bytes()))?;
-    Exit::refused_if(refused)
+    refused.map_or(Ok(()), Err)
 }
 
 /// The error for an unknown client.
@@ -115,17 +122,21 @@ fn missing_permissions(client: &Client, npx: bool, comment_prefix: &str) -> Stri
 
 /// Merges the settings into one file, through the same store as any edit. Returns what was done to the
 /// file, in a few words.
-async fn write(common: &Common, file: &ConfigFile, npx: bool) -> Result<&'static str, String> {
-    let folder = file.folder(common).ok_or("there is no home folder; set HOME")?;
+async fn write(common: &Common, file: &ConfigFile, npx: bool) -> Result<&'static str, Exit> {
+    let no_home = || Exit::Failed("there is no home folder; set HOME".to_owned());
+    let folder = file.folder(common).ok_or_else(no_home)?;
     if file.home.is_some() {
         std::fs::create_dir_all(&folder)
-            .map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
+            .map_err(|error| Exit::fault(format!("cannot create {}: {error}", folder.display())))?;
     }
     let mut common = Common { root: Some(folder), ..common.clone() };
     // These files are protected from edits by models, but here the user asks for the change.
     common.session.editing.disk.allow_protected.push(file.path.clone());
-    let toolbox = settings::toolbox(&common).map_err(|exit| exit.message().to_owned())?;
-    merge(toolbox.engine(), file, npx).await.map_err(|refusal| refusal.text())
+    let toolbox = settings::toolbox(&common)?;
+    merge(toolbox.engine(), file, npx).await.map_err(|refusal| match refusal.code.is_fault() {
+        true => Exit::Fault(refusal.text()),
+        false => Exit::Failed(refusal.text()),
+    })
 }
 
 /// Adds the missing settings to one file, or creates it. Returns what was done, in a few words.

@@ -264,7 +264,7 @@ fn replay(path: &str, file: &str, attempt: &EditAttempt) -> ReplayResult {
 /// afterwards and the rung.
 fn run(path: &str, file: &str, attempt: &EditAttempt) -> Result<(String, String), Refusal> {
     if !attempt.hunks.is_empty() {
-        return apply_hunks(file, &attempt.hunks);
+        return apply_hunks(path, file, &attempt.hunks);
     }
     let name = path.rsplit('/').next().unwrap_or(path);
     let mut text = file.to_owned();
@@ -284,9 +284,9 @@ fn run(path: &str, file: &str, attempt: &EditAttempt) -> Result<(String, String)
 }
 
 /// Applies a patch as the tool for patches does.
-fn apply_hunks(file: &str, hunks: &[Hunk]) -> Result<(String, String), Refusal> {
+fn apply_hunks(path: &str, file: &str, hunks: &[Hunk]) -> Result<(String, String), Refusal> {
     let snapshot = Snapshot::from_text(file.to_owned());
-    let located = locate_hunks(&snapshot, hunks)?;
+    let located = locate_hunks(path, &snapshot, hunks)?;
     let rung = located.explanation.rung.to_string();
     let plan = EditPlan::new(&snapshot, located.splices)?;
     Ok((plan.text_after(), rung))

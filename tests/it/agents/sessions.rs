@@ -156,6 +156,9 @@ fn the_root_is_found_and_said() {
         // A client that names the folder it runs in has found its configuration above it.
         (&["--root-of", ".mcp.json"], deep.clone(), "(the folder of .mcp.json)"),
         (&[], deep.clone(), "(the client's root)"),
+        // A root that is not used is named, with the reason.
+        (&[], top.join("nowhere"), "nowhere is not used: "),
+        (&["--root", "."], top.clone(), "is not used: it is not below --root."),
     ] {
         let mut session = start(flags, json!({"roots": {}}));
         session.start_call(1, "search", json!({"keyword": "b"}));

@@ -1,11 +1,45 @@
 //! Tool forms and dialects over the public library.
 
+use std::collections::BTreeMap;
+
 use restitch::internals::tools::Dialect;
-use serde_json::json;
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 use crate::in_memory::{call, text, toolbox};
+use crate::rows::rows;
 
 const FILE: &str = "fn main() {\n    greet();\n    greet();\n    part();\n}\n";
+
+/// A refused call, and what its text says and does not say.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Said {
+    files: BTreeMap<String, String>,
+    tool: String,
+    call: Value,
+    says: Vec<String>,
+    never: Vec<String>,
+}
+
+#[tokio::test]
+async fn a_refusal_names_the_cause_and_the_argument() {
+    for Said { files, tool, call: arguments, says, never } in rows(include_str!("said.jsonl")) {
+        let named: Vec<_> = files.iter().map(|(path, text)| (&**path, &**text)).collect();
+        let tools = toolbox(&named);
+        let reply = call(&tools, &tool, arguments.clone()).await;
+        assert!(!reply.ok, "{arguments}");
+        for part in says {
+            assert!(reply.message.contains(&part), "{arguments}: {part}: {}", reply.message);
+        }
+        for part in never {
+            assert!(!reply.message.contains(&part), "{arguments}: {part}: {}", reply.message);
+        }
+        for (path, before) in named {
+            assert_eq!(text(&tools, path).await, before, "{arguments}");
+        }
+    }
+}
 
 #[tokio::test]
 async fn dialects_word_refusals_as_their_tools_do() {

@@ -45,6 +45,63 @@ fn run(work: &Sandbox, arguments: &[&str]) -> (Option<i32>, Value) {
 }
 
 #[test]
+fn what_cannot_be_undone_is_not_for_a_revision_that_is_undone_already() {
+    for (now, cause) in [
+        (Some("c\n"), "another program has changed the same lines since"),
+        (None, "another program has removed the file since"),
+    ] {
+        let work = Sandbox::new();
+        fs::write(work.file("f"), "b\n").expect("file");
+        run(&work, &["edit", "f", "--old", "b", "--new", "B"]);
+        run(&work, &["edit", "f", "--old", "B", "--new", "BB"]);
+        run(&work, &["undo"]);
+        match now {
+            Some(text) => fs::write(work.file("f"), text).expect("written"),
+            None => fs::remove_file(work.file("f")).expect("removed"),
+        }
+        let (code, reply) = run(&work, &["undo"]);
+        let said = reply.to_string();
+        assert_eq!(code, Some(1), "{reply}");
+        assert!(said.contains(&format!("revision 1 of `f` cannot be undone: {cause}")), "{reply}");
+        assert!(!said.contains("Undo revision"), "{reply}");
+    }
+}
+
+#[test]
+fn a_history_that_is_damaged_or_removed_is_told_as_that() {
+    let work = Sandbox::new();
+    fs::write(work.file("f"), "b\n").expect("file");
+    let store = work.store();
+    let engine = restitch::engine::Engine::builder(store).build();
+    edit(&engine, "f", "b", "B").expect("edit");
+    let mut history = fs::read_dir(work.state().join("history")).expect("history");
+    let log = history.find_map(|folder| {
+        let log = folder.expect("folder").path().join("log");
+        log.exists().then_some(log)
+    });
+    let log = log.expect("a log");
+    fs::write(&log, b"\x80\n\xff damage\n").expect("damaged");
+    for command in ["log", "undo"] {
+        let (code, reply) = run(&work, &[command]);
+        assert_eq!(code, Some(3), "{command}: {reply}");
+        assert!(reply.to_string().contains("its log is damaged"), "{command}: {reply}");
+    }
+    let (code, reply) = run(&work, &["edit", "f", "--old", "B", "--new", "BB"]);
+    assert_eq!((code, &reply["report"]["revision"]), (Some(0), &Value::Null), "{reply}");
+    assert!(reply.to_string().contains("cannot be undone"), "{reply}");
+
+    fs::remove_dir_all(work.state().join("history")).expect("removed");
+    let options =
+        CallOptions { undo_scope: restitch::engine::UndoScope::Session, ..CallOptions::default() };
+    let refused = block_on(engine.undo(None, &options)).expect_err("nothing there");
+    assert!(refused.message.contains("no longer has the edits of this session"), "{refused}");
+    let report = edit(&engine, "f", "BB", "b").expect("edit");
+    assert_eq!(report.revision, Some(1), "the folder is there again: {report:?}");
+    block_on(engine.undo(None, &options)).expect("undone");
+    assert_eq!(fs::read(work.file("f")).expect("file"), b"BB\n");
+}
+
+#[test]
 fn edits_creations_and_deletions_are_undone_from_other_processes() {
     let work = Sandbox::new();
     fs::write(work.file("f"), b"caf\xE9\r\ntwo\r\nno newline").expect("file");

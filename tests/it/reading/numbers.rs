@@ -25,7 +25,7 @@ async fn p1_edits_of_one_turn_never_hit_the_wrong_line() {
     let reply = session.refused("edit_lines", line_edit(12, 12, "x"), "EDIT_STALE_ANCHOR").await;
     assert_eq!(session.text("f"), before);
     let old = read["snapshot"].as_str().expect("id")[..12].to_owned();
-    for shown in ["|line 12", "|line 11", "can mean line 13 or 12", old.as_str()] {
+    for shown in ["|line 12", "|line 11", "can mean line 13 or line 12", old.as_str()] {
         assert!(reply.message.contains(shown), "{shown}: {}", reply.message);
     }
     assert_eq!(reply.message.lines().filter(|line| line.starts_with(">>> ")).count(), 2);
@@ -54,7 +54,7 @@ async fn p1_where_both_numberings_are_possible_both_are_shown() {
     session.ok("read_file", json!({ "path": "f" })).await;
     session.put("f", &format!("new\n{}", numbered(20)));
     let reply = session.refused("edit_lines", line_edit(8, 8, "x"), "EDIT_STALE_ANCHOR").await;
-    for shown in ["|line 7", "|line 8", "can mean line 9 or 8"] {
+    for shown in ["|line 7", "|line 8", "can mean line 9 or line 8"] {
         assert!(reply.message.contains(shown), "{shown}: {}", reply.message);
     }
 }
@@ -112,6 +112,25 @@ async fn p1_a_line_that_has_not_moved_needs_no_proof() {
     session.refused("edit_lines", line_edit(8, 8, "x"), "EDIT_STALE_ANCHOR").await;
     session.ok("edit_lines", line_edit(1, 1, "first")).await;
     assert_eq!(session.text("f"), before.replace("line 1\n", "first\n"));
+}
+
+/// A read settles where the end of the file is, too; without one both places are named, as they are.
+#[tokio::test]
+async fn p1_what_comes_after_the_last_line_is_known_by_a_read() {
+    let session = Session::new(&[("f", &numbered(20))]);
+    session.ok("edit_lines", line_edit(3, 2, "a\nb")).await;
+    let read = session.ok("read_file", json!({ "path": "f" })).await;
+    session.ok("edit_lines", line_edit(12, 12, "twelve")).await;
+    session.ok("edit_lines", line_edit(23, 22, "end")).await;
+    assert!(session.text("f").ends_with("line 20\nend\n"), "{}", session.text("f"));
+    let reply = session.refused("edit_lines", line_edit(23, 22, "end"), "EDIT_STALE_ANCHOR").await;
+    let said = "the place before line 23 is stale: it can mean the place before line 24 or the place before line 23 of the file as it is now";
+    let id = format!("\"{}\", which you read", &read["snapshot"].as_str().expect("id")[..12]);
+    assert!(reply.message.contains(said) && reply.message.contains(&id), "{}", reply.message);
+    session.ok("edit_lines", line_edit(1, 0, "first")).await;
+    let reply = session.refused("edit_lines", line_edit(1, 3, "x"), "EDIT_STALE_ANCHOR").await;
+    let said = "the range 1-3 is stale: it can mean lines 2-4 or lines 1-3 of the file";
+    assert!(reply.message.contains(said), "{}", reply.message);
 }
 
 /// Of three calls that were sent at once the second is refused; that tells the third nothing.

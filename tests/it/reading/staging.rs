@@ -1,6 +1,7 @@
 //! A staged session: everything the agent sees has its edits in it, the disk has none
 //! until they are committed together.
 
+use restitch::engine::{CallOptions, UndoScope};
 use serde_json::json;
 
 use super::Session;
@@ -65,4 +66,14 @@ async fn a_commit_of_what_changed_meanwhile_is_refused_whole_and_can_be_discarde
     assert_eq!(read["text"], "fn other() {}\n");
     let nothing = session.call("staging", json!({ "action": "diff" })).await;
     assert_eq!(nothing.message, "Nothing is staged.");
+}
+
+/// What is staged is no revision: undo says how it is dropped.
+#[tokio::test]
+async fn undo_of_a_staged_edit_names_the_way_back() {
+    let session = Session::staged(&[("a.rs", SOURCE)]);
+    session.ok("edit_file", json!({ "path": "a.rs", "old_str": "two", "new_str": "zwei" })).await;
+    let options = CallOptions { undo_scope: UndoScope::Session, ..CallOptions::default() };
+    let reply = session.tools.call("undo", json!({}), &options).await;
+    assert!(!reply.ok && reply.message.contains("`staging` with action discard"), "{reply:?}");
 }
