@@ -1,5 +1,7 @@
 //! The harness as a person runs it.
 
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -203,6 +205,7 @@ fn every_clients_transcripts_are_mined_broken_lines_included() {
 
 /// A transcript of `data/mined`, and what is found in it.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Row {
     why: String,
     file: String,
@@ -214,13 +217,19 @@ struct Row {
 #[test]
 fn transcripts_are_mined_as_their_rows_say() {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/data/mined");
+    let mut unread: BTreeSet<_> = std::fs::read_dir(&data)
+        .expect("transcripts")
+        .map(|entry| entry.expect("entry").file_name())
+        .collect();
     for row in rows::<Row>(include_str!("data/mined.jsonl")) {
         println!("{}", row.why);
+        unread.remove(OsStr::new(&row.file));
         let root = tempfile::tempdir().expect("folder");
         let transcript = std::fs::read(data.join(&row.file)).expect("transcript");
         write(&root.path().join(&row.r#as), transcript);
         has(&mined(root.path()), row.said);
     }
+    assert!(unread.is_empty(), "no row reads {unread:?}");
     let shown = restitch(&["mine", &data.join("claude-parts.jsonl").to_string_lossy()]);
     assert!(text(&shown.stdout).contains("about 1050 output tokens"), "{shown:?}");
 }

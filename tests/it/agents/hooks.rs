@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::server::{RunOutput, restitch, restitch_at};
@@ -15,6 +16,19 @@ fn workspace() -> tempfile::TempDir {
     std::fs::create_dir(dir.path().join("src")).expect("src");
     std::fs::write(dir.path().join("src/app.py"), APP).expect("file");
     dir
+}
+
+/// A recorded input of a client's hook, and the answer to it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Recording {
+    client: String,
+    event: String,
+    #[serde(default)]
+    flags: Vec<String>,
+    input: Value,
+    /// Null where the hook says nothing.
+    output: Value,
 }
 
 /// Whether `got` is what `want` describes.
@@ -56,22 +70,22 @@ async fn recorded_inputs_get_their_answers() {
         let root = dir.path().canonicalize().expect("root");
         let text = std::fs::read_to_string(&path).expect("recording");
         let text = text.replace("$ROOT", &root.display().to_string());
-        let case: Value = serde_json::from_str(&text).expect("JSON");
-        let word = |key: &str| case[key].as_str().expect("word");
+        let case: Recording =
+            serde_json::from_str(&text).unwrap_or_else(|why| panic!("{name}: {why}"));
         // The client's process is elsewhere; only `cwd` says where the files are.
         let elsewhere = tempfile::tempdir().expect("folder");
-        let flags = case["flags"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let flags = case.flags.iter().map(String::as_str);
         let args: Vec<&str> =
-            ["hook", word("client"), word("event")].into_iter().chain(flags).collect();
-        let ran = restitch(elsewhere.path(), &args, &case["input"].to_string()).await;
+            ["hook", &case.client, &case.event].into_iter().chain(flags).collect();
+        let ran = restitch(elsewhere.path(), &args, &case.input.to_string()).await;
         let got = match ran.stdout.trim() {
             "" => Value::Null,
             text => serde_json::from_str(text).unwrap_or_else(|e| panic!("{name}: {e}: {text}")),
         };
-        if ran.code != 0 || !fits(&case["output"], &got) {
+        if ran.code != 0 || !fits(&case.output, &got) {
             wrong.push(format!(
                 "{name} (exit {}):\n want {}\n got  {got}\n {}",
-                ran.code, case["output"], ran.stderr
+                ran.code, case.output, ran.stderr
             ));
         }
         let after = std::fs::read_to_string(root.join("src/app.py")).expect("file");
@@ -331,9 +345,18 @@ async fn a_failure_is_known_by_its_form() {
 #[tokio::test]
 #[cfg_attr(windows, ignore = "the paths that it expects are those of Unix")]
 async fn init_prints_and_merges() {
-    for client in [
-        "claude", "codex", "gemini", "copilot", "cursor", "vscode", "opencode", "zed", "qwen",
-        "cline",
+    // The file from which each client takes its servers: no other place is read.
+    for (client, servers) in [
+        ("claude", ".mcp.json"),
+        ("codex", ".codex/config.toml"),
+        ("gemini", ".gemini/settings.json"),
+        ("copilot", ".mcp.json"),
+        ("cursor", ".cursor/mcp.json"),
+        ("vscode", ".vscode/mcp.json"),
+        ("opencode", "opencode.json"),
+        ("zed", ".zed/settings.json"),
+        ("qwen", ".qwen/settings.json"),
+        ("cline", "home/.cline/data/settings/cline_mcp_settings.json"),
     ] {
         let dir = workspace();
         let home = dir.path().join("home");
@@ -344,6 +367,9 @@ async fn init_prints_and_merges() {
         let first = run(&["init", client, "--write"]).await;
         assert_eq!(first.code, 0, "{client}: {}{}", first.stdout, first.stderr);
         assert!(first.stdout.contains(": created"), "{client}: {}", first.stdout);
+        let text = std::fs::read_to_string(dir.path().join(servers))
+            .unwrap_or_else(|why| panic!("{client}: {servers}: {why}"));
+        assert!(text.contains("restitch"), "{client}: {text}");
         let again = run(&["init", client, "--write"]).await;
         assert!(
             !again.stdout.contains(": created") && !again.stdout.contains(": merged"),

@@ -182,7 +182,12 @@ fn clients() -> Vec<(&'static str, Vec<String>)> {
 /// Calls by an official client, in an order that leads from one to the next, and the codes that they
 /// are to be answered with; `@1` stands for the anchor of line 1.
 fn calls(table: &str) -> Vec<Value> {
-    rows::<Value>(table).iter().map(|call| with_anchors("one\n", call)).collect()
+    let call = |call: &Value| {
+        let fields = call.as_object().expect("a call").keys();
+        assert!(fields.eq(["tool", "arguments", "code"]), "{call}");
+        with_anchors("one\n", call)
+    };
+    rows::<Value>(table).iter().map(call).collect()
 }
 
 /// Every tool, well and badly called.

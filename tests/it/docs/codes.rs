@@ -30,6 +30,7 @@ fn the_types_of_the_bindings_name_every_code_and_rung() {
 
 /// One code on the page.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Entry {
     code: String,
     #[serde(flatten)]

@@ -11,9 +11,17 @@ use crate::random::Random;
 /// The lines of one kind, with the files they stand in: `kept` have a secret, `free` have none, and
 /// in a `missed` one nothing says so.
 fn lines(kind: &str) -> Vec<(&'static str, &'static str)> {
-    let rows = include_str!("secrets.tsv").lines().filter_map(|row| row.strip_prefix(kind));
-    let cells = rows.map(|row| row.strip_prefix('\t').and_then(|row| row.split_once('\t')));
-    cells.map(|cells| cells.expect("a kind, a file and a line")).collect()
+    let mut lines = Vec::new();
+    for row in include_str!("secrets.tsv").lines() {
+        let cells: Vec<&str> = row.splitn(3, '\t').collect();
+        let [own @ ("kept" | "free" | "missed"), file, line] = cells[..] else {
+            panic!("not a kind, a file and a line: {row}");
+        };
+        if own == kind {
+            lines.push((file, line));
+        }
+    }
+    lines
 }
 
 /// Texts of several lines, and what of them no prompt may hold.

@@ -7,6 +7,7 @@ use crate::rows::rows;
 use restitch::port::Location;
 
 #[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Finding {
     case: String,
     path: String,

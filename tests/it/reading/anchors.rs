@@ -9,6 +9,7 @@ use crate::rows::rows;
 
 /// Edits of a file in which `@3` stands for the anchor of line 3.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Row {
     why: String,
     #[serde(default)]

@@ -13,8 +13,8 @@ use crate::rows::rows;
 /// The same replacement by both tools; both must come to the same text.
 async fn replaced(path: &str, before: &str, row: &Row) -> (String, Value) {
     let (start, end) = row.lines;
-    let session = || match row.of.as_str() {
-        "parsed" => Session::parsed(path, before),
+    let session = || match row.of {
+        Point::Parsed => Session::parsed(path, before),
         _ => Session::new(&[(path, before)]),
     };
     let by_anchor = session();
@@ -39,11 +39,23 @@ async fn replaced(path: &str, before: &str, row: &Row) -> (String, Value) {
     (by_number.text(path), numbered)
 }
 
+/// The point of the seed that a row belongs to.
+#[derive(Deserialize, Clone, Copy, PartialEq)]
+#[serde(rename_all = "lowercase")]
+enum Point {
+    R1,
+    R2,
+    R4,
+    R5,
+    /// What a parser proves besides.
+    Parsed,
+}
+
 /// An edit by both line tools.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Row {
-    /// The point of the seed.
-    of: String,
+    of: Point,
     #[serde(default)]
     why: String,
     file: File,
@@ -67,9 +79,11 @@ enum File {
     Own(String, String),
 }
 
-async fn check(of: &str) {
+async fn check(of: Point) {
     let table: Vec<Row> = rows(include_str!("repairs.jsonl"));
-    for row in table.iter().filter(|row| row.of == of) {
+    let table: Vec<&Row> = table.iter().filter(|row| row.of == of).collect();
+    assert!(!table.is_empty(), "no row of this point");
+    for row in table {
         let (path, before) = match &row.file {
             File::Named(name) => {
                 *NAMED.iter().find(|(own, _)| own == name).map(|(_, file)| file).expect("a file")
@@ -105,12 +119,12 @@ const NAMED: [(&str, (&str, &str)); 5] =
 
 #[tokio::test]
 async fn seed_003_r1_merged_lines() {
-    check("r1").await;
+    check(Point::R1).await;
 }
 
 #[tokio::test]
 async fn seed_003_r2_indentation_is_restored_where_the_file_needs_it() {
-    check("r2").await;
+    check(Point::R2).await;
 }
 
 #[tokio::test]
@@ -124,18 +138,17 @@ async fn seed_003_r3_byte_order_mark_and_line_endings_stay() {
 
 #[tokio::test]
 async fn seed_003_r4_prefixes_and_diff_markers_are_taken_off() {
-    check("r4").await;
+    check(Point::R4).await;
 }
 
 #[tokio::test]
 async fn seed_003_r5_echoes_of_the_lines_around() {
-    check("r5").await;
+    check(Point::R5).await;
 }
 
-/// What a parser proves besides.
 #[tokio::test]
 async fn seed_003_corrections_where_edits_are_parsed() {
-    check("parsed").await;
+    check(Point::Parsed).await;
 }
 
 #[tokio::test]

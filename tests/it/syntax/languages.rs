@@ -13,6 +13,7 @@ use crate::rows::rows;
 
 /// A sound file and two edits of it.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Sample {
     pub(crate) path: String,
     pub(crate) file: String,

@@ -21,6 +21,7 @@ use crate::rows::rows;
 
 /// A host, and how its model edits: a line of `hosts.jsonl`.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Host {
     /// As it stands in the table.
     name: String,

@@ -31,6 +31,7 @@ const LIMIT: Duration = Duration::from_secs(240);
 
 /// A client program: a line of `clients.jsonl`.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Real {
     name: String,
     /// Where its version stands, below the folder of the programs.
@@ -49,6 +50,7 @@ struct Real {
 
 /// What a client does with its own tool, and what becomes of that.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct OwnTool {
     calls: Vec<Value>,
     becomes: Own,
