@@ -124,7 +124,9 @@ impl NamedLines {
 
 /// A refusal that names `start_line` and `end_line`, for this tool's one argument for both.
 fn as_range(mut refusal: Refusal) -> Refusal {
-    let one = |text: &str| text.replace("start_line ", "lines ").replace(", end_line ", "-");
+    fn one(text: &str) -> String {
+        text.replace("start_line ", "lines ").replace(", end_line ", "-")
+    }
     refusal.message = one(&refusal.message);
     refusal.hint = refusal.hint.as_deref().map(one);
     refusal
