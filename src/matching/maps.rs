@@ -461,24 +461,25 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
         let sent = |at: usize| indent_of(call.new[at]);
         let is_right = |at: &usize| partner(*at).is_some_and(|(_, there)| there == sent(*at));
         right.extend((0..call.new.len()).filter(is_right).map(sent));
-        // Where new_str has levels of another width, a line may be as deep as in the file by chance.
-        let is_whole = |indent: &str| {
-            let unit = file.indent_unit();
-            indent.contains('\t') || unit.is_none_or(|unit| indent.len().is_multiple_of(unit))
-        };
         let is_full = |at: &usize| !call.new[*at].trim().is_empty();
-        let is_on_grid = (0..call.new.len()).filter(is_full).all(|at| is_whole(sent(at)));
         let shared = |at: usize| {
             let (old, there) = partner(at).filter(|(old, there)| is_full(&at) && old != there)?;
             match sent(at) {
                 sent if sent == old => Some(Frame::Call),
-                sent if sent == there && (is_on_grid || !is_whole(there)) => Some(Frame::File),
+                sent if sent == there => Some(Frame::File),
                 _ => None,
             }
         };
         let mut says: Vec<Option<Frame>> = (0..call.new.len()).map(shared).collect();
-        // New lines say less than these, unless they are less deep than the place.
-        let is_shown = says.contains(&Some(Frame::File)) && !says.contains(&Some(Frame::Call));
+        // New lines say less than these, unless they are less deep than the place, or have levels of
+        // another width, so that others are as deep as in the file by chance.
+        let unit = file.indent_unit();
+        let is_whole = |indent: &str| unit.is_none_or(|unit| indent.len().is_multiple_of(unit));
+        let is_on_grid = (0..call.new.len())
+            .filter(is_full)
+            .all(|at| sent(at).contains('\t') || is_whole(sent(at)));
+        let is_shown =
+            is_on_grid && says.contains(&Some(Frame::File)) && !says.contains(&Some(Frame::Call));
         let width = |indent: &str| columns(indent, TAB_WIDTH);
         let there = self.lines.iter().map(|pair| width(indent_of(file.body(pair.1))));
         let outermost = there.min().unwrap_or(0);
@@ -517,7 +518,11 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
     /// How many runs of lines the call moves, if they have the indentation of these; at most three count.
     fn moved_runs(&self, frames: &[Frame]) -> f64 {
         let (mut runs, mut before) = (0_u8, 0);
-        for triple in self.triples() {
+        let is_mixed = [Frame::Call, Frame::File].iter().all(|frame| frames.contains(frame));
+        // The outermost lines say nothing of lines of two kinds.
+        let triples = self.triples();
+        let count = triples.len().saturating_sub(usize::from(is_mixed));
+        for triple in &triples[..count] {
             let from = match frames[triple.at] {
                 Frame::Call => triple.old,
                 Frame::File => triple.file,
