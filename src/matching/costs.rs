@@ -51,7 +51,7 @@ impl Difference {
             D::Unescape | D::LineNumbers | D::HtmlEntities => 3.0,
             D::Punctuation => 3.0,
             D::BlankLines => 3.5,
-            // Indentation is priced by its map (`indent`): this is the constant shift.
+            // Every rule costs this; a table of lines costs IRREGULAR.
             D::Indentation => 4.0,
             D::LookAlikes => 4.0,
             D::Reflow | D::Elision => 5.0,

@@ -162,7 +162,12 @@ fn as_it_stands(file: &SourceFile<'_>, reading: &Rc<Reading>) -> Vec<Explanation
         // first line has lost it, too, and the others have all of theirs, as those of old_str.
         let line_start = file.lines()[first].body.start;
         let before = &file.text[line_start..start];
-        if !before.is_empty() && before.trim().is_empty() && !indent_of(new).is_empty() {
+        let is_shallow = |line: &str| !line.trim().is_empty() && !line.starts_with(before);
+        if !before.is_empty()
+            && before.trim().is_empty()
+            && (!indent_of(new).is_empty()
+                || !old.contains('\n') && new.lines().skip(1).any(is_shallow))
+        {
             continue;
         }
         let mut cost = reading.cost();
@@ -441,6 +446,9 @@ fn weigh(
     }
     if forbidden::quotes(file, call, &other_quotes) {
         forbidden = Some(Forbidden::Meaningful(Difference::Punctuation));
+    }
+    if sum.extra > 0 {
+        forbidden = forbidden.or(forbidden::twice(file, call, place));
     }
     if strictness == Strictness::Call {
         forbidden = forbidden.or(forbidden::beside(file, call, place));

@@ -48,6 +48,20 @@ pub(super) fn edge(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Opt
     (!is_fine).then_some(Forbidden::PartOfChangedLine)
 }
 
+/// What only the file has at the place is not what the call adds: then the edit, or a part of it, was made.
+pub(super) fn twice(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Option<Forbidden> {
+    let extra = place.links.iter().filter(|link| link.old.is_empty());
+    let extra: Vec<u64> =
+        extra.flat_map(|link| link.lines.clone()).map(|line| file.keys()[line]).collect();
+    let is_added = |op: &LineOp| match *op {
+        LineOp::Insert(new) | LineOp::Change(_, new) => {
+            call.new[new].contains(is_word_char) && extra.contains(&line_key(call.new[new]))
+        }
+        _ => false,
+    };
+    call.ops.iter().any(is_added).then_some(Forbidden::AddedTwice)
+}
+
 /// Lines that only the file has stand beside what the call changes, but for blank lines: they may be a
 /// part of what has to change. `at` is their link.
 pub(super) fn beside_change(call: &Call<'_>, place: &Place, at: usize) -> bool {

@@ -511,14 +511,13 @@ impl<'a, 'f, 't> Pairs<'_, 'a, 'f, 't> {
         };
         // Where whose indentation it is changes, that is a move, too.
         let mixed = f64::from(u8::from(is_mixed));
-        MOVED * (self.moved_runs(frames) + mixed)
+        MOVED * (self.moved_runs(frames, is_mixed) + mixed)
             + AS_SENT * (f64::from(u8::from(is_unlike)) + mixed)
     }
 
     /// How many runs of lines the call moves, if they have the indentation of these; at most three count.
-    fn moved_runs(&self, frames: &[Frame]) -> f64 {
+    fn moved_runs(&self, frames: &[Frame], is_mixed: bool) -> f64 {
         let (mut runs, mut before) = (0_u8, 0);
-        let is_mixed = [Frame::Call, Frame::File].iter().all(|frame| frames.contains(frame));
         // The outermost lines say nothing of lines of two kinds.
         let triples = self.triples();
         let count = triples.len().saturating_sub(usize::from(is_mixed));

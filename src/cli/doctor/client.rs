@@ -22,7 +22,8 @@ pub(super) async fn findings(common: &Common, name: &str) -> Option<Vec<Finding>
     let client = client(&name.to_ascii_lowercase())?;
     let uses_npx = client.files.iter().any(|file| file.uses_npx(common));
     let mut findings = vec![if uses_npx { check_npx() } else { check_program(common) }];
-    let install = format!("Run `restitch init {} --write` here.", client.name);
+    let npx = if uses_npx { " --npx" } else { "" };
+    let install = format!("Run `restitch init {} --write{npx}` here.", client.name);
     for file in &client.files {
         findings.push(if file.is_installed(common) {
             Finding::ok("configuration", file.display_path())
@@ -45,7 +46,7 @@ pub(super) async fn findings(common: &Common, name: &str) -> Option<Vec<Finding>
                 "permission",
                 Level::Bad,
                 format!("{} does not allow edits: {}", file.display_path(), client.without_permissions),
-                format!("If that is not what you want, run `restitch init {} --write --allow-edits` here.", client.name),
+                format!("If that is not what you want, run `restitch init {} --write --allow-edits{npx}` here.", client.name),
             )
         });
     }

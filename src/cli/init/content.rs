@@ -248,6 +248,11 @@ mod tests {
         let other = r#"{ "x": { "command": "restitch" } }"#;
         let merged = ours.merged_into(other, true).expect("merged");
         assert_eq!(read(&merged)["x"]["args"], json!(["-y", "restitch", "mcp", "--a"]));
+        // What starts other programs, or only names restitch, stays.
+        let others = r#"{ "y": { "command": "docker", "args": ["mcp", "run"] }, "z": { "command": "/opt/restitch", "args": ["mcp"] }, "on": ["restitch"], "line": "restitch log", "x": { "command": "restitch", "args": ["mcp", "--a"] } }"#;
+        let mut wanted = read(others);
+        wanted["x"] = json!({ "command": "npx", "args": ["-y", "restitch", "mcp", "--a"] });
+        assert_eq!(read(&ours.merged_into(others, true).expect("merged")), wanted);
     }
 
     /// A hook that the user changed is theirs.

@@ -7,22 +7,30 @@ use super::changes::{Change, Step};
 
 const NPX: [&str; 3] = ["npx", "-y", "restitch"];
 
-/// The same settings, in which npx starts restitch. `key` is the field that they are in.
+/// The same settings, in which npx starts restitch where the installed command does. `key` is the field
+/// that they are in. What starts other programs stays as it is.
 pub(super) fn by_npx(key: &str, value: &Value) -> Value {
-    let with = |words: &[&str], rest: &[Value]| {
-        words.iter().map(|word| Value::from(*word)).chain(rest.iter().cloned()).collect()
-    };
     match value {
-        Value::String(text) if key == "command" && text == NPX[2] => NPX[0].into(),
-        Value::String(text) if text.starts_with("restitch ") => format!("npx -y {text}").into(),
-        Value::Array(list) if list.first().is_some_and(|word| word == NPX[2]) => {
-            with(&NPX, &list[1..])
+        Value::String(text) if key == "command" && text.starts_with("restitch hook ") => {
+            format!("npx -y {text}").into()
         }
-        Value::Array(list) if key == "args" && list.first().is_some_and(|word| word == "mcp") => {
-            with(&NPX[1..], list)
+        Value::Array(list) if key == "command" && begins(list, &NPX[2..]) => with(&NPX, &list[1..]),
+        Value::Object(fields) if fields.get("command").is_some_and(|word| word == NPX[2]) => {
+            let mut fields = fields.clone();
+            if let Some(Value::Array(args)) = fields.get("args") {
+                let args = with(&NPX[1..], args);
+                fields.insert("args".to_owned(), args);
+            }
+            fields.insert("command".to_owned(), NPX[0].into());
+            each(&Value::Object(fields), by_npx)
         }
         _ => each(value, by_npx),
     }
+}
+
+/// A list of these words and the rest.
+fn with(words: &[&str], rest: &[Value]) -> Value {
+    words.iter().map(|word| Value::from(*word)).chain(rest.iter().cloned()).collect()
 }
 
 /// The same settings, in which the installed command starts restitch.
@@ -94,7 +102,15 @@ impl Change {
                     Some(Step::Key(key)) => key,
                     _ => "",
                 };
-                Self::Set(path.clone(), by_npx(key, value))
+                // A part of an entry of ours.
+                Self::Set(
+                    path.clone(),
+                    match value {
+                        Value::String(text) if key == "command" && text == NPX[2] => NPX[0].into(),
+                        Value::Array(args) if key == "args" => with(&NPX[1..], args),
+                        value => by_npx(key, value),
+                    },
+                )
             }
             Self::Append(path, value) => Self::Append(path.clone(), by_npx("", value)),
         }

@@ -29,7 +29,7 @@ pub(super) fn joined(file: &SourceFile<'_>, old: &[&str], full: &[usize], edges:
     let mut out = Places::default();
     let mut from = 0;
     while let Some(at) = finder.find(&joined.text.as_bytes()[from..]).map(|at| from + at) {
-        if out.list.len() * (full.len() + 4) > MAX_PLACE_LINES {
+        if out.list.len() * full.len() > MAX_PLACE_LINES {
             out.truncated = true;
             break;
         }

@@ -101,17 +101,29 @@ impl Place {
                 && old[link.old.start].trim().is_empty()
         };
         for at in 1..self.links.len() {
-            let [above, below] = &mut self.links[at - 1..=at] else { continue };
-            if is_blank(above)
-                && is_blank(below)
-                && above.lines.len() == 1
-                && below.lines.is_empty()
-                && !is_kept(above.old.start)
-                && is_kept(below.old.start)
-            {
-                (below.lines, below.bytes) = (above.lines.clone(), above.bytes.clone());
-                above.lines.end = above.lines.start;
-                above.bytes.end = above.bytes.start;
+            let lacks_line = |link: &Link| is_blank(link) && link.lines.is_empty();
+            if !(lacks_line(&self.links[at]) && is_kept(self.links[at].old.start)) {
+                continue;
+            }
+            let above = self.links[..at].iter().rev().take(MAX_BLANK_LINES);
+            let mut blank = above.take_while(|link| is_blank(link));
+            let unkept = |link: &Link| link.lines.len() == 1 && !is_kept(link.old.start);
+            let Some(back) = blank.position(unkept) else { continue };
+            let from = at - 1 - back;
+            // Each line of the file goes to the next blank line of the call that takes one.
+            let mut to = at;
+            for above in (from..at).rev() {
+                if self.links[above].lines.is_empty() {
+                    continue;
+                }
+                let (lines, bytes) =
+                    (self.links[above].lines.clone(), self.links[above].bytes.clone());
+                for link in &mut self.links[above..to] {
+                    link.lines = lines.start..lines.start;
+                    link.bytes = bytes.start..bytes.start;
+                }
+                (self.links[to].lines, self.links[to].bytes) = (lines, bytes);
+                to = above;
             }
         }
     }
@@ -134,6 +146,9 @@ impl Place {
         (!before.trim().is_empty(), !after.trim().is_empty())
     }
 }
+
+/// The most blank lines above one that are looked at for a line of the file.
+const MAX_BLANK_LINES: usize = 64;
 
 /// The places of a text.
 #[derive(Debug, Default)]

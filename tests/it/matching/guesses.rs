@@ -555,6 +555,28 @@ fn dead_code_seams_and_tabs_tell_maps_of_indentation_apart() {
     ]);
 }
 
+/// A quote of one line behind its indentation does not show where further new lines are.
+#[test]
+fn lines_below_a_quote_behind_its_indentation_are_not_at_the_margin() {
+    let file = "function f() {\n    x(\"a\");\n}\n";
+    check(&[
+        Row(
+            "a.js",
+            file,
+            "x(\\\"a\\\");",
+            "x(\\\"a\\\");\nz(\\\"b\\\");",
+            Some("function f() {\n    x(\"a\");\n    z(\"b\");\n}\n"),
+        ),
+        Row(
+            "a.py",
+            "def f(app):\n    one(app)\n    audit(app)\n    two(app)\n    three(app)\n",
+            "  one(app)\n  two(app)\n  three(app)\n",
+            "  one(app)\n  audit(app)\n  two(app)\n  three(app)\n",
+            None,
+        ),
+    ]);
+}
+
 /// A quote without any indentation does not show how deep new lines are.
 #[test]
 fn a_flat_quote_shows_no_levels() {
@@ -588,6 +610,13 @@ fn a_blank_line_at_a_change_is_neither_lost_nor_doubled() {
             "import a.Dp\nimport b.Sp\n@Composable\nfun f() {}\n",
             "import a.Dp\nimport b.Sp\n\n@Composable2\nfun f() {}\n",
             Some("import a.Dp\nimport b.Sp\n\n@Composable2\nfun f() {}\n"),
+        ),
+        Row(
+            "a.md",
+            "aaa\n\nbbb\n",
+            "aaa\n\n\n\nbbb\n",
+            "ccc(5)\n\nddd(6)\n",
+            Some("ccc(5)\n\nddd(6)\n"),
         ),
     ]);
 }
