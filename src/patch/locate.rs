@@ -152,9 +152,12 @@ fn splices(snapshot: &Snapshot, hunk: &Hunk, start: usize) -> Result<Vec<Splice>
     let mut out = line_edit::splices(snapshot, runs)?;
     let at_end = out.iter_mut().find(|splice| splice.range.end == snapshot.text().len());
     if let (Some(last), Some(is_wanted)) = (at_end, hunk.final_newline) {
+        // Without new text, the file ends with the line above, which may have kept its newline.
+        let above = &snapshot.text()[..last.range.start];
+        let ends = last.text.is_empty() && (above.is_empty() || above.ends_with('\n'));
         let body = last.text.strip_suffix('\n').unwrap_or(&last.text);
         last.text.truncate(body.strip_suffix('\r').unwrap_or(body).len());
-        if is_wanted && !hunk.new_lines().is_empty() {
+        if is_wanted && !ends {
             last.text.push_str(snapshot.ending_near(snapshot.text().len()).as_str());
         }
     }
@@ -232,6 +235,13 @@ mod tests {
             ("1\n2\n3\n4\n", "@@\n-1\n+one\n@@\n-4\n+four\n", "one\n2\n3\nfour\n"),
             ("k\n", "@@ k\n+new\n", "k\nnew\n"),
             ("a\nb\n", "@@ -2,0 +3,1 @@\n+c\n", "a\nb\nc\n"),
+            // The old last line had no newline; the one above it, now the last, has one.
+            ("a\n\nc", " a\n \n-c\n\\ No newline at end of file\n", "a\n\n"),
+            ("a\nb", "-b\n\\ No newline at end of file\n", "a\n"),
+            ("a\nb", " a\n-b\n\\ No newline at end of file\n", "a\n"),
+            ("a\r\nb", "-b\n\\ No newline at end of file\n", "a\r\n"),
+            ("a\nb", "-b\n\\ No newline at end of file\n+\n", "a\n\n"),
+            ("a", "-a\n\\ No newline at end of file\n", ""),
         ] {
             assert_eq!(
                 apply(file, body).as_deref().map_err(ToString::to_string),
