@@ -111,9 +111,21 @@ impl StagingStore {
             }
             Err(refusal) => refusal,
         };
+        // After any other refusal, files may have been written.
+        let may_have_changed = matches!(
+            refusal.code,
+            EditCode::Conflict | EditCode::CreateExisting | EditCode::FileNotFound
+        );
+        if !may_have_changed {
+            return Err(refusal);
+        }
         // Staged edits are not matched again, so the same call would be refused again.
         for (path, staged) in self.staged() {
-            let current = self.inner.load(&path).await.ok();
+            let current = match self.inner.load(&path).await {
+                Ok(bytes) => Some(bytes),
+                Err(error) if error.code == EditCode::FileNotFound => None,
+                Err(_) => return Err(refusal),
+            };
             if current != staged.before {
                 return Err(refusal.hint(
                     "Nothing was written. Send the tool `staging` with action discard, which drops all staged edits, then read the file and make the edits again.",
@@ -282,7 +294,10 @@ mod tests {
     use super::*;
     use crate::edit::EditRequest;
     use crate::engine::{CallOptions, Engine};
-    use crate::store::MemoryStore;
+    use crate::port::VersionedFiles;
+    use crate::store::{MemoryFiles, MemoryStore, VersionedStore};
+    use crate::text::ContentHash;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     fn path(name: &str) -> WorkPath {
         WorkPath::parse(name, Path::new("/")).expect("path")
@@ -315,6 +330,62 @@ mod tests {
         assert_eq!(inner.load(&path("a")).await.expect("a"), b"un\n");
         assert_eq!(inner.load(&path("c")).await.expect("c"), b"new\n");
         assert!(staging.staged().is_empty());
+    }
+
+    /// Files of which only so many can be written.
+    struct Failing(MemoryFiles, AtomicUsize);
+
+    impl VersionedFiles for Failing {
+        fn load<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Option<LoadedFile>, String>> {
+            self.0.load(path)
+        }
+
+        fn store_if<'a>(
+            &'a self,
+            path: &'a str,
+            bytes: Option<Vec<u8>>,
+            version: Option<String>,
+        ) -> BoxFuture<'a, Result<StoreOutcome, String>> {
+            let left = self.1.load(Ordering::Relaxed);
+            self.1.store(left.saturating_sub(1), Ordering::Relaxed);
+            match left {
+                0 => Box::pin(ready(Err("disk on fire".to_owned()))),
+                _ => self.0.store_if(path, bytes, version),
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_commit_that_left_a_file_written_does_not_say_that_nothing_was() {
+        let files = MemoryFiles::default();
+        for name in ["a", "b"] {
+            files.store_if(name, Some(b"one\n".to_vec()), None).await.expect("stored");
+        }
+        let inner = Arc::new(VersionedStore::new(Failing(files, AtomicUsize::new(1)), "/"));
+        let engine = Engine::builder(inner.clone()).build().staged();
+        edit(&engine, "a", "one", "uno").await.expect("edit");
+        edit(&engine, "b", "one", "uno").await.expect("edit");
+        let staging = engine.staging().expect("staged");
+        let refused = staging.commit_staged(CommitOptions::default()).await.expect_err("failed");
+        assert_eq!(inner.load(&path("a")).await.expect("a"), b"uno\n", "it was not restored");
+        let text = refused.text();
+        assert!(text.contains("could not be restored: a"), "{text}");
+        assert!(!text.contains("Nothing was written"), "{text}");
+    }
+
+    #[tokio::test]
+    async fn a_removed_file_refuses_the_commit_as_a_changed_one_does() {
+        let (inner, engine, staging) = stores();
+        edit(&engine, "a", "one", "uno").await.expect("edit");
+        edit(&engine, "b", "two", "due").await.expect("edit");
+        inner
+            .files
+            .store_if("b", None, Some(ContentHash::of(b"two\n").to_string()))
+            .await
+            .expect("removed");
+        let refused = staging.commit_staged(CommitOptions::default()).await.expect_err("removed");
+        assert!(refused.hint.is_some_and(|hint| hint.contains("action discard")));
+        assert_eq!(inner.load(&path("a")).await.expect("a"), b"one\n");
     }
 
     #[tokio::test]
