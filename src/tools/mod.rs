@@ -459,9 +459,14 @@ impl Toolbox {
             *path = new.as_str().into();
             (quote_name(&old).into_owned(), quote_name(&new).into_owned())
         };
+        // In their order, each once: a new name may be the old name of a later file.
+        let mut from = 0;
         for file in list(&mut reply.report, "files") {
             let (old, new) = rename(&mut file["path"]);
-            reply.message = reply.message.replace(&format!("\n\n{old} ("), &format!("\n\n{new} ("));
+            let [old, new] = [old, new].map(|name| format!("\n\n{name} ("));
+            let Some(at) = reply.message[from..].find(&old).map(|at| from + at) else { continue };
+            reply.message.replace_range(at..at + old.len(), &new);
+            from = at + new.len();
         }
         let (old, new): (Vec<_>, Vec<_>) = list(&mut reply.report, "paths").map(rename).unzip();
         let [old, new] = [old, new].map(|paths| format!(" match: {}", paths.join(", ")));

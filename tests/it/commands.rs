@@ -351,6 +351,14 @@ fn files_are_named_from_the_folder_in_which_the_command_runs() {
     assert_eq!(out, "x.py:1:hello = 1\n");
     let (_, out, _) = run(&["--json", "search", "hello"]);
     assert!(out.contains(r#""path":"x.py""#), "{out}");
+    // The one is named as the other was.
+    project.put("sub/sub/y.py", "deep = 2\n");
+    project.put("sub/y.py", "deep = 1\n");
+    let (_, out, _) = run(&["search", "deep"]);
+    for (name, line) in [("sub/y.py", "deep = 2"), ("y.py", "deep = 1")] {
+        let (_, hits) = out.split_once(&format!("\n\n{name} (")).expect(&out);
+        assert!(hits.lines().nth(1).is_some_and(|hit| hit.ends_with(line)), "{out}");
+    }
     let (code, out, _) = run(&["edit", "sub/x.py", "--old", "hello", "--new", "a"]);
     assert!(code == Some(1) && out.contains("Did you mean `x.py`?"), "{out}");
     let (code, out, _) = run(&["edit", "x.py", "--old", "hello", "--new", "a"]);
