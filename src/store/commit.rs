@@ -203,14 +203,18 @@ impl Disk {
         for job in &mut jobs {
             prepared.push(self.prepare(job)?);
         }
-        if context.abandoned.load(Ordering::Acquire) {
-            return Err(refusals::conflict(
+        let refuse_abandoned = || match context.abandoned.load(Ordering::Acquire) {
+            true => Err(refusals::conflict(
                 edits[0].edit.path(),
                 "was not written: the call was cancelled",
-            ));
-        }
+            )),
+            false => Ok(()),
+        };
+        refuse_abandoned()?;
         let revision = self.record_intent(&mut jobs, &prepared, context)?;
-        let marked = self.sync(&jobs, &prepared).and_then(|()| {
+        // The sync may take long, and nothing is written yet.
+        let synced = self.sync(&jobs, &prepared).and_then(|()| refuse_abandoned());
+        let marked = synced.and_then(|()| {
             self.mark_open(jobs.len(), revision)
                 .map_err(|error| refusals::no_rollback(edits[0].edit.path(), jobs.len(), &error))
         });
