@@ -67,9 +67,26 @@ pub(super) struct History {
     max_bytes: u64,
     /// Bytes that were added to the folder but not to the total size yet.
     added: AtomicU64,
-    /// The log as this process has left it: its inode, its length, and the highest revision in it. While
-    /// it is still that, it need not be read.
-    last_append: Mutex<Option<(u64, u64, u64)>>,
+    /// The log as this process has left it, and the highest revision in it. While it is still that, it
+    /// need not be read.
+    last_append: Mutex<Option<(LogState, u64)>>,
+}
+
+/// What tells one state of the log from another. A later log may have the inode of one that was
+/// pruned, and its length by chance, but not the time of its last change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct LogState {
+    inode: u64,
+    bytes: u64,
+    changed: (i64, i64),
+}
+
+impl LogState {
+    fn of(log: &File) -> io::Result<Self> {
+        let meta = log.metadata()?;
+        let changed = (meta.ctime(), meta.ctime_nsec());
+        Ok(Self { inode: meta.ino(), bytes: meta.len(), changed })
+    }
 }
 
 /// The ending of the record of what no recovery could put right.
@@ -152,19 +169,17 @@ impl History {
         let line = encode_line(record)?;
         self.added.fetch_add(line.len() as u64, Ordering::Relaxed);
         writer.append(line)?;
-        let meta = writer.log.metadata()?;
-        let last = revision.map(|revision| (meta.ino(), meta.len(), revision));
+        let state = LogState::of(&writer.log)?;
+        let last = revision.map(|revision| (state, revision));
         *self.last_append.lock().unwrap_or_else(PoisonError::into_inner) = last;
         Ok(())
     }
 
     /// The highest revision in the log, if the log is as this process has left it.
     fn known_revision(&self, writer: &LogWriter) -> io::Result<Option<u64>> {
-        let meta = writer.log.metadata()?;
+        let state = LogState::of(&writer.log)?;
         let last = *self.last_append.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(last.and_then(|(inode, bytes, revision)| {
-            ((inode, bytes) == (meta.ino(), meta.len())).then_some(revision)
-        }))
+        Ok(last.and_then(|(left, revision)| (left == state).then_some(revision)))
     }
 
     /// Deletes the commits beyond the limits, if the total size is too large or `is_due` is set.
