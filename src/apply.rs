@@ -208,7 +208,7 @@ pub(crate) fn decide_edits(
         });
         let explained = explained.map_err(|refusal| {
             refusal
-                .hint_at_sibling_edit(index, &call.old, calls.iter().enumerate())
+                .hint_at_sibling_edit(index, &call.old, snapshot.text(), calls.iter().enumerate())
                 .with_edit_number(index, calls.len())
         })?;
         splices.extend(explained.splices);

@@ -1,6 +1,7 @@
 //! Refusals: why an edit was not made, as a stable code and in words, and what the caller needs so
 //! that the next call succeeds.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use schemars::JsonSchema;
@@ -290,25 +291,30 @@ impl Refusal {
     }
 
     /// Sets a hint if another edit of the same call writes `old`, the text that this edit did not find.
+    /// It may write the whole of `old`, or every line of it that `file`, the text of the file, lacks.
     /// `number` is the number of this edit (from 0), and `edits` are all edits with their numbers.
     #[must_use]
     pub(crate) fn hint_at_sibling_edit<'a>(
         mut self,
         number: usize,
         old: &str,
-        edits: impl Iterator<Item = (usize, &'a EditRequest)>,
+        file: &str,
+        mut edits: impl Iterator<Item = (usize, &'a EditRequest)>,
     ) -> Self {
         let old = old.trim();
-        let is_new_in = |edit: &EditRequest, line: &str| {
-            let has = |text: &str| text.lines().any(|other| other.trim() == line);
-            line.contains(char::is_alphanumeric) && has(&edit.new) && !has(&edit.old)
-        };
+        if self.code != EditCode::NoOccurrence || old.is_empty() {
+            return self;
+        }
+        fn lines(text: &str) -> HashSet<&str> {
+            text.lines().map(str::trim).collect()
+        }
+        let mut missing = lines(old);
+        missing.retain(|line| line.contains(char::is_alphanumeric));
+        let missing = &missing - &lines(file);
         let writes = |edit: &EditRequest| {
-            edit.new.contains(old) || old.lines().any(|line| is_new_in(edit, line.trim()))
+            edit.new.contains(old) || !missing.is_empty() && missing.is_subset(&lines(&edit.new))
         };
-        let mut writing_edits =
-            edits.filter(|(at, edit)| *at != number && !old.is_empty() && writes(edit));
-        if let (EditCode::NoOccurrence, Some((at, _))) = (self.code, writing_edits.next()) {
+        if let Some((at, _)) = edits.find(|(at, edit)| *at != number && writes(edit)) {
             self.hint = Some(format!(
                 "Edit {} of this call writes that text, but all edits of a call are matched against the file as it was before the call. Merge the two into one edit.",
                 at + 1

@@ -111,7 +111,12 @@ impl Engine {
                     }
                     let of_file = edits.iter().enumerate().filter(|(_, (file, _))| file == path);
                     let of_file = of_file.map(|(at, (_, edit))| (at, edit));
-                    let refusal = refusal.hint_at_sibling_edit(number, &request.old, of_file);
+                    let refusal = refusal.hint_at_sibling_edit(
+                        number,
+                        &request.old,
+                        snapshot.text(),
+                        of_file,
+                    );
                     return Err(numbered(number, refusal));
                 }
             }
