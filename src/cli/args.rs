@@ -10,7 +10,7 @@ use super::OpenUrl;
 use super::init::clients::CLIENTS;
 use super::root::Root;
 use crate::engine::SyntaxMode;
-use crate::store::SyncMode;
+use crate::store::{SyncMode, canonical};
 
 /// Applies the edit a language model meant, or says why it will not.
 #[derive(Debug, Parser)]
@@ -145,7 +145,7 @@ impl Common {
     /// Looks for the project of the current folder, if no root was given: edits from a sub-folder
     /// and from the top then have one history.
     pub(crate) fn find_project(&mut self) {
-        let Ok(current) = std::env::current_dir().and_then(|folder| folder.canonicalize()) else {
+        let Ok(current) = std::env::current_dir().and_then(|folder| canonical(&folder)) else {
             return;
         };
         if self.root.is_none() {

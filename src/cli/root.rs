@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::args::root_url;
-use crate::store::Worktree;
+use crate::store::{Worktree, canonical};
 
 /// The folder to work in, and how it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,8 +47,7 @@ impl Root {
     /// The folder when the client names none: `given`, else the nearest folder from `current` up
     /// that contains `configuration`, else the git top level, else `current`. A worktree is not left.
     pub(crate) fn find(given: Option<&Path>, configuration: Option<&Path>, current: &Path) -> Self {
-        let canonical =
-            |folder: &Path| folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
+        let canonical = |folder: &Path| canonical(folder).unwrap_or_else(|_| folder.to_path_buf());
         if let Some(url) = given.filter(|root| root_url(root).is_some()) {
             return Self { folder: url.to_path_buf(), source: RootSource::Flag };
         }
@@ -77,7 +76,7 @@ impl Root {
 
     /// Why the folder that the client named is not this root, if the client cannot know it.
     pub(crate) fn why_not(&self, named_folder: &Path) -> Option<String> {
-        let why = match named_folder.canonicalize() {
+        let why = match canonical(named_folder) {
             Err(error) => error.to_string(),
             Ok(folder) if !folder.is_dir() => "it is not a folder".to_owned(),
             Ok(folder) if self.source == RootSource::Flag && !folder.starts_with(&self.folder) => {
@@ -94,11 +93,11 @@ impl Root {
     /// client's configuration file, a folder below it that equals `current`, where this process was
     /// started, does not count either: the client then did not choose it as a project.
     pub(crate) fn with_client_root(self, named_folder: &Path, current: &Path) -> Self {
-        let Ok(folder) = named_folder.canonicalize() else { return self };
+        let Ok(folder) = canonical(named_folder) else { return self };
         let is_outside = self.source == RootSource::Flag && !folder.starts_with(&self.folder);
         let is_start_folder = matches!(self.source, RootSource::Configuration(_))
             && folder.starts_with(&self.folder)
-            && current.canonicalize().is_ok_and(|current| current == folder);
+            && canonical(current).is_ok_and(|current| current == folder);
         let is_ignored = is_outside || is_start_folder || !folder.is_dir();
         if is_ignored { self } else { Self { folder, source: RootSource::Client } }
     }
