@@ -44,7 +44,6 @@ use crate::tools::{ToolReply, ToolSpec, Toolbox};
 pub(crate) use frames::BoundedLines;
 pub(crate) use http::{HttpOptions, serve_http};
 use metrics::Metrics;
-#[cfg(feature = "cli")]
 pub(crate) use session::Opener;
 use session::SessionTools;
 use workers::Workers;
