@@ -238,6 +238,9 @@ pub(super) fn wrong_count(request: &EditRequest, lines: &[usize], overlapping: b
         "Edit the places one by one, each with lines around it in old_str and new_str, as the file has them."
     } else if expected == 1 && count > 1 && lines.len() == 1 {
         "Quote more of that line in old_str and new_str so that only one place fits."
+    } else if expected == 1 && overlapping {
+        // A line does not tell places apart that share lines.
+        "Add lines above or below to old_str and new_str so that only one place fits."
     } else if expected == 1 && request.near_line.is_some() {
         "Several places are equally near to near_line. Add lines above or below to old_str and new_str so that only one place fits. Or give the line of one of them as near_line."
     } else if expected == 1 {

@@ -232,4 +232,5 @@ fn overlapping_places_in_another_form_are_named() {
     assert_eq!(refusal.code, EditCode::OccurrenceMismatch);
     assert_eq!(refusal.occurrences[..3], [1, 3, 5]);
     assert!(refusal.message.contains("overlap"), "{}", refusal.message);
+    assert!(!refusal.hint.expect("a hint").contains("near_line"));
 }
