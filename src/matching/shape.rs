@@ -142,7 +142,7 @@ impl<'l> Shape<'l> {
             return true;
         }
         // What closes a bracket is less deep than what is inside.
-        if text.starts_with([')', ']', '}']) && depth >= deepest && !self.opens(last) {
+        if closes(text) && depth >= deepest && !self.opens(last) {
             return true;
         }
         // A key of YAML may have no value.
@@ -158,9 +158,15 @@ impl<'l> Shape<'l> {
                 depth - deepest != self.unit.unwrap_or(TAB_WIDTH)
             }
             Ordering::Greater => !(self.opens(last) || self.goes_on_with(last, text)),
-            Ordering::Equal => is_outside || self.is_code && leaves(last) && is_statement(text),
+            Ordering::Equal => {
+                is_outside
+                    || opens_bracket(last) && !closes(text)
+                    || self.is_code && leaves(last) && is_statement(text)
+            }
             Ordering::Less => beside.is_none_or(|beside| {
-                is_outside || text.starts_with("- ") && !beside.starts_with("- ")
+                is_outside
+                    || !self.may_end(beside, text)
+                    || text.starts_with("- ") && !beside.starts_with("- ")
             }),
         }
     }
@@ -169,7 +175,7 @@ impl<'l> Shape<'l> {
     fn opens(&self, line: &str) -> bool {
         line.ends_with(['{', '(', '[', ':', '=', '+', '|', '&'])
             || line.starts_with('<') && !line.contains('>')
-            || line.ends_with('>') && !line.contains("</") && !line.ends_with("/>")
+            || opens_element(line)
             || line.ends_with('\\') && !line.ends_with("\\\\")
             || line.starts_with("- ") && (self.is_code || line.contains(": "))
             || line.contains("<<")
@@ -187,10 +193,33 @@ impl<'l> Shape<'l> {
         self.is_code && goes_on(text) || self.is_yaml && is_text_of_key()
     }
 
+    /// Whether a line may stand below what is deeper than the line above it at its own depth.
+    fn may_end(&self, beside: &str, text: &str) -> bool {
+        match closes(text) {
+            true => self.opens(beside),
+            false => !(opens_bracket(beside) || beside.starts_with('<') && opens_element(beside)),
+        }
+    }
+
     /// Whether a block that a line begins may go on, or end, as deep as the line.
     fn may_go_on(&self, head: &str) -> bool {
         head.starts_with('}') || is_one_of(HEADS, first_word(head)) || self.opens(head)
     }
+}
+
+/// Whether what follows is inside a bracket.
+fn opens_bracket(line: &str) -> bool {
+    line.ends_with(['{', '(', '['])
+}
+
+/// Whether what follows is inside an element.
+fn opens_element(line: &str) -> bool {
+    line.ends_with('>') && !line.contains("</") && !line.ends_with("/>")
+}
+
+/// Whether a line closes a bracket or an element.
+fn closes(line: &str) -> bool {
+    line.starts_with(['}', ')', ']', '>']) || line.starts_with("</") || line.starts_with("/>")
 }
 
 /// Whether a line is inside a block comment.
