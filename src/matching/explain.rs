@@ -341,7 +341,10 @@ fn weigh(
                 sum.needs_code |= !is_comment;
                 sum.charge_loose(at, price, 0.0);
                 sum.extra += 1;
-                if forbidden::beside_change(call, place, at) {
+                sum.differences.push(Difference::Comment);
+                if forbidden::beside_change(call, place, at)
+                    || forbidden::other_block(file, call, place, at)
+                {
                     forbidden = Some(Forbidden::OtherWords);
                 }
             }
@@ -356,7 +359,10 @@ fn weigh(
                 false => MISSING + LOST * evidence + if is_outside { EDGE } else { 0.0 },
             };
             let is_comment = is_unknown_comment(file, call.old[link.old.start]);
-            if !is_comment && call.changes_beside(link.old.start) {
+            let is_head = paired.first().is_some_and(|&first| at < first);
+            if !is_comment && call.changes_beside(link.old.start)
+                || is_head && forbidden::other_head(file, call, place, link.old.start)
+            {
                 forbidden = Some(Forbidden::OtherWords);
             }
             sum.needs_code |= !is_comment;

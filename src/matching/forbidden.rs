@@ -5,11 +5,11 @@ use super::call::{Call, Fate};
 use super::costs::Difference;
 use super::diff::LineOp;
 use super::fold::is_word_char;
-use super::indent::{IndentRule, LevelWidths, fit};
+use super::indent::{IndentRule, LevelWidths, TAB_WIDTH, columns, fit};
 use super::indent_of;
 use super::placeholder::is_placeholder;
 use super::places::Link;
-use super::places::{LinkKind, Place};
+use super::places::{LinkKind, Place, begins_section};
 use super::reading::parse_line_number;
 use super::source_file::{SourceFile, line_key};
 use crate::language::{Language, TokenKind};
@@ -81,6 +81,49 @@ pub(super) fn beside_change(call: &Call<'_>, place: &Place, at: usize) -> bool {
         LineOp::Insert(new) => call.new[new].trim().is_empty(),
     };
     !between.take(to + 1).all(is_quiet)
+}
+
+/// Lines that only the file has neither end the block of the line below them nor begin its section: it
+/// would be another one than the call shows. `at` is their link.
+pub(super) fn other_block(
+    file: &SourceFile<'_>,
+    call: &Call<'_>,
+    place: &Place,
+    at: usize,
+) -> bool {
+    let (above, below) = place.links.split_at(at);
+    let is_pair = |link: &&Link| !link.lines.is_empty() && !link.old.is_empty();
+    let is_full = |line: &usize| !file.is_blank(*line);
+    let Some(below) = below.iter().find(is_pair) else { return false };
+    let from = above.iter().rev().find(is_pair).map_or(0, |link| link.old.end);
+    let column = |line: &str| columns(indent_of(line), TAB_WIDTH);
+    let there = column(file.body(below.lines.start));
+    // The head of the block may have other words in the call.
+    let head = call.old[from..below.old.start].iter().filter(|line| !line.trim().is_empty());
+    let shows_head = head.clone().any(|line| column(line) < column(call.old[below.old.start]));
+    let begins = |line: usize| {
+        begins_section(file, line) && !begins_section(file, below.lines.start)
+            || column(file.body(line)) < there
+    };
+    !shows_head && place.links[at].lines.clone().filter(is_full).any(begins)
+}
+
+/// A line above all that stands at the place stands elsewhere in the file, and not as the head of the block
+/// there: the call shows another one.
+pub(super) fn other_head(
+    file: &SourceFile<'_>,
+    call: &Call<'_>,
+    place: &Place,
+    old: usize,
+) -> bool {
+    let start = place.lines().start;
+    let column = |line: usize| columns(indent_of(file.body(line)), TAB_WIDTH);
+    let key = line_key(call.old[old]);
+    let mut heads = file.lines_with_key(key).iter().map(|&line| line as usize).peekable();
+    let is_around = |head: usize| {
+        (head + 1..=start).filter(|&at| !file.is_blank(at)).all(|at| column(at) > column(head))
+    };
+    heads.peek().is_some() && !heads.any(|head| head < start && is_around(head))
 }
 
 /// A bracket alone on a line that the call deletes is another one: what explains the indentation of the

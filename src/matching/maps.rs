@@ -665,7 +665,8 @@ fn belongs_at_margin(file: &SourceFile<'_>, call: &Call<'_>, at: usize) -> bool 
     };
     let is_directive = match language.name {
         "c" | "c++" | "objective-c" | "c#" => line.starts_with('#') || is_label(line),
-        "go" => is_label(line),
+        // A function with a name is inside no other.
+        "go" => is_label(line) || line.starts_with("func "),
         "yaml" => line.starts_with("---"),
         _ => false,
     };

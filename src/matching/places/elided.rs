@@ -167,7 +167,7 @@ fn stays_in_block(file: &SourceFile<'_>, old: &[&str], above: &[Link], below: &[
 }
 
 /// Whether a line begins a section of a flat file, or a definition at the margin.
-fn begins_section(file: &SourceFile<'_>, line: usize) -> bool {
+pub(in crate::matching) fn begins_section(file: &SourceFile<'_>, line: usize) -> bool {
     let body = file.body(line);
     let text = body.trim();
     let at_margin = indent_of(body).is_empty();

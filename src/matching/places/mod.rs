@@ -6,6 +6,7 @@
 
 mod aligned;
 mod elided;
+pub(super) use elided::begins_section;
 mod joined;
 
 use std::ops::Range;

@@ -6,15 +6,15 @@ use restitch::edit::EditRequest;
 use super::apply;
 
 /// A call, and the file after it; `None` if nothing may be written.
-pub(super) struct Row(
-    pub(super) &'static str,
-    pub(super) &'static str,
-    pub(super) &'static str,
-    pub(super) &'static str,
-    pub(super) Option<&'static str>,
+pub(super) struct Row<'a>(
+    pub(super) &'a str,
+    pub(super) &'a str,
+    pub(super) &'a str,
+    pub(super) &'a str,
+    pub(super) Option<&'a str>,
 );
 
-pub(super) fn check(rows: &[Row]) {
+pub(super) fn check(rows: &[Row<'_>]) {
     let mut wrong = Vec::new();
     for Row(path, file, old, new, meant) in rows {
         let got = apply(file, &EditRequest::new(*old, *new).for_path(path));
@@ -143,6 +143,71 @@ fn what_only_the_file_has_is_not_beside_a_change() {
 }
 
 /// No language says that `\n` in an added line is a break, so it is written; but it is told.
+#[test]
+fn what_only_the_file_has_ends_no_block_and_begins_none() {
+    let steps: String = (0..9).map(|n| format!("    step_{n}(ctx)\n")).collect();
+    let keys: String = (0..9).map(|n| format!("key_{n} = {n}\n")).collect();
+    let pairs: String = (0..9).map(|n| format!("    \"key_{n}\": {n},\n")).collect();
+    let rows = [
+        // The file, the line above, what the file has below it, the lines below and whether they are its.
+        ("a.py", "def a(ctx):\n", "    return\ndef b(ctx):\n", &steps, "step_4(ctx)", false),
+        ("a.py", "def a(ctx):\n", "    check(ctx)\n", &steps, "step_4(ctx)", true),
+        ("a.rs", "fn a(ctx) {\n", "    todo()\n}\n\nfn b(ctx) {\n", &steps, "step_4(ctx)", false),
+        ("a.rs", "fn a(ctx) {\n", "    todo();\n", &steps, "step_4(ctx)", true),
+        ("a.ini", "[a]\n", "x = 1\n[b]\n", &keys, "key_4 = 4", false),
+        ("a.ini", "[a]\n", "x = 1\n", &keys, "key_4 = 4", true),
+        (
+            "a.json",
+            "  \"a\": {\n",
+            "    \"x\": 1\n  },\n  \"b\": {\n",
+            &pairs,
+            "\"key_4\": 4",
+            false,
+        ),
+        ("a.json", "  \"a\": {\n", "    \"x\": 1,\n", &pairs, "\"key_4\": 4", true),
+    ];
+    for (path, above, extra, below, line, is_its) in rows {
+        let old = format!("{above}{below}");
+        let (new, file) = (old.replace(line, "other(4)"), format!("{above}{extra}{below}"));
+        let meant = is_its.then(|| file.replace(line, "other(4)"));
+        check(&[Row(path, &file, &old, &new, meant.as_deref())]);
+    }
+}
+
+#[test]
+fn what_only_the_file_has_is_told() {
+    let above = LONG.replacen("let a", "let x = 0;\n    let a", 1);
+    let request = EditRequest::new(LONG, LONG.replace("eight(8)", "eight(9)")).for_path("a.rs");
+    assert_eq!(apply(&above, &request).unwrap().1, "aligned");
+}
+
+#[test]
+fn a_line_that_is_kept_is_no_head_of_another_block() {
+    let keys: String = (0..9).map(|n| format!("    \"key_{n}\": {n},\n")).collect();
+    let old = format!("  \"a\": {{\n{keys}  }}");
+    let new = old.replace("key_4\": 4", "key_4\": 5");
+    let file = format!("{{\n  \"a\": {{\n    \"x\": 1\n  }},\n  \"b\": {{\n{keys}  }}\n}}\n");
+    check(&[Row("a.json", &file, &old, &new, None)]);
+}
+
+#[test]
+fn a_function_of_go_is_inside_no_other() {
+    let file = "func a() {\n\tx := X{\n\t\tf: func() {\n\t\t\tb()\n\t\t},\n\t}\n\tc()\n}\n";
+    let old = "\tf: func() {\n\t\tb()\n\t},\n}";
+    check(&[
+        Row("a.go", file, old, &format!("{old}\n\nfunc d() {{\n\te()\n}}"), None),
+        Row(
+            "a.go",
+            file,
+            old,
+            &format!("{old}\nx.g()"),
+            Some(
+                "func a() {\n\tx := X{\n\t\tf: func() {\n\t\t\tb()\n\t\t},\n\t}\n\tx.g()\n\tc()\n}\n",
+            ),
+        ),
+    ]);
+}
+
 #[test]
 fn a_line_break_that_is_written_as_an_escape_is_told() {
     let told = |path: &str, new: &str| {
