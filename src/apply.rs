@@ -122,8 +122,8 @@ impl Applier {
         calls: &[EditRequest],
         text: impl FnOnce(Option<Content>) -> T,
     ) -> Result<Applied<T>, Refusal> {
-        let edit = decide_edits(path, &snapshot, calls, &self.gate)
-            .map_err(|refusal| refusal.hint_at_language("`path`"))?;
+        let edit =
+            decide_edits(path, &snapshot, calls, &self.gate).map_err(Refusal::hint_at_language)?;
         let (path, after, plan, explanation) = edit.into_parts();
         let plan = plan.unwrap_or_else(|| EditPlan::whole_file(&snapshot, snapshot.text()));
         let Explanation { rung, rewrites, replacements, warnings, corrected, .. } = explanation;

@@ -235,7 +235,7 @@ impl<C: Chat> Agent<C> {
             (Err((code @ ("MODEL_FAILED" | "INTERRUPTED"), reason)), _) => {
                 (reason, Some(code.to_owned()))
             }
-            (_, Some((code, reason))) => (reason.to_owned(), Some(code.to_owned())),
+            (_, Some((code, reason))) => (reason.to_string(), Some(code.to_string())),
             (Err((code, reason)), None) => (reason, Some(code.to_owned())),
             (Ok(summary), None) => (summary, None),
         };

@@ -124,7 +124,7 @@ fn edit_stdin(common: &Common, args: &EditArgs, old: String, new: String) -> Res
         .read_to_end(&mut bytes)
         .map_err(|error| Exit::fault(format!("cannot read stdin: {error}")))?;
     let words = if common.json { Words::default() } else { Words::of_command(EDIT_FLAGS) };
-    let edited = tools::edit_bytes(bytes, &request, &gate, &words);
+    let edited = tools::edit_bytes(bytes, &request, &gate);
     let (after, reply) = edited.unwrap_or_else(|refusal| (Vec::new(), words.refused(refusal)));
     if common.json {
         out::reply(common, &reply)?;

@@ -82,7 +82,7 @@ async fn list(common: &Common, args: &LogArgs, engine: &Engine) -> Result<Vec<Li
                     (Some(reports.iter().map(|report| report.diff.as_str()).collect()), None)
                 }
                 // Of old commits the history may have the names only.
-                Err(refusal) => (None, Some(refusal.message)),
+                Err(refusal) => (None, Some(refusal.message.to_string())),
             },
             false => (None, None),
         };

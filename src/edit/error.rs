@@ -7,7 +7,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{EditRequest, ModelUse};
+use super::message::{LANGUAGE, THEN, Words, said};
+use super::{EditRequest, Message, ModelUse};
 use crate::text::LineSpan;
 
 named! {
@@ -163,7 +164,7 @@ pub struct Refusal {
     /// The stable code.
     pub code: EditCode,
     /// What happened and where, in one sentence.
-    pub message: String,
+    pub message: Message,
     /// The file, as the caller named it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
@@ -189,7 +190,7 @@ pub struct Refusal {
     #[serde(skip_serializing_if = "ModelUse::is_zero")]
     pub model: ModelUse,
     /// What to do next.
-    pub hint: Option<String>,
+    pub hint: Option<Message>,
     /// Ranges of lines whose anchors are stale: the only lines that the caller has to read again.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub affected_ranges: Vec<LineSpan>,
@@ -203,7 +204,7 @@ const MAX_OUTCOMES_SHOWN: usize = 4;
 
 impl Refusal {
     /// A refusal with a code and a message of one sentence.
-    pub fn new(code: EditCode, message: impl Into<String>) -> Self {
+    pub fn new(code: EditCode, message: impl Into<Message>) -> Self {
         Self {
             code,
             message: message.into(),
@@ -224,16 +225,16 @@ impl Refusal {
 
     /// Sets what to do next.
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub fn hint(mut self, hint: impl Into<Message>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
     /// Adds to the hint how the caller can name the language, if the call would fit in a known one.
     #[must_use]
-    pub(crate) fn hint_at_language(mut self, arguments: &str) -> Self {
+    pub(crate) fn hint_at_language(mut self) -> Self {
         if let Some(hint) = self.hint.as_mut().filter(|_| self.unknown_language) {
-            hint.push_str(&format!(" Name it with {arguments}."));
+            hint.push(format_args!("{THEN}Name it with {LANGUAGE}."));
         }
         self
     }
@@ -255,7 +256,7 @@ impl Refusal {
         self.code = EditCode::WriteError;
         let files = files.join(", ");
         self.message
-            .push_str(&format!("; files that were written and could not be restored: {files}"));
+            .push(format_args!("; files that were written and could not be restored: {files}"));
         self.hint("Read these files before you send the call again.")
     }
 
@@ -264,15 +265,15 @@ impl Refusal {
     pub(crate) fn with_edit_number(mut self, at: usize, count: usize) -> Self {
         if count > 1 {
             let number = at + 1;
-            self.message = format!("edit {number} of {count}: {}", self.message);
+            self.message = said!("edit {number} of {count}: {}", self.message);
             // "Go on" would leave the other edits unmade.
             if matches!(self.code, EditCode::AlreadyApplied | EditCode::NoChange) {
                 return self.hint(format!(
                     "Nothing was written, the other edits of the call included. If edit {number} is done, send the call again without it."
                 ));
             }
-            let hint = self.hint.take().unwrap_or_default();
-            return self.hint(format!("{hint} No edit of the call was made.").trim_start());
+            let advice = self.hint.take().map(|hint| said!("{hint}{THEN}")).unwrap_or_default();
+            return self.hint(said!("{advice}No edit of the call was made."));
         }
         self
     }
@@ -315,11 +316,18 @@ impl Refusal {
             edit.new.contains(old) || !missing.is_empty() && missing.is_subset(&lines(&edit.new))
         };
         if let Some((at, _)) = edits.find(|(at, edit)| *at != number && writes(edit)) {
-            self.hint = Some(format!(
+            self.hint = Some(said!(
                 "Edit {} of this call writes that text, but all edits of a call are matched against the file as it was before the call. Merge the two into one edit.",
                 at + 1
             ));
         }
+        self
+    }
+
+    /// The same refusal in the words of a caller.
+    pub(crate) fn in_words(mut self, words: &Words) -> Self {
+        self.message = self.message.in_words(words);
+        self.hint = self.hint.and_then(|hint| hint.advice_in_words(words));
         self
     }
 

@@ -3,6 +3,7 @@
 
 mod diff;
 mod error;
+pub(crate) mod message;
 mod path;
 mod plan;
 mod report;
@@ -15,6 +16,8 @@ mod verify;
 pub(crate) use diff::{file_diff, short_diff};
 pub(crate) use error::{Attempt, Conflict, Difference, Kept, Near, OutcomeDiff};
 pub use error::{EditCode, Refusal};
+pub use message::Message;
+pub(crate) use message::said;
 pub use path::WorkPath;
 pub(crate) use plan::apply_splices;
 pub use plan::{EditPlan, Splice};

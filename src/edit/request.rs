@@ -1,5 +1,7 @@
 //! The request for an edit.
 
+use super::message::{EXPECTED, REPLACE_ALL};
+use super::said;
 use std::num::NonZeroUsize;
 
 use super::{EditCode, Refusal};
@@ -21,8 +23,9 @@ impl Expected {
             (true, None) => Ok(Self::All),
             (false, None) => Ok(Self::default()),
             (_, Some(count)) => NonZeroUsize::new(count).map(Self::Exactly).ok_or_else(|| {
-                Refusal::new(EditCode::InvalidArguments, "expected_replacements is 0")
-                    .hint("Leave it out for one replacement. For all of them, set replace_all.")
+                Refusal::new(EditCode::InvalidArguments, said!("{EXPECTED} is 0")).hint(said!(
+                    "Leave it out for one replacement. For all of them, set {REPLACE_ALL}."
+                ))
             }),
         }
     }

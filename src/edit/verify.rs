@@ -41,7 +41,7 @@ impl VerifiedEdit {
         }
         let written: String = plan.splices().iter().map(|splice| splice.text.as_str()).collect();
         if written.contains('\0') {
-            return Err(refuse(EditCode::InvalidArguments, "new_str holds a NUL character")
+            return Err(refuse(EditCode::InvalidArguments, "the new text holds a NUL character")
                 .hint("Remove the NUL; text files have none."));
         }
         if let Some((characters, likeliest)) = before.uncertain_characters(&written) {

@@ -9,8 +9,10 @@ use tracing::Instrument as _;
 use super::limits::refuse_too_many_occurrences;
 use super::syntax::SyntaxGate;
 use super::{CallOptions, Engine, Stage};
+use crate::edit::message::OLD;
 use crate::edit::{
     EditCode, EditPlan, EditReport, EditRequest, ModelUse, Refusal, Rung, VerifiedEdit, WorkPath,
+    said,
 };
 use crate::matching::Explained;
 use crate::matching::budget::{self, Exhausted};
@@ -92,8 +94,11 @@ impl Engine {
         work: &mut budget::Budget,
     ) -> Result<(Resolved, ModelUse), Refusal> {
         if request.old.contains('\0') {
-            return Err(Refusal::new(EditCode::InvalidArguments, "old_str holds a NUL character")
-                .hint("Remove the NUL; text files have none."));
+            return Err(Refusal::new(
+                EditCode::InvalidArguments,
+                said!("{OLD} holds a NUL character"),
+            )
+            .hint("Remove the NUL; text files have none."));
         }
         refuse_too_many_occurrences(request, snapshot)?;
         // The caller takes `near_line` from the version that it was shown, so it is mapped to the

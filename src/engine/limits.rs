@@ -1,7 +1,8 @@
 //! Limits of one call. A call over a limit is refused before any work is done for it, and the
 //! refusal names the limit.
 
-use crate::edit::{EditCode, EditRequest, Expected, Refusal, VerifiedEdit};
+use crate::edit::message::OLD;
+use crate::edit::{EditCode, EditRequest, Expected, Refusal, VerifiedEdit, said};
 use crate::text::Snapshot;
 
 /// At most this many edits or operations in one call.
@@ -75,8 +76,8 @@ pub(super) fn refuse_too_many_occurrences(
     }
     Err(Refusal::new(
         EditCode::TooLarge,
-        format!(
-            "old_str occurs {occurrences} times; one edit replaces at most {MAX_OCCURRENCES} occurrences"
+        said!(
+            "{OLD} occurs {occurrences} times; one edit replaces at most {MAX_OCCURRENCES} occurrences"
         ),
     )
     .hint("Nothing was written. Use a stream editor for a change of that size."))

@@ -97,8 +97,8 @@ impl Engine {
         let was_changed_by_others =
             !versions.is_empty() && versions.last().is_none_or(|last| last.snapshot != current);
         if !stale_anchors.is_empty() {
-            let mut refusal = stale::refusal(&stale_anchors, &current);
-            name_read_version(&mut refusal, &stale_anchors, &versions, &current);
+            let read = read_version(&stale_anchors, &versions, &current);
+            let refusal = stale::refusal(&stale_anchors, &current, read.as_deref());
             // A line that another program has changed where it stands is shown by the refusal. One that
             // the session itself has changed may be meant as it was, by calls that are sent already.
             let changed = stale_anchors.iter().filter(|anchor| {
@@ -193,7 +193,7 @@ impl Engine {
             Ok(span) => Ok(span.end),
             Err(NumberError::OutOfRange(_)) => Ok(line),
             Err(NumberError::Stale(stale_anchors)) => {
-                let refusal = stale::refusal(&stale_anchors, current);
+                let refusal = stale::refusal(&stale_anchors, current, None);
                 self.record_fresh_anchors(path, current, &refusal);
                 Err(refusal)
             }
@@ -262,18 +262,18 @@ impl Engine {
             .collect();
         refusal.affected_ranges = unseen.clone();
         let unseen_count: usize = unseen.iter().map(|span| span.end + 1 - span.start).sum();
-        refusal.hint = Some(if unseen_count <= MAX_REVEALED {
+        let hint = if unseen_count <= MAX_REVEALED {
             let spans: Vec<LineSpan> =
                 shown.iter().map(|&number| LineSpan { start: number, end: number }).collect();
             self.ledger.record_shown(path, current, &spans);
-            "They are shown above; send the same call again to replace them.".into()
+            "They are shown above; send the same call again to replace them.".to_owned()
         } else {
             format!(
                 "Read ranges {} first, then send the call again.",
                 stale::format_ranges(&unseen)
             )
-        });
-        Err(refusal)
+        };
+        Err(refusal.hint(hint))
     }
 
     /// Records that a refusal has shown lines with fresh anchors, so that the next call can use
@@ -304,28 +304,23 @@ pub(super) enum KnownLines {
     Lines(Vec<usize>),
 }
 
-/// Adds to the hint of an ambiguous refusal the id of the version whose numbers were shown first.
-fn name_read_version(
-    refusal: &mut Refusal,
+/// The id of the version whose numbers were shown first, if an anchor is ambiguous.
+fn read_version(
     stale_anchors: &[StaleAnchor],
     versions: &[SeenVersion],
     current: &Snapshot,
-) {
-    let ambiguous = stale_anchors.iter().find(|anchor| anchor.cause == StaleCause::Ambiguous);
-    let Some((named, _)) = ambiguous.and_then(|anchor| anchor.lines) else { return };
-    let NumberingBasis::Versions(basis) = numbering_basis(versions, current, named) else { return };
-    let read_version = basis.iter().find_map(|version| match version {
+) -> Option<String> {
+    let ambiguous = stale_anchors.iter().find(|anchor| anchor.cause == StaleCause::Ambiguous)?;
+    let (named, _) = ambiguous.lines?;
+    let NumberingBasis::Versions(basis) = numbering_basis(versions, current, named) else {
+        return None;
+    };
+    basis.iter().find_map(|version| match version {
         VersionRef::Recorded(index) if !versions[*index].read.is_empty() => {
             Some(stale::short_id(&versions[*index].snapshot))
         }
         _ => None,
-    });
-    if let (Some(hint), Some(id)) = (&mut refusal.hint, read_version) {
-        *hint = hint.replace(
-            "or give the snapshot you read",
-            &format!("or your old numbers with snapshot \"{id}\", which you read"),
-        );
-    }
+    })
 }
 
 /// The checked edit with these line changes. If the file changes before the commit, the edit is
@@ -357,7 +352,7 @@ pub(super) fn verified_edit(
             change.span = span.ok_or_else(|| {
                 let anchor = Anchor { line: change.span.start, id: String::new() };
                 let near = anchor.line.clamp(1, newer.lines().total().max(1));
-                stale::refusal(&[StaleAnchor::new(anchor, StaleCause::Changed, near)], newer)
+                stale::refusal(&[StaleAnchor::new(anchor, StaleCause::Changed, near)], newer, None)
                     .at(path.as_str())
             })?;
         }

@@ -9,7 +9,7 @@ use super::syntax::SyntaxGate;
 use super::{CallOptions, Engine};
 use crate::edit::{
     EditCode, EditPlan, EditReport, EditRequest, Explanation, ModelUse, Refusal, Rung,
-    VerifiedEdit, WorkPath,
+    VerifiedEdit, WorkPath, said,
 };
 use crate::matching::budget::Budget;
 use crate::resolve::Resolved;
@@ -57,7 +57,7 @@ impl Engine {
         let has_others = edits.iter().any(|(other, _)| other != path);
         let numbered = |number: usize, mut refusal: Refusal| {
             if has_others && !refusal.message.contains(&format!("`{path}`")) {
-                refusal.message = format!("in `{path}`, {}", refusal.message);
+                refusal.message = said!("in `{path}`, {}", refusal.message);
             }
             refusal.with_edit_number(number, edits.len())
         };

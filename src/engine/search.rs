@@ -1,7 +1,8 @@
 //! `search`, `wildcard_search` and `list_files` on the engine.
 
 use super::Engine;
-use crate::edit::{EditCode, Refusal};
+use crate::edit::message::{READ_FILE, THEN};
+use crate::edit::{EditCode, Refusal, said};
 use crate::search::{
     self, ListReport, MAX_CONTEXT, MAX_FILES, MAX_SHOWN, Query, Scope, SearchReport,
 };
@@ -16,7 +17,9 @@ impl Engine {
             EditCode::Blocked,
             "the files are in a custom store, which cannot be searched or listed",
         )
-        .hint("Use the program's own search. Or read a file by its path with read_file."))
+        .hint(said!(
+            "Use the program's own search.{THEN}Or read a file by its path with {READ_FILE}."
+        )))
     }
 
     /// Searches the files below `path` that match `glob`, and records in the session which lines

@@ -10,9 +10,10 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use super::Engine;
+use crate::edit::message::{NEW, OLD};
 use crate::edit::{
     EditCode, EditPlan, EditRequest, Refusal, Rung, Splice, SyntaxCheck, SyntaxCheckFn,
-    SyntaxError, Unchecked, VerifiedEdit, WorkPath,
+    SyntaxError, Unchecked, VerifiedEdit, WorkPath, said,
 };
 use crate::language::Language;
 use crate::matching::{Explained, Verdict};
@@ -200,10 +201,10 @@ impl Veto {
         };
         Err(Refusal::new(
             EditCode::Syntax,
-            format!("old_str {matches} at line {line}, but new_str, changed to fit, would cause a syntax error at {first}"),
+            said!("{OLD} {matches} at line {line}, but {NEW}, changed to fit, would cause a syntax error at {first}"),
         )
-        .hint(format!(
-            "Nothing was written. Read around line {line}, and send old_str and new_str with the file's own text and whitespace."
+        .hint(said!(
+            "Nothing was written. Read around line {line}, and send {OLD} and {NEW} with the file's own text and whitespace."
         )))
     }
 }

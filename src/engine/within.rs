@@ -6,7 +6,8 @@
 use std::ops::Range;
 
 use super::syntax::SyntaxGate;
-use crate::edit::{EditCode, EditRequest, Refusal, Splice, Unchecked, WorkPath};
+use crate::edit::message::{OLD, WITHIN};
+use crate::edit::{EditCode, EditRequest, Refusal, Splice, Unchecked, WorkPath, said};
 use crate::matching::Explained;
 use crate::port::Definition;
 use crate::text::{LineSpan, Snapshot};
@@ -94,9 +95,9 @@ impl ScopedView {
         }
         Err(Refusal::new(
             EditCode::OccurrenceMismatch,
-            format!("old_str reaches beyond {within:?} ({})", lines_of(&self.snapshot, bound)),
+            said!("{OLD} reaches beyond {within:?} ({})", lines_of(&self.snapshot, bound)),
         )
-        .hint("Leave `within` out, or quote only lines in it."))
+        .hint(said!("Leave {WITHIN} out, or quote only lines in it.")))
     }
 
     /// Makes a refusal say at which line outside the definition `old` occurs, or that only the
@@ -114,15 +115,13 @@ impl ScopedView {
         match elsewhere.first() {
             Some(line) => {
                 refusal.code = EditCode::OccurrenceMismatch;
-                refusal.message =
-                    format!("old_str is not in {within:?} ({lines}), but at line {line}");
-                refusal.hint = Some(
-                    "Set `within` to the definition that contains the place, or leave it out."
-                        .into(),
-                );
+                refusal.message = said!("{OLD} is not in {within:?} ({lines}), but at line {line}");
+                refusal.hint = Some(said!(
+                    "Set {WITHIN} to the definition that contains the place, or leave it out."
+                ));
                 refusal.occurrences = elsewhere;
             }
-            None => refusal.message = format!("{} (in {within:?}, {lines})", refusal.message),
+            None => refusal.message = said!("{} (in {within:?}, {lines})", refusal.message),
         }
         refusal
     }
@@ -141,11 +140,8 @@ fn cannot_use(path: &WorkPath, why: Unchecked) -> Refusal {
         Unchecked::Off => "this build has no parser".to_owned(),
         other => other.to_string(),
     };
-    Refusal::new(
-        EditCode::InvalidArguments,
-        format!("`within` cannot be used in `{path}`: {reason}"),
-    )
-    .hint("Leave `within` out, and quote enough lines to be unique.")
+    Refusal::new(EditCode::InvalidArguments, said!("{WITHIN} cannot be used in `{path}`: {reason}"))
+        .hint(said!("Leave {WITHIN} out, and quote enough lines to be unique."))
 }
 
 /// The steps of a path such as `class Pool / fn open`.
@@ -232,7 +228,7 @@ fn resolve(
     let steps = steps(within);
     let named = name_chains(definitions);
     let Some((target, outer)) = steps.split_last() else {
-        return Err(Refusal::new(EditCode::InvalidArguments, "`within` names nothing")
+        return Err(Refusal::new(EditCode::InvalidArguments, said!("{WITHIN} names nothing"))
             .hint("Give a path of names such as \"class Pool / fn open\", or leave it out."));
     };
     // The outer steps must match definitions around the target in this order; others may lie
@@ -260,19 +256,19 @@ fn resolve(
             };
             Err(Refusal::new(
                 EditCode::InvalidArguments,
-                format!("`within` is not found: the file has no {within:?}; {alternatives}"),
+                said!("{WITHIN} is not found: the file has no {within:?}; {alternatives}"),
             )
-            .hint("Use one of these names, or leave `within` out."))
+            .hint(said!("Use one of these names, or leave {WITHIN} out.")))
         }
         several => Err(Refusal::new(
             EditCode::InvalidArguments,
-            format!(
-                "`within` is not unique: {within:?} occurs {} times: {}",
+            said!(
+                "{WITHIN} is not unique: {within:?} occurs {} times: {}",
                 several.len(),
                 describe(several, snapshot)
             ),
         )
-        .hint("Name more of the path, or leave `within` out and quote more lines.")),
+        .hint(said!("Name more of the path, or leave {WITHIN} out and quote more lines."))),
     }
 }
 

@@ -73,7 +73,7 @@ pub(crate) fn locate(
     }
     if !stale_anchors.is_empty() {
         stale_anchors.dedup();
-        return Err(stale::refusal(&stale_anchors, current));
+        return Err(stale::refusal(&stale_anchors, current, None));
     }
     let mut warnings = Vec::new();
     for resolved in moved.iter().take(4) {

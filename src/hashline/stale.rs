@@ -56,8 +56,9 @@ pub(crate) fn format_ranges(ranges: &[LineSpan]) -> String {
     words.join(", ")
 }
 
-/// The refusal for these anchors or numbers.
-pub(crate) fn refusal(stale: &[StaleAnchor], current: &Snapshot) -> Refusal {
+/// The refusal for these anchors or numbers. `read` is the id of the version whose numbers were shown
+/// first, if that is known.
+pub(crate) fn refusal(stale: &[StaleAnchor], current: &Snapshot, read: Option<&str>) -> Refusal {
     let total = current.lines().total();
     // An ambiguous anchor comes once for each place; name it once.
     let mut named: Vec<&StaleAnchor> = Vec::new();
@@ -89,11 +90,13 @@ pub(crate) fn refusal(stale: &[StaleAnchor], current: &Snapshot) -> Refusal {
     refusal.anchors = fresh_anchors(stale, current);
     let id = short_id(current);
     let ranges = format_ranges(&refusal.affected_ranges);
-    refusal.hint = Some(match stale.first().map(|anchor| anchor.cause) {
+    let hint = match stale.first().map(|anchor| anchor.cause) {
         Some(StaleCause::Ambiguous) => {
-            format!(
-                "Say which: use the lines above with snapshot \"{id}\", or give the snapshot you read."
-            )
+            let old = match read {
+                Some(read) => format!("your old numbers with snapshot \"{read}\", which you read"),
+                None => "give the snapshot you read".to_owned(),
+            };
+            format!("Say which: use the lines above with snapshot \"{id}\", or {old}.")
         }
         _ if refusal.anchors.is_empty() => {
             "The file is empty: append or prepend without anchor.".into()
@@ -101,8 +104,8 @@ pub(crate) fn refusal(stale: &[StaleAnchor], current: &Snapshot) -> Refusal {
         _ => format!(
             "Use the lines above (snapshot {id}); if yours is not there, read ranges {ranges}."
         ),
-    });
-    refusal
+    };
+    refusal.hint(hint)
 }
 
 /// Why an anchor is stale, as the end of a sentence that begins with the anchor.
@@ -208,7 +211,7 @@ mod tests {
             Snapshot::from_text((1..=40).map(|n| format!("line {n}\n")).collect::<String>());
         let anchor = Anchor::parse(&tag::render(20, "line 25")).expect("anchor");
         let stale = StaleAnchor::new(anchor, StaleCause::Mismatch, 20);
-        let refusal = refusal(&[stale], &current);
+        let refusal = refusal(&[stale], &current, None);
         assert!(refusal.anchors.contains(&tag::render(25, "line 25")), "{:?}", refusal.anchors);
         assert!(refusal.anchors.contains(&format!(">>> {}", tag::render(20, "line 20"))));
         assert_eq!(refusal.affected_ranges, [span(12, 28)]);

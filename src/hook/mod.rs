@@ -390,7 +390,8 @@ fn answer_to_refused(
     refusal: &Refusal,
     words: &Words,
 ) -> Option<Value> {
-    is_denied(client, refusal.code).then(|| denying_answer(client, event, &words.text(refusal)))
+    is_denied(client, refusal.code)
+        .then(|| denying_answer(client, event, &words.refused(refusal.clone()).message))
 }
 
 /// The answer that rewrites a call, in the client's format.
@@ -461,7 +462,7 @@ async fn advice(tool: &str, arguments: &Value, engine: &Engine) -> Option<String
                 format!("restitch found where the patch belongs. Send this patch:\n{rewritten}")
             }
             PatchOutcome::Refused(refusal) => {
-                format!("restitch on the patch: {}", Words::of_patch().text(&refusal))
+                format!("restitch on the patch: {}", Words::of_patch().refused(*refusal).message)
             }
         }
     } else {
@@ -473,7 +474,7 @@ async fn advice(tool: &str, arguments: &Value, engine: &Engine) -> Option<String
                 "restitch found the text in another form ({how}). Send the edit again with exactly these.\n{old_name}:\n{old}\n{new_name}:\n{new}"
             ),
             TrialOutcome::Refused(refusal) => {
-                let text = edit.words.text(&refusal);
+                let text = edit.words.refused(*refusal).message;
                 format!("restitch on {}: {text}", edit.path)
             }
         }

@@ -43,17 +43,15 @@ pub(crate) fn check_span(span: LineSpan, total: usize) -> Result<(), Refusal> {
     };
     if start == 0 {
         return refuse(
-            format!("start_line is 0, but lines are counted from 1 (the file has {lines})"),
-            format!(
-                "Give numbers from 1 to {total}; to insert at the top use start_line 1, end_line 0."
-            ),
+            format!("the first line is 0, but lines are counted from 1 (the file has {lines})"),
+            format!("Give numbers from 1 to {total}; to insert at the top use lines 1-0."),
         );
     }
     if end + 1 < start {
         return refuse(
             format!("the range {start}-{end} is inverted (the file has {lines})"),
             format!(
-                "Give the smaller number first; to insert before line {start} use start_line {start}, end_line {}.",
+                "Give the smaller number first; to insert before line {start} use lines {start}-{}.",
                 start - 1
             ),
         );
@@ -62,9 +60,9 @@ pub(crate) fn check_span(span: LineSpan, total: usize) -> Result<(), Refusal> {
         return refuse(
             format!("{start}-{end} is out of range: the file has {lines}"),
             match total {
-                0 => "The file is empty: insert with start_line 1, end_line 0.".to_owned(),
+                0 => "The file is empty: insert with lines 1-0.".to_owned(),
                 _ => format!(
-                    "Give lines from 1 to {total}; to insert at the end use start_line {}, end_line {total}.",
+                    "Give lines from 1 to {total}; to insert at the end use lines {}-{total}.",
                     total + 1
                 ),
             },

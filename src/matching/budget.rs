@@ -10,7 +10,8 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::edit::{EditCode, Refusal};
+use crate::edit::message::OLD;
+use crate::edit::{EditCode, Refusal, said};
 
 /// The most steps of one call. A step is about the work of comparing a few characters.
 pub(crate) const MAX_STEPS: u64 = 1_500_000_000;
@@ -33,7 +34,7 @@ impl Exhausted {
         match self {
             Self::Steps => Refusal::new(
                 EditCode::TooLarge,
-                format!("old_str is not in the file as sent, and matching it in other forms takes more than {MAX_STEPS} steps, the limit of one call"),
+                said!("{OLD} is not in the file as sent, and matching it in other forms takes more than {MAX_STEPS} steps, the limit of one call"),
             )
             .hint("Nothing was written. Quote fewer lines, exactly as the file has them."),
             Self::Cancelled => {

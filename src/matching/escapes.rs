@@ -346,7 +346,7 @@ fn has_written_quote(language: Option<&'static Language>, text: &str) -> bool {
 
 /// The warning about suspicious escapes.
 pub(crate) const ESCAPES_WARNING: &str =
-    "new_str holds escapes (\\n, \\\") outside of string literals; they were written as sent";
+    "the new text holds escapes (\\n, \\\") outside of string literals; they were written as sent";
 
 /// What a review of the escapes of a new text found.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -329,18 +329,18 @@ fn warnings_for(
     if cut_head || cut_tail {
         let line = file.snapshot.lines().number_at(range.start);
         out.push(format!(
-            "old_str begins or ends inside a word on line {line}; only that part was replaced"
+            "the old text begins or ends inside a word on line {line}; only that part was replaced"
         ));
     }
     if old.ends_with('\n') && !new.is_empty() && !new.ends_with('\n') && after.is_some() {
-        out.push("old_str ends with a line break and new_str does not, so the last line of new_str and the next line of the file are now one line".into());
+        out.push("the old text ends with a line break and the new text does not, so the last line of the new text and the next line of the file are now one line".into());
     }
     let joins_above = old.starts_with(['\n', '\r'])
         && !new.starts_with(['\n', '\r'])
         && !new.is_empty()
         && before.is_some_and(|c| c != '\n');
     if joins_above {
-        out.push("old_str begins with a line break and new_str does not, so the line above and the first line of new_str are now one line".into());
+        out.push("the old text begins with a line break and the new text does not, so the line above and the first line of the new text are now one line".into());
     }
     out.extend(edge_indentation_warning(file, range, old, new));
     if matches!(after, Some('\r' | '\n')) {
@@ -351,7 +351,7 @@ fn warnings_for(
     }
     out.extend(suspicious_text_warnings(file, old, new));
     if let Some(repeated) = repeated_neighbour(file, range, old, new) {
-        out.push(format!("new_str repeats line {repeated}, which is next to the edit"));
+        out.push(format!("the new text repeats line {repeated}, which is next to the edit"));
     }
     out
 }
@@ -361,7 +361,7 @@ fn warnings_for(
 pub(super) fn added_blank_line_warning(old: &str, new: &str) -> Option<String> {
     let adds_blank_line = new.len() > 1 && new.ends_with('\n') && !old.ends_with('\n');
     adds_blank_line.then(|| {
-        "new_str ends with a line break and old_str does not, so a blank line was added after it"
+        "the new text ends with a line break and the old text does not, so a blank line was added after it"
             .to_owned()
     })
 }
@@ -373,10 +373,12 @@ pub(super) fn suspicious_text_warnings(file: &SourceFile<'_>, old: &str, new: &s
         && !old.contains("```")
         && file.language.is_none_or(|l| l.is_code())
     {
-        out.push("new_str holds a code fence, which was written as it is".into());
+        out.push("the new text holds a code fence, which was written as it is".into());
     }
     if placeholder::introduced(old, new, file).is_some() {
-        out.push("new_str holds a placeholder for other text, which was written as it is".into());
+        out.push(
+            "the new text holds a placeholder for other text, which was written as it is".into(),
+        );
     }
     let is_all_marked = |text: &str| {
         let mut lines = text.lines().filter(|line| !line.is_empty()).peekable();
@@ -388,12 +390,13 @@ pub(super) fn suspicious_text_warnings(file: &SourceFile<'_>, old: &str, new: &s
         && (is_all_marked(new) && !is_all_marked(old) || reading::is_diff_with_context(" ", new))
     {
         out.push(
-            "lines of new_str begin with + or - as in a diff; they were written as they are".into(),
+            "lines of the new text begin with + or - as in a diff; they were written as they are"
+                .into(),
         );
     }
     let is_conflict = |line: &str| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> ");
     if new.lines().any(is_conflict) && !old.lines().any(is_conflict) {
-        out.push("new_str holds the markers of a merge conflict or of a search/replace block, which were written as they are".into());
+        out.push("the new text holds the markers of a merge conflict or of a search/replace block, which were written as they are".into());
     }
     out
 }
@@ -413,19 +416,19 @@ fn edge_indentation_warning(
     let both_are_indentation = old[..old.len() - old_blanks].ends_with('\n')
         && new[..new.len() - new_blanks].ends_with('\n');
     if both_are_indentation && text_follows && old_blanks != new_blanks {
-        return Some("old_str and new_str end with different parts of the next line's indentation, so the indentation of that line has changed".to_owned());
+        return Some("the old text and the new text end with different parts of the next line's indentation, so the indentation of that line has changed".to_owned());
     }
     let line_start = text[..range.start].rfind('\n').map_or(0, |feed| feed + 1);
     let leading = &text[line_start..range.start];
     let inside_indent = !leading.is_empty() && leading.trim().is_empty();
     if inside_indent && new.is_empty() && old.ends_with('\n') && text_follows_line(text, range) {
-        return Some("old_str begins inside the indentation of its first line, and what is left of it is now before the next line: quote the whole indentation".to_owned());
+        return Some("the old text begins inside the indentation of its first line, and what is left of it is now before the next line: quote the whole indentation".to_owned());
     }
     if inside_indent && !indent_of(old).is_empty() && new.lines().count() > 1 {
-        return Some("old_str begins inside the indentation of its first line, and the lines after the first were written with the indentation that was sent".to_owned());
+        return Some("the old text begins inside the indentation of its first line, and the lines after the first were written with the indentation that was sent".to_owned());
     }
     (inside_indent && indent_of(old).is_empty() && !indent_of(new).is_empty()).then(|| {
-        "old_str begins after the line's indentation and new_str brings its own, so the first line is now indented further".to_owned()
+        "the old text begins after the line's indentation and the new text brings its own, so the first line is now indented further".to_owned()
     })
 }
 
@@ -453,7 +456,7 @@ fn dedent_warning(file: &SourceFile<'_>, range: &Range<usize>, new: &str) -> Opt
     let old_width = least_after_first(replaced).unwrap_or(first_width);
     let is_dedented = new_width < old_width.min(first_width);
     (is_flattened(replaced, new, column) || is_dedented).then(|| {
-        "new_str was written as sent, and its lines after the first are indented less than the lines around them: indent them if they belong there".to_owned()
+        "the new text was written as sent, and its lines after the first are indented less than the lines around them: indent them if they belong there".to_owned()
     })
 }
 

@@ -110,7 +110,7 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
         // Where one of two lines is right, either may show the depth of new ones.
         is_guess |= first_lost && first_is_right && pairs.lines.len() < 3;
         let price = base + pairs.price(&of_call);
-        let how = Some("new lines re-indented like the lines of old_str");
+        let how = Some("new lines re-indented like the lines of the old text");
         out.push(IndentMap { how, price, indents, is_guess, is_same: false, moves_kept: false });
     }
     let mapped = out[0].clone();
@@ -130,7 +130,7 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
     };
     let mended: Vec<Frame> = pairs.says.iter().map(|said| said.unwrap_or(Frame::Call)).collect();
     if mended.contains(&Frame::File) {
-        mix("kept lines as they were sent, new ones like the lines of old_str", mended);
+        mix("kept lines as they were sent, new ones like the lines of the old text", mended);
     }
     let frame = |at: usize| match call.partner(at) {
         Some(old) if indent_of(call.old[old]) == indent_of(call.new[at]) => Frame::Call,

@@ -45,8 +45,10 @@ mod write;
 
 use std::num::NonZeroUsize;
 
+use crate::edit::message::{NEW, OLD};
 use crate::edit::{
     Corrected, EditCode, EditRequest, Expected, Explanation, Near, Refusal, Rewrite, Rung, Splice,
+    said,
 };
 use crate::text::{Snapshot, pluralize};
 
@@ -235,8 +237,8 @@ fn decide_unbounded(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
         return fill_empty_file(request, snapshot);
     }
     if request.old == request.new {
-        let refusal = Refusal::new(EditCode::NoChange, "old_str and new_str are the same")
-            .hint("Send the new text as new_str; if the file is right already, go on.");
+        let refusal = Refusal::new(EditCode::NoChange, said!("{OLD} and {NEW} are the same"))
+            .hint(said!("Send the new text as {NEW}; if the file is right already, go on."));
         return Verdict::Refused(refusal);
     }
     if let Some(old) = request.old.strip_prefix(BOM).filter(|_| !snapshot.text().contains(BOM)) {
@@ -316,9 +318,9 @@ fn fill_empty_file(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
         let lines = pluralize(snapshot.lines().total(), "line");
         let refusal = Refusal::new(
             EditCode::CreateExisting,
-            format!("old_str is empty, but the file exists and has {lines}"),
+            said!("{OLD} is empty, but the file exists and has {lines}"),
         )
-        .hint("To change the file, send the text to replace as old_str. To add text, send a neighbouring line as old_str and repeat it in new_str.");
+        .hint(said!("To change the file, send the text to replace as {OLD}. To add text, send a neighbouring line as {OLD} and repeat it in {NEW}."));
         return Verdict::Refused(refusal);
     }
     let mut explanation = Explanation::plain(Rung::Exact);

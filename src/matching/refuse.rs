@@ -9,7 +9,8 @@ use super::nearest::{self, Region};
 use super::rank::{Ranking, overlap, rank};
 use super::source_file::{SourceFile, split_lines};
 use super::write::ConflictHunk;
-use crate::edit::{Conflict, EditCode, EditRequest, Expected, Refusal};
+use crate::edit::message::{EXPECTED, NEAR, NEW, OLD, REPLACE_ALL, THEN};
+use crate::edit::{Conflict, EditCode, EditRequest, Expected, Message, Refusal, said};
 use crate::text::{LineSpan, clip};
 
 /// The most lines that a refusal lists as occurrences.
@@ -23,18 +24,19 @@ pub(super) const MAX_NEAREST: usize = 3;
 /// The refusal of a call for which no rung found a candidate. It names the most similar regions.
 pub(super) fn not_found(request: &EditRequest, file: &SourceFile<'_>) -> Refusal {
     if request.old.trim().is_empty() {
-        let message =
-            "old_str is only white space, and the file does not have it character for character";
-        return Refusal::new(EditCode::NoOccurrence, message).hint(
-            "Quote a line with text in it next to the place, and repeat that line in new_str.",
+        let message = said!(
+            "{OLD} is only white space, and the file does not have it character for character"
         );
+        return Refusal::new(EditCode::NoOccurrence, message).hint(said!(
+            "Quote a line with text in it next to the place, and repeat that line in {NEW}."
+        ));
     }
     if file.text.is_empty() {
         return Refusal::new(EditCode::NoOccurrence, "the file is empty")
-            .hint("Send an empty old_str to fill it.");
+            .hint(said!("Send an empty {OLD} to fill it."));
     }
     let lines = split_lines(&request.old);
-    let mut refusal = Refusal::new(EditCode::NoOccurrence, "old_str is not in the file");
+    let mut refusal = Refusal::new(EditCode::NoOccurrence, said!("{OLD} is not in the file"));
     let to_near = |region: &Region| nearest::to_near(file, &lines, region);
     let in_other_case = lines_in_other_case(file, &request.old);
     if let Some(first) = in_other_case.first() {
@@ -42,7 +44,7 @@ pub(super) fn not_found(request: &EditRequest, file: &SourceFile<'_>) -> Refusal
             1 => (format!("line {first} has"), "that line has"),
             _ => (format!("lines {} have", list(&in_other_case)), "the one you mean has"),
         };
-        refusal.message.push_str(&format!("; {place} it in different letter case"));
+        refusal.message.push(format_args!("; {place} it in different letter case"));
         let region = |first: &usize| {
             let end = (first - 1 + lines.len()).min(file.lines().len());
             nearest::align_to_lines(file, &lines, first - 1..end)
@@ -56,18 +58,18 @@ pub(super) fn not_found(request: &EditRequest, file: &SourceFile<'_>) -> Refusal
     let regions = &ranking.regions;
     refusal.nearest = regions.iter().map(to_near).collect();
     if regions.is_empty() {
-        refusal.message.push_str(", and nothing in the file is like it");
-        return refusal.hint("Read the file again, or search for a name from old_str: the text may be in another file, or it may be gone.");
+        refusal.message.push(", and nothing in the file is like it");
+        return refusal.hint(said!("Read the file again, or search for a name from {OLD}: the text may be in another file, or it may be gone."));
     }
     refusal.equally_near = ranking.tied().len();
-    refusal.message.push_str(&match only_difference(&lines, file, &ranking) {
+    refusal.message.push(match only_difference(&lines, file, &ranking) {
         Some(difference) => format!(": {difference}"),
         None => describe_nearest(&refusal, &ranking),
     });
     let mut hint = quoting_hint(&lines, request, file, &ranking);
     let escapes = ["\\n", "\\\""].into_iter().filter(|escape| request.old.contains(escape));
     if escapes.clone().any(|escape| !file.text.contains(escape)) {
-        hint.push_str(" Send line breaks and quotes as they are, not as \\n and \\\".");
+        hint.push(" Send line breaks and quotes as they are, not as \\n and \\\".");
     }
     refusal.hint = Some(hint);
     refusal
@@ -153,17 +155,17 @@ fn is_long(file: &SourceFile<'_>, span: LineSpan) -> bool {
 }
 
 /// The hint to quote less.
-fn part_hint(span: LineSpan) -> String {
-    format!(
-        "Quote only the part of {span} that changes, exactly as in the file, and send new_str for that part."
+fn part_hint(span: LineSpan) -> Message {
+    said!(
+        "Quote only the part of {span} that changes, exactly as in the file, and send {NEW} for that part."
     )
 }
 
 /// The hint to copy lines of the file, after the verb. What the call has as `new_str` may lack what
 /// these lines have, or have what they lack, so the new text is made from them.
-fn copying_hint(span: LineSpan) -> String {
-    format!(
-        "{span} of the file exactly into old_str (read only that part), and the same text with your change into new_str."
+fn copying_hint(span: LineSpan) -> Message {
+    said!(
+        "{span} of the file exactly into {OLD} (read only that part), and the same text with your change into {NEW}."
     )
 }
 
@@ -173,10 +175,10 @@ fn quoting_hint(
     request: &EditRequest,
     file: &SourceFile<'_>,
     ranking: &Ranking,
-) -> String {
+) -> Message {
     let best = &ranking.regions[0];
     if !ranking.tied().is_empty() {
-        return "Read these places, and quote the one you mean exactly as it is in the file, with a line that only it has.".to_owned();
+        return "Read these places, and quote the one you mean exactly as it is in the file, with a line that only it has.".into();
     }
     let quote_best = copying_hint(span(best));
     let missing: Vec<usize> = (0..old.len())
@@ -190,8 +192,8 @@ fn quoting_hint(
             };
             let is_in_new = request.new.lines().any(|line| line.trim() == old[at].trim());
             let advice = if is_in_new { " Leave it out of both strings. Or copy" } else { " Copy" };
-            format!(
-                "Line {} of old_str, `{}`{others}, is not in that part of the file.{advice} {quote_best}",
+            said!(
+                "Line {} of {OLD}, `{}`{others}, is not in that part of the file.{advice} {quote_best}",
                 at + 1,
                 excerpt(old[at])
             )
@@ -199,8 +201,8 @@ fn quoting_hint(
         _ if (best.equal > 0 || best.score >= NEAR_SCORE) && is_long(file, span(best)) => {
             part_hint(span(best))
         }
-        _ if best.equal > 0 || best.score >= NEAR_SCORE => format!("Copy {quote_best}"),
-        _ => "Read the file again; the text has changed or is in another file.".to_owned(),
+        _ if best.equal > 0 || best.score >= NEAR_SCORE => said!("Copy {quote_best}"),
+        _ => "Read the file again; the text has changed or is in another file.".into(),
     }
 }
 
@@ -217,36 +219,42 @@ pub(super) fn wrong_count(request: &EditRequest, lines: &[usize], overlapping: b
     };
     let is_expected = request.expected == Expected::All || expected == count;
     let message = match (overlapping, count > 1) {
-        (false, true) if is_expected => format!(
-            "old_str fits {count} places (at lines {list}), but not all of them in one way that is certain"
+        (false, true) if is_expected => said!(
+            "{OLD} fits {count} places (at lines {list}), but not all of them in one way that is certain"
         ),
-        (true, _) => format!(
-            "old_str occurs in places that overlap (at lines {list}), so the result depends on which is meant"
+        (true, _) => said!(
+            "{OLD} occurs in places that overlap (at lines {list}), so the result depends on which is meant"
         ),
         (false, true) if lines.len() == 1 => {
-            format!("old_str fits at line {list} in {count} ways, expected {expected}")
+            said!("{OLD} fits at line {list} in {count} ways, expected {expected}")
         }
         (false, true) => {
-            format!("old_str fits {count} places (at lines {list}), expected {expected}")
+            said!("{OLD} fits {count} places (at lines {list}), expected {expected}")
         }
         (false, false) => {
-            format!("old_str fits {count} place (at line {list}), expected {expected}")
+            said!("{OLD} fits {count} place (at line {list}), expected {expected}")
         }
     };
     // Each advice is a sentence: a caller whose tool has not what one of them needs gets the others.
     let hint = if is_expected {
-        "Edit the places one by one, each with lines around it in old_str and new_str, as the file has them."
+        said!(
+            "Edit the places one by one, each with lines around it in {OLD} and {NEW}, as the file has them."
+        )
     } else if expected == 1 && count > 1 && lines.len() == 1 {
-        "Quote more of that line in old_str and new_str so that only one place fits."
+        said!("Quote more of that line in {OLD} and {NEW} so that only one place fits.")
     } else if expected == 1 && overlapping {
         // A line does not tell places apart that share lines.
-        "Add lines above or below to old_str and new_str so that only one place fits."
+        said!("Add lines above or below to {OLD} and {NEW} so that only one place fits.")
     } else if expected == 1 && request.near_line.is_some() {
-        "Several places are equally near to near_line. Add lines above or below to old_str and new_str so that only one place fits. Or give the line of one of them as near_line."
+        said!(
+            "Several places are equally near to {NEAR}.{THEN}Add lines above or below to {OLD} and {NEW} so that only one place fits.{THEN}Or give the line of one of them as {NEAR}."
+        )
     } else if expected == 1 {
-        "Add lines above or below to old_str and new_str so that only one place fits. Or give a line next to it as near_line."
+        said!(
+            "Add lines above or below to {OLD} and {NEW} so that only one place fits.{THEN}Or give a line next to it as {NEAR}."
+        )
     } else {
-        "Quote more or fewer lines so that as many places fit as you expect."
+        "Quote more or fewer lines so that as many places fit as you expect.".into()
     };
     let mut refusal = Refusal::new(EditCode::OccurrenceMismatch, message).hint(hint);
     lines.truncate(MAX_LISTED_LINES);
@@ -258,11 +266,11 @@ pub(super) fn wrong_count(request: &EditRequest, lines: &[usize], overlapping: b
 /// them, by their `count` if that is accepted. Only a caller whose call would be accepted is told so.
 pub(super) fn offer_all(request: &EditRequest, refusal: &mut Refusal, count: Option<NonZeroUsize>) {
     let Some(hint) = &mut refusal.hint else { return };
-    hint.push_str(&match (request.expected, count) {
+    hint.push(match (request.expected, count) {
         (Expected::Exactly(number), Some(count)) if number.get() > 1 => {
-            format!(" To change all of them, set expected_replacements to {count}.")
+            said!("{THEN}To change all of them, set {EXPECTED} to {count}.")
         }
-        _ => " To change all of them, set replace_all.".to_owned(),
+        _ => said!("{THEN}To change all of them, set {REPLACE_ALL}."),
     });
 }
 
@@ -270,42 +278,41 @@ pub(super) fn offer_all(request: &EditRequest, refusal: &mut Refusal, count: Opt
 /// the lines of `old_str` character for character.
 pub(super) fn closer_elsewhere(request: &EditRequest, here: usize, nearer: usize) -> Refusal {
     let mut refusal = wrong_count(request, &[here.min(nearer), here.max(nearer)], false);
-    refusal.message = format!(
-        "old_str could mean two places: the text at line {here} has all of its lines in another form, and the text at line {nearer} has more of them character for character, but not all"
+    refusal.message = said!(
+        "{OLD} could mean two places: the text at line {here} has all of its lines in another form, and the text at line {nearer} has more of them character for character, but not all"
     );
-    refusal.hint = Some(format!(
+    refusal.hint(format!(
         "Read around line {nearer} and quote the place you mean exactly as it is in the file."
-    ));
-    refusal
+    ))
 }
 
 /// The refusal of an edit that the file already has, at `line`.
 pub(super) fn already_applied(line: usize) -> Refusal {
-    Refusal::new(EditCode::AlreadyApplied, format!("the file already has new_str, at line {line}"))
-        .hint("If that is the place you mean, go on with the next step: the edit is done; otherwise quote the place as the file has it. If new_str is meant once more, quote the line after it too, in old_str and in new_str.")
+    Refusal::new(EditCode::AlreadyApplied, said!("the file already has {NEW}, at line {line}"))
+        .hint(said!("If that is the place you mean, go on with the next step: the edit is done; otherwise quote the place as the file has it. If {NEW} is meant once more, quote the line after it too, in {OLD} and in {NEW}."))
 }
 
 /// The refusal of a call for `count` places of which the one at `line` has `new_str` already.
 pub(super) fn partly_applied(line: usize, count: usize) -> Refusal {
-    let message = format!(
-        "old_str fits {count} places, but at line {line} it is a part of new_str, which the file already has there"
+    let message = said!(
+        "{OLD} fits {count} places, but at line {line} it is a part of {NEW}, which the file already has there"
     );
-    Refusal::new(EditCode::AlreadyApplied, message).hint("If the edit is done already, go on with the next step. Otherwise edit the places that are left one by one, each with the lines around it in old_str and new_str.")
+    Refusal::new(EditCode::AlreadyApplied, message).hint(said!("If the edit is done already, go on with the next step. Otherwise edit the places that are left one by one, each with the lines around it in {OLD} and {NEW}."))
 }
 
 /// The refusal of a `new_str` with a placeholder that would delete code.
 pub(super) fn omission(placeholder: &str) -> Refusal {
     let message =
-        format!("new_str has the placeholder `{}`, which would replace code", excerpt(placeholder));
+        said!("{NEW} has the placeholder `{}`, which would replace code", excerpt(placeholder));
     Refusal::new(EditCode::Omission, message)
-        .hint("Write the code out in full, or narrow old_str and new_str to the lines that change. To delete the code, leave the placeholder out.")
+        .hint(said!("Write the code out in full, or narrow {OLD} and {NEW} to the lines that change. To delete the code, leave the placeholder out."))
 }
 
 /// The refusal of a call whose placeholder stands for lines (from 0) that would go unseen.
 pub(super) fn unseen_lines_go(lines: &Range<usize>) -> Refusal {
     let span = LineSpan { start: lines.start + 1, end: lines.end };
-    let message = format!(
-        "a placeholder of old_str stands for lines within {span}, and new_str does not have the same placeholder between the same lines, so code that was not quoted would go or move"
+    let message = said!(
+        "a placeholder of {OLD} stands for lines within {span}, and {NEW} does not have the same placeholder between the same lines, so code that was not quoted would go or move"
     );
     Refusal::new(EditCode::Omission, message).hint(format!(
         "Keep the placeholder as it is in both strings. To change or delete what it stands for, read {span} and quote all of it."
@@ -315,46 +322,45 @@ pub(super) fn unseen_lines_go(lines: &Range<usize>) -> Refusal {
 /// The refusal of a call whose place is known, but not which of `count` results it means there;
 /// 0 if every result would be a guess.
 pub(super) fn ambiguous(line: usize, cause: Difference, count: usize) -> Refusal {
-    let place = format!("old_str is at line {line} with different {}", cause.name());
+    let place = said!("{OLD} is at line {line} with different {}", cause.name());
     let message = match count {
-        0 => format!("{place}, and it is not clear how new_str should be written there"),
-        _ => format!("{place}, and new_str can be written there in {count} ways"),
+        0 => said!("{place}, and it is not clear how {NEW} should be written there"),
+        _ => said!("{place}, and {NEW} can be written there in {count} ways"),
     };
     Refusal::new(EditCode::Ambiguous, message)
-        .hint(format!("Read around line {line}, then send old_str as the file has it and new_str as it should be, white space included."))
+        .hint(said!("Read around line {line}, then send {OLD} as the file has it and {NEW} as it should be, white space included."))
 }
 
 /// The refusal of an edit that changes only what the rung ignores, such as indentation, where the
 /// file has neither `old_str` nor `new_str` character for character.
 pub(super) fn only_ignored_changes(line: usize, cause: Difference) -> Refusal {
-    let message = format!(
-        "old_str is at line {line} with different {0}, and new_str changes only {0}",
+    let message = said!(
+        "{OLD} is at line {line} with different {0}, and {NEW} changes only {0}",
         cause.name()
     );
-    Refusal::new(EditCode::NoOccurrence, message).hint(format!(
-        "Read around line {line}, then send old_str exactly as the file has it and new_str as it should be."
+    Refusal::new(EditCode::NoOccurrence, message).hint(said!(
+        "Read around line {line}, then send {OLD} exactly as the file has it and {NEW} as it should be."
     ))
 }
 
 /// Adds to the hint of a refusal that the call would fit if the language were known: only then may
 /// the difference `cause` be ignored.
 pub(super) fn blame_unknown_language(refusal: &mut Refusal, cause: Difference) {
-    let hint = refusal.hint.take().unwrap_or_default();
     let difference = cause.name();
-    refusal.hint = Some(format!(
-        "{hint} The only difference is in {difference}; it counts, since the language is unknown."
+    refusal.hint.get_or_insert_default().push(format_args!(
+        " The only difference is in {difference}; it counts, since the language is unknown."
     ));
     refusal.unknown_language = true;
 }
 
 /// The refusal of an edit whose every possible result leaves brackets or literals unclosed.
 pub(super) fn leaves_unclosed(line: usize, cause: Difference) -> Refusal {
-    let message = format!(
-        "old_str is at line {line} with different {}, and new_str there would leave brackets or literals unclosed",
+    let message = said!(
+        "{OLD} is at line {line} with different {}, and {NEW} there would leave brackets or literals unclosed",
         cause.name()
     );
-    Refusal::new(EditCode::Syntax, message).hint(format!(
-        "Read around line {line}, quote it exactly, and check the brackets and quotes of new_str."
+    Refusal::new(EditCode::Syntax, message).hint(said!(
+        "Read around line {line}, quote it exactly, and check the brackets and quotes of {NEW}."
     ))
 }
 
@@ -382,7 +388,7 @@ pub(super) fn stale(
         })
         .collect();
     let descriptions: Vec<String> = conflicts.iter().take(3).map(describe_conflict).collect();
-    let message = format!("old_str is not in the file: {}", descriptions.join("; "));
+    let message = said!("{OLD} is not in the file: {}", descriptions.join("; "));
     let lines = split_lines(&request.old);
     let mut regions = ranking.regions;
     regions.sort_by_key(|region| !overlap(&region.lines, place));
@@ -396,14 +402,14 @@ pub(super) fn stale(
         let new_lines = split_lines(&request.new);
         if file_lines.map(str::trim).eq(new_lines.iter().map(|line| line.trim())) {
             let verb = if span.end > span.start { "read" } else { "reads" };
-            return format!(
-                "{span} of the file already {verb} like new_str. Go on if that is right; otherwise copy {span} exactly into old_str."
+            return said!(
+                "{span} of the file already {verb} like {NEW}. Go on if that is right; otherwise copy {span} exactly into {OLD}."
             );
         }
         if is_long(file, span) {
             return part_hint(span);
         }
-        format!("Copy {}", copying_hint(span))
+        said!("Copy {}", copying_hint(span))
     });
     refusal.conflicts = conflicts;
     refusal
@@ -429,7 +435,7 @@ pub(crate) fn describe_conflict(conflict: &Conflict) -> String {
             format!("{span} {verb} `{found}`, not `{believed}`{note}")
         }
         (None, Some(found)) => {
-            format!("{span} {verb} `{found}`, which old_str does not have there")
+            format!("{span} {verb} `{found}`, which the call does not have there")
         }
         (Some(believed), None) => format!("`{believed}` is not at {span}"),
         (None, None) if span.end > span.start => format!("{span} differ"),
@@ -443,7 +449,7 @@ fn lookalike_letter_note(believed: &str, found: &str) -> Option<String> {
     let (sent, of_file) = believed.chars().zip(found.chars()).find(|(a, b)| a != b)?;
     let is_lookalike = sent.is_ascii() != of_file.is_ascii() && sent.is_alphabetic();
     let code = |c: char| format!("`{c}` (U+{:04X})", u32::from(c));
-    is_lookalike.then(|| format!(", where old_str has {} for {}", code(sent), code(of_file)))
+    is_lookalike.then(|| format!(", where the call has {} for {}", code(sent), code(of_file)))
 }
 
 /// A line for a message: without white space around it, and cut if it is long.

@@ -51,9 +51,9 @@ impl Choice {
         match (self.below_blank, self.marks_as_sent) {
             (false, false) => None,
             (true, false) => Some("new lines above the file's blank line"),
-            (false, true) => Some("changed lines with the quotes and punctuation of new_str"),
+            (false, true) => Some("changed lines with the quotes and punctuation of the new text"),
             (true, true) => Some(
-                "new lines above the file's blank line, changed lines with the quotes and punctuation of new_str",
+                "new lines above the file's blank line, changed lines with the quotes and punctuation of the new text",
             ),
         }
     }

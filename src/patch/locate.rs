@@ -1,7 +1,7 @@
 //! Locates the hunks of a patch in a file: exactly, on whole lines, or else by the ladder.
 
 use super::{Hunk, HunkLine, headers};
-use crate::edit::{EditCode, EditRequest, Explanation, Refusal, Rung, Splice};
+use crate::edit::{EditCode, EditRequest, Explanation, Refusal, Rung, Splice, said};
 use crate::language::Language;
 use crate::line_edit::{self, LineChange};
 use crate::matching::budget::spend;
@@ -23,7 +23,7 @@ pub(crate) fn locate_hunks(
         let (explained, end) = locate_hunk(path, snapshot, hunk, from).map_err(|mut refusal| {
             if hunks.len() > 1 {
                 refusal.message =
-                    format!("hunk {} of {}: {}", number + 1, hunks.len(), refusal.message);
+                    said!("hunk {} of {}: {}", number + 1, hunks.len(), refusal.message);
             }
             refusal
         })?;
@@ -188,7 +188,7 @@ fn match_by_ladder(
     }
     // An exact match may begin inside a line; with a line break in front it cannot.
     let explained = explain(&request("\n"), snapshot).map_err(|mut refusal| {
-        refusal.message.push_str(" on lines of its own");
+        refusal.message.push(" on lines of its own");
         refusal
     })?;
     if explained.explanation.rung == Rung::Exact {

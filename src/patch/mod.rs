@@ -184,7 +184,7 @@ fn merge_updates(files: Vec<FilePatch>) -> Result<Vec<FilePatch>, Refusal> {
     Ok(out)
 }
 
-fn malformed(message: impl Into<String>) -> Refusal {
+fn malformed(message: impl Into<crate::edit::Message>) -> Refusal {
     Refusal::new(EditCode::InvalidArguments, message)
 }
 

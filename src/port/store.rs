@@ -46,11 +46,11 @@ impl RequestId {
         Refusal::new(
             EditCode::InvalidArguments,
             format!(
-                "request_id `{}` was used before for a call with another tool or other arguments",
+                "the request id `{}` was used before for a call with another tool or other arguments",
                 self.id
             ),
         )
-        .hint("Nothing was written. Send this call with a new request_id; an id may be reused only to repeat exactly the same call.")
+        .hint("Nothing was written. Send this call with a new request id; an id may be reused only to repeat exactly the same call.")
     }
 }
 

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use super::candidates::{Candidates, MAX_FILE_BYTES, MAX_QUESTION_BYTES};
 use super::{PendingCall, Resolution, Resolved, State, Step, Turn, done, refused};
-use crate::edit::{Attempt, EditCode, Expected, Refusal};
+use crate::edit::message::OLD;
+use crate::edit::{Attempt, EditCode, Expected, Refusal, said};
 use crate::matching::{ESCAPES_WARNING, Explained, escape_readings, nearest};
 use crate::port::Ask;
 use crate::text::LineSpan;
@@ -29,12 +30,12 @@ impl PendingCall {
         let ranges: Vec<_> =
             resolved.explained.splices.iter().map(|splice| splice.range.clone()).collect();
         let lines = self.describe_lines(&ranges);
-        let message = format!(
-            "old_str is not in the file: {lines} {} in words, and the model did not confirm the edit",
+        let message = said!(
+            "{OLD} is not in the file: {lines} {} in words, and the model did not confirm the edit",
             if lines.starts_with("lines") { "differ" } else { "differs" }
         );
         let mut refusal = Refusal::new(EditCode::NoOccurrence, message)
-            .hint(format!("Read {lines}, then send old_str exactly as the file has it."));
+            .hint(said!("Read {lines}, then send {OLD} exactly as the file has it."));
         refusal.nearest = nearest(&self.snapshot, &self.request.old, 3);
         self.ask_first(refusal, Some(resolved))
     }
@@ -54,8 +55,8 @@ impl PendingCall {
         };
         if candidates.shown.is_empty() || candidates.regions.is_empty() {
             let detail = match is_searched {
-                true => "nothing in the file is similar to old_str",
-                false => "the file or old_str is too large to be searched",
+                true => "nothing in the file is similar to the old text",
+                false => "the file or the old text is too large to be searched",
             };
             let attempt =
                 Attempt { ask: "correct_old", outcome: "skipped", detail: detail.to_owned() };

@@ -6,7 +6,8 @@ use std::ops::Range;
 use super::candidates::{Candidates, MAX_QUESTION_BYTES};
 use super::place::{self, Rejection};
 use super::{Next, PendingCall, Reapply, Resolved, State, Taken, Turn};
-use crate::edit::{Corrected, EditCode, EditRequest, Expected, Refusal, Rewrite};
+use crate::edit::message::OLD;
+use crate::edit::{Corrected, EditCode, EditRequest, Expected, Refusal, Rewrite, said};
 use crate::matching::{Explained, describe_conflict, explain};
 use crate::port::Reply;
 
@@ -70,7 +71,7 @@ impl PendingCall {
         let lines = self.describe_lines(&places);
         let why = match checked {
             Ok(explained) => {
-                let detail = format!("{lines}: {}", said(&explained));
+                let detail = format!("{lines}: {}", summary(&explained));
                 return Taken::done(detail, self.by_model(explained));
             }
             Err(why) => why,
@@ -78,7 +79,7 @@ impl PendingCall {
         // Without a text, the place alone is accepted.
         let (outcome, detail) = match new {
             Some(_) => ("rejected", why.clone()),
-            None => ("accepted", format!("old_str corrected to the text at {lines}")),
+            None => ("accepted", format!("the old text corrected to the text at {lines}")),
         };
         if turn == Turn::Second {
             return Taken::refused(outcome, detail, refusal);
@@ -124,7 +125,7 @@ impl PendingCall {
         refusal: Refusal,
     ) -> Taken {
         match self.checked(places, judged, text) {
-            Ok(explained) => Taken::done(said(&explained), self.by_model(explained)),
+            Ok(explained) => Taken::done(summary(&explained), self.by_model(explained)),
             Err(why) => Taken::refused("rejected", why, refusal),
         }
     }
@@ -170,12 +171,12 @@ impl PendingCall {
             Reply::Text(text) if readings.contains(&text) => match self.with_new_str(&text) {
                 Some(repaired) => {
                     resolved = repaired;
-                    ("accepted", "new_str unescaped")
+                    ("accepted", "the new text unescaped")
                 }
                 None => ("rejected", "the call with the unescaped text is refused"),
             },
             Reply::Declined | Reply::Unsure => ("declined", "the model gives no text"),
-            _ => ("rejected", "the answer changes more of new_str than its escapes"),
+            _ => ("rejected", "the answer changes more of the new text than its escapes"),
         };
         if outcome == "rejected" {
             let warnings = &mut resolved.explained.explanation.warnings;
@@ -228,9 +229,9 @@ impl PendingCall {
             Expected::All => "any number".into(),
         };
         let why =
-            format!("the corrected old_str occurs {} times, expected {expected}", lines.len());
+            format!("the corrected old text occurs {} times, expected {expected}", lines.len());
         let mut mismatch = Refusal::new(EditCode::OccurrenceMismatch, why.clone())
-            .hint("Give an old_str with enough lines around it to be unique.");
+            .hint(said!("Give an {OLD} with enough lines around it to be unique."));
         mismatch.nearest = refusal.nearest.clone();
         mismatch.occurrences = lines;
         (mismatch, why)
@@ -248,7 +249,7 @@ impl PendingCall {
 }
 
 /// Describes a model's edit in one line, by the first line that differed from the call.
-fn said(explained: &Explained) -> String {
+fn summary(explained: &Explained) -> String {
     match explained.explanation.conflicts.first() {
         None => "the text passed the checks".into(),
         Some(first) => describe_conflict(first),

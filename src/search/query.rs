@@ -42,7 +42,7 @@ const MAX_TERMS: usize = 64;
 /// line, and many long terms take long to compile.
 const MAX_TERM_BYTES: usize = 1_000;
 
-fn invalid(message: impl Into<String>) -> Refusal {
+fn invalid(message: impl Into<crate::edit::Message>) -> Refusal {
     Refusal::new(EditCode::InvalidArguments, message)
         .hint("Give a word or a phrase from one line, such as a function's name.")
 }
@@ -59,14 +59,14 @@ impl Query {
     /// Compiles a query for one keyword, taken literally.
     pub fn keyword(keyword: &str, case: Case) -> Result<Self, Refusal> {
         if keyword.trim().is_empty() {
-            return Err(invalid("the keyword is empty"));
+            return Err(invalid("the term is empty"));
         }
         if keyword.len() > MAX_TERM_BYTES {
-            return Err(too_long("the keyword", keyword));
+            return Err(too_long("the term", keyword));
         }
         if keyword.contains(['\n', '\r']) {
             return Err(invalid(
-                "the keyword has a line break in it, but each line is searched on its own",
+                "the term has a line break in it, but each line is searched on its own",
             ));
         }
         Ok(Self { lines: literal_matcher(&[keyword], case)?, terms: None })

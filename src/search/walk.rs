@@ -10,7 +10,8 @@ use ignore::{WalkBuilder, WalkState};
 
 use super::ignore_rules::{IgnoreRules, PathKind};
 use super::{ListReport, ListedFile, MAX_LISTED, Skipped};
-use crate::edit::{EditCode, Refusal, WorkPath};
+use crate::edit::message::{GLOB, PATH};
+use crate::edit::{EditCode, Refusal, WorkPath, said};
 use crate::store::Overlay;
 
 /// The files that a search or a list covers.
@@ -36,7 +37,7 @@ impl Scope {
     ) -> Result<Self, Refusal> {
         let unreadable = |subject: &str, error: std::io::Error| {
             Refusal::new(EditCode::FileNotFound, format!("cannot search {subject}: {error}"))
-                .hint("Check the path, or leave it out to search the whole root.")
+                .hint(said!("Check {PATH}, or leave it out to search the whole root."))
         };
         // The store refuses a root in whose place a link has come; so does a search.
         if root.is_symlink() {
@@ -183,9 +184,9 @@ fn glob_matcher(glob: Option<&str>) -> Result<Option<GlobMatcher>, Refusal> {
     let glob = glob.map(|glob| {
         let over_limit = if glob.len() > MAX_GLOB_BYTES {
             let bytes = glob.len();
-            Some(format!("the glob has {bytes} bytes; at most {MAX_GLOB_BYTES} are allowed"))
+            Some(said!("{GLOB} has {bytes} bytes; at most {MAX_GLOB_BYTES} are allowed"))
         } else if is_too_nested(glob) {
-            Some(format!("the glob has more than {MAX_GLOB_BRACES} braces inside each other"))
+            Some(said!("{GLOB} has more than {MAX_GLOB_BRACES} braces inside each other"))
         } else {
             None
         };
@@ -201,8 +202,8 @@ fn glob_matcher(glob: Option<&str>) -> Result<Option<GlobMatcher>, Refusal> {
             .map_err(|error| {
                 Refusal::new(
                     EditCode::InvalidArguments,
-                    format!(
-                        "the glob `{}` is malformed: {}",
+                    said!(
+                        "{GLOB} `{}` is malformed: {}",
                         crate::text::quote_name(&pattern),
                         error.kind()
                     ),

@@ -29,7 +29,7 @@ use super::options::SyncMode;
 use super::refusals;
 use super::replace::{has_content, read_reusing};
 use super::write::PreparedWrite;
-use crate::edit::{EditCode, Refusal, VerifiedEdit};
+use crate::edit::{EditCode, Refusal, VerifiedEdit, said};
 use crate::port::{Committed, RequestId, duplicate_edit};
 use crate::text::Content;
 
@@ -410,7 +410,7 @@ impl Disk {
             }
             Some(Err(refusal)) => {
                 let mut combined = conflict("was changed where the edit goes, after it was read");
-                combined.message = format!("{} ({})", combined.message, refusal.message);
+                combined.message = said!("{} ({})", combined.message, refusal.message);
                 combined.nearest = refusal.nearest;
                 combined.occurrences = refusal.occurrences;
                 Err(combined)

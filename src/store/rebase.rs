@@ -1,6 +1,7 @@
 //! An edit for the current version of its file, and the refusals that every store shares.
 
-use crate::edit::{EditCode, Refusal, VerifiedEdit, WorkPath};
+use crate::edit::message::EMPTY_OLD;
+use crate::edit::{EditCode, Refusal, VerifiedEdit, WorkPath, said};
 use crate::text::{ContentHash, Snapshot};
 
 /// The edit for the current bytes of its file (`None` if there is no file): unchanged if it was
@@ -23,7 +24,7 @@ pub fn rebase_edit(edit: VerifiedEdit, current: Option<&[u8]>) -> Result<Verifie
 pub fn not_found(path: &WorkPath) -> Refusal {
     Refusal::new(EditCode::FileNotFound, format!("there is no file `{path}`"))
         .at(path.as_str())
-        .hint("To create the file, edit it with an empty old_str.")
+        .hint(said!("To create the file, {EMPTY_OLD}."))
 }
 
 /// The refusal to create a file that exists.

@@ -141,7 +141,7 @@ pub(super) fn not_written(path: &WorkPath, doing: &str, error: &io::Error) -> Re
 /// The refusal after the file could not be created, or its folder not be reached.
 pub(super) fn not_created(path: &WorkPath, doing: &str, error: &io::Error) -> Refusal {
     let refusal = Refusal {
-        message: format!("cannot write `{path}`: {doing}: {error}; nothing was written"),
+        message: format!("cannot write `{path}`: {doing}: {error}; nothing was written").into(),
         ..not_written(path, doing, error)
     };
     match has_errno(error, &[Errno::ACCESS, Errno::PERM]) {

@@ -199,7 +199,7 @@ impl Disk {
                     _ => refusals::conflict(&path, "was changed by another program at this moment"),
                 };
                 if let Err(error) = old.move_back() {
-                    refusal.message.push_str(&format!("; it could not be put back ({error})"));
+                    refusal.message.push(format_args!("; it could not be put back ({error})"));
                 }
                 Err(refusal)
             }
@@ -269,7 +269,8 @@ impl Disk {
                     let mut refusal = not_written("the write failed", &error);
                     refusal.message = format!(
                         "cannot write `{path}`: {error}, and the old content could not be restored ({restore_error}); the file may be a mix of both versions"
-                    );
+                    )
+                    .into();
                     Err(refusal.hint("Free some disk space and start restitch again, which repairs the file from its journal if there is a state folder."))
                 }
             };

@@ -43,7 +43,7 @@ struct PatchReport {
 
 /// Applies the patch and answers with a report for each file.
 async fn run(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
-    let files = call.words.reports(apply(call).await?);
+    let files = apply(call).await?;
     Ok(ToolReply::answered(summary(&files), PatchReport { files }))
 }
 

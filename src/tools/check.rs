@@ -106,7 +106,7 @@ async fn run(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
             Ok(Err(why)) => file.why_not = Some(why),
             Err(refusal) => {
                 let refusal = refusal.at(file.path.as_str());
-                (file.code, file.reason) = (Some(refusal.code), Some(refusal.message.clone()));
+                (file.code, file.reason) = (Some(refusal.code), Some(refusal.message.to_string()));
                 first_refusal.get_or_insert(refusal);
             }
         }

@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 use serde_json::{Map, Value};
 
 use super::{ToolSpec, Words};
+use crate::edit::message::Name;
 use crate::edit::{EditCode, Refusal};
 use crate::text::clip;
 
@@ -63,17 +64,13 @@ impl Dialect {
         if refusal.code == EditCode::NoChange && !has_old_text(arguments) {
             return None;
         }
-        // Of what another tool of the dialect lacks, its own message says nothing.
-        let phrase = PHRASES.get(&(self, refusal.code))?;
-        if words.names_absent(phrase) {
-            return None;
-        }
-        fill(&words.sentence(phrase), arguments, refusal)
+        fill(PHRASES.get(&(self, refusal.code))?, arguments, words, refusal)
     }
 }
 
 /// The first line of a message by dialect and code. `{path}`, `{old}`, `{count}`, `{lines}`,
-/// `{message}` and `{code}` (in lower case) are filled in.
+/// `{message}` and `{code}` (in lower case) are filled in, and what a message can name, such as
+/// `{old_str}`, in the words of the caller.
 static PHRASES: LazyLock<HashMap<(Dialect, EditCode), String>> = LazyLock::new(|| {
     let rows = include_str!("dialect.tsv").lines();
     let phrase = |row: &str| {
@@ -93,8 +90,14 @@ fn has_old_text(arguments: &Map<String, Value>) -> bool {
 /// The most characters of the caller's text that an answer quotes.
 const MAX_QUOTE: usize = 300;
 
-/// The phrase with its placeholders filled in, or `None` if one of them has no value.
-fn fill(phrase: &str, arguments: &Map<String, Value>, refusal: &Refusal) -> Option<String> {
+/// The phrase with its placeholders filled in, or `None` if one of them has no value: of what a tool
+/// lacks, its message says nothing.
+fn fill(
+    phrase: &str,
+    arguments: &Map<String, Value>,
+    words: &Words,
+    refusal: &Refusal,
+) -> Option<String> {
     let text_argument =
         |names: &[&str]| names.iter().find_map(|name| arguments.get(*name)).and_then(Value::as_str);
     let lines: Vec<String> = refusal.occurrences.iter().map(ToString::to_string).collect();
@@ -107,8 +110,8 @@ fn fill(phrase: &str, arguments: &Map<String, Value>, refusal: &Refusal) -> Opti
         "count" => (!lines.is_empty()).then(|| lines.len().to_string()),
         "lines" => (!lines.is_empty()).then(|| lines.join(", ")),
         "code" => Some(refusal.code.as_str().to_ascii_lowercase()),
-        "message" => Some(refusal.message.clone()),
-        _ => None,
+        "message" => Some(refusal.message.to_string()),
+        name => words.word(Name::parse(name)?).map(str::to_owned),
     };
     // One pass, so that braces in the caller's text are not taken for placeholders.
     let mut out = String::new();

@@ -80,7 +80,7 @@ impl TextEdit {
         path: &WorkPath,
     ) -> Result<ToolReply, Refusal> {
         let report = call.engine.edit_file(path, &self.request()?, call.options).await?;
-        Ok(ToolReply::edited(&call.words.report(report)))
+        Ok(ToolReply::edited(&report))
     }
 }
 
@@ -122,16 +122,6 @@ impl NamedLines {
     }
 }
 
-/// A refusal that names `start_line` and `end_line`, for this tool's one argument for both.
-fn as_range(mut refusal: Refusal) -> Refusal {
-    fn one(text: &str) -> String {
-        text.replace("start_line ", "lines ").replace(", end_line ", "-")
-    }
-    refusal.message = one(&refusal.message);
-    refusal.hint = refusal.hint.as_deref().map(one);
-    refusal
-}
-
 /// Replaces the named lines by those of `new`, as the line tools do.
 async fn replace_lines(
     call: ToolCall<'_>,
@@ -145,13 +135,11 @@ async fn replace_lines(
         let change = LineChange { span: LineSpan { start: first.line, end: last.line }, lines };
         let changes = vec![change];
         let edited = call.engine.edit_lines(path, changes, snapshot.as_deref(), call.options);
-        let report = edited.await.map_err(as_range)?;
-        let report = call.words.report(report);
+        let report = edited.await?;
         return Ok(ToolReply::answered(report.numbered_text(), &report));
     }
     let edit = HashlineEdit { op: Op::Replace, pos: Some(first), end: Some(last), lines };
     let request = HashlineRequest { edits: vec![edit], snapshot, ..HashlineRequest::default() };
     let report = call.engine.hashline_edit(path, &request, call.options).await?;
-    let report = call.words.report(report);
     Ok(ToolReply::answered(report.anchored_text(), &report))
 }

@@ -19,7 +19,6 @@ pub(super) const TOOL: ToolSpec = ToolSpec {
     run: |call| {
         Box::pin(async move {
             let report = run(call).await.map_err(Refusal::with_numbered_lines)?;
-            let report = call.words.report(report);
             Ok(ToolReply::answered(report.numbered_text(), &report))
         })
     },

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde_json::{Map, Value, json};
 
 use super::{ToolCall, ToolReply, ToolSpec, Visibility, Words, parse, schema};
-use crate::edit::{EditCode, Refusal};
+use crate::edit::{EditCode, Message, Refusal};
 use crate::engine::Engine;
 use crate::patch::Patch;
 use crate::session::{CallOutcome, FileHash, Guard, GuardPolicy, GuardVerdict, GuardedCall};
@@ -89,7 +89,7 @@ impl GuardedCalls {
         call: ToolCall<'_>,
         line_tool: Option<&'static str>,
         words: &Words,
-    ) -> (Result<ToolReply, Refusal>, Vec<String>) {
+    ) -> (Result<ToolReply, Refusal>, Vec<Message>) {
         let mut paths = paths_of(call.arguments);
         let mut arguments = call.arguments.clone();
         if tool.name == TASK_COMPLETE.name {
@@ -115,7 +115,7 @@ impl GuardedCalls {
                 if rule == "unresolved_edit" {
                     guard.record_unresolved_reported();
                 }
-                return (blocked(tool.name, code, &error, &hint, words), Vec::new());
+                return (blocked(tool.name, code, error, hint, words), Vec::new());
             }
         };
         let result = if tool.name == TASK_COMPLETE.name {
@@ -124,7 +124,7 @@ impl GuardedCalls {
             (tool.run)(call).await
         };
         if !call.options.dry_run {
-            let reply = result.clone().unwrap_or_else(ToolReply::refused);
+            let reply = result.clone().unwrap_or_else(|refusal| words.refused(refusal));
             let outcome = CallOutcome {
                 ok: reply.ok,
                 code: reply.code,
@@ -140,7 +140,7 @@ impl GuardedCalls {
     fn complete(
         &self,
         arguments: &Map<String, Value>,
-        warnings: &[String],
+        warnings: &[Message],
     ) -> Result<ToolReply, Refusal> {
         let given: TaskCompleteArguments = parse(TASK_COMPLETE.name, arguments)?;
         let report = self.guard().completion_report(&given.summary, warnings);
@@ -165,14 +165,15 @@ impl GuardedCalls {
 fn blocked(
     tool: &str,
     code: EditCode,
-    error: &str,
-    hint: &str,
+    error: Message,
+    hint: Message,
     words: &Words,
 ) -> Result<ToolReply, Refusal> {
     if tool != TASK_COMPLETE.name {
         return Err(Refusal::new(code, error).hint(hint));
     }
-    let (error, hint) = (words.sentence(error), words.advice(hint));
+    let error = error.in_words(words);
+    let hint = hint.advice_in_words(words).unwrap_or_default();
     let message = format!("{error}\nNext: {hint}");
     let report = json!({ "acknowledged": false, "error": error, "hint": hint });
     Ok(ToolReply { ok: false, code: Some(code), message, report })

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::lines_argument::LinesArgument;
 use super::{ToolCall, ToolReply, ToolSpec, Visibility, parse, schema};
-use crate::edit::{EditCode, EditReport, Refusal};
+use crate::edit::{EditCode, EditReport, Refusal, said};
 use crate::engine::HashlineRequest;
 use crate::hashline::anchors::Anchor;
 use crate::hashline::ops::{HashlineEdit, Op};
@@ -19,7 +19,7 @@ pub(super) const TOOL: ToolSpec = ToolSpec {
     writes: true,
     run: |call| {
         Box::pin(async move {
-            let report = call.words.report(run(call).await?);
+            let report = run(call).await?;
             Ok(ToolReply::answered(report.anchored_text(), &report))
         })
     },
@@ -88,7 +88,7 @@ impl EditArgument {
     fn into_edit(self, number: usize) -> Result<HashlineEdit, Refusal> {
         let anchor = |argument: &Option<AnchorArgument>| {
             argument.as_ref().map(AnchorArgument::anchor).transpose().map_err(|mut refusal| {
-                refusal.message = format!("edit {number}: {}", refusal.message);
+                refusal.message = said!("edit {number}: {}", refusal.message);
                 refusal
             })
         };

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::edit_file::TextEdit;
-use super::{ToolReply, Words, arguments, parse, schema};
+use super::{ToolReply, arguments, parse, schema};
 use crate::apply::decide_edits;
 use crate::edit::{EditCode, EditReport, EditRequest, Refusal, VerifiedEdit};
 use crate::engine::SyntaxGate;
@@ -86,7 +86,7 @@ fn edit_once(given: Value, gate: &SyntaxGate) -> Result<ToolReply, Refusal> {
     let mut call = edit.request()?;
     call.language = language.as_deref().map(parse_language).transpose()?;
     let before = Snapshot::from_text(text);
-    Ok(reply(&decide(path.as_deref(), &before, from_ref(&call), gate)?, &Words::default()))
+    Ok(reply(&decide(path.as_deref(), &before, from_ref(&call), gate)?))
 }
 
 /// Answers a call of `multi_edit`.
@@ -106,7 +106,7 @@ fn edit_many(given: Value, gate: &SyntaxGate) -> Result<ToolReply, Refusal> {
     let calls = edits.iter().map(|edit| Ok(EditRequest { language, ..edit.edit.request()? }));
     let calls = calls.collect::<Result<Vec<_>, Refusal>>()?;
     let edit = decide(path.as_deref(), &Snapshot::from_text(text), &calls, gate)?;
-    Ok(reply(&edit, &Words::default()))
+    Ok(reply(&edit))
 }
 
 /// Applies the calls to a text.
@@ -121,27 +121,26 @@ fn decide(
     let extension = language.and_then(|language| language.extensions.first());
     let made_up_path = extension.map(|extension| format!("text.{extension}"));
     decide_edits(path.or(made_up_path.as_deref()), before, calls, gate)
-        .map_err(|refusal| refusal.hint_at_language("`path` or `language`"))
+        .map_err(Refusal::hint_at_language)
 }
 
 /// The reply to a call that edited a text, with the edited text in its report.
-fn reply(edit: &VerifiedEdit, words: &Words) -> ToolReply {
+fn reply(edit: &VerifiedEdit) -> ToolReply {
     let text = edit.plan().map(|plan| plan.text_after()).unwrap_or_default();
-    let report = words.report(EditReport::new(edit));
+    let report = EditReport::new(edit);
     ToolReply::answered(report.text_as_edited(), Report { edit: report, text })
 }
 
-/// Applies a call to the bytes of a file; returns the new bytes, and the reply in these words.
+/// Applies a call to the bytes of a file; returns the new bytes, and the reply.
 pub(crate) fn edit_bytes(
     bytes: Vec<u8>,
     call: &EditRequest,
     gate: &SyntaxGate,
-    words: &Words,
 ) -> Result<(Vec<u8>, ToolReply), Refusal> {
     let before = Snapshot::decode(bytes).map_err(crate::apply::not_text)?;
     let edit = decide(None, &before, from_ref(call), gate)?;
     let after = edit.after().map(|content| content.to_vec()).unwrap_or_default();
-    Ok((after, reply(&edit, words)))
+    Ok((after, reply(&edit)))
 }
 
 /// The language with the name that a caller gives.

@@ -50,12 +50,12 @@ use guarded::GuardedCalls;
 #[cfg(feature = "cli")]
 pub(crate) use guarded::paths_of;
 
+pub(crate) use crate::edit::message::Words;
 pub(crate) use dialect::Dialect;
 #[cfg(feature = "cli")]
 pub(crate) use inline_text::{edit_bytes, edit_text_with, has_inline_text, parse_language};
 pub use reply::ToolReply;
 pub(crate) use tool_set::ToolSet;
-pub(crate) use words::Words;
 #[cfg(feature = "cli")]
 pub(crate) use words::{EDIT_FLAGS, READ_FLAGS, SEARCH_FLAGS};
 
@@ -69,8 +69,6 @@ pub struct ToolCall<'a> {
     pub arguments: &'a Map<String, Value>,
     /// The caller's options.
     pub options: &'a CallOptions,
-    /// The words of the caller.
-    pub(crate) words: &'a Words,
 }
 
 /// Where a tool is listed.
@@ -373,7 +371,7 @@ impl Toolbox {
         let request_id =
             request_id.map(|id| id.with_digest(arguments::digest(tool.name, &arguments, encoding)));
         if let Some(request_id) = &request_id
-            && let Some(reply) = self.reply_to_repeated(request_id, &words).await
+            && let Some(reply) = self.reply_to_repeated(request_id).await
         {
             return match reply {
                 Ok(reply) => reply,
@@ -383,7 +381,7 @@ impl Toolbox {
         let options = &CallOptions { request_id: request_id.clone(), ..options.clone() };
         let with_encoding = encoding.map(|encoding| self.engine.with_encoding(encoding));
         let engine = with_encoding.as_ref().unwrap_or(&self.engine);
-        let call = ToolCall { engine, arguments: &arguments, options, words: &words };
+        let call = ToolCall { engine, arguments: &arguments, options };
         let (result, notes) = match &self.guard {
             Some(guard) => guard.run(tool, call, self.line_tool(), &words).await,
             None => ((tool.run)(call).await, Vec::new()),
@@ -404,7 +402,7 @@ impl Toolbox {
             }
         };
         for note in notes {
-            reply.message.push_str(&format!("\nNote: {}", words.sentence(&note)));
+            reply.message.push_str(&format!("\nNote: {}", note.in_words(&words)));
         }
         // Not every caller sees the report.
         let reply = if asks_for_dry_run { reply.with_diff() } else { reply };
@@ -488,7 +486,7 @@ impl Toolbox {
         arguments: &Map<String, Value>,
         refusal: Refusal,
     ) -> ToolReply {
-        let refusal = words.refusal(refusal);
+        let refusal = refusal.in_words(words);
         let first_line = self.dialect.first_line(tool, arguments, words, &refusal);
         let first_line = first_line.unwrap_or_else(|| refusal.to_string());
         ToolReply::refused_as(&refusal, refusal.text_with(&first_line, words.label()))
@@ -504,16 +502,12 @@ impl Toolbox {
 
     /// The reply to a request that was answered or committed before, or the refusal of a request
     /// id that belongs to another request.
-    async fn reply_to_repeated(
-        &self,
-        request: &RequestId,
-        words: &Words,
-    ) -> Option<Result<ToolReply, Refusal>> {
+    async fn reply_to_repeated(&self, request: &RequestId) -> Option<Result<ToolReply, Refusal>> {
         match self.engine.recall(request).await {
             RequestStatus::Unknown => None,
             RequestStatus::Answered(answer) => ToolReply::from_json(&answer).map(Ok),
             RequestStatus::Committed(committed) => {
-                let mut reports = words.reports(self.engine.reports(committed));
+                let mut reports = self.engine.reports(committed);
                 Some(Ok(match reports.len() {
                     1 => ToolReply::edited(&reports.remove(0)),
                     _ => multi_edit::reply(reports),

@@ -36,7 +36,7 @@ struct MultiEditReport {
 
 /// Applies the edits and answers with a report for each file.
 async fn run(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
-    Ok(reply(call.words.reports(apply(call).await?)))
+    Ok(reply(apply(call).await?))
 }
 
 /// The answer to a call that edited these files.

@@ -1,7 +1,8 @@
 //! "Did you mean …?", where a call names a file that does not exist.
 
 use super::Toolbox;
-use crate::edit::{EditCode, Refusal};
+use crate::edit::message::THEN;
+use crate::edit::{EditCode, Refusal, said};
 
 impl Toolbox {
     /// Adds to the hint of a refused path the files that the path may mean, or how to find them;
@@ -19,11 +20,11 @@ impl Toolbox {
         let named: Vec<String> =
             near.into_iter().map(|path| format!("`{}`", self.shown_path(path.as_str()))).collect();
         let advice = match named.as_slice() {
-            [] if is_missing => format!("Check the path: search for a part of it. {hint}"),
+            [] if is_missing => said!("Check the path: search for a part of it.{THEN}{hint}"),
             [] => return refusal,
-            [only] => format!("Did you mean {only}? Send the call again with that path. {hint}"),
-            [first @ .., last] => format!(
-                "Did you mean {} or {last}? Send the call again with the path of the file you mean. {hint}",
+            [only] => said!("Did you mean {only}? Send the call again with that path.{THEN}{hint}"),
+            [first @ .., last] => said!(
+                "Did you mean {} or {last}? Send the call again with the path of the file you mean.{THEN}{hint}",
                 first.join(", ")
             ),
         };

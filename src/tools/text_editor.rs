@@ -98,7 +98,7 @@ async fn execute(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
         }
         Command::Insert => insert(call, &given).await?,
     };
-    Ok(ToolReply::edited(&call.words.report(report)))
+    Ok(ToolReply::edited(&report))
 }
 
 /// Makes the edit of `create` or `str_replace`.
@@ -174,7 +174,7 @@ fn as_of_create(path: &str, refusal: Refusal) -> Refusal {
     if refusal.code != EditCode::CreateExisting {
         return refusal;
     }
-    let message = format!("the file `{path}` exists, and `create` does not overwrite it");
+    let message = format!("the file `{path}` exists, and `create` does not overwrite it").into();
     Refusal { message, ..refusal }
         .hint("To change the file, use `str_replace`. To add lines, use `insert`.")
 }

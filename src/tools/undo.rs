@@ -44,7 +44,6 @@ struct UndoReport {
 async fn run(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
     let arguments: UndoArguments = parse(TOOL.name, call.arguments)?;
     let (undone, files) = call.engine.undo(arguments.revision, call.options).await?;
-    let files = call.words.reports(files);
     let verb = if call.options.dry_run { "Would take back" } else { "Took back" };
     let mut message = format!("{verb} revision {undone}.");
     for file in &files {

@@ -279,7 +279,7 @@ fn is_answered(attempt: &Attempt) -> bool {
 fn failing_endpoint(refusal: &Refusal) -> Finding {
     let last = refusal.attempts.last();
     let detail = last.map_or_else(
-        || refusal.message.clone(),
+        || refusal.message.to_string(),
         |attempt| format!("{} {}: {}", attempt.ask, attempt.outcome, attempt.detail),
     );
     if last.is_some_and(is_answered) {

@@ -28,11 +28,9 @@ pub(super) fn unescape_lines(
     let sent = edit.lines.join("\n") + "\n";
     match review_line_escapes(file, language, &place, &sent) {
         EscapeReview::Fine => {}
-        EscapeReview::Suspicious => log.warnings.push(format!(
-            "edit {}: {}",
-            edit.number,
-            ESCAPES_WARNING.replace("new_str", "it")
-        )),
+        EscapeReview::Suspicious => {
+            log.warnings.push(format!("edit {}: {ESCAPES_WARNING}", edit.number))
+        }
         EscapeReview::Proven(text) => {
             let count = edit.lines.len();
             edit.lines = split_lines(&text);

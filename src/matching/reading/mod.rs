@@ -194,8 +194,8 @@ impl Draft {
         let reading = |form: Form| Reading {
             old: self.old.clone(),
             how: has_ways.then_some(match form.text == new_sent {
-                true => "new_str as it was sent",
-                false => "new_str with the same mistake undone",
+                true => "the new text as it was sent",
+                false => "the new text with the same mistake undone",
             }),
             new: form.text,
             mistakes: self.mistakes.clone(),

@@ -13,7 +13,8 @@ use std::fmt::Write as _;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::edit::EditCode;
+use crate::edit::message::{LIST_FILES, READ_FILE, THEN};
+use crate::edit::{EditCode, Message, said};
 use crate::text::{ContentHash, clip};
 
 pub(crate) use rules::GuardPolicy;
@@ -61,7 +62,7 @@ pub struct CallOutcome<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GuardVerdict {
     /// The call is made; the warnings are reported with its answer.
-    Pass(Vec<String>),
+    Pass(Vec<Message>),
     /// The call is not made.
     Refuse {
         /// The name of the broken rule.
@@ -69,9 +70,9 @@ pub enum GuardVerdict {
         /// The code to answer with.
         code: EditCode,
         /// What went wrong.
-        error: String,
+        error: Message,
         /// What to do next.
-        hint: String,
+        hint: Message,
     },
 }
 
@@ -143,7 +144,7 @@ impl Guard {
             rule.moment == Moment::Start && self.policy.level(rule.id) != Level::Off
         });
         let text: Vec<String> =
-            opening.map(|rule| format!("{} {}", rule.error, rule.hint)).collect();
+            opening.map(|rule| format!("{} {}", (rule.error)(), (rule.hint)())).collect();
         (!text.is_empty()).then(|| text.join("\n"))
     }
 
@@ -153,15 +154,16 @@ impl Guard {
         let files = BTreeMap::new();
         let call = GuardedCall::none(&no_arguments, &files);
         let broken = self.broken_rules(Moment::TextAnswer, &call).next()?;
-        Some(format!("{} {} Do NOT respond without using tools.", broken.error, broken.hint))
+        let (error, hint) = ((broken.error)(), (broken.hint)());
+        Some(format!("{error} {hint} Do NOT respond without using tools."))
     }
 
     /// The error and the hint for a session that ends without a successful call.
-    pub fn final_error(&self) -> Option<(&'static str, &'static str)> {
+    pub fn final_error(&self) -> Option<(Message, Message)> {
         let no_arguments = Map::new();
         let files = BTreeMap::new();
         let call = GuardedCall::none(&no_arguments, &files);
-        self.broken_rules(Moment::End, &call).next().map(|rule| (rule.error, rule.hint))
+        self.broken_rules(Moment::End, &call).next().map(|rule| ((rule.error)(), (rule.hint)()))
     }
 
     /// The files that the session has edited, by their paths.
@@ -198,7 +200,7 @@ impl Guard {
             let (code, error, hint) = self.explain(rule, call);
             match self.policy.level(rule.id) {
                 Level::Refuse => return GuardVerdict::Refuse { rule: rule.id, code, error, hint },
-                Level::Warn => warnings.push(format!("{error} {hint}")),
+                Level::Warn => warnings.push(said!("{error} {hint}")),
                 Level::Off => {}
             }
         }
@@ -219,29 +221,28 @@ impl Guard {
     }
 
     /// The code, the error and the hint for a call that breaks a rule.
-    fn explain(&self, rule: &Rule, call: &GuardedCall<'_>) -> (EditCode, String, String) {
-        let (mut error, mut hint) = (rule.error.to_owned(), rule.hint.to_owned());
+    fn explain(&self, rule: &Rule, call: &GuardedCall<'_>) -> (EditCode, Message, Message) {
+        let (mut error, mut hint) = ((rule.error)(), (rule.hint)());
         let mut code = EditCode::Blocked;
         match rule.id {
             "repeat_failed" => {
                 if let Some(failure) = self.failures.get(&fingerprint(call, self.write_count)) {
                     code = failure.code;
-                    let _ = write!(error, " Cause: {}", failure.cause);
-                    hint.push(' ');
-                    hint.push_str(&suggest_alternative(call, failure));
+                    error.push(format_args!(" Cause: {}", failure.cause));
+                    hint.push(said!("{THEN}{}", suggest_alternative(call, failure)));
                 }
             }
             "unresolved_edit" => {
                 for (path, unresolved) in &self.unresolved {
-                    let _ = write!(error, " {path} ({})", unresolved.cause);
+                    error.push(format_args!(" {path} ({})", unresolved.cause));
                 }
             }
             "false_claim" => {
-                let _ =
-                    write!(error, " {}", self.false_claims(call).collect::<Vec<_>>().join(", "));
+                let claims: Vec<_> = self.false_claims(call).collect();
+                error.push(format_args!(" {}", claims.join(", ")));
             }
             "vanished_edit" => {
-                let _ = write!(error, " {}", self.vanished_files(call.files).join(", "));
+                error.push(format_args!(" {}", self.vanished_files(call.files).join(", ")));
             }
             _ => {}
         }
@@ -355,7 +356,7 @@ impl Guard {
     }
 
     /// The report of `task_complete`.
-    pub fn completion_report(&self, summary: &str, warnings: &[String]) -> Value {
+    pub fn completion_report(&self, summary: &str, warnings: &[Message]) -> Value {
         let files: Vec<Value> = self
             .changed()
             .map(|(path, edited)| {
@@ -420,7 +421,7 @@ fn shows_lines(code: EditCode, report: &Value) -> bool {
 }
 
 /// What to do in place of a call that has failed: first to read again, then to use another tool.
-fn suggest_alternative(call: &GuardedCall<'_>, failure: &Failure) -> String {
+fn suggest_alternative(call: &GuardedCall<'_>, failure: &Failure) -> Message {
     let lines = match failure.near {
         Some((start, end)) => format!(" with ranges [{{\"start\": {start}, \"end\": {end}}}]"),
         None => String::new(),
@@ -428,16 +429,16 @@ fn suggest_alternative(call: &GuardedCall<'_>, failure: &Failure) -> String {
     let other_tool = call.line_tool.filter(|tool| *tool != call.tool);
     match (failure.times, call.line_tool, other_tool) {
         (1, ..) if !call.writes => {
-            "Check the path with list_files, or search for different words.".into()
+            said!("Check the path with {LIST_FILES}, or search for different words.")
         }
-        (1, ..) => format!("Call read_file{lines} and copy the text to replace from its answer."),
+        (1, ..) => said!("Call {READ_FILE}{lines} and copy the text to replace from its answer."),
         (2, _, Some(tool)) => {
-            format!("Go another way: call read_file{lines} in style hashline, then {tool} with those lines.")
+            said!("Go another way: call {READ_FILE}{lines} in style hashline, then {tool} with those lines.")
         }
         (2, Some("edit_file"), _) => {
-            format!("Go another way: call read_file{lines} in style hashline, and send its anchors as `lines`.")
+            said!("Go another way: call {READ_FILE}{lines} in style hashline, and send its anchors as `lines`.")
         }
-        (2..=3, ..) => "Go another way: edit a smaller part, quoted from a fresh read_file.".into(),
+        (2..=3, ..) => said!("Go another way: edit a smaller part, quoted from a fresh {READ_FILE}."),
         (..) => "Give up this edit: go on with another part of the task, or tell the user what blocks you.".into(),
     }
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{Guard, GuardedCall, claimed_files};
+use crate::edit::message::{LIST_FILES, READ_FILE};
+use crate::edit::{Message, said};
 
 /// The event at which a rule is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,9 +43,9 @@ pub(crate) struct Rule {
     /// When the rule is checked.
     pub moment: Moment,
     /// What went wrong, for the model.
-    pub error: &'static str,
+    pub error: fn() -> Message,
     /// What to do next, for the model.
-    pub hint: &'static str,
+    pub hint: fn() -> Message,
     /// Whether a call breaks the rule.
     pub(super) broken: fn(&Guard, &GuardedCall<'_>) -> bool,
 }
@@ -62,64 +64,97 @@ pub(crate) const RULES: &[Rule] = &[
     Rule {
         id: "explore_first",
         moment: Moment::Start,
-        error: "MANDATORY FIRST STEP: before making any change, 1. call list_files to see the project's files, 2. call search to find the code that this request is about, 3. call read_file on the file that is most likely the right one.",
-        hint: "Do not edit and do not complete the task until you have explored.",
+        error: || {
+            said!(
+                "MANDATORY FIRST STEP: before making any change, 1. call {LIST_FILES} to see the project's files, 2. call search to find the code that this request is about, 3. call {READ_FILE} on the file that is most likely the right one."
+            )
+        },
+        hint: || "Do not edit and do not complete the task until you have explored.".into(),
         broken: |_, _| true,
     },
     Rule {
         id: "tools_before_words",
         moment: Moment::TextAnswer,
-        error: "You MUST use tools before responding.",
-        hint: "Call list_files first, then search to find the relevant code, then read_file on the target.",
+        error: || "You MUST use tools before responding.".into(),
+        hint: || {
+            said!(
+                "Call {LIST_FILES} first, then search to find the relevant code, then {READ_FILE} on the target."
+            )
+        },
         broken: |guard, _| guard.calls == 0,
     },
     Rule {
         id: "repeat_failed",
         moment: Moment::Call,
-        error: "This same call was refused before and nothing has changed since.",
-        hint: "Do not repeat it.",
+        error: || "This same call was refused before and nothing has changed since.".into(),
+        hint: || "Do not repeat it.".into(),
         broken: |guard, call| guard.failure_count(call) > 0,
     },
     Rule {
         id: "explore_before_edit",
         moment: Moment::Edit,
-        error: "You must explore the codebase first. Call list_files, search or read_file before editing.",
-        hint: "Start with list_files to see what files exist, then search to find the target code, then read_file.",
+        error: || {
+            said!(
+                "You must explore the codebase first. Call {LIST_FILES}, search or {READ_FILE} before editing."
+            )
+        },
+        hint: || {
+            said!(
+                "Start with {LIST_FILES} to see what files exist, then search to find the target code, then {READ_FILE}."
+            )
+        },
         broken: |guard, _| guard.explorations == 0,
     },
     Rule {
         id: "explore_before_complete",
         moment: Moment::Complete,
-        error: "BLOCKED: You must explore the codebase first. Call list_files or search before completing.",
-        hint: "Start with list_files to see what files exist, then search to find the target code.",
+        error: || {
+            said!(
+                "BLOCKED: You must explore the codebase first. Call {LIST_FILES} or search before completing."
+            )
+        },
+        hint: || {
+            said!(
+                "Start with {LIST_FILES} to see what files exist, then search to find the target code."
+            )
+        },
         broken: |guard, _| guard.explorations == 0,
     },
     Rule {
         id: "unresolved_edit",
         moment: Moment::Complete,
-        error: "BLOCKED: The last edit of a file was refused, and nothing has been written since:",
-        hint: "Correct the edit as its refusal says and send it again. If it is not needed after all, read the file to check that it is right, then complete.",
+        error: || {
+            "BLOCKED: The last edit of a file was refused, and nothing has been written since:"
+                .into()
+        },
+        hint: || {
+            "Correct the edit as its refusal says and send it again. If it is not needed after all, read the file to check that it is right, then complete.".into()
+        },
         broken: |guard, _| !guard.unresolved.is_empty(),
     },
     Rule {
         id: "vanished_edit",
         moment: Moment::Complete,
-        error: "BLOCKED: A file no longer holds what your edit wrote:",
-        hint: "Read the file, and edit it again if your change is still needed.",
+        error: || "BLOCKED: A file no longer holds what your edit wrote:".into(),
+        hint: || "Read the file, and edit it again if your change is still needed.".into(),
         broken: |guard, call| !guard.vanished_files(call.files).is_empty(),
     },
     Rule {
         id: "false_claim",
         moment: Moment::Complete,
-        error: "BLOCKED: This session has not changed what you say is changed:",
-        hint: "Make the change with an edit tool, or send files_changed with the files that you did change, [] if the task needs no change.",
+        error: || "BLOCKED: This session has not changed what you say is changed:".into(),
+        hint: || {
+            "Make the change with an edit tool, or send files_changed with the files that you did change, [] if the task needs no change.".into()
+        },
         broken: |guard, call| guard.false_claims(call).next().is_some(),
     },
     Rule {
         id: "nothing_changed",
         moment: Moment::Complete,
-        error: "BLOCKED: No file was changed.",
-        hint: "Go on and make the change. If the task needs none, say why in the summary and send files_changed: [] with it.",
+        error: || "BLOCKED: No file was changed.".into(),
+        hint: || {
+            "Go on and make the change. If the task needs none, say why in the summary and send files_changed: [] with it.".into()
+        },
         broken: |guard, call| {
             guard.changed().next().is_none()
                 && claimed_files(call).is_none_or(|files| !files.is_empty())
@@ -128,8 +163,10 @@ pub(crate) const RULES: &[Rule] = &[
     Rule {
         id: "meaningful_calls",
         moment: Moment::End,
-        error: "NO_TOOL_CALLS",
-        hint: "The agent failed to explore the codebase. Please try again with a more specific request.",
+        error: || "NO_TOOL_CALLS".into(),
+        hint: || {
+            "The agent failed to explore the codebase. Please try again with a more specific request.".into()
+        },
         broken: |guard, _| guard.meaningful < guard.policy.min_calls,
     },
 ];
