@@ -13,7 +13,11 @@ macro_rules! names {
     ($($name:ident = $text:literal,)*) => {
         /// What a sentence names.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        #[allow(non_camel_case_types, reason = "they stand in sentences, as `{OLD}`")]
+        #[allow(
+            clippy::upper_case_acronyms,
+            non_camel_case_types,
+            reason = "they stand in sentences, as `{OLD}`"
+        )]
         pub(crate) enum Name {
             $($name,)*
         }
