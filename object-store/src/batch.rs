@@ -12,7 +12,7 @@ use super::Bucket;
 use super::commit::{
     Backoff, CommitContext, RebasedEdit, WriteOutcome, not_written, too_contended,
 };
-use super::history::{self, CommitRecord, CommitState, FileChange};
+use super::history::{self, BucketRecord, CommitState, FileChange};
 use super::objects::{ObjectVersion, PutOutcome, StorageError};
 use restitch::edit::{EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath};
 use restitch::internals::store::{Versions, now_millis};
@@ -345,7 +345,7 @@ impl Bucket {
     /// file stays in a version other than the one before the commit.
     async fn restore_file(
         &self,
-        record: &CommitRecord,
+        record: &BucketRecord,
         key: &str,
         versions: &Versions,
     ) -> Result<bool, StorageError> {

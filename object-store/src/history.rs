@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::RESERVED_FOLDER;
 use super::commit::CommitContext;
 use restitch::edit::WorkPath;
-use restitch::internals::store::{Versions, changed_lines};
-use restitch::port::{ContentHash, Revision, RevisionFile};
+use restitch::internals::store::{CommitRecord, FileRecord, Versions, changed_lines};
+use restitch::port::ContentHash;
 
 /// The largest revision: a number that JSON holds exactly in every language.
 const MAX_REVISION: u64 = (1 << 53) - 1;
@@ -35,9 +35,9 @@ pub(super) enum CommitState {
     TakenBack,
 }
 
-/// One commit.
+/// One commit, with what is needed to find its bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct CommitRecord {
+pub(super) struct BucketRecord {
     pub(super) revision: u64,
     pub(super) unix_millis: u64,
     pub(super) state: CommitState,
@@ -45,33 +45,34 @@ pub(super) struct CommitRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) client: Option<String>,
     pub(super) undoes: Option<u64>,
-    pub(super) files: Vec<FileRecord>,
+    pub(super) files: Vec<BucketFile>,
 }
 
-impl CommitRecord {
+impl BucketRecord {
     /// The commit as every store has it.
-    pub(super) fn as_revision(&self, was_applied: bool) -> Revision {
-        let file = |file: &FileRecord| RevisionFile {
+    pub(super) fn as_record(&self, was_applied: bool) -> CommitRecord {
+        let file = |file: &BucketFile| FileRecord {
             path: file.path.clone(),
-            before_sha256: file.before,
-            after_sha256: file.after,
+            before: file.before.map(Into::into),
+            after: file.after,
             lines: file.lines,
+            ..FileRecord::default()
         };
-        Revision {
+        CommitRecord {
             revision: self.revision,
             unix_millis: self.unix_millis,
+            files: self.files.iter().map(file).collect(),
             client: self.client.clone(),
             undoes: self.undoes,
-            undone_by: None,
-            interrupted: !was_applied,
-            files: self.files.iter().map(file).collect(),
+            done: was_applied,
+            ..CommitRecord::default()
         }
     }
 }
 
 /// One file of a commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct FileRecord {
+pub(super) struct BucketFile {
     pub(super) path: String,
     pub(super) before: Option<ContentHash>,
     /// The revision that wrote the old version.
@@ -120,7 +121,7 @@ pub(super) fn encode(
         let new = &after[same_prefix..after.len() - same_suffix];
         body.extend_from_slice(before);
         body.extend_from_slice(new);
-        files.push(FileRecord {
+        files.push(BucketFile {
             path: change.path.as_str().to_owned(),
             before: change.before.map(ContentHash::of),
             base: change.base,
@@ -134,12 +135,12 @@ pub(super) fn encode(
     }
     let client = context.client.map(str::to_owned);
     let record =
-        CommitRecord { revision, unix_millis, state, client, undoes: context.undoes, files };
+        BucketRecord { revision, unix_millis, state, client, undoes: context.undoes, files };
     encode_record(&record, &body)
 }
 
 /// Writes the length of the head, the head and the body.
-fn encode_record(record: &CommitRecord, body: &[u8]) -> Vec<u8> {
+fn encode_record(record: &BucketRecord, body: &[u8]) -> Vec<u8> {
     let head = serde_json::to_vec(record).unwrap_or_default();
     let mut bytes = format!("{:0DIGITS$}\n", head.len()).into_bytes();
     bytes.extend_from_slice(&head);
@@ -150,7 +151,7 @@ fn encode_record(record: &CommitRecord, body: &[u8]) -> Vec<u8> {
 /// The record with another state; `None` if it cannot be read.
 pub(super) fn with_state(bytes: &[u8], state: CommitState) -> Option<Vec<u8>> {
     let (record, body) = split(bytes)?;
-    Some(encode_record(&CommitRecord { state, ..record }, body))
+    Some(encode_record(&BucketRecord { state, ..record }, body))
 }
 
 /// The offset at which the body of a record begins: after the digits, a newline and the head. The
@@ -161,18 +162,18 @@ pub(super) fn body_start(first_bytes: &[u8]) -> Option<usize> {
 }
 
 /// Reads the head of a record from its first bytes.
-pub(super) fn decode_head(first_bytes: &[u8]) -> Option<CommitRecord> {
+pub(super) fn decode_head(first_bytes: &[u8]) -> Option<BucketRecord> {
     let head = first_bytes.get(DIGITS + 1..body_start(first_bytes)?)?;
     serde_json::from_slice(head).ok()
 }
 
 /// The head and the body of a record.
-fn split(bytes: &[u8]) -> Option<(CommitRecord, &[u8])> {
+fn split(bytes: &[u8]) -> Option<(BucketRecord, &[u8])> {
     Some((decode_head(bytes)?, bytes.get(body_start(bytes)?..)?))
 }
 
 /// The head of a record, and the versions of each of its files.
-pub(super) fn decode(bytes: &[u8]) -> Option<(CommitRecord, Vec<Versions>)> {
+pub(super) fn decode(bytes: &[u8]) -> Option<(BucketRecord, Vec<Versions>)> {
     let (record, mut body) = split(bytes)?;
     let mut all_versions = Vec::new();
     for file in &record.files {

@@ -3,11 +3,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::history::{self, CommitRecord, CommitState};
+use super::history::{self, BucketRecord, CommitState};
 use super::objects::StorageError;
 use super::{Bucket, RESERVED_FOLDER};
 use restitch::edit::{EditCode, Refusal, VerifiedEdit, WorkPath};
-use restitch::internals::store::{Versions, repeated};
+use restitch::internals::store::{CommitRecord, Versions, repeated};
 use restitch::port::ContentHash;
 use restitch::port::{Committed, RequestId, RequestStatus};
 
@@ -76,17 +76,9 @@ impl Bucket {
             self.load_request(request).await.map_err(|error| lookup_failed(request, &error))?;
         let Some(stored) = stored else { return Ok(None) };
         let Some((record, files)) = self.applied_commit(&stored).await else { return Ok(None) };
-        let is_same = match (stored.request_digest, request.digest()) {
-            (Some(stored_digest), Some(digest)) => stored_digest == digest,
-            // Without digests, the files of the commit are compared with the edits.
-            _ => {
-                record.files.len() == batch.len()
-                    && batch.iter().all(|edit| {
-                        record.files.iter().any(|file| file.path == edit.path().as_str())
-                    })
-            }
-        };
-        if !is_same {
+        let commit =
+            CommitRecord { request_digest: stored.request_digest, ..record.as_record(true) };
+        if !commit.matches_request(request, batch.iter()) {
             return Err(request.reuse_refusal());
         }
         Ok(Some(self.recorded_result(&record, files)))
@@ -96,7 +88,7 @@ impl Bucket {
     async fn applied_commit(
         &self,
         stored: &RequestRecord,
-    ) -> Option<(CommitRecord, Vec<Versions>)> {
+    ) -> Option<(BucketRecord, Vec<Versions>)> {
         let object = self.objects.get(stored.record_key.as_ref()?, u64::MAX).await.ok()??;
         let (record, files) = history::decode(&object.bytes)?;
         let was_applied = match record.state {
@@ -113,7 +105,7 @@ impl Bucket {
     /// The result of an earlier commit, as if it had just been made.
     pub(super) fn recorded_result(
         &self,
-        record: &CommitRecord,
+        record: &BucketRecord,
         files: Vec<Versions>,
     ) -> Vec<Committed> {
         let files = record.files.iter().zip(files).filter_map(|(file, versions)| {
@@ -133,21 +125,16 @@ impl Bucket {
                 return RequestStatus::Unknown;
             }
         };
-        let is_same = stored.request_digest.is_some() && stored.request_digest == request.digest();
-        if let Some(answer) = stored.answer {
-            return if is_same {
-                RequestStatus::Answered(answer)
-            } else {
-                RequestStatus::OtherRequest
-            };
-        }
-        match self.applied_commit(&stored).await {
-            None => RequestStatus::Unknown,
-            Some((record, files)) if is_same => {
-                RequestStatus::Committed(self.recorded_result(&record, files))
-            }
-            Some(_) => RequestStatus::OtherRequest,
-        }
+        let known = match &stored.answer {
+            Some(answer) => RequestStatus::Answered(answer.clone()),
+            None => match self.applied_commit(&stored).await {
+                Some((record, files)) => {
+                    RequestStatus::Committed(self.recorded_result(&record, files))
+                }
+                None => return RequestStatus::Unknown,
+            },
+        };
+        request.status_by(stored.request_digest, known)
     }
 
     /// Stores the answer to a request. An error is only logged.

@@ -5,10 +5,10 @@ use std::collections::{HashMap, HashSet};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
 use super::commit::CommitContext;
-use super::history::{self, CommitRecord, CommitState, FileRecord, HEAD_BYTES};
+use super::history::{self, BucketFile, BucketRecord, CommitState, HEAD_BYTES};
 use super::objects::{PAGE_SIZE, StorageError};
 use super::{Bucket, RESERVED_FOLDER};
-use restitch::edit::{Durability, EditCode, Refusal, VerifiedEdit, WorkPath};
+use restitch::edit::{EditCode, Refusal, VerifiedEdit, WorkPath};
 use restitch::internals::store::{MAX_VERSIONS, Timeline, Versions, no_revision, take_back};
 use restitch::port::{Committed, ContentHash, Revision, UndoMode, Undone};
 
@@ -27,7 +27,7 @@ const CONCURRENT_REQUESTS: usize = 16;
 /// A recorded commit, and whether it was applied.
 #[derive(Debug, Clone)]
 pub(super) struct LoggedCommit {
-    pub(super) record: CommitRecord,
+    pub(super) record: BucketRecord,
     pub(super) was_applied: bool,
     key: String,
 }
@@ -60,7 +60,7 @@ impl Bucket {
     async fn read_heads(
         &self,
         keys: Vec<String>,
-    ) -> Result<Vec<(String, CommitRecord)>, StorageError> {
+    ) -> Result<Vec<(String, BucketRecord)>, StorageError> {
         let heads = stream::iter(keys).map(|key| async move {
             let Some(start) = self.objects.get_first_bytes(&key, HEAD_BYTES).await? else {
                 return Ok(None);
@@ -83,9 +83,9 @@ impl Bucket {
     /// Finds out which of these commits, newest first, were applied.
     async fn check_applied(
         &self,
-        heads: Vec<(String, CommitRecord)>,
+        heads: Vec<(String, BucketRecord)>,
     ) -> Result<Vec<LoggedCommit>, StorageError> {
-        let mut commits_by_path: HashMap<String, Vec<(u64, FileRecord)>> = HashMap::new();
+        let mut commits_by_path: HashMap<String, Vec<(u64, BucketFile)>> = HashMap::new();
         for (_, record) in &heads {
             for file in &record.files {
                 let commits = commits_by_path.entry(file.path.clone()).or_default();
@@ -104,7 +104,7 @@ impl Bucket {
         });
         let lineages: HashMap<String, Lineage> =
             lineages.buffered(CONCURRENT_REQUESTS).try_collect().await?;
-        let was_applied = |record: &CommitRecord| match record.state {
+        let was_applied = |record: &BucketRecord| match record.state {
             CommitState::Done => true,
             CommitState::Open | CommitState::TakenBack => false,
             CommitState::Single => record.files.iter().all(|file| {
@@ -112,7 +112,7 @@ impl Bucket {
                 lineage.is_none_or(|lineage| lineage.contains(record.revision, file))
             }),
         };
-        let logged = |(key, record): (String, CommitRecord)| LoggedCommit {
+        let logged = |(key, record): (String, BucketRecord)| LoggedCommit {
             was_applied: was_applied(&record),
             record,
             key,
@@ -125,7 +125,7 @@ impl Bucket {
     async fn lineage(
         &self,
         path: &str,
-        commits: &[(u64, FileRecord)],
+        commits: &[(u64, BucketFile)],
     ) -> Result<Lineage, StorageError> {
         let head = self.objects.head(path).await?;
         let Some((version, bytes)) = head else {
@@ -149,7 +149,7 @@ impl Bucket {
     /// This commit and the later commits of its files, newest first.
     pub(super) async fn commits_since(
         &self,
-        record: &CommitRecord,
+        record: &BucketRecord,
     ) -> Result<Vec<LoggedCommit>, StorageError> {
         let mut keys = self.list_keys(Some(record.revision)).await?;
         keys.retain(|key| record.files.iter().any(|file| history::may_concern(key, &file.path)));
@@ -191,11 +191,7 @@ impl Bucket {
                 batch.push(self.undo_file(&record, file, versions, &since).await?);
             }
             if mode == UndoMode::DryRun {
-                let committed = batch
-                    .into_iter()
-                    .map(|edit| Committed::new(edit, None, Durability::DryRun))
-                    .collect();
-                return Ok(Undone { revision: record.revision, committed });
+                return Ok(Undone::planned(record.revision, batch));
             }
             attempts += 1;
             let undoes = Some(record.revision);
@@ -233,7 +229,7 @@ impl Bucket {
     }
 
     /// The key and the head of the record of a commit, undone or not.
-    async fn find_record(&self, revision: u64) -> Result<(String, CommitRecord), Refusal> {
+    async fn find_record(&self, revision: u64) -> Result<(String, BucketRecord), Refusal> {
         let failed = |error: StorageError| not_read(&error);
         let keys = self.list_keys(Some(revision)).await.map_err(failed)?;
         let key = keys.into_iter().find(|key| history::revision_of(key) == Some(revision));
@@ -252,7 +248,7 @@ impl Bucket {
         let failed = |error: StorageError| not_read(&error);
         let Some(wanted) = wanted else {
             let newest = self.recent_commits().await.map_err(failed)?;
-            let wanted = timeline(&newest).to_undo(None, |commit| !commit.interrupted)?.revision;
+            let wanted = timeline(&newest).to_undo(None, |commit| commit.done)?.revision;
             let last = newest.into_iter().find(|commit| commit.record.revision == wanted);
             let last = last.ok_or_else(|| no_revision(wanted))?;
             let since = self.commits_since(&last.record).await.map_err(failed)?;
@@ -268,8 +264,8 @@ impl Bucket {
     /// The edit that undoes one file of a commit.
     async fn undo_file(
         &self,
-        record: &CommitRecord,
-        file: &FileRecord,
+        record: &BucketRecord,
+        file: &BucketFile,
         recorded: Versions,
         since: &[LoggedCommit],
     ) -> Result<VerifiedEdit, Refusal> {
@@ -314,13 +310,13 @@ impl Bucket {
         let recorded = stream::iter(keys)
             .map(|key| async move { self.objects.get(&key, u64::MAX).await.ok()? })
             .buffered(CONCURRENT_REQUESTS);
-        let records: Vec<(CommitRecord, Vec<Versions>)> = recorded
+        let records: Vec<(BucketRecord, Vec<Versions>)> = recorded
             .filter_map(|object| {
                 std::future::ready(object.and_then(|object| history::decode(&object.bytes)))
             })
             .collect()
             .await;
-        let commits = records.iter().map(|(record, _)| record.as_revision(true)).collect();
+        let commits = records.iter().rev().map(|(record, _)| record.as_record(true)).collect();
         let wanted = Timeline::new(commits).versions_of(path.as_str(), from);
         let known: HashMap<ContentHash, Vec<u8>> = records
             .into_iter()
@@ -353,7 +349,7 @@ enum CurrentHash {
 impl Lineage {
     /// The lineage of the version that `revision` wrote. `commits` are the commits of the file, newest
     /// first.
-    fn of(revision: Option<u64>, hash: CurrentHash, commits: &[(u64, FileRecord)]) -> Self {
+    fn of(revision: Option<u64>, hash: CurrentHash, commits: &[(u64, BucketFile)]) -> Self {
         let mut revisions = HashSet::new();
         let mut oldest = None;
         let mut next = revision;
@@ -369,7 +365,7 @@ impl Lineage {
     }
 
     /// Whether a commit was written to the file; `true` if that cannot be known.
-    fn contains(&self, revision: u64, file: &FileRecord) -> bool {
+    fn contains(&self, revision: u64, file: &BucketFile) -> bool {
         if self.revisions.contains(&revision) {
             return true;
         }
@@ -389,8 +385,8 @@ impl Lineage {
 
 /// The commits as every store has them.
 fn timeline(newest_first: &[LoggedCommit]) -> Timeline {
-    let commits = newest_first.iter();
-    Timeline::new(commits.map(|commit| commit.record.as_revision(commit.was_applied)).collect())
+    let commits = newest_first.iter().rev();
+    Timeline::new(commits.map(|commit| commit.record.as_record(commit.was_applied)).collect())
 }
 
 /// The refusal after the history could not be read.

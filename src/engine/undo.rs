@@ -19,12 +19,16 @@ impl Engine {
         revision: Option<u64>,
         options: &CallOptions,
     ) -> Result<(u64, Vec<EditReport>), Refusal> {
+        if self.staging.is_some() {
+            return Err(Refusal::new(
+                EditCode::Blocked,
+                "this session's edits are staged, and undo takes back only commits",
+            )
+            .hint("Send the tool `staging` with action discard to drop all staged edits, or edit the staged files back."));
+        }
         let mode = if options.dry_run { UndoMode::DryRun } else { UndoMode::Apply };
         let revision = match (revision, options.undo_scope) {
-            // What is staged is no revision, and the store says how it is dropped.
-            (None, UndoScope::Session) if self.staging.is_none() => {
-                Some(self.last_session_revision().await?)
-            }
+            (None, UndoScope::Session) => Some(self.last_session_revision().await?),
             (given, _) => given,
         };
         let _writing = self.ledger.lock_writes().await;
@@ -94,6 +98,10 @@ impl Engine {
 
     /// What the store knows of a request.
     pub async fn recall(&self, request: &RequestId) -> RequestStatus {
+        if let Some(status) = self.staging.as_ref().and_then(|staging| staging.recall(request)) {
+            return status;
+        }
+        // It may be the request that committed what was staged.
         match self.store.history() {
             Some(history) => history.recall(request).await,
             None => RequestStatus::Unknown,
@@ -107,8 +115,10 @@ impl Engine {
 
     /// Stores the answer to a request, for when it is sent again.
     pub async fn remember(&self, request: &RequestId, answer: String) {
-        if let Some(history) = self.store.history() {
-            history.remember(request, answer).await;
+        match (&self.staging, self.store.history()) {
+            (Some(staging), _) => staging.remember(request, answer),
+            (None, Some(history)) => history.remember(request, answer).await,
+            (None, None) => {}
         }
     }
 }

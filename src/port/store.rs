@@ -41,6 +41,15 @@ impl RequestId {
         self.digest
     }
 
+    /// What a record of this id, made for a request with that digest, says of this request: `known`, if
+    /// it is the same one.
+    pub fn status_by(&self, digest: Option<ContentHash>, known: RequestStatus) -> RequestStatus {
+        match self.digest == digest {
+            true => known,
+            false => RequestStatus::OtherRequest,
+        }
+    }
+
     /// The refusal of an id that was used for another request before.
     pub fn reuse_refusal(&self) -> Refusal {
         Refusal::new(
@@ -133,6 +142,14 @@ pub struct Undone {
     pub revision: u64,
     /// The files of the commit that undid it.
     pub committed: Vec<Committed>,
+}
+
+impl Undone {
+    /// The undo of a revision by these edits, of which nothing is written.
+    pub fn planned(revision: u64, edits: impl IntoIterator<Item = VerifiedEdit>) -> Self {
+        let planned = |edit| Committed::new(edit, None, Durability::DryRun);
+        Self { revision, committed: edits.into_iter().map(planned).collect() }
+    }
 }
 
 /// One file of a commit, as the change feed announces it.

@@ -23,9 +23,9 @@ use super::confine::{CreatedFolder, FileId, OpenError, Target};
 use super::disk::{Disk, RUNNING_COMMITS};
 use super::history::{HistorySync, Intent};
 use super::lock::{self, Backoff, FileKey, LockOutcome, WriteLock};
-use super::log::LogEntry;
 use super::metadata::Metadata;
 use super::options::SyncMode;
+use super::record::CommitRecord;
 use super::refusals;
 use super::replace::{has_content, read_reusing};
 use super::write::PreparedWrite;
@@ -130,7 +130,7 @@ impl Disk {
         if let Some(request) = context.request
             && let Some(entry) = self.commit_of_request(request)
         {
-            return match entry.matches_request(request, edits) {
+            return match entry.matches_request(request, edits.iter().map(|planned| &planned.edit)) {
                 true => self.recorded_result(&entry),
                 false => Err(request.reuse_refusal()),
             };
@@ -372,7 +372,7 @@ impl Disk {
     /// Checks that the locked file is still the version that the edit was made for, and matches the
     /// edit again if it is not. If the history shows that exactly this change was already
     /// committed, returns its log entry.
-    fn revalidate(&self, job: &mut Job<'_>) -> Result<Option<LogEntry>, Refusal> {
+    fn revalidate(&self, job: &mut Job<'_>) -> Result<Option<CommitRecord>, Refusal> {
         let path = job.edit.path().clone();
         let (Some(held), Some(before)) = (&job.held, job.edit.before()) else {
             // The edit creates a file.
@@ -386,7 +386,7 @@ impl Disk {
             && let Some(entry) = self.last_commit(&job.logged_path())
             && entry.files.len() == 1
             && entry.files[0].after == Some(after.hash())
-            && entry.files[0].before.as_ref().map(|version| version.sha256) == job.edit.base()
+            && entry.files[0].before_sha256() == job.edit.base()
         {
             return Ok(Some(entry));
         }
@@ -419,7 +419,7 @@ impl Disk {
     }
 
     /// The log entry of an earlier call that created the same file with the same content.
-    fn already_created(&self, job: &Job<'_>) -> Option<LogEntry> {
+    fn already_created(&self, job: &Job<'_>) -> Option<CommitRecord> {
         let after = job.edit.after()?;
         let existing = job.target.open(OFlags::RDONLY).ok()?;
         if job.held.is_some() || !has_content(&existing, after).ok()? {

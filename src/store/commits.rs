@@ -6,12 +6,11 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::path::Path;
 
+use super::record::{CommitRecord, FileRecord};
 use super::revert::changed_lines;
 use super::timeline::{Timeline, Versions, now_millis};
-use crate::edit::{VerifiedEdit, WorkPath};
-use crate::port::{Revision, RevisionFile};
+use crate::edit::VerifiedEdit;
 use crate::text::ContentHash;
 
 /// The oldest commits are forgotten once all of them hold more bytes of content than this.
@@ -31,7 +30,7 @@ pub(super) struct Commits {
 /// One commit, and what it wrote to each of its files.
 #[derive(Debug)]
 struct Commit {
-    record: Revision,
+    record: CommitRecord,
     versions: Vec<Versions>,
 }
 
@@ -50,17 +49,7 @@ impl Commit {
 impl Commits {
     /// The commits as undo and the log see them.
     pub(super) fn timeline(&self) -> Timeline {
-        Timeline::new(self.oldest_first.iter().rev().map(|commit| commit.record.clone()).collect())
-    }
-
-    /// The files of a commit, with what it wrote.
-    pub(super) fn files_of(&self, revision: u64, root: &Path) -> Vec<(WorkPath, Versions)> {
-        let commit = self.oldest_first.iter().filter(|commit| commit.record.revision == revision);
-        let files = commit.flat_map(|commit| commit.record.files.iter().zip(&commit.versions));
-        let path = |(file, versions): (&RevisionFile, &Versions)| {
-            Some((WorkPath::parse(&file.path, root).ok()?, versions.clone()))
-        };
-        files.filter_map(path).collect()
+        Timeline::new(self.oldest_first.iter().map(|commit| commit.record.clone()).collect())
     }
 
     /// What a commit wrote to one of its files.
@@ -74,7 +63,7 @@ impl Commits {
     pub(super) fn bytes(&self, hash: ContentHash) -> Option<Vec<u8>> {
         self.oldest_first.iter().rev().find_map(|commit| {
             let files = &commit.record.files;
-            let hashes = files.iter().flat_map(|file| [file.before_sha256, file.after_sha256]);
+            let hashes = files.iter().flat_map(|file| [file.before_sha256(), file.after]);
             let mut pairs = hashes.zip(commit.contents());
             pairs.find(|(known, _)| *known == Some(hash))?.1.cloned()
         })
@@ -88,23 +77,24 @@ impl Commits {
         client: Option<String>,
         undoes: Option<u64>,
     ) -> io::Result<u64> {
-        let file = |(edit, versions): (&VerifiedEdit, &Versions)| RevisionFile {
-            path: edit.path().as_str().to_owned(),
-            before_sha256: versions.before.as_deref().map(ContentHash::of),
-            after_sha256: versions.after.as_deref().map(ContentHash::of),
-            lines: versions
-                .after
-                .as_deref()
-                .map(|after| changed_lines(versions.before.as_deref().unwrap_or_default(), after)),
+        let file = |(edit, versions): (&VerifiedEdit, &Versions)| {
+            let (before, after) = (versions.before.as_deref(), versions.after.as_deref());
+            FileRecord {
+                path: edit.path().as_str().to_owned(),
+                before: before.map(|bytes| ContentHash::of(bytes).into()),
+                after: after.map(ContentHash::of),
+                lines: after.map(|after| changed_lines(before.unwrap_or_default(), after)),
+                ..FileRecord::default()
+            }
         };
-        let record = Revision {
+        let record = CommitRecord {
             revision: self.oldest_first.back().map_or(0, |last| last.record.revision) + 1,
             unix_millis: now_millis(),
             files: edits.iter().zip(&versions).map(file).collect(),
             client,
             undoes,
-            undone_by: None,
-            interrupted: false,
+            done: true,
+            ..CommitRecord::default()
         };
         let revision = record.revision;
         let commit = Commit { record, versions };
@@ -142,8 +132,7 @@ mod kept {
     use serde::{Deserialize, Serialize};
 
     use super::super::portable::lock_within;
-    use super::{Commit, Commits, Versions};
-    use crate::port::Revision;
+    use super::{Commit, CommitRecord, Commits, Versions};
 
     /// How long the history of another process is waited for. Without it, an edit has no revision.
     const LOCK_WAIT: Duration = Duration::from_secs(2);
@@ -152,7 +141,7 @@ mod kept {
     /// after of each file.
     #[derive(Debug, Serialize, Deserialize)]
     struct Head {
-        record: Revision,
+        record: CommitRecord,
         lengths: Vec<Option<usize>>,
     }
 
@@ -239,6 +228,7 @@ mod kept {
             versions.push(Versions { before: next(pair[0])?, after: next(pair[1])? });
         }
         let is_whole = rest.is_empty() && versions.len() == record.files.len();
-        is_whole.then_some(Commit { record, versions })
+        // It is recorded once all its files are written.
+        is_whole.then_some(Commit { record: CommitRecord { done: true, ..record }, versions })
     }
 }

@@ -25,15 +25,14 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::commit::CommitContext;
 use super::lock::{Backoff, LockOutcome, try_lock};
-use super::log::{
-    LogEntry, LogRecord, LoggedFile, Patch, StoredVersion, encode_line, last_revision, read_entries,
-};
+use super::log::{LogRecord, encode_line, last_revision, read_entries};
 use super::metadata::Metadata;
 use super::prune;
+use super::record::{CommitRecord, FileRecord, Patch, StoredVersion};
 use super::replace::OldFile;
 use super::revert::changed_lines;
 use super::state::{HISTORY, StateFolder};
-use super::timeline::now_millis;
+use super::timeline::{Timeline, now_millis};
 use crate::port::{RequestId, RequestStatus};
 use crate::text::{Content, ContentHash};
 
@@ -132,7 +131,7 @@ impl History {
 
     /// The commits in the history of a root in a state folder that cannot be written, oldest first;
     /// `None` if there is no history.
-    pub(super) fn read_only(state: &Path, root: &Path) -> Option<io::Result<Vec<LogEntry>>> {
+    pub(super) fn read_only(state: &Path, root: &Path) -> Option<io::Result<Vec<CommitRecord>>> {
         let folder = folder_of(&state.join(HISTORY), root);
         folder.join("log").exists().then(|| read_entries(&folder))
     }
@@ -221,7 +220,7 @@ impl History {
             let before = match &intent.before {
                 Some((bytes, metadata)) => {
                     let sha256 = store_unless_patched(bytes, bytes.hash())?;
-                    Some(StoredVersion { sha256, metadata: metadata.clone() })
+                    Some(StoredVersion { sha256, metadata: Some(metadata.clone()) })
                 }
                 None => None,
             };
@@ -233,14 +232,14 @@ impl History {
                 changed_lines(before, after)
             });
             let (path, created_folders) = (intent.path.clone(), intent.created_folders.clone());
-            files.push(LoggedFile { path, before, after, created_folders, patch, lines });
+            files.push(FileRecord { path, before, after, created_folders, patch, lines });
         }
         let last = match self.known_revision(&writer)? {
             Some(last) => last,
             None => last_revision(&mut writer.log)?,
         };
         let revision = last + 1;
-        let entry = LogEntry {
+        let entry = CommitRecord {
             revision,
             unix_millis: now_millis(),
             files,
@@ -285,7 +284,7 @@ impl History {
         let mut writer = self.lock_log(&|| false)?;
         let sha256 = ContentHash::of(bytes);
         self.store_blob(bytes, sha256, HistorySync::Synced)?;
-        let before = StoredVersion { sha256, metadata };
+        let before = StoredVersion { sha256, metadata: Some(metadata) };
         self.append(&mut writer, &LogRecord::Displaced { revision, path: path.to_owned(), before })
     }
 
@@ -367,8 +366,7 @@ impl History {
         };
         let entries = self.entries()?;
         let rebuilt = entries.iter().rev().flat_map(|entry| &entry.files).find_map(|file| {
-            let (patch, before, after) =
-                (file.patch.as_ref()?, file.before.as_ref()?.sha256, file.after?);
+            let (patch, before, after) = (file.patch.as_ref()?, file.before_sha256()?, file.after?);
             let bytes = if after == hash {
                 patch.apply(&neighbor(before)?)?
             } else if before == hash {
@@ -388,8 +386,13 @@ impl History {
     }
 
     /// Every commit except those that failed, oldest first.
-    pub(super) fn entries(&self) -> io::Result<Vec<LogEntry>> {
+    pub(super) fn entries(&self) -> io::Result<Vec<CommitRecord>> {
         read_entries(&self.folder)
+    }
+
+    /// The commits, for undo and the log.
+    pub(super) fn timeline(&self) -> io::Result<Timeline> {
+        Ok(Timeline::new(self.entries()?))
     }
 
     /// Creates a file that marks a commit of several files as unfinished. The lock on it shows that
@@ -458,12 +461,10 @@ impl History {
         let Ok(stored) = fs::read_to_string(self.answer_path(request)) else {
             return RequestStatus::Unknown;
         };
-        match stored.split_once('\n') {
-            Some((digest, answer)) if digest == digest_line(request) => {
-                RequestStatus::Answered(answer.to_owned())
-            }
-            _ => RequestStatus::OtherRequest,
-        }
+        let Some((digest, answer)) = stored.split_once('\n') else {
+            return RequestStatus::OtherRequest;
+        };
+        request.status_by(ContentHash::parse(digest), RequestStatus::Answered(answer.to_owned()))
     }
 
     /// Stores the answer to a request: the digest of the request in the first line, then the
@@ -473,7 +474,8 @@ impl History {
         if let Some(folder) = path.parent() {
             DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         }
-        let text = format!("{}\n{answer}", digest_line(request));
+        let digest = request.digest().map(|digest| digest.to_string()).unwrap_or_default();
+        let text = format!("{digest}\n{answer}");
         self.put(&path, text.as_bytes(), HistorySync::Lazy)?;
         let writer = self.lock_log(&|| false)?;
         self.enforce_limits(&writer, false)
@@ -514,9 +516,4 @@ impl LogWriter {
 /// The name of the file with the answer to a request.
 pub(super) fn answer_name(request: &str) -> String {
     ContentHash::of(request.as_bytes()).to_string()
-}
-
-/// The first line of a stored answer.
-fn digest_line(request: &RequestId) -> String {
-    request.digest().map(|digest| digest.to_string()).unwrap_or_default()
 }

@@ -5,51 +5,12 @@ use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::commit::CommitEdit;
-use super::metadata::Metadata;
+use super::record::{CommitRecord, Patch, StoredVersion};
 use super::revert::shared_ends;
-use crate::port::RequestId;
-use crate::text::{Content, ContentHash};
-
-/// The version of a file before a commit. Its bytes are in the blobs, or rebuilt from a patch.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct StoredVersion {
-    pub(super) sha256: ContentHash,
-    pub(super) metadata: Metadata,
-}
-
-/// One file of a commit.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct LoggedFile {
-    /// The path from the root, without links.
-    pub(super) path: String,
-    /// `None` when the file was created.
-    pub(super) before: Option<StoredVersion>,
-    /// `None` when the file was removed.
-    pub(super) after: Option<ContentHash>,
-    /// Folders that were created for the file, outermost first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "made")]
-    pub(super) created_folders: Vec<PathBuf>,
-    /// The change itself, if it is small.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) patch: Option<Patch>,
-    /// The first and the last line that changed, as numbered after the commit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) lines: Option<(usize, usize)>,
-}
-
-/// The replacement of one span in a file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Patch {
-    #[serde(rename = "at")]
-    offset: usize,
-    old: String,
-    new: String,
-}
 
 /// The most bytes of a change that the log holds, on each side.
 const MAX_PATCH_BYTES: usize = 1 << 10;
@@ -95,49 +56,11 @@ impl Patch {
     }
 }
 
-/// A commit.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct LogEntry {
-    pub(super) revision: u64,
-    pub(super) unix_millis: u64,
-    pub(super) files: Vec<LoggedFile>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) request: Option<String>,
-    /// The digest of what that request asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none", rename = "asks")]
-    pub(super) request_digest: Option<ContentHash>,
-    /// The name that the client gave itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) client: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) undoes: Option<u64>,
-    /// Whether the log confirms the commit, by a later [`LogRecord::Done`].
-    #[serde(skip)]
-    pub(super) done: bool,
-}
-
-impl LogEntry {
-    /// Whether this commit was made for the same request; `edits` are those of the request.
-    pub(super) fn matches_request(&self, request: &RequestId, edits: &[CommitEdit]) -> bool {
-        if let (Some(logged), Some(digest)) = (self.request_digest, request.digest()) {
-            return logged == digest;
-        }
-        // Without digests, the files of the commit are compared with the edits.
-        let is_in_commit = |planned: &CommitEdit| {
-            let after = planned.edit.after().map(Content::hash);
-            // The log has the path with its links resolved, which may differ from that of the edit.
-            let path = planned.edit.path().as_str();
-            self.files.iter().any(|file| file.path == path || file.after == after)
-        };
-        self.files.len() == edits.len() && edits.iter().all(is_in_commit)
-    }
-}
-
 /// One line of the log.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum LogRecord {
-    Begin(LogEntry),
+    Begin(CommitRecord),
     Done(u64),
     Failed(u64),
     /// The version that a commit displaced, if it is not the one that the commit was made for.
@@ -149,7 +72,7 @@ pub(super) enum LogRecord {
 }
 
 /// Every commit in the log of a folder except those that failed, oldest first.
-pub(super) fn read_entries(folder: &Path) -> io::Result<Vec<LogEntry>> {
+pub(super) fn read_entries(folder: &Path) -> io::Result<Vec<CommitRecord>> {
     let mut text = Vec::new();
     match File::open(folder.join("log")) {
         Ok(mut log) => log.read_to_end(&mut text)?,
@@ -179,7 +102,7 @@ fn refuse_damaged(log: &[u8]) -> io::Result<()> {
 }
 
 /// Replaces the log of a folder by these commits. The caller holds its lock.
-pub(super) fn rewrite(folder: &Path, entries: &[LogEntry]) -> io::Result<()> {
+pub(super) fn rewrite(folder: &Path, entries: &[CommitRecord]) -> io::Result<()> {
     let draft = folder.join("log.draft");
     let mut file =
         OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
@@ -206,8 +129,8 @@ pub(crate) fn revisions_in(log: &[u8]) -> Vec<u64> {
 }
 
 /// The commits of a log except those that failed, oldest first.
-fn parse(log: &[u8]) -> Vec<LogEntry> {
-    let mut entries: Vec<LogEntry> = Vec::new();
+fn parse(log: &[u8]) -> Vec<CommitRecord> {
+    let mut entries: Vec<CommitRecord> = Vec::new();
     let mut index_of: HashMap<u64, usize> = HashMap::new();
     let mut failed: HashSet<u64> = HashSet::new();
     for line in log.split(|byte| *byte == b'\n') {

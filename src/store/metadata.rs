@@ -8,26 +8,8 @@ use std::os::unix::fs::MetadataExt as _;
 
 use rustix::fs::{Gid, Mode, Uid, XattrFlags};
 use rustix::io::Errno;
-use serde::{Deserialize, Serialize};
 
-/// The part of a file that is not its content.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Metadata {
-    mode: u32,
-    uid: u32,
-    gid: u32,
-    /// Extended attributes, access lists among them; values in hexadecimal.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    attributes: Vec<(String, String)>,
-    /// The `chattr` flags that a copy keeps.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    flags: u32,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
-fn is_zero(flags: &u32) -> bool {
-    *flags == 0
-}
+pub(super) use super::record::Metadata;
 
 /// Name prefixes of the attributes that would be wrong on a copy: signatures of the content, and
 /// marks of an overlay file system.

@@ -36,6 +36,7 @@ pub(crate) mod protect;
 #[cfg(unix)]
 mod prune;
 pub(crate) mod rebase;
+pub(crate) mod record;
 #[cfg(unix)]
 mod refusals;
 #[cfg(unix)]

@@ -16,7 +16,8 @@ use std::path::{Path, PathBuf};
 
 use super::history::{answer_name, open_in};
 use super::lock::{self, LockOutcome};
-use super::log::{LogEntry, read_entries, rewrite};
+use super::log::{read_entries, rewrite};
+use super::record::CommitRecord;
 use super::timeline::{millis, now_millis};
 
 /// At most this many commits of one root are kept, whatever their size, because the log is always
@@ -95,7 +96,7 @@ struct LockedHistory {
     is_root_gone: bool,
     /// Whether it is the history of the commit that has called [`prune`].
     is_ours: bool,
-    entries: Vec<LogEntry>,
+    entries: Vec<CommitRecord>,
     /// The files with versions and answers, with their sizes.
     files: HashMap<PathBuf, u64>,
     /// The index of the first entry that is kept.
@@ -217,10 +218,9 @@ impl LockedHistory {
     }
 
     /// The files with the versions and the answer of a commit, as far as they exist.
-    fn files_of(&self, entry: &LogEntry) -> Vec<PathBuf> {
-        let before = entry.files.iter().filter_map(|file| file.before.as_ref());
-        let after = entry.files.iter().filter_map(|file| file.after);
-        let versions = before.map(|version| version.sha256).chain(after);
+    fn files_of(&self, entry: &CommitRecord) -> Vec<PathBuf> {
+        let versions =
+            entry.files.iter().flat_map(|file| [file.before_sha256(), file.after]).flatten();
         let blobs = self.folder.join("blobs");
         let mut files: Vec<PathBuf> = versions.map(|hash| blobs.join(hash.to_string())).collect();
         let answers = self.folder.join("answers");

@@ -5,11 +5,10 @@
 //! of the files has changed there since it was staged.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::future::ready;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::{Mutex as AsyncMutex, broadcast};
+use tokio::sync::Mutex as AsyncMutex;
 
 use super::rebase::not_found;
 use super::timeline::Versions;
@@ -18,8 +17,8 @@ use crate::edit::{
     Durability, EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath, file_diff,
 };
 use crate::port::{
-    BoxFuture, Change, CommitOptions, Committed, FileStore, History, Lister, LoadedFile, RequestId,
-    RequestStatus, Revision, StoreOutcome, UndoMode, Undone, no_history,
+    BoxFuture, CommitOptions, Committed, FileStore, History, Lister, LoadedFile, RequestId,
+    RequestStatus, StoreOutcome,
 };
 use crate::text::Snapshot;
 
@@ -135,49 +134,55 @@ impl StagingStore {
         Err(refusal)
     }
 
-    fn inner_history(&self) -> Result<&dyn History, Refusal> {
-        self.inner.history().ok_or_else(no_history)
+    /// What this session has answered to a request; `None` if it has not seen it.
+    pub fn recall(&self, request: &RequestId) -> Option<RequestStatus> {
+        let staged = self.lock();
+        let mut answers = staged.answers.iter();
+        let (known, answer) = answers.find(|(known, _)| known.as_str() == request.as_str())?;
+        Some(request.status_by(known.digest(), RequestStatus::Answered(answer.clone())))
+    }
+
+    /// Stores the answer to a request, for when the same request is sent again.
+    pub fn remember(&self, request: &RequestId, answer: String) {
+        let mut staged = self.lock();
+        staged.answers.push_back((request.clone(), answer));
+        if staged.answers.len() > MAX_ANSWERS {
+            staged.answers.pop_front();
+        }
     }
 }
 
 impl Files for StagingStore {
-    fn load_file<'a>(
-        &'a self,
-        path: &'a WorkPath,
-    ) -> BoxFuture<'a, Result<Option<LoadedFile>, Refusal>> {
-        Box::pin(async move {
-            let staged = self.lock().files.get(path).map(|file| file.after.clone());
-            let bytes = match staged {
-                Some(bytes) => bytes,
-                None => match self.inner.load(path).await {
-                    Ok(bytes) => Some(bytes),
-                    Err(refusal) if refusal.code == EditCode::FileNotFound => None,
-                    Err(refusal) => return Err(refusal),
-                },
-            };
-            Ok(bytes.map(LoadedFile::by_hash))
-        })
+    async fn load_file(&self, path: &WorkPath) -> Result<Option<LoadedFile>, Refusal> {
+        let staged = self.lock().files.get(path).map(|file| file.after.clone());
+        let bytes = match staged {
+            Some(bytes) => bytes,
+            None => match self.inner.load(path).await {
+                Ok(bytes) => Some(bytes),
+                Err(refusal) if refusal.code == EditCode::FileNotFound => None,
+                Err(refusal) => return Err(refusal),
+            },
+        };
+        Ok(bytes.map(LoadedFile::by_hash))
     }
 
-    fn put<'a>(
-        &'a self,
-        path: &'a WorkPath,
+    async fn put(
+        &self,
+        path: &WorkPath,
         bytes: Option<Vec<u8>>,
         version: Option<String>,
-    ) -> BoxFuture<'a, Result<StoreOutcome, Refusal>> {
-        Box::pin(async move {
-            let (before, known) = match self.load_file(path).await? {
-                Some(file) => (Some(file.bytes), Some(file.version)),
-                None => (None, None),
-            };
-            if known != version {
-                return Ok(StoreOutcome::VersionMismatch);
-            }
-            let mut staged = self.lock();
-            let file = staged.files.entry(path.clone());
-            file.or_insert(Versions { before, after: None }).after = bytes;
-            Ok(StoreOutcome::Written)
-        })
+    ) -> Result<StoreOutcome, Refusal> {
+        let (before, known) = match self.load_file(path).await? {
+            Some(file) => (Some(file.bytes), Some(file.version)),
+            None => (None, None),
+        };
+        if known != version {
+            return Ok(StoreOutcome::VersionMismatch);
+        }
+        let mut staged = self.lock();
+        let file = staged.files.entry(path.clone());
+        file.or_insert(Versions { before, after: None }).after = bytes;
+        Ok(StoreOutcome::Written)
     }
 }
 
@@ -226,66 +231,9 @@ impl FileStore for StagingStore {
         self.inner.lister()
     }
 
+    /// The commits of the inner store. What is staged is in none of them.
     fn history(&self) -> Option<&dyn History> {
-        Some(self)
-    }
-}
-
-impl History for StagingStore {
-    fn undo(&self, _: Option<u64>, _: UndoMode) -> BoxFuture<'_, Result<Undone, Refusal>> {
-        let refusal = Refusal::new(
-            EditCode::Blocked,
-            "this session's edits are staged, and undo takes back only commits",
-        )
-        .hint("Send the tool `staging` with action discard to drop all staged edits, or edit the staged files back.");
-        Box::pin(ready(Err(refusal)))
-    }
-
-    fn log(&self) -> BoxFuture<'_, Result<Vec<Revision>, Refusal>> {
-        Box::pin(async { self.inner_history()?.log().await })
-    }
-
-    fn committed(&self, revision: u64) -> BoxFuture<'_, Result<Vec<Committed>, Refusal>> {
-        Box::pin(async move { self.inner_history()?.committed(revision).await })
-    }
-
-    fn recorded_versions<'a>(
-        &'a self,
-        path: &'a WorkPath,
-        from: Option<&'a str>,
-    ) -> BoxFuture<'a, Vec<Vec<u8>>> {
-        match self.inner.history() {
-            Some(history) => history.recorded_versions(path, from),
-            None => Box::pin(ready(Vec::new())),
-        }
-    }
-
-    fn recall<'a>(&'a self, request: &'a RequestId) -> BoxFuture<'a, RequestStatus> {
-        let staged = self.lock();
-        let is_same_id = |known: &&(RequestId, String)| known.0.as_str() == request.as_str();
-        let status = match (staged.answers.iter().find(is_same_id), self.inner.history()) {
-            (Some((known, answer)), _) if known.digest() == request.digest() => {
-                RequestStatus::Answered(answer.clone())
-            }
-            (Some(_), _) => RequestStatus::OtherRequest,
-            // It may be the request that committed what was staged.
-            (None, Some(history)) => return history.recall(request),
-            (None, None) => RequestStatus::Unknown,
-        };
-        Box::pin(ready(status))
-    }
-
-    fn remember<'a>(&'a self, request: &'a RequestId, answer: String) -> BoxFuture<'a, ()> {
-        let mut staged = self.lock();
-        staged.answers.push_back((request.clone(), answer));
-        if staged.answers.len() > MAX_ANSWERS {
-            staged.answers.pop_front();
-        }
-        Box::pin(ready(()))
-    }
-
-    fn changes(&self) -> Option<broadcast::Receiver<Change>> {
-        self.inner.history()?.changes()
+        self.inner.history()
     }
 }
 
@@ -297,6 +245,7 @@ mod tests {
     use crate::port::VersionedFiles;
     use crate::store::{MemoryFiles, MemoryStore, VersionedStore};
     use crate::text::ContentHash;
+    use std::future::ready;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     fn path(name: &str) -> WorkPath {

@@ -1,9 +1,11 @@
 //! What the commits of a root mean for undo, the log and repeated requests. Each store with a history
 //! records commits in a way of its own, and decides with this module.
 
+use std::collections::HashMap;
 use std::io;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use super::record::{CommitRecord, FileRecord};
 pub use super::revert::changed_lines;
 use super::revert::{LaterVersion, VersionSource, revert_change};
 use crate::edit::{Durability, EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath};
@@ -25,14 +27,16 @@ pub struct Versions {
 /// The commits of a root, or those of them that a question concerns.
 #[derive(Debug)]
 pub struct Timeline {
-    newest_first: Vec<Revision>,
+    oldest_first: Vec<CommitRecord>,
+    /// The commits that are undone, each with the one that undid it.
+    undone_by: HashMap<u64, u64>,
 }
 
 impl Timeline {
-    /// A timeline of these commits, newest first. Finds out which of them are undone.
-    pub fn new(mut newest_first: Vec<Revision>) -> Self {
-        let mut undone_by = std::collections::HashMap::new();
-        for commit in newest_first.iter().filter(|commit| !commit.interrupted) {
+    /// A timeline of these commits, oldest first. Finds out which of them are undone.
+    pub fn new(oldest_first: Vec<CommitRecord>) -> Self {
+        let mut undone_by = HashMap::new();
+        for commit in oldest_first.iter().rev().filter(|commit| commit.done) {
             // An undo that was itself undone does not count.
             if let Some(undone) = commit.undoes
                 && !undone_by.contains_key(&commit.revision)
@@ -40,21 +44,38 @@ impl Timeline {
                 undone_by.insert(undone, commit.revision);
             }
         }
-        for commit in &mut newest_first {
-            commit.undone_by = undone_by.get(&commit.revision).copied();
-        }
-        Self { newest_first }
+        Self { oldest_first, undone_by }
     }
 
     /// The commits as the log shows them, newest first.
     pub fn into_log(self) -> Vec<Revision> {
-        self.newest_first
+        let file = |file: FileRecord| RevisionFile {
+            before_sha256: file.before_sha256(),
+            path: file.path,
+            after_sha256: file.after,
+            lines: file.lines,
+        };
+        let shown = |commit: CommitRecord| Revision {
+            revision: commit.revision,
+            unix_millis: commit.unix_millis,
+            files: commit.files.into_iter().map(file).collect(),
+            client: commit.client,
+            undoes: commit.undoes,
+            undone_by: self.undone_by.get(&commit.revision).copied(),
+            interrupted: !commit.done,
+        };
+        self.oldest_first.into_iter().rev().map(shown).collect()
     }
 
     /// The commit with this revision, undone or not.
-    pub fn commit(&self, wanted: u64) -> Result<&Revision, Refusal> {
-        let commit = self.newest_first.iter().find(|commit| commit.revision == wanted);
+    pub fn commit(&self, wanted: u64) -> Result<&CommitRecord, Refusal> {
+        let commit = self.oldest_first.iter().rev().find(|commit| commit.revision == wanted);
         commit.ok_or_else(|| no_revision(wanted))
+    }
+
+    /// The revision that undid this one.
+    pub(super) fn undone_by(&self, revision: u64) -> Option<u64> {
+        self.undone_by.get(&revision).copied()
     }
 
     /// The commit to undo: `wanted`, or else the newest one that took effect and is neither undone nor
@@ -62,20 +83,22 @@ impl Timeline {
     pub fn to_undo(
         &self,
         wanted: Option<u64>,
-        took_effect: impl Fn(&Revision) -> bool,
-    ) -> Result<&Revision, Refusal> {
+        took_effect: impl Fn(&CommitRecord) -> bool,
+    ) -> Result<&CommitRecord, Refusal> {
         let Some(wanted) = wanted else {
-            let can_be_undone = |commit: &&Revision| {
-                commit.undoes.is_none() && commit.undone_by.is_none() && took_effect(commit)
+            let can_be_undone = |commit: &&CommitRecord| {
+                commit.undoes.is_none()
+                    && self.undone_by(commit.revision).is_none()
+                    && took_effect(commit)
             };
-            return self.newest_first.iter().find(can_be_undone).ok_or_else(|| {
+            return self.oldest_first.iter().rev().find(can_be_undone).ok_or_else(|| {
                 Refusal::new(EditCode::NoChange, "there is nothing to undo").hint(
                     "To take back an undo, give its revision. On the command line, `restitch log` lists the revisions.",
                 )
             });
         };
         let commit = self.commit(wanted)?;
-        match commit.undone_by {
+        match self.undone_by(wanted) {
             Some(undo) => Err(Refusal::new(
                 EditCode::NoChange,
                 format!("revision {wanted} was already undone by revision {undo}"),
@@ -91,11 +114,11 @@ impl Timeline {
         &'a self,
         revision: u64,
         path: &'a str,
-    ) -> Vec<(&'a Revision, &'a RevisionFile)> {
-        let mut in_effect: Vec<(&Revision, &RevisionFile)> = Vec::new();
+    ) -> Vec<(&'a CommitRecord, &'a FileRecord)> {
+        let mut in_effect: Vec<(&CommitRecord, &FileRecord)> = Vec::new();
         for (later, file) in self.later(revision, path) {
             match in_effect.last() {
-                Some((last, _)) if !later.interrupted && later.undoes == Some(last.revision) => {
+                Some((last, _)) if later.done && later.undoes == Some(last.revision) => {
                     in_effect.pop();
                 }
                 _ => in_effect.push((later, file)),
@@ -109,8 +132,8 @@ impl Timeline {
         &'a self,
         revision: u64,
         path: &'a str,
-    ) -> impl Iterator<Item = (&'a Revision, &'a RevisionFile)> {
-        let later = self.newest_first.iter().rev().filter(move |later| later.revision > revision);
+    ) -> impl Iterator<Item = (&'a CommitRecord, &'a FileRecord)> {
+        let later = self.oldest_first.iter().filter(move |later| later.revision > revision);
         later.flat_map(move |later| {
             let files = later.files.iter().filter(move |file| file.path == path);
             files.map(move |file| (later, file))
@@ -122,7 +145,7 @@ impl Timeline {
     pub fn versions_of(&self, path: &str, from: Option<&str>) -> Vec<ContentHash> {
         let mut versions: Vec<ContentHash> = Vec::new();
         for (_, file) in self.later(0, path) {
-            for hash in file.before_sha256.into_iter().chain(file.after_sha256) {
+            for hash in file.before_sha256().into_iter().chain(file.after) {
                 if versions.last() != Some(&hash) {
                     versions.push(hash);
                 }

@@ -15,13 +15,13 @@ use super::confine::OpenError;
 use super::disk::Disk;
 use super::history::{History, KEPT};
 use super::lock::{self, LockOutcome};
-use super::log::{LogEntry, LoggedFile};
+use super::record::{CommitRecord, FileRecord};
 use super::refusals;
 use super::replace::read_all;
 use super::revert::{LaterVersion, revert_change};
-use super::timeline::{Timeline, Versions, history_not_read, no_revision, repeated, take_back};
-use crate::edit::{Durability, EditCode, Refusal, WorkPath};
-use crate::port::{Committed, RequestId, RequestStatus, Revision, RevisionFile, UndoMode, Undone};
+use super::timeline::{Timeline, Versions, history_not_read, repeated, take_back};
+use crate::edit::{EditCode, Refusal, WorkPath};
+use crate::port::{Committed, RequestId, RequestStatus, Revision, UndoMode, Undone};
 use crate::text::ContentHash;
 
 /// The mark of an unfinished commit of several files, locked until it is dropped.
@@ -44,12 +44,10 @@ impl Disk {
         self.recover();
         let mut attempts = 0;
         loop {
-            let entries = history.entries().map_err(|error| history_not_read(&error))?;
-            let timeline = timeline(&entries);
-            let wanted = timeline.to_undo(revision, |commit| {
-                !commit.interrupted || commit.files.iter().any(|file| self.is_in_effect(file))
+            let timeline = history.timeline().map_err(|error| history_not_read(&error))?;
+            let entry = timeline.to_undo(revision, |commit| {
+                commit.done || commit.files.iter().any(|file| self.is_in_effect(file))
             })?;
-            let entry = find_entry(&entries, wanted.revision)?;
             let revision = entry.revision;
             if !entry.done && history.is_running(revision) {
                 return Err(Refusal::new(
@@ -66,15 +64,13 @@ impl Disk {
                 )
                 .hint("There is nothing of it to undo."));
             }
-            let undone = |committed| Undone { revision: entry.revision, committed };
             if mode == UndoMode::DryRun {
-                let plan = |edit: CommitEdit| Committed::new(edit.edit, None, Durability::DryRun);
-                return Ok(undone(edits.into_iter().map(plan).collect()));
+                return Ok(Undone::planned(revision, edits.into_iter().map(|edit| edit.edit)));
             }
             let context = CommitContext {
                 request: None,
                 client: None,
-                undoes: Some(entry.revision),
+                undoes: Some(revision),
                 abandoned,
                 lock_wait: self.options.lock_wait,
             };
@@ -85,9 +81,9 @@ impl Disk {
                 Err(refusal) => return Err(refusal),
                 Ok(committed) => {
                     if !entry.done {
-                        history.forget_kept(entry.revision);
+                        history.forget_kept(revision);
                     }
-                    return Ok(undone(committed));
+                    return Ok(Undone { revision, committed });
                 }
             }
         }
@@ -100,7 +96,7 @@ impl Disk {
             Some(entries) => entries,
             None => self.require_history()?.entries(),
         };
-        Ok(timeline(&entries.map_err(|error| history_not_read(&error))?).into_log())
+        Ok(Timeline::new(entries.map_err(|error| history_not_read(&error))?).into_log())
     }
 
     /// The history; a refusal if there is none.
@@ -120,10 +116,10 @@ impl Disk {
 
     /// Whether the file is now as this commit was to leave it: with the same content, or missing if
     /// the commit was to remove it. A file that cannot be read counts as changed.
-    fn is_in_effect(&self, file: &RevisionFile) -> bool {
+    fn is_in_effect(&self, file: &FileRecord) -> bool {
         let path = WorkPath::parse(&file.path, self.root.path());
         let current = path.and_then(|path| self.current_bytes(&path));
-        current.is_ok_and(|current| current.as_deref().map(ContentHash::of) == file.after_sha256)
+        current.is_ok_and(|current| current.as_deref().map(ContentHash::of) == file.after)
     }
 
     /// The current bytes of a file; `None` if there is no such file.
@@ -148,7 +144,7 @@ impl Disk {
         &self,
         history: &History,
         timeline: &Timeline,
-        entry: &LogEntry,
+        entry: &CommitRecord,
     ) -> Result<Vec<CommitEdit>, Refusal> {
         let mut edits = Vec::new();
         for file in &entry.files {
@@ -163,10 +159,10 @@ impl Disk {
 
     /// Whether a file does not have the change of an interrupted commit: it is as it was before the
     /// commit, or another program has changed other lines of that version.
-    fn is_unwritten(&self, history: &History, file: &LoggedFile) -> Result<bool, Refusal> {
+    fn is_unwritten(&self, history: &History, file: &FileRecord) -> Result<bool, Refusal> {
         let path = WorkPath::parse(&file.path, self.root.path())?;
         let current = self.current_bytes(&path)?;
-        let before = file.before.as_ref().map(|version| version.sha256);
+        let before = file.before_sha256();
         if current.as_deref().map(ContentHash::of) == before {
             return Ok(true);
         }
@@ -185,8 +181,8 @@ impl Disk {
         &self,
         history: &History,
         timeline: &Timeline,
-        entry: &LogEntry,
-        file: &LoggedFile,
+        entry: &CommitRecord,
+        file: &FileRecord,
     ) -> Result<CommitEdit, Refusal> {
         let path = WorkPath::parse(&file.path, self.root.path())?;
         self.check_resolves_to_itself(&path, entry)?;
@@ -203,18 +199,17 @@ impl Disk {
             })
         };
         let is_unchanged = current.as_deref().map(ContentHash::of) == file.after;
-        let before = file.before.as_ref().map(|version| restorable(version.sha256)).transpose()?;
+        let before = file.before_sha256().map(restorable).transpose()?;
         let mut later = Vec::new();
         let after = match is_unchanged {
             true => current.clone(),
             false => {
                 for (commit, file) in timeline.later_in_effect(entry.revision, &file.path) {
-                    if !commit.interrupted || self.is_in_effect(file) {
+                    if commit.done || self.is_in_effect(file) {
                         let read = |hash: Option<ContentHash>| hash.map(read).transpose();
-                        let before = read(file.before_sha256);
-                        let versions = before.and_then(|before| {
-                            Ok(Versions { before, after: read(file.after_sha256)? })
-                        });
+                        let before = read(file.before_sha256());
+                        let versions = before
+                            .and_then(|before| Ok(Versions { before, after: read(file.after)? }));
                         later.push((commit.revision, versions.ok()));
                     }
                 }
@@ -224,7 +219,7 @@ impl Disk {
         let edit = take_back(entry.revision, &path, Versions { before, after }, current, later)?;
         let metadata = file.before.as_ref().filter(|_| edit.before().is_none());
         Ok(CommitEdit {
-            metadata: metadata.map(|version| version.metadata.clone()),
+            metadata: metadata.and_then(|version| version.metadata.clone()),
             folders: match edit.after() {
                 None => file.created_folders.clone(),
                 Some(_) => Vec::new(),
@@ -235,7 +230,11 @@ impl Disk {
 
     /// Refuses a path that now leads through a link: it leads to a file that the commit never
     /// touched, because the history names files by their paths without links.
-    fn check_resolves_to_itself(&self, path: &WorkPath, entry: &LogEntry) -> Result<(), Refusal> {
+    fn check_resolves_to_itself(
+        &self,
+        path: &WorkPath,
+        entry: &CommitRecord,
+    ) -> Result<(), Refusal> {
         let Ok(target) = self.root.resolve(path.as_path()) else { return Ok(()) };
         let Some(real) = target.real.to_str().filter(|real| *real != path.as_str()) else {
             return Ok(());
@@ -250,12 +249,11 @@ impl Disk {
     }
 
     /// The newest commit with this request id, if it took effect.
-    pub(super) fn commit_of_request(&self, request: &RequestId) -> Option<LogEntry> {
+    pub(super) fn commit_of_request(&self, request: &RequestId) -> Option<CommitRecord> {
         let entries = self.history.as_ref()?.entries().ok()?;
         entries.into_iter().rev().find(|entry| {
             entry.request.as_deref() == Some(request.as_str())
-                && (entry.done
-                    || revision_of(entry).files.iter().all(|file| self.is_in_effect(file)))
+                && (entry.done || entry.files.iter().all(|file| self.is_in_effect(file)))
         })
     }
 
@@ -268,12 +266,10 @@ impl Disk {
         }
         Ok(match self.commit_of_request(request) {
             None => RequestStatus::Unknown,
-            Some(entry)
-                if entry.request_digest.is_some() && entry.request_digest == request.digest() =>
-            {
-                RequestStatus::Committed(self.recorded_result(&entry)?)
+            Some(entry) => {
+                let committed = RequestStatus::Committed(self.recorded_result(&entry)?);
+                request.status_by(entry.request_digest, committed)
             }
-            Some(_) => RequestStatus::OtherRequest,
         })
     }
 
@@ -286,26 +282,26 @@ impl Disk {
         let real = self.root.resolve(path.as_path()).ok();
         let real = real.and_then(|target| target.real.to_str().map(str::to_owned));
         let logged_path = real.unwrap_or_else(|| path.as_str().to_owned());
-        let entries = history.entries().unwrap_or_default();
-        let wanted = timeline(&entries).versions_of(&logged_path, from);
+        let Ok(timeline) = history.timeline() else { return Vec::new() };
+        let wanted = timeline.versions_of(&logged_path, from);
         wanted.into_iter().filter_map(|hash| history.bytes(hash, Some(&current)).ok()).collect()
     }
 
     /// The newest commit of a file.
-    pub(super) fn last_commit(&self, path: &str) -> Option<LogEntry> {
+    pub(super) fn last_commit(&self, path: &str) -> Option<CommitRecord> {
         let entries = self.history.as_ref()?.entries().ok()?;
         entries.into_iter().rev().find(|entry| entry.files.iter().any(|file| file.path == path))
     }
 
     /// What a commit in the history wrote.
     pub(super) fn committed(&self, revision: u64) -> Result<Vec<Committed>, Refusal> {
-        let entries =
-            self.require_history()?.entries().map_err(|error| history_not_read(&error))?;
-        self.recorded_result(find_entry(&entries, revision)?)
+        let timeline =
+            self.require_history()?.timeline().map_err(|error| history_not_read(&error))?;
+        self.recorded_result(timeline.commit(revision)?)
     }
 
     /// The result of an earlier commit, as if it had just been made.
-    pub(super) fn recorded_result(&self, entry: &LogEntry) -> Result<Vec<Committed>, Refusal> {
+    pub(super) fn recorded_result(&self, entry: &CommitRecord) -> Result<Vec<Committed>, Refusal> {
         let history = self.require_history()?;
         entry
             .files
@@ -317,8 +313,8 @@ impl Disk {
                     let bytes = hash.map(|hash| history.bytes(hash, current.as_deref()));
                     bytes.transpose().map_err(|error| history_not_read(&error))
                 };
-                let before = file.before.as_ref().map(|version| version.sha256);
-                let versions = Versions { before: read(before)?, after: read(file.after)? };
+                let versions =
+                    Versions { before: read(file.before_sha256())?, after: read(file.after)? };
                 Ok(repeated(entry.revision, path, versions, self.options.sync_mode.durability()))
             })
             .collect()
@@ -385,14 +381,14 @@ impl Disk {
             None => Vec::new(),
         };
         let Some(history) = &self.history else { return Ok(found) };
-        let entries = history.entries()?;
-        let timeline = timeline(&entries);
+        let timeline = history.timeline()?;
         for (revision, mark) in history.dead_commits() {
-            let is_undone = timeline.commit(revision).is_ok_and(|it| it.undone_by.is_some());
-            let is_open = |entry: &&LogEntry| entry.revision == revision && !entry.done;
-            let Some(entry) = entries.iter().find(is_open).filter(|_| !is_undone) else { continue };
-            let state_of = |file: &LoggedFile| match self.is_unwritten(history, file) {
-                _ if self.is_in_effect(&file.into()) => "has its change",
+            let Ok(entry) = timeline.commit(revision) else { continue };
+            if entry.done || timeline.undone_by(revision).is_some() {
+                continue;
+            }
+            let state_of = |file: &FileRecord| match self.is_unwritten(history, file) {
+                _ if self.is_in_effect(file) => "has its change",
                 Ok(true) => "has not",
                 Ok(false) => "has something else",
                 Err(_) => "cannot be read",
@@ -443,15 +439,14 @@ impl Disk {
 
     /// Restores the files that an unfinished commit has written, and records that it failed.
     fn roll_back_commit(&self, history: &History, revision: u64) -> RollBack {
-        let entries = match history.entries() {
-            Ok(entries) => entries,
+        let timeline = match history.timeline() {
+            Ok(timeline) => timeline,
             Err(error) => return RollBack::Later(history_not_read(&error)),
         };
-        let is_unfinished = |entry: &&LogEntry| entry.revision == revision && !entry.done;
-        let Some(entry) = entries.iter().find(is_unfinished) else {
+        let Some(entry) = timeline.commit(revision).ok().filter(|entry| !entry.done) else {
             return RollBack::Done;
         };
-        let edits = match self.undo_files(history, &timeline(&entries), entry) {
+        let edits = match self.undo_files(history, &timeline, entry) {
             Ok(edits) => edits,
             // Later edits of the same lines do not go away by waiting.
             Err(refusal) if refusal.code == EditCode::Conflict => return RollBack::Never(refusal),
@@ -498,37 +493,4 @@ pub(super) struct Unrecovered {
     tried: HashMap<u64, Instant>,
     /// What the next answer is to say of them.
     warning: Option<String>,
-}
-
-/// The commits as every store has them.
-fn timeline(entries: &[LogEntry]) -> Timeline {
-    Timeline::new(entries.iter().rev().map(revision_of).collect())
-}
-
-fn revision_of(entry: &LogEntry) -> Revision {
-    Revision {
-        revision: entry.revision,
-        unix_millis: entry.unix_millis,
-        files: entry.files.iter().map(RevisionFile::from).collect(),
-        client: entry.client.clone(),
-        undoes: entry.undoes,
-        undone_by: None,
-        interrupted: !entry.done,
-    }
-}
-
-impl From<&LoggedFile> for RevisionFile {
-    fn from(file: &LoggedFile) -> Self {
-        Self {
-            path: file.path.clone(),
-            before_sha256: file.before.as_ref().map(|version| version.sha256),
-            after_sha256: file.after,
-            lines: file.lines,
-        }
-    }
-}
-
-/// The commit with this revision, undone or not.
-fn find_entry(entries: &[LogEntry], wanted: u64) -> Result<&LogEntry, Refusal> {
-    entries.iter().find(|entry| entry.revision == wanted).ok_or_else(|| no_revision(wanted))
 }

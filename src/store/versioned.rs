@@ -12,6 +12,7 @@ use tokio::sync::broadcast;
 use super::change_feed::ChangeFeed;
 use super::commits::Commits;
 use super::rebase::{not_found, rebase_edit};
+use super::record::FileRecord;
 use super::timeline::{LaterChange, Versions, history_not_read, repeated, take_back};
 use crate::edit::{Durability, EditCode, Refusal, VerifiedEdit, WorkPath};
 use crate::port::{
@@ -35,48 +36,42 @@ pub struct VersionedStore<F> {
 /// [`VersionedFiles`] by the paths of edits, with refusals for errors.
 pub(super) trait Files: Send + Sync {
     /// Loads a file; `None` if it does not exist.
-    fn load_file<'a>(
-        &'a self,
-        path: &'a WorkPath,
-    ) -> BoxFuture<'a, Result<Option<LoadedFile>, Refusal>>;
+    fn load_file(
+        &self,
+        path: &WorkPath,
+    ) -> impl Future<Output = Result<Option<LoadedFile>, Refusal>> + Send;
 
     /// Writes a file, or removes it if `bytes` is `None`. The file must still have this version.
-    fn put<'a>(
-        &'a self,
-        path: &'a WorkPath,
+    fn put(
+        &self,
+        path: &WorkPath,
         bytes: Option<Vec<u8>>,
         version: Option<String>,
-    ) -> BoxFuture<'a, Result<StoreOutcome, Refusal>>;
+    ) -> impl Future<Output = Result<StoreOutcome, Refusal>> + Send;
 }
 
 impl<F: VersionedFiles> Files for F {
-    fn load_file<'a>(
-        &'a self,
-        path: &'a WorkPath,
-    ) -> BoxFuture<'a, Result<Option<LoadedFile>, Refusal>> {
-        Box::pin(async move {
-            self.load(path.as_str()).await.map_err(|why| {
-                Refusal::new(EditCode::ReadError, format!("`{path}` cannot be read: {why}"))
-                    .at(path.as_str())
-                    .hint("Send the same call again. If that fails too, tell the user.")
-            })
-        })
+    async fn load_file(&self, path: &WorkPath) -> Result<Option<LoadedFile>, Refusal> {
+        let loaded = self.load(path.as_str()).await;
+        loaded.map_err(|why| failed(EditCode::ReadError, path, "read", &why))
     }
 
-    fn put<'a>(
-        &'a self,
-        path: &'a WorkPath,
+    async fn put(
+        &self,
+        path: &WorkPath,
         bytes: Option<Vec<u8>>,
         version: Option<String>,
-    ) -> BoxFuture<'a, Result<StoreOutcome, Refusal>> {
-        Box::pin(async move {
-            self.store_if(path.as_str(), bytes, version).await.map_err(|why| {
-                Refusal::new(EditCode::WriteError, format!("`{path}` cannot be written: {why}"))
-                    .at(path.as_str())
-                    .hint("Send the same call again. If that fails too, tell the user.")
-            })
-        })
+    ) -> Result<StoreOutcome, Refusal> {
+        let stored = self.store_if(path.as_str(), bytes, version).await;
+        stored.map_err(|why| failed(EditCode::WriteError, path, "written", &why))
     }
+}
+
+/// The refusal after the caller's own files failed.
+fn failed(code: EditCode, path: &WorkPath, what: &str, why: &str) -> Refusal {
+    Refusal::new(code, format!("`{path}` cannot be {what}: {why}"))
+        .at(path.as_str())
+        .hint("Send the same call again. If that fails too, tell the user.")
 }
 
 /// Writes the edits in order. If one fails, restores those already written.
@@ -207,18 +202,17 @@ impl<F: VersionedFiles> VersionedStore<F> {
     ) -> Result<(u64, Vec<(WorkPath, Versions, Vec<LaterChange>)>), Refusal> {
         let commits = self.commits()?;
         let timeline = commits.timeline();
-        let revision = timeline.to_undo(revision, |_| true)?.revision;
-        let changes = commits.files_of(revision, &self.root).into_iter().map(|(path, versions)| {
-            let later = timeline.later_in_effect(revision, path.as_str());
-            let later = later
-                .into_iter()
-                .map(|(commit, file)| {
-                    (commit.revision, commits.versions(commit.revision, &file.path))
-                })
-                .collect();
-            (path, versions, later)
-        });
-        Ok((revision, changes.collect()))
+        let commit = timeline.to_undo(revision, |_| true)?;
+        let mut changes = Vec::new();
+        for file in &commit.files {
+            let versions = |revision| commits.versions(revision, &file.path);
+            let later = timeline.later_in_effect(commit.revision, &file.path);
+            let later =
+                later.iter().map(|(later, _)| (later.revision, versions(later.revision))).collect();
+            let path = WorkPath::parse(&file.path, &self.root)?;
+            changes.push((path, versions(commit.revision).unwrap_or_default(), later));
+        }
+        Ok((commit.revision, changes))
     }
 
     /// Undoes a commit. In a file that has changed since, only the lines of the commit are reverted.
@@ -230,9 +224,7 @@ impl<F: VersionedFiles> VersionedStore<F> {
             batch.push(take_back(revision, &path, versions, current, later)?);
         }
         if mode == UndoMode::DryRun {
-            let committed =
-                batch.into_iter().map(|edit| Committed::new(edit, None, Durability::DryRun));
-            return Ok(Undone { revision, committed: committed.collect() });
+            return Ok(Undone::planned(revision, batch));
         }
         let written = write_all(&self.files, batch).await?;
         Ok(Undone { revision, committed: self.record(written, None, Some(revision)) })
@@ -295,11 +287,14 @@ impl<F: VersionedFiles> History for VersionedStore<F> {
     fn committed(&self, revision: u64) -> BoxFuture<'_, Result<Vec<Committed>, Refusal>> {
         Box::pin(async move {
             let commits = self.commits()?;
-            commits.timeline().commit(revision)?;
-            let files = commits.files_of(revision, &self.root).into_iter();
-            let committed = files
-                .map(|(path, versions)| repeated(revision, path, versions, Durability::Unknown));
-            Ok(committed.collect())
+            let timeline = commits.timeline();
+            let files = timeline.commit(revision)?.files.iter();
+            let committed = |file: &FileRecord| {
+                let path = WorkPath::parse(&file.path, &self.root)?;
+                let versions = commits.versions(revision, &file.path).unwrap_or_default();
+                Ok(repeated(revision, path, versions, Durability::Unknown))
+            };
+            files.map(committed).collect()
         })
     }
 

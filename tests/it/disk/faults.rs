@@ -493,15 +493,15 @@ fn staging_answers_a_repeated_request_and_names_what_takes_edits_back() {
     let engine = Engine::builder(work.store()).build().staged();
     let staging = engine.staging().expect("staged");
     let id = RequestId::new("r1");
-    assert!(matches!(block_on(staging.recall(&id)), RequestStatus::Unknown));
-    block_on(staging.remember(&id, "answer".to_owned()));
+    assert!(matches!(block_on(engine.recall(&id)), RequestStatus::Unknown));
+    block_on(engine.remember(&id, "answer".to_owned()));
     assert!(
-        matches!(block_on(staging.recall(&id)), RequestStatus::Answered(text) if text == "answer")
+        matches!(block_on(engine.recall(&id)), RequestStatus::Answered(text) if text == "answer")
     );
     let refused = block_on(engine.undo(None, &CallOptions::default())).expect_err("staged");
     assert!(refused.hint.is_some_and(|hint| hint.contains("discard")));
     block_on(staging.discard());
-    assert!(matches!(block_on(staging.recall(&id)), RequestStatus::Unknown));
+    assert!(matches!(block_on(engine.recall(&id)), RequestStatus::Unknown));
 }
 
 /// Files of a caller, each with its content as its version.
