@@ -1,6 +1,7 @@
 //! Refusals: why an edit was not made, as a stable code and in words, and what the caller needs so
 //! that the next call succeeds.
 
+use std::cell::LazyCell;
 use std::collections::HashSet;
 use std::fmt;
 
@@ -309,9 +310,15 @@ impl Refusal {
         fn lines(text: &str) -> HashSet<&str> {
             text.lines().map(str::trim).collect()
         }
-        let mut missing = lines(old);
-        missing.retain(|line| line.contains(char::is_alphanumeric));
-        let missing = &missing - &lines(file);
+        // Most calls have one edit, and a file has many lines.
+        let missing = LazyCell::new(|| {
+            let mut missing = lines(old);
+            missing.retain(|line| line.contains(char::is_alphanumeric));
+            for line in file.lines() {
+                missing.remove(line.trim());
+            }
+            missing
+        });
         let writes = |edit: &EditRequest| {
             edit.new.contains(old) || !missing.is_empty() && missing.is_subset(&lines(&edit.new))
         };
