@@ -2,7 +2,7 @@
 //! module makes one, after the checks.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use super::{EditCode, EditPlan, Explanation, Refusal, SyntaxCheck, WorkPath};
 use crate::text::{Content, ContentHash, Snapshot};
@@ -13,6 +13,9 @@ pub(crate) type Rebase = Arc<dyn Fn(&Snapshot) -> Result<VerifiedEdit, Refusal> 
 /// A function that checks the syntax before and after an edit; `None` if there is no text to parse.
 pub(crate) type SyntaxCheckFn = Arc<dyn Fn(&VerifiedEdit) -> Option<SyntaxCheck> + Send + Sync>;
 
+/// An explanation with the result of a syntax check, which runs when it is first asked for.
+type CheckedExplanation = LazyLock<Explanation, Box<dyn FnOnce() -> Explanation + Send>>;
+
 /// A checked edit of one file. It can only be made by the functions here, which check it.
 #[derive(Clone)]
 pub struct VerifiedEdit {
@@ -21,6 +24,8 @@ pub struct VerifiedEdit {
     after: Option<Content>,
     plan: Option<EditPlan>,
     explanation: Explanation,
+    /// Stands for `explanation` if the syntax is checked.
+    checked: Option<Arc<CheckedExplanation>>,
     rebase: Option<Rebase>,
 }
 
@@ -73,7 +78,7 @@ impl VerifiedEdit {
             }
         }
         let (before, after) = (Some(before.clone()), Some(after));
-        Ok(Self { path, before, after, plan: Some(plan), explanation, rebase: None })
+        Ok(Self { path, before, after, plan: Some(plan), explanation, checked: None, rebase: None })
     }
 
     /// A new file. The store refuses it if a file exists at the path when it is written.
@@ -90,7 +95,7 @@ impl VerifiedEdit {
             .at(path.as_str()));
         }
         let after = Some(content.as_bytes().into());
-        Ok(Self { path, before: None, after, plan: None, explanation, rebase: None })
+        Ok(Self { path, before: None, after, plan: None, explanation, checked: None, rebase: None })
     }
 
     /// An edit that replaces `before` by exactly `after`, or removes the file if
@@ -101,7 +106,7 @@ impl VerifiedEdit {
         after: Option<Content>,
         explanation: Explanation,
     ) -> Self {
-        Self { path, before, after, plan: None, explanation, rebase: None }
+        Self { path, before, after, plan: None, explanation, checked: None, rebase: None }
     }
 
     /// Sets how to decide the edit again if the file has changed when the edit is written.
@@ -111,18 +116,22 @@ impl VerifiedEdit {
         self
     }
 
-    /// Adds the result of the syntax check, which is repeated if the edit is rebased.
+    /// Adds the result of the syntax check to the explanation, once somebody asks for that. If the edit
+    /// is rebased, the check is repeated.
     #[must_use]
     pub(crate) fn with_syntax(mut self, check: SyntaxCheckFn) -> Self {
         // A part of the file that was parsed already is not parsed again with the whole file.
         if self.explanation.syntax.is_some() {
             return self;
         }
-        let result = check(&self);
-        if let Some(warning) = result.as_ref().and_then(SyntaxCheck::warning) {
-            self.explanation.warnings.push(warning);
-        }
-        self.explanation.syntax = result;
+        let (edit, check_edit) = (self.clone(), check.clone());
+        self.checked = Some(Arc::new(LazyLock::new(Box::new(move || {
+            let result = check_edit(&edit);
+            let mut explanation = edit.explanation;
+            explanation.warnings.extend(result.as_ref().and_then(SyntaxCheck::warning));
+            explanation.syntax = result;
+            explanation
+        }))));
         self.rebase = self.rebase.map(|rebase| -> Rebase {
             Arc::new(move |current| Ok(rebase(current)?.with_syntax(check.clone())))
         });
@@ -151,7 +160,8 @@ impl VerifiedEdit {
 
     /// The parts of the edit.
     pub(crate) fn into_parts(self) -> (WorkPath, Option<Content>, Option<EditPlan>, Explanation) {
-        (self.path, self.after, self.plan, self.explanation)
+        let explanation = self.explanation().clone();
+        (self.path, self.after, self.plan, explanation)
     }
 
     /// The splices; `None` for an edit that writes the whole file or removes it.
@@ -161,7 +171,7 @@ impl VerifiedEdit {
 
     /// How the edit was understood.
     pub fn explanation(&self) -> &Explanation {
-        &self.explanation
+        self.checked.as_ref().map_or(&self.explanation, |checked| checked)
     }
 
     /// Decides the edit again on `current`; `None` if it was made without a way to do so.

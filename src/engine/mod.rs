@@ -312,6 +312,7 @@ impl Engine {
         for edit in &batch {
             self.report_stage(Stage::Write, edit.path().as_str());
         }
+        self.syntax.begin_checks(&batch);
         // If the caller has cancelled the call, it ends here, before anything is written.
         if tokio::runtime::Handle::try_current().is_ok() {
             tokio::task::yield_now().await;

@@ -94,6 +94,21 @@ impl SyntaxGate {
         edit.with_syntax(check)
     }
 
+    /// Has another thread check the edits, if there is one. A commit does not depend on the result, and
+    /// waits for the disk meanwhile.
+    pub(super) fn begin_checks(&self, edits: &[VerifiedEdit]) {
+        if self.mode != SyntaxMode::Off
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            let edits = edits.to_vec();
+            runtime.spawn_blocking(move || {
+                for edit in edits {
+                    edit.explanation();
+                }
+            });
+        }
+    }
+
     /// Whether the splices add a syntax error to the file; `None` if no parser can tell.
     pub(super) fn adds_errors(
         &self,
