@@ -12,6 +12,8 @@ mod frames;
 mod http;
 mod metrics;
 mod session;
+#[cfg(unix)]
+mod stdio;
 mod workers;
 
 use std::collections::BTreeSet;
@@ -66,6 +68,9 @@ needs; do not repeat a refused call as it was.";
 
 /// Serves the tools over stdin and stdout until the client closes them.
 pub async fn serve_stdio(server: McpServer) -> Result<(), String> {
+    #[cfg(unix)]
+    let (stdin, stdout) = (stdio::stdin(), stdio::stdout());
+    #[cfg(not(unix))]
     let (stdin, stdout) = rmcp::transport::stdio();
     let (request_writer, request_reader) = tokio::io::duplex(1 << 16);
     let (answer_writer, answer_reader) = tokio::io::duplex(1 << 16);
