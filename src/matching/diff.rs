@@ -161,11 +161,20 @@ pub(super) enum LineOp {
     Insert(usize),
 }
 
+/// How alike a line and the one that replaces it are at least if they have something in common.
+pub(super) const MIN_SIMILARITY: f64 = 0.2;
+
 /// What a call does to its lines, in order.
 pub(super) fn line_ops(old: &[&str], new: &[&str]) -> Vec<LineOp> {
     let exact_keys = |lines: &[&str]| -> Vec<u64> {
         lines.iter().map(|line| super::fold::plain_key(line)).collect()
     };
+    // What replaces one line is that line, whatever they have in common.
+    if let ([one], [other]) = (old, new)
+        && one != other
+    {
+        return vec![LineOp::Change(0, 0)];
+    }
     let mut pairs = common_pairs(&exact_keys(old), &exact_keys(new));
     // Between the equal lines, lines that differ only in their indentation are paired.
     let keys = |lines: &[&str]| -> Vec<u64> {
@@ -226,7 +235,7 @@ fn pair_changed(
         }
     }
     // A single line that replaces a single line is a change even if the two have little in common.
-    let min_similarity = if rows == 1 && columns == 1 { 0.2 } else { 0.5 };
+    let min_similarity = if rows == 1 && columns == 1 { MIN_SIMILARITY } else { 0.5 };
     let value = |r: usize, c: usize| {
         let similarity = similarity[r * columns + c];
         if similarity >= min_similarity { similarity } else { f64::NEG_INFINITY }

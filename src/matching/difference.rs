@@ -29,7 +29,8 @@ pub(super) fn difference(
     let believed = call.old[link.old.start].trim_start_matches([' ', '\t', '\u{a0}', '\u{3000}']);
     let there = found.trim_start_matches([' ', '\t', '\u{a0}', '\u{3000}']);
     if believed == there {
-        return None;
+        let is_padded = !link.starts_line(file) && found.len() < call.old[link.old.start].len();
+        return is_padded.then_some(Difference::TrailingBlanks);
     }
     if believed.trim_end() == there.trim_end() {
         return Some(Difference::TrailingBlanks);

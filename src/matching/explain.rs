@@ -114,7 +114,7 @@ pub(super) fn explain(
             && !call.ends_with_newline
             && has_text(call.old.last()),
     };
-    let found = places(file, &call.old, edges, &|at| call.keeps(at));
+    let found = places(file, &call, edges);
     for mut place in found.list {
         place.prefer_kept_blank_lines(&call.old, &|at| call.keeps(at));
         let place = &place;
@@ -342,7 +342,7 @@ fn weigh(
                 sum.charge_loose(at, price, 0.0);
                 sum.extra += 1;
                 sum.differences.push(Difference::Comment);
-                if forbidden::beside_change(call, place, at)
+                if forbidden::beside_change(file, call, place, at)
                     || forbidden::other_block(file, call, place, at)
                 {
                     forbidden = Some(Forbidden::OtherWords);
@@ -425,7 +425,11 @@ fn weigh(
                 difference,
                 Difference::Spacing | Difference::Punctuation | Difference::Reflow
             );
-            if needs_free_form && !file.is_free_form() {
+            // Rows of a table are padded to be read.
+            let is_row = difference == Difference::Spacing
+                && file.language.is_some_and(|language| language.name == "markdown")
+                && file.body(link.lines.start).trim_start().starts_with('|');
+            if needs_free_form && !file.is_free_form() && !is_row {
                 forbidden = Some(Forbidden::Meaningful(difference));
             }
             // Kept lines that tie the new text to the place show how loosely it may match.
@@ -447,7 +451,7 @@ fn weigh(
             conflict |= !link.starts_line(file) || !link.ends_line(file);
         }
     }
-    if sum.needs_code && sum.matched_lines < LONG_QUOTE {
+    if sum.needs_code && sum.other_words + sum.missing > 0 && sum.matched_lines < LONG_QUOTE {
         forbidden = Some(Forbidden::OtherWords);
     }
     if forbidden::quotes(file, call, &other_quotes) {

@@ -63,8 +63,14 @@ pub(super) fn twice(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Op
 }
 
 /// Lines that only the file has stand beside what the call changes, but for blank lines: they may be a
-/// part of what has to change. `at` is their link.
-pub(super) fn beside_change(call: &Call<'_>, place: &Place, at: usize) -> bool {
+/// part of what has to change. A comment above or below a changed line is not. `at` is their link.
+pub(super) fn beside_change(
+    file: &SourceFile<'_>,
+    call: &Call<'_>,
+    place: &Place,
+    at: usize,
+) -> bool {
+    let is_comment = place.links[at].lines.clone().all(|line| file.is_comment(line));
     let is_full = |old: &usize| !call.old[*old].trim().is_empty();
     let (above, below) = place.links.split_at(at);
     let above = above.iter().rev().flat_map(|link| link.old.clone().rev()).find(is_full);
@@ -76,7 +82,7 @@ pub(super) fn beside_change(call: &Call<'_>, place: &Place, at: usize) -> bool {
     let to = between.clone().position(|op| is_at(op, below)).unwrap_or(0);
     let is_quiet = |op: &LineOp| match *op {
         LineOp::Keep(..) => true,
-        LineOp::Change(old, new) => call.old[old].trim() == call.new[new].trim(),
+        LineOp::Change(old, new) => is_comment || call.old[old].trim() == call.new[new].trim(),
         LineOp::Delete(old) => call.old[old].trim().is_empty(),
         LineOp::Insert(new) => call.new[new].trim().is_empty(),
     };

@@ -8,11 +8,11 @@ use std::ops::Range;
 
 use super::call::{Call, Fate};
 use super::costs::Difference;
-use super::diff::LineOp;
+use super::diff::{LineOp, MIN_SIMILARITY};
 use super::difference::is_made;
 use super::indent_of;
 use super::maps::IndentMap;
-use super::places::{Link, LinkKind, Place};
+use super::places::{Link, LinkKind, Place, Words};
 use super::source_file::SourceFile;
 use super::tokens::{self, Merged};
 use crate::edit::Splice;
@@ -463,9 +463,12 @@ impl<'i> Writer<'i, '_, '_, '_, '_> {
     fn write_boundary(&mut self, gap: &[&Link], below: Status) {
         let file = self.input.file;
         // A line that only the file has is safe between kept lines. New lines could go on either side of
-        // it, and it may belong to what is deleted or changed.
-        let beside_change =
-            !self.inserts.is_empty() || self.above != Status::Kept || below != Status::Kept;
+        // it, and it may belong to what is deleted or changed; a comment is safe beside a changed line.
+        let is_comment = gap.iter().all(|link| {
+            link.lines.clone().all(|line| file.is_blank(line) || file.is_comment(line))
+        });
+        let is_safe = |status| status == Status::Kept || is_comment && status == Status::Changed;
+        let beside_change = !self.inserts.is_empty() || !is_safe(self.above) || !is_safe(below);
         for link in gap {
             let text = self.text(link);
             if beside_change && !text.trim().is_empty() {
@@ -593,13 +596,15 @@ impl<'i> Writer<'i, '_, '_, '_, '_> {
         let [old, there, new] =
             [&old[indent_of(old).len()..], there, &new[indent_of(new).len()..]].map(str::trim_end);
         let fold = differences[link_at].filter(|difference| *difference >= Difference::LookAlikes);
-        let text = match tokens::merge(old, there, new, fold, file.language) {
+        let is_other = Words::of(old).similarity(&Words::of(new)) < MIN_SIMILARITY;
+        let merged = (!is_other).then(|| tokens::merge(old, there, new, fold, file.language));
+        let text = match merged.flatten() {
             Some(Merged::Certain(text)) => text,
             Some(Merged::Ambiguous(text, sent)) => {
                 self.used.marks_as_sent = true;
                 if self.choice.marks_as_sent { sent } else { text }
             }
-            // Lines that are too long to be merged by tokens are written as sent.
+            // Lines with nothing in common, or too long to be merged by tokens, are written as sent.
             None => new.to_owned(),
         };
         format!("{head}{text}{end}")

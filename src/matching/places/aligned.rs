@@ -7,6 +7,7 @@ use std::ops::Range;
 use super::joined::{head_offset, splits_run, tail_offset};
 use super::{Edges, Link, LinkKind, Place, with_blank_lines};
 use crate::matching::budget;
+use crate::matching::call::Call;
 use crate::matching::costs::{Difference, EXTRA, LOST, MISSING, PART, STALE};
 use crate::matching::fold::{is_word_char, plain_key};
 use crate::matching::indent_of;
@@ -34,16 +35,15 @@ const MAX_CELLS: usize = 2_000_000;
 /// more.
 pub(super) fn aligned(
     file: &SourceFile<'_>,
-    old: &[&str],
+    call: &Call<'_>,
     full: &[usize],
     edges: Edges,
-    is_kept: &dyn Fn(usize) -> bool,
 ) -> Vec<Place> {
     if full.len() < 2 {
         return Vec::new();
     }
     let lines = file.nonblank_lines();
-    let text = Text::new(file, old, full, edges, is_kept);
+    let text = Text::new(file, call, full, edges);
     let mut votes: HashMap<isize, f64> = HashMap::new();
     for (at, key) in text.keys.iter().enumerate() {
         let hits = file.lines_with_key(*key);
@@ -78,7 +78,7 @@ pub(super) fn aligned(
             break;
         }
         for links in text.align(band.start - SLACK..band.end + SLACK) {
-            let place = with_blank_lines(file, old, links);
+            let place = with_blank_lines(file, &call.old, links);
             if !out.contains(&place) {
                 out.push(place);
             }
@@ -90,14 +90,15 @@ pub(super) fn aligned(
 /// The lines of a text that are not blank, ready to be aligned with those of the file.
 struct Text<'a, 't> {
     file: &'a SourceFile<'t>,
-    old: &'a [&'a str],
+    call: &'a Call<'a>,
     full: &'a [usize],
     edges: Edges,
     keys: Vec<u64>,
+    /// Those of the lines that the call writes instead.
+    new_keys: Vec<Option<u64>>,
     lax: Vec<String>,
     bits: Vec<f64>,
     words: Vec<Words>,
-    is_kept: &'a dyn Fn(usize) -> bool,
 }
 
 /// How a cell of an alignment was reached.
@@ -112,13 +113,13 @@ enum Step {
 }
 
 impl<'a, 't> Text<'a, 't> {
-    fn new(
-        file: &'a SourceFile<'t>,
-        old: &'a [&'a str],
-        full: &'a [usize],
-        edges: Edges,
-        is_kept: &'a dyn Fn(usize) -> bool,
-    ) -> Self {
+    fn new(file: &'a SourceFile<'t>, call: &'a Call<'a>, full: &'a [usize], edges: Edges) -> Self {
+        let old = &call.old;
+        let new_key = |&at: &usize| {
+            let new = (0..call.new.len()).find(|&new| call.partner(new) == Some(at))?;
+            (!call.keeps(at) && call.new[new].contains(is_word_char))
+                .then(|| line_key(call.new[new]))
+        };
         let lax = |&at: &usize| {
             let mut key = String::new();
             push_lax(old[at], &mut key);
@@ -126,14 +127,14 @@ impl<'a, 't> Text<'a, 't> {
         };
         Self {
             file,
-            old,
+            call,
             full,
             edges,
+            new_keys: full.iter().map(new_key).collect(),
             keys: full.iter().map(|&at| line_key(old[at])).collect(),
             lax: full.iter().map(lax).collect(),
             bits: full.iter().map(|&at| file.bits(old[at])).collect(),
             words: full.iter().map(|&at| Words::of(old[at])).collect(),
-            is_kept,
         }
     }
 
@@ -167,11 +168,11 @@ impl<'a, 't> Text<'a, 't> {
                     (row[d], from[d]) = (best[d] + score, Step::Pair);
                 }
                 if d < width {
-                    let change = if (self.is_kept)(self.full[at]) { 0.0 } else { CONFLICT };
+                    let change = if self.call.keeps(self.full[at]) { 0.0 } else { CONFLICT };
                     let is_comment = self
                         .file
                         .language
-                        .is_some_and(|language| language.is_comment(self.old[self.full[at]]));
+                        .is_some_and(|language| language.is_comment(self.call.old[self.full[at]]));
                     let price = if is_comment { Difference::Comment.cost() } else { MISSING };
                     let score = best[d + 1] - price - LOST * self.bits[at] - change;
                     if score > row[d] {
@@ -248,7 +249,7 @@ impl<'a, 't> Text<'a, 't> {
         let mut lax = String::new();
         push_lax(body, &mut lax);
         let start = self.file.lines()[line].body.start;
-        let text = self.old[self.full[at]];
+        let text = self.call.old[self.full[at]];
         if at == 0
             && indent_of(text).is_empty()
             && self.is_part(at)
@@ -273,7 +274,7 @@ impl<'a, 't> Text<'a, 't> {
     fn is_part(&self, at: usize) -> bool {
         let Edges { may_begin_inside, may_end_inside } = self.edges;
         let may_be = if at == 0 { may_begin_inside } else { may_end_inside };
-        (may_be || (self.is_kept)(self.full[at]))
+        (may_be || self.call.keeps(self.full[at]))
             && self.lax[at].len() > 3
             && self.lax[at].contains(is_word_char)
     }
@@ -291,9 +292,12 @@ impl<'a, 't> Text<'a, 't> {
         if self.keys[at] == self.file.keys()[line] {
             return Some(bits);
         }
+        if self.new_keys[at] == Some(self.file.keys()[line]) {
+            return Some(-CONFLICT);
+        }
         let joined = self.file.joined();
         let lax = &joined.text[joined.starts[n]..joined.starts[n + 1]];
-        let text = self.old[self.full[at]];
+        let text = self.call.old[self.full[at]];
         let is_head = at == 0 && indent_of(text).is_empty() && lax.ends_with(&self.lax[at]);
         let is_tail = at + 1 == self.full.len() && lax.starts_with(&self.lax[at]);
         if self.is_part(at) && (is_head || is_tail) {
@@ -311,7 +315,7 @@ impl<'a, 't> Text<'a, 't> {
             return None;
         }
         let price = if are_comments { Difference::Comment } else { Difference::Words }.cost();
-        let change = if (self.is_kept)(self.full[at]) { 0.0 } else { CONFLICT };
+        let change = if self.call.keeps(self.full[at]) { 0.0 } else { CONFLICT };
         Some(-price - LOST * bits * (1.0 - similarity) - change)
     }
 }

@@ -12,6 +12,7 @@ mod joined;
 use std::ops::Range;
 
 use super::budget;
+use super::call::Call;
 use super::source_file::SourceFile;
 pub(super) use aligned::Words;
 
@@ -173,13 +174,9 @@ impl Edges {
 /// The most lines of places of one text; further places only count as more.
 const MAX_PLACE_LINES: usize = 100_000;
 
-/// All places for the lines of a text. `is_kept` says whether the call keeps a line.
-pub(super) fn places(
-    file: &SourceFile<'_>,
-    old: &[&str],
-    edges: Edges,
-    is_kept: &dyn Fn(usize) -> bool,
-) -> Places {
+/// All places for the lines of `old_str`.
+pub(super) fn places(file: &SourceFile<'_>, call: &Call<'_>, edges: Edges) -> Places {
+    let old = &call.old;
     let full: Vec<usize> = (0..old.len()).filter(|&at| !old[at].trim().is_empty()).collect();
     if full.is_empty() || file.nonblank_lines().is_empty() {
         return Places::default();
@@ -196,9 +193,7 @@ pub(super) fn places(
         let lines = place.lines();
         !seen.iter().any(|seen| seen.start == lines.start || seen.end == lines.end)
     };
-    found
-        .list
-        .extend(aligned::aligned(file, old, &full, edges, is_kept).into_iter().filter(is_new));
+    found.list.extend(aligned::aligned(file, call, &full, edges).into_iter().filter(is_new));
     found
 }
 

@@ -142,6 +142,57 @@ fn what_only_the_file_has_is_not_beside_a_change() {
     assert_eq!(apply(&far.0).expect("far from it").0, far.1);
 }
 
+#[test]
+fn blanks_around_a_part_of_a_line_are_the_quote_s() {
+    check(&[
+        Row("a.py", "x = \"Name\"\n", "Name ", "Title ", Some("x = \"Title\"\n")),
+        Row("a.json", "{\"a\": 1}\n", "a ", "b ", Some("{\"b\": 1}\n")),
+        Row("a.txt", "hello you\n", "  hello  ", "  good_bye  ", Some("good_bye you\n")),
+        Row("a.py", "print(name)\n", " name", " label", Some("print(label)\n")),
+        Row("a.py", "x = \"Name \"\n", "Name ", "Title ", Some("x = \"Title \"\n")),
+    ]);
+    let rung = |old: &str| apply("print(name)\n", &EditRequest::new(old, "f")).unwrap().1;
+    assert_eq!([rung(" name"), rung("name")], ["trailing_blanks", "exact"]);
+}
+
+#[test]
+fn a_short_quote_may_lack_a_line_away_from_the_change() {
+    let file = "fn run() {\n    let query = parse(text);\n    log(query);\n    let rows = query.rows();\n    for row in rows {\n        send(row);\n    }\n}\n";
+    let old = file.replace("    log(query);\n", "");
+    let new = old.replace("send(row)", "keep(row)");
+    check(&[Row("a.rs", file, &old, &new, Some(&file.replace("send(row)", "keep(row)")))]);
+    // Beside the change the line may have to change, too; a comment stays.
+    let old = file.replace("    log(query);\n", "    // The rows.\n");
+    let quote = file.replace("    log(query);\n", "");
+    let new = quote.replace("query.rows()", "query.all()");
+    check(&[
+        Row("a.rs", file, &quote, &new, None),
+        Row("a.rs", &old, &quote, &new, Some(&old.replace("query.rows()", "query.all()"))),
+    ]);
+}
+
+#[test]
+fn what_is_made_already_is_paired_however_it_was_quoted() {
+    let file = "def gain(x):\n    low = x.min()\n    raw = x * scale + bias\n    top = x.max()\n    return top - low\n";
+    let old = file.replace("x * scale + bias", "self.head(x)");
+    let new = file.replace("return top - low", "return (top - low) / raw");
+    check(&[
+        Row("a.py", file, &old, &new, Some(&new)),
+        // Another line than the call writes is somebody else's.
+        Row("a.py", &file.replace("scale", "other"), &old, &new, None),
+    ]);
+}
+
+#[test]
+fn rows_of_a_table_are_padded_as_they_like() {
+    let file = "| foo  | bar   |\n| a    | b     |\n";
+    let want = "| foo  | bar   |\n| a    | c     |\n";
+    check(&[
+        Row("a.md", file, "| foo | bar |\n| a | b |", "| foo | bar |\n| a | c |", Some(want)),
+        Row("a.md", "-one\n- two\n", "- one\n- two", "- one\n- 2", None),
+    ]);
+}
+
 /// No language says that `\n` in an added line is a break, so it is written; but it is told.
 #[test]
 fn what_only_the_file_has_ends_no_block_and_begins_none() {
