@@ -55,9 +55,7 @@ impl Explanation {
             syntax: None,
         }
     }
-}
 
-impl Explanation {
     /// The names of the rewrites, separated by commas.
     pub fn rewrite_list(&self) -> String {
         self.rewrites.iter().map(|rewrite| rewrite.as_str()).collect::<Vec<_>>().join(", ")

@@ -49,6 +49,13 @@ impl Lexed {
         self.tokens.get(at).map_or(TokenKind::Code, |token| token.kind)
     }
 
+    /// The kind of the token that begins before `offset` and goes on there; code where none does.
+    pub fn kind_across(&self, offset: usize) -> TokenKind {
+        let at = self.tokens.partition_point(|token| token.range.end <= offset);
+        let token = self.tokens.get(at).filter(|token| token.range.start < offset);
+        token.map_or(TokenKind::Code, |token| token.kind)
+    }
+
     /// Whether literals and comments are closed and brackets balanced.
     pub fn is_well_formed(&self) -> bool {
         self.closed && self.balanced

@@ -420,13 +420,7 @@ impl<'t> SourceFile<'t> {
     /// Whether a line (from 0) begins inside a literal that began on a line above.
     pub(super) fn begins_in_literal(&self, at: usize) -> bool {
         let start = self.lines()[at].body.start;
-        self.lexed().is_some_and(|lexed| {
-            let token = lexed.tokens.partition_point(|token| token.range.end <= start);
-            lexed
-                .tokens
-                .get(token)
-                .is_some_and(|token| token.kind == TokenKind::Literal && token.range.start < start)
-        })
+        self.lexed().is_some_and(|lexed| lexed.kind_across(start) == TokenKind::Literal)
     }
 
     /// Whether a line (from 0) of the file is a comment and nothing else.

@@ -28,11 +28,9 @@ use crate::matching::indent_of;
 use crate::text::{Snapshot, pluralize};
 
 use super::{AddsErrors, LocatedEdit};
-use echo::{drop_enclosing_copies, drop_telling_copies, echo_at_head, echo_at_tail};
-use indentation::{restore_copied_indentation, restore_free_indentation};
 use marks::{strip_carriage_returns, strip_diff_markers, strip_line_prefixes};
 use merged::{split_merged_lines, unescape_lines};
-use structure::{Structure, repair_by_structure};
+use structure::Structure;
 
 /// The repairs that were made, and warnings for the caller.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -58,6 +56,14 @@ impl LocatedEdit {
     }
 }
 
+/// The edits of one call while they are repaired.
+struct Repair<'a> {
+    edits: &'a mut [LocatedEdit],
+    file: &'a Snapshot,
+    structure: Structure<'a>,
+    log: RepairLog,
+}
+
 /// Repairs the edits of one call, and returns what was repaired and what looks odd.
 pub(super) fn repair(
     edits: &mut [LocatedEdit],
@@ -73,61 +79,78 @@ pub(super) fn repair(
         unescape_lines(edit, file, language, &mut log);
         split_merged_lines(edit, file, language, adds_errors, &mut log);
     }
-    let mut structure = Structure::of(file, language, edits);
-    for at in 0..edits.len() {
-        restore_copied_indentation(edits, at, file, &mut structure, &mut log);
-        drop_enclosing_copies(edits, at, file, &structure, &mut log);
-        drop_telling_copies(edits, at, file, &mut structure, &mut log);
+    let structure = Structure::of(file, language, edits);
+    let mut repair = Repair { edits, file, structure, log };
+    for at in 0..repair.edits.len() {
+        repair.restore_copied_indentation(at);
+        repair.drop_enclosing_copies(at);
+        repair.drop_telling_copies(at);
     }
-    repair_by_structure(edits, file, &mut structure, &mut log);
-    for at in 0..edits.len() {
-        restore_free_indentation(edits, at, file, &structure, &mut log);
-        warn_about_oddities(edits, at, file, &mut log);
+    repair.repair_by_structure();
+    for at in 0..repair.edits.len() {
+        repair.restore_free_indentation(at);
+        repair.warn_about_oddities(at);
     }
-    log
+    repair.log
 }
 
-/// Warns about what looks odd and was written as sent.
-fn warn_about_oddities(edits: &[LocatedEdit], at: usize, file: &Snapshot, log: &mut RepairLog) {
-    let edit = &edits[at];
-    let number = edit.number;
-    let replaced = edit.replaced_lines(file);
-    let old_lines = || replaced.iter().filter(|line| !is_blank(line));
-    let new_lines: Vec<&String> = edit.lines.iter().filter(|line| !is_blank(line)).collect();
-    let old_indent = old_lines().map(|line| indent_of(line)).min_by_key(|indent| indent.len());
-    let old_texts = texts_of(&replaced);
-    let are_copies = new_lines.iter().all(|line| old_texts.contains(line.trim()));
-    let are_closing = new_lines.iter().all(|line| line.starts_with(['}', ')', ']']));
-    let is_at_margin = |line: &&String| indent_of(line).is_empty();
-    if let Some(old_indent) = old_indent.filter(|indent| !indent.is_empty())
-        && new_lines.first().is_some_and(is_at_margin)
-        && (new_lines.iter().all(is_at_margin) || !new_lines[0].starts_with('#'))
-        && !are_copies
-        && !are_closing
-    {
-        log.warnings.push(format!(
-            "edit {number}: its lines start at column 0, but those they replace were indented by {}; written as given",
-            pluralize(old_indent.chars().count(), "character")
-        ));
+impl Repair<'_> {
+    /// Warns about what looks odd and was written as sent.
+    fn warn_about_oddities(&mut self, at: usize) {
+        let edit = &self.edits[at];
+        let number = edit.number;
+        let replaced = edit.replaced_lines(self.file);
+        let old_lines = || replaced.iter().filter(|line| !is_blank(line));
+        let new_lines: Vec<&String> = edit.lines.iter().filter(|line| !is_blank(line)).collect();
+        let old_indent = old_lines().map(|line| indent_of(line)).min_by_key(|indent| indent.len());
+        let old_texts = texts_of(&replaced);
+        let are_copies = new_lines.iter().all(|line| old_texts.contains(line.trim()));
+        let are_closing = new_lines.iter().all(|line| line.starts_with(['}', ')', ']']));
+        let is_at_margin = |line: &&String| indent_of(line).is_empty();
+        if let Some(old_indent) = old_indent.filter(|indent| !indent.is_empty())
+            && new_lines.first().is_some_and(is_at_margin)
+            && (new_lines.iter().all(is_at_margin) || !new_lines[0].starts_with('#'))
+            && !are_copies
+            && !are_closing
+        {
+            self.log.warnings.push(format!(
+                "edit {number}: its lines start at column 0, but those they replace were indented by {}; written as given",
+                pluralize(old_indent.chars().count(), "character")
+            ));
+        }
+        let (head, tail) = (self.echo_at_head(at), self.echo_at_tail(at));
+        let (before, after) = (edit.span.start.saturating_sub(1), edit.span.end + 1);
+        let has_text = |lines: &[String]| lines.iter().any(|line| !is_blank(line));
+        if tail > 0 && has_text(&edit.lines[edit.lines.len() - tail..]) {
+            self.log.warnings.push(format!(
+                "edit {number}: its last line equals line {after}, which stays; both are there now"
+            ));
+        }
+        if head > 0 && has_text(&edit.lines[..head]) {
+            self.log.warnings.push(format!(
+                "edit {number}: its first line equals line {before}, which stays; both are there now"
+            ));
+        }
     }
-    let (head, tail) = (echo_at_head(edits, at, file), echo_at_tail(edits, at, file));
-    let (before, after) = (edit.span.start.saturating_sub(1), edit.span.end + 1);
-    let has_text = |lines: &[String]| lines.iter().any(|line| !is_blank(line));
-    if tail > 0 && has_text(&edit.lines[edit.lines.len() - tail..]) {
-        log.warnings.push(format!(
-            "edit {number}: its last line equals line {after}, which stays; both are there now"
-        ));
-    }
-    if head > 0 && has_text(&edit.lines[..head]) {
-        log.warnings.push(format!(
-            "edit {number}: its first line equals line {before}, which stays; both are there now"
-        ));
-    }
-}
 
-/// The texts of lines, without their blanks, to look one up: a call may have as many lines as a file.
-fn texts_of<'a>(lines: &[&'a str]) -> HashSet<&'a str> {
-    lines.iter().map(|line| line.trim()).collect()
+    /// The nearest line above or below `from` that is not blank and that no edit of the call replaces.
+    fn nearest_surviving_line(&self, from: usize, direction: Direction) -> Option<&str> {
+        let nonblank = |number: usize| self.file.line(number).filter(|line| !is_blank(line));
+        match direction {
+            Direction::Up => {
+                (1..from).rev().filter(|n| self.is_kept(*n)).take(50).find_map(nonblank)
+            }
+            Direction::Down => (from + 1..=self.file.lines().total())
+                .filter(|n| self.is_kept(*n))
+                .take(50)
+                .find_map(nonblank),
+        }
+    }
+
+    /// Whether no edit replaces the line of this number.
+    fn is_kept(&self, number: usize) -> bool {
+        !self.edits.iter().any(|edit| (edit.span.start..=edit.span.end).contains(&number))
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -136,26 +159,9 @@ enum Direction {
     Down,
 }
 
-/// The nearest line above or below `from` that is not blank and that no edit of the call replaces.
-fn nearest_surviving_line<'a>(
-    edits: &[LocatedEdit],
-    file: &'a Snapshot,
-    from: usize,
-    direction: Direction,
-) -> Option<&'a str> {
-    let nonblank = |number: usize| file.line(number).filter(|line| !is_blank(line));
-    match direction {
-        Direction::Up => (1..from).rev().filter(|n| is_kept(edits, *n)).take(50).find_map(nonblank),
-        Direction::Down => (from + 1..=file.lines().total())
-            .filter(|n| is_kept(edits, *n))
-            .take(50)
-            .find_map(nonblank),
-    }
-}
-
-/// Whether no edit replaces the line of this number.
-fn is_kept(edits: &[LocatedEdit], number: usize) -> bool {
-    !edits.iter().any(|edit| (edit.span.start..=edit.span.end).contains(&number))
+/// The texts of lines, without their blanks, to look one up: a call may have as many lines as a file.
+fn texts_of<'a>(lines: &[&'a str]) -> HashSet<&'a str> {
+    lines.iter().map(|line| line.trim()).collect()
 }
 
 fn is_blank(line: &str) -> bool {

@@ -6,9 +6,7 @@ use crate::language::{Language, Lexed, TokenKind};
 use crate::line_edit::{splices, to_changes};
 use crate::text::Snapshot;
 
-use super::echo::{drop_echoes, echo_at_head, echo_at_tail};
-use super::indentation::indent_candidates;
-use super::{LocatedEdit, RepairLog};
+use super::{LocatedEdit, Repair};
 
 /// How often a call may check whether the whole file would be well formed.
 pub(super) const MAX_TRIALS: usize = 64;
@@ -39,13 +37,7 @@ impl<'a> Structure<'a> {
     /// Whether a line begins within a literal or a comment.
     pub(super) fn starts_inside_token(&self, line: usize) -> bool {
         let start = self.file.lines().start(line);
-        self.lexed.as_ref().is_some_and(|lexed| {
-            let token = lexed.tokens.partition_point(|token| token.range.end <= start);
-            lexed
-                .tokens
-                .get(token)
-                .is_some_and(|token| token.kind != TokenKind::Code && token.range.start < start)
-        })
+        self.lexed.as_ref().is_some_and(|lexed| lexed.kind_across(start) != TokenKind::Code)
     }
 
     /// Whether the file is well formed after these edits; `None` if that is not known or the call has
@@ -83,86 +75,75 @@ impl<'a> Structure<'a> {
     }
 }
 
-/// If the file would not be well formed with the call as sent, undoes one mistake in each edit
-/// that is at fault: lost indentation, or a copy of the lines around it.
-pub(super) fn repair_by_structure(
-    edits: &mut [LocatedEdit],
-    file: &Snapshot,
-    structure: &mut Structure<'_>,
-    log: &mut RepairLog,
-) {
-    if structure.is_well_formed(edits) != Some(false) {
-        return;
-    }
-    let mut repaired = edits.to_vec();
-    let mut tried_log = log.clone();
-    for at in 0..edits.len() {
-        if structure.is_well_formed(&repaired[at..=at]) == Some(false) {
-            repair_one(&mut repaired, at, file, structure, &mut tried_log);
-        }
-    }
-    if structure.is_well_formed(&repaired) == Some(true) {
-        edits.clone_from_slice(&repaired);
-        *log = tried_log;
-        return;
-    }
-    log.warnings.push(
-        "this call broke the structure of the file: check brackets, quotes and indentation"
-            .to_owned(),
-    );
-}
-
 /// How many lines were removed at the start and at the end, and the lines that are left.
 type RepairedLines = ((usize, usize), Vec<String>);
 
-/// Undoes the mistake of one edit, if there is exactly one way that leaves the file well formed.
-fn repair_one(
-    edits: &mut [LocatedEdit],
-    at: usize,
-    file: &Snapshot,
-    structure: &mut Structure<'_>,
-    log: &mut RepairLog,
-) {
-    let (head, tail) = (echo_at_head(edits, at, file), echo_at_tail(edits, at, file));
-    let sent = edits[at].lines.clone();
-    let mut cuts = vec![(head, 0), (0, tail), (head, tail)];
-    cuts.dedup();
-    cuts.retain(|(head, tail)| head + tail > 0 && head + tail <= sent.len());
-    let kept = |(head, tail): (usize, usize)| sent[head..sent.len() - tail].to_vec();
-    let reindented = |cuts: (usize, usize)| {
-        let candidates =
-            indent_candidates(&edits[at], &kept(cuts), edits, file, structure.language);
-        candidates.into_iter().map(move |lines| (cuts, lines)).collect::<Vec<_>>()
-    };
-    // First remove copies, then re-indent the lines, then do both.
-    let tiers: [Vec<RepairedLines>; 3] = [
-        cuts.iter().map(|&cuts| (cuts, kept(cuts))).collect(),
-        reindented((0, 0)),
-        cuts.iter().flat_map(|&cuts| reindented(cuts)).collect(),
-    ];
-    let mut found: Vec<RepairedLines> = Vec::new();
-    for tier in tiers {
-        for (cuts, lines) in tier {
-            let is_new = lines != sent && found.iter().all(|(_, other)| *other != lines);
-            let alone = LocatedEdit { lines: lines.clone(), ..edits[at].clone() };
-            if is_new && structure.is_well_formed(&[alone]) == Some(true) {
-                found.push((cuts, lines));
+impl Repair<'_> {
+    /// If the file would not be well formed with the call as sent, undoes one mistake in each edit
+    /// that is at fault: lost indentation, or a copy of the lines around it.
+    pub(super) fn repair_by_structure(&mut self) {
+        if self.structure.is_well_formed(self.edits) != Some(false) {
+            return;
+        }
+        let (sent, sent_log) = (self.edits.to_vec(), self.log.clone());
+        for at in 0..self.edits.len() {
+            if self.structure.is_well_formed(&self.edits[at..=at]) == Some(false) {
+                self.repair_one(at);
             }
         }
-        if !found.is_empty() {
-            break;
+        if self.structure.is_well_formed(self.edits) == Some(true) {
+            return;
         }
-    }
-    let [(cuts, lines)] = found.as_slice() else { return };
-    let (cuts, lines) = (*cuts, lines.clone());
-    if cuts != (0, 0) {
-        drop_echoes(edits, at, cuts, log);
-    }
-    if edits[at].lines != lines {
-        edits[at].lines = lines;
-        log.record(
-            Rewrite::RestoreIndent,
-            format!("edit {}: gave its lines the indentation of the lines around them; as sent, they would have broken the syntax", edits[at].number),
+        self.edits.clone_from_slice(&sent);
+        self.log = sent_log;
+        self.log.warnings.push(
+            "this call broke the structure of the file: check brackets, quotes and indentation"
+                .to_owned(),
         );
+    }
+
+    /// Undoes the mistake of one edit, if there is exactly one way that leaves the file well formed.
+    fn repair_one(&mut self, at: usize) {
+        let (head, tail) = (self.echo_at_head(at), self.echo_at_tail(at));
+        let sent = self.edits[at].lines.clone();
+        let mut cuts = vec![(head, 0), (0, tail), (head, tail)];
+        cuts.dedup();
+        cuts.retain(|(head, tail)| head + tail > 0 && head + tail <= sent.len());
+        let kept = |(head, tail): (usize, usize)| sent[head..sent.len() - tail].to_vec();
+        let reindented = |cuts: (usize, usize)| {
+            let candidates = self.indent_candidates(at, &kept(cuts));
+            candidates.into_iter().map(move |lines| (cuts, lines)).collect::<Vec<_>>()
+        };
+        // First remove copies, then re-indent the lines, then do both.
+        let tiers: [Vec<RepairedLines>; 3] = [
+            cuts.iter().map(|&cuts| (cuts, kept(cuts))).collect(),
+            reindented((0, 0)),
+            cuts.iter().flat_map(|&cuts| reindented(cuts)).collect(),
+        ];
+        let mut found: Vec<RepairedLines> = Vec::new();
+        for tier in tiers {
+            for (cuts, lines) in tier {
+                let is_new = lines != sent && found.iter().all(|(_, other)| *other != lines);
+                let alone = LocatedEdit { lines: lines.clone(), ..self.edits[at].clone() };
+                if is_new && self.structure.is_well_formed(&[alone]) == Some(true) {
+                    found.push((cuts, lines));
+                }
+            }
+            if !found.is_empty() {
+                break;
+            }
+        }
+        let [(cuts, lines)] = found.as_slice() else { return };
+        if *cuts != (0, 0) {
+            self.drop_echoes(at, *cuts);
+        }
+        let edit = &mut self.edits[at];
+        if edit.lines != *lines {
+            edit.lines.clone_from(lines);
+            self.log.record(
+                Rewrite::RestoreIndent,
+                format!("edit {}: gave its lines the indentation of the lines around them; as sent, they would have broken the syntax", edit.number),
+            );
+        }
     }
 }

@@ -38,13 +38,6 @@ pub struct GuardedCall<'a> {
     pub line_tool: Option<&'static str>,
 }
 
-impl<'a> GuardedCall<'a> {
-    /// The call of an event that is not a call of a tool.
-    fn none(arguments: &'a Map<String, Value>, files: &'a BTreeMap<String, FileHash>) -> Self {
-        Self { tool: "", arguments, writes: false, files, line_tool: None }
-    }
-}
-
 /// The answer to a call that was made.
 #[derive(Debug, Clone, Copy)]
 pub struct CallOutcome<'a> {
@@ -150,20 +143,14 @@ impl Guard {
 
     /// The answer to a model that answers without calling a tool; `None` if the model may do so.
     pub fn on_text_answer(&self) -> Option<String> {
-        let no_arguments = Map::new();
-        let files = BTreeMap::new();
-        let call = GuardedCall::none(&no_arguments, &files);
-        let broken = self.broken_rules(Moment::TextAnswer, &call).next()?;
+        let broken = self.broken_without_call(Moment::TextAnswer)?;
         let (error, hint) = ((broken.error)(), (broken.hint)());
         Some(format!("{error} {hint} Do NOT respond without using tools."))
     }
 
     /// The error and the hint for a session that ends without a successful call.
     pub fn final_error(&self) -> Option<(Message, Message)> {
-        let no_arguments = Map::new();
-        let files = BTreeMap::new();
-        let call = GuardedCall::none(&no_arguments, &files);
-        self.broken_rules(Moment::End, &call).next().map(|rule| ((rule.error)(), (rule.hint)()))
+        self.broken_without_call(Moment::End).map(|rule| ((rule.error)(), (rule.hint)()))
     }
 
     /// The files that the session has edited, by their paths.
@@ -205,6 +192,13 @@ impl Guard {
             }
         }
         GuardVerdict::Pass(warnings)
+    }
+
+    /// The first rule of this moment, at which no tool is called, that is broken and not off.
+    fn broken_without_call(&self, moment: Moment) -> Option<&'static Rule> {
+        let (arguments, files) = (&Map::new(), &BTreeMap::new());
+        let call = GuardedCall { tool: "", arguments, writes: false, files, line_tool: None };
+        self.broken_rules(moment, &call).next()
     }
 
     /// The rules of this moment that a call breaks and that are not off.

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use restitch::edit::{EditCode, EditRequest, Refusal, VerifiedEdit, WorkPath};
 use restitch::engine::{CallOptions, Engine, UndoScope};
@@ -504,13 +504,42 @@ fn staging_answers_a_repeated_request_and_names_what_takes_edits_back() {
     assert!(matches!(block_on(engine.recall(&id)), RequestStatus::Unknown));
 }
 
-/// Files of a caller, each with its content as its version.
-#[derive(Debug, Default)]
-struct OwnFiles(Mutex<std::collections::BTreeMap<String, Vec<u8>>>);
+#[test]
+fn a_staged_commit_that_left_a_file_written_does_not_say_that_nothing_was() {
+    let files = OwnFiles { writes_left: Mutex::new(1), ..OwnFiles::default() };
+    for name in ["a", "b"] {
+        files.texts.lock().expect("lock").insert(name.into(), b"one\n".to_vec());
+    }
+    let store = Arc::new(VersionedStore::new(files, "/own"));
+    let engine = Engine::builder(store.clone()).build().staged();
+    for name in ["a", "b"] {
+        edit(&engine, name, "one", "uno").expect("edit");
+    }
+    let staging = engine.staging().expect("staged");
+    let refused = block_on(staging.commit_staged(CommitOptions::default())).expect_err("failed");
+    let a = WorkPath::parse("a", engine.root()).expect("path");
+    assert_eq!(block_on(store.load(&a)).expect("a"), b"uno\n", "it was not restored");
+    let text = refused.text();
+    assert!(text.contains("could not be restored: a"), "{text}");
+    assert!(!text.contains("Nothing was written"), "{text}");
+}
+
+/// Files of a caller, each with its content as its version, of which only so many are written.
+#[derive(Debug)]
+struct OwnFiles {
+    texts: Mutex<std::collections::BTreeMap<String, Vec<u8>>>,
+    writes_left: Mutex<usize>,
+}
+
+impl Default for OwnFiles {
+    fn default() -> Self {
+        Self { texts: Mutex::default(), writes_left: Mutex::new(usize::MAX) }
+    }
+}
 
 impl VersionedFiles for OwnFiles {
     fn load<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Option<LoadedFile>, String>> {
-        let bytes = self.0.lock().expect("lock").get(path).cloned();
+        let bytes = self.texts.lock().expect("lock").get(path).cloned();
         let version = bytes.as_deref().map(|bytes| String::from_utf8_lossy(bytes).into_owned());
         let file = bytes.zip(version).map(|(bytes, version)| LoadedFile { bytes, version });
         Box::pin(std::future::ready(Ok(file)))
@@ -522,7 +551,12 @@ impl VersionedFiles for OwnFiles {
         bytes: Option<Vec<u8>>,
         version: Option<String>,
     ) -> BoxFuture<'a, Result<StoreOutcome, String>> {
-        let mut files = self.0.lock().expect("lock");
+        let mut left = self.writes_left.lock().expect("lock");
+        if *left == 0 {
+            return Box::pin(std::future::ready(Err("disk on fire".to_owned())));
+        }
+        *left -= 1;
+        let mut files = self.texts.lock().expect("lock");
         let current = files.get(path).map(|bytes| String::from_utf8_lossy(bytes).into_owned());
         let outcome = match current == version {
             true => StoreOutcome::Written,
@@ -540,7 +574,7 @@ impl VersionedFiles for OwnFiles {
 #[test]
 fn a_versioned_store_undoes_a_change_below_later_ones() {
     let files = OwnFiles::default();
-    files.0.lock().expect("lock").insert("a".into(), b"one\ntwo\nthree\nfour\n".to_vec());
+    files.texts.lock().expect("lock").insert("a".into(), b"one\ntwo\nthree\nfour\n".to_vec());
     let engine = Engine::builder(VersionedStore::new(files, "/own")).build();
     edit(&engine, "a", "two", "TWO").expect("edit");
     edit(&engine, "a", "four", "FOUR").expect("edit");

@@ -54,18 +54,30 @@ async fn reads_searches_and_lists_see_what_is_staged_and_the_disk_does_not() {
 
 #[tokio::test]
 async fn a_commit_of_what_changed_meanwhile_is_refused_whole_and_can_be_discarded() {
-    let session = Session::staged(&[("a.rs", SOURCE), ("b.rs", SOURCE)]);
-    for path in ["a.rs", "b.rs"] {
-        session.ok("edit_file", json!({ "path": path, "old_str": "two", "new_str": "zwei" })).await;
+    for (now, code) in [(Some("fn other() {}\n"), "EDIT_CONFLICT"), (None, "EDIT_FILE_NOT_FOUND")] {
+        let session = Session::staged(&[("a.rs", SOURCE), ("b.rs", SOURCE)]);
+        for path in ["a.rs", "b.rs"] {
+            let edit = json!({ "path": path, "old_str": "two", "new_str": "zwei" });
+            session.ok("edit_file", edit).await;
+        }
+        match now {
+            Some(text) => session.put("b.rs", text),
+            None => std::fs::remove_file(session.dir.path().join("b.rs")).expect("removed"),
+        }
+        let refused = session.refused("staging", json!({ "action": "commit" }), code).await.message;
+        assert!(refused.contains("action discard") && !refused.contains("same call"), "{refused}");
+        assert_eq!(session.text("a.rs"), SOURCE);
+        session.ok("staging", json!({ "action": "discard" })).await;
+        match now {
+            Some(text) => {
+                let read = session.ok("read_file", json!({ "path": "b.rs" })).await;
+                assert_eq!(read["text"], text);
+            }
+            None => assert!(!session.exists("b.rs")),
+        }
+        let nothing = session.call("staging", json!({ "action": "diff" })).await;
+        assert_eq!(nothing.message, "Nothing is staged.");
     }
-    session.put("b.rs", "fn other() {}\n");
-    session.refused("staging", json!({ "action": "commit" }), "EDIT_CONFLICT").await;
-    assert_eq!(session.text("a.rs"), SOURCE);
-    session.ok("staging", json!({ "action": "discard" })).await;
-    let read = session.ok("read_file", json!({ "path": "b.rs" })).await;
-    assert_eq!(read["text"], "fn other() {}\n");
-    let nothing = session.call("staging", json!({ "action": "diff" })).await;
-    assert_eq!(nothing.message, "Nothing is staged.");
 }
 
 /// What is staged is no revision: undo says how it is dropped.
