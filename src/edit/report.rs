@@ -373,7 +373,7 @@ impl EditReport {
     fn with_version(&self, text: &str) -> String {
         let written = self.after_sha256.filter(|_| self.durability != Durability::DryRun);
         let Some(after) = written else { return clip(text, MAX_MODEL_TEXT) };
-        let version = format!("\nSnapshot {}.", &after.to_string()[..12]);
+        let version = format!("\nSnapshot {}.", after.short());
         clip(text, MAX_MODEL_TEXT - version.len()) + &version
     }
 

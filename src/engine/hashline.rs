@@ -5,8 +5,7 @@ use super::lines::{KnownLines, create};
 use super::{CallOptions, Engine};
 use crate::edit::{EditCode, EditReport, Explanation, Refusal, Rung, VerifiedEdit, WorkPath};
 use crate::hashline::ops::{self, HashlineEdit, Op};
-use crate::hashline::resolver::{Resolver, is_snapshot_id};
-use crate::hashline::stale::short_id;
+use crate::hashline::resolver::Resolver;
 use crate::text::Snapshot;
 
 /// A call of `hashline_edit`.
@@ -168,13 +167,13 @@ impl Engine {
 /// in it was looked at, so nothing shows whether the caller means what is there now.
 fn refuse_other_version(request: &HashlineRequest, current: &Snapshot) -> Result<(), Refusal> {
     match &request.snapshot {
-        Some(id) if !is_snapshot_id(id, current) => Err(Refusal::new(
+        Some(id) if !current.hash().is_named_by(id) => Err(Refusal::new(
             EditCode::StaleAnchor,
             format!("the file is not as in snapshot {id} any more"),
         )
         .hint(format!(
             "Read the file. If it may go as it is now, send this call with snapshot \"{}\".",
-            short_id(current)
+            current.hash().short()
         ))),
         _ => Ok(()),
     }

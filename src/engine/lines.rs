@@ -10,12 +10,12 @@ use crate::edit::{
 use crate::hashline::line_map::LineMap;
 use crate::hashline::numbering::{NumberingBasis, VersionRef, numbering_basis};
 use crate::hashline::resolver::{
-    NumberError, Resolver, SeenVersion, StaleAnchor, StaleCause, is_snapshot_id, nearest,
+    NumberError, Resolver, SeenVersion, StaleAnchor, StaleCause, nearest,
 };
 use crate::hashline::{anchors::Anchor, stale};
 use crate::language::Language;
 use crate::line_edit::{self, DecidedEdits, LineChange, LocatedEdit};
-use crate::text::{LineSpan, Snapshot};
+use crate::text::{LineSpan, Snapshot, format_ranges, merge_ranges};
 
 /// A refusal shows at most this many unseen lines.
 const MAX_REVEALED: usize = 40;
@@ -157,8 +157,8 @@ impl Engine {
     ) -> Vec<SeenVersion> {
         let session_versions = self.ledger.versions(path);
         let Some(id) = named else { return session_versions };
-        let is_known = is_snapshot_id(id, current)
-            || session_versions.iter().any(|version| is_snapshot_id(id, &version.snapshot));
+        let is_known = current.hash().is_named_by(id)
+            || session_versions.iter().any(|version| version.snapshot.hash().is_named_by(id));
         if is_known { session_versions } else { self.recorded_versions(path, Some(id)).await }
     }
 
@@ -244,17 +244,13 @@ impl Engine {
         if unseen.is_empty() {
             return Ok(());
         }
-        let unseen = stale::merge_ranges(unseen);
+        let unseen = merge_ranges(unseen);
         let lines = unseen.iter().flat_map(|span| span.start..=span.end);
         let shown: Vec<usize> = lines.take(MAX_REVEALED).collect();
-        let ranges: Vec<String> = unseen
-            .iter()
-            .take(MAX_NAMED_RANGES)
-            .map(|span| format!("{}-{}", span.start, span.end))
-            .collect();
+        let ranges = format_ranges(unseen.iter().take(MAX_NAMED_RANGES));
         let mut refusal = Refusal::new(
             EditCode::Blocked,
-            format!("the edit overwrites lines you have not seen: {}", ranges.join(", ")),
+            format!("the edit overwrites lines you have not seen: {ranges}"),
         );
         refusal.anchors = shown
             .iter()
@@ -268,10 +264,7 @@ impl Engine {
             self.ledger.record_shown(path, current, &spans);
             "They are shown above; send the same call again to replace them.".to_owned()
         } else {
-            format!(
-                "Read ranges {} first, then send the call again.",
-                stale::format_ranges(&unseen)
-            )
+            format!("Read ranges {} first, then send the call again.", format_ranges(&unseen))
         };
         Err(refusal.hint(hint))
     }
@@ -317,7 +310,7 @@ fn read_version(
     };
     basis.iter().find_map(|version| match version {
         VersionRef::Recorded(index) if !versions[*index].read.is_empty() => {
-            Some(stale::short_id(&versions[*index].snapshot))
+            Some(versions[*index].snapshot.hash().short())
         }
         _ => None,
     })

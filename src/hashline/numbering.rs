@@ -36,7 +36,7 @@ pub(crate) fn numbering_basis(
         let is_append = named.end == last && named.start == last + 1;
         let covers = |line: &usize| {
             let line = if is_append { last.max(1) } else { *line };
-            version.read.iter().any(|span| (span.start..=span.end).contains(&line))
+            version.read.iter().any(|span| span.contains(line))
         };
         ends.iter().all(covers)
     };

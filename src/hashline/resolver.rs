@@ -116,12 +116,6 @@ impl std::fmt::Debug for Resolver<'_> {
     }
 }
 
-/// Whether `id` is the snapshot id of this version, or its first 8 or more digits.
-pub(crate) fn is_snapshot_id(id: &str, version: &Snapshot) -> bool {
-    let id = id.trim().to_ascii_lowercase();
-    id.len() >= 8 && version.hash().to_string().starts_with(&id)
-}
-
 impl<'a> Resolver<'a> {
     /// A resolver for one call. `versions` are in the order in which they were seen; `snapshot` is the
     /// snapshot id, or a prefix of it, that the caller named.
@@ -132,10 +126,10 @@ impl<'a> Resolver<'a> {
     ) -> Self {
         let origin = match snapshot {
             None => Origin::Any,
-            Some(id) if is_snapshot_id(id, current) => Origin::Current,
+            Some(id) if current.hash().is_named_by(id) => Origin::Current,
             Some(id) => versions
                 .iter()
-                .rposition(|version| is_snapshot_id(id, &version.snapshot))
+                .rposition(|version| version.snapshot.hash().is_named_by(id))
                 .map_or(Origin::Unknown, Origin::Version),
         };
         Self { current, versions, origin, maps: vec![None; versions.len()], recorded: &[] }
@@ -187,7 +181,7 @@ impl<'a> Resolver<'a> {
         let mut places = Vec::new();
         let mut lost = None;
         for (at, version) in self.versions.iter().enumerate() {
-            let shown = |line| covers(&version.shown, line);
+            let shown = |line| version.shown.iter().any(|span| span.contains(line));
             if version.snapshot == *self.current
                 || !(shown(first.line) && shown(last.line))
                 || !mismatches(&version.snapshot, first, last).is_empty()
@@ -517,11 +511,6 @@ fn mismatches(version: &Snapshot, first: &Anchor, last: &Anchor) -> Vec<StaleAnc
         .collect();
     stale.dedup();
     stale
-}
-
-/// Whether one of the spans includes the line.
-fn covers(spans: &[LineSpan], line: usize) -> bool {
-    spans.iter().any(|span| (span.start..=span.end).contains(&line))
 }
 
 #[cfg(test)]

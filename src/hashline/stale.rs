@@ -2,7 +2,7 @@
 //! names the ranges to read again. It never shows the whole file.
 
 use crate::edit::{EditCode, Refusal};
-use crate::text::{LineSpan, Snapshot};
+use crate::text::{LineSpan, Snapshot, format_ranges, merge_ranges};
 
 use super::resolver::{StaleAnchor, StaleCause};
 use crate::text::tag;
@@ -26,34 +26,6 @@ pub(crate) fn affected_range(line: usize, total: usize) -> LineSpan {
         start: line.saturating_sub(RECOVERY_WINDOW).max(1),
         end: (line + RECOVERY_WINDOW).min(total),
     }
-}
-
-/// Sorts ranges and joins those that overlap or touch.
-pub(crate) fn merge_ranges(mut ranges: Vec<LineSpan>) -> Vec<LineSpan> {
-    ranges.retain(|range| range.start <= range.end);
-    ranges.sort_unstable();
-    let mut merged: Vec<LineSpan> = Vec::with_capacity(ranges.len());
-    for range in ranges {
-        match merged.last_mut() {
-            Some(last) if range.start <= last.end + 1 => last.end = last.end.max(range.end),
-            _ => merged.push(range),
-        }
-    }
-    merged
-}
-
-/// The snapshot id of a version, short enough for a message.
-pub(crate) fn short_id(snapshot: &Snapshot) -> String {
-    let mut id = snapshot.hash().to_string();
-    id.truncate(12);
-    id
-}
-
-/// The ranges as `read_file` accepts them, such as `12-20, 45-61`.
-pub(crate) fn format_ranges(ranges: &[LineSpan]) -> String {
-    let words: Vec<String> =
-        ranges.iter().map(|range| format!("{}-{}", range.start, range.end)).collect();
-    words.join(", ")
 }
 
 /// The refusal for these anchors or numbers. `read` is the id of the version whose numbers were shown
@@ -88,7 +60,7 @@ pub(crate) fn refusal(stale: &[StaleAnchor], current: &Snapshot, read: Option<&s
     refusal.affected_ranges =
         merge_ranges(stale.iter().map(|anchor| affected_range(anchor.around, total)).collect());
     refusal.anchors = fresh_anchors(stale, current);
-    let id = short_id(current);
+    let id = current.hash().short();
     let ranges = format_ranges(&refusal.affected_ranges);
     let hint = match stale.first().map(|anchor| anchor.cause) {
         Some(StaleCause::Ambiguous) => {

@@ -3,7 +3,7 @@
 
 use crate::edit::{EditCode, Refusal, Rewrite};
 use crate::language::Language;
-use crate::text::{LineSpan, Snapshot};
+use crate::text::{LineSpan, Snapshot, format_ranges};
 
 use super::{LineChange, repair};
 
@@ -114,11 +114,10 @@ fn check_no_ops(
     };
     let no_ops: Vec<&LocatedEdit> = edits.iter().filter(is_no_op).collect();
     if no_ops.len() == edits.len() {
-        let places: Vec<String> =
-            no_ops.iter().map(|edit| format!("{}-{}", edit.span.start, edit.span.end)).collect();
+        let places = format_ranges(no_ops.iter().map(|edit| &edit.span));
         return Err(Refusal::new(
             EditCode::NoChange,
-            format!("the new lines are the same as lines {} of the file", places.join(", ")),
+            format!("the new lines are the same as lines {places} of the file"),
         )
         .hint("The file already has these lines; go on with the next step."));
     }

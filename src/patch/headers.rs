@@ -60,8 +60,7 @@ pub(super) fn bounds(
 /// Whether a hunk may be on these lines: they begin within the bounds, or include the header.
 pub(super) fn is_within(bounds: &[Bounds], lines: LineSpan) -> bool {
     let allows = |bounds: &Bounds| {
-        (bounds.header..=bounds.last).contains(&lines.start)
-            || (lines.start..=lines.end).contains(&bounds.header)
+        (bounds.header..=bounds.last).contains(&lines.start) || lines.contains(bounds.header)
     };
     bounds.is_empty() || bounds.iter().any(allows)
 }

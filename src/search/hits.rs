@@ -5,7 +5,7 @@ use super::query::{Hit, Query};
 use super::scan::ScannedFile;
 use super::{Columns, Context, FileHits, MAX_LINE_CHARS, MAX_MATCHES, Match};
 use crate::edit::WorkPath;
-use crate::hashline::stale::{render_clipped, short_id};
+use crate::hashline::stale::render_clipped;
 use crate::text::tag;
 use crate::text::{ContentHash, LineSpan, Snapshot, each_line};
 
@@ -42,7 +42,7 @@ pub(crate) fn hits_in(
         match_count: count,
         matches,
         terms: super::rank::count_terms(scanned),
-        snapshot: short_id(snapshot),
+        snapshot: snapshot.hash().short(),
         total_lines: snapshot.lines().total(),
     };
     (count > 0).then_some((hits, shown))
@@ -56,7 +56,7 @@ pub(crate) fn path_hit(path: &WorkPath, snapshot: &Snapshot) -> FileHits {
         match_count: 0,
         matches: Vec::new(),
         terms: 0,
-        snapshot: short_id(snapshot),
+        snapshot: snapshot.hash().short(),
         total_lines: snapshot.lines().total(),
     }
 }

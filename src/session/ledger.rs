@@ -18,8 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::edit::{Span, WorkPath};
 use crate::hashline::line_map::LineMap;
 use crate::hashline::resolver::SeenVersion;
-use crate::hashline::stale::merge_ranges;
-use crate::text::{LineSpan, Snapshot};
+use crate::text::{LineSpan, Snapshot, gaps, merge_ranges};
 
 const MAX_VERSIONS: usize = 12;
 const MAX_BYTES: usize = 64 << 20;
@@ -229,18 +228,7 @@ impl Ledger {
         } else {
             merge_ranges(LineMap::diff(&last.snapshot, current).map_spans(&last.shown))
         };
-        let mut gaps = Vec::new();
-        let mut next = span.start;
-        for seen in known.iter().filter(|seen| seen.end >= span.start && seen.start <= span.end) {
-            if seen.start > next {
-                gaps.push(LineSpan { start: next, end: seen.start - 1 });
-            }
-            next = seen.end + 1;
-        }
-        if next <= span.end {
-            gaps.push(LineSpan { start: next, end: span.end });
-        }
-        Some(gaps)
+        Some(gaps(&known, span))
     }
 }
 
@@ -252,37 +240,30 @@ impl TrackedFile {
     /// Drops a version, joins the two line maps across it, and returns its size.
     fn drop_version(&mut self, at: usize) -> usize {
         let removed = self.versions.remove(at);
-        if at > 0
-            && let [before, next] = &mut self.versions[at - 1..=at]
-        {
-            let moved = |from: &Snapshot, to: &Snapshot, map: Option<&Arc<LineMap>>| match map {
-                Some(map) => map.first_moved(),
-                None => LineMap::diff(from, to).first_moved(),
-            };
-            let dropped = &removed.snapshot;
-            let since_before = moved(&before.snapshot, dropped, removed.line_map.as_ref());
-            let until_next = moved(dropped, &next.snapshot, next.line_map.as_ref());
-            // Up to there, lines are numbered as in one of the neighbours.
-            let lost = since_before.zip(until_next).map(|(before, next)| before.max(next));
-            next.lost_from = [next.lost_from, removed.lost_from, lost].into_iter().flatten().min();
-        } else if at == 0
-            && let Some(first) = self.versions.first_mut()
-        {
-            first.lost_from = Some(1);
-        }
-        if at > 0 && at < self.versions.len() {
-            // Two edits of this session become one; a change by another program stays unknown.
-            let next = &mut self.versions[at];
-            next.line_map = match (&removed.line_map, &next.line_map) {
-                (Some(first), Some(second)) => Some(Arc::new(first.then(second))),
-                _ => None,
-            };
-        } else if at == 0
-            && let Some(first) = self.versions.first_mut()
-        {
-            first.line_map = None;
-        }
-        memory_size(&removed.snapshot)
+        let size = memory_size(&removed.snapshot);
+        let (before, after) = self.versions.split_at_mut(at);
+        let Some(next) = after.first_mut() else { return size };
+        let Some(before) = before.last() else {
+            next.lost_from = Some(1);
+            next.line_map = None;
+            return size;
+        };
+        let moved = |from: &Snapshot, to: &Snapshot, map: Option<&Arc<LineMap>>| match map {
+            Some(map) => map.first_moved(),
+            None => LineMap::diff(from, to).first_moved(),
+        };
+        let dropped = &removed.snapshot;
+        let since_before = moved(&before.snapshot, dropped, removed.line_map.as_ref());
+        let until_next = moved(dropped, &next.snapshot, next.line_map.as_ref());
+        // Up to there, lines are numbered as in one of the neighbours.
+        let lost = since_before.zip(until_next).map(|(before, next)| before.max(next));
+        next.lost_from = [next.lost_from, removed.lost_from, lost].into_iter().flatten().min();
+        // Two edits of this session become one; a change by another program stays unknown.
+        next.line_map = match (&removed.line_map, &next.line_map) {
+            (Some(first), Some(second)) => Some(Arc::new(first.then(second))),
+            _ => None,
+        };
+        size
     }
 }
 

@@ -81,15 +81,16 @@ pub(super) fn root_lost(root: &Path, error: &io::Error) -> Refusal {
         .hint("Put the folder back, or start restitch again with the right root.")
 }
 
+/// What to do once the process can open no more files.
+const TOO_MANY_OPEN: &str = "Too many files are open. Send fewer files in one call, or tell the user to raise the limit (ulimit -n).";
+
 /// The refusal after a file could not be read.
 pub(super) fn not_read(path: &WorkPath, error: &io::Error) -> Refusal {
     let hint = match errno(error) {
         Some(Errno::ACCESS | Errno::PERM) => {
             "Ask the user for read permission on it, and for access to its folder."
         }
-        Some(Errno::MFILE | Errno::NFILE) => {
-            "Too many files are open. Send fewer files in one call, or tell the user to raise the limit (ulimit -n)."
-        }
+        Some(Errno::MFILE | Errno::NFILE) => TOO_MANY_OPEN,
         _ => "Check the disk, then send the same call again.",
     };
     Refusal::new(EditCode::ReadError, format!("cannot read `{path}`: {error}"))
@@ -125,9 +126,7 @@ pub(super) fn not_written(path: &WorkPath, doing: &str, error: &io::Error) -> Re
         Some(Errno::ROFS) => "The file system is mounted read-only. Ask the user.",
         Some(Errno::ACCESS | Errno::PERM) => "Ask the user for write permission on it.",
         Some(Errno::TXTBSY) => "The file is a program that is running. Stop it first.",
-        Some(Errno::MFILE | Errno::NFILE) => {
-            "Too many files are open. Send fewer files in one call, or tell the user to raise the limit (ulimit -n)."
-        }
+        Some(Errno::MFILE | Errno::NFILE) => TOO_MANY_OPEN,
         _ => "Check the disk, then send the same call again.",
     };
     Refusal::new(

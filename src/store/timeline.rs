@@ -152,9 +152,8 @@ impl Timeline {
             }
         }
         let last_ones = versions.len().saturating_sub(MAX_VERSIONS);
-        let first = match from.map(|id| id.trim().to_ascii_lowercase()) {
-            Some(id) if id.len() < 8 => None,
-            Some(id) => versions.iter().rposition(|hash| hash.to_string().starts_with(&id)),
+        let first = match from {
+            Some(id) => versions.iter().rposition(|hash| hash.is_named_by(id)),
             None => Some(last_ones),
         };
         let Some(first) = first.filter(|first| *first < versions.len()) else { return Vec::new() };

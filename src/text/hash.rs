@@ -38,6 +38,19 @@ impl ContentHash {
         }
         Some(Self(out))
     }
+
+    /// Its first digits, for a message: enough to name a version of a file.
+    pub(crate) fn short(&self) -> String {
+        let mut id = self.to_string();
+        id.truncate(12);
+        id
+    }
+
+    /// Whether a caller that writes `id` means this: the whole, or its first 8 or more digits.
+    pub(crate) fn is_named_by(&self, id: &str) -> bool {
+        let id = id.trim().to_ascii_lowercase();
+        id.len() >= 8 && self.to_string().starts_with(&id)
+    }
 }
 
 impl fmt::Display for ContentHash {

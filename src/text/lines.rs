@@ -52,6 +52,50 @@ impl fmt::Display for LineSpan {
     }
 }
 
+impl LineSpan {
+    /// Whether it has this line.
+    pub(crate) fn contains(self, line: usize) -> bool {
+        (self.start..=self.end).contains(&line)
+    }
+}
+
+/// Sorts ranges and joins those that overlap or touch.
+pub(crate) fn merge_ranges(mut ranges: Vec<LineSpan>) -> Vec<LineSpan> {
+    ranges.retain(|range| range.start <= range.end);
+    ranges.sort_unstable();
+    let mut merged: Vec<LineSpan> = Vec::with_capacity(ranges.len());
+    for range in ranges {
+        match merged.last_mut() {
+            Some(last) if range.start <= last.end + 1 => last.end = last.end.max(range.end),
+            _ => merged.push(range),
+        }
+    }
+    merged
+}
+
+/// The lines within `span` that none of the merged ranges has.
+pub(crate) fn gaps(ranges: &[LineSpan], span: LineSpan) -> Vec<LineSpan> {
+    let mut gaps = Vec::new();
+    let mut next = span.start;
+    let overlaps = |range: &&LineSpan| range.end >= span.start && range.start <= span.end;
+    for range in ranges.iter().filter(overlaps) {
+        if range.start > next {
+            gaps.push(LineSpan { start: next, end: range.start - 1 });
+        }
+        next = range.end + 1;
+    }
+    if next <= span.end {
+        gaps.push(LineSpan { start: next, end: span.end });
+    }
+    gaps
+}
+
+/// The ranges as `read_file` accepts them, such as `12-20, 45-61`.
+pub(crate) fn format_ranges<'a>(ranges: impl IntoIterator<Item = &'a LineSpan>) -> String {
+    let words = ranges.into_iter().map(|range| format!("{}-{}", range.start, range.end));
+    words.collect::<Vec<_>>().join(", ")
+}
+
 /// A count with its noun: `1 line`, `3 lines`.
 pub(crate) fn pluralize(count: usize, noun: &str) -> String {
     let ending = match (count, noun.ends_with("ch")) {

@@ -22,7 +22,9 @@ pub use encoding::{Encoding, NotText, Unencodable};
 pub use escape::{escape_for_terminal, quote_name};
 pub use hash::ContentHash;
 pub use lines::{Line, LineEnding, LineIndex, LineSpan};
-pub(crate) use lines::{clip, is_word_char, lines as each_line, pluralize, words};
+pub(crate) use lines::{
+    clip, format_ranges, gaps, is_word_char, lines as each_line, merge_ranges, pluralize, words,
+};
 #[cfg(feature = "llm")]
 pub(crate) use redact::without_credentials;
 pub use redact::{redact, redact_json, register_secret, register_url_credentials};

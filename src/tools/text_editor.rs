@@ -14,9 +14,8 @@ use crate::edit::{
     EditCode, EditPlan, EditReport, EditRequest, Explanation, Refusal, Rung, Splice, VerifiedEdit,
     WorkPath,
 };
-use crate::hashline::stale::format_ranges;
 use crate::port::BoxFuture;
-use crate::text::LineSpan;
+use crate::text::{LineSpan, format_ranges};
 
 pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "str_replace_based_edit_tool",

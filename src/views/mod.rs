@@ -11,8 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::edit::{EditCode, Refusal};
-use crate::hashline::stale::{merge_ranges, short_id};
-use crate::text::{ContentHash, LineSpan, Snapshot, quote_name};
+use crate::text::{ContentHash, LineSpan, Snapshot, format_ranges, gaps, merge_ranges, quote_name};
 
 /// How lines are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -131,7 +130,7 @@ pub fn read(path: &str, snapshot: &Snapshot, request: &ReadRequest) -> Result<Fi
     let total = snapshot.lines().total();
     let selected = select_lines(&request.select, total).map_err(|refusal| refusal.at(path))?;
     let rendered = render::render(snapshot, &selected, request);
-    let omitted = omitted_spans(&rendered.ranges, total);
+    let omitted = gaps(&rendered.ranges, LineSpan { start: 1, end: total });
     Ok(FileView {
         path: path.to_owned(),
         snapshot: snapshot.hash(),
@@ -160,18 +159,12 @@ impl FileView {
         } else if self.omitted.is_empty() {
             format!("all {total} lines")
         } else {
-            let ranges: Vec<String> = self
-                .ranges
-                .iter()
-                .take(12)
-                .map(|span| format!("{}-{}", span.start, span.end))
-                .collect();
-            format!("lines {} of {total}", ranges.join(", "))
+            format!("lines {} of {total}", format_ranges(self.ranges.iter().take(12)))
         };
         out.push_str(&format!(
             "[{}: {content}; snapshot {}",
             quote_name(&self.path),
-            short_id(snapshot)
+            snapshot.hash().short()
         ));
         if let Some(next) = self.next_offset {
             out.push_str(&format!("; cut at the size limit, continue with offset {next}"));
@@ -237,20 +230,4 @@ fn select_lines(select: &LineSelection, total: usize) -> Result<Vec<LineSpan>, R
             ))
         }
     }
-}
-
-/// Returns the lines of a file with `total` lines that none of the sorted spans covers.
-fn omitted_spans(spans: &[LineSpan], total: usize) -> Vec<LineSpan> {
-    let mut omitted = Vec::new();
-    let mut next = 1;
-    for span in spans {
-        if span.start > next {
-            omitted.push(LineSpan { start: next, end: span.start - 1 });
-        }
-        next = span.end + 1;
-    }
-    if next <= total {
-        omitted.push(LineSpan { start: next, end: total });
-    }
-    omitted
 }

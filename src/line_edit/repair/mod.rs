@@ -149,7 +149,7 @@ impl Repair<'_> {
 
     /// Whether no edit replaces the line of this number.
     fn is_kept(&self, number: usize) -> bool {
-        !self.edits.iter().any(|edit| (edit.span.start..=edit.span.end).contains(&number))
+        !self.edits.iter().any(|edit| edit.span.contains(number))
     }
 }
 
