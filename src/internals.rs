@@ -102,15 +102,14 @@ pub mod correct {
     #[cfg(feature = "llm")]
     pub use crate::correct::{CacheLimits, Cached};
     pub use crate::correct::{
-        Limited, ModelCorrector, PROMPTS, PromptBook, RenderedPrompt, ReplyKind, Secrets,
-        parse_reply,
+        Limited, ModelCorrector, PROMPTS, PromptBook, RenderedPrompt, Secrets, parse_reply,
     };
 }
 
 pub mod resolve {
     //! The steps by which one call is resolved, without disk or network.
 
-    pub use crate::resolve::{AnswerVerdict, Model, Reapply, Resolution, Step};
+    pub use crate::resolve::{Model, Reapply, Resolution, Step};
 }
 
 /// The edit of a plan that passes the checks.

@@ -1,10 +1,9 @@
 //! The reference agent: a small loop of model turns and guarded tool calls.
 //!
-//! It is an example to copy. [`Chat`] is the model; the other parts are the public API:
-//! [`Toolbox`] executes and guards, [`export`] declares the tools.
+//! It is an example to copy, made of the public API: [`Toolbox`] executes and guards the calls of the
+//! model, and declares the tools.
 
-#[cfg(feature = "llm")]
-mod openai;
+mod turn;
 
 use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
@@ -15,49 +14,18 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::adapters::openai::OpenAi;
 use crate::edit::{EditCode, file_diff};
 use crate::engine::CallOptions;
-use crate::port::BoxFuture;
-use crate::session::GuardPolicy;
 use crate::text::Snapshot;
-use crate::tools::export::{Format, export};
-use crate::tools::{ToolReply, Toolbox, paths_of};
+use crate::tools::{ToolReply, ToolSpec, Toolbox, paths_of};
+use turn::{ToolUse, Turn};
 
 const SYSTEM: &str = include_str!("../../prompts/agent.md");
 /// The most characters of a tool's answer that the model sees.
 const MAX_ANSWER: usize = 30_000;
 /// How often a model that answers without a tool call is reminded of the tools.
 const MAX_REMINDERS: usize = 3;
-
-/// One call that the model makes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ToolUse {
-    /// The id that the answer refers to.
-    pub id: String,
-    /// The tool.
-    pub name: String,
-    /// The arguments as the model wrote them: JSON in a string.
-    pub arguments: String,
-}
-
-/// One turn of the model.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Turn {
-    /// The text of the model.
-    pub text: String,
-    /// The tool calls of the model.
-    pub calls: Vec<ToolUse>,
-}
-
-/// A model that takes a conversation and tools in OpenAI's format.
-pub(crate) trait Chat: Send + Sync {
-    /// The model's next turn, or an error in words for a person.
-    fn turn<'a>(
-        &'a self,
-        messages: &'a [Value],
-        tools: &'a Value,
-    ) -> BoxFuture<'a, Result<Turn, String>>;
-}
 
 /// An event in a run, for an observer.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -99,32 +67,21 @@ pub(crate) struct RunResult {
 
 /// The reference agent.
 #[derive(Debug)]
-pub(crate) struct Agent<C> {
+pub(crate) struct Agent {
     toolbox: Toolbox,
-    chat: C,
+    chat: OpenAi,
     max_steps: usize,
 }
 
-impl<C: Chat> Agent<C> {
-    /// An agent with these tools and this model. Tools without a guard get a strict one.
-    pub(crate) fn new(toolbox: Toolbox, chat: C) -> Self {
-        let toolbox = if toolbox.guard().is_some() {
-            toolbox
-        } else {
-            toolbox.with_guard(GuardPolicy::strict())
-        };
-        Self { toolbox, chat, max_steps: 40 }
+impl Agent {
+    /// An agent with these guarded tools and this model, which gets at most so many turns.
+    pub(crate) fn new(toolbox: Toolbox, chat: OpenAi, max_steps: usize) -> Self {
+        Self { toolbox, chat, max_steps }
     }
 
     /// The tools.
     pub(crate) fn toolbox(&self) -> &Toolbox {
         &self.toolbox
-    }
-
-    /// The same agent, which gives the model at most `steps` turns.
-    #[must_use]
-    pub(crate) fn with_max_steps(self, steps: usize) -> Self {
-        Self { max_steps: steps, ..self }
     }
 
     /// Runs one task until it ends or `stop` is ready, and reports what was done.
@@ -135,8 +92,7 @@ impl<C: Chat> Agent<C> {
         mut watch: impl FnMut(AgentEvent<'_>),
     ) -> RunResult {
         let mut stop = pin!(stop);
-        let tools = export(Format::OpenAi, self.toolbox.listed_tools());
-        let tools = without_strict(tools);
+        let tools: Value = self.toolbox.listed_tools().map(declaration).collect();
         let mut messages = vec![json!({ "role": "system", "content": SYSTEM })];
         let opening = self.toolbox.guard().and_then(|guard| guard.opening_message());
         messages.extend(opening.map(user_message));
@@ -144,7 +100,9 @@ impl<C: Chat> Agent<C> {
         let mut run = RunState { before: BTreeMap::new(), reminders: 0 };
         for step in 1..=self.max_steps {
             watch(AgentEvent::TurnStarted(step, self.max_steps));
-            let turn = match until_stopped(stop.as_mut(), self.chat.turn(&messages, &tools)).await {
+            let turn = match until_stopped(stop.as_mut(), turn::ask(&self.chat, &messages, &tools))
+                .await
+            {
                 Some(Ok(turn)) => turn,
                 Some(Err(error)) => return self.finish(run, Err(("MODEL_FAILED", error))).await,
                 None => return self.finish_interrupted(run, step).await,
@@ -296,18 +254,12 @@ fn assistant_message(turn: &Turn) -> Value {
     message
 }
 
-/// The declarations without strict mode, which many servers do not know: each with the tool's own
-/// schema instead of the one for strict mode. The tools check their arguments themselves.
-fn without_strict(mut tools: Value) -> Value {
-    for tool in tools.as_array_mut().into_iter().flatten() {
-        let name = tool["function"]["name"].as_str().unwrap_or_default().to_owned();
-        let Some(spec) = crate::tools::find(&name) else { continue };
-        tool["function"]["parameters"] = (spec.input)();
-        if let Some(function) = tool["function"].as_object_mut() {
-            function.remove("strict");
-        }
-    }
-    tools
+/// The declaration of a tool with its own schema: many servers do not know the strict mode. The tools
+/// check their arguments themselves.
+fn declaration(tool: &ToolSpec) -> Value {
+    json!({ "type": "function", "function": {
+        "name": tool.name, "description": tool.about, "parameters": (tool.input)(),
+    }})
 }
 
 /// What the model sees of a tool's reply: at most [`MAX_ANSWER`] characters of its text.

@@ -32,7 +32,7 @@ pub(crate) async fn run(common: &Common, args: AgentArgs) -> Result<(), Exit> {
     let chat = OpenAi::new(endpoint, limits).map_err(|error| Exit::usage(error.to_string()))?;
     let policy = if args.soft { GuardPolicy::soft() } else { GuardPolicy::strict() };
     let toolbox = toolbox.for_client(&format!("restitch agent, {}", chat.endpoint().model));
-    let agent = Agent::new(toolbox.with_guard(policy), chat).with_max_steps(args.steps);
+    let agent = Agent::new(toolbox.with_guard(policy), chat, args.steps);
     let signal_code = Cell::new(0);
     let signal = signals::catch_first_signal();
     let stop = async { signal_code.set(signal.await) };

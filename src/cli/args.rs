@@ -11,6 +11,8 @@ use super::init::clients::CLIENTS;
 use super::root::Root;
 use crate::engine::SyntaxMode;
 use crate::store::{SyncMode, canonical};
+use crate::tools::Dialect;
+use crate::tools::export::Format;
 
 /// Applies the edit a language model meant, or says why it will not.
 #[derive(Debug, Parser)]
@@ -96,10 +98,9 @@ pub(crate) struct SessionArgs {
     /// commits when its task is complete.
     #[arg(long)]
     pub(crate) stage: bool,
-    /// Use the tool names and messages of another edit tool: anthropic, claude-code, gemini,
-    /// opencode, codex.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) dialect: Option<String>,
+    /// Use the tool names and messages of another edit tool.
+    #[arg(long, value_name = "NAME", default_value_t, value_parser = names(Dialect::ALL, Dialect::as_str))]
+    pub(crate) dialect: Dialect,
 }
 
 impl From<EditingArgs> for SessionArgs {
@@ -183,7 +184,7 @@ pub(crate) fn root_url(root: &Path) -> Option<&str> {
 }
 
 /// Reads one of the names of an enum.
-fn names<T: Copy + Send + Sync + 'static>(
+pub(super) fn names<T: Copy + Send + Sync + 'static>(
     all: &'static [T],
     name: fn(T) -> &'static str,
 ) -> impl TypedValueParser<Value = T> {
@@ -390,8 +391,9 @@ pub(crate) struct LogArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct SchemaArgs {
-    /// openai, openai-responses, anthropic, gemini or mcp.
-    pub(crate) format: String,
+    /// The model API.
+    #[arg(value_parser = names(Format::ALL, Format::as_str))]
+    pub(crate) format: Format,
 }
 
 #[derive(Debug, Args)]

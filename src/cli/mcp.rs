@@ -79,7 +79,7 @@ async fn http(common: &Common, args: &McpArgs) -> Result<(), Exit> {
 
 /// The tools that the flags ask for, which edit files below `root`.
 fn toolbox(common: &Common, args: &McpArgs, root: &Root) -> Result<Toolbox, Exit> {
-    let tool_set = ToolSet::parse(&args.tools, settings::dialect(common)?).map_err(Exit::usage)?;
+    let tool_set = ToolSet::parse(&args.tools, common.session.dialect).map_err(Exit::usage)?;
     let common = Common { root: Some(root.folder.clone()), ..common.clone() };
     let toolbox = settings::toolbox(&common)?.with_tool_set(tool_set);
     Ok(match args.guard.as_deref() {

@@ -13,7 +13,7 @@ use crate::port::FileStore;
 use crate::store::{DiskOptions, DiskStore, NO_STATE_FOLDER, state_folder, usable_state_folder};
 use crate::syntax::TreeSitter;
 use crate::text::redact;
-use crate::tools::{Dialect, Toolbox, Words};
+use crate::tools::{Toolbox, Words};
 
 /// The tools, which edit files below the root.
 pub(crate) fn toolbox(common: &Common) -> Result<Toolbox, Exit> {
@@ -40,7 +40,7 @@ pub(crate) fn toolbox(common: &Common) -> Result<Toolbox, Exit> {
         }));
     }
     let engine = if common.session.stage { engine.staged() } else { engine };
-    Ok(Toolbox::new(engine).with_dialect(dialect(common)?))
+    Ok(Toolbox::new(engine).with_dialect(common.session.dialect))
 }
 
 /// The same tools for a person: messages are in these words. JSON keeps the names of the arguments.
@@ -98,10 +98,4 @@ pub(super) fn disk_options(common: &Common) -> DiskOptions {
         allow_protected: common.session.editing.disk.allow_protected.clone(),
         ..DiskOptions::default()
     }
-}
-
-/// The dialect that the flags name.
-pub(crate) fn dialect(common: &Common) -> Result<Dialect, Exit> {
-    let Some(name) = &common.session.dialect else { return Ok(Dialect::default()) };
-    Dialect::named("dialect", name).map_err(Exit::usage)
 }

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::path::Path;
 
+use chrono::DateTime;
 use serde::Serialize;
 use serde_json::json;
 
@@ -145,28 +146,8 @@ fn describe(revision: &Revision) -> String {
 
 /// The time as text, such as `2026-11-21 08:40:00Z`.
 pub(super) fn format_utc(unix_millis: u64) -> String {
-    let seconds = unix_millis / 1000;
-    let (days, second_of_day) = (seconds / 86_400, seconds % 86_400);
-    // The years here start in March, so that a leap day is the last day of its year. An era is 400
-    // years, after which the leap years repeat.
-    const DAYS_BEFORE_1970: u64 = 719_468; // since the first of March of the year 0
-    const DAYS_PER_ERA: u64 = 146_097;
-    let days_since_year_0 = days + DAYS_BEFORE_1970;
-    let (era, day_of_era) = (days_since_year_0 / DAYS_PER_ERA, days_since_year_0 % DAYS_PER_ERA);
-    // The divisors count the days up to a leap day in 4, 100 and 400 years.
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let march_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * march_month + 2) / 5 + 1;
-    let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    format!(
-        "{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02}Z",
-        second_of_day / 3600,
-        second_of_day / 60 % 60,
-        second_of_day % 60
-    )
+    let time = i64::try_from(unix_millis).ok().and_then(DateTime::from_timestamp_millis);
+    time.map_or_else(String::new, |time| time.format("%Y-%m-%d %H:%M:%SZ").to_string())
 }
 
 #[cfg(test)]

@@ -178,6 +178,7 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use super::*;
+    use crate::port::Question;
     use crate::text::ContentHash;
 
     /// A corrector that answers after 20 ms and counts its questions.
@@ -206,11 +207,12 @@ mod tests {
     }
 
     fn ask(old: &str) -> Ask {
-        Ask::RepairEscapes {
+        Ask {
             path: "a".into(),
             file: ContentHash::of(b""),
             old: old.into(),
             new: "n".into(),
+            question: Question::RepairEscapes,
         }
     }
 

@@ -109,6 +109,7 @@ impl<C: Corrector> Corrector for Limited<C> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::port::Question;
     use crate::text::ContentHash;
 
     /// A server that takes so many milliseconds.
@@ -132,7 +133,8 @@ mod tests {
 
     async fn call(limited: &Limited<Server>) -> Result<Reply, CorrectorError> {
         let (path, old, new) = ("a".into(), String::new(), "n".into());
-        let ask = Ask::RepairEscapes { path, file: ContentHash::of(b""), old, new };
+        let (file, question) = (ContentHash::of(b""), Question::RepairEscapes);
+        let ask = Ask { path, file, old, new, question };
         limited.correct(&ask, &Budget::new(Duration::from_secs(1), 4)).await
     }
 

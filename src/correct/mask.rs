@@ -12,7 +12,7 @@ pub(super) struct Mask {
 impl Mask {
     /// The question with its secrets masked. The error says why nothing of it may be sent.
     pub(super) fn of(secrets: &Secrets, ask: &Ask) -> Result<(Self, Ask), String> {
-        let path = ask.path().to_owned();
+        let path = ask.path.clone();
         if secrets.is_secret_file(&path) {
             return Err(format!("a file named like `{}` may hold secrets", path.escape_debug()));
         }
@@ -96,18 +96,17 @@ fn secret_part<'a>(line: &'a str, redacted: &str) -> Option<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::port::Window;
+    use crate::port::{Question, Window};
     use crate::text::ContentHash;
 
     fn ask(old: &str, new: &str, shown: &str) -> Ask {
-        Ask::CorrectOld {
+        let windows = vec![Window { start_line: 1, end_line: 1, text: shown.into() }];
+        Ask {
             path: "settings.py".into(),
             file: ContentHash::of(b""),
             old: old.into(),
             new: new.into(),
-            expected: Some(1),
-            windows: vec![Window { start_line: 1, end_line: 1, text: shown.into() }],
-            reason: None,
+            question: Question::CorrectOld { expected: Some(1), windows, reason: None },
         }
     }
 
@@ -120,8 +119,7 @@ mod tests {
                 .expect("may be sent");
         let sent = format!("{masked:?}");
         assert!(!sent.contains("hunter2xyz99"), "{sent}");
-        let Ask::CorrectOld { old, .. } = &masked else { panic!("{masked:?}") };
-        assert_eq!(old, "DB_PASSWORD = \"MASKED_1_\"\n");
+        assert_eq!(masked.old, "DB_PASSWORD = \"MASKED_1_\"\n");
         let answer = Reply::Text("DB_PASSWORD = \"MASKED_1_\"  # db".into());
         let restored = Reply::Text("DB_PASSWORD = \"hunter2xyz99\"  # db".into());
         assert_eq!(mask.restore(answer), restored);
@@ -131,18 +129,13 @@ mod tests {
     fn a_placeholder_never_looks_like_a_text_that_was_there() {
         let shown = "MASKED_1_ = 3\npassword = \"hunter2xyz99\"\n";
         let (_, masked) = Mask::of(&Secrets::new(), &ask("a", "b", shown)).expect("may be sent");
-        let Ask::CorrectOld { windows, .. } = &masked else { panic!("{masked:?}") };
+        let Question::CorrectOld { windows, .. } = &masked.question else { panic!("{masked:?}") };
         assert_eq!(windows[0].text, "MASKED_1_ = 3\npassword = \"MASKED_X1_\"\n");
     }
 
     #[test]
     fn a_file_for_secrets_is_never_sent() {
-        let Ask::CorrectOld { file, old, new, expected, windows, reason, .. } = ask("a", "b", "c")
-        else {
-            panic!("the question");
-        };
-        let path = ".env".to_owned();
-        let ask = Ask::CorrectOld { path, file, old, new, expected, windows, reason };
+        let ask = Ask { path: ".env".into(), ..ask("a", "b", "c") };
         assert!(Mask::of(&Secrets::new(), &ask).is_err());
     }
 }

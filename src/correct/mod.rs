@@ -25,4 +25,4 @@ pub use disk_cache::DiskCache;
 pub use limited::Limited;
 pub use model::ModelCorrector;
 pub use prompts::{PROMPTS, PromptBook, RenderedPrompt};
-pub use reply::{ReplyKind, parse_reply};
+pub use reply::parse_reply;

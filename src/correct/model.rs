@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::mask::Mask;
 use super::prompts::PromptBook;
-use super::reply::{ReplyKind, parse_reply};
+use super::reply::{parse_reply, schema, schema_name};
 use super::size;
 use crate::port::{
     Ask, BoxFuture, Budget, ChatError, ChatModel, ChatRequest, Corrector, CorrectorError, Reply,
@@ -38,20 +38,20 @@ impl<M: ChatModel> ModelCorrector<M> {
     async fn answer(&self, ask: &Ask, budget: &Budget) -> Result<Reply, CorrectorError> {
         let (mask, ask) = Mask::of(&self.secrets, ask).map_err(CorrectorError::Sensitive)?;
         let ask = &ask;
-        let kind = ReplyKind::of(ask);
+        let kind = ask.kind();
         let rendered = self
             .prompts
             .render(ask)
-            .ok_or_else(|| CorrectorError::Failed(format!("no prompt for {}", ask.kind())))?;
+            .ok_or_else(|| CorrectorError::Failed(format!("no prompt for {kind}")))?;
         let request = ChatRequest {
             system: rendered.system,
             user: rendered.user,
-            schema_name: kind.name(),
-            schema: size::with_bounds(kind.schema(), ask),
+            schema_name: schema_name(kind),
+            schema: size::with_bounds(schema(kind), ask),
             answer_tokens: size::answer_tokens(ask),
         };
         tracing::debug!(
-            ask = ask.kind(),
+            ask = %ask.kind(),
             text_bytes = ask.size(),
             prompt_bytes = request.system.len() + request.user.len(),
             answer_tokens = request.answer_tokens,
@@ -59,7 +59,7 @@ impl<M: ChatModel> ModelCorrector<M> {
         );
         if tracing::enabled!(tracing::Level::TRACE) {
             let text = self.secrets.redact(&request.user);
-            tracing::trace!(ask = ask.kind(), text, "prompt");
+            tracing::trace!(ask = %ask.kind(), text, "prompt");
         }
         let is_usable = |content: &str| parse_reply(kind, content).is_some();
         let reply =
@@ -70,7 +70,7 @@ impl<M: ChatModel> ModelCorrector<M> {
             })?;
         if tracing::enabled!(tracing::Level::TRACE) {
             let text = self.secrets.redact(&reply.content);
-            tracing::trace!(ask = ask.kind(), text, "answer");
+            tracing::trace!(ask = %ask.kind(), text, "answer");
         }
         parse_reply(kind, &reply.content)
             .map(|reply| mask.restore(reply))
@@ -93,18 +93,18 @@ impl<M: ChatModel> Corrector for ModelCorrector<M> {
                 Ok(
                     Reply::Text(text) | Reply::Located { text, .. } | Reply::WithNew { text, .. },
                 ) => tracing::info!(
-                    ask = ask.kind(),
+                    ask = %ask.kind(),
                     millis,
                     bytes = text.len(),
                     sha256 = %ContentHash::of(text.as_bytes()),
                     "answered"
                 ),
-                Ok(reply) => tracing::info!(ask = ask.kind(), millis, ?reply, "answered"),
+                Ok(reply) => tracing::info!(ask = %ask.kind(), millis, ?reply, "answered"),
                 // Log only the first part of the error: a server's message may repeat the request.
                 Err(error) => {
                     let error = error.to_string();
                     let cause = error.split(": ").next().unwrap_or_default();
-                    tracing::warn!(ask = ask.kind(), millis, cause, "no answer");
+                    tracing::warn!(ask = %ask.kind(), millis, cause, "no answer");
                     tracing::trace!(error = self.secrets.redact(&error), "in full");
                 }
             }

@@ -10,13 +10,14 @@ use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
 use sha2::{Digest as _, Sha256};
 
-use crate::port::{Ask, Window};
+use crate::edit::AskKind;
+use crate::port::{Ask, Question, Window};
 
 /// A prompt as it is compiled in.
 #[derive(Debug, Clone, Copy)]
 pub struct PromptSpec {
-    /// The name of the kind of question that the prompt is for.
-    pub ask: &'static str,
+    /// The kind of question that the prompt is for.
+    pub ask: AskKind,
     /// The name of the file that may replace the prompt.
     pub file: &'static str,
     /// The slots that the prompt must use, each at least once.
@@ -28,25 +29,25 @@ pub struct PromptSpec {
 /// Every prompt.
 pub const PROMPTS: &[PromptSpec] = &[
     PromptSpec {
-        ask: "correct_old",
+        ask: AskKind::CorrectOld,
         file: "correct_old.md",
         slots: &["mark", "path", "change", "expected", "reason", "windows"],
         text: include_str!("../../prompts/correct_old.md"),
     },
     PromptSpec {
-        ask: "adjust_new",
+        ask: AskKind::AdjustNew,
         file: "adjust_new.md",
         slots: &["mark", "path", "change", "corrected_old", "reason"],
         text: include_str!("../../prompts/adjust_new.md"),
     },
     PromptSpec {
-        ask: "repair_escapes",
+        ask: AskKind::RepairEscapes,
         file: "repair_escapes.md",
         slots: &["mark", "path", "old", "new"],
         text: include_str!("../../prompts/repair_escapes.md"),
     },
     PromptSpec {
-        ask: "choose",
+        ask: AskKind::Choose,
         file: "choose.md",
         slots: &["mark", "path", "change", "corrected_old", "outcomes"],
         text: include_str!("../../prompts/choose.md"),
@@ -76,7 +77,7 @@ struct Template {
 /// The prompts in use.
 #[derive(Debug, Clone)]
 pub struct PromptBook {
-    templates: HashMap<&'static str, Template>,
+    templates: HashMap<AskKind, Template>,
     digest: [u8; 32],
 }
 
@@ -119,30 +120,30 @@ impl PromptBook {
 
     /// Fills the slots of the prompt for a question.
     pub fn render(&self, ask: &Ask) -> Option<RenderedPrompt> {
-        let template = self.templates.get(ask.kind())?;
+        let template = self.templates.get(&ask.kind())?;
         let mark = random_mark(ask);
         let framed = |name: &str, text: &str| frame(&mark, name, text);
-        let (old, new) = ask.call();
-        let value = |slot: &str| match (slot, ask) {
+        let value = |slot: &str| match (slot, &ask.question) {
             ("mark", _) => mark.clone(),
             // Escaped, so that a line break in a path cannot start a new line of the prompt.
-            ("path", _) => ask.path().escape_debug().to_string(),
-            ("old", _) => framed("old_str", old),
-            ("new", _) => framed("new_str", new),
+            ("path", _) => ask.path.escape_debug().to_string(),
+            ("old", _) => framed("old_str", &ask.old),
+            ("new", _) => framed("new_str", &ask.new),
             ("change", _) => framed("change", &ask.change()),
             (
                 "corrected_old",
-                Ask::AdjustNew { corrected_old, .. } | Ask::Choose { corrected_old, .. },
+                Question::AdjustNew { corrected_old, .. } | Question::Choose { corrected_old, .. },
             ) => framed("lines", corrected_old),
-            ("expected", Ask::CorrectOld { expected: Some(1), .. }) => "once".into(),
-            ("expected", Ask::CorrectOld { expected: Some(n), .. }) => format!("{n} times"),
+            ("expected", Question::CorrectOld { expected: Some(1), .. }) => "once".into(),
+            ("expected", Question::CorrectOld { expected: Some(n), .. }) => format!("{n} times"),
             ("expected", _) => "as often as it is meant".into(),
             (
                 "reason",
-                Ask::CorrectOld { reason: Some(reason), .. } | Ask::AdjustNew { reason, .. },
+                Question::CorrectOld { reason: Some(reason), .. }
+                | Question::AdjustNew { reason, .. },
             ) => framed("what was wrong with your first answer", reason),
-            ("windows", Ask::CorrectOld { windows, .. }) => excerpts(&mark, windows),
-            ("outcomes", Ask::Choose { outcomes, .. }) => {
+            ("windows", Question::CorrectOld { windows, .. }) => excerpts(&mark, windows),
+            ("outcomes", Question::Choose { outcomes, .. }) => {
                 let outcome =
                     |(n, text): (usize, &String)| frame(&mark, &format!("outcome {n}"), text);
                 (1..).zip(outcomes).map(outcome).collect()
@@ -201,9 +202,8 @@ fn parse_template(spec: &PromptSpec, text: &str) -> Result<Template, PromptError
 
 /// A random mark that occurs in no text of the question.
 fn random_mark(ask: &Ask) -> String {
-    let (old, new) = ask.call();
     let mut texts = ask.shown();
-    texts.extend([old, new]);
+    texts.extend([ask.old.as_str(), ask.new.as_str()]);
     loop {
         // `RandomState` takes its keys from the system's source of random numbers.
         let mark = format!("{:016x}", RandomState::new().build_hasher().finish());

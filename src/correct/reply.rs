@@ -6,8 +6,10 @@ use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
-use crate::port::{Ask, Location, Reply};
+use crate::edit::AskKind;
+use crate::port::{Location, Reply};
 
 /// A place in the file, and its new text.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -89,56 +91,31 @@ fn lenient_status<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Status, 
     Ok(serde_json::from_value(value).unwrap_or_default())
 }
 
-/// The kinds of answer, one for each kind of question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum ReplyKind {
-    /// The answer to `correct_old`.
-    CorrectedOld,
-    /// The answer to `adjust_new`.
-    AdjustedNew,
-    /// The answer to `repair_escapes`.
-    RepairedEscapes,
-    /// The answer to `choose`.
-    ChosenPlace,
+/// The name in a request of the schema of the answers to this kind of question.
+pub(super) fn schema_name(kind: AskKind) -> &'static str {
+    match kind {
+        AskKind::CorrectOld => "corrected_old_str",
+        AskKind::AdjustNew => "adjusted_new_str",
+        AskKind::RepairEscapes => "repaired_escapes",
+        AskKind::Choose => "chosen_place",
+    }
 }
 
-impl ReplyKind {
-    /// The kind of answer that a question expects.
-    pub fn of(ask: &Ask) -> Self {
-        match ask {
-            Ask::CorrectOld { .. } => Self::CorrectedOld,
-            Ask::AdjustNew { .. } => Self::AdjustedNew,
-            Ask::RepairEscapes { .. } => Self::RepairedEscapes,
-            Ask::Choose { .. } => Self::ChosenPlace,
-        }
-    }
-
-    /// The name of the schema in a request.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::CorrectedOld => "corrected_old_str",
-            Self::AdjustedNew => "adjusted_new_str",
-            Self::RepairedEscapes => "repaired_escapes",
-            Self::ChosenPlace => "chosen_place",
-        }
-    }
-
-    /// The JSON schema, in the subset that strict servers accept.
-    pub fn schema(self) -> Value {
-        let settings = SchemaSettings::draft2020_12().with(|settings| {
-            settings.inline_subschemas = true;
-            settings.meta_schema = None;
-            settings.transforms.push(Box::new(RecursiveTransform(make_strict)));
-        });
-        let generator = settings.into_generator();
-        let schema = match self {
-            Self::CorrectedOld => generator.into_root_schema_for::<CorrectedOld>(),
-            Self::AdjustedNew => generator.into_root_schema_for::<AdjustedNew>(),
-            Self::RepairedEscapes => generator.into_root_schema_for::<RepairedEscapes>(),
-            Self::ChosenPlace => generator.into_root_schema_for::<ChosenPlace>(),
-        };
-        schema.to_value()
-    }
+/// That schema, in the subset that strict servers accept.
+pub(super) fn schema(kind: AskKind) -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+        settings.transforms.push(Box::new(RecursiveTransform(make_strict)));
+    });
+    let generator = settings.into_generator();
+    let schema = match kind {
+        AskKind::CorrectOld => generator.into_root_schema_for::<CorrectedOld>(),
+        AskKind::AdjustNew => generator.into_root_schema_for::<AdjustedNew>(),
+        AskKind::RepairEscapes => generator.into_root_schema_for::<RepairedEscapes>(),
+        AskKind::Choose => generator.into_root_schema_for::<ChosenPlace>(),
+    };
+    schema.to_value()
 }
 
 /// Adapts a schema to strict servers: every property is required, no others are allowed, and no
@@ -157,16 +134,16 @@ fn make_strict(schema: &mut schemars::Schema) {
 
 /// Parses the first JSON object in `content` that is an answer of this kind. `None` if there is none:
 /// no object at all, a field missing, or a field twice.
-pub fn parse_reply(kind: ReplyKind, content: &str) -> Option<Reply> {
-    balanced_objects(content).find_map(|json| parse_object(kind, json))
+pub fn parse_reply(kind: AskKind, content: &str) -> Option<Reply> {
+    objects(content).find_map(|json| parse_object(kind, json))
 }
 
 /// Parses one JSON object as an answer of this kind.
-fn parse_object(kind: ReplyKind, json: &str) -> Option<Reply> {
+fn parse_object(kind: AskKind, json: &str) -> Option<Reply> {
     let text_or_declined =
         |text: String| if text.is_empty() { Reply::Declined } else { Reply::Text(text) };
     Some(match kind {
-        ReplyKind::CorrectedOld => {
+        AskKind::CorrectOld => {
             let known: serde_json::Map<String, Value> = serde_json::from_str(json).ok()?;
             let places = ["status", "corrected_target_snippet", "start_line"];
             if !places.iter().any(|field| known.contains_key(*field)) {
@@ -190,16 +167,16 @@ fn parse_object(kind: ReplyKind, json: &str) -> Option<Reply> {
             }
         }
         // An empty text is an answer: the edit deletes the place.
-        ReplyKind::AdjustedNew => {
+        AskKind::AdjustNew => {
             match serde_json::from_str::<AdjustedNew>(json).ok()?.corrected_new_string {
                 Some(text) => Reply::Text(text),
                 None => Reply::Declined,
             }
         }
-        ReplyKind::RepairedEscapes => text_or_declined(
+        AskKind::RepairEscapes => text_or_declined(
             serde_json::from_str::<RepairedEscapes>(json).ok()?.corrected_string_escaping,
         ),
-        ReplyKind::ChosenPlace => {
+        AskKind::Choose => {
             let answer: ChosenPlace = serde_json::from_str(json).ok()?;
             match (answer.candidate, answer.corrected_new_string) {
                 (Some(n), _) if n > 0 => Reply::Outcome(usize::try_from(n).ok()?),
@@ -210,48 +187,19 @@ fn parse_object(kind: ReplyKind, json: &str) -> Option<Reply> {
     })
 }
 
-/// The outermost `{…}` with balanced braces in a text, in order. Text before `</think>` is skipped.
-fn balanced_objects(content: &str) -> impl Iterator<Item = &str> {
+/// The outermost JSON objects in a text, in order. Text before `</think>` is skipped.
+fn objects(content: &str) -> impl Iterator<Item = &str> {
     // Each attempt may scan the whole text, so their number is limited.
     const MAX_ATTEMPTS: usize = 16;
-    let content = content.rsplit_once("</think>").map_or(content, |(_, answer)| answer);
-    let mut unread = content;
-    let mut attempts = 0;
-    std::iter::from_fn(move || {
-        while attempts < MAX_ATTEMPTS {
-            attempts += 1;
-            let object = &unread[unread.find('{')?..];
-            match balanced_len(object) {
-                Some(len) => {
-                    unread = &object[len..];
-                    return Some(&object[..len]);
-                }
-                None => unread = &object[1..],
-            }
-        }
-        None
-    })
-}
-
-/// The length of the object that `text` begins with; `None` if its braces are not balanced.
-fn balanced_len(text: &str) -> Option<usize> {
-    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
-    for (at, byte) in text.bytes().enumerate() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => in_string = !in_string,
-            b'{' if !in_string => depth += 1,
-            b'}' if !in_string => {
-                depth -= 1;
-                if depth == 0 {
-                    return Some(at + 1);
-                }
-            }
-            _ => {}
-        }
-    }
-    None
+    let mut unread = content.rsplit_once("</think>").map_or(content, |(_, answer)| answer);
+    let attempts = (0..MAX_ATTEMPTS).map_while(move |_| {
+        let from = &unread[unread.find('{')?..];
+        let object = serde_json::Deserializer::from_str(from).into_iter::<&RawValue>().next();
+        let object = object.and_then(Result::ok).map(RawValue::get);
+        unread = &from[object.map_or(1, str::len)..];
+        Some(object)
+    });
+    attempts.flatten()
 }
 
 #[cfg(test)]
@@ -260,13 +208,8 @@ mod tests {
 
     #[test]
     fn schemas_are_strict() {
-        for kind in [
-            ReplyKind::CorrectedOld,
-            ReplyKind::AdjustedNew,
-            ReplyKind::RepairedEscapes,
-            ReplyKind::ChosenPlace,
-        ] {
-            let schema = kind.schema();
+        for kind in AskKind::ALL {
+            let schema = schema(*kind);
             assert_eq!(schema["type"], "object", "{schema}");
             assert_eq!(schema["additionalProperties"], false);
             let properties = schema["properties"].as_object().expect("properties").len();
@@ -280,7 +223,7 @@ mod tests {
 
     #[test]
     fn answers_are_read_leniently() {
-        let parse_object = |content: &str| parse_reply(ReplyKind::CorrectedOld, content);
+        let parse_object = |content: &str| parse_reply(AskKind::CorrectOld, content);
         let text = |text: &str| Some(Reply::Text(text.into()));
         assert_eq!(parse_object(r#"{"corrected_target_snippet":"a{\"}"}"#), text("a{\"}"));
         assert_eq!(
@@ -328,16 +271,13 @@ mod tests {
             let answer = format!("{{\"status\":\"{status}\",\"start_line\":3,\"end_line\":4}}");
             assert_eq!(parse_object(&answer), Some(reply));
         }
-        let adjusted = |content| parse_reply(ReplyKind::AdjustedNew, content);
+        let adjusted = |content| parse_reply(AskKind::AdjustNew, content);
         assert_eq!(adjusted(r#"{"corrected_new_string":""}"#), text(""));
         assert_eq!(adjusted(r#"{"corrected_new_string":null}"#), Some(Reply::Declined));
         assert_eq!(
-            parse_reply(ReplyKind::ChosenPlace, r#"{"candidate":0,"corrected_new_string":"x"}"#),
+            parse_reply(AskKind::Choose, r#"{"candidate":0,"corrected_new_string":"x"}"#),
             text("x")
         );
-        assert_eq!(
-            parse_reply(ReplyKind::ChosenPlace, r#"{"candidate":2}"#),
-            Some(Reply::Outcome(2))
-        );
+        assert_eq!(parse_reply(AskKind::Choose, r#"{"candidate":2}"#), Some(Reply::Outcome(2)));
     }
 }

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::port::{Ask, Window};
+use crate::port::{Ask, Question, Window};
 
 /// Tokens for the JSON object around an answer, with its fields and numbers.
 const OVERHEAD_TOKENS: usize = 160;
@@ -14,18 +14,18 @@ const MAX_TOKENS: usize = 32 << 10;
 
 /// How many tokens an answer can need.
 pub(super) fn answer_tokens(ask: &Ask) -> u32 {
-    let (old, new) = ask.call();
-    let bytes = match ask {
+    let (old, new) = (&ask.old, &ask.new);
+    let bytes = match &ask.question {
         // The place may be longer than `old_str`, but not longer than what is shown. It may come
         // twice, since the new text may repeat a snippet.
-        Ask::CorrectOld { .. } => {
+        Question::CorrectOld { .. } => {
             let shown = ask.shown().into_iter().map(str::len).sum();
             2 * (2 * old.len() + 1024).min(shown) + new.len()
         }
-        Ask::AdjustNew { corrected_old, .. } | Ask::Choose { corrected_old, .. } => {
+        Question::AdjustNew { corrected_old, .. } | Question::Choose { corrected_old, .. } => {
             corrected_old.len() + new.len()
         }
-        Ask::RepairEscapes { .. } => new.len(),
+        Question::RepairEscapes => new.len(),
     };
     let tokens = (OVERHEAD_TOKENS + bytes / BYTES_A_TOKEN).min(MAX_TOKENS);
     u32::try_from(tokens).unwrap_or(u32::MAX)
@@ -33,13 +33,10 @@ pub(super) fn answer_tokens(ask: &Ask) -> u32 {
 
 /// The schema with its numbers limited to the candidates and the lines that the question shows.
 pub(super) fn with_bounds(mut schema: Value, ask: &Ask) -> Value {
-    let windows: &[Window] = match ask {
-        Ask::CorrectOld { windows, .. } => windows,
-        Ask::AdjustNew { .. } | Ask::RepairEscapes { .. } | Ask::Choose { .. } => &[],
-    };
-    let candidates = match ask {
-        Ask::Choose { outcomes, .. } => outcomes.len(),
-        _ => windows.len(),
+    let (windows, candidates): (&[Window], _) = match &ask.question {
+        Question::CorrectOld { windows, .. } => (windows, windows.len()),
+        Question::Choose { outcomes, .. } => (&[], outcomes.len()),
+        Question::AdjustNew { .. } | Question::RepairEscapes => (&[], 0),
     };
     let first = windows.iter().map(|window| window.start_line).min().unwrap_or(0);
     let last = windows.iter().map(|window| window.end_line).max().unwrap_or(0);
@@ -67,7 +64,7 @@ fn limit_number(property: &mut Map<String, Value>, min: usize, max: usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::reply::ReplyKind;
+    use super::super::reply::schema;
     use super::*;
     use crate::text::ContentHash;
 
@@ -77,20 +74,19 @@ mod tests {
             end_line: start_line + 9,
             text: "x".repeat(4000),
         };
-        Ask::CorrectOld {
+        let windows = vec![window(40), window(7)];
+        Ask {
             path: "a".into(),
             file: ContentHash::of(b""),
             old: "o".repeat(100),
             new: "n".into(),
-            expected: Some(1),
-            windows: vec![window(40), window(7)],
-            reason: None,
+            question: Question::CorrectOld { expected: Some(1), windows, reason: None },
         }
     }
 
     #[test]
     fn numbers_are_bounded_by_what_is_shown() {
-        let schema = with_bounds(ReplyKind::of(&ask()).schema(), &ask());
+        let schema = with_bounds(schema(ask().kind()), &ask());
         let bounds = |name: &str| {
             let number = &schema["properties"][name]["anyOf"][0];
             (number["minimum"].as_u64(), number["maximum"].as_u64())

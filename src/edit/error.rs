@@ -146,14 +146,44 @@ pub struct OutcomeDiff {
     pub diff: String,
 }
 
+named! {
+    /// The kinds of question to a model.
+    pub enum AskKind {
+        /// For the place that `old_str` means, and its new text.
+        CorrectOld = "correct_old",
+        /// For the new text of a place that is known.
+        AdjustNew = "adjust_new",
+        /// For a text without surplus escapes.
+        RepairEscapes = "repair_escapes",
+        /// For one of several outcomes.
+        Choose = "choose",
+    }
+}
+
+named! {
+    /// What came of a question to a model.
+    pub enum AttemptOutcome {
+        /// The answer passed the checks.
+        Accepted = "accepted",
+        /// The model had no answer.
+        Declined = "declined",
+        /// The answer did not pass the checks.
+        Rejected = "rejected",
+        /// The model could not be reached.
+        Failed = "failed",
+        /// Nothing was asked.
+        Skipped = "skipped",
+    }
+}
+
 /// One attempt to correct a call, by a model or from its cache.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Attempt {
-    /// What was asked: `correct_old`, `adjust_new`, `repair_escapes`, `choose`.
-    pub ask: &'static str,
-    /// The result, as a stable word: `accepted`, `declined`, `rejected`, `failed`, `skipped`.
-    pub outcome: &'static str,
+    /// What was asked.
+    pub ask: AskKind,
+    /// The result.
+    pub outcome: AttemptOutcome,
     /// The reason, in words.
     pub detail: String,
 }

@@ -14,8 +14,8 @@ mod syntax;
 mod verify;
 
 pub(crate) use diff::{file_diff, short_diff};
+pub use error::{AskKind, AttemptOutcome, EditCode, Refusal};
 pub(crate) use error::{Attempt, Conflict, Difference, Kept, Near, OutcomeDiff};
-pub use error::{EditCode, Refusal};
 pub use message::Message;
 pub(crate) use message::said;
 pub use path::WorkPath;

@@ -11,13 +11,13 @@ use super::syntax::SyntaxGate;
 use super::{CallOptions, Engine, Stage};
 use crate::edit::message::OLD;
 use crate::edit::{
-    EditCode, EditPlan, EditReport, EditRequest, ModelUse, Refusal, Rung, VerifiedEdit, WorkPath,
-    said,
+    AttemptOutcome, EditCode, EditPlan, EditReport, EditRequest, ModelUse, Refusal, Rung,
+    VerifiedEdit, WorkPath, said,
 };
 use crate::matching::Explained;
 use crate::matching::budget::{self, Exhausted};
 use crate::port::{Ask, Budget, CorrectorError, Reply};
-use crate::resolve::{AnswerVerdict, Model, Resolution, Resolved, Step};
+use crate::resolve::{Model, Resolution, Resolved, Step};
 use crate::text::Snapshot;
 use crate::traces;
 
@@ -129,15 +129,15 @@ impl Engine {
                 }
                 Step::Ask(resolution) => {
                     let ask = resolution.ask().clone();
-                    tracing::debug!(path = %path, ask = ask.kind(), "a model is asked");
-                    self.report_stage(Stage::Ask, ask.kind());
-                    let span = traces::ask(ask.kind());
+                    tracing::debug!(path = %path, ask = %ask.kind(), "a model is asked");
+                    self.report_stage(Stage::Ask, ask.kind().as_str());
+                    let span = traces::ask(ask.kind().as_str());
                     let answer = self.answer(&ask, &budget).instrument(span.clone()).await;
                     let replied = work.run(|| resolution.reply(answer));
-                    let (next, verdict) = replied.map_err(Exhausted::refusal)?;
-                    tracing::info!(path = %path, ask = ask.kind(), ?verdict, "correction");
-                    record_verdict(&span, verdict);
-                    if verdict == AnswerVerdict::Rejected
+                    let (next, outcome) = replied.map_err(Exhausted::refusal)?;
+                    tracing::info!(path = %path, ask = %ask.kind(), %outcome, "correction");
+                    span.record("restitch.outcome", outcome.as_str());
+                    if outcome == AttemptOutcome::Rejected
                         && let Some(corrector) = &self.corrector
                     {
                         corrector.rejected(&ask).await;
@@ -179,14 +179,4 @@ fn verified_edit(
         view.admit(&resolved.explained)?;
         verified_edit(&path, current, resolved, &spent, &gate, &request)
     })))
-}
-
-/// Records the outcome of a question to a model.
-fn record_verdict(span: &tracing::Span, verdict: AnswerVerdict) {
-    let outcome = match verdict {
-        AnswerVerdict::Accepted => "accepted",
-        AnswerVerdict::Rejected => "rejected",
-        AnswerVerdict::NoAnswer => "no answer",
-    };
-    span.record("restitch.outcome", outcome);
 }

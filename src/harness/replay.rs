@@ -3,8 +3,8 @@
 
 use serde::Deserialize;
 
-use crate::edit::{EditPlan, EditRequest, Refusal};
-use crate::port::{Ask, Reply};
+use crate::edit::{AttemptOutcome, EditPlan, EditRequest, Refusal};
+use crate::port::{Ask, Question, Reply};
 use crate::resolve::{Model, Resolution, Step};
 use crate::text::Snapshot;
 
@@ -131,23 +131,23 @@ pub fn with_model(case: &FailedEdit, truth: &str) -> ReplayRun {
     let mut last_run = None;
     let mut choice = 1;
     while choice <= choice_count {
-        let mut answer = |ask: &Ask| match ask {
-            Ask::CorrectOld { .. } => {
+        let mut answer = |ask: &Ask| match &ask.question {
+            Question::CorrectOld { .. } => {
                 case.retry.as_ref().map_or(Reply::Declined, |retry| Reply::WithNew {
                     text: retry.old_str.clone(),
                     place: None,
                     new: retry.new_str.clone(),
                 })
             }
-            Ask::AdjustNew { corrected_old, .. } => {
+            Question::AdjustNew { corrected_old, .. } => {
                 region_after(&case.before, truth, corrected_old)
                     .map_or(Reply::Declined, Reply::Text)
             }
-            Ask::Choose { outcomes, .. } => {
+            Question::Choose { outcomes, .. } => {
                 choice_count = outcomes.len();
                 Reply::Outcome(choice)
             }
-            Ask::RepairEscapes { new, .. } => Reply::Text(new.clone()),
+            Question::RepairEscapes => Reply::Text(ask.new.clone()),
         };
         let this_run = run(case, Some(truth), Model::Present, &mut answer);
         if this_run.outcome == ReplayOutcome::Right {
@@ -222,7 +222,7 @@ fn run(
     loop {
         match step {
             Step::Ask(resolution) => {
-                asked.push(resolution.ask().kind());
+                asked.push(resolution.ask().kind().as_str());
                 let reply = answer(resolution.ask());
                 (step, _) = resolution.reply(Ok(reply));
             }
@@ -244,7 +244,7 @@ fn run(
 /// Returns the reason for a refusal: the last answer of the model that was not accepted, or else
 /// the refusal's own message.
 fn refusal_reason(refusal: &Refusal) -> String {
-    match refusal.attempts.iter().rfind(|attempt| attempt.outcome != "accepted") {
+    match refusal.attempts.iter().rfind(|attempt| attempt.outcome != AttemptOutcome::Accepted) {
         Some(attempt) => format!("{} {}: {}", attempt.ask, attempt.outcome, attempt.detail),
         None => format!("not asked: {}", refusal.message),
     }

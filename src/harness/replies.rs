@@ -8,7 +8,8 @@ use std::sync::{Mutex, PoisonError};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::correct::{PromptBook, ReplyKind, parse_reply};
+use crate::correct::{PromptBook, parse_reply};
+use crate::edit::AskKind;
 use crate::port::{Ask, BoxFuture, Budget, Corrector, CorrectorError, Reply};
 
 #[derive(Deserialize)]
@@ -26,7 +27,7 @@ type RecordedAnswer = Result<Reply, CorrectorError>;
 /// Recorded answers; those to each kind of question are given in order.
 #[derive(Debug)]
 pub(crate) struct Replies {
-    queued: Mutex<HashMap<ReplyKind, VecDeque<RecordedAnswer>>>,
+    queued: Mutex<HashMap<AskKind, VecDeque<RecordedAnswer>>>,
     /// The prompts, whose size is counted although nothing is sent.
     prompts: Option<PromptBook>,
     answered: AtomicU64,
@@ -44,9 +45,7 @@ impl Replies {
         for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
             let bad = |why: String| format!("line {number}: {why}");
             let line: RecordedLine = serde_json::from_str(line).map_err(|e| bad(e.to_string()))?;
-            let kind = reply_kind(&line.ask).ok_or_else(|| {
-                bad(format!("`ask` is `{}`; it must be one of: correct_old, adjust_new, repair_escapes, choose", line.ask))
-            })?;
+            let kind = AskKind::named("question", &line.ask).map_err(bad)?;
             let answer = match (line.answer, line.error) {
                 (Some(answer), None) => parse_reply(kind, &answer.to_string())
                     .map(Ok)
@@ -61,17 +60,6 @@ impl Replies {
     }
 }
 
-/// The kind of reply to a question of this name.
-fn reply_kind(ask: &str) -> Option<ReplyKind> {
-    Some(match ask {
-        "correct_old" => ReplyKind::CorrectedOld,
-        "adjust_new" => ReplyKind::AdjustedNew,
-        "repair_escapes" => ReplyKind::RepairedEscapes,
-        "choose" => ReplyKind::ChosenPlace,
-        _ => return None,
-    })
-}
-
 impl Corrector for Replies {
     fn correct<'a>(
         &'a self,
@@ -83,7 +71,7 @@ impl Corrector for Replies {
             budget.record(|spent| spent.prompt_bytes += size);
         }
         let mut queued = self.queued.lock().unwrap_or_else(PoisonError::into_inner);
-        let recorded = queued.get_mut(&ReplyKind::of(ask)).and_then(VecDeque::pop_front);
+        let recorded = queued.get_mut(&ask.kind()).and_then(VecDeque::pop_front);
         if recorded.is_some() {
             self.answered.fetch_add(1, Ordering::Relaxed);
         }

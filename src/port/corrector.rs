@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use super::BoxFuture;
-use crate::edit::ModelUse;
+use crate::edit::{AskKind, ModelUse};
 use crate::text::ContentHash;
 
 /// A part of the file that is shown to the model.
@@ -22,20 +22,27 @@ pub struct Window {
     pub text: String,
 }
 
-/// A question to the model. One call asks at most two.
+/// A question to the model about a call. One call asks at most two.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Ask {
+    /// The file.
+    pub path: String,
+    /// The hash of its content.
+    pub file: ContentHash,
+    /// The caller's `old_str`.
+    pub old: String,
+    /// The caller's `new_str`.
+    pub new: String,
+    /// What is asked.
+    pub question: Question,
+}
+
+/// What is asked, with what the model needs for it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Ask {
+pub enum Question {
     /// Find the place that `old` was meant to be, and write its new text.
     CorrectOld {
-        /// The file.
-        path: String,
-        /// The hash of its content.
-        file: ContentHash,
-        /// The caller's `old_str`.
-        old: String,
-        /// The caller's `new_str`.
-        new: String,
         /// How often the text must occur; `None` for any number.
         expected: Option<usize>,
         /// The parts of the file that are most similar to `old`.
@@ -45,40 +52,15 @@ pub enum Ask {
     },
     /// Write the new text of a place that is known.
     AdjustNew {
-        /// The file.
-        path: String,
-        /// The hash of its content.
-        file: ContentHash,
-        /// The caller's `old_str`.
-        old: String,
         /// The text of the place.
         corrected_old: String,
-        /// The caller's `new_str`.
-        new: String,
         /// Why the text of the first answer was not enough.
         reason: String,
     },
     /// Undo over-escaping in `new`.
-    RepairEscapes {
-        /// The file.
-        path: String,
-        /// The hash of its content.
-        file: ContentHash,
-        /// The text that `new` replaces.
-        old: String,
-        /// The caller's `new_str`.
-        new: String,
-    },
+    RepairEscapes,
     /// Choose one of several outcomes of the call.
     Choose {
-        /// The file.
-        path: String,
-        /// The hash of its content.
-        file: ContentHash,
-        /// The caller's `old_str`.
-        old: String,
-        /// The caller's `new_str`.
-        new: String,
         /// The text of the place as it is.
         corrected_old: String,
         /// What each outcome writes there.
@@ -87,43 +69,25 @@ pub enum Ask {
 }
 
 impl Ask {
-    /// The name of the question in reports and logs; it does not change between versions.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::CorrectOld { .. } => "correct_old",
-            Self::AdjustNew { .. } => "adjust_new",
-            Self::RepairEscapes { .. } => "repair_escapes",
-            Self::Choose { .. } => "choose",
-        }
-    }
-
-    /// The file that the question is about.
-    pub fn path(&self) -> &str {
-        match self {
-            Self::CorrectOld { path, .. }
-            | Self::AdjustNew { path, .. }
-            | Self::RepairEscapes { path, .. }
-            | Self::Choose { path, .. } => path,
-        }
-    }
-
-    /// The caller's `old_str` and `new_str`.
-    pub fn call(&self) -> (&str, &str) {
-        match self {
-            Self::CorrectOld { old, new, .. }
-            | Self::AdjustNew { old, new, .. }
-            | Self::RepairEscapes { old, new, .. }
-            | Self::Choose { old, new, .. } => (old, new),
+    /// The kind of the question.
+    pub fn kind(&self) -> AskKind {
+        match self.question {
+            Question::CorrectOld { .. } => AskKind::CorrectOld,
+            Question::AdjustNew { .. } => AskKind::AdjustNew,
+            Question::RepairEscapes => AskKind::RepairEscapes,
+            Question::Choose { .. } => AskKind::Choose,
         }
     }
 
     /// The texts of the file that the question shows.
     pub fn shown(&self) -> Vec<&str> {
-        match self {
-            Self::CorrectOld { windows, .. } => windows.iter().map(|w| w.text.as_str()).collect(),
-            Self::AdjustNew { corrected_old, .. } => vec![corrected_old],
-            Self::RepairEscapes { .. } => Vec::new(),
-            Self::Choose { corrected_old, outcomes, .. } => {
+        match &self.question {
+            Question::CorrectOld { windows, .. } => {
+                windows.iter().map(|w| w.text.as_str()).collect()
+            }
+            Question::AdjustNew { corrected_old, .. } => vec![corrected_old],
+            Question::RepairEscapes => Vec::new(),
+            Question::Choose { corrected_old, outcomes } => {
                 std::iter::once(corrected_old).chain(outcomes).map(String::as_str).collect()
             }
         }
@@ -133,12 +97,11 @@ impl Ask {
     /// out: the file shows it.
     pub fn change(&self) -> String {
         const KEPT: usize = 3;
-        let (old, new) = self.call();
         let lines = |text: &str| -> Vec<String> {
             let text = text.strip_suffix('\n').unwrap_or(text);
             text.split('\n').filter(|_| !text.is_empty()).map(str::to_owned).collect()
         };
-        let (old, new) = (lines(old), lines(new));
+        let (old, new) = (lines(&self.old), lines(&self.new));
         let mut out = String::new();
         let mut push = |mark: &str, lines: &[String]| {
             for line in lines {
@@ -165,33 +128,34 @@ impl Ask {
     pub fn size(&self) -> usize {
         const LINE_NUMBER: usize = 5;
         const FRAME: usize = 64;
-        let call = match self {
-            Self::RepairEscapes { old, new, .. } => old.len() + new.len(),
+        let call = match self.kind() {
+            AskKind::RepairEscapes => self.old.len() + self.new.len(),
             _ => self.change().len(),
         };
-        let numbered = matches!(self, Self::CorrectOld { .. });
+        let numbered = self.kind() == AskKind::CorrectOld;
         let shown = self.shown().into_iter().map(|text| {
             let lines = if numbered { text.lines().count() } else { 0 };
             text.len() + lines * LINE_NUMBER + FRAME
         });
-        self.path().len() + call + shown.sum::<usize>()
+        self.path.len() + call + shown.sum::<usize>()
     }
 
     /// Every text of the call and the file, to be changed before it is sent.
     pub(crate) fn texts_mut(&mut self) -> Vec<&mut String> {
-        match self {
-            Self::CorrectOld { old, new, windows, reason, .. } => {
-                let windows = windows.iter_mut().map(|window| &mut window.text);
-                windows.chain([old, new]).chain(reason).collect()
+        let mut texts = vec![&mut self.old, &mut self.new];
+        match &mut self.question {
+            Question::CorrectOld { windows, reason, .. } => {
+                texts.extend(windows.iter_mut().map(|window| &mut window.text));
+                texts.extend(reason);
             }
-            Self::AdjustNew { old, new, corrected_old, reason, .. } => {
-                vec![old, new, corrected_old, reason]
-            }
-            Self::RepairEscapes { old, new, .. } => vec![old, new],
-            Self::Choose { old, new, corrected_old, outcomes, .. } => {
-                outcomes.iter_mut().chain([old, new, corrected_old]).collect()
+            Question::AdjustNew { corrected_old, reason } => texts.extend([corrected_old, reason]),
+            Question::RepairEscapes => {}
+            Question::Choose { corrected_old, outcomes } => {
+                texts.push(corrected_old);
+                texts.extend(outcomes);
             }
         }
+        texts
     }
 }
 

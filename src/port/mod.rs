@@ -15,7 +15,7 @@ pub use crate::text::{ContentHash, Snapshot};
 pub use chat::{ChatError, ChatModel, ChatReply, ChatRequest};
 pub use corrector::Budget;
 #[doc(hidden)]
-pub use corrector::{Ask, Corrector, CorrectorError, Location, Reply, Window};
+pub use corrector::{Ask, Corrector, CorrectorError, Location, Question, Reply, Window};
 #[cfg(unix)]
 pub(crate) use store::duplicate_edit;
 pub use store::{

@@ -5,9 +5,11 @@ use std::ops::Range;
 use super::candidates::{Candidates, MAX_FILE_BYTES, MAX_QUESTION_BYTES};
 use super::{PendingCall, Resolution, Resolved, State, Step, Turn, done, refused};
 use crate::edit::message::OLD;
-use crate::edit::{Attempt, EditCode, Expected, Refusal, said};
+use crate::edit::{
+    AskKind, Attempt, AttemptOutcome, EditCode, EditRequest, Expected, Refusal, said,
+};
 use crate::matching::{ESCAPES_WARNING, Explained, escape_readings, nearest};
-use crate::port::Ask;
+use crate::port::{Ask, Question};
 use crate::text::LineSpan;
 
 impl PendingCall {
@@ -18,7 +20,7 @@ impl PendingCall {
             let detail = format!(
                 "the question would be too long, {size} bytes of at most {MAX_QUESTION_BYTES}; smaller edits can be asked about"
             );
-            attempts.push(Attempt { ask: ask.kind(), outcome: "skipped", detail });
+            attempts.push(Attempt { ask: ask.kind(), outcome: AttemptOutcome::Skipped, detail });
             return state.without_answer(attempts);
         }
         Step::Ask(Box::new(Resolution { call: self, attempts, state, ask }))
@@ -58,8 +60,11 @@ impl PendingCall {
                 true => "nothing in the file is similar to the old text",
                 false => "the file or the old text is too large to be searched",
             };
-            let attempt =
-                Attempt { ask: "correct_old", outcome: "skipped", detail: detail.to_owned() };
+            let attempt = Attempt {
+                ask: AskKind::CorrectOld,
+                outcome: AttemptOutcome::Skipped,
+                detail: detail.to_owned(),
+            };
             return match fallback {
                 Some(resolved) => done(vec![attempt], resolved),
                 None => refused(refusal, vec![attempt]),
@@ -70,33 +75,29 @@ impl PendingCall {
         self.question(Vec::new(), state, ask)
     }
 
+    /// A question about this call.
+    fn ask(&self, question: Question) -> Ask {
+        let EditRequest { old, new, .. } = self.request.clone();
+        Ask { path: self.path.clone(), file: self.snapshot.hash(), old, new, question }
+    }
+
     /// The question for a place and its new text; `reason` is what was wrong with the first answer.
     pub(super) fn edit_question(&self, candidates: &Candidates, reason: Option<String>) -> Ask {
-        Ask::CorrectOld {
-            path: self.path.clone(),
-            file: self.snapshot.hash(),
-            old: self.request.old.clone(),
-            new: self.request.new.clone(),
+        self.ask(Question::CorrectOld {
             expected: match self.request.expected {
                 Expected::Exactly(count) => Some(count.get()),
                 Expected::All => None,
             },
             windows: candidates.windows(&self.snapshot),
             reason,
-        }
+        })
     }
 
     /// The question for the whole new text of places that the model has named.
     pub(super) fn text_question(&self, places: &[Range<usize>], reason: String) -> Ask {
         let place = places.first().cloned().unwrap_or_default();
-        Ask::AdjustNew {
-            path: self.path.clone(),
-            file: self.snapshot.hash(),
-            old: self.request.old.clone(),
-            corrected_old: self.snapshot.text()[place].to_owned(),
-            new: self.request.new.clone(),
-            reason,
-        }
+        let corrected_old = self.snapshot.text()[place].to_owned();
+        self.ask(Question::AdjustNew { corrected_old, reason })
     }
 
     /// Asks the model to choose among outcomes, or refuses the call if it cannot be asked.
@@ -122,14 +123,9 @@ impl PendingCall {
                 out + &text[at.min(place.end)..place.end]
             })
             .collect();
-        let ask = Ask::Choose {
-            path: self.path.clone(),
-            file: self.snapshot.hash(),
-            old: self.request.old.clone(),
-            new: self.request.new.clone(),
-            corrected_old: text[place.clone()].to_owned(),
-            outcomes: differing_lines(&results),
-        };
+        let corrected_old = text[place.clone()].to_owned();
+        let outcomes_shown = differing_lines(&results);
+        let ask = self.ask(Question::Choose { corrected_old, outcomes: outcomes_shown });
         self.question(Vec::new(), State::Choose { refusal, outcomes, place }, ask)
     }
 
@@ -146,12 +142,7 @@ impl PendingCall {
         if readings.is_empty() {
             return done(attempts, resolved);
         }
-        let ask = Ask::RepairEscapes {
-            path: self.path.clone(),
-            file: self.snapshot.hash(),
-            old: self.request.old.clone(),
-            new: self.request.new.clone(),
-        };
+        let ask = self.ask(Question::RepairEscapes);
         self.question(attempts, State::RepairEscapes { resolved, readings }, ask)
     }
 

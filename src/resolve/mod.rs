@@ -29,7 +29,7 @@ mod write;
 use std::ops::Range;
 
 use crate::edit::{
-    Attempt, EditCode, EditRequest, Expected, Explanation, Refusal, Rewrite, Splice,
+    Attempt, AttemptOutcome, EditCode, EditRequest, Expected, Explanation, Refusal, Rewrite, Splice,
 };
 use crate::matching::{Explained, Verdict, decide, explain};
 use crate::port::{Ask, CorrectorError, Reply};
@@ -201,16 +201,11 @@ impl Resolution {
     }
 
     /// Continues with an answer, or with the reason why there is none. Returns the next step and
-    /// whether the answer was accepted.
-    pub fn reply(self, answer: Result<Reply, CorrectorError>) -> (Step, AnswerVerdict) {
+    /// what came of the answer.
+    pub fn reply(self, answer: Result<Reply, CorrectorError>) -> (Step, AttemptOutcome) {
         let Self { call, mut attempts, state, ask } = self;
-        let mut note = |outcome: &'static str, detail: String| {
+        let mut note = |outcome: AttemptOutcome, detail: String| {
             attempts.push(Attempt { ask: ask.kind(), outcome, detail });
-            match outcome {
-                "accepted" => AnswerVerdict::Accepted,
-                "rejected" => AnswerVerdict::Rejected,
-                _ => AnswerVerdict::NoAnswer,
-            }
         };
         let reply = match answer {
             Ok(reply) => reply,
@@ -218,11 +213,11 @@ impl Resolution {
                 let outcome = match error {
                     CorrectorError::NotConfigured
                     | CorrectorError::Sensitive(_)
-                    | CorrectorError::Skipped(_) => "skipped",
-                    _ => "failed",
+                    | CorrectorError::Skipped(_) => AttemptOutcome::Skipped,
+                    _ => AttemptOutcome::Failed,
                 };
-                let verdict = note(outcome, error.to_string());
-                return (state.without_answer(attempts), verdict);
+                note(outcome, error.to_string());
+                return (state.without_answer(attempts), outcome);
             }
         };
         let Taken { outcome, detail, next } = match state {
@@ -242,20 +237,20 @@ impl Resolution {
                 call.take_escapes(reply, resolved, &readings)
             }
         };
-        let verdict = note(outcome, detail);
+        note(outcome, detail);
         let step = match next {
             Next::Done(resolved) => done(attempts, *resolved),
             Next::Chosen(resolved) => call.finish(attempts, *resolved),
             Next::Refused(refusal) => refused(*refusal, attempts),
             Next::Ask(state, ask) => call.question(attempts, *state, *ask),
         };
-        (step, verdict)
+        (step, outcome)
     }
 }
 
 /// What came of an answer.
 struct Taken {
-    outcome: &'static str,
+    outcome: AttemptOutcome,
     detail: String,
     next: Next,
 }
@@ -281,17 +276,6 @@ impl State {
             | Self::Choose { refusal, .. } => refused(refusal, attempts),
         }
     }
-}
-
-/// Whether an answer was accepted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AnswerVerdict {
-    /// The answer passed the checks.
-    Accepted,
-    /// The answer did not pass the checks.
-    Rejected,
-    /// There was no answer, or it was "no match".
-    NoAnswer,
 }
 
 impl Resolved {

@@ -7,21 +7,23 @@ use super::candidates::{Candidates, MAX_QUESTION_BYTES};
 use super::place::{self, Rejection};
 use super::{Next, PendingCall, Reapply, Resolved, State, Taken, Turn};
 use crate::edit::message::OLD;
-use crate::edit::{Corrected, EditCode, EditRequest, Expected, Refusal, Rewrite, said};
+use crate::edit::{
+    AttemptOutcome, Corrected, EditCode, EditRequest, Expected, Refusal, Rewrite, said,
+};
 use crate::matching::{Explained, describe_conflict, explain};
 use crate::port::Reply;
 
 impl Taken {
     fn done(detail: String, resolved: Resolved) -> Self {
-        Self { outcome: "accepted", detail, next: Next::Done(Box::new(resolved)) }
+        Self { outcome: AttemptOutcome::Accepted, detail, next: Next::Done(Box::new(resolved)) }
     }
 
-    fn refused(outcome: &'static str, detail: impl Into<String>, refusal: Refusal) -> Self {
+    fn refused(outcome: AttemptOutcome, detail: impl Into<String>, refusal: Refusal) -> Self {
         Self { outcome, detail: detail.into(), next: Next::Refused(Box::new(refusal)) }
     }
 
     pub(super) fn declined(detail: &str, refusal: Refusal) -> Self {
-        Self::refused("declined", detail, refusal)
+        Self::refused(AttemptOutcome::Declined, detail, refusal)
     }
 }
 
@@ -40,8 +42,14 @@ impl PendingCall {
             Reply::WithNew { text, place, new } => (text, place, Some(new)),
             Reply::AlreadyDone => {
                 return match self.already_done() {
-                    Some(done) => Taken::refused("accepted", "the file has the edit", done),
-                    None => Taken::refused("rejected", "the file does not have the edit", refusal),
+                    Some(done) => {
+                        Taken::refused(AttemptOutcome::Accepted, "the file has the edit", done)
+                    }
+                    None => Taken::refused(
+                        AttemptOutcome::Rejected,
+                        "the file does not have the edit",
+                        refusal,
+                    ),
                 };
             }
             Reply::Unsure => {
@@ -57,7 +65,7 @@ impl PendingCall {
             Ok(places) => places,
             Err(Rejection::TooOften(lines)) => {
                 let (mismatch, why) = self.too_often(&refusal, lines);
-                return Taken::refused("rejected", why, mismatch);
+                return Taken::refused(AttemptOutcome::Rejected, why, mismatch);
             }
             Err(Rejection::Other(why)) => {
                 return self.ask_again(refusal, candidates, turn, why, false);
@@ -78,8 +86,10 @@ impl PendingCall {
         };
         // Without a text, the place alone is accepted.
         let (outcome, detail) = match new {
-            Some(_) => ("rejected", why.clone()),
-            None => ("accepted", format!("the old text corrected to the text at {lines}")),
+            Some(_) => (AttemptOutcome::Rejected, why.clone()),
+            None => {
+                (AttemptOutcome::Accepted, format!("the old text corrected to the text at {lines}"))
+            }
         };
         if turn == Turn::Second {
             return Taken::refused(outcome, detail, refusal);
@@ -98,7 +108,7 @@ impl PendingCall {
         why: String,
         needs_more: bool,
     ) -> Taken {
-        let outcome = if needs_more { "declined" } else { "rejected" };
+        let outcome = if needs_more { AttemptOutcome::Declined } else { AttemptOutcome::Rejected };
         let empty = Candidates { regions: Vec::new(), shown: Vec::new() };
         let size = self.edit_question(&empty, None).size();
         let room = MAX_QUESTION_BYTES.saturating_sub(size);
@@ -126,7 +136,7 @@ impl PendingCall {
     ) -> Taken {
         match self.checked(places, judged, text) {
             Ok(explained) => Taken::done(summary(&explained), self.by_model(explained)),
-            Err(why) => Taken::refused("rejected", why, refusal),
+            Err(why) => Taken::refused(AttemptOutcome::Rejected, why, refusal),
         }
     }
 
@@ -147,14 +157,18 @@ impl PendingCall {
         };
         let index = number.checked_sub(1).filter(|index| *index < outcomes.len());
         let Some(index) = index else {
-            return Taken::refused("rejected", format!("there is no outcome {number}"), refusal);
+            return Taken::refused(
+                AttemptOutcome::Rejected,
+                format!("there is no outcome {number}"),
+                refusal,
+            );
         };
         let how = refusal.outcomes.get(index).map_or("", |outcome| outcome.how.as_str());
         let detail = format!("outcome {number}: {how}");
         let mut explained = outcomes.swap_remove(index);
         explained.explanation.rewrites.push(Rewrite::ModelChoice);
         let resolved = Resolved { explained, reapply: Reapply::Never };
-        Taken { outcome: "accepted", detail, next: Next::Chosen(Box::new(resolved)) }
+        Taken { outcome: AttemptOutcome::Accepted, detail, next: Next::Chosen(Box::new(resolved)) }
     }
 
     /// Takes an answer about the escapes of `new_str`, of which these are the readings.
@@ -166,19 +180,24 @@ impl PendingCall {
     ) -> Taken {
         let (outcome, detail) = match reply {
             Reply::Text(text) if text == self.request.new => {
-                ("accepted", "the model says that no change is needed")
+                (AttemptOutcome::Accepted, "the model says that no change is needed")
             }
             Reply::Text(text) if readings.contains(&text) => match self.with_new_str(&text) {
                 Some(repaired) => {
                     resolved = repaired;
-                    ("accepted", "the new text unescaped")
+                    (AttemptOutcome::Accepted, "the new text unescaped")
                 }
-                None => ("rejected", "the call with the unescaped text is refused"),
+                None => (AttemptOutcome::Rejected, "the call with the unescaped text is refused"),
             },
-            Reply::Declined | Reply::Unsure => ("declined", "the model gives no text"),
-            _ => ("rejected", "the answer changes more of the new text than its escapes"),
+            Reply::Declined | Reply::Unsure => {
+                (AttemptOutcome::Declined, "the model gives no text")
+            }
+            _ => (
+                AttemptOutcome::Rejected,
+                "the answer changes more of the new text than its escapes",
+            ),
         };
-        if outcome == "rejected" {
+        if outcome == AttemptOutcome::Rejected {
             let warnings = &mut resolved.explained.explanation.warnings;
             warnings.push("the model's repair of these escapes was rejected".into());
         }

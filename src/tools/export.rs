@@ -141,113 +141,85 @@ mod tests {
     use super::*;
     use crate::tools::TOOLS;
 
-    /// What every interface takes: one type a value, words as `enum`, a union only as `anyOf`
-    /// with whole branches and nothing beside it.
-    fn plain(schema: &Value, at: &str) {
+    /// Calls `visit` with a schema and with each one in it, and where it is.
+    fn each(schema: &Value, at: &str, visit: &dyn Fn(&Map<String, Value>, &str)) {
         let object = schema.as_object().unwrap_or_else(|| panic!("{at}: not a schema: {schema}"));
-        if let Some(options) = object.get("anyOf") {
-            assert_eq!(object.len(), 1, "{at}: a union has nothing beside it: {schema}");
-            for option in options.as_array().expect("branches") {
-                assert!(option.get("anyOf").is_none(), "{at}: a union within a union");
-                plain(option, &format!("{at}|"));
-            }
-            return;
+        visit(object, at);
+        for option in object.get("anyOf").and_then(Value::as_array).into_iter().flatten() {
+            each(option, &format!("{at}|"), visit);
         }
-        let kind = object.get("type").and_then(Value::as_str);
-        let kind = kind.unwrap_or_else(|| panic!("{at}: one type, not {schema}"));
-        for (keyword, value) in object {
-            let fits = match keyword.as_str() {
-                "type" | "description" => value.is_string(),
-                "properties" | "required" => kind == "object",
-                "additionalProperties" => kind == "object" && value == false,
-                "items" => kind == "array",
-                "enum" => kind == "string" && value.as_array().is_some_and(|all| !all.is_empty()),
-                _ => false,
-            };
-            assert!(fits, "{at}: {keyword} in {schema}");
-        }
-        assert_eq!(kind == "array", object.contains_key("items"), "{at}: {schema}");
         for (name, property) in schema["properties"].as_object().into_iter().flatten() {
-            plain(property, &format!("{at}.{name}"));
-        }
-        for name in super::super::schema::required(schema) {
-            assert!(schema["properties"].get(name).is_some(), "{at}: {name} is required");
+            each(property, &format!("{at}.{name}"), visit);
         }
         if let Some(items) = object.get("items") {
-            plain(items, &format!("{at}[]"));
+            each(items, &format!("{at}[]"), visit);
         }
     }
 
-    /// Anthropic's `input_schema` and MCP's `inputSchema` are the plain form, and at the top
-    /// an object without a union; a name has 64 letters, digits, `_` and `-` at most.
+    /// What every interface takes: one type a value, words as `enum`, a union only as `anyOf`
+    /// with whole branches and nothing beside it. Anthropic's `input_schema` and MCP's `inputSchema`
+    /// are this plain form, and at the top an object without a union.
     #[test]
     fn the_plain_form_suits_anthropic_and_mcp() {
         for tool in TOOLS {
             let schema = (tool.input)();
             assert_eq!(schema["type"], "object", "{}", tool.name);
-            plain(&schema, tool.name);
+            each(&schema, tool.name, &|object, at| {
+                if object.contains_key("anyOf") {
+                    assert_eq!(object.len(), 1, "{at}: a union has nothing beside it");
+                    assert!(!at.ends_with('|'), "{at}: a union within a union");
+                    return;
+                }
+                let kind = object.get("type").and_then(Value::as_str);
+                let kind = kind.unwrap_or_else(|| panic!("{at}: one type, not {object:?}"));
+                for (keyword, value) in object {
+                    let fits = match keyword.as_str() {
+                        "type" | "description" => value.is_string(),
+                        "properties" | "required" => kind == "object",
+                        "additionalProperties" => kind == "object" && value == false,
+                        "items" => kind == "array",
+                        "enum" => {
+                            kind == "string" && value.as_array().is_some_and(|all| !all.is_empty())
+                        }
+                        _ => false,
+                    };
+                    assert!(fits, "{at}: {keyword} in {object:?}");
+                }
+                assert_eq!(kind == "array", object.contains_key("items"), "{at}");
+                for name in super::super::schema::required(&Value::Object(object.clone())) {
+                    assert!(object["properties"].get(name).is_some(), "{at}: {name} is required");
+                }
+            });
         }
     }
 
-    /// Google's `Schema`: types by name, `items` within arrays, `enum` of strings, no
-    /// `additionalProperties`; `anyOf` has no other keyword beside it.
+    /// Google's `Schema`: types by name, `enum` of strings, no `additionalProperties`.
     #[test]
     fn gemini_gets_what_its_types_know() {
-        fn known(schema: &Value, at: &str) {
-            for (keyword, value) in schema.as_object().expect(at) {
-                match keyword.as_str() {
-                    "type" => assert!(value.is_string(), "{at}: {value}"),
-                    "description" | "required" | "enum" => {}
-                    "items" => known(value, at),
-                    "anyOf" => value.as_array().expect(at).iter().for_each(|one| known(one, at)),
-                    "properties" => {
-                        value.as_object().expect(at).values().for_each(|one| known(one, at));
-                    }
-                    other => panic!("{at}: {other}"),
-                }
-            }
-        }
+        let known = ["type", "description", "required", "enum", "items", "anyOf", "properties"];
         for tool in TOOLS {
-            known(&without_closing((tool.input)()), tool.name);
+            each(&without_closing((tool.input)()), tool.name, &|object, at| {
+                let is_known = |keyword: &String| known.contains(&keyword.as_str());
+                assert!(object.keys().all(is_known), "{at}: {object:?}");
+                assert!(object.get("type").is_none_or(Value::is_string), "{at}");
+            });
         }
     }
 
-    /// The rules of strict mode, as OpenAI documents them.
-    fn check(schema: &Value, at: &str) {
-        let object = schema.as_object().unwrap_or_else(|| panic!("{at}: not a schema: {schema}"));
-        for keyword in object.keys() {
-            let known = [
-                "type",
-                "description",
-                "properties",
-                "required",
-                "additionalProperties",
-                "items",
-                "enum",
-                "anyOf",
-                "$ref",
-                "$defs",
-            ];
-            assert!(known.contains(&keyword.as_str()), "{at}: keyword {keyword}");
-        }
-        if let Some(properties) = object.get("properties").and_then(Value::as_object) {
-            assert_eq!(object["additionalProperties"], false, "{at}");
-            let required: Vec<_> = super::super::schema::required(schema).collect();
-            assert_eq!(required, properties.keys().map(String::as_str).collect::<Vec<_>>(), "{at}");
-            for (name, property) in properties {
-                check(property, &format!("{at}.{name}"));
-            }
-        }
-        for option in object.get("anyOf").and_then(Value::as_array).into_iter().flatten() {
-            check(option, &format!("{at}|"));
-        }
-        if let Some(items) = object.get("items") {
-            check(items, &format!("{at}[]"));
-        }
-    }
-
+    /// The rules of strict mode, as OpenAI documents them; a name has 64 letters, digits, `_` and `-` at
+    /// most.
     #[test]
     fn strict_rules_hold_for_every_tool() {
+        let known = [
+            "type",
+            "description",
+            "properties",
+            "required",
+            "additionalProperties",
+            "items",
+            "enum",
+            "anyOf",
+        ];
         for tool in TOOLS {
             let schema = strict((tool.input)());
             assert_eq!(schema["type"], "object", "{}", tool.name);
@@ -255,7 +227,15 @@ mod tests {
                 tool.name.len() <= 64
                     && tool.name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
             );
-            check(&schema, tool.name);
+            each(&schema, tool.name, &|object, at| {
+                let is_known = |keyword: &String| known.contains(&keyword.as_str());
+                assert!(object.keys().all(is_known), "{at}: {object:?}");
+                if let Some(properties) = object.get("properties").and_then(Value::as_object) {
+                    assert_eq!(object["additionalProperties"], false, "{at}");
+                    let names: Vec<_> = properties.keys().map(String::as_str).collect();
+                    assert_eq!(object["required"], json!(names), "{at}");
+                }
+            });
         }
     }
 

@@ -58,7 +58,7 @@ impl ToolSet {
     }
 
     /// Whether the set contains `tool`.
-    pub(super) fn has(&self, tool: &ToolSpec, dialect: Dialect) -> bool {
+    pub(crate) fn has(&self, tool: &ToolSpec, dialect: Dialect) -> bool {
         match self {
             Self::All => match tool.visibility {
                 Visibility::Always => true,

@@ -17,7 +17,7 @@ use super::model::{self, ModelSettings};
 use super::settings;
 use crate::adapters::openai::{AnswerCap, OpenAi};
 use crate::correct::{ModelCorrector, PromptBook, Secrets};
-use crate::edit::{Attempt, EditReport, EditRequest, Refusal, WorkPath};
+use crate::edit::{Attempt, AttemptOutcome, EditReport, EditRequest, Refusal, WorkPath};
 use crate::engine::{CallOptions, Engine};
 #[cfg(unix)]
 use crate::store::DiskStore;
@@ -272,7 +272,8 @@ fn working_endpoint(client: &OpenAi, report: &EditReport, millis: u128) -> Findi
 
 /// Whether the server answered, even if the answer was useless.
 fn is_answered(attempt: &Attempt) -> bool {
-    matches!(attempt.outcome, "rejected" | "declined") || attempt.detail.starts_with("the model")
+    matches!(attempt.outcome, AttemptOutcome::Rejected | AttemptOutcome::Declined)
+        || attempt.detail.starts_with("the model")
 }
 
 /// The finding about a server whose model did not correct the example.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::json;
 
-use super::super::args::Common;
+use super::super::args::{Common, names};
 use super::super::exit::Exit;
 use super::progress::parallel_shown;
 use crate::cli::out;
@@ -33,9 +33,8 @@ pub(crate) struct MineArgs {
     /// A transcript, a client's database, or a folder of them, which may be a repository; by default
     /// the folders in which the clients keep their transcripts.
     path: Option<PathBuf>,
-    /// The client that wrote the transcripts: claude, codex, gemini, opencode, crush, pi, aider or
-    /// cline. By default it is recognized from their format.
-    #[arg(long, value_parser = client)]
+    /// The client that wrote the transcripts. By default it is recognized from their format.
+    #[arg(long, value_name = "NAME", value_parser = names(Client::ALL, Client::as_str))]
     client: Option<Client>,
     /// Take files that the transcripts lack from a git repository: OLD is the folder in the
     /// transcripts, or its name alone, and NEW is the clone on this machine.
@@ -52,11 +51,6 @@ pub(crate) struct MineArgs {
     /// Print no text, no path and no name of a session, only counts and hashes, to share them.
     #[arg(long)]
     text_free: bool,
-}
-
-/// The client with this name, or a message that lists the names.
-fn client(name: &str) -> Result<Client, String> {
-    Client::named("client", name)
 }
 
 /// Splits `OLD=NEW`.

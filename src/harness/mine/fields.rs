@@ -1,5 +1,6 @@
 //! Fields that several clients write alike.
 
+use chrono::{DateTime, NaiveDateTime};
 use serde_json::Value;
 
 use super::Replacement;
@@ -73,31 +74,13 @@ pub(super) fn strip_line_numbers(text: &str) -> Option<(usize, String)> {
 }
 
 /// Returns the seconds since 1970 of a time such as `2026-09-01T10:00:00.5Z`, or of a number of
-/// milliseconds.
+/// milliseconds. A time without a zone is read as UTC.
 pub(super) fn unix_seconds(time: &Value) -> Option<i64> {
     let Some(text) = time.as_str() else { return Some(time.as_i64()? / 1000) };
-    let number = |from: usize, to: usize| text.get(from..to)?.parse::<i64>().ok();
-    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
-    let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
-    if !(1970..=9999).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
-        return None;
-    }
-    let zone = text.get(19..)?.trim_start_matches(|c: char| c == '.' || c.is_ascii_digit());
-    let utc_offset = match zone.split_at_checked(1) {
-        Some((sign @ ("+" | "-"), offset)) => {
-            let (hours, minutes) = offset.split_once(':').unwrap_or((offset, "0"));
-            let seconds = hours.parse::<i64>().ok()? * 3600 + minutes.parse::<i64>().ok()? * 60;
-            if sign == "-" { -seconds } else { seconds }
-        }
-        _ => 0,
-    };
-    // The year is counted from March, so that a leap day is its last day.
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let leap_days = year / 4 - year / 100 + year / 400;
-    let days_before_month = (month * 153 + 2) / 5;
-    let days = year * 365 + leap_days + days_before_month + day - 1;
-    const DAYS_TO_1970: i64 = 719_468;
-    Some((days - DAYS_TO_1970) * 86_400 + hour * 3600 + minute * 60 + second - utc_offset)
+    let text = text.replacen(' ', "T", 1);
+    let with_zone = DateTime::parse_from_rfc3339(&text).map(|time| time.timestamp());
+    let utc = || NaiveDateTime::parse_from_str(&text, "%Y-%m-%dT%H:%M:%S%.f");
+    with_zone.or_else(|_| utc().map(|time| time.and_utc().timestamp())).ok()
 }
 
 #[cfg(test)]

@@ -7,10 +7,11 @@ use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use restitch::edit::AskKind;
 use restitch::edit::WorkPath;
 use restitch::engine::{CallOptions, Engine};
 use restitch::internals::Patch;
-use restitch::internals::correct::{ReplyKind, parse_reply};
+use restitch::internals::correct::parse_reply;
 use restitch::internals::harness::mine;
 use restitch::internals::text::{Encoding, Snapshot};
 use restitch::store::{DiskStore, MemoryStore};
@@ -252,16 +253,10 @@ fn model_replies() {
         b"<think>hm {}</think>\n```json\n{\"corrected_new_string\": \"x\\ny\"}\n```",
         br#"{"corrected_string_escaping":"a\u0041","choice":1}"#,
     ];
-    let kinds = [
-        ReplyKind::CorrectedOld,
-        ReplyKind::AdjustedNew,
-        ReplyKind::RepairedEscapes,
-        ReplyKind::ChosenPlace,
-    ];
     storm("model replies", 5_000, seeds, |input| {
         let text = String::from_utf8_lossy(input);
-        for kind in kinds {
-            let _ = parse_reply(kind, &text);
+        for kind in AskKind::ALL {
+            let _ = parse_reply(*kind, &text);
         }
     });
 }

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use restitch::port::{Ask, Location, Reply};
+use restitch::port::{Ask, Location, Question, Reply};
 use serde_json::json;
 
 use super::server::{Answer, ModelServer, field};
@@ -14,13 +14,7 @@ use crate::random::Random;
 
 /// Kinds of wrong answers, made from the right one.
 fn kinds(good: &str, ask: &Ask) -> Vec<(&'static str, Reply)> {
-    let (old, new) = match ask {
-        Ask::CorrectOld { old, new, .. }
-        | Ask::AdjustNew { old, new, .. }
-        | Ask::RepairEscapes { old, new, .. }
-        | Ask::Choose { old, new, .. } => (old.as_str(), new.as_str()),
-        _ => ("", ""),
-    };
+    let (old, new) = (ask.old.as_str(), ask.new.as_str());
     let place = |window, start_line, end_line| Location { window, start_line, end_line };
     let texts: Vec<(&'static str, String)> = vec![
         ("empty", String::new()),
@@ -87,9 +81,9 @@ fn kinds(good: &str, ask: &Ask) -> Vec<(&'static str, Reply)> {
 }
 
 fn good_text(ask: &Ask) -> String {
-    match ask {
-        Ask::CorrectOld { .. } => CORRECTED_OLD.into(),
-        Ask::AdjustNew { .. } => ADJUSTED_NEW.into(),
+    match &ask.question {
+        Question::CorrectOld { .. } => CORRECTED_OLD.into(),
+        Question::AdjustNew { .. } => ADJUSTED_NEW.into(),
         _ => String::new(),
     }
 }
@@ -121,8 +115,8 @@ fn every_wrong_answer_to_every_ask_writes_nothing_unverified() {
             if !is_long_run() && a != b && ![a, b].contains(&&"right") {
                 continue;
             }
-            let (step, _) = play(start(&request(), FILE), |ask| match ask {
-                Ask::CorrectOld { .. } => old.clone(),
+            let (step, _) = play(start(&request(), FILE), |ask| match &ask.question {
+                Question::CorrectOld { .. } => old.clone(),
                 _ => new.clone(),
             });
             allowed(&step, &format!("{a} / {b}"));

@@ -317,7 +317,7 @@ async fn a_dead_endpoint_is_left_alone_after_three_failures() {
         let refused = engine.edit_file(&path, &request(), &CallOptions::default()).await;
         let refused = refused.expect_err("no model");
         assert_eq!(refused.code.as_str(), "EDIT_NO_OCCURRENCE_FOUND");
-        let outcome = refused.attempts[0].outcome;
+        let outcome = refused.attempts[0].outcome.as_str();
         assert_eq!(outcome, if n < 3 { "failed" } else { "skipped" }, "call {n}");
     }
     assert_eq!(server.seen().len(), 3);

@@ -26,12 +26,13 @@ impl Finding {
         let (start_line, end_line) = self.lines;
         let place = Some(Location { window: 1, start_line, end_line });
         let request = EditRequest::new(&*self.old, &*self.new);
-        let (step, asked) = play(start_in(&self.path, &request, &self.file), |ask| match ask {
-            Ask::CorrectOld { .. } => {
-                Reply::WithNew { text: String::new(), place, new: text.into() }
-            }
-            _ => Reply::Text(text.into()),
-        });
+        let (step, asked) =
+            play(start_in(&self.path, &request, &self.file), |ask| match &ask.question {
+                Question::CorrectOld { .. } => {
+                    Reply::WithNew { text: String::new(), place, new: text.into() }
+                }
+                _ => Reply::Text(text.into()),
+            });
         let case = &self.case;
         assert!(!asked.is_empty() && asked.len() <= 2, "{case}: {asked:?} {step:?}");
         result(&step, &self.file)

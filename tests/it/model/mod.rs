@@ -21,7 +21,7 @@ mod wire;
 use restitch::edit::EditRequest;
 use restitch::internals::resolve::{Model, Resolution, Step};
 use restitch::internals::text::Snapshot;
-use restitch::port::{Ask, Reply};
+use restitch::port::{Ask, Question, Reply};
 
 /// A file, and a call that no mechanical reading explains: name and parameters have
 /// changed since the model saw them.
@@ -68,7 +68,7 @@ fn asked(step: Step) -> Box<Resolution> {
 fn play(mut step: Step, mut answer: impl FnMut(&Ask) -> Reply) -> (Step, Vec<&'static str>) {
     let mut kinds = Vec::new();
     while let Step::Ask(resolution) = step {
-        kinds.push(resolution.ask().kind());
+        kinds.push(resolution.ask().kind().as_str());
         let reply = answer(resolution.ask());
         step = resolution.reply(Ok(reply)).0;
     }
@@ -89,9 +89,9 @@ fn result(step: &Step, file: &str) -> Option<String> {
 
 /// What a good model answers to the call above.
 fn good(ask: &Ask) -> Reply {
-    Reply::Text(match ask {
-        Ask::CorrectOld { .. } => CORRECTED_OLD.into(),
-        Ask::AdjustNew { .. } => ADJUSTED_NEW.into(),
+    Reply::Text(match &ask.question {
+        Question::CorrectOld { .. } => CORRECTED_OLD.into(),
+        Question::AdjustNew { .. } => ADJUSTED_NEW.into(),
         other => panic!("unexpected ask {other:?}"),
     })
 }

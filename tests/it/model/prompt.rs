@@ -2,7 +2,7 @@
 
 use restitch::internals::correct::{PROMPTS, PromptBook, RenderedPrompt};
 use restitch::internals::text::ContentHash;
-use restitch::port::{Ask, Window};
+use restitch::port::{Ask, Question, Window};
 
 use crate::random::Random;
 
@@ -70,14 +70,16 @@ fn the_bytes_shown_are_the_bytes_of_the_file() {
             })
             .collect();
         let (old, new) = (text(&mut random), text(&mut random));
-        let ask = Ask::CorrectOld {
+        let ask = Ask {
             path: text(&mut random),
             file: ContentHash::of(b""),
             old: old.clone(),
             new: new.clone(),
-            expected: Some(1),
-            windows: windows.clone(),
-            reason: (round % 2 == 0).then(|| text(&mut random)),
+            question: Question::CorrectOld {
+                expected: Some(1),
+                windows: windows.clone(),
+                reason: (round % 2 == 0).then(|| text(&mut random)),
+            },
         };
         let rendered = book.render(&ask).expect("prompt");
         let shown = parse_excerpts(&rendered).expect("readable frames");
@@ -101,11 +103,12 @@ fn the_bytes_shown_are_the_bytes_of_the_file() {
 #[test]
 fn each_request_has_a_mark_of_its_own() {
     let book = PromptBook::built_in().expect("prompts");
-    let ask = Ask::RepairEscapes {
+    let ask = Ask {
         path: "a".into(),
         file: ContentHash::of(b""),
         old: "o".into(),
         new: "n".into(),
+        question: Question::RepairEscapes,
     };
     let mut seen = std::collections::HashSet::new();
     for _ in 0..1_000 {

@@ -3,7 +3,7 @@
 //! also its wrong first answers, which must not be written.
 
 use restitch::edit::EditCode;
-use restitch::internals::correct::{PromptBook, ReplyKind, parse_reply};
+use restitch::internals::correct::{PromptBook, parse_reply};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -43,7 +43,7 @@ fn recorded_answers_are_written_as_given_or_not_at_all() {
             questions += 1;
             let prompt = book.render(resolution.ask()).expect("a prompt");
             sizes.push(prompt.system.len() + prompt.user.len());
-            let kind = ReplyKind::of(resolution.ask());
+            let kind = resolution.ask().kind();
             let answer = answers.next().map_or("{}".into(), Value::to_string);
             step = resolution.reply(Ok(parse_reply(kind, &answer).unwrap_or(Reply::Declined))).0;
         }

@@ -1,10 +1,10 @@
 //! The requirements and rules of seed 004, by name, on the pure machine: no server,
 //! no clock, no double.
 
-use restitch::edit::{EditCode, EditRequest, Expected, Refusal, Rung};
-use restitch::internals::resolve::{AnswerVerdict, Model, Reapply, Resolution, Step};
+use restitch::edit::{AttemptOutcome, EditCode, EditRequest, Expected, Refusal, Rung};
+use restitch::internals::resolve::{Model, Reapply, Resolution, Step};
 use restitch::internals::text::Snapshot;
-use restitch::port::{Ask, CorrectorError, Location, Reply};
+use restitch::port::{CorrectorError, Location, Question, Reply};
 
 use super::*;
 
@@ -33,7 +33,7 @@ fn r2_an_old_str_that_is_nowhere_is_corrected_by_the_model() {
         (CORRECTED_OLD, ADJUSTED_NEW)
     );
     assert_eq!(explanation.attempts.len(), 2);
-    assert!(explanation.attempts.iter().all(|a| a.outcome == "accepted"));
+    assert!(explanation.attempts.iter().all(|a| a.outcome == AttemptOutcome::Accepted));
 }
 
 #[test]
@@ -60,8 +60,8 @@ fn r3_the_adjustment_follows_the_correction_and_is_checked() {
         "discount",
         "pub fn total_price(tax: f64, items: &[Item], discount: f64) -> f64 {",
     ] {
-        let (step, asked) = play(start(&request(), FILE), |ask| match ask {
-            Ask::CorrectOld { .. } => text(CORRECTED_OLD),
+        let (step, asked) = play(start(&request(), FILE), |ask| match &ask.question {
+            Question::CorrectOld { .. } => text(CORRECTED_OLD),
             _ => text(bad),
         });
         assert_eq!(asked, ["correct_old", "adjust_new"], "{bad}");
@@ -71,7 +71,11 @@ fn r3_the_adjustment_follows_the_correction_and_is_checked() {
         } else {
             let refusal = refusal(step);
             assert_eq!(refusal.code, EditCode::NoOccurrence);
-            assert_eq!(refusal.attempts.last().map(|a| a.outcome), Some("rejected"), "{bad}");
+            assert_eq!(
+                refusal.attempts.last().map(|a| a.outcome),
+                Some(AttemptOutcome::Rejected),
+                "{bad}"
+            );
         }
     }
 }
@@ -131,11 +135,11 @@ fn r6_a_failed_correction_returns_the_original_error_with_the_attempt() {
         };
     assert_eq!((original.code, original.attempts.len()), (EditCode::NoOccurrence, 0));
     let failures = [
-        (Err(CorrectorError::Timeout), "failed"),
-        (Err(CorrectorError::Failed("the server answered 500".into())), "failed"),
-        (Err(CorrectorError::Sensitive("a key".into())), "skipped"),
-        (Ok(Reply::Declined), "declined"),
-        (Ok(text("not in the file at all")), "rejected"),
+        (Err(CorrectorError::Timeout), AttemptOutcome::Failed),
+        (Err(CorrectorError::Failed("the server answered 500".into())), AttemptOutcome::Failed),
+        (Err(CorrectorError::Sensitive("a key".into())), AttemptOutcome::Skipped),
+        (Ok(Reply::Declined), AttemptOutcome::Declined),
+        (Ok(text("not in the file at all")), AttemptOutcome::Rejected),
     ];
     for (answer, outcome) in failures {
         let mut step = start(&request(), FILE);
@@ -144,7 +148,7 @@ fn r6_a_failed_correction_returns_the_original_error_with_the_attempt() {
         }
         let mut refusal = refusal(step);
         // A wrong place is asked about once more, with the reason.
-        assert_eq!(refusal.attempts.len(), if outcome == "rejected" { 2 } else { 1 });
+        assert_eq!(refusal.attempts.len(), if outcome == AttemptOutcome::Rejected { 2 } else { 1 });
         assert!(refusal.attempts.iter().all(|attempt| attempt.outcome == outcome));
         refusal.attempts.clear();
         assert_eq!(refusal, original);
@@ -196,11 +200,11 @@ fn rl5_the_prompt_demands_an_exact_literal_unique_match_and_empty_means_none() {
     assert!(prompt.contains("exact, literal, unique match"), "{prompt}");
     assert!(prompt.contains("empty `corrected_target_snippet`"), "{prompt}");
     let empty = restitch::internals::correct::parse_reply(
-        restitch::internals::correct::ReplyKind::CorrectedOld,
+        restitch::edit::AskKind::CorrectOld,
         r#"{"corrected_target_snippet": ""}"#,
     );
     let (step, verdict) = resolution.reply(Ok(empty.expect("readable")));
-    assert_eq!(verdict, AnswerVerdict::NoAnswer);
+    assert_eq!(verdict, AttemptOutcome::Declined);
     assert_eq!(refusal(step).code, EditCode::NoOccurrence);
 }
 
@@ -209,10 +213,10 @@ fn the_lines_may_be_named_instead_of_copied() {
     let place = |start_line, end_line| Location { window: 1, start_line, end_line };
     let answer = |place| Reply::Located { text: "pub fn total_price(…) {".into(), place };
     let (step, verdict) = asked(start(&request(), FILE)).reply(Ok(answer(place(3, 3))));
-    assert_eq!(verdict, AnswerVerdict::Accepted, "{step:?}");
+    assert_eq!(verdict, AttemptOutcome::Accepted, "{step:?}");
     for bad in [place(7, 7), place(0, 3), place(3, 99), place(4, 3)] {
         let (_, verdict) = asked(start(&request(), FILE)).reply(Ok(answer(bad)));
-        assert_eq!(verdict, AnswerVerdict::Rejected, "{bad:?}");
+        assert_eq!(verdict, AttemptOutcome::Rejected, "{bad:?}");
     }
 }
 
@@ -222,8 +226,8 @@ fn a_place_that_is_no_nearer_than_another_is_not_taken() {
     let request =
         EditRequest::new("let timeout_re = fetch(\"a\");", "let timeout_re = fetch(\"b\");");
     for line in file.lines() {
-        let (step, _) = play(start(&request, file), |ask| match ask {
-            Ask::CorrectOld { .. } => text(line),
+        let (step, _) = play(start(&request, file), |ask| match &ask.question {
+            Question::CorrectOld { .. } => text(line),
             other => panic!("{other:?}"),
         });
         assert_eq!(refusal(step).code, EditCode::NoOccurrence, "{line}");
@@ -284,8 +288,8 @@ fn a_stale_changed_line_is_recovered() {
         ("a.py", "retries = 5\nlimit = 10\n", "limit = 99", "limit = 20", "limit = 10"),
     ] {
         let step = start_in(path, &EditRequest::new(old, new), file);
-        let (step, asked) = play(step, |ask| match ask {
-            Ask::CorrectOld { .. } => text(line),
+        let (step, asked) = play(step, |ask| match &ask.question {
+            Question::CorrectOld { .. } => text(line),
             _ => text(new),
         });
         assert_eq!(asked, ["correct_old", "adjust_new"]);
@@ -340,8 +344,8 @@ fn a_snippet_with_line_numbers_is_found() {
         for new_text in [new.to_owned(), format!("3|{new}")] {
             let answer =
                 Reply::WithNew { text: format!("3|{old}"), place: None, new: new_text.clone() };
-            let (step, _) = play(start_in(path, &request, file), |ask| match ask {
-                Ask::CorrectOld { .. } => answer.clone(),
+            let (step, _) = play(start_in(path, &request, file), |ask| match &ask.question {
+                Question::CorrectOld { .. } => answer.clone(),
                 _ => text(&new_text),
             });
             let wanted = (new == new_text).then(|| file.replace(old, new));
@@ -422,8 +426,8 @@ fn a_file_with_crlf_is_corrected_by_its_own_line_endings() {
     );
     let region = "pub fn total_price(items: &[Item], tax: f64) -> f64 {\n    items.iter().map(|item| item.price).sum::<f64>() * tax\n";
     let adjusted = region.replace(CORRECTED_OLD, ADJUSTED_NEW);
-    let (step, _) = play(start(&request, &file), |ask| match ask {
-        Ask::CorrectOld { .. } => text(region),
+    let (step, _) = play(start(&request, &file), |ask| match &ask.question {
+        Question::CorrectOld { .. } => text(region),
         _ => text(&adjusted),
     });
     assert_eq!(result(&step, &file), Some(after().replace('\n', "\r\n")), "{step:?}");

@@ -75,7 +75,7 @@ fn no_order_in_a_file_is_obeyed() {
                 while let Step::Ask(resolution) = step {
                     asks += 1;
                     let ask = resolution.ask();
-                    if let Ask::CorrectOld { windows, .. } = ask {
+                    if let Question::CorrectOld { windows, .. } = &ask.question {
                         let rendered = book.render(ask).expect("a prompt");
                         let shown = super::prompt::parse_excerpts(&rendered).expect("frames");
                         let texts: Vec<&str> = windows.iter().map(|w| w.text.as_str()).collect();

@@ -311,7 +311,7 @@ fn a_large_call_and_a_large_file_ask_nothing() {
         [(&long, FILE, "too long"), (&request(), large.as_str(), "too large to be searched")]
     {
         let Step::Refused(refusal) = start(request, file) else { panic!("{why}") };
-        assert_eq!(refusal.attempts[0].outcome, "skipped", "{refusal}");
+        assert_eq!(refusal.attempts[0].outcome.as_str(), "skipped", "{refusal}");
         assert!(refusal.attempts[0].detail.contains(why), "{}", refusal.attempts[0].detail);
     }
     assert!(matches!(start(&request(), FILE), Step::Ask(_)));

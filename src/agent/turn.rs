@@ -1,28 +1,36 @@
-//! The agent's model on an OpenAI-compatible server.
+//! One turn of the agent's model, in OpenAI's format.
 
 use serde_json::{Value, json};
 
-use super::{Chat, ToolUse, Turn};
 use crate::adapters::openai::OpenAi;
-use crate::port::BoxFuture;
 
-impl Chat for OpenAi {
-    fn turn<'a>(
-        &'a self,
-        messages: &'a [Value],
-        tools: &'a Value,
-    ) -> BoxFuture<'a, Result<Turn, String>> {
-        Box::pin(async move {
-            let body = json!({
-                "model": self.endpoint().model,
-                "messages": messages,
-                "tools": tools,
-                "tool_choice": "auto",
-            });
-            let answer = self.post(&body).await.map_err(|error| error.to_string())?;
-            parse_turn(&answer)
-        })
-    }
+/// One call that the model makes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ToolUse {
+    /// The id that the answer refers to.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// The arguments as the model wrote them: JSON in a string.
+    pub arguments: String,
+}
+
+/// One turn of the model.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Turn {
+    /// The text of the model.
+    pub text: String,
+    /// The tool calls of the model.
+    pub calls: Vec<ToolUse>,
+}
+
+/// The model's next turn, or an error in words for a person.
+pub(super) async fn ask(chat: &OpenAi, messages: &[Value], tools: &Value) -> Result<Turn, String> {
+    let body = json!({
+        "model": chat.endpoint().model, "messages": messages, "tools": tools, "tool_choice": "auto",
+    });
+    let answer = chat.post(&body).await.map_err(|error| error.to_string())?;
+    parse_turn(&answer)
 }
 
 /// The model's turn in the first choice of an answer. Servers leave out different fields.
