@@ -21,6 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use rmcp::ErrorData;
 use rmcp::ServerHandler;
 use rmcp::ServiceExt as _;
@@ -30,17 +31,17 @@ use rmcp::model::{
     PaginatedRequestParams, ProgressNotificationParam, ReadResourceRequestParams,
     ReadResourceResponse, ReadResourceResult, Resource, ResourceContents,
     ResourceUpdatedNotificationParam, ServerCapabilities, ServerConfig, SubscribeRequestParams,
-    SubscriptionFilter, Tool, ToolAnnotations, UnsubscribeRequestParams,
+    SubscriptionFilter, Tool, UnsubscribeRequestParams,
 };
 use rmcp::service::{Peer, RequestContext, RoleServer, SubscriptionContext};
 use rmcp::transport::async_rw::AsyncRwTransport;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{mpsc, watch};
 
 use crate::edit::{EditCode, Refusal};
 use crate::engine::{CallOptions, Engine, Observer, UndoScope};
-use crate::tools::{ToolReply, ToolSpec, Toolbox};
+use crate::tools::{ToolReply, ToolSpec, Toolbox, export};
 
 #[cfg(feature = "cli")]
 pub(crate) use frames::BoundedLines;
@@ -288,7 +289,8 @@ impl ServerHandler for McpServer {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = self.tools.toolbox().listed_tools().map(|spec| describe(spec, self.format));
+        let tools =
+            self.tools.toolbox().listed_tools().filter_map(|spec| describe(spec, self.format));
         Ok(ListToolsResult::with_all_items(tools.collect()))
     }
 
@@ -299,8 +301,7 @@ impl ServerHandler for McpServer {
     ) -> Result<ReadResourceResponse, ErrorData> {
         self.require_resources()?;
         let not_found = |why: String| ErrorData::resource_not_found(why, None);
-        let raw_path = request.uri.strip_prefix("file://").map(uri_decode);
-        let raw_path = raw_path.ok_or_else(|| {
+        let raw_path = path_of_uri(&request.uri).ok_or_else(|| {
             not_found(format!("`{}` is not a URI that begins with file://", request.uri))
         })?;
         let toolbox = self.tools.session(&context).await;
@@ -456,7 +457,8 @@ fn require_room<'a>(
 
 /// The `file://` URI of a file whose path is relative to the root.
 fn file_uri(engine: &Engine, path: &str) -> String {
-    format!("file://{}", uri_encode(&format!("{}/{path}", engine.root().display())))
+    let path = format!("{}/{path}", engine.root().display());
+    format!("file://{}", utf8_percent_encode(&path, ENCODED))
 }
 
 /// Returns once the client no longer waits for any answer. Without a receiver, or if the sender is
@@ -521,58 +523,22 @@ fn answer(reply: ToolReply, format: AnswerFormat, wraps_errors: bool) -> CallToo
 }
 
 /// The declaration of a tool as MCP lists it.
-fn describe(spec: &ToolSpec, format: AnswerFormat) -> Tool {
-    // The other annotations are left out, and `destructive` for a tool that only reads, because each
-    // byte costs tokens.
-    let annotations = ToolAnnotations::new().read_only(!spec.writes).open_world(false);
-    let annotations = if spec.writes { annotations.destructive(true) } else { annotations };
-    let tool = Tool::new(spec.name, spec.about, Arc::new(object((spec.input)())))
-        .with_annotations(annotations);
-    match format {
-        AnswerFormat::Text => tool,
-        AnswerFormat::TextAndStructure => {
-            tool.with_raw_output_schema(Arc::new(object((spec.output)())))
-        }
+fn describe(spec: &ToolSpec, format: AnswerFormat) -> Option<Tool> {
+    let mut declaration = export::declare(export::Format::Mcp, spec);
+    if format == AnswerFormat::TextAndStructure {
+        declaration["outputSchema"] = (spec.output)();
     }
+    serde_json::from_value(declaration).ok()
 }
 
-/// The fields of a schema, which is always an object.
-fn object(schema: Value) -> Map<String, Value> {
-    match schema {
-        Value::Object(object) => object,
-        _ => Map::new(),
-    }
-}
+/// What is encoded in the path of a URI.
+const ENCODED: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// Percent-encodes a path for use in a URI.
-fn uri_encode(path: &str) -> String {
-    let is_unreserved = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
-    let encode = |byte: u8| match is_unreserved(byte) {
-        true => char::from(byte).to_string(),
-        false => format!("%{byte:02X}"),
-    };
-    path.bytes().map(encode).collect()
-}
-
-/// Decodes the percent-encoded path of a URI.
-fn uri_decode(uri: &str) -> String {
-    let bytes = uri.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let code = uri.get(at + 1..at + 3).and_then(|hex| u8::from_str_radix(hex, 16).ok());
-        match (bytes[at], code) {
-            (b'%', Some(byte)) => {
-                out.push(byte);
-                at += 3;
-            }
-            (byte, _) => {
-                out.push(byte);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
+/// The path in a `file://` URI; `None` if it is no such URI.
+fn path_of_uri(uri: &str) -> Option<String> {
+    let path = percent_decode_str(uri.strip_prefix("file://")?);
+    Some(path.decode_utf8_lossy().into_owned())
 }
 
 #[cfg(test)]
@@ -582,8 +548,9 @@ mod tests {
     #[test]
     fn paths_survive_as_uris() {
         for path in ["/a/b.rs", "/a b/ü%20.txt", "/x?y#z"] {
-            assert_eq!(uri_decode(&uri_encode(path)), path);
+            let uri = format!("file://{}", utf8_percent_encode(path, ENCODED));
+            assert_eq!(path_of_uri(&uri).as_deref(), Some(path));
         }
-        assert_eq!(uri_encode("/a b"), "/a%20b");
+        assert_eq!(utf8_percent_encode("/a b", ENCODED).to_string(), "/a%20b");
     }
 }

@@ -34,7 +34,7 @@ use crate::tools::{ToolReply, Toolbox};
 pub(crate) type Tree = BTreeMap<String, Vec<u8>>;
 
 /// The contents of `case.toml`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
     /// The group that the case is scored with.
@@ -123,7 +123,7 @@ pub struct Expect {
 }
 
 /// A case in a folder.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Fixture {
     /// The folder.
     pub dir: PathBuf,

@@ -34,19 +34,20 @@ pub struct Retry {
     pub new_str: String,
 }
 
-/// How the result of a replayed call compares with the file after the agent's next call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ReplayOutcome {
-    /// The call was applied, with the same result.
-    Right,
-    /// The call was applied; the results differ in whitespace only.
-    OnlyWhitespace,
-    /// The call was applied, with another result, which a person has to look at.
-    Other,
-    /// The call was applied, but the next call does not show what was intended.
-    Unknown,
-    /// The call was refused.
-    Refused,
+named! {
+    /// How the result of a replayed call compares with the file after the agent's next call.
+    pub enum ReplayOutcome {
+        /// The call was applied, with the same result.
+        Right = "right",
+        /// The call was applied; the results differ in whitespace only.
+        OnlyWhitespace = "right but for blanks",
+        /// The call was applied, with another result, which a person has to look at.
+        Other = "other bytes",
+        /// The call was applied, but the next call does not show what was intended.
+        Unknown = "applied, truth unknown",
+        /// The call was refused.
+        Refused = "refused",
+    }
 }
 
 impl ReplayOutcome {
@@ -60,17 +61,6 @@ impl ReplayOutcome {
                 Self::OnlyWhitespace
             }
             Some(_) => Self::Other,
-        }
-    }
-
-    /// Returns the words for tables, which are also in the files of parts.
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::Right => "right",
-            Self::OnlyWhitespace => "right but for blanks",
-            Self::Other => "other bytes",
-            Self::Unknown => "applied, truth unknown",
-            Self::Refused => "refused",
         }
     }
 }

@@ -4,13 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
 use super::judge::{Aim, CaseVerdict, Judgment};
 use crate::text::pluralize;
 
 /// The counts of one row.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Cases that have a right result.
     pub recoverable: usize,

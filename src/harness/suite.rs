@@ -38,17 +38,18 @@ pub enum CaseSource {
     Unreadable(String),
 }
 
-/// How a verdict compares with the expected one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RunOutcome {
-    /// The verdict is the expected one.
-    Expected,
-    /// The verdict is not the expected one.
-    Unexpected,
-    /// The case is known to fail, and it fails.
-    KnownFailure,
-    /// The case is known to fail, but it passes now: `harness bless` must promote it.
-    FixedFailure,
+named! {
+    /// How a verdict compares with the expected one.
+    pub enum RunOutcome {
+        /// The verdict is the expected one.
+        Expected = "expected",
+        /// The verdict is not the expected one.
+        Unexpected = "unexpected",
+        /// The case is known to fail, and it fails.
+        KnownFailure = "known_failure",
+        /// The case is known to fail, but it passes now: `harness bless` must promote it.
+        FixedFailure = "promote",
+    }
 }
 
 impl SuiteCase {

@@ -32,7 +32,7 @@ pub fn export(format: Format, tools: impl Iterator<Item = &'static ToolSpec>) ->
 }
 
 /// The declaration of one tool.
-fn declare(format: Format, tool: &ToolSpec) -> Value {
+pub(crate) fn declare(format: Format, tool: &ToolSpec) -> Value {
     let (name, description) = (tool.name, tool.about);
     match format {
         Format::OpenAi => json!({

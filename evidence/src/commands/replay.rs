@@ -47,7 +47,7 @@ pub(crate) fn run(json: bool, args: &ReplayArgs) -> Result<(), Exit> {
 
 /// An edit with the outcomes of its runs, as JSON.
 fn edit_json(edit: &ReplayedEdit) -> serde_json::Value {
-    let run_json = |run: &ReplayRun| json!({ "ending": run.outcome.label(), "asked": run.asked, "why": run.why, "after": run.after });
+    let run_json = |run: &ReplayRun| json!({ "ending": run.outcome.as_str(), "asked": run.asked, "why": run.why, "after": run.after });
     json!({ "id": edit.id, "without_model": run_json(&edit.without_model), "with_model": edit.with_model.as_ref().map(run_json) })
 }
 
@@ -92,17 +92,9 @@ fn replay(case: &FailedEdit) -> ReplayedEdit {
 fn table(edits: &[ReplayedEdit]) -> String {
     let mut out = String::new();
     let counts = |runs: &[&ReplayRun]| {
-        let words = [
-            ReplayOutcome::Right,
-            ReplayOutcome::OnlyWhitespace,
-            ReplayOutcome::Other,
-            ReplayOutcome::Unknown,
-            ReplayOutcome::Refused,
-        ]
-        .iter()
-        .filter_map(|outcome| {
+        let words = ReplayOutcome::ALL.iter().filter_map(|outcome| {
             let count = runs.iter().filter(|run| run.outcome == *outcome).count();
-            (count > 0).then(|| format!("{count} {}", outcome.label()))
+            (count > 0).then(|| format!("{count} {}", outcome.as_str()))
         });
         words.collect::<Vec<_>>().join(", ")
     };
@@ -128,7 +120,7 @@ fn table(edits: &[ReplayedEdit]) -> String {
         if let Some(run) = &edit.with_model
             && run.outcome != ReplayOutcome::Right
         {
-            let _ = writeln!(out, "  {} {}: {}", edit.id, run.outcome.label(), run.why);
+            let _ = writeln!(out, "  {} {}: {}", edit.id, run.outcome.as_str(), run.why);
         }
     }
     out

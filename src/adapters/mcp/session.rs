@@ -9,7 +9,7 @@ use std::time::Duration;
 use rmcp::service::{Peer, RequestContext, RoleServer};
 use tokio::sync::OnceCell;
 
-use super::uri_decode;
+use super::path_of_uri;
 use crate::tools::{ToolReply, Toolbox};
 
 /// Makes the tools for a folder that the client names, and a line that tells the model which folder
@@ -118,6 +118,5 @@ async fn client_root(peer: &Peer<RoleServer>) -> Option<PathBuf> {
     }
     let answer = tokio::time::timeout(ROOTS_GRACE, peer.list_roots()).await;
     let roots = answer.ok()?.ok()?.roots;
-    let mut folders = roots.iter().filter_map(|root| root.uri.strip_prefix("file://"));
-    folders.next().map(|path| PathBuf::from(uri_decode(path)))
+    roots.iter().find_map(|root| path_of_uri(&root.uri)).map(PathBuf::from)
 }

@@ -15,7 +15,7 @@ use super::progress::parallel_shown;
 use crate::cli::out;
 use crate::edit::Expected;
 use crate::harness::case::{Case, Truth};
-use crate::harness::fixture::{Expect, Fixture, Spec, Status, Tree, slug};
+use crate::harness::fixture::{Expect, Fixture, Spec, Tree, slug};
 use crate::harness::judge::CaseVerdict;
 use crate::harness::mine::failures::{Failure, MinedSession, mine};
 use crate::harness::mine::files::{FileBefore, Provenance};
@@ -468,28 +468,19 @@ fn fixture(failure: &Failure, file: &FileBefore, dir: &Path) -> Option<Fixture> 
         ))),
         spec: Spec {
             family: "mined".into(),
-            cause: String::new(),
             origin: format!("{} transcript, {}", failure.client.as_str(), notes.join("; ")),
             language: Language::from_path(&name)
                 .map(|language| language.name.to_owned())
                 .unwrap_or_default(),
             tool: "edit_file".into(),
             path: Some(name.clone()),
-            expected_replacements: None,
-            replace_all: None,
-            near_line: None,
-            status: Status::Pass,
-            reason: String::new(),
             reconstructed: (file.source != Provenance::Recorded).then_some(true),
             unconfirmed: (!is_confirmed).then_some(true),
             expect: Expect { ok: Some(true), ..Expect::default() },
-            arguments: None,
+            ..Spec::default()
         },
         before: Tree::from([(name.clone(), before.into_bytes())]),
-        after: Vec::new(),
-        old: None,
-        new: None,
-        replies: None,
+        ..Fixture::default()
     };
     if let [edit] = &edits[..] {
         fixture.spec.replace_all = edit.all.then_some(true);

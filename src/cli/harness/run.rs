@@ -205,12 +205,7 @@ fn as_json(runs: &[CaseRun]) -> String {
             json!({
                 "id": case.entry.id, "family": case.entry.family, "cause": case.entry.cause,
                 "language": case.entry.language, "verdict": judged.verdict.as_str(), "by": judged.decided_by,
-                "standing": match case.outcome {
-                    RunOutcome::Expected => "expected",
-                    RunOutcome::Unexpected => "unexpected",
-                    RunOutcome::KnownFailure => "known_failure",
-                    RunOutcome::FixedFailure => "promote",
-                },
+                "standing": case.outcome,
                 "micros": u64::try_from(judged.took.as_micros()).unwrap_or(u64::MAX),
                 "model_calls": judged.model.calls, "prompt_bytes": judged.model.prompt_bytes,
             })

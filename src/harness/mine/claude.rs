@@ -132,12 +132,10 @@ fn record_call(
             out.push(turn, &path, FileAction::Viewed { from, text: content.to_owned(), whole });
         } else if let Some((from, text)) = strip_line_numbers(&output) {
             let whole = from == 1 && input.get("limit").is_none();
-            out.push(turn, &path, FileAction::Viewed { from, text, whole });
+            out.viewed(turn, &path, (from, text), whole);
         }
     } else if name == "Write" && !failed {
-        if let Some(content) = input["content"].as_str() {
-            out.push(turn, &path, FileAction::Written(content.to_owned()));
-        }
+        out.written(turn, &path, &input["content"]);
     } else if is_edit {
         let attempt = EditAttempt {
             id: id.to_owned(),

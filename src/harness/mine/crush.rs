@@ -145,15 +145,13 @@ impl Tables {
                 if let Some(text) = metadata["content"].as_str() {
                     // The metadata have the whole file, whatever part of it the agent asked for.
                     let text = text.to_owned();
-                    out.push(turn, &path, FileAction::Viewed { from: 1, text, whole: true });
+                    out.viewed(turn, &path, (1, text), true);
                 } else if let Some((from, text)) = view {
-                    out.push(turn, &path, FileAction::Viewed { from, text, whole: false });
+                    out.viewed(turn, &path, (from, text), false);
                 }
             }
             "write" if !failed => {
-                if let Some(content) = input["content"].as_str() {
-                    out.push(turn, &path, FileAction::Written(content.to_owned()));
-                }
+                out.written(turn, &path, &input["content"]);
             }
             "edit" | "multiedit" => {
                 let edits = replacements(&input);

@@ -20,17 +20,11 @@ use tempfile::TempDir;
 
 use super::{Client, Findings, Transcript, crush, opencode, string_field};
 
-const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 /// The suffixes of the files that make up a database.
 const FILE_SUFFIXES: &[&str] = &["", "-wal", "-journal"];
 const MAX_VALUE_BYTES: usize = 64 << 20;
 /// How often at most to copy a database that changes while it is copied.
 const ATTEMPTS: usize = 3;
-
-/// Whether a file is a database, by its first bytes.
-pub fn is_database(start: &[u8]) -> bool {
-    start.starts_with(MAGIC)
-}
 
 /// Reads the sessions of a database into `found`. The error says what to do; what could be read
 /// before it is in `found` anyway.

@@ -66,13 +66,11 @@ fn record_call(out: &mut Transcript, turn: usize, call: &Value) {
                 || input.get("offset").is_some()
                 || input.get("limit").is_some();
             if !is_partial && !text.is_empty() {
-                out.push(turn, &path, FileAction::Viewed { from: 1, text, whole: true });
+                out.viewed(turn, &path, (1, text), true);
             }
         }
         "write_file" if !failed => {
-            if let Some(content) = input["content"].as_str() {
-                out.push(turn, &path, FileAction::Written(content.to_owned()));
-            }
+            out.written(turn, &path, &input["content"]);
         }
         "replace" | "edit" => {
             let original = &call["resultDisplay"]["originalContent"];

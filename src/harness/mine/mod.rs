@@ -16,9 +16,6 @@ pub mod codex;
 pub mod crush;
 #[cfg(feature = "mine")]
 pub mod database;
-#[cfg(not(feature = "mine"))]
-#[path = "no_database.rs"]
-pub mod database;
 pub mod failures;
 mod fields;
 pub mod files;
@@ -36,7 +33,3 @@ pub use sources::{Findings, Source, sources};
 pub use transcript::{EditAttempt, FileAction, Replacement, Transcript, TranscriptStep};
 
 use fields::{replacements, string_field, strip_line_numbers, text_of};
-
-/// Why a build without the feature `mine` leaves out databases.
-#[cfg(not(feature = "mine"))]
-const LEAN_BUILD: &str = "this restitch was built without the feature `mine`, which reads it: cargo install restitch --features mine";

@@ -98,13 +98,11 @@ pub(super) fn record_part(out: &mut Transcript, turn: usize, part: &Value) {
             if let Some((from, text)) = strip_line_numbers(&text_of(&state["output"])) {
                 let whole =
                     from == 1 && input.get("offset").is_none() && input.get("limit").is_none();
-                out.push(turn, &path, FileAction::Viewed { from, text, whole });
+                out.viewed(turn, &path, (from, text), whole);
             }
         }
         "write" if !failed => {
-            if let Some(content) = input["content"].as_str() {
-                out.push(turn, &path, FileAction::Written(content.to_owned()));
-            }
+            out.written(turn, &path, &input["content"]);
         }
         "edit" | "multiedit" => {
             let before = state["metadata"]["filediff"]["before"].as_str().map(str::to_owned);

@@ -72,12 +72,10 @@ fn record_call(out: &mut Transcript, id: &str, call: &Value, turn: usize, result
             };
             let (from, text) = strip_line_numbers(view).unwrap_or_else(|| (from, view.to_owned()));
             let whole = from == 1 && !is_cut;
-            out.push(turn, &path, FileAction::Viewed { from, text, whole });
+            out.viewed(turn, &path, (from, text), whole);
         }
         ("write", Some(path)) if error.is_none() => {
-            if let Some(content) = input["content"].as_str() {
-                out.push(turn, &path, FileAction::Written(content.to_owned()));
-            }
+            out.written(turn, &path, &input["content"]);
         }
         ("edit", path) => {
             let attempt = EditAttempt {

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{Client, Transcript, aider, claude, cline, codex, database, gemini, git, opencode, pi};
+#[cfg(feature = "mine")]
+use super::database;
+use super::{Client, Transcript, aider, claude, cline, codex, gemini, git, opencode, pi};
 
 /// A file or another place that may hold transcripts.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -108,9 +110,9 @@ fn read_file(file: &Path, client: Option<Client>, found: &mut Findings) -> Resul
     let mut opened = File::open(file).map_err(message)?;
     let mut bytes = Vec::new();
     Read::by_ref(&mut opened).take(16).read_to_end(&mut bytes).map_err(message)?;
-    if database::is_database(&bytes) {
+    if is_database(&bytes) {
         return match client {
-            None | Some(Client::Opencode | Client::Crush) => database::read(file, found),
+            None | Some(Client::Opencode | Client::Crush) => read_database(file, found),
             Some(_) => Ok(()),
         };
     }
@@ -120,6 +122,14 @@ fn read_file(file: &Path, client: Option<Client>, found: &mut Findings) -> Resul
     let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     read_text(&text, stem(&name), file, client, found);
     Ok(())
+}
+
+#[cfg(feature = "mine")]
+use database::read as read_database;
+
+#[cfg(not(feature = "mine"))]
+fn read_database(_: &Path, _: &mut Findings) -> Result<(), String> {
+    Err("is a database; this restitch was built without the feature `mine`, which reads it: cargo install restitch --features mine".to_owned())
 }
 
 /// Reads the text of a transcript. `file` is where it lies.
@@ -180,10 +190,15 @@ fn collect_sources(folder: &Path, found: &mut Vec<Source>) -> io::Result<()> {
 }
 
 /// Whether a file is a SQLite database, by its first bytes.
+fn is_database(start: &[u8]) -> bool {
+    start.starts_with(b"SQLite format 3\0")
+}
+
+/// The same for a file that was not opened yet.
 fn is_database_file(path: &Path) -> bool {
     let mut start = Vec::new();
     let read = File::open(path).and_then(|file| file.take(16).read_to_end(&mut start));
-    read.is_ok() && database::is_database(&start)
+    read.is_ok() && is_database(&start)
 }
 
 /// Returns the client whose transcript this is, by the fields of its records.

@@ -150,6 +150,24 @@ impl Transcript {
         self.steps.push(TranscriptStep { turn, time, model, path, file, action });
     }
 
+    /// Adds a view of lines from `from` on.
+    pub(super) fn viewed(
+        &mut self,
+        turn: usize,
+        path: &str,
+        (from, text): (usize, String),
+        whole: bool,
+    ) {
+        self.push(turn, path, FileAction::Viewed { from, text, whole });
+    }
+
+    /// Adds that the agent wrote a file, if the call has its content.
+    pub(super) fn written(&mut self, turn: usize, path: &str, content: &Value) {
+        if let Some(content) = content.as_str() {
+            self.push(turn, path, FileAction::Written(content.to_owned()));
+        }
+    }
+
     /// Sets the time of the next steps, in any client's format. A record without a time keeps that
     /// of the record before it.
     pub(super) fn set_time(&mut self, time: &Value) {

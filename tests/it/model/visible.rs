@@ -16,7 +16,7 @@ fn debug_logs_tell_asks_verdicts_and_sizes_and_traces_the_texts() {
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
     let debug = logs("debug");
-    for told in ["correct_old", "adjust_new", "prompt_bytes", "answer_tokens", "Accepted", "sha256"]
+    for told in ["correct_old", "adjust_new", "prompt_bytes", "answer_tokens", "accepted", "sha256"]
     {
         assert!(debug.contains(told), "{told}: {debug}");
     }
