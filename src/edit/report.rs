@@ -237,6 +237,10 @@ impl EditReport {
     /// The report on a verified edit. The caller adds the results of the commit (revision, durability,
     /// further warnings).
     pub fn new(edit: &VerifiedEdit) -> Self {
+        edit.report(|| Self::of(edit))
+    }
+
+    fn of(edit: &VerifiedEdit) -> Self {
         let (before, after, spans) = before_and_after(edit);
         Self {
             path: edit.path().as_str().to_owned(),

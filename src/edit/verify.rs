@@ -2,9 +2,9 @@
 //! module makes one, after the checks.
 
 use std::fmt;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
-use super::{EditCode, EditPlan, Explanation, Refusal, SyntaxCheck, WorkPath};
+use super::{EditCode, EditPlan, EditReport, Explanation, Refusal, SyntaxCheck, WorkPath};
 use crate::text::{Content, ContentHash, Snapshot};
 
 /// A function that decides the same edit again on another version of the file, without model or disk.
@@ -13,8 +13,12 @@ pub(crate) type Rebase = Arc<dyn Fn(&Snapshot) -> Result<VerifiedEdit, Refusal> 
 /// A function that checks the syntax before and after an edit; `None` if there is no text to parse.
 pub(crate) type SyntaxCheckFn = Arc<dyn Fn(&VerifiedEdit) -> Option<SyntaxCheck> + Send + Sync>;
 
-/// An explanation with the result of a syntax check, which runs when it is first asked for.
-type CheckedExplanation = LazyLock<Explanation, Box<dyn FnOnce() -> Explanation + Send>>;
+/// What is found out about an edit when it is first asked for.
+struct Findings {
+    /// The explanation with the result of the syntax check.
+    explanation: LazyLock<Explanation, Box<dyn FnOnce() -> Explanation + Send>>,
+    report: OnceLock<EditReport>,
+}
 
 /// A checked edit of one file. It can only be made by the functions here, which check it.
 #[derive(Clone)]
@@ -24,8 +28,8 @@ pub struct VerifiedEdit {
     after: Option<Content>,
     plan: Option<EditPlan>,
     explanation: Explanation,
-    /// Stands for `explanation` if the syntax is checked.
-    checked: Option<Arc<CheckedExplanation>>,
+    /// Their explanation stands for `explanation`.
+    findings: Option<Arc<Findings>>,
     rebase: Option<Rebase>,
 }
 
@@ -78,7 +82,15 @@ impl VerifiedEdit {
             }
         }
         let (before, after) = (Some(before.clone()), Some(after));
-        Ok(Self { path, before, after, plan: Some(plan), explanation, checked: None, rebase: None })
+        Ok(Self {
+            path,
+            before,
+            after,
+            plan: Some(plan),
+            explanation,
+            findings: None,
+            rebase: None,
+        })
     }
 
     /// A new file. The store refuses it if a file exists at the path when it is written.
@@ -95,7 +107,15 @@ impl VerifiedEdit {
             .at(path.as_str()));
         }
         let after = Some(content.as_bytes().into());
-        Ok(Self { path, before: None, after, plan: None, explanation, checked: None, rebase: None })
+        Ok(Self {
+            path,
+            before: None,
+            after,
+            plan: None,
+            explanation,
+            findings: None,
+            rebase: None,
+        })
     }
 
     /// An edit that replaces `before` by exactly `after`, or removes the file if
@@ -106,7 +126,7 @@ impl VerifiedEdit {
         after: Option<Content>,
         explanation: Explanation,
     ) -> Self {
-        Self { path, before, after, plan: None, explanation, checked: None, rebase: None }
+        Self { path, before, after, plan: None, explanation, findings: None, rebase: None }
     }
 
     /// Sets how to decide the edit again if the file has changed when the edit is written.
@@ -125,13 +145,15 @@ impl VerifiedEdit {
             return self;
         }
         let (edit, check_edit) = (self.clone(), check.clone());
-        self.checked = Some(Arc::new(LazyLock::new(Box::new(move || {
+        let explain = move || {
             let result = check_edit(&edit);
             let mut explanation = edit.explanation;
             explanation.warnings.extend(result.as_ref().and_then(SyntaxCheck::warning));
             explanation.syntax = result;
             explanation
-        }))));
+        };
+        let explanation = LazyLock::new(Box::new(explain) as Box<_>);
+        self.findings = Some(Arc::new(Findings { explanation, report: OnceLock::new() }));
         self.rebase = self.rebase.map(|rebase| -> Rebase {
             Arc::new(move |current| Ok(rebase(current)?.with_syntax(check.clone())))
         });
@@ -171,7 +193,15 @@ impl VerifiedEdit {
 
     /// How the edit was understood.
     pub fn explanation(&self) -> &Explanation {
-        self.checked.as_ref().map_or(&self.explanation, |checked| checked)
+        self.findings.as_ref().map_or(&self.explanation, |findings| &findings.explanation)
+    }
+
+    /// The report on the edit, which `make` makes unless it was made before.
+    pub(super) fn report(&self, make: impl FnOnce() -> EditReport) -> EditReport {
+        match &self.findings {
+            Some(findings) => findings.report.get_or_init(make).clone(),
+            None => make(),
+        }
     }
 
     /// Decides the edit again on `current`; `None` if it was made without a way to do so.

@@ -312,9 +312,13 @@ impl Engine {
         for edit in &batch {
             self.report_stage(Stage::Write, edit.path().as_str());
         }
-        self.syntax.begin_checks(&batch);
-        // If the caller has cancelled the call, it ends here, before anything is written.
-        if tokio::runtime::Handle::try_current().is_ok() {
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            // The reports, and the syntax checks for them, are made on another thread: the commit needs
+            // neither, and waits for the disk meanwhile.
+            let edits = batch.clone();
+            runtime
+                .spawn_blocking(move || edits.iter().for_each(|edit| drop(EditReport::new(edit))));
+            // If the caller has cancelled the call, it ends here, before anything is written.
             tokio::task::yield_now().await;
         }
         let commit =

@@ -1,4 +1,4 @@
-//! The syntax check before the commit: a warning for any edit that adds an error, and a veto if a
+//! The syntax check of an edit: a warning for any edit that adds an error, and a veto if a
 //! lenient reading or a model adds an error that the call as sent would not. The check never adds
 //! an outcome; it can only remove some.
 
@@ -92,21 +92,6 @@ impl SyntaxGate {
             None => Some(SyntaxCheck::unchecked(Unchecked::Off)),
         });
         edit.with_syntax(check)
-    }
-
-    /// Has another thread check the edits, if there is one. A commit does not depend on the result, and
-    /// waits for the disk meanwhile.
-    pub(super) fn begin_checks(&self, edits: &[VerifiedEdit]) {
-        if self.mode != SyntaxMode::Off
-            && let Ok(runtime) = tokio::runtime::Handle::try_current()
-        {
-            let edits = edits.to_vec();
-            runtime.spawn_blocking(move || {
-                for edit in edits {
-                    edit.explanation();
-                }
-            });
-        }
     }
 
     /// Whether the splices add a syntax error to the file; `None` if no parser can tell.

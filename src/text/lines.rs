@@ -192,7 +192,8 @@ pub struct LineIndex {
 impl LineIndex {
     /// Indexes `text`.
     pub fn new(text: &str) -> Self {
-        let mut starts = Vec::new();
+        // Most lines of code are longer than that.
+        let mut starts = Vec::with_capacity(text.len() / 32);
         let mut next = 0;
         for feed in memchr::memchr_iter(b'\n', text.as_bytes()) {
             starts.push(next);

@@ -33,7 +33,7 @@ mod words;
 
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::{MutexGuard, OnceLock};
+use std::sync::{LazyLock, MutexGuard, OnceLock};
 
 use serde_json::{Map, Value};
 use tracing::Instrument as _;
@@ -349,7 +349,8 @@ impl Toolbox {
             read_file::parse_range_strings(&mut arguments);
         }
         let schema = tool.schema();
-        let words = self.words_of(schema);
+        // Most calls have nothing to say in them.
+        let words = LazyLock::new(|| self.words_of(schema));
         let mut arguments = match arguments::normalize(tool.name, schema, arguments) {
             // If the arguments came as a JSON string, `encoding` is found only after parsing.
             Ok(arguments) => match arguments::take_encoding(Value::Object(arguments)) {
