@@ -103,7 +103,7 @@ fn locate_one(
     if edit.lines.is_empty() && edit.op != Op::Replace {
         return refuse(
             format!("{} without lines inserts nothing", edit.op.as_str()),
-            "Give the new lines; to delete lines use replace with lines: null.",
+            "Give the new lines; to delete lines use replace with lines: [].",
         );
     }
     let first = edit.pos.as_ref().or(edit.end.as_ref());

@@ -26,6 +26,8 @@ pub struct SeenVersion {
     pub line_map: Option<Arc<LineMap>>,
     /// The lines that the caller has read or searched for in this version.
     pub(crate) read: Vec<LineSpan>,
+    /// Whether an edit of the only caller of the session made this version.
+    pub(crate) is_own: bool,
     /// The first line whose number in a version just before this one, which was dropped from the record,
     /// is not known any more.
     pub(crate) lost_from: Option<usize>,
@@ -34,7 +36,7 @@ pub struct SeenVersion {
 impl SeenVersion {
     /// A version of which the caller knows these lines.
     pub fn new(snapshot: Snapshot, shown: Vec<LineSpan>) -> Self {
-        Self { snapshot, shown, line_map: None, read: Vec::new(), lost_from: None }
+        Self { snapshot, shown, line_map: None, read: Vec::new(), is_own: false, lost_from: None }
     }
 }
 
@@ -199,6 +201,8 @@ impl<'a> Resolver<'a> {
         let agree = places.windows(2).all(|pair| pair[0] == pair[1]);
         match (places.first(), lost) {
             (Some(&place), None) if agree => Ok(place),
+            // A line that has changed, with an id that is by chance that of what stands there now.
+            (Some(_), Some(lost)) if agree => Err(lost),
             (Some(_), lost) => {
                 let mut stale: Vec<StaleAnchor> = Vec::new();
                 for span in places {
@@ -398,7 +402,9 @@ impl<'a> Resolver<'a> {
             return Arc::clone(map);
         }
         let here = &self.versions[at].snapshot;
-        let map = match self.versions.get(at + 1) {
+        // The same text has the same numbers, whatever came in between.
+        let last = self.versions.iter().rposition(|other| other.snapshot == *here).unwrap_or(at);
+        let map = match self.versions.get(last + 1) {
             _ if here == self.current => Arc::new(LineMap::identity(here.lines().total())),
             None => Arc::new(LineMap::diff(here, self.current)),
             Some(next) => {
@@ -406,7 +412,7 @@ impl<'a> Resolver<'a> {
                     .line_map
                     .clone()
                     .unwrap_or_else(|| Arc::new(LineMap::diff(here, &next.snapshot)));
-                Arc::new(step.then(&self.line_map(at + 1)))
+                Arc::new(step.then(&self.line_map(last + 1)))
             }
         };
         self.maps[at] = Some(Arc::clone(&map));

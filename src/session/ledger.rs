@@ -152,6 +152,7 @@ impl Ledger {
         shown.extend_from_slice(&fresh);
         let mut version = SeenVersion::new(after.clone(), merge_ranges(shown));
         version.line_map = Some(map);
+        version.is_own = !self.is_shared;
         file.versions.push(version);
         state.bytes += memory_size(after);
         state.evict();

@@ -59,6 +59,81 @@ async fn p1_where_both_numberings_are_possible_both_are_shown() {
     }
 }
 
+/// A version that was seen before and is there again is not the one that was read last.
+#[tokio::test]
+async fn a_number_is_of_the_version_that_was_read_last_even_if_the_file_is_as_once_before() {
+    let old = numbered(5);
+    let new = format!("new\n{old}");
+    let insert = json!({ "path": "f", "old_str": "line 1\n", "new_str": "new\nline 1\n" });
+    for seen in ["read", "searched", "written", "written twice"] {
+        let session = Session::new(&[("f", &old)]);
+        session.ok("read_file", json!({ "path": "f" })).await;
+        if seen.starts_with("written") {
+            session.ok("edit_file", insert.clone()).await;
+        } else {
+            session.put("f", &new);
+            let (tool, call) = match seen {
+                "read" => ("read_file", json!({ "path": "f" })),
+                _ => ("search", json!({ "keyword": "new" })),
+            };
+            session.ok(tool, call).await;
+        }
+        if seen == "written twice" {
+            let back = json!({ "path": "f", "old_str": "new\n", "new_str": "" });
+            session.ok("edit_file", back).await;
+            // What the session itself has taken back is no numbering any more.
+            session.refused("edit_lines", line_edit(3, 3, "line 3"), "EDIT_NO_CHANGE").await;
+        } else {
+            session.put("f", &old);
+        }
+        session.ok("read_file", json!({ "path": "f" })).await;
+        if seen == "written twice" {
+            session.ok("edit_file", insert.clone()).await;
+        } else {
+            session.put("f", &new);
+        }
+        session.refused("edit_lines", line_edit(3, 3, "x"), "EDIT_STALE_ANCHOR").await;
+        assert_eq!(session.text("f"), new, "{seen}");
+    }
+    // Another program has taken back what the answer to an edit had numbered.
+    let session = Session::new(&[("f", &old)]);
+    session.ok("read_file", json!({ "path": "f" })).await;
+    session.ok("edit_file", insert).await;
+    session.put("f", &old);
+    session.refused("edit_lines", line_edit(3, 3, "x"), "EDIT_STALE_ANCHOR").await;
+}
+
+/// Lines that were deleted and restored have their anchors, and one that has changed is said to have.
+#[tokio::test]
+async fn an_anchor_is_not_stale_for_a_version_that_was_taken_back() {
+    let old = numbered(5);
+    let session = Session::new(&[("f", &old)]);
+    session.ok("read_file", json!({ "path": "f" })).await;
+    session.ok("edit_lines", line_edit(3, 4, "")).await;
+    let back = json!({ "path": "f", "old_str": "line 2\n", "new_str": "line 2\nline 3\nline 4\n" });
+    session.ok("edit_file", back).await;
+    session.ok("read_file", json!({ "path": "f", "style": "hashline" })).await;
+    let second = json!([{ "op": "replace", "pos": anchor(&old, 2), "lines": ["two"] }]);
+    session.hashline("f", second).await;
+    let (from, to) = (anchor(&old, 3), anchor(&old, 4));
+    let rest = json!([{ "op": "replace", "pos": from, "end": to, "lines": ["rest"] }]);
+    session.hashline("f", rest).await;
+    assert_eq!(session.text("f"), "line 1\ntwo\nrest\nline 5\n");
+    // Written again in a file that has changed, it may be another line.
+    let session = Session::new(&[("f", &old)]);
+    session.ok("read_file", json!({ "path": "f", "style": "hashline" })).await;
+    for (line, text) in [(1, "1"), (3, "3"), (3, "line 3")] {
+        session.ok("edit_lines", line_edit(line, line, text)).await;
+    }
+    let call = json!([{ "op": "replace", "pos": anchor(&old, 3), "lines": ["three"] }]);
+    let sent = json!({ "path": "f", "edits": call.clone() });
+    let reply = session.refused("hashline_edit", sent, "EDIT_STALE_ANCHOR").await;
+    assert!(reply.message.contains("changed since it was read"), "{}", reply.message);
+    let read = session.ok("read_file", json!({ "path": "f" })).await;
+    let named = json!({ "path": "f", "edits": call, "snapshot": read["snapshot"] });
+    session.ok("hashline_edit", named).await;
+}
+
 /// The new text proves which line is meant, where it repeats a line that stands at one of the places
 /// alone.
 #[tokio::test]
@@ -257,6 +332,16 @@ async fn p5_the_text_names_the_ranges_to_read_as_read_file_takes_them() {
     let reply = session.refused("hashline_edit", call, "EDIT_STALE_ANCHOR").await;
     let words = reply.message.split("read ranges ").nth(1).expect("ranges").trim_end_matches('.');
     assert_eq!(words, "12-28, 45-61");
+    for one in [
+        json!({ "start_line": 2, "end_line": "3" }),
+        json!({ "view_range": [2, 3] }),
+        json!({ "ranges": [2, 3] }),
+    ] {
+        let mut call = one;
+        call["path"] = "f".into();
+        let read = session.ok("read_file", call).await;
+        assert_eq!(read["ranges"], json!([{ "start": 2, "end": 3 }]));
+    }
     for ranges in [json!(words), json!([words]), json!(["12-28", "45-61"])] {
         let read = session.ok("read_file", json!({ "path": "f", "ranges": ranges })).await;
         assert_eq!(read["ranges"], reply.report["affected_ranges"]);
