@@ -301,7 +301,7 @@ impl Disk {
         if job.edit.base().is_none() {
             return match job.target.folder.stat(&job.target.name) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
-                Err(error) => Err(refusals::not_read(path, &error)),
+                Err(error) => Err(refusals::not_reachable(path, &error)),
                 Ok(_) => match self.already_created(job) {
                     // Not an error: the same call created this file before.
                     Some(_) => Ok(true),

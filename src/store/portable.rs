@@ -135,10 +135,7 @@ impl FolderFiles {
     /// Refuses names that some system cannot store, and names that Windows does not read as a file:
     /// a device, which can hang, and a stream, which is part of another file.
     fn check_name(&self, path: &WorkPath) -> Result<(), Refusal> {
-        let is_stream = cfg!(windows) && path.as_str().contains(':');
-        let reason =
-            is_stream.then_some("has a colon, which Windows reads as the name of a stream");
-        match reason.or_else(|| protect::unportable_reason(path.as_str())) {
+        match protect::unportable_reason(path.as_str()) {
             None => Ok(()),
             Some(reason) => {
                 Err(Refusal::new(EditCode::InvalidPath, format!("the name `{path}` {reason}"))

@@ -196,6 +196,14 @@ fn is_ignorable(c: char) -> bool {
 /// as another name. `None` if every system can.
 pub fn unportable_reason(path: &str) -> Option<&'static str> {
     const DEVICES: &[&str] = &["con", "prn", "aux", "nul", "conin$", "conout$"];
+    let top = path.split('/').next().unwrap_or_default();
+    let is_variable = top.strip_prefix('$').is_some_and(|name| {
+        let name = name.trim_matches(['{', '}', '(', ')']);
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_uppercase() || c == '_')
+    });
+    if top == "~" || is_variable {
+        return Some("begins with what only a shell expands");
+    }
     path.split('/').find_map(|part| {
         let stem = part.split(['.', ':']).next().unwrap_or_default().trim_end().to_lowercase();
         let is_numbered_port = ["com", "lpt"].iter().any(|port| {
@@ -213,8 +221,8 @@ pub fn unportable_reason(path: &str) -> Option<&'static str> {
             Some("contains a backslash; separate folders with `/`")
         } else if part.ends_with(['.', ' ']) {
             Some("has a part that ends in a dot or a space, which Windows drops")
-        } else if part.contains("::") || part.contains(":$") {
-            Some("names an NTFS stream")
+        } else if part.contains(['<', '>', ':', '"', '|', '?', '*']) {
+            Some("contains one of the characters < > : \" | ? *, which Windows cannot store")
         } else if DEVICES.contains(&stem.as_str()) || is_numbered_port {
             Some("is the name of a device on Windows")
         } else {
@@ -269,12 +277,27 @@ mod tests {
             "a\\b",
             "a\u{200c}",
             "a\tb",
+            "x:y",
+            "\"q.txt\"",
+            "https://example.com/x",
+            "~/x",
+            "$HOME/x",
+            "${HOME}/x",
         ] {
             assert!(unportable_reason(bad).is_some(), "{bad:?}");
         }
-        for good in
-            ["console.rs", "a.b.c", "nullable.ts", "com10.txt", "a b.txt", "x:y", "日本.md", "icon"]
-        {
+        for good in [
+            "console.rs",
+            "a.b.c",
+            "nullable.ts",
+            "com10.txt",
+            "a b.txt",
+            "日本.md",
+            "icon",
+            "a~",
+            "src/[id]/$types.ts",
+            "$lib/x",
+        ] {
             assert_eq!(unportable_reason(good), None, "{good:?}");
         }
     }

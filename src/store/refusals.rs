@@ -108,7 +108,7 @@ pub(super) fn not_a_file(path: &WorkPath, why: OpenError) -> Refusal {
                 .hint("Give the path of a regular file.")
         }
         OpenError::Moved => conflict(path, "was moved repeatedly while restitch tried to open it"),
-        OpenError::Io(error) => not_read(path, &error),
+        OpenError::Io(error) => not_reachable(path, &error),
     }
 }
 

@@ -312,32 +312,46 @@ fn a_version_saved_at_the_very_moment_is_kept_and_reported() {
     use restitch::edit::{EditPlan, Explanation, Rung, Splice, VerifiedEdit};
     use restitch::internals::text::Snapshot;
     use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
 
-    let work = Sandbox::in_memory();
-    let store = work.store();
     let path = work_path("f");
-    fs::write(work.file("f"), "stale\n").expect("file");
-    let file = work.file("f");
-    fn replace(path: &restitch::edit::WorkPath, snapshot: &Snapshot) -> VerifiedEdit {
-        let splice = Splice { range: 0..snapshot.text().len(), text: "ours\n".into() };
+    fn replace(path: &restitch::edit::WorkPath, snapshot: &Snapshot, whole: bool) -> VerifiedEdit {
+        let end = if whole { snapshot.text().len() } else { 0 };
+        let splice = Splice { range: 0..end, text: "ours\n".into() };
         let plan = EditPlan::new(snapshot, vec![splice]).expect("plan");
         restitch::internals::verified(path.clone(), snapshot, plan, Explanation::plain(Rung::Exact))
             .expect("edit")
     }
     let snapshot = Snapshot::from_text("what was read\n");
-    let rebased = path.clone();
-    let edit = replace(&path, &snapshot).with_rebase(Arc::new(move |current| {
-        let temp = file.with_file_name("draft");
-        fs::write(&temp, "saved by a foreign program\n").expect("draft");
-        fs::rename(temp, &file).expect("save");
-        Ok(replace(&rebased, current))
-    }));
-    let committed = block_on(store.commit(vec![edit], CommitOptions::default())).expect("commit");
-    let warnings = committed[0].warnings.join("\n");
-    assert!(warnings.contains("another program saved"), "{warnings}");
-    assert_eq!(fs::read_to_string(work.file("f")).expect("file"), "ours\n");
-    block_on(store.undo(committed[0].revision, restitch::port::UndoMode::Apply)).expect("undo");
-    assert_eq!(fs::read_to_string(work.file("f")).expect("file"), "saved by a foreign program\n");
+    let theirs = "saved by a foreign program\n";
+    // An edit that leaves nothing of the other version, and one that can be made in it.
+    for whole in [true, false] {
+        let work = Sandbox::in_memory();
+        let store = work.store();
+        fs::write(work.file("f"), "stale\n").expect("file");
+        let (rebased, file) = (path.clone(), work.file("f"));
+        let is_saved = AtomicBool::new(false);
+        let edit = replace(&path, &snapshot, whole).with_rebase(Arc::new(move |current| {
+            if !is_saved.swap(true, Ordering::Relaxed) {
+                let temp = file.with_file_name("draft");
+                fs::write(&temp, theirs).expect("draft");
+                fs::rename(temp, &file).expect("save");
+            }
+            Ok(replace(&rebased, current, whole))
+        }));
+        let committed = block_on(store.commit(vec![edit], CommitOptions::default()));
+        let committed = committed.expect("commit").remove(0);
+        let warnings = committed.warnings.join("\n");
+        assert!(warnings.contains("another program saved"), "{warnings}");
+        assert!(!warnings.contains("reads back"), "{warnings}");
+        let text = || fs::read_to_string(work.file("f")).expect("file");
+        assert_eq!(text(), if whole { "ours\n".to_owned() } else { format!("ours\n{theirs}") });
+        let reported = committed.edit.after().expect("content").to_vec();
+        assert_eq!(text().into_bytes(), reported);
+        block_on(store.undo(committed.revision, restitch::port::UndoMode::Apply)).expect("undo");
+        assert_eq!(text(), theirs);
+        assert_eq!(fs::read_dir(work.root()).expect("root").count(), 1, "a file was left");
+    }
 }
 
 /// Swaps two names as fast as it can until told to stop.
