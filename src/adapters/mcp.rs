@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use rmcp::ErrorData;
 use rmcp::ServerHandler;
 use rmcp::ServiceExt as _;
@@ -33,13 +33,13 @@ use rmcp::model::{
     ResourceUpdatedNotificationParam, ServerCapabilities, ServerConfig, SubscribeRequestParams,
     SubscriptionFilter, Tool, UnsubscribeRequestParams,
 };
-use rmcp::service::{Peer, RequestContext, RoleServer, SubscriptionContext};
+use rmcp::service::{NotificationContext, Peer, RequestContext, RoleServer, SubscriptionContext};
 use rmcp::transport::async_rw::AsyncRwTransport;
 use serde_json::Value;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{mpsc, watch};
 
-use crate::edit::{EditCode, Refusal};
+use crate::edit::{EditCode, Refusal, path_of_uri};
 use crate::engine::{CallOptions, Engine, Observer, UndoScope};
 use crate::tools::{ToolReply, ToolSpec, Toolbox, export};
 
@@ -276,6 +276,10 @@ impl ServerHandler for McpServer {
         Ok(ListResourcesResult::with_all_items(resources.collect()))
     }
 
+    async fn on_roots_list_changed(&self, _context: NotificationContext<RoleServer>) {
+        self.tools.ask_for_roots_again();
+    }
+
     async fn on_custom_request(
         &self,
         request: CustomRequest,
@@ -302,7 +306,7 @@ impl ServerHandler for McpServer {
         self.require_resources()?;
         let not_found = |why: String| ErrorData::resource_not_found(why, None);
         let raw_path = path_of_uri(&request.uri).ok_or_else(|| {
-            not_found(format!("`{}` is not a URI that begins with file://", request.uri))
+            not_found(format!("`{}` is not the file:// URI of a file on this machine", request.uri))
         })?;
         let toolbox = self.tools.session(&context).await;
         let engine = toolbox.engine();
@@ -534,12 +538,6 @@ fn describe(spec: &ToolSpec, format: AnswerFormat) -> Option<Tool> {
 /// What is encoded in the path of a URI.
 const ENCODED: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-
-/// The path in a `file://` URI; `None` if it is no such URI.
-fn path_of_uri(uri: &str) -> Option<String> {
-    let path = percent_decode_str(uri.strip_prefix("file://")?);
-    Some(path.decode_utf8_lossy().into_owned())
-}
 
 #[cfg(test)]
 mod tests {

@@ -19,6 +19,7 @@ pub(crate) use error::{Attempt, Conflict, Difference, Kept, Near, OutcomeDiff};
 pub use message::Message;
 pub(crate) use message::said;
 pub use path::WorkPath;
+pub(crate) use path::path_of_uri;
 pub(crate) use plan::apply_splices;
 pub use plan::{EditPlan, Splice};
 pub(crate) use report::ModelUse;

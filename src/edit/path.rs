@@ -6,10 +6,14 @@
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
+use percent_encoding::percent_decode_str;
 use serde::Serialize;
 
 use super::{EditCode, Refusal};
-use crate::text::quote_name;
+use crate::text::{clip, quote_name};
+
+/// How many characters of a path that is no path a refusal shows.
+const MAX_SHOWN: usize = 300;
 
 /// A path relative to the root, with `/` between its parts and no `.` or `..`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -17,12 +21,17 @@ use crate::text::quote_name;
 pub struct WorkPath(String);
 
 impl WorkPath {
-    /// Parses a path that a caller gives, either absolute and below `root` or relative to it.
+    /// Parses a path that a caller gives: absolute and below `root`, as a `file:` URI of one, or relative
+    /// to `root`.
     pub fn parse(raw: &str, root: &Path) -> Result<Self, Refusal> {
+        if let Some(path) = path_of_uri(raw) {
+            return Self::parse(&path, root);
+        }
         let refuse = |why: &str| {
-            Refusal::new(EditCode::InvalidPath, format!("path `{}` {why}", raw.escape_debug()))
+            let shown = clip(&raw.escape_debug().to_string(), MAX_SHOWN);
+            Refusal::new(EditCode::InvalidPath, format!("path `{shown}` {why}"))
                 .at(raw)
-                .hint(format!("Give a path to a file below {}.", root.display()))
+                .hint(format!("Give a path below {}.", root.display()))
         };
         if raw.trim().is_empty() {
             return Err(refuse("is empty"));
@@ -76,6 +85,16 @@ impl WorkPath {
     }
 }
 
+/// The path that a `file:` URI names; `None` for any other text, and for the URI of another machine.
+pub(crate) fn path_of_uri(uri: &str) -> Option<String> {
+    let rest = uri.strip_prefix("file:")?;
+    let path = rest.strip_prefix("//").map_or(rest, |rest| {
+        rest.strip_prefix("localhost").filter(|path| path.starts_with('/')).unwrap_or(rest)
+    });
+    let path = percent_decode_str(path.starts_with('/').then_some(path)?);
+    Some(path.decode_utf8_lossy().into_owned())
+}
+
 /// The part of `path` below `root`, ignoring case.
 fn strip_prefix_ignoring_case(path: &Path, root: &Path) -> Option<PathBuf> {
     let mut parts = path.components();
@@ -116,7 +135,13 @@ mod tests {
         assert_eq!(parse("a/b.rs").as_deref(), Some("a/b.rs"));
         assert_eq!(parse("./a/../b.rs").as_deref(), Some("b.rs"));
         assert_eq!(parse("/w/a").as_deref(), Some("a"));
+        for uri in ["file:///w/a%20b", "file://localhost/w/a%20b", "file:/w/a%20b"] {
+            assert_eq!(parse(uri).as_deref(), Some("a b"), "{uri}");
+        }
         for bad in ["", "  ", ".", "/w", "/etc/passwd", "../x", "a/../../x", "/wevil/x", "a\0b"] {
+            assert_eq!(parse(bad), None, "{bad:?}");
+        }
+        for bad in ["file:///etc/passwd", "file:///w/%2e%2e/x"] {
             assert_eq!(parse(bad), None, "{bad:?}");
         }
     }

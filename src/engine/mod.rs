@@ -245,8 +245,15 @@ impl Engine {
         self.staging.as_ref().map(|staging| staging.overlay()).unwrap_or_default()
     }
 
-    /// Parses a path that a caller gave.
+    /// Parses a path that a caller gave for a file.
     pub fn path(&self, raw: &str) -> Result<WorkPath, Refusal> {
+        if raw.ends_with('/') && Path::new(raw).file_name().is_some() {
+            let why =
+                format!("path `{}` ends with a slash, so it is a folder's", raw.escape_debug());
+            return Err(Refusal::new(EditCode::InvalidPath, why)
+                .at(raw)
+                .hint("Give the path of the file, without a slash at its end."));
+        }
         WorkPath::parse(raw, self.store.root())
             .map_err(|refusal| self.refuse_main_checkout(raw).unwrap_or(refusal))
     }

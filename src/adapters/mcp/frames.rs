@@ -17,7 +17,10 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _,
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc, watch};
 
 /// How many calls of a client run at once; further ones wait.
-pub(super) const MAX_CALLS: usize = 64;
+pub(super) const MAX_CALLS: u16 = 64;
+
+/// The tools whose calls run alone, since what they do depends on all that was sent before them.
+const ALONE: &[&str] = &["staging", "task_complete", "undo"];
 
 /// How many bytes of waiting calls are kept in memory; beyond that nothing more is read.
 pub(super) const MAX_WAITING: usize = 64 << 20;
@@ -57,7 +60,7 @@ impl Traffic {
             open_calls: Mutex::default(),
             cancelled: Mutex::default(),
             waiting: Mutex::default(),
-            call_permits: Arc::new(Semaphore::new(MAX_CALLS)),
+            call_permits: Arc::new(Semaphore::new(MAX_CALLS.into())),
             byte_permits: Arc::new(Semaphore::new(MAX_WAITING)),
             answered: Notify::new(),
             closed: watch::Sender::new(false),
@@ -102,6 +105,7 @@ impl Traffic {
 struct WaitingCall {
     line: Vec<u8>,
     id: String,
+    runs_alone: bool,
     _bytes_permit: Option<OwnedSemaphorePermit>,
 }
 
@@ -151,18 +155,19 @@ pub(super) async fn forward_requests(
             }
         };
         match &kind {
-            MessageKind::Call(_) | MessageKind::Request => has_begun = true,
+            MessageKind::Call { .. } | MessageKind::Request => has_begun = true,
             MessageKind::BeforeSession => {}
             MessageKind::Cancel(_) | MessageKind::Notification if !has_begun => continue,
             MessageKind::Cancel(_) | MessageKind::Notification => {}
         }
         match kind {
-            MessageKind::Call(id) => {
+            MessageKind::Call { id, runs_alone } => {
                 let bytes = u32::try_from(line.len()).unwrap_or(u32::MAX);
                 let bytes_permit =
                     traffic.byte_permits.clone().acquire_many_owned(bytes).await.ok();
                 *traffic.waiting.lock().unwrap_or_else(PoisonError::into_inner) += 1;
-                if queue.send(WaitingCall { line, id, _bytes_permit: bytes_permit }).is_err() {
+                let call = WaitingCall { line, id, runs_alone, _bytes_permit: bytes_permit };
+                if queue.send(call).is_err() {
                     break;
                 }
                 continue;
@@ -195,8 +200,10 @@ async fn admit_waiting_calls(
     to: Arc<tokio::sync::Mutex<impl AsyncWrite + Unpin>>,
     traffic: Arc<Traffic>,
 ) {
-    while let Some(WaitingCall { line, id, _bytes_permit }) = waiting.recv().await {
-        let Ok(permit) = traffic.call_permits.clone().acquire_owned().await else { return };
+    while let Some(WaitingCall { line, id, runs_alone, _bytes_permit }) = waiting.recv().await {
+        let places = if runs_alone { MAX_CALLS } else { 1 };
+        let permits = traffic.call_permits.clone();
+        let Ok(permit) = permits.acquire_many_owned(places.into()).await else { return };
         let cancelled = {
             let mut cancelled = traffic.cancelled.lock().unwrap_or_else(PoisonError::into_inner);
             cancelled.remove(&id)
@@ -303,7 +310,10 @@ pub(super) fn unknown_method(method: String) -> ErrorData {
 /// The kinds of message that are treated differently here. Ids are kept in their JSON form.
 #[derive(Debug, PartialEq, Eq)]
 enum MessageKind {
-    Call(String),
+    Call {
+        id: String,
+        runs_alone: bool,
+    },
     Cancel(String),
     Request,
     /// A request that may come before the one that opens the session.
@@ -337,7 +347,10 @@ fn classify(line: &[u8]) -> Result<MessageKind, (Option<String>, ErrorData)> {
         return Err((id, ErrorData::new(code, text, None)));
     }
     Ok(match (method, id) {
-        (Some("tools/call"), Some(id)) => MessageKind::Call(id),
+        (Some("tools/call"), Some(id)) => {
+            let runs_alone = ALONE.iter().any(|tool| message["params"]["name"] == *tool);
+            MessageKind::Call { id, runs_alone }
+        }
         (Some("notifications/cancelled"), _) => {
             MessageKind::Cancel(message["params"]["requestId"].to_string())
         }
@@ -360,10 +373,13 @@ fn malformed(method: &str, message: &Value) -> Option<(ErrorCode, &'static str)>
     if params.is_some_and(|params| !params.is_object() && !params.is_null()) {
         return Some((ErrorCode::INVALID_PARAMS, "`params` is not an object"));
     }
+    let param = |name: &str| params.and_then(|params| params.get(name));
+    if method == "initialize" && !param("protocolVersion").is_some_and(Value::is_string) {
+        return Some((ErrorCode::INVALID_PARAMS, "`params.protocolVersion` is missing"));
+    }
     if method != "tools/call" {
         return None;
     }
-    let param = |name: &str| params.and_then(|params| params.get(name));
     if !param("name").is_some_and(Value::is_string) {
         return Some((ErrorCode::INVALID_PARAMS, "`params.name` is not the name of a tool"));
     }

@@ -3,13 +3,14 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rmcp::service::{Peer, RequestContext, RoleServer};
-use tokio::sync::OnceCell;
+use tokio::sync::Mutex as AsyncMutex;
 
-use super::path_of_uri;
+use crate::edit::path_of_uri;
 use crate::tools::{ToolReply, Toolbox};
 
 /// Makes the tools for a folder that the client names, and a line that tells the model which folder
@@ -19,13 +20,15 @@ pub(crate) type Opener = Box<dyn Fn(&Path) -> Option<(Toolbox, String)> + Send +
 /// How long a client may take to say what its roots are.
 const ROOTS_GRACE: Duration = Duration::from_secs(3);
 
-/// The tools of one session, made at its first call.
+/// The tools of one session, made at its first call, and again when its client's root is another.
 pub(super) struct SessionTools {
     /// The tools with which the server was started.
     toolbox: Toolbox,
     opener: Option<Arc<Opener>>,
     opening: String,
-    session: OnceCell<Toolbox>,
+    session: AsyncMutex<Option<Toolbox>>,
+    /// Whether the client may have other roots than when it was asked.
+    are_roots_new: AtomicBool,
     /// A line that is appended to the next answer.
     pending_notice: Mutex<Option<String>>,
 }
@@ -42,7 +45,8 @@ impl SessionTools {
             toolbox: toolbox.shared_session(),
             opener: None,
             opening: String::new(),
-            session: OnceCell::new(),
+            session: AsyncMutex::default(),
+            are_roots_new: AtomicBool::new(false),
             pending_notice: Mutex::default(),
         }
     }
@@ -63,7 +67,8 @@ impl SessionTools {
             toolbox: self.toolbox.clone(),
             opener: self.opener.clone(),
             opening: self.opening.clone(),
-            session: OnceCell::new(),
+            session: AsyncMutex::default(),
+            are_roots_new: AtomicBool::new(false),
             pending_notice: Mutex::default(),
         }
     }
@@ -84,19 +89,32 @@ impl SessionTools {
         if self.is_shared(context) {
             return self.toolbox.clone();
         }
-        let session = self.session.get_or_init(|| async {
-            let mut tools_and_opening = (self.toolbox.session(), self.opening.clone());
-            if let Some(opener) = &self.opener
-                && let Some(root) = client_root(&context.peer).await
-                && let Some(opened) = opener(&root)
-            {
-                tools_and_opening = opened;
-            }
-            let (toolbox, opening) = tools_and_opening;
-            *self.pending_notice.lock().unwrap_or_else(PoisonError::into_inner) = Some(opening);
-            toolbox
-        });
-        session.await.clone()
+        let mut session = self.session.lock().await;
+        let are_roots_new = self.are_roots_new.swap(false, Ordering::AcqRel);
+        if let Some(toolbox) = &*session
+            && !are_roots_new
+        {
+            return toolbox.clone();
+        }
+        let mut tools_and_opening = (self.toolbox.session(), self.opening.clone());
+        if let Some(opener) = &self.opener
+            && let Some(root) = client_root(&context.peer).await
+            && let Some(opened) = opener(&root)
+        {
+            tools_and_opening = opened;
+        }
+        let (toolbox, opening) = tools_and_opening;
+        *self.pending_notice.lock().unwrap_or_else(PoisonError::into_inner) = Some(opening);
+        match &*session {
+            // The record of the session goes on where the root has stayed.
+            Some(same) if same.engine().root() == toolbox.engine().root() => same.clone(),
+            _ => session.insert(toolbox).clone(),
+        }
+    }
+
+    /// Has the next call ask the client for its roots.
+    pub(super) fn ask_for_roots_again(&self) {
+        self.are_roots_new.store(true, Ordering::Release);
     }
 
     /// Appends the session's notice to its first answer.
@@ -118,5 +136,7 @@ async fn client_root(peer: &Peer<RoleServer>) -> Option<PathBuf> {
     }
     let answer = tokio::time::timeout(ROOTS_GRACE, peer.list_roots()).await;
     let roots = answer.ok()?.ok()?.roots;
-    roots.iter().find_map(|root| path_of_uri(&root.uri)).map(PathBuf::from)
+    let folder = roots.iter().find_map(|root| path_of_uri(&root.uri));
+    // What is not a URI may be a path; if it is none, the opening says so.
+    folder.or_else(|| roots.first().map(|root| root.uri.clone())).map(PathBuf::from)
 }

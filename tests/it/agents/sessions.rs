@@ -62,6 +62,11 @@ fn few_tools_are_offered_and_chosen_ones_are_all_there_is() {
     for tool in ["list_files", "task_complete", "staging"] {
         assert!(names(&listed).contains(&tool), "{tool}");
     }
+    let mut few = Client::session(binary(dir.path()), &["--guard", "--tools", "edit_file"]);
+    let (told, is_refused) =
+        few.said("edit_file", json!({"path": "a.txt", "old_str": "one", "new_str": "1"}));
+    assert!(is_refused && told.contains("list_files"), "{told}");
+    assert_eq!(names(&few.list_tools()), ["edit_file", "list_files", "task_complete"]);
     let mut chosen = Client::session(binary(dir.path()), &["--tools", "edit_file,hashline_edit"]);
     assert_eq!(names(&chosen.list_tools()), ["edit_file", "hashline_edit"]);
     let more = &["--tools", "default,hashline_edit"];
@@ -112,6 +117,32 @@ fn undo_is_the_sessions_own() {
     // The command line's undo is the root's.
     other(&["undo"]);
     assert_eq!(std::fs::read_to_string(&file).expect("file"), "eins\ntwo\nthree\n");
+}
+
+/// An undo that is sent without waiting takes back the edit before it, and not an older one.
+#[test]
+#[cfg_attr(windows, ignore = "on Windows what is past is known to one process only")]
+fn an_undo_waits_for_what_was_sent_before_it() {
+    let dir = workspace();
+    let call = |id, tool, arguments| crate::client::request(id, tool, arguments);
+    let edit = |old: &str, new: &str| json!({"path": "a.txt", "old_str": old, "new_str": new});
+    let mut session = Client::session(binary(dir.path()), &[]);
+    session.said("edit_file", edit("one", "eins"));
+    for round in 0..30 {
+        let id = 100 + 4 * round;
+        session.send_at_once(&[
+            call(id, "edit_file", edit("two", "zwei")),
+            call(id + 1, "undo", json!({})),
+            call(id + 2, "edit_file", edit("two", "deux")),
+            call(id + 3, "undo", json!({})),
+        ]);
+        for _ in 0..4 {
+            let answer = session.receive();
+            assert_ne!(answer["result"]["isError"], true, "{answer}");
+        }
+    }
+    let text = std::fs::read_to_string(dir.path().join("a.txt")).expect("file");
+    assert!(text.starts_with("eins\ntwo\n"), "{text}");
 }
 
 /// The root: what the client says, within --root where that is given; else the folder of the
@@ -169,4 +200,24 @@ fn the_root_is_found_and_said() {
         let text = session.receive()["result"]["content"][0]["text"].to_string();
         assert!(text.contains(root), "{text}");
     }
+    // The host of a URI may be named, what is no URI is a path, and the roots may change.
+    let (src, top) = (top.join("src"), top.display().to_string());
+    let mut session = start(&[], json!({"roots": {"listChanged": true}}));
+    let mut named = |uri: String| {
+        session.start_call(1, "search", json!({"keyword": "b"}));
+        let asked = session.receive();
+        assert_eq!(asked["method"], "roots/list");
+        let roots = json!({"roots": [{"uri": uri}]});
+        session.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": roots}));
+        let text = session.receive()["result"]["content"][0]["text"].to_string();
+        session.send(&json!({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}));
+        session.send(&json!({"jsonrpc": "2.0", "id": 2, "method": "ping"}));
+        session.receive();
+        text
+    };
+    let root = format!("Root: {top} (the client's root)");
+    assert!(named(format!("file://localhost{top}")).contains(&root));
+    assert!(named(src.display().to_string()).contains(&format!("Root: {} (the", src.display())));
+    assert!(named(top).contains(&root));
+    assert!(named("https://example.com".to_owned()).contains("https://example.com is not used"));
 }
