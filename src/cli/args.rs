@@ -3,7 +3,10 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
+use clap::builder::{
+    NonEmptyStringValueParser, PossibleValue, PossibleValuesParser, RangedU64ValueParser,
+    StringValueParser, TypedValueParser,
+};
 use clap::{Args, Parser, Subcommand};
 
 use super::OpenUrl;
@@ -44,7 +47,7 @@ pub(crate) struct Common {
     pub(crate) no_model: bool,
     /// The model to ask about edits that no built-in rule can match [env: RESTITCH_MODEL]; without
     /// one, none is asked.
-    #[arg(long, global = true, help_heading = GLOBAL, value_name = "NAME")]
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) model: Option<String>,
     /// The model's OpenAI-compatible server [env: OPENAI_BASE_URL]; the key is in OPENAI_API_KEY.
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "URL")]
@@ -382,7 +385,7 @@ pub(crate) struct LogArgs {
     /// Only edits of this file, or of files in this folder.
     pub(crate) path: Option<String>,
     /// At most so many edits, the newest.
-    #[arg(short = 'n', long = "max", value_name = "N")]
+    #[arg(short = 'n', long = "max", value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     pub(crate) max: Option<usize>,
     /// Show what each edit changed.
     #[arg(long)]

@@ -70,7 +70,10 @@ pub(super) fn with_revision(common: &Common, mut reply: ToolReply) -> ToolReply 
     let report = &reply.report;
     let revision = report["revision"].as_u64().or_else(|| report["files"][0]["revision"].as_u64());
     if let Some(revision) = revision.filter(|_| reply.ok && !common.json) {
-        let end = reply.message.find('\n').unwrap_or(reply.message.len());
+        // Behind the first line, unless that begins a list.
+        let first_line =
+            reply.message.find('\n').filter(|end| !reply.message[..*end].ends_with(':'));
+        let end = first_line.unwrap_or(reply.message.len());
         reply.message.insert_str(end, &format!(" Revision {revision}."));
     }
     reply

@@ -115,6 +115,18 @@ fn http_options(args: &McpArgs, token: String, drain: Duration) -> Result<HttpOp
         ));
     }
     let (hosts, origins) = (args.allow_host.clone(), args.allow_origin.clone());
+    let is_host = |host: &str| !host.is_empty() && !host.contains('/');
+    if let Some(host) = hosts.iter().find(|host| !is_host(host)) {
+        return Err(format!(
+            "--allow-host takes a host, such as example.com or example.com:8080, not `{host}`"
+        ));
+    }
+    let is_origin = |origin: &str| origin.split_once("://").is_some_and(|(_, host)| is_host(host));
+    if let Some(origin) = origins.iter().find(|origin| !is_origin(origin)) {
+        return Err(format!(
+            "--allow-origin takes an origin, such as https://example.com, not `{origin}`"
+        ));
+    }
     Ok(HttpOptions { address, token, hosts, origins, drain })
 }
 

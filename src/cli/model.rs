@@ -110,13 +110,15 @@ pub(crate) struct ModelSettings {
 
 /// Combines flags, environment and configuration file.
 pub(crate) fn settings(common: &Common) -> Result<ModelSettings, Exit> {
-    let var = |name: &str| env::var(name).ok().filter(|value| !value.trim().is_empty());
+    let var = |name: &str| env::var(name).ok();
     let mut sources = Vec::new();
-    let (ConfigFile { model: section, syntax, object_store, server: _ }, path, _) = config(common)?;
+    let (ConfigFile { model: section, syntax, object_store, server }, path, _) = config(common)?;
+    server.drain_time()?;
     let config_path = path.display().to_string();
     let mut first_of = |setting: &'static str, candidates: [(Option<String>, &str); 3]| {
-        let (value, source) =
-            candidates.into_iter().find_map(|(value, source)| Some((value?, source)))?;
+        let is_given = |value: &String| !value.trim().is_empty();
+        let given = |(value, source): (Option<String>, _)| Some((value.filter(is_given)?, source));
+        let (value, source) = candidates.into_iter().find_map(given)?;
         sources.push((setting, source.to_owned()));
         Some(value)
     };
@@ -153,6 +155,9 @@ pub(crate) fn settings(common: &Common) -> Result<ModelSettings, Exit> {
     }
     // Only a model that is named is asked: a key or a server that is there for other programs is no
     // consent to send code.
+    if let (None, Some(name)) = (&key, &section.api_key_env) {
+        sources.push(("no api_key", format!("{name}, which is not set")));
+    }
     let is_off = common.no_model || section.enabled == Some(false);
     let name = name.filter(|_| !is_off);
     let endpoint = name.map(|model| Endpoint {
@@ -163,6 +168,14 @@ pub(crate) fn settings(common: &Common) -> Result<ModelSettings, Exit> {
     let mut allowance = Allowance::default();
     if let Some(time) = section.timeout {
         allowance.time = seconds("model.timeout", time)?;
+    }
+    if let Some(time) = section.first_byte_timeout
+        && seconds("model.first_byte_timeout", time)? > allowance.time
+    {
+        let all = allowance.time.as_secs_f64();
+        return Err(Exit::usage(format!(
+            "model.first_byte_timeout is {time}, more than model.timeout, {all}, which is for the whole call"
+        )));
     }
     let syntax = common.session.editing.syntax.or(syntax.mode).unwrap_or_default();
     Ok(ModelSettings { endpoint, sources, allowance, syntax, object_store, section })
@@ -269,6 +282,10 @@ impl ModelSettings {
 
     /// The prompts: those in the configured folder, and the built-in ones for the rest.
     pub(crate) fn prompts(&self) -> Result<PromptBook, Exit> {
+        if let Some(folder) = self.section.prompts.as_ref().filter(|folder| !folder.is_dir()) {
+            let folder = folder.display();
+            return Err(Exit::usage(format!("model.prompts is {folder}, which is not a folder")));
+        }
         let mut read_error = None;
         let book = PromptBook::with(|name| {
             let path = self.section.prompts.as_ref()?.join(name);

@@ -64,7 +64,8 @@ async fn list(common: &Common, args: &LogArgs, engine: &Engine) -> Result<Vec<Li
         let (path, root) = (Path::new(path).canonicalize(), common.root().canonicalize());
         path.ok().zip(root.ok()).is_some_and(|(path, root)| path == root)
     };
-    let below = path.filter(|path| !is_root(path)).map(|path| engine.path(&path)).transpose()?;
+    let below = path.filter(|path| !is_root(path));
+    let below = below.map(|path| engine.path(path.trim_end_matches('/'))).transpose()?;
     let concerns = |revision: &Revision| {
         below.as_ref().is_none_or(|below| {
             let is_below = |path: &str| {

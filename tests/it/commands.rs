@@ -209,11 +209,23 @@ fn the_exit_code_says_what_happened() {
     let mut rights = fs::metadata(&locked).expect("file").permissions();
     rights.set_readonly(true);
     fs::set_permissions(&locked, rights).expect("read-only");
+    let long = "x".repeat(256);
     for (arguments, code) in [
         (&["edit", "a.py", "--old", "class A", "--new", "class C"][..], 0),
+        (&["read", &long], 1),
+        (&["edit", &long, "--old", "", "--new", "x"], 1),
         (&["edit", "a.py", "--old", "class X", "--new", "class Y"], 1),
         (&["edit", "a.py", "--old", "class X"], 2),
         (&["--root", "missing", "log"], 2),
+        (&["log", "-n", "0"], 2),
+        (&["mcp", "--http", "0", "--allow-origin", "example.com"], 2),
+        (&["mcp", "--http", "0", "--allow-host", "http://example.com/"], 2),
+        // Names that only a shell or a browser reads, and that of a folder.
+        (&["edit", "~/notes.txt", "--old", "", "--new", "x"], 1),
+        (&["edit", "$HOME/x.txt", "--old", "", "--new", "x"], 1),
+        (&["edit", "newdir/", "--old", "", "--new", "x"], 1),
+        (&["edit", "\"q.txt\"", "--old", "", "--new", "x"], 1),
+        (&["edit", "http://x/y.txt", "--old", "", "--new", "x"], 1),
         (&["edit", "locked", "--old", "one", "--new", "two"], 3),
         (&["--model", "m", "--base-url", "http://127.0.0.1:1/v1", "doctor"], 3),
         (&[], 0),

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
 use super::super::args::Common;
-use super::super::init::clients::{Client, Trust, client};
+use super::super::init::clients::{Trust, client};
 use super::{Finding, Level};
 use crate::store::canonical;
 use crate::tools::Dialect;
@@ -21,21 +21,34 @@ const START_TIMEOUT: Duration = Duration::from_secs(20);
 pub(super) async fn findings(common: &Common, name: &str) -> Option<Vec<Finding>> {
     let client = client(&name.to_ascii_lowercase())?;
     let uses_npx = client.files.iter().any(|file| file.uses_npx(common));
-    let mut findings = vec![if uses_npx { check_npx() } else { check_program(common) }];
+    let server = client.files.iter().find_map(|file| Server::in_settings(&file.settings(common)?));
+    let program = server.as_ref().map_or("restitch", |server| server.program.as_str());
+    let mut findings = vec![if uses_npx { check_npx() } else { check_program(common, program) }];
     let npx = if uses_npx { " --npx" } else { "" };
     let install = format!("Run `restitch init {} --write{npx}` here.", client.name);
     for file in &client.files {
-        findings.push(if file.is_installed(common) {
-            Finding::ok("configuration", file.display_path())
-        } else {
-            let detail =
-                format!("{} is missing, or differs from what `init` writes", file.display_path());
-            Finding::problem(
-                "configuration",
-                difference_level(common, client),
-                detail,
-                install.clone(),
-            )
+        // A changed configuration may be the user's choice, if it still starts the server.
+        let level = if server.is_some() { Level::Warning } else { Level::Bad };
+        let problem = |what: &str, next: String| {
+            let detail = format!("{} {what}", file.display_path());
+            Finding::problem("configuration", level, detail, next)
+        };
+        let text = file.text(common);
+        findings.push(match text.as_deref().map(|text| file.content.merged_into(text, uses_npx)) {
+            _ if file.is_installed(common) => Finding::ok("configuration", file.display_path()),
+            None => problem("is missing", install.clone()),
+            Some(Err(refusal)) => problem(
+                &format!("cannot be read: {}", refusal.message),
+                refusal.hint.map(|hint| hint.to_string()).unwrap_or_default(),
+            ),
+            Some(Ok(merged)) if Some(&merged) == text.as_ref() => problem(
+                "has other values than `init` writes, and `init` keeps them",
+                format!(
+                    "If you did not choose them, compare it with `restitch init {}`.",
+                    client.name
+                ),
+            ),
+            Some(Ok(_)) => problem("lacks settings that `init` writes", install.clone()),
         });
     }
     for file in &client.permission_files {
@@ -53,46 +66,48 @@ pub(super) async fn findings(common: &Common, name: &str) -> Option<Vec<Finding>
     if let Some(trust) = &client.trust {
         findings.push(check_trust(common, trust));
     }
-    findings.push(match configured_args(common, client) {
+    findings.push(match server {
         None => Finding::problem(
             "server",
             Level::Bad,
             "no configuration of this client starts restitch",
             install,
         ),
-        Some(args) => match tokio::time::timeout(START_TIMEOUT, test_edit(common, &args)).await {
-            Ok(Ok(tool)) => Finding::ok(
-                "edit",
-                format!(
-                    "`{tool}` edited a test file; the server was started with: {}",
-                    args.join(" ")
+        Some(server) if server.is_off => Finding::problem(
+            "server",
+            Level::Bad,
+            "the client's configuration has restitch switched off",
+            "Switch it on there or in the client.",
+        ),
+        Some(Server { args, .. }) => {
+            match tokio::time::timeout(START_TIMEOUT, test_edit(common, &args)).await {
+                Ok(Ok(tool)) => Finding::ok(
+                    "edit",
+                    format!(
+                        "`{tool}` edited a test file; the server was started with: {}",
+                        args.join(" ")
+                    ),
                 ),
-            ),
-            Ok(Err(reason)) => Finding::problem(
-                "edit",
-                Level::Bad,
-                format!("the server, started with {}, failed: {reason}", args.join(" ")),
-                "Correct the arguments in the client's configuration.",
-            ),
-            Err(_) => Finding::problem(
-                "edit",
-                Level::Bad,
-                format!(
-                    "the server, started with {}, gave no answer in {} s",
-                    args.join(" "),
-                    START_TIMEOUT.as_secs()
+                Ok(Err(reason)) => Finding::problem(
+                    "edit",
+                    Level::Bad,
+                    format!("the server, started with {}, failed: {reason}", args.join(" ")),
+                    "Correct the arguments in the client's configuration.",
                 ),
-                "Start it by hand and read its messages on stderr.",
-            ),
-        },
+                Err(_) => Finding::problem(
+                    "edit",
+                    Level::Bad,
+                    format!(
+                        "the server, started with {}, gave no answer in {} s",
+                        args.join(" "),
+                        START_TIMEOUT.as_secs()
+                    ),
+                    "Start it by hand and read its messages on stderr.",
+                ),
+            }
+        }
     });
     Some(findings)
-}
-
-/// A warning if a changed configuration still starts the server, since the change may be the user's
-/// choice; an error if it does not.
-fn difference_level(common: &Common, client: &Client) -> Level {
-    if configured_args(common, client).is_some() { Level::Warning } else { Level::Bad }
 }
 
 /// The first program on the PATH with one of these names.
@@ -106,7 +121,10 @@ fn on_path(names: &[&str]) -> Option<PathBuf> {
 /// Checks that `npx`, which starts restitch, is on the PATH.
 fn check_npx() -> Finding {
     match on_path(&["npx", "npx.cmd"]) {
-        Some(npx) => Finding::ok("program", format!("restitch by {}", npx.display())),
+        Some(npx) => Finding::ok(
+            "program",
+            format!("{}, which fetches restitch; that was not tried", npx.display()),
+        ),
         None => Finding::problem(
             "program",
             Level::Bad,
@@ -116,21 +134,34 @@ fn check_npx() -> Finding {
     }
 }
 
-/// Checks that `restitch` on the PATH, which the configurations name, is this program.
-fn check_program(common: &Common) -> Finding {
-    let program = on_path(&[&format!("restitch{}", std::env::consts::EXE_SUFFIX)]);
+/// Checks that the program that the client starts, by a path or as one on the PATH, is this one.
+fn check_program(common: &Common, configured: &str) -> Finding {
+    let path = Path::new(configured);
+    let program = match path.components().nth(1) {
+        Some(_) => Some(common.root().join(path)).filter(|file| file.is_file()),
+        None => on_path(&[configured, &format!("{configured}{}", std::env::consts::EXE_SUFFIX)]),
+    };
     let own = own_words(common).pop().and_then(|own| Path::new(&own).canonicalize().ok());
     match program {
-        None => Finding::problem(
+        None if configured == "restitch" => Finding::problem(
             "program",
             Level::Bad,
             "`restitch` is not on the PATH, so the client cannot start it",
             "Install restitch (see README), or put its folder on the PATH.",
         ),
+        None => Finding::problem(
+            "program",
+            Level::Bad,
+            format!("the client is to start `{configured}`, which is not there"),
+            "Correct the command in the client's configuration.",
+        ),
         Some(other) if own.is_some() && other.canonicalize().ok() != own => Finding::problem(
             "program",
             Level::Warning,
-            format!("the client starts {}, which is not this program", other.display()),
+            format!(
+                "the client starts {}, which is not this program and was not tried",
+                other.display()
+            ),
             "Put this `restitch` first on the PATH, or run `doctor` with the other program.",
         ),
         Some(same) => Finding::ok("program", same.display().to_string()),
@@ -164,27 +195,36 @@ fn check_trust(common: &Common, trust: &Trust) -> Finding {
     }
 }
 
-/// The arguments with which the client starts the server, read from the client's own files.
-fn configured_args(common: &Common, client: &Client) -> Option<Vec<String>> {
-    client.files.iter().find_map(|file| server_arguments(&file.settings(common)?))
+/// How a client starts the server, by its own files.
+struct Server {
+    program: String,
+    /// The arguments from `mcp` on.
+    args: Vec<String>,
+    is_off: bool,
 }
 
-/// The arguments from `mcp` on, of the first list in `value` that has `mcp` at the start or after the
-/// program.
-fn server_arguments(value: &Value) -> Option<Vec<String>> {
-    match value {
-        Value::Array(items) => {
-            let words: Option<Vec<String>> =
-                items.iter().map(|item| item.as_str().map(str::to_owned)).collect();
-            let words = words.unwrap_or_default();
+impl Server {
+    /// The first object in `settings` with a list that has `mcp` at the start or after the program.
+    fn in_settings(settings: &Value) -> Option<Self> {
+        let fields = match settings {
+            Value::Object(fields) => fields,
+            Value::Array(items) => return items.iter().find_map(Self::in_settings),
+            _ => return None,
+        };
+        let server = |field: &Value| {
+            let words = field.as_array()?.iter().map(|word| word.as_str().map(str::to_owned));
+            let words: Vec<String> = words.collect::<Option<_>>()?;
             // Before `mcp` come at most the words that start the program, such as `npx -y restitch`.
-            let start = words.iter().position(|word| word == "mcp").filter(|&index| index < 4);
-            start
-                .map(|index| words[index..].to_vec())
-                .or_else(|| items.iter().find_map(server_arguments))
-        }
-        Value::Object(entries) => entries.values().find_map(server_arguments),
-        _ => None,
+            let start = words.iter().position(|word| word == "mcp").filter(|&index| index < 4)?;
+            let command = fields.get("command").and_then(Value::as_str);
+            Some(Self {
+                program: command.unwrap_or(&words[0]).to_owned(),
+                args: words[start..].to_vec(),
+                is_off: fields.get("disabled") == Some(&Value::Bool(true))
+                    || fields.get("enabled") == Some(&Value::Bool(false)),
+            })
+        };
+        fields.values().find_map(server).or_else(|| fields.values().find_map(Self::in_settings))
     }
 }
 
@@ -232,7 +272,13 @@ async fn test_edit(common: &Common, args: &[String]) -> Result<String, String> {
         let is_offered = |name: &&str| listed.iter().any(|tool| tool["name"] == **name);
         let tool = Dialect::ALL.iter().map(|dialect| dialect.edit_tool()).find(is_offered);
         let tool = tool.ok_or("it offers no edit tool; see --tools")?;
-        let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call",
+        if is_offered(&"list_files") {
+            // A guard wants to see this first.
+            request(json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call",
+                "params": {"name": "list_files", "arguments": {}}}))
+            .await?;
+        }
+        let call = json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call",
             "params": {"name": tool, "arguments": test_arguments(tool)}});
         let answer = request(call).await?;
         match std::fs::read_to_string(&file) {

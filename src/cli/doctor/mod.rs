@@ -83,6 +83,7 @@ async fn check_all(common: &Common) -> Vec<Finding> {
     ];
     #[cfg(unix)]
     check_recovery(common, &mut findings);
+    findings.extend(unread_variables());
     // Other commands end because of wrong settings; this one reports them as a finding.
     match model::settings(common) {
         Ok(settings) => {
@@ -117,6 +118,28 @@ fn print(common: &Common, findings: &[Finding], has_bad: bool) -> io::Result<()>
         }
     }
     Ok(())
+}
+
+/// A warning for each variable that looks like one of restitch's and that nothing reads.
+fn unread_variables() -> Vec<Finding> {
+    const READ: &[&str] = &[
+        "RESTITCH_CLIENT",
+        "RESTITCH_CONFIG",
+        "RESTITCH_LOG",
+        "RESTITCH_MODEL",
+        "RESTITCH_STATE_DIR",
+    ];
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let unread = names.filter(|name| name.starts_with("RESTITCH") && !READ.contains(&&**name));
+    let warning = |name| {
+        Finding::problem(
+            "environment",
+            Level::Warning,
+            format!("{name} is set, and restitch reads no variable of that name"),
+            format!("It reads {}.", READ.join(", ")),
+        )
+    };
+    unread.map(warning).collect()
 }
 
 /// Opens the root as every command does. For object storage, that tries its conditional writes.

@@ -197,7 +197,7 @@ impl ConfigFile {
     }
 
     /// The text of the file on the disk, if it can be read.
-    fn text(&self, common: &Common) -> Option<String> {
+    pub(super) fn text(&self, common: &Common) -> Option<String> {
         std::fs::read_to_string(self.folder(common)?.join(&self.path)).ok()
     }
 }

@@ -247,6 +247,51 @@ async fn permissions_are_asked_for_and_checked() {
     assert_eq!(unknown.code, 2, "{}", unknown.stderr);
 }
 
+/// What `doctor` says of a configuration is true of it, and its advice helps.
+#[tokio::test]
+#[cfg_attr(windows, ignore = "the paths that it expects are those of Unix")]
+async fn doctor_tests_what_is_configured() {
+    let dir = workspace();
+    std::fs::create_dir(dir.path().join(".cursor")).expect("folder");
+    std::fs::create_dir(dir.path().join(".codex")).expect("folder");
+    let server = |fields: &str| format!("{{\"mcpServers\": {{\"restitch\": {{{fields}}}}}}}");
+    let args = "\"args\": [\"mcp\", \"--root-of\", \".cursor/mcp.json\"]";
+    let own = env!("CARGO_BIN_EXE_restitch");
+    let plain = server(&format!("\"command\": \"{own}\", {args}"));
+    for (client, text, code, said) in [
+        ("cursor", plain.clone(), 0, "ok    edit"),
+        (
+            "cursor",
+            server(&format!("\"command\": \"/no/restitch\", {args}")),
+            3,
+            "`/no/restitch`, which is not there",
+        ),
+        (
+            "cursor",
+            server(&format!("\"command\": \"restitch\", \"disabled\": true, {args}")),
+            3,
+            "switched off",
+        ),
+        (
+            "cursor",
+            plain.replace("\"--root-of\", \".cursor/mcp.json\"", "\"--guard\""),
+            0,
+            "ok    edit",
+        ),
+        ("cursor", plain.replace("}}", "}"), 3, "not valid JSON"),
+        ("codex", "[features]\nhooks = false\n".to_owned(), 3, "lacks settings"),
+    ] {
+        let file = if client == "cursor" { ".cursor/mcp.json" } else { ".codex/config.toml" };
+        std::fs::write(dir.path().join(file), &text).expect("file");
+        let doctor = restitch(dir.path(), &["doctor", "--client", client], "").await;
+        assert_eq!(doctor.code, code, "{text}: {}", doctor.stdout);
+        assert!(doctor.stdout.contains(said), "{text}: {}", doctor.stdout);
+    }
+    restitch(dir.path(), &["init", "codex", "--write"], "").await;
+    let doctor = restitch(dir.path(), &["doctor", "--client", "codex"], "").await;
+    assert!(doctor.stdout.contains("has other values than `init` writes"), "{}", doctor.stdout);
+}
+
 /// A colleague who has no restitch on the path, or one that crashes, works on: the command of every
 /// hook that `init` writes ends with 0 and says nothing.
 #[cfg(unix)]

@@ -178,13 +178,24 @@ fn an_unknown_key_or_value_is_named_with_its_line() {
     }
     // Seconds up to ten minutes.
     let server = server();
-    for key in ["timeout", "first_byte_timeout"] {
+    for key in ["timeout", "timeout = 600\nfirst_byte_timeout"] {
         let (_, output) = edit(&bench, &model(&server, &format!("{key} = 601")), &|_| {});
         let text = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{key}: {text}");
         assert!(text.contains("up to 600"), "{key}: {text}");
         let (reply, _) = edit(&bench, &model(&server, &format!("{key} = 600")), &|_| {});
         assert_eq!(reply["ok"], true, "{key}: {reply}");
+    }
+    for (lines, said) in [
+        ("timeout = 5\nfirst_byte_timeout = 6", "more than model.timeout"),
+        ("prompts = \"/no/such\"", "not a folder"),
+        ("[server]\ndrain = -1\n[model]", "server.drain is -1"),
+    ] {
+        let config = model(&server, lines).replacen("[model]\n[server]", "[server]", 1);
+        let (_, output) = edit(&bench, &config, &|_| {});
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{lines}: {text}");
+        assert!(text.contains(said), "{lines}: {text}");
     }
 }
 
@@ -218,6 +229,11 @@ fn the_model_is_switched_off() {
     assert_eq!(kinds(""), ["correct_old", "adjust_new"]);
     assert_eq!(kinds("enabled = true"), ["correct_old", "adjust_new"]);
     assert_eq!(kinds("enabled = false"), [""; 0]);
+    assert_eq!(kinds("name = \"\""), [""; 0]);
+    let (_, output) = edit(&bench, &model(&server, ""), &|command| {
+        command.args(["--model", ""]);
+    });
+    assert_eq!(output.status.code(), Some(2), "an empty name is none to ask");
     // A call with two possible results.
     bench.put("say.js", "say(\"hi\");\n");
     let arguments = ["say.js", "--old", "say(`hi`);", "--new", "say(`hi ${name}`);"];
