@@ -109,7 +109,7 @@ impl Engine {
                 EditCode::InvalidArguments,
                 "delete removes the whole file and takes neither edits nor rename",
             )
-            .hint("Send delete with edits: [], or to delete lines use replace with lines: null."));
+            .hint("Send delete with edits: [], or to delete lines use replace with lines: []."));
         }
         let before = self.snapshot(path).await?;
         refuse_other_version(request, &before)?;
@@ -144,7 +144,11 @@ impl Engine {
             None,
             Explanation::plain(Rung::Rename),
         );
-        let mut reports = self.commit(vec![create, remove], options).await?;
+        let committed = self.commit(vec![create, remove], options).await;
+        let mut reports = committed.map_err(|refusal| match refusal.code {
+            EditCode::CreateExisting => refusal.hint("Give another path as rename."),
+            _ => refusal,
+        })?;
         let created = reports.remove(0);
         let mut report = match edit {
             None => created,

@@ -52,7 +52,7 @@ impl Engine {
                 EditCode::NoChange,
                 "there is nothing to undo: this session made no edits, or all of them were undone",
             )
-            .hint("To take back an older edit, give its revision.")
+            .hint("To take back an older edit, give its revision, which `restitch log` shows.")
         };
         let session_revisions = self.ledger.revisions();
         if session_revisions.is_empty() {

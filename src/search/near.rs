@@ -3,11 +3,12 @@
 use std::cmp::Reverse;
 
 use rapidfuzz::distance::{levenshtein, osa};
+use unicode_normalization::UnicodeNormalization as _;
 
 /// How a file is like the path, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Likeness {
-    /// The whole path is the same but for upper and lower case.
+    /// The whole path is the same but for upper and lower case and how accents are written.
     OtherCase,
     /// The file has that name, in another folder.
     SameName,
@@ -55,7 +56,7 @@ fn nearness(wanted: &[&str], is_outside: bool, file: &str) -> Option<Nearness> {
     if wanted == parts {
         return None;
     }
-    let is_same = |(a, b): &(&&str, &&str)| a.to_lowercase() == b.to_lowercase();
+    let is_same = |(a, b): &(&&str, &&str)| folded(a) == folded(b);
     let shared = wanted.iter().rev().zip(parts.iter().rev()).take_while(is_same).count();
     if is_outside && shared < 2 && shared < parts.len() {
         return None;
@@ -98,7 +99,12 @@ fn is_nearby(folder: &[&str], other: &[&str]) -> bool {
 fn is_similar(name: &str, other: &str) -> bool {
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
     let most = (stem.chars().count() / 3).min(3);
-    osa::distance(name.to_lowercase().chars(), other.to_lowercase().chars()) <= most
+    osa::distance(folded(name).chars(), folded(other).chars()) <= most
+}
+
+/// A name in lower case, with each accent in its letter.
+fn folded(name: &str) -> String {
+    name.nfc().collect::<String>().to_lowercase()
 }
 
 #[cfg(test)]
@@ -116,6 +122,7 @@ mod tests {
             "tests/shapes/mod.rs",
             "web/src/index.ts",
             "web/Makefile",
+            "caf\u{e9}.txt",
         ];
         for (wanted, is_outside, first) in [
             ("area.py", false, &["src/area.py", "tests/area.py"][..]),
@@ -130,6 +137,7 @@ mod tests {
             ("src\\area.py", false, &["tests/area.py"]),
             ("readme.md", false, &["README.md"]),
             ("web/makefile", false, &["web/Makefile"]),
+            ("cafe\u{301}.txt", false, &["caf\u{e9}.txt"]),
             ("src/areas.rs", false, &[]),
             ("lib/circel.py", false, &[]),
             ("a.py", false, &[]),

@@ -49,7 +49,9 @@ impl Encoding {
                 Some(code_page) => Self::CodePage(code_page),
                 None => {
                     let by_label = |label: &str| encoding_rs::Encoding::for_label(label.as_bytes());
-                    let legacy = by_label(&plain).or_else(|| by_label(standard_label(&plain)?))?;
+                    let legacy = by_label(&plain)
+                        .or_else(|| by_label(&plain.replace('-', "")))
+                        .or_else(|| by_label(standard_label(&plain)?))?;
                     // Some encodings of the standard can be decoded but not encoded. A file in one of
                     // them could not be written.
                     let can_encode = legacy.output_encoding() == legacy;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ToolCall, ToolReply, ToolSpec, Visibility, parse, schema};
 use crate::edit::{
-    EditCode, EditPlan, EditReport, Explanation, Refusal, Rung, VerifiedEdit, WorkPath,
+    EditCode, EditPlan, EditReport, Explanation, Refusal, Rung, VerifiedEdit, WorkPath, said,
 };
 use crate::engine::{Engine, refuse_too_many_bytes, refuse_too_many_edits};
 use crate::matching::budget::{Budget, Exhausted};
@@ -66,7 +66,12 @@ pub(crate) async fn prepare(engine: &Engine, patch: &Patch) -> Result<Vec<Verifi
     for file in &patch.files {
         let path = engine.path(&file.path)?;
         let edits = prepare_file(engine, &path, &file.change).await;
-        batch.extend(edits.map_err(|refusal| refusal.at(path.as_str()))?);
+        batch.extend(edits.map_err(|mut refusal| {
+            if patch.files.len() > 1 && !refusal.message.contains(path.as_str()) {
+                refusal.message = said!("`{path}`: {}", refusal.message);
+            }
+            refusal.at(path.as_str())
+        })?);
         refuse_too_many_bytes(&batch)?;
     }
     Ok(batch)

@@ -69,7 +69,7 @@ pub(super) fn take_encoding(mut arguments: Value) -> Result<(Value, Option<Encod
         Some(Value::String(name)) if name.trim().is_empty() => None,
         Some(Value::String(name)) => Some(Encoding::from_name(&name).ok_or_else(|| {
             invalid(format!("`{}` is not an encoding that restitch knows", crate::text::quote_name(&name)))
-                .hint("Give a name such as windows-1252, ISO-8859-15, macintosh, IBM850, shift_jis or utf-8.")
+                .hint("Give a name such as windows-1252, ISO-8859-15, macintosh, IBM850, shift_jis, utf-8, utf-16le or utf-16be.")
         })?),
         Some(_) => {
             return Err(invalid("argument `encoding` is not a string".to_owned())
@@ -150,7 +150,7 @@ fn normalize_object(
                 let items = item_properties(schema)?;
                 Some((list.clone(), resolve(&name, items, &empty)?.to_owned()))
             }) {
-                values_for_items.push((list, item, value));
+                values_for_items.push((list, item, name, value));
                 continue;
             }
             return Err(unknown_argument(at, schema, &name));
@@ -160,7 +160,14 @@ fn normalize_object(
         if is_filler(&value) {
             continue;
         }
-        let value = coerce(&at.child(own_name), &known[own_name], value)?;
+        let coerced = coerce(&at.child(own_name), &known[own_name], value);
+        // Beside the name itself, what does not fit means something else.
+        let value = match coerced {
+            Err(_) if name != own_name && normalized.contains_key(own_name) => {
+                return Err(unknown_argument(at, schema, &name));
+            }
+            other => other?,
+        };
         if is_filler(&value) {
             continue;
         }
@@ -175,8 +182,8 @@ fn normalize_object(
             _ => normalized.insert(own_name.to_owned(), value),
         };
     }
-    for (list, item_name, value) in values_for_items {
-        distribute(at, &mut normalized, &list, &item_name, value)?;
+    for (list, item_name, name, value) in values_for_items {
+        distribute(at, &mut normalized, &list, (&item_name, &name), value)?;
     }
     let missing: Vec<_> = required(schema).filter(|name| !normalized.contains_key(*name)).collect();
     if !missing.is_empty() {
@@ -184,6 +191,20 @@ fn normalize_object(
         return Err(
             invalid(format!("`{}` needs `{names}`{location}", at.tool)).hint(example(schema))
         );
+    }
+    // By now a path beside a list is in its items.
+    for (list, list_schema) in known {
+        let Some(item) = branches(list_schema).into_iter().find_map(|it| it.get("items")) else {
+            continue;
+        };
+        let items = normalized.get(list).and_then(Value::as_array).into_iter().flatten();
+        for (index, item_value) in items.enumerate().filter(|(_, value)| value.is_object()) {
+            if let Some(name) = required(item).find(|name| item_value.get(name).is_none()) {
+                let place = at.child(list).child(&format!("[{index}]")).path;
+                let what = format!("`{}` needs `{name}` in `{place}`", at.tool);
+                return Err(invalid(what).hint(example(schema)));
+            }
+        }
     }
     Ok(normalized)
 }
@@ -214,12 +235,12 @@ fn distribute(
     at: &ArgumentPath<'_>,
     arguments: &mut Map<String, Value>,
     list: &str,
-    item_name: &str,
+    (item_name, given_name): (&str, &str),
     value: Value,
 ) -> Result<(), Refusal> {
     let Some(Value::Array(items)) = arguments.get_mut(list) else {
         let list_path = at.child_path(list);
-        return Err(invalid(format!("`{item_name}` is given, but `{list_path}` is missing"))
+        return Err(invalid(format!("`{given_name}` is given, but `{list_path}` is missing"))
             .hint(format!("Send `{list}` as a list of objects.")));
     };
     for object in items.iter_mut().filter_map(Value::as_object_mut) {
@@ -271,6 +292,9 @@ fn coerce(at: &ArgumentPath<'_>, schema: &Value, value: Value) -> Result<Value, 
             if wants("array") {
                 return coerce(at, schema, Value::Array(vec![value]));
             }
+        }
+        Value::Number(number) if wants("string") && !number.is_f64() => {
+            return Ok(number.to_string().into());
         }
         Value::Number(number) if wants("integer") => {
             if let Some(whole) = number.as_f64().filter(|n| n.fract() == 0.0 && n.abs() < 1e15) {
@@ -532,6 +556,8 @@ mod tests {
             read("edit_file", raw),
             Ok(json!({"path": "a", "old_str": "x\n", "new_str": "\ty"}))
         );
+        let line = read("edit_file", json!({"path": "a", "old_str": "", "new_str": 5, "lines": 2}));
+        assert_eq!(line, Ok(json!({"path": "a", "old_str": "", "new_str": "5", "lines": "2"})));
         for bad in ["seven", "7.5"] {
             let call = json!({"path": "a", "old_str": "x", "new_str": "y", "near_line": bad});
             assert!(read("edit_file", call).is_err(), "{bad}");
@@ -540,12 +566,20 @@ mod tests {
 
     #[test]
     fn what_would_be_lost_is_refused_by_name() {
+        let regex = read("search", json!({"keyword": "two", "regex": true})).expect_err("regex");
+        assert!(regex.contains("no argument `regex`"), "{regex}");
         let call = json!({"path": "a", "old_str": "x", "new_strr": "y"});
         let refused = read("edit_file", call).expect_err("typo");
         assert!(refused.contains("no argument `new_strr`; the nearest is `new_str`"), "{refused}");
         assert!(refused.contains(r#"{"path": "…", "old_str": "…", "new_str": "…"}"#), "{refused}");
         let twice = json!({"path": "a", "file": "b", "old_str": "x", "new_str": "y"});
         assert!(read("edit_file", twice).expect_err("twice").contains("given twice"));
+        let edit = |path: &str| json!({path: "a", "old_str": "x", "new_str": "y"});
+        let of_one = read("multi_edit", json!({"edits": [edit("path"), edit("snapshot_")]}));
+        assert!(of_one.expect_err("unknown").contains("`snapshot_`"));
+        let of_one = json!({"edits": [edit("path"), {"old_str": "x", "new_str": "y"}]});
+        let of_one = read("multi_edit", of_one).expect_err("no path");
+        assert!(of_one.contains("needs `path` in `edits[1]`"), "{of_one}");
         let missing = read("edit_file", json!({"path": "a"})).expect_err("missing");
         assert!(missing.contains("needs `old_str`, `new_str`"), "{missing}");
         let list = read("edit_file", json!([1])).expect_err("list");

@@ -179,7 +179,8 @@ mod tests {
                         "additionalProperties" => kind == "object" && value == false,
                         "items" => kind == "array",
                         "enum" => {
-                            kind == "string" && value.as_array().is_some_and(|all| !all.is_empty())
+                            let all = value.as_array().expect("words");
+                            kind == "string" && !all.is_empty() && all.iter().all(Value::is_string)
                         }
                         _ => false,
                     };

@@ -47,7 +47,7 @@ struct EditArgument {
     pos: Option<AnchorArgument>,
     /// The last line of a range, as LINE#ID.
     end: Option<AnchorArgument>,
-    /// The new lines, as a list or one string; null or [] deletes.
+    /// The new lines, as a list or one string; [] deletes.
     lines: LinesArgument,
 }
 

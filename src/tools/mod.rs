@@ -300,8 +300,7 @@ impl Toolbox {
             Visibility::Always | Visibility::InDialect(_) => {
                 // A guard wants the project explored first, and that starts with `list_files`.
                 let guard_needs = self.guard.is_some() && tool.name == "list_files";
-                self.tool_set.has(tool, self.dialect)
-                    || guard_needs && self.tool_set == ToolSet::Usual
+                guard_needs || self.tool_set.has(tool, self.dialect)
             }
         })
     }
@@ -346,7 +345,7 @@ impl Toolbox {
             Err(refusal) => return ToolReply::refused(refusal),
         };
         if tool.name == read_file::TOOL.name {
-            read_file::parse_range_strings(&mut arguments);
+            read_file::parse_ranges(&mut arguments);
         }
         let schema = tool.schema();
         // Most calls have nothing to say in them.

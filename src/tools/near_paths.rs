@@ -20,7 +20,10 @@ impl Toolbox {
         let named: Vec<String> =
             near.into_iter().map(|path| format!("`{}`", self.shown_path(path.as_str()))).collect();
         let advice = match named.as_slice() {
-            [] if is_missing => said!("Check the path: search for a part of it.{THEN}{hint}"),
+            [] if is_missing && self.find("search").is_some() => {
+                said!("Check the path: search for a part of it.{THEN}{hint}")
+            }
+            [] if is_missing => said!("Check the path.{THEN}{hint}"),
             [] => return refusal,
             [only] => said!("Did you mean {only}? Send the call again with that path.{THEN}{hint}"),
             [first @ .., last] => said!(

@@ -35,12 +35,28 @@ pub(super) struct Arguments {
     column: Option<usize>,
 }
 
-/// Turns `ranges` written as text, such as `12-20, 45-61`, into objects with `start` and `end`.
-/// `ranges` may be one string or a list of strings.
-pub(super) fn parse_range_strings(value: &mut Value) {
-    let Some(ranges) = value.as_object_mut().and_then(|fields| fields.get_mut("ranges")) else {
+/// Turns other forms of `ranges` into objects with `start` and `end`: text such as `12-20, 45-61`, in
+/// one string or a list, two numbers such as `[12, 20]`, and a first and a last line beside it.
+pub(super) fn parse_ranges(value: &mut Value) {
+    let Some(fields) = value.as_object_mut() else { return };
+    for (first, last) in [("start_line", "end_line"), ("startLine", "endLine"), ("start", "end")] {
+        if fields.contains_key(first)
+            && let Some(end) = fields.remove(last).filter(|end| !end.is_null())
+            && let Some(start) = fields.remove(first)
+        {
+            fields.insert("ranges".to_owned(), json!([{ "start": start, "end": end }]));
+        }
+    }
+    let name =
+        ["ranges", "view_range", "line_ranges"].into_iter().find(|it| fields.contains_key(*it));
+    let Some(ranges) = name.and_then(|name| fields.get_mut(name)) else { return };
+    if let Some([start, end]) = ranges.as_array().map(Vec::as_slice)
+        && start.is_u64()
+        && end.is_u64()
+    {
+        *ranges = json!([{ "start": start, "end": end }]);
         return;
-    };
+    }
     let texts: Vec<&str> = match &*ranges {
         Value::String(text) => vec![text],
         Value::Array(items) => match items.iter().map(Value::as_str).collect::<Option<_>>() {

@@ -117,6 +117,9 @@ fn simplify_input(schema: &mut Schema) {
             object.insert("type".into(), only);
         }
     }
+    if let Some(Value::Array(words)) = object.get_mut("enum") {
+        words.retain(|word| !word.is_null());
+    }
     if let Some(Value::Array(options)) = object.get_mut("anyOf") {
         options.retain(|option| option.get("type").is_none_or(|json_type| json_type != "null"));
         if let [Value::Object(only)] = options.as_slice() {

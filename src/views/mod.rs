@@ -11,7 +11,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::edit::{EditCode, Refusal};
-use crate::text::{ContentHash, LineSpan, Snapshot, format_ranges, gaps, merge_ranges, quote_name};
+use crate::text::{
+    ContentHash, LineSpan, Snapshot, format_ranges, gaps, merge_ranges, pluralize, quote_name,
+};
 
 /// How lines are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -157,7 +159,7 @@ impl FileView {
         let content = if total == 0 {
             "the file is empty".to_owned()
         } else if self.omitted.is_empty() {
-            format!("all {total} lines")
+            format!("all {}", pluralize(total, "line"))
         } else {
             format!("lines {} of {total}", format_ranges(self.ranges.iter().take(12)))
         };
@@ -217,9 +219,12 @@ fn select_lines(select: &LineSelection, total: usize) -> Result<Vec<LineSpan>, R
             for range in ranges {
                 let LineSpan { start, end } = *range;
                 if start == 0 || end < start || start > total {
-                    return Err(refuse(format!(
-                        "range {start}-{end} is not valid: the file has {total} lines"
-                    )));
+                    let why = match start {
+                        0 => "lines count from 1".to_owned(),
+                        start if end < start => "it ends before it starts".to_owned(),
+                        _ => format!("the file has {}", pluralize(total, "line")),
+                    };
+                    return Err(refuse(format!("range {start}-{end} is not valid: {why}")));
                 }
             }
             Ok(merge_ranges(

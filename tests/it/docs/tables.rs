@@ -107,7 +107,9 @@ fn tools_and_arguments_are_as_the_code_has_them() {
     for tool in TOOLS {
         let listed = match tool.visibility {
             Visibility::Always => "",
-            Visibility::InDialect(_) => " Only in its own `--dialect`, with its own arguments.",
+            Visibility::InDialect(_) => {
+                " `--tools all` has it only in its own `--dialect`; it has its own arguments."
+            }
             Visibility::Guarded => " Only with `--guard`.",
             Visibility::Staged => " Only with `--stage`.",
         };

@@ -38,6 +38,12 @@ const FILES: &[(&str, &str, &str)] = &[
 #[test]
 fn a_character_is_written_in_the_files_encoding_or_not_at_all() {
     let sandbox = Sandbox::new();
+    for (name, same) in
+        [("latin-1", "latin1"), ("latin_1", "latin1"), ("ISO 8859-15", "iso8859-15")]
+    {
+        assert!(Encoding::from_name(name).is_some(), "{name}");
+        assert_eq!(Encoding::from_name(name), Encoding::from_name(same), "{name}");
+    }
     let mut edits = Vec::new();
     for (at, (name, text, new)) in FILES.iter().enumerate() {
         let encoding = Encoding::from_name(name).unwrap_or_else(|| panic!("{name}"));
