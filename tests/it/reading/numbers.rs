@@ -122,7 +122,7 @@ async fn an_anchor_is_not_stale_for_a_version_that_was_taken_back() {
     // Written again in a file that has changed, it may be another line.
     let session = Session::new(&[("f", &old)]);
     session.ok("read_file", json!({ "path": "f", "style": "hashline" })).await;
-    for (line, text) in [(1, "1"), (3, "3"), (3, "line 3")] {
+    for (line, text) in [(3, "3"), (1, "1"), (3, "line 3")] {
         session.ok("edit_lines", line_edit(line, line, text)).await;
     }
     let call = json!([{ "op": "replace", "pos": anchor(&old, 3), "lines": ["three"] }]);
