@@ -103,31 +103,44 @@ impl<'a> Call<'a> {
 
     /// Whether the call changes, removes or adds a line beside line `old`, blank lines aside.
     pub(super) fn changes_beside(&self, old: usize) -> bool {
-        let is_at = |op: &LineOp| matches!(*op, LineOp::Keep(at, _) | LineOp::Change(at, _) | LineOp::Delete(at) if at == old);
-        let Some(at) = self.ops.iter().position(is_at) else { return true };
-        let is_quiet = |op: &LineOp| match *op {
-            LineOp::Keep(..) => true,
-            LineOp::Change(at, _) => self.fates[at] == Fate::Moved,
-            LineOp::Delete(_) | LineOp::Insert(_) => false,
+        let changes = |op: &LineOp| match *op {
+            LineOp::Keep(..) => false,
+            LineOp::Change(at, _) => self.fates[at] != Fate::Moved,
+            LineOp::Delete(_) | LineOp::Insert(_) => true,
         };
-        let is_blank = |op: &&LineOp| match **op {
+        self.beside(old, changes) != (false, false)
+    }
+
+    /// Whether the call adds a line above and below line `old`, blank lines aside.
+    pub(super) fn adds_beside(&self, old: usize) -> (bool, bool) {
+        self.beside(
+            old,
+            |op| matches!(op, LineOp::Insert(new) if !self.new[*new].trim().is_empty()),
+        )
+    }
+
+    /// Whether there is such an operation above and below line `old`: those of the nearest line with text
+    /// and of all blank ones up to it count.
+    fn beside(&self, old: usize, is_such: impl Fn(&LineOp) -> bool) -> (bool, bool) {
+        let is_at = |op: &LineOp| matches!(*op, LineOp::Keep(at, _) | LineOp::Change(at, _) | LineOp::Delete(at) if at == old);
+        let Some(at) = self.ops.iter().position(is_at) else { return (true, true) };
+        let is_blank = |op: &LineOp| match *op {
             LineOp::Keep(at, _) | LineOp::Change(at, _) | LineOp::Delete(at) => {
                 self.old[at].trim().is_empty()
             }
             LineOp::Insert(at) => self.new[at].trim().is_empty(),
         };
-        // The nearest line with text on each side, and every blank one up to it.
-        let is_noisy = |ops: &mut dyn Iterator<Item = &LineOp>| {
+        let is_on = |ops: &mut dyn Iterator<Item = &LineOp>| {
             for op in ops {
-                if !is_quiet(op) {
+                if is_such(op) {
                     return true;
                 }
-                if !is_blank(&op) {
+                if !is_blank(op) {
                     return false;
                 }
             }
             false
         };
-        is_noisy(&mut self.ops[at + 1..].iter()) || is_noisy(&mut self.ops[..at].iter().rev())
+        (is_on(&mut self.ops[..at].iter().rev()), is_on(&mut self.ops[at + 1..].iter()))
     }
 }

@@ -109,7 +109,12 @@ fn is_damaged(believed: &str, there: &str) -> bool {
 
 /// Whether two lines are comments, or the same code with another comment behind it. A line that is a
 /// comment for a tool counts as code, and so does one that stands elsewhere in the file.
-fn is_misquoted_comment(file: &SourceFile<'_>, believed: &str, line: usize, there: &str) -> bool {
+pub(super) fn is_misquoted_comment(
+    file: &SourceFile<'_>,
+    believed: &str,
+    line: usize,
+    there: &str,
+) -> bool {
     let Some(language) = file.language.filter(|language| language.is_code()) else { return false };
     if file.keys().contains(&line_key(believed)) {
         return false;

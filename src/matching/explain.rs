@@ -320,6 +320,7 @@ fn weigh(
     let paired: Vec<usize> = (0..place.links.len())
         .filter(|&at| !place.links[at].lines.is_empty() && !place.links[at].old.is_empty())
         .collect();
+    let cuts_comment = |at| forbidden::cuts_comment(file, call, place, at);
     for (at, link) in place.links.iter().enumerate() {
         let is_edge = paired.first() == Some(&at) || paired.last() == Some(&at);
         let keeps = link.old.clone().all(|old| call.keeps(old));
@@ -361,6 +362,7 @@ fn weigh(
             let is_comment = is_unknown_comment(file, call.old[link.old.start]);
             let is_head = paired.first().is_some_and(|&first| at < first);
             if !is_comment && call.changes_beside(link.old.start)
+                || is_comment && cuts_comment(at)
                 || is_head && forbidden::other_head(file, call, place, link.old.start)
             {
                 forbidden = Some(Forbidden::OtherWords);
@@ -396,7 +398,9 @@ fn weigh(
             conflict |= !keeps || call.fate(link.old.start) == super::call::Fate::Moved;
             let is_code =
                 difference == Some(Difference::Words) || !file.is_comment(link.lines.start);
-            if is_code && (is_edge || call.changes_beside(link.old.start)) {
+            if is_code && (is_edge || call.changes_beside(link.old.start))
+                || !is_code && cuts_comment(at)
+            {
                 forbidden = Some(Forbidden::OtherWords);
             }
             kept.push(Kept {

@@ -114,6 +114,24 @@ pub(super) fn other_block(
     !shows_head && place.links[at].lines.clone().filter(is_full).any(begins)
 }
 
+/// What the call adds beside a comment that it misquotes stands above or below all of the file's comment:
+/// not inside it. `at` is the link of the comment, at the edge of the place.
+pub(super) fn cuts_comment(
+    file: &SourceFile<'_>,
+    call: &Call<'_>,
+    place: &Place,
+    at: usize,
+) -> bool {
+    let lines = place.lines();
+    let is_paired = |link: &Link| !link.lines.is_empty() && !link.old.is_empty();
+    let is_edge = |links: &[Link]| !links.iter().any(is_paired);
+    let is_comment = |line: usize| line < file.lines().len() && file.is_comment(line);
+    let (above, below) = call.adds_beside(place.links[at].old.start);
+    let goes_on_above = || lines.start > 0 && is_comment(lines.start - 1);
+    above && is_edge(&place.links[..at]) && goes_on_above()
+        || below && is_edge(&place.links[at + 1..]) && is_comment(lines.end)
+}
+
 /// A line above all that stands at the place stands elsewhere in the file, and not as the head of the block
 /// there: the call shows another one.
 pub(super) fn other_head(

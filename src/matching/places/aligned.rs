@@ -9,6 +9,7 @@ use super::{Edges, Link, LinkKind, Place, with_blank_lines};
 use crate::matching::budget;
 use crate::matching::call::Call;
 use crate::matching::costs::{Difference, EXTRA, LOST, MISSING, PART, STALE};
+use crate::matching::difference::is_misquoted_comment;
 use crate::matching::fold::{is_word_char, plain_key};
 use crate::matching::indent_of;
 use crate::matching::source_file::{SourceFile, line_key, push_lax};
@@ -303,19 +304,27 @@ impl<'a, 't> Text<'a, 't> {
         if self.is_part(at) && (is_head || is_tail) {
             return Some(bits - PART);
         }
+        let change = if self.call.keeps(self.full[at]) { 0.0 } else { CONFLICT };
         let (a, b) = (self.lax[at].len(), lax.len());
-        if a.abs_diff(b) > a.max(12) {
-            return None;
-        }
-        let words = file_words.entry(n).or_insert_with(|| Words::of(self.file.body(line)));
-        let similarity = self.words[at].similarity(words);
-        let are_comments = self.file.is_comment(line)
+        let is_near = a.abs_diff(b) <= a.max(12);
+        let similarity = if is_near {
+            let words = file_words.entry(n).or_insert_with(|| Words::of(self.file.body(line)));
+            self.words[at].similarity(words)
+        } else {
+            0.0
+        };
+        let are_comments = is_near
+            && self.file.is_comment(line)
             && self.file.language.is_some_and(|language| language.is_comment(text));
+        // Only one of them may have a comment behind it.
+        let has_same_code = || {
+            (lax.starts_with(&self.lax[at]) || self.lax[at].starts_with(lax))
+                && is_misquoted_comment(self.file, text, line, self.file.body(line))
+        };
         if similarity < 0.5 && !are_comments {
-            return None;
+            return has_same_code().then(|| -Difference::Comment.cost() - change);
         }
         let price = if are_comments { Difference::Comment } else { Difference::Words }.cost();
-        let change = if self.call.keeps(self.full[at]) { 0.0 } else { CONFLICT };
         Some(-price - LOST * bits * (1.0 - similarity) - change)
     }
 }

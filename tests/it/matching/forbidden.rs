@@ -184,6 +184,37 @@ fn what_is_made_already_is_paired_however_it_was_quoted() {
 }
 
 #[test]
+fn a_comment_that_the_call_misquotes_is_not_cut() {
+    let code = "    for i in rows {\n        send(i);\n    }\n}\n";
+    let two = format!("fn a() {{\n    // What is left goes to\n    // the other side.\n{code}");
+    let one = two.replace("    // What is left goes to\n", "");
+    let old = format!("    // Send all.\n{code}");
+    let above = format!("    check();\n\n{old}");
+    let line = "    // the other side.\n";
+    let want = one.replace(line, &format!("    check();\n\n{line}"));
+    check(&[
+        Row("a.rs", &two, &old, &above, None),
+        Row("a.rs", &one, &old, &above, Some(&want)),
+        // What is not beside the comment does not cut it.
+        Row(
+            "a.rs",
+            &two,
+            &old,
+            &old.replace("send(i)", "keep(i)"),
+            Some(&two.replace("send(i)", "keep(i)")),
+        ),
+    ]);
+}
+
+#[test]
+fn a_quote_may_lack_the_comment_behind_a_line() {
+    let file = "fn a() {\n    b(1);\n    while c() {\n        d(2);\n    }\n    e(3); // The last one, which is the longest\n}\n";
+    let old = file.replace(" // The last one, which is the longest", "");
+    let (new, want) = (old.replace("b(1)", "b(9)"), file.replace("b(1)", "b(9)"));
+    check(&[Row("a.rs", file, &old, &new, Some(&want))]);
+}
+
+#[test]
 fn rows_of_a_table_are_padded_as_they_like() {
     let file = "| foo  | bar   |\n| a    | b     |\n";
     let want = "| foo  | bar   |\n| a    | c     |\n";
