@@ -41,7 +41,7 @@ pub mod store {
 
     pub use crate::store::change_feed::ChangeFeed;
     pub use crate::store::protect::{admit, unportable_reason};
-    pub use crate::store::rebase::{not_found, rebase_edit};
+    pub use crate::store::rebase::{not_found, rebase_edit, refuse_duplicate_paths};
     pub use crate::store::record::{CommitRecord, FileRecord};
     pub use crate::store::timeline::{
         MAX_VERSIONS, Timeline, Versions, changed_lines, no_revision, now_millis, repeated,

@@ -15,7 +15,7 @@ use super::commit::{
 use super::history::{self, BucketRecord, CommitState, FileChange};
 use super::objects::{ObjectVersion, PutOutcome, StorageError};
 use restitch::edit::{EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath};
-use restitch::internals::store::{Versions, now_millis};
+use restitch::internals::store::{Versions, now_millis, refuse_duplicate_paths};
 use restitch::port::Snapshot;
 
 /// An open commit that is older than this belongs to a dead process.
@@ -66,16 +66,7 @@ impl Bucket {
         mut batch: Vec<VerifiedEdit>,
         context: CommitContext<'_>,
     ) -> Result<BatchCommit, Refusal> {
-        let mut names: Vec<&str> = batch.iter().map(|edit| edit.path().as_str()).collect();
-        names.sort_unstable();
-        if let Some([duplicate, _]) = names.array_windows().find(|[name, next]| name == next) {
-            return Err(Refusal::new(
-                EditCode::Overlap,
-                format!("this commit has two edits of `{duplicate}`"),
-            )
-            .at(*duplicate)
-            .hint("Combine all edits of one file into one."));
-        }
+        refuse_duplicate_paths(&batch)?;
         let deadline = Instant::now() + self.options.retry_timeout.min(LEASE / 2);
         let mut backoff = Backoff::until(deadline);
         loop {

@@ -28,13 +28,11 @@ use std::time::Duration;
 use tracing::Instrument as _;
 
 use crate::edit::{Durability, EditCode, Refusal, VerifiedEdit, WorkPath};
-use crate::port::{
-    CommitOptions, Committed, Corrector, FileStore, RequestId, Syntax, refuse_duplicate_paths,
-};
+use crate::port::{CommitOptions, Committed, Corrector, FileStore, RequestId, Syntax};
 use crate::session::Ledger;
 #[cfg(feature = "search")]
 use crate::store::Overlay;
-use crate::store::{StagingStore, already_exists, refuse_main_checkout};
+use crate::store::{StagingStore, already_exists, refuse_duplicate_paths, refuse_main_checkout};
 use crate::text::{Content, Encoding, NotText, Snapshot};
 use crate::traces;
 

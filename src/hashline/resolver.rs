@@ -112,12 +112,6 @@ pub(crate) struct Resolver<'a> {
     recorded: &'a [SeenVersion],
 }
 
-impl std::fmt::Debug for Resolver<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Resolver").field("versions", &self.versions.len()).finish_non_exhaustive()
-    }
-}
-
 impl<'a> Resolver<'a> {
     /// A resolver for one call. `versions` are in the order in which they were seen; `snapshot` is the
     /// snapshot id, or a prefix of it, that the caller named.

@@ -16,13 +16,11 @@ pub use chat::{ChatError, ChatModel, ChatReply, ChatRequest};
 pub use corrector::Budget;
 #[doc(hidden)]
 pub use corrector::{Ask, Corrector, CorrectorError, Location, Question, Reply, Window};
-#[cfg(unix)]
-pub(crate) use store::duplicate_edit;
+pub(crate) use store::no_history;
 pub use store::{
     Change, CommitOptions, Committed, FileStore, History, ListedObject, Lister, Listing, RequestId,
     RequestStatus, Revision, RevisionFile, UndoMode, Undone,
 };
-pub(crate) use store::{no_history, refuse_duplicate_paths};
 pub(crate) use syntax::NoSyntax;
 #[doc(hidden)]
 pub use syntax::{Definition, Syntax};

@@ -1,6 +1,5 @@
 //! The interface to a store of files.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -289,26 +288,6 @@ pub trait History: Send + Sync {
 
     /// A receiver of every commit from now on; `None` if they are not announced.
     fn changes(&self) -> Option<broadcast::Receiver<Change>>;
-}
-
-/// Refuses two edits of one file in a batch: each was made for the same version, so the second
-/// would take back the first.
-pub(crate) fn refuse_duplicate_paths(batch: &[VerifiedEdit]) -> Result<(), Refusal> {
-    let mut seen = BTreeSet::new();
-    match batch.iter().find(|edit| !seen.insert(edit.path())) {
-        Some(second) => Err(duplicate_edit(second.path())),
-        None => Ok(()),
-    }
-}
-
-/// The refusal of a second edit of the same file in one commit.
-pub(crate) fn duplicate_edit(path: &WorkPath) -> Refusal {
-    Refusal::new(
-        EditCode::Overlap,
-        format!("this commit has two edits of `{path}`, perhaps under different names"),
-    )
-    .at(path.as_str())
-    .hint("Combine all edits of one file into one.")
 }
 
 /// The refusal of undo and log by a store without a history.

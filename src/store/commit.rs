@@ -25,12 +25,13 @@ use super::history::{HistorySync, Intent};
 use super::lock::{self, Backoff, FileKey, LockOutcome, WriteLock};
 use super::metadata::Metadata;
 use super::options::SyncMode;
+use super::rebase::duplicate_edit;
 use super::record::CommitRecord;
 use super::refusals;
 use super::replace::{has_content, read_reusing};
 use super::write::PreparedWrite;
 use crate::edit::{EditCode, Refusal, VerifiedEdit, said};
-use crate::port::{Committed, RequestId, duplicate_edit};
+use crate::port::{Committed, RequestId};
 use crate::text::Content;
 
 /// An edit to commit. Only an undo sets the fields after `edit`.
@@ -236,7 +237,7 @@ impl Disk {
     /// paths.
     fn new_job<'a>(&self, index: usize, planned: &'a CommitEdit) -> Result<Job<'a>, Refusal> {
         let path = planned.edit.path();
-        self.admit_lexical(path)?;
+        self.refuse_if_protected(path, path.as_str())?;
         let mut created_folders = CreatedFolders::default();
         let denied = RefCell::new(None);
         let target = if planned.edit.base().is_none() {

@@ -90,13 +90,7 @@ impl DiskStore {
     /// Opens a folder. If the state folder cannot be used, this is no error: edits then carry a
     /// warning and cannot be undone.
     pub fn open_with(root: &Path, options: DiskOptions) -> io::Result<Self> {
-        Disk::open(root, options, Walk::Kernel).map(|disk| Self(Arc::new(disk)))
-    }
-
-    /// A receiver of every commit in the root from now on. Commits of other processes are included
-    /// if there is a history.
-    pub fn subscribe(&self) -> broadcast::Receiver<Change> {
-        self.0.subscribe()
+        Disk::open(root, options).map(|disk| Self(Arc::new(disk)))
     }
 }
 
@@ -110,8 +104,8 @@ impl DiskStore {
 
 impl Disk {
     /// Opens a folder and repairs what dead processes left in it.
-    fn open(root: &Path, options: DiskOptions, walk: Walk) -> io::Result<Self> {
-        let root = Root::open(root, walk)?;
+    fn open(root: &Path, options: DiskOptions) -> io::Result<Self> {
+        let root = Root::open(root, Walk::Kernel)?;
         let opened = options.state.as_deref().map(|path| {
             let describe = |error: io::Error| {
                 format!("the state folder {} cannot be used ({error})", path.display())
@@ -202,11 +196,6 @@ impl Disk {
         Err(refusals::not_a_file(path, OpenError::Moved))
     }
 
-    /// Refuses a path that is protected as the caller wrote it.
-    pub(super) fn admit_lexical(&self, path: &WorkPath) -> Result<(), Refusal> {
-        self.refuse_if_protected(path, path.as_str())
-    }
-
     /// Refuses a path that is protected once its links are resolved; `real` is that path.
     pub(super) fn admit_real(&self, path: &WorkPath, real: &Path) -> Result<(), Refusal> {
         if let Some(state) = &self.state
@@ -223,7 +212,11 @@ impl Disk {
     }
 
     /// Refuses `path` if `same_file_path`, a path that leads to the same file, is protected.
-    fn refuse_if_protected(&self, path: &WorkPath, same_file_path: &str) -> Result<(), Refusal> {
+    pub(super) fn refuse_if_protected(
+        &self,
+        path: &WorkPath,
+        same_file_path: &str,
+    ) -> Result<(), Refusal> {
         let extra_folders = self.extra_folders.read().unwrap_or_else(PoisonError::into_inner);
         protect::admit(path, same_file_path, &extra_folders, &self.options.allow_protected)
     }
@@ -232,7 +225,7 @@ impl Disk {
     /// exists or not.
     pub(super) fn admit_resolved(&self, path: &WorkPath) -> Result<(), Refusal> {
         self.check_root()?;
-        self.admit_lexical(path)?;
+        self.refuse_if_protected(path, path.as_str())?;
         match self.root.resolve(path.as_path()) {
             Ok(target) => {
                 self.admit_real(path, &target.real)?;
@@ -479,7 +472,7 @@ impl port::History for DiskStore {
     }
 
     fn changes(&self) -> Option<broadcast::Receiver<Change>> {
-        Some(self.subscribe())
+        Some(self.0.subscribe())
     }
 
     fn recorded_versions<'a>(

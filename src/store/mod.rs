@@ -72,7 +72,7 @@ pub use memory::{MemoryFiles, MemoryStore};
 pub use options::{DiskOptions, SyncMode};
 #[cfg(not(unix))]
 pub use portable::DiskStore;
-pub(crate) use rebase::already_exists;
+pub(crate) use rebase::{already_exists, refuse_duplicate_paths};
 #[cfg(feature = "search")]
 pub(crate) use staging::Overlay;
 pub(crate) use staging::StagingStore;

@@ -1,5 +1,7 @@
 //! An edit for the current version of its file, and the refusals that every store shares.
 
+use std::collections::BTreeSet;
+
 use crate::edit::message::EMPTY_OLD;
 use crate::edit::{EditCode, Refusal, VerifiedEdit, WorkPath, said};
 use crate::text::{ContentHash, Snapshot};
@@ -40,4 +42,24 @@ pub(super) fn conflict(path: &WorkPath, why: &str) -> Refusal {
     Refusal::new(EditCode::Conflict, format!("`{path}` {why}"))
         .at(path.as_str())
         .hint("Nothing was written. Send the same call again.")
+}
+
+/// Refuses two edits of one file in a batch: each was made for the same version, so the second
+/// would take back the first.
+pub fn refuse_duplicate_paths(batch: &[VerifiedEdit]) -> Result<(), Refusal> {
+    let mut seen = BTreeSet::new();
+    match batch.iter().find(|edit| !seen.insert(edit.path())) {
+        Some(second) => Err(duplicate_edit(second.path())),
+        None => Ok(()),
+    }
+}
+
+/// The refusal of a second edit of the same file in one commit.
+pub(super) fn duplicate_edit(path: &WorkPath) -> Refusal {
+    Refusal::new(
+        EditCode::Overlap,
+        format!("this commit has two edits of `{path}`, perhaps under different names"),
+    )
+    .at(path.as_str())
+    .hint("Combine all edits of one file into one.")
 }

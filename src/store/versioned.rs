@@ -11,14 +11,13 @@ use tokio::sync::broadcast;
 
 use super::change_feed::ChangeFeed;
 use super::commits::Commits;
-use super::rebase::{not_found, rebase_edit};
+use super::rebase::{not_found, rebase_edit, refuse_duplicate_paths};
 use super::record::FileRecord;
 use super::timeline::{LaterChange, Versions, history_not_read, repeated, take_back};
 use crate::edit::{Durability, EditCode, Refusal, VerifiedEdit, WorkPath};
 use crate::port::{
     BoxFuture, Change, CommitOptions, Committed, FileStore, History, Lister, LoadedFile, RequestId,
     RequestStatus, Revision, StoreOutcome, UndoMode, Undone, VersionedFiles,
-    refuse_duplicate_paths,
 };
 
 /// How often an edit is matched again because another program has changed the file.

@@ -50,15 +50,6 @@ pub(crate) struct Rule {
     pub(super) broken: fn(&Guard, &GuardedCall<'_>) -> bool,
 }
 
-impl std::fmt::Debug for Rule {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Rule")
-            .field("id", &self.id)
-            .field("moment", &self.moment)
-            .finish_non_exhaustive()
-    }
-}
-
 /// The rules, in the order in which they are checked.
 pub(crate) const RULES: &[Rule] = &[
     Rule {

@@ -582,7 +582,7 @@ fn names(folder: &std::path::Path, name: &str) -> std::path::PathBuf {
 fn the_change_feed_tells_revision_path_and_hash() {
     let work = Sandbox::new();
     let store = work.store();
-    let mut feed = store.subscribe();
+    let mut feed = store.changes().expect("a feed");
     let done =
         commit(&store, vec![whole_file_edit(&work_path("d/f"), None, b"x\n")]).expect("created");
     let change = feed.try_recv().expect("announced");
