@@ -104,7 +104,7 @@ impl CommitRecord {
     pub fn matches_request<'a>(
         &self,
         request: &RequestId,
-        edits: impl ExactSizeIterator<Item = &'a VerifiedEdit>,
+        mut edits: impl ExactSizeIterator<Item = &'a VerifiedEdit>,
     ) -> bool {
         if let (Some(recorded), Some(digest)) = (self.request_digest, request.digest()) {
             return recorded == digest;
@@ -114,7 +114,6 @@ impl CommitRecord {
         let is_of_edit = |file: &FileRecord, edit: &VerifiedEdit| {
             file.path == edit.path().as_str() || file.after == edit.after().map(Content::hash)
         };
-        let mut edits = edits;
         self.files.len() == edits.len()
             && edits.all(|edit| self.files.iter().any(|file| is_of_edit(file, edit)))
     }

@@ -7,7 +7,7 @@
 
 mod rules;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde::Serialize;
@@ -220,7 +220,7 @@ impl Guard {
         let mut code = EditCode::Blocked;
         match rule.id {
             "repeat_failed" => {
-                if let Some(failure) = self.failures.get(&fingerprint(call, self.write_count)) {
+                if let Some(failure) = self.failure(call) {
                     code = failure.code;
                     error.push(format_args!(" Cause: {}", failure.cause));
                     hint.push(said!("{THEN}{}", suggest_alternative(call, failure)));
@@ -255,9 +255,9 @@ impl Guard {
         claims.filter(move |claim| !is_changed(claim))
     }
 
-    /// How often this call has failed on the same content of its files.
-    fn failure_count(&self, call: &GuardedCall<'_>) -> u32 {
-        self.failures.get(&fingerprint(call, self.write_count)).map_or(0, |failure| failure.times)
+    /// The failure of this call on the same content of its files.
+    fn failure(&self, call: &GuardedCall<'_>) -> Option<&Failure> {
+        self.failures.get(&fingerprint(call, self.write_count))
     }
 
     /// The files that no longer have the content that the session wrote.
@@ -328,15 +328,13 @@ impl Guard {
 
     /// Records every file that was written, according to the report of a call.
     fn record_written(&mut self, report: &Value) {
-        let mut written = BTreeSet::new();
+        let mut written = BTreeMap::new();
         collect_edits(report, &mut written);
-        for Written { path, before, after, revision } in written {
+        for (path, edit) in written {
             self.unresolved.remove(&path);
-            let hash = |text: Option<String>| text.as_deref().and_then(ContentHash::parse);
-            let before_first_edit = self.edited.get(&path).map(|edited| edited.before_sha256);
-            let before_sha256 = before_first_edit.unwrap_or_else(|| hash(before));
-            let after_sha256 = hash(after);
-            self.edited.insert(path, Edited { revision, before_sha256, after_sha256 });
+            let first = self.edited.get(&path).unwrap_or(&edit);
+            let before_sha256 = first.before_sha256;
+            self.edited.insert(path, Edited { before_sha256, ..edit });
         }
         self.write_count += 1;
     }
@@ -443,17 +441,8 @@ fn short_cause(message: &str) -> String {
     clip(line, 120)
 }
 
-/// A file that was written, according to a report.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Written {
-    path: String,
-    before: Option<String>,
-    after: Option<String>,
-    revision: Option<u64>,
-}
-
 /// Adds to `out` every file that a report says was written, at any depth of the report.
-fn collect_edits(report: &Value, out: &mut BTreeSet<Written>) {
+fn collect_edits(report: &Value, out: &mut BTreeMap<String, Edited>) {
     match report {
         Value::Object(object) => {
             let path = object.get("path").and_then(Value::as_str);
@@ -461,13 +450,13 @@ fn collect_edits(report: &Value, out: &mut BTreeSet<Written>) {
             if let (Some(path), Some(after)) = (path, object.get("after_sha256"))
                 && !is_dry_run
             {
-                let text = |value: &Value| value.as_str().map(str::to_owned);
-                out.insert(Written {
-                    path: path.to_owned(),
-                    before: object.get("before_sha256").and_then(text),
-                    after: text(after),
+                let hash = |value: &Value| ContentHash::parse(value.as_str()?);
+                let edit = Edited {
                     revision: object.get("revision").and_then(Value::as_u64),
-                });
+                    before_sha256: object.get("before_sha256").and_then(hash),
+                    after_sha256: hash(after),
+                };
+                out.insert(path.to_owned(), edit);
             }
             object.values().for_each(|value| collect_edits(value, out));
         }

@@ -79,7 +79,7 @@ pub(crate) const RULES: &[Rule] = &[
         moment: Moment::Call,
         error: || "This same call was refused before and nothing has changed since.".into(),
         hint: || "Do not repeat it.".into(),
-        broken: |guard, call| guard.failure_count(call) > 0,
+        broken: |guard, call| guard.failure(call).is_some_and(|failure| failure.times > 0),
     },
     Rule {
         id: "explore_before_edit",
