@@ -273,7 +273,7 @@ impl Disk {
                 format!("the new name `{path}` {why}"),
             )
             .at(path.as_str())
-            .hint("Choose a name that is valid on every operating system."));
+            .hint("Give a path below the root, with names that every operating system takes."));
         }
         let edit = planned.edit.clone();
         Ok(Job {

@@ -140,7 +140,9 @@ impl FolderFiles {
             Some(reason) => {
                 Err(Refusal::new(EditCode::InvalidPath, format!("the name `{path}` {reason}"))
                     .at(path.as_str())
-                    .hint("Choose a name that is valid on every operating system."))
+                    .hint(
+                        "Give a path below the root, with names that every operating system takes.",
+                    ))
             }
         }
     }

@@ -44,50 +44,18 @@ struct EditArgument {
     /// replace, append or prepend.
     op: Option<Op>,
     /// The anchor, as LINE#ID; the first line of a range.
-    pos: Option<AnchorArgument>,
+    pos: Option<String>,
     /// The last line of a range, as LINE#ID.
-    end: Option<AnchorArgument>,
+    end: Option<String>,
     /// The new lines, as a list or one string; [] deletes.
     lines: LinesArgument,
-}
-
-/// An anchor. A bare number is accepted here, so that the refusal can show the id that it lacks.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(untagged)]
-enum AnchorArgument {
-    Text(String),
-    Number(u64),
-}
-
-impl JsonSchema for AnchorArgument {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Reference".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "string" })
-    }
-}
-
-impl AnchorArgument {
-    /// The anchor. A bare number gives one without an id.
-    fn anchor(&self) -> Result<Anchor, Refusal> {
-        match self {
-            Self::Text(raw) => Anchor::parse(raw),
-            Self::Number(line) => Anchor::parse(&line.to_string()),
-        }
-    }
 }
 
 impl EditArgument {
     /// The edit; a refusal names it by its `number` in the call.
     fn into_edit(self, number: usize) -> Result<HashlineEdit, Refusal> {
-        let anchor = |argument: &Option<AnchorArgument>| {
-            argument.as_ref().map(AnchorArgument::anchor).transpose().map_err(|mut refusal| {
+        let anchor = |argument: &Option<String>| {
+            argument.as_deref().map(Anchor::parse).transpose().map_err(|mut refusal| {
                 refusal.message = said!("edit {number}: {}", refusal.message);
                 refusal
             })

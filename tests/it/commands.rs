@@ -218,6 +218,7 @@ fn the_exit_code_says_what_happened() {
         (&["edit", "a.py", "--old", "class X"], 2),
         (&["--root", "missing", "log"], 2),
         (&["log", "-n", "0"], 2),
+        (&["--root", "/", "init", "cursor", "--write"], 2),
         (&["mcp", "--http", "0", "--allow-origin", "example.com"], 2),
         (&["mcp", "--http", "0", "--allow-host", "http://example.com/"], 2),
         // Names that only a shell or a browser reads, and that of a folder.

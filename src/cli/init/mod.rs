@@ -23,12 +23,18 @@ use super::exit::Exit;
 use super::{out, settings};
 use crate::edit::{EditCode, EditPlan, Explanation, Refusal, Rung, VerifiedEdit};
 use crate::engine::{CallOptions, Engine};
+use crate::store::canonical;
 use clients::{CLIENTS, Client, ConfigFile, client};
 
 /// Prints or merges the files of a client.
 pub(crate) async fn run(common: &Common, args: &InitArgs) -> Result<(), Exit> {
     let client =
         client(&args.client.to_ascii_lowercase()).ok_or_else(|| unknown_client(&args.client))?;
+    if args.write && canonical(common.root()).is_ok_and(|root| root.parent().is_none()) {
+        return Err(Exit::usage(
+            "the root is the whole disk; name the project's folder with --root",
+        ));
+    }
     let npx = args.npx;
     let mut text = String::new();
     let mut refused = None;

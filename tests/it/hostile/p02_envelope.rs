@@ -18,7 +18,7 @@ fn whoever_asks_for_a_dry_run_in_any_spelling_gets_no_write() {
         ("dry_run", json!("yes"), false),
         ("dry_run", json!({}), false),
         ("dru_run", json!(true), false),
-        ("request_id", json!(7), false),
+        ("request_id", json!([7, 8]), false),
         ("tool", json!(["edit_file"]), false),
     ] {
         let reply = &sandbox.batch(&[json!({ "id": 1, field: value, "arguments": call })])[0];
