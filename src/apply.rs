@@ -210,6 +210,7 @@ pub(crate) fn decide_edits(
             refusal
                 .hint_at_sibling_edit(index, &call.old, snapshot.text(), calls.iter().enumerate())
                 .with_edit_number(index, calls.len())
+                .hint_at_language()
         })?;
         splices.extend(explained.splices);
         match &mut explanation {

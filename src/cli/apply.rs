@@ -22,6 +22,5 @@ pub(crate) async fn run(common: &Common, args: ApplyArgs) -> Result<(), Exit> {
     let options = CallOptions { dry_run: args.dry_run, ..CallOptions::default() };
     let reply = toolbox.call("apply_patch", json!({ "patch": patch }), &options).await;
     let reply = edit::with_revision(common, reply);
-    out::reply(common, &reply)?;
-    Exit::of_reply(&reply)
+    out::end(common, &reply)
 }

@@ -37,19 +37,11 @@ pub(crate) async fn run(common: &Common, args: EditArgs) -> Result<(), Exit> {
         ));
     }
     let toolbox = settings::toolbox_in(common, Words::of_command(EDIT_FLAGS))?;
-    let mut arguments = json!({ "path": common.path(&args.path), "old_str": old, "new_str": new });
-    if let Some(count) = args.expect {
-        arguments["expected_replacements"] = count.get().into();
-    }
-    if args.all {
-        arguments["replace_all"] = true.into();
-    }
-    if let Some(line) = args.near {
-        arguments["near_line"] = line.into();
-    }
-    if let Some(within) = args.within {
-        arguments["within"] = within.into();
-    }
+    let arguments = json!({
+        "path": common.path(&args.path), "old_str": old, "new_str": new,
+        "expected_replacements": args.expect, "replace_all": args.all, "near_line": args.near,
+        "within": args.within,
+    });
     let options = CallOptions {
         dry_run: args.dry_run,
         request_id: args.request_id.map(Into::into),
@@ -67,9 +59,7 @@ pub(crate) async fn run(common: &Common, args: EditArgs) -> Result<(), Exit> {
 
 /// The reply for a person, with the revision that `restitch undo` takes in its first line.
 pub(super) fn with_revision(common: &Common, mut reply: ToolReply) -> ToolReply {
-    let report = &reply.report;
-    let revision = report["revision"].as_u64().or_else(|| report["files"][0]["revision"].as_u64());
-    if let Some(revision) = revision.filter(|_| reply.ok && !common.json) {
+    if let Some(revision) = reply.revision().filter(|_| reply.ok && !common.json) {
         // Behind the first line, unless that begins a list.
         let first_line =
             reply.message.find('\n').filter(|end| !reply.message[..*end].ends_with(':'));
@@ -130,8 +120,7 @@ fn edit_stdin(common: &Common, args: &EditArgs, old: String, new: String) -> Res
     let edited = tools::edit_bytes(bytes, &request, &gate);
     let (after, reply) = edited.unwrap_or_else(|refusal| (Vec::new(), words.refused(refusal)));
     if common.json {
-        out::reply(common, &reply)?;
-        return Exit::of_reply(&reply);
+        return out::end(common, &reply);
     }
     if !(args.quiet && reply.ok) {
         // A closed stderr does not stop the text.

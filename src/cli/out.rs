@@ -21,11 +21,15 @@ pub(crate) fn reply(common: &Common, reply: &ToolReply) -> Result<(), Exit> {
     print(text).map_err(|exit| after(reply, exit))
 }
 
+/// Prints the reply and ends the command with it.
+pub(crate) fn end(common: &Common, answer: &ToolReply) -> Result<(), Exit> {
+    reply(common, answer)?;
+    Exit::of_reply(answer)
+}
+
 /// The fault of an answer that could not be written, which says what was done all the same.
 pub(crate) fn after(reply: &ToolReply, exit: Exit) -> Exit {
-    let report = &reply.report;
-    let revision = report["revision"].as_u64().or_else(|| report["files"][0]["revision"].as_u64());
-    match (exit, revision) {
+    match (exit, reply.revision()) {
         (Exit::Fault(message), Some(revision)) => Exit::Fault(format!(
             "{message}; the edit was made all the same, as revision {revision}"
         )),

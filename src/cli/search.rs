@@ -27,11 +27,7 @@ pub(crate) async fn run(common: &Common, args: SearchArgs) -> Result<(), Exit> {
     };
     let below = common.below_root.as_ref().map(|_| ".".to_owned());
     let path = args.path.or(below).map(|path| common.path(&path));
-    for (name, value) in [("path", path), ("glob", args.glob)] {
-        if let Some(value) = value {
-            arguments[name] = value.into();
-        }
-    }
+    (arguments["path"], arguments["glob"]) = (json!(path), json!(args.glob));
     let reply = toolbox.call(tool, arguments, &CallOptions::default()).await;
     if args.plain && reply.ok {
         out::written(print_plain(&reply.report))?;

@@ -23,7 +23,7 @@ pub(crate) async fn undo(common: &Common, args: &UndoArgs) -> Result<(), Exit> {
     let toolbox = settings::toolbox(common)?;
     let options = CallOptions { dry_run: args.dry_run, ..CallOptions::default() };
     let reply = toolbox.call("undo", json!({ "revision": args.revision }), &options).await;
-    print(common, &reply)
+    out::end(common, &reply)
 }
 
 /// Prints the list of edits.
@@ -31,7 +31,7 @@ pub(crate) async fn log(common: &Common, args: &LogArgs) -> Result<(), Exit> {
     let toolbox = settings::toolbox(common)?;
     match list(common, args, toolbox.engine()).await {
         Ok(revisions) if common.json => {
-            print(common, &ToolReply::answered(String::new(), json!({ "revisions": revisions })))
+            out::end(common, &ToolReply::answered(String::new(), json!({ "revisions": revisions })))
         }
         Ok(revisions) => {
             if revisions.is_empty() {
@@ -41,7 +41,7 @@ pub(crate) async fn log(common: &Common, args: &LogArgs) -> Result<(), Exit> {
             }
             out::written(print_list(&revisions))
         }
-        Err(refusal) => print(common, &ToolReply::refused(refusal)),
+        Err(refusal) => out::end(common, &ToolReply::refused(refusal)),
     }
 }
 
@@ -105,12 +105,6 @@ fn print_list(revisions: &[Listed]) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// Prints the reply's message, or the whole reply as JSON.
-fn print(common: &Common, reply: &ToolReply) -> Result<(), Exit> {
-    out::reply(common, reply)?;
-    Exit::of_reply(reply)
 }
 
 /// One line about a revision: its number, its time, its files, and whether it undoes another one or

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ToolCall, ToolReply, ToolSpec, Visibility, parse, schema};
+use super::{ToolCall, ToolReply, ToolSpec, parse};
 use crate::edit::{
     EditCode, EditPlan, EditReport, Explanation, Refusal, Rung, VerifiedEdit, WorkPath, said,
 };
@@ -15,15 +15,11 @@ use crate::matching::budget::{Budget, Exhausted};
 use crate::patch::{Change, Hunk, Patch, locate_hunks};
 use crate::text::{Snapshot, clip};
 
-pub(super) const TOOL: ToolSpec = ToolSpec {
-    name: "apply_patch",
-    about: "Applies a patch to one or more files, all or nothing; prefer it to other edit tools: V4A (*** Begin Patch … *** End Patch), search/replace blocks, or a unified diff.",
-    input: schema::input_to_write::<ApplyPatchArguments>,
-    output: schema::output::<PatchReport>,
-    visibility: Visibility::Always,
-    writes: true,
-    run: |call| Box::pin(async move { run(call).await }),
-};
+pub(super) const TOOL: ToolSpec = ToolSpec::writing::<ApplyPatchArguments, PatchReport>(
+    "apply_patch",
+    "Applies a patch to one or more files, all or nothing; prefer it to other edit tools: V4A (*** Begin Patch … *** End Patch), search/replace blocks, or a unified diff.",
+    |call| Box::pin(async move { run(call).await }),
+);
 
 /// The arguments.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]

@@ -5,20 +5,16 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ToolCall, ToolReply, ToolSpec, Visibility, parse, schema};
+use super::{ToolCall, ToolReply, ToolSpec, parse};
 use crate::edit::{EditCode, Refusal, SyntaxError, Unchecked};
 use crate::engine::Engine;
 use crate::text::{pluralize, quote_name};
 
-pub(super) const TOOL: ToolSpec = ToolSpec {
-    name: "check",
-    about: "Parse files and list their syntax errors. A file in an unknown language is named as not checked.",
-    input: schema::input::<Arguments>,
-    output: schema::output::<CheckReport>,
-    visibility: Visibility::Always,
-    writes: false,
-    run: |call| Box::pin(async move { run(call).await }),
-};
+pub(super) const TOOL: ToolSpec = ToolSpec::reading::<Arguments, CheckReport>(
+    "check",
+    "Parse files and list their syntax errors. A file in an unknown language is named as not checked.",
+    |call| Box::pin(async move { run(call).await }),
+);
 
 /// Files in one call.
 const MAX_FILES: usize = 1_000;

@@ -5,28 +5,21 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::edit_file::TextEdit;
-use super::{Dialect, ToolCall, ToolReply, ToolSpec, Visibility, parse, schema};
+use super::{Dialect, ToolCall, ToolReply, ToolSpec, Visibility, parse};
 use crate::edit::{EditReport, Refusal};
 
-pub(super) const EDIT: ToolSpec = ToolSpec {
-    name: "edit",
-    about: "Replaces old_string with new_string in a file. old_string must occur once unless replace_all is set.",
-    input: schema::input_to_write::<EditArguments>,
-    output: schema::output::<EditReport>,
-    visibility: Visibility::Always,
-    writes: true,
-    run: |call| Box::pin(async move { edit(call).await }),
-};
+pub(super) const EDIT: ToolSpec = ToolSpec::writing::<EditArguments, EditReport>(
+    "edit",
+    "Replaces old_string with new_string in a file. old_string must occur once unless replace_all is set.",
+    |call| Box::pin(async move { edit(call).await }),
+);
 
-pub(super) const REPLACE: ToolSpec = ToolSpec {
-    name: "replace",
-    about: "Replaces old_string with new_string in a file. One occurrence is replaced unless allow_multiple is set.",
-    input: schema::input_to_write::<ReplaceArguments>,
-    output: schema::output::<EditReport>,
-    visibility: Visibility::InDialect(Dialect::Gemini),
-    writes: true,
-    run: |call| Box::pin(async move { replace(call).await }),
-};
+pub(super) const REPLACE: ToolSpec = ToolSpec::writing::<ReplaceArguments, EditReport>(
+    "replace",
+    "Replaces old_string with new_string in a file. One occurrence is replaced unless allow_multiple is set.",
+    |call| Box::pin(async move { replace(call).await }),
+)
+.only(Visibility::InDialect(Dialect::Gemini));
 
 /// The arguments of `edit`.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]

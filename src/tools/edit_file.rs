@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{ToolCall, ToolReply, ToolSpec, Visibility, parse, schema};
+use super::{ToolCall, ToolReply, ToolSpec, parse};
 use crate::edit::{EditCode, EditReport, EditRequest, Expected, Refusal, WorkPath};
 use crate::engine::HashlineRequest;
 use crate::hashline::anchors::Anchor;
@@ -11,15 +11,11 @@ use crate::hashline::ops::{HashlineEdit, Op};
 use crate::line_edit::{LineChange, split_lines};
 use crate::text::LineSpan;
 
-pub(super) const TOOL: ToolSpec = ToolSpec {
-    name: "edit_file",
-    about: include_str!("../../prompts/tools/edit_file.md"),
-    input: schema::input_to_write::<Arguments>,
-    output: schema::output::<EditReport>,
-    visibility: Visibility::Always,
-    writes: true,
-    run: |call| Box::pin(async move { run(call).await }),
-};
+pub(super) const TOOL: ToolSpec = ToolSpec::writing::<Arguments, EditReport>(
+    "edit_file",
+    include_str!("../../prompts/tools/edit_file.md"),
+    |call| Box::pin(async move { run(call).await }),
+);
 
 /// An edit and its file.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]

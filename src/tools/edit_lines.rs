@@ -4,25 +4,21 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::lines_argument::LinesArgument;
-use super::{ToolCall, ToolReply, ToolSpec, Visibility, parse, schema};
+use super::{ToolCall, ToolReply, ToolSpec, parse};
 use crate::edit::{EditCode, EditReport, Refusal};
 use crate::line_edit::LineChange;
 use crate::text::LineSpan;
 
-pub(super) const TOOL: ToolSpec = ToolSpec {
-    name: "edit_lines",
-    about: include_str!("../../prompts/tools/edit_lines.md"),
-    input: schema::input_to_write::<Arguments>,
-    output: schema::output::<EditReport>,
-    visibility: Visibility::Always,
-    writes: true,
-    run: |call| {
+pub(super) const TOOL: ToolSpec = ToolSpec::writing::<Arguments, EditReport>(
+    "edit_lines",
+    include_str!("../../prompts/tools/edit_lines.md"),
+    |call| {
         Box::pin(async move {
             let report = run(call).await.map_err(Refusal::with_numbered_lines)?;
             Ok(ToolReply::answered(report.numbered_text(), &report))
         })
     },
-};
+);
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub(super) struct Arguments {

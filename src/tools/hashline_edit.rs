@@ -4,26 +4,22 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::lines_argument::LinesArgument;
-use super::{ToolCall, ToolReply, ToolSpec, Visibility, parse, schema};
+use super::{ToolCall, ToolReply, ToolSpec, parse};
 use crate::edit::{EditCode, EditReport, Refusal, said};
 use crate::engine::HashlineRequest;
 use crate::hashline::anchors::Anchor;
 use crate::hashline::ops::{HashlineEdit, Op};
 
-pub(super) const TOOL: ToolSpec = ToolSpec {
-    name: "hashline_edit",
-    about: include_str!("../../prompts/tools/hashline_edit.md"),
-    input: schema::input_to_write::<Arguments>,
-    output: schema::output::<EditReport>,
-    visibility: Visibility::Always,
-    writes: true,
-    run: |call| {
+pub(super) const TOOL: ToolSpec = ToolSpec::writing::<Arguments, EditReport>(
+    "hashline_edit",
+    include_str!("../../prompts/tools/hashline_edit.md"),
+    |call| {
         Box::pin(async move {
             let report = run(call).await?;
             Ok(ToolReply::answered(report.anchored_text(), &report))
         })
     },
-};
+);
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub(super) struct Arguments {

@@ -121,7 +121,6 @@ fn decide(
     let extension = language.and_then(|language| language.extensions.first());
     let made_up_path = extension.map(|extension| format!("text.{extension}"));
     decide_edits(path.or(made_up_path.as_deref()), before, calls, gate)
-        .map_err(Refusal::hint_at_language)
 }
 
 /// The reply to a call that edited a text, with the edited text in its report.

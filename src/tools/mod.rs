@@ -32,9 +32,10 @@ mod undo;
 mod words;
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, MutexGuard, OnceLock};
 
+use schemars::JsonSchema;
 use serde_json::{Map, Value};
 use tracing::Instrument as _;
 
@@ -69,6 +70,16 @@ pub struct ToolCall<'a> {
     pub arguments: &'a Map<String, Value>,
     /// The caller's options.
     pub options: &'a CallOptions,
+    /// The folder below the root from which the caller names files.
+    folder: Option<&'a Path>,
+}
+
+/// A path below the root as a caller names it that works in this folder.
+#[cfg(feature = "search")]
+fn shown_path(engine: &Engine, folder: Option<&Path>, path: &str) -> String {
+    let Some(folder) = folder else { return path.to_owned() };
+    let whole = engine.root().join(path);
+    whole.strip_prefix(folder).unwrap_or(&whole).display().to_string()
 }
 
 /// Where a tool is listed.
@@ -102,10 +113,38 @@ pub struct ToolSpec {
     /// Whether it can change files.
     pub writes: bool,
     /// Runs it.
-    pub run: for<'a> fn(ToolCall<'a>) -> BoxFuture<'a, Result<ToolReply, Refusal>>,
+    pub run: Run,
 }
 
+/// Runs a tool.
+type Run = for<'a> fn(ToolCall<'a>) -> BoxFuture<'a, Result<ToolReply, Refusal>>;
+
 impl ToolSpec {
+    /// A tool that only reads, with the types of its arguments and of its report.
+    const fn reading<A: JsonSchema, R: JsonSchema>(
+        name: &'static str,
+        about: &'static str,
+        run: Run,
+    ) -> Self {
+        let (input, output) = (schema::input::<A>, schema::output::<R>);
+        Self { name, about, input, output, visibility: Visibility::Always, writes: false, run }
+    }
+
+    /// The same for one that writes text.
+    const fn writing<A: JsonSchema, R: JsonSchema>(
+        name: &'static str,
+        about: &'static str,
+        run: Run,
+    ) -> Self {
+        let tool = Self::reading::<A, R>(name, about, run);
+        Self { input: schema::input_to_write::<A>, writes: true, ..tool }
+    }
+
+    /// The same tool, listed only there.
+    const fn only(self, visibility: Visibility) -> Self {
+        Self { visibility, ..self }
+    }
+
     /// The schema of the arguments of one of [`TOOLS`], made once: that takes longer than reading them.
     fn schema(&self) -> &'static Value {
         static SCHEMAS: [OnceLock<Value>; TOOLS.len()] = [const { OnceLock::new() }; TOOLS.len()];
@@ -230,14 +269,6 @@ impl Toolbox {
     #[must_use]
     pub(crate) fn seen_from(self, folder: Option<PathBuf>) -> Self {
         Self { folder, ..self }
-    }
-
-    /// A path below the root as the caller names it.
-    #[cfg(feature = "search")]
-    fn shown_path(&self, path: &str) -> String {
-        let Some(folder) = &self.folder else { return path.to_owned() };
-        let whole = self.engine.root().join(path);
-        whole.strip_prefix(folder).unwrap_or(&whole).display().to_string()
     }
 
     /// The same tools in a guarded session with a new guard.
@@ -381,15 +412,13 @@ impl Toolbox {
         let options = &CallOptions { request_id: request_id.clone(), ..options.clone() };
         let with_encoding = encoding.map(|encoding| self.engine.with_encoding(encoding));
         let engine = with_encoding.as_ref().unwrap_or(&self.engine);
-        let call = ToolCall { engine, arguments: &arguments, options };
+        let folder = self.folder.as_deref();
+        let call = ToolCall { engine, arguments: &arguments, options, folder };
         let (result, notes) = match &self.guard {
             Some(guard) => guard.run(tool, call, self.line_tool(), &words).await,
             None => ((tool.run)(call).await, Vec::new()),
         };
         let mut reply = match result {
-            #[cfg(feature = "search")]
-            Ok(reply) => self.with_shown_paths(tool, self.with_use_of_hits(tool, reply)),
-            #[cfg(not(feature = "search"))]
             Ok(reply) => self.with_use_of_hits(tool, reply),
             Err(refusal) => {
                 // The refusals of a search are about folders.
@@ -437,38 +466,6 @@ impl Toolbox {
         reply.message.push_str(&format!(
             "\n\n{use_of_hits} Read the lines around a hit first if they matter."
         ));
-        reply
-    }
-
-    /// The reply of a search, with its files named as the caller names them; any other as it is.
-    #[cfg(feature = "search")]
-    fn with_shown_paths(&self, tool: &ToolSpec, mut reply: ToolReply) -> ToolReply {
-        if self.folder.is_none() || !tool.needs_file_list() {
-            return reply;
-        }
-        fn list<'r>(report: &'r mut Value, name: &str) -> impl Iterator<Item = &'r mut Value> {
-            report.get_mut(name).and_then(Value::as_array_mut).into_iter().flatten()
-        }
-        let rename = |path: &mut Value| {
-            let Some(old) = path.as_str().map(str::to_owned) else {
-                return (String::new(), String::new());
-            };
-            let new = self.shown_path(&old);
-            *path = new.as_str().into();
-            (quote_name(&old).into_owned(), quote_name(&new).into_owned())
-        };
-        // In their order, each once: a new name may be the old name of a later file.
-        let mut from = 0;
-        for file in list(&mut reply.report, "files") {
-            let (old, new) = rename(&mut file["path"]);
-            let [old, new] = [old, new].map(|name| format!("\n\n{name} ("));
-            let Some(at) = reply.message[from..].find(&old).map(|at| from + at) else { continue };
-            reply.message.replace_range(at..at + old.len(), &new);
-            from = at + new.len();
-        }
-        let (old, new): (Vec<_>, Vec<_>) = list(&mut reply.report, "paths").map(rename).unzip();
-        let [old, new] = [old, new].map(|paths| format!(" match: {}", paths.join(", ")));
-        reply.message = reply.message.replacen(&old, &new, 1);
         reply
     }
 

@@ -6,18 +6,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::edit_file::EditFileArguments;
-use super::{ToolCall, ToolReply, ToolSpec, Visibility, parse, schema};
+use super::{ToolCall, ToolReply, ToolSpec, parse};
 use crate::edit::{EditReport, Refusal};
 
-pub(super) const TOOL: ToolSpec = ToolSpec {
-    name: "multi_edit",
-    about: include_str!("../../prompts/tools/multi_edit.md"),
-    input: schema::input_to_write::<Arguments>,
-    output: schema::output::<MultiEditReport>,
-    visibility: Visibility::Always,
-    writes: true,
-    run: |call| Box::pin(async move { run(call).await }),
-};
+pub(super) const TOOL: ToolSpec = ToolSpec::writing::<Arguments, MultiEditReport>(
+    "multi_edit",
+    include_str!("../../prompts/tools/multi_edit.md"),
+    |call| Box::pin(async move { run(call).await }),
+);
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 struct Arguments {

@@ -1,8 +1,8 @@
 //! "Did you mean …?", where a call names a file that does not exist.
 
-use super::Toolbox;
+use super::{Toolbox, shown_path};
 use crate::edit::message::THEN;
-use crate::edit::{EditCode, Refusal, said};
+use crate::edit::{EditCode, Refusal, WorkPath, said};
 
 impl Toolbox {
     /// Adds to the hint of a refused path the files that the path may mean, or how to find them;
@@ -17,8 +17,10 @@ impl Toolbox {
             return refusal;
         }
         let near = self.engine.near_paths(wanted).await;
+        let folder = self.folder.as_deref();
+        let shown = |path: WorkPath| shown_path(&self.engine, folder, path.as_str());
         let named: Vec<String> =
-            near.into_iter().map(|path| format!("`{}`", self.shown_path(path.as_str()))).collect();
+            near.into_iter().map(|path| format!("`{}`", shown(path))).collect();
         let advice = match named.as_slice() {
             [] if is_missing && self.find("search").is_some() => {
                 said!("Check the path: search for a part of it.{THEN}{hint}")

@@ -4,20 +4,16 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{ToolCall, ToolReply, ToolSpec, Visibility, parse, schema};
+use super::{ToolCall, ToolReply, ToolSpec, parse};
 use crate::edit::{EditCode, Refusal};
 use crate::text::LineSpan;
 use crate::views::{FileView, LineSelection, ReadLimits, ReadRequest, ReadStyle};
 
-pub(super) const TOOL: ToolSpec = ToolSpec {
-    name: "read_file",
-    about: include_str!("../../prompts/tools/read_file.md"),
-    input: schema::input::<Arguments>,
-    output: schema::output::<FileView>,
-    visibility: Visibility::Always,
-    writes: false,
-    run: |call| Box::pin(async move { run(call).await }),
-};
+pub(super) const TOOL: ToolSpec = ToolSpec::reading::<Arguments, FileView>(
+    "read_file",
+    include_str!("../../prompts/tools/read_file.md"),
+    |call| Box::pin(async move { run(call).await }),
+);
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub(super) struct Arguments {

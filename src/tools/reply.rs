@@ -47,6 +47,13 @@ impl ToolReply {
         })
     }
 
+    /// The revision of the edit that it answers, if one was made.
+    #[cfg(feature = "cli")]
+    pub(crate) fn revision(&self) -> Option<u64> {
+        let of = |report: &Value| report["revision"].as_u64();
+        of(&self.report).or_else(|| of(&self.report["files"][0]))
+    }
+
     /// The reply whose message ends with the diff of each file in its report.
     pub(super) fn with_diff(mut self) -> Self {
         let files = self.report.get("files").and_then(Value::as_array);

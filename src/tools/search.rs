@@ -3,39 +3,27 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{ToolCall, ToolReply, ToolSpec, Visibility, parse, schema};
+use super::{ToolCall, ToolReply, ToolSpec, parse, shown_path};
 use crate::edit::Refusal;
 use crate::search::{Case, ListReport, Query, SearchReport};
 
-pub(super) const SEARCH: ToolSpec = ToolSpec {
-    name: "search",
-    about: include_str!("../../prompts/tools/search.md"),
-    input: schema::input::<SearchArguments>,
-    output: schema::output::<SearchReport>,
-    visibility: Visibility::Always,
-    writes: false,
-    run: |call| Box::pin(async move { search(call).await }),
-};
+pub(super) const SEARCH: ToolSpec = ToolSpec::reading::<SearchArguments, SearchReport>(
+    "search",
+    include_str!("../../prompts/tools/search.md"),
+    |call| Box::pin(async move { search(call).await }),
+);
 
-pub(super) const WILDCARD_SEARCH: ToolSpec = ToolSpec {
-    name: "wildcard_search",
-    about: include_str!("../../prompts/tools/wildcard_search.md"),
-    input: schema::input::<WildcardArguments>,
-    output: schema::output::<SearchReport>,
-    visibility: Visibility::Always,
-    writes: false,
-    run: |call| Box::pin(async move { wildcard(call).await }),
-};
+pub(super) const WILDCARD_SEARCH: ToolSpec = ToolSpec::reading::<WildcardArguments, SearchReport>(
+    "wildcard_search",
+    include_str!("../../prompts/tools/wildcard_search.md"),
+    |call| Box::pin(async move { wildcard(call).await }),
+);
 
-pub(super) const LIST_FILES: ToolSpec = ToolSpec {
-    name: "list_files",
-    about: include_str!("../../prompts/tools/list_files.md"),
-    input: schema::input::<ListArguments>,
-    output: schema::output::<ListReport>,
-    visibility: Visibility::Always,
-    writes: false,
-    run: |call| Box::pin(async move { list(call).await }),
-};
+pub(super) const LIST_FILES: ToolSpec = ToolSpec::reading::<ListArguments, ListReport>(
+    "list_files",
+    include_str!("../../prompts/tools/list_files.md"),
+    |call| Box::pin(async move { list(call).await }),
+);
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 struct SearchArguments {
@@ -84,7 +72,11 @@ impl Within {
         let is_sensitive = self.case_sensitive.unwrap_or(false);
         let query = query(if is_sensitive { Case::Sensitive } else { Case::Insensitive })?;
         let (path, glob) = (self.path.as_deref(), self.glob.as_deref());
-        let report = call.engine.search(query, path, glob, self.context.unwrap_or(0)).await?;
+        let mut report = call.engine.search(query, path, glob, self.context.unwrap_or(0)).await?;
+        let found = report.files.iter_mut().map(|file| &mut file.path);
+        found
+            .chain(&mut report.paths)
+            .for_each(|path| *path = shown_path(call.engine, call.folder, path));
         Ok(ToolReply::answered(report.message(), &report))
     }
 }
@@ -105,6 +97,9 @@ async fn wildcard(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
 async fn list(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
     let arguments: ListArguments = parse(LIST_FILES.name, call.arguments)?;
     let (path, glob) = (arguments.path.as_deref(), arguments.glob.as_deref());
-    let report = call.engine.list_files(path, glob).await?;
+    let mut report = call.engine.list_files(path, glob).await?;
+    for file in &mut report.files {
+        file.path = shown_path(call.engine, call.folder, &file.path);
+    }
     Ok(ToolReply::answered(report.message(), &report))
 }

@@ -55,9 +55,8 @@ pub(super) async fn findings(common: &Common, name: &str) -> Option<Vec<Finding>
         findings.push(if file.is_installed(common) {
             Finding::ok("permission", file.display_path())
         } else {
-            Finding::problem(
+            Finding::bad(
                 "permission",
-                Level::Bad,
                 format!("{} does not allow edits: {}", file.display_path(), client.without_permissions),
                 format!("If that is not what you want, run `restitch init {} --write --allow-edits{npx}` here.", client.name),
             )
@@ -67,15 +66,9 @@ pub(super) async fn findings(common: &Common, name: &str) -> Option<Vec<Finding>
         findings.push(check_trust(common, trust));
     }
     findings.push(match server {
-        None => Finding::problem(
+        None => Finding::bad("server", "no configuration of this client starts restitch", install),
+        Some(server) if server.is_off => Finding::bad(
             "server",
-            Level::Bad,
-            "no configuration of this client starts restitch",
-            install,
-        ),
-        Some(server) if server.is_off => Finding::problem(
-            "server",
-            Level::Bad,
             "the client's configuration has restitch switched off",
             "Switch it on there or in the client.",
         ),
@@ -88,15 +81,13 @@ pub(super) async fn findings(common: &Common, name: &str) -> Option<Vec<Finding>
                         args.join(" ")
                     ),
                 ),
-                Ok(Err(reason)) => Finding::problem(
+                Ok(Err(reason)) => Finding::bad(
                     "edit",
-                    Level::Bad,
                     format!("the server, started with {}, failed: {reason}", args.join(" ")),
                     "Correct the arguments in the client's configuration.",
                 ),
-                Err(_) => Finding::problem(
+                Err(_) => Finding::bad(
                     "edit",
-                    Level::Bad,
                     format!(
                         "the server, started with {}, gave no answer in {} s",
                         args.join(" "),
@@ -125,9 +116,8 @@ fn check_npx() -> Finding {
             "program",
             format!("{}, which fetches restitch; that was not tried", npx.display()),
         ),
-        None => Finding::problem(
+        None => Finding::bad(
             "program",
-            Level::Bad,
             "`npx` is not on the PATH, so the client cannot start restitch",
             "Install Node, or run `restitch init` again without --npx.",
         ),
@@ -143,15 +133,13 @@ fn check_program(common: &Common, configured: &str) -> Finding {
     };
     let own = own_words(common).pop().and_then(|own| Path::new(&own).canonicalize().ok());
     match program {
-        None if configured == "restitch" => Finding::problem(
+        None if configured == "restitch" => Finding::bad(
             "program",
-            Level::Bad,
             "`restitch` is not on the PATH, so the client cannot start it",
             "Install restitch (see README), or put its folder on the PATH.",
         ),
-        None => Finding::problem(
+        None => Finding::bad(
             "program",
-            Level::Bad,
             format!("the client is to start `{configured}`, which is not there"),
             "Correct the command in the client's configuration.",
         ),
@@ -186,9 +174,8 @@ fn check_trust(common: &Common, trust: &Trust) -> Finding {
     };
     match project.ancestors().find(is_trusted) {
         Some(folder) => Finding::ok("trust", format!("you trust {}", folder.display())),
-        None => Finding::problem(
+        None => Finding::bad(
             "trust",
-            Level::Bad,
             format!("you have not trusted this folder in the client: {}", trust.without),
             trust.how.clone(),
         ),

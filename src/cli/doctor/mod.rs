@@ -46,6 +46,11 @@ impl Finding {
         Self { what, outcome: Level::Good, detail: detail.into(), next: None }
     }
 
+    /// A check that found what keeps restitch from working, and what to do about it.
+    fn bad(what: &'static str, detail: impl Into<String>, next: impl Into<String>) -> Self {
+        Self::problem(what, Level::Bad, detail, next)
+    }
+
     /// A check that found a problem, and what to do about it.
     fn problem(
         what: &'static str,
@@ -90,9 +95,8 @@ async fn check_all(common: &Common) -> Vec<Finding> {
             findings.push(Finding::ok("syntax", settings.syntax.to_string()));
             check_model(&settings, &mut findings).await;
         }
-        Err(exit) => findings.push(Finding::problem(
+        Err(exit) => findings.push(Finding::bad(
             "settings",
-            Level::Bad,
             exit.message(),
             "Correct this setting in the configuration, the flags or the environment.",
         )),
@@ -151,15 +155,11 @@ fn check_root(common: &Common) -> Finding {
     match (opened, common.root_url()) {
         (Ok(_), None) => Finding::ok("root", root),
         (Ok(_), Some(_)) => Finding::ok("root", format!("{root}, which takes conditional writes")),
-        (Err(exit), None) => Finding::problem(
+        (Err(exit), None) => {
+            Finding::bad("root", exit.message(), "Name a folder that exists with --root.")
+        }
+        (Err(exit), Some(_)) => Finding::bad(
             "root",
-            Level::Bad,
-            exit.message(),
-            "Name a folder that exists with --root.",
-        ),
-        (Err(exit), Some(_)) => Finding::problem(
-            "root",
-            Level::Bad,
             exit.message(),
             "Check the URL, the credentials in the environment, and [object_store] in the configuration.",
         ),
@@ -183,9 +183,8 @@ fn check_state() -> Finding {
         .and_then(|mut file| file.write_all(&[b'x'; 64 << 10]));
     match written {
         Ok(()) => Finding::ok("state", folder.display().to_string()),
-        Err(error) => Finding::problem(
+        Err(error) => Finding::bad(
             "state",
-            Level::Bad,
             format!(
                 "nothing can be written to {} ({error}); edits cannot be undone",
                 folder.display()
@@ -207,13 +206,10 @@ fn check_recovery(common: &Common, findings: &mut Vec<Finding>) {
     };
     match store.unfinished() {
         Ok(unfinished) => findings.extend(
-            unfinished
-                .into_iter()
-                .map(|(what, next)| Finding::problem("recovery", Level::Bad, what, next)),
+            unfinished.into_iter().map(|(what, next)| Finding::bad("recovery", what, next)),
         ),
-        Err(error) => findings.push(Finding::problem(
+        Err(error) => findings.push(Finding::bad(
             "recovery",
-            Level::Bad,
             format!("the history cannot be read: {error}"),
             "Check the state folder.",
         )),
@@ -254,9 +250,8 @@ async fn check_model(settings: &ModelSettings, findings: &mut Vec<Finding>) {
     let (client, prompts) = match (settings.fresh_client(), settings.prompts()) {
         (Ok(Some(client)), Ok(prompts)) => (client, prompts),
         (Err(exit), _) | (_, Err(exit)) => {
-            findings.push(Finding::problem(
+            findings.push(Finding::bad(
                 "settings",
-                Level::Bad,
                 exit.message(),
                 "Correct this setting in the configuration, the flags or the environment.",
             ));
@@ -327,7 +322,7 @@ fn failing_endpoint(refusal: &Refusal) -> Finding {
     } else {
         "The server rejects even a small question. Look for the reason in its log."
     };
-    Finding::problem("endpoint", Level::Bad, detail, next)
+    Finding::bad("endpoint", detail, next)
 }
 
 const RAISE_CONTEXT: &str = "Edits that need a longer question are refused, as if there were no model. Give the server a context of 8k tokens or more (llama.cpp: -c 8192; Ollama: OLLAMA_CONTEXT_LENGTH=8192; vLLM: --max-model-len 8192).";
