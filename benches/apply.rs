@@ -234,8 +234,9 @@ fn refusal(out: &mut Vec<Ratio>) {
 ///
 /// Without a sync of the folder a power cut can undo the rename, so an edit syncs the folder as well
 /// before it says that it is durable. The second ratio is to the same steps: file, rename and folder. What
-/// is left is the way through MCP, the parser, the locks, the history, and reading the file back. Only on
-/// a machine that does nothing else do these two say much: a busy one makes each sync wait for its turn.
+/// is left is the way through MCP, the locks, the history, and reading the file back; the parser works
+/// meanwhile. Only on a machine that does nothing else do these two say much: a busy one makes each sync
+/// wait for its turn.
 fn durable(out: &mut Vec<Ratio>, command: &str) {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("folder");
     let root = folder.path().join("root");
