@@ -352,6 +352,14 @@ mod tests {
         shared.record_edit(&file, Some(&old), &now, &[]);
         shared.record_read(&file, &now, &[span(1, 11)]);
         assert_eq!(of(&shared, &now), both);
+        // Who takes back its own edit knows that; another caller may not.
+        let edited = NumberingBasis::Versions(vec![VersionRef::Recorded(1), VersionRef::Current]);
+        for (ledger, wanted) in [(Ledger::default(), current), (Ledger::shared(), edited)] {
+            ledger.record_read(&file, &old, &[span(1, 10)]);
+            ledger.record_edit(&file, Some(&old), &now, &[]);
+            ledger.record_edit(&file, Some(&now), &old, &[]);
+            assert_eq!(of(&ledger, &old), wanted);
+        }
     }
 
     #[test]
