@@ -11,7 +11,7 @@ use super::call::Call;
 use super::characters::CharacterMap;
 use super::costs::{
     AGAIN, Difference, EDGE, EXTRA, IRREGULAR, KEPT_SHARE, LONG_QUOTE, LOST, MISSING, NUMBERS_OFF,
-    PART, PLAIN_SHARE, STALE, STALE_AGAIN,
+    PART, PLAIN_SHARE, STALE, STALE_AGAIN, STALE_SHARE,
 };
 use super::difference::{
     difference, has_same_characters, is_made, is_unknown_comment, other_quotes_of,
@@ -60,6 +60,12 @@ pub(super) struct Explanation {
     pub(super) is_loose: bool,
     /// Whether one of these is no comment.
     pub(super) needs_code: bool,
+    /// Whether it needs lines that the call does not show as they are: lines more, or a line that reads as
+    /// the call would write it.
+    pub(super) needs_unseen: bool,
+    /// Whether it is a conflict that only such an explanation has to fear: little stands there as it was
+    /// quoted.
+    pub(super) is_faint: bool,
     /// Whether nothing at the place shows some of what it writes.
     pub(super) is_guess: bool,
 }
@@ -192,6 +198,8 @@ fn as_it_stands(file: &SourceFile<'_>, reading: &Rc<Reading>) -> Vec<Explanation
             kept: Vec::new(),
             is_loose: false,
             needs_code: false,
+            needs_unseen: false,
+            is_faint: false,
             is_guess: false,
         });
     }
@@ -238,6 +246,8 @@ struct Sum {
     missing: u32,
     /// Lines that only the file has.
     extra: u32,
+    /// Changed lines that read as the call would write them.
+    made: u32,
     /// Whether some of these are no comments.
     needs_code: bool,
     /// How unlike the lines of each run of them are: what stands together was changed together.
@@ -345,6 +355,7 @@ fn weigh(
                 sum.differences.push(Difference::Comment);
                 if forbidden::beside_change(file, call, place, at)
                     || forbidden::other_block(file, call, place, at)
+                    || !is_comment && forbidden::uses_old_name(file, call, place, at)
                 {
                     forbidden = Some(Forbidden::OtherWords);
                 }
@@ -380,6 +391,7 @@ fn weigh(
             // What the call would write stands there already.
             sum.charge_loose(at, STALE, 0.0);
             sum.other_words += 1;
+            sum.made += 1;
             sum.differences.push(Difference::Comment);
             continue;
         }
@@ -472,7 +484,9 @@ fn weigh(
     conflict |= forbidden::other_bracket(file, call, place);
     // Where what the call keeps has other words, the place may be the one that was meant, too.
     let share = sum.matched / letters(call.old.iter().copied()).max(1.0);
-    conflict |= forbidden == Some(Forbidden::OtherWords) && share >= KEPT_SHARE;
+    let has_other_words = forbidden == Some(Forbidden::OtherWords);
+    let is_faint = has_other_words && !conflict && share < KEPT_SHARE;
+    conflict |= has_other_words && share >= STALE_SHARE;
     if let Some(why) = forbidden.filter(|_| !conflict) {
         return Err(why);
     }
@@ -487,6 +501,7 @@ fn weigh(
         differences: &differences,
         sum: &sum,
         read_cost,
+        is_faint,
         kept: &kept,
     };
     if conflict {
@@ -507,6 +522,7 @@ struct Base<'b, 'c, 'a, 'f, 't> {
     sum: &'b Sum,
     /// What reading the call in this way costs at this place.
     read_cost: f64,
+    is_faint: bool,
     kept: &'b [Kept],
 }
 
@@ -597,6 +613,8 @@ impl Base<'_, '_, '_, '_, '_> {
             kept: self.kept.to_vec(),
             is_loose: self.sum.is_loose(),
             needs_code: self.sum.needs_code,
+            needs_unseen: self.sum.extra + self.sum.made > 0,
+            is_faint: self.is_faint,
             is_guess: false,
         }
     }

@@ -1,17 +1,21 @@
 //! What no weight can buy: each predicate names what an explanation must not do, with an example in its
 //! tests and a case where it must not fire.
 
+use std::collections::HashSet;
+
 use super::call::{Call, Fate};
 use super::costs::Difference;
 use super::diff::LineOp;
-use super::fold::is_word_char;
+use super::fold::{is_word_char, plain_key};
 use super::indent::{IndentRule, LevelWidths, TAB_WIDTH, columns, fit};
 use super::indent_of;
 use super::placeholder::is_placeholder;
 use super::places::Link;
 use super::places::{LinkKind, Place, begins_section};
 use super::reading::parse_line_number;
+use super::shape::is_branch;
 use super::source_file::{SourceFile, line_key};
+use super::tokens::words;
 use crate::language::{Language, TokenKind};
 
 /// Why an explanation is forbidden.
@@ -111,7 +115,37 @@ pub(super) fn other_block(
         begins_section(file, line) && !begins_section(file, below.lines.start)
             || column(file.body(line)) < there
     };
-    !shows_head && place.links[at].lines.clone().filter(is_full).any(begins)
+    let mut lines = place.links[at].lines.clone().filter(is_full);
+    let count = |marks: [char; 3]| {
+        lines.clone().map(|line| file.body(line).matches(marks).count()).sum::<usize>()
+    };
+    let opens = file.language.is_some_and(|language| language.is_code())
+        && count(['(', '[', '{']) != count([')', ']', '}']);
+    let state = |line: usize| file.kind_across(line);
+    state(place.links[at].lines.start) != state(below.lines.start)
+        || lines.clone().any(|line| is_branch(file.body(line).trim()))
+        || !shows_head && (opens || lines.any(begins))
+}
+
+/// A line of code that only the file has uses no name that the call renames or removes: it would have to
+/// change, too. `at` is its link.
+pub(super) fn uses_old_name(
+    file: &SourceFile<'_>,
+    call: &Call<'_>,
+    place: &Place,
+    at: usize,
+) -> bool {
+    let is_name = |word: &&str| !word.starts_with(|c: char| c.is_ascii_digit());
+    let names = |lines: &[&str]| -> HashSet<u64> {
+        lines.iter().flat_map(|line| words(line).filter(is_name)).map(plain_key).collect()
+    };
+    let (old, new) = (names(&call.old), names(&call.new));
+    let is_gone = |word: &str| {
+        let key = plain_key(word);
+        old.contains(&key) && !new.contains(&key)
+    };
+    file.language.is_some_and(|language| language.is_code())
+        && place.links[at].lines.clone().any(|line| words(file.body(line)).any(is_gone))
 }
 
 /// What the call adds beside a comment that it misquotes stands above or below all of the file's comment:
@@ -143,6 +177,13 @@ pub(super) fn other_head(
     let start = place.lines().start;
     let column = |line: usize| columns(indent_of(file.body(line)), TAB_WIDTH);
     let key = line_key(call.old[old]);
+    let first = place.links.iter().find(|link| !link.lines.is_empty() && !link.old.is_empty());
+    let width = |old: usize| columns(indent_of(call.old[old]), TAB_WIDTH);
+    if !call.old[old].contains(is_word_char)
+        || first.is_some_and(|first| width(old) > width(first.old.start))
+    {
+        return false;
+    }
     let mut heads = file.lines_with_key(key).iter().map(|&line| line as usize).peekable();
     let is_around = |head: usize| {
         (head + 1..=start).filter(|&at| !file.is_blank(at)).all(|at| column(at) > column(head))

@@ -28,9 +28,9 @@ const SEAMS: &[&str] = &[
 /// Words that leave a block: nothing below them as deep is reached.
 const LEAVES: &[&str] = &["return", "break", "continue", "raise", "throw", "goto"];
 
-/// What stands at the margin, whatever is around it.
+/// What stands at the margin behind a `#`, whatever is around it.
 const PREPROCESSOR: &[&str] =
-    &["#if", "#ifdef", "#ifndef", "#else", "#elif", "#endif", "#define", "#include"];
+    &["if", "ifdef", "ifndef", "else", "elif", "endif", "define", "include"];
 
 /// How far above a place the open levels are looked for.
 const MAX_ABOVE: usize = 200;
@@ -107,7 +107,10 @@ impl<'l> Shape<'l> {
 
     /// Goes on with a line; whether its depth is odd.
     fn add(&mut self, indent: Option<&str>, text: &'l str) -> bool {
-        if text.split(' ').next().is_some_and(|word| PREPROCESSOR.contains(&word)) {
+        if text
+            .strip_prefix('#')
+            .is_some_and(|rest| PREPROCESSOR.contains(&first_word(rest.trim_start())))
+        {
             return false;
         }
         let Some(indent) = indent else {
@@ -214,12 +217,17 @@ fn opens_bracket(line: &str) -> bool {
 
 /// Whether what follows is inside an element.
 fn opens_element(line: &str) -> bool {
-    line.ends_with('>') && !line.contains("</") && !line.ends_with("/>")
+    line.ends_with('>')
+        && !line.contains("</")
+        && !["/>", "%>", "?>", "-->"].iter().any(|end| line.ends_with(end))
 }
 
 /// Whether a line closes a bracket or an element.
 fn closes(line: &str) -> bool {
-    line.starts_with(['}', ')', ']', '>']) || line.starts_with("</") || line.starts_with("/>")
+    line.starts_with(['}', ')', ']'])
+        || line.starts_with("</")
+        || line.starts_with("/>")
+        || line.starts_with('>') && !line.starts_with("> ")
 }
 
 /// Whether a line is inside a block comment.
@@ -252,6 +260,12 @@ fn is_seam(line: &str) -> bool {
     let rest = line[word.len()..].trim_start();
     let is_assigned = rest.trim_start_matches(['+', '-', '*', '/', '|', '&']).starts_with('=');
     is_one_of(SEAMS, word) && !is_assigned && !rest.starts_with(": ")
+}
+
+/// Whether a line ends one branch and begins another.
+pub(super) fn is_branch(line: &str) -> bool {
+    let line = line.trim_start_matches(['#', '}', ' ']);
+    is_seam(line) || is_one_of(&["case", "default", "when", "elif", "endif"], first_word(line))
 }
 
 /// Whether a line begins a statement, and is no label.

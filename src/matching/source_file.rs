@@ -417,10 +417,15 @@ impl<'t> SourceFile<'t> {
         self.language.is_some_and(Language::is_free_form)
     }
 
+    /// What a line (from 0) begins in: code, or a comment or literal that began on a line above.
+    pub(super) fn kind_across(&self, at: usize) -> TokenKind {
+        let start = self.lines()[at].body.start;
+        self.lexed().map_or(TokenKind::Code, |lexed| lexed.kind_across(start))
+    }
+
     /// Whether a line (from 0) begins inside a literal that began on a line above.
     pub(super) fn begins_in_literal(&self, at: usize) -> bool {
-        let start = self.lines()[at].body.start;
-        self.lexed().is_some_and(|lexed| lexed.kind_across(start) == TokenKind::Literal)
+        self.kind_across(at) == TokenKind::Literal
     }
 
     /// Whether a line (from 0) of the file is a comment and nothing else.

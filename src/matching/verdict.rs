@@ -188,6 +188,7 @@ impl Trial<'_, '_> {
             found.retain(|e| e.cost < cost || e.splice().is_none_or(|splice| self.changes(splice)));
         }
         self.charge_distance(&mut found);
+        let faint: Vec<Explanation> = found.extract_if(.., |e| e.is_faint).collect();
         let mut dropped = None;
         let best = loop {
             let Some(at) = found.iter().position(is_strong) else {
@@ -199,6 +200,9 @@ impl Trial<'_, '_> {
             dropped = Some(found.remove(at));
         };
         let best = found.swap_remove(best);
+        if best.needs_unseen {
+            found.extend(faint);
+        }
         let limit = best.cost + margin(&best);
         if let Some((cost, made)) = &self.made
             && *cost < limit

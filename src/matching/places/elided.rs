@@ -172,17 +172,22 @@ pub(in crate::matching) fn begins_section(file: &SourceFile<'_>, line: usize) ->
     let text = body.trim();
     let at_margin = indent_of(body).is_empty();
     let language = file.language.map_or("", |language| language.name);
-    let is_header = text.starts_with('[') && text.ends_with(']') && !text.contains('(');
+    let uncommented = text.split(" #").next().unwrap_or_default().split(" ;").next();
+    let is_header =
+        text.starts_with('[') && uncommented.is_some_and(|text| text.trim_end().ends_with(']'));
     match language {
         "ini" | "toml" | "" if is_header => true,
         "markdown" | "text" | "" if text.starts_with("# ") || text.starts_with("## ") => true,
         "markdown" if text.starts_with('#') => true,
+        // What is above it is a heading, or a part ends there.
+        "markdown" | "text" | "" if text.len() > 2 && text.chars().all(|c| c == '-') => true,
+        "markdown" | "text" | "" if text.len() > 2 && text.chars().all(|c| c == '=') => true,
         "tex" => {
             ["\\section", "\\chapter", "\\subsection", "\\begin", "\\end", "\\part", "\\paragraph"]
                 .iter()
                 .any(|head| text.starts_with(head))
         }
-        "dockerfile" => text.len() >= 5 && text[..5].eq_ignore_ascii_case("from "),
+        "dockerfile" => text.get(..5).is_some_and(|head| head.eq_ignore_ascii_case("from ")),
         "yaml" => text.starts_with("---"),
         "make" => at_margin && text.contains(':') && !text.starts_with('#'),
         "markdown" | "text" => false,

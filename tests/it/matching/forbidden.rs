@@ -257,6 +257,39 @@ fn what_only_the_file_has_ends_no_block_and_begins_none() {
 }
 
 #[test]
+fn what_only_the_file_has_begins_no_comment_and_no_branch_and_uses_no_old_name() {
+    let file = |unseen: &str| {
+        format!(
+            "setup();\nconst first = load(config);\n{unseen}const second = open(config);\nconst third = send(first);\n"
+        )
+    };
+    let (old, new) = (file(""), file("").replace("send(first)", "keep(first)"));
+    let row = |unseen: &str| {
+        let meant = file(unseen).replace("send(first)", "keep(first)");
+        (file(unseen), meant)
+    };
+    let (comment, meant) = row("// Not used any more.\n");
+    check(&[Row("a.js", &comment, &old, &new, Some(&meant))]);
+    for unseen in ["/*\n", "`\n", "} else {\n", "case 1:\n", "check(send);\n"] {
+        check(&[Row("a.js", &row(unseen).0, &old, &new, None)]);
+    }
+    let (call, meant) = row("check(first);\n");
+    check(&[Row("a.js", &call, &old, &new, Some(&meant))]);
+}
+
+#[test]
+fn a_place_with_a_line_more_is_none_while_another_has_changed() {
+    let rule = |name: &str, lines: &str| format!(".{name}_name {{\n    flex: 1;\n{lines}}}\n\n");
+    let kept = "    text-overflow: ellipsis;\n    white-space: nowrap;\n";
+    let twin = rule("second", &format!("    overflow: hidden;\n{kept}    font-size: 0.8rem;\n"));
+    let changed = rule("first", &format!("    overflow: clip;\n{kept}"));
+    let old = format!("    overflow: hidden;\n{kept}}}\n");
+    let new = old.replace("nowrap", "pre");
+    let new = new.replace("overflow: hidden", "overflow: auto");
+    check(&[Row("a.css", &format!("{changed}{twin}"), &old, &new, None)]);
+}
+
+#[test]
 fn what_only_the_file_has_is_told() {
     let above = LONG.replacen("let a", "let x = 0;\n    let a", 1);
     let request = EditRequest::new(LONG, LONG.replace("eight(8)", "eight(9)")).for_path("a.rs");
