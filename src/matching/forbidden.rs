@@ -38,10 +38,26 @@ pub(super) enum Forbidden {
 /// A text of several lines may begin or end inside a line only if the call keeps that line: a change to
 /// a part of a line might have to continue in the rest of it.
 pub(super) fn edge(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Option<Forbidden> {
+    let (begins_inside, ends_inside) = place.partial_edges(file);
+    let bytes = place.bytes();
+    // A blank at the end of the quote, which the file lacks, ends a word: nothing goes on there.
+    let goes_on =
+        |c: Option<char>| c.is_some_and(|c| matches!(c, '-' | '+' | '.' | '*' | '&' | '!'));
+    let lacks_blank = |line: Option<&&str>, blanks: fn(&str) -> &str| {
+        line.is_some_and(|line| blanks(line).len() < line.len())
+    };
+    if begins_inside
+        && lacks_blank(call.old.first(), str::trim_start)
+        && goes_on(file.text[..bytes.start].chars().next_back())
+        || ends_inside
+            && lacks_blank(call.old.last(), str::trim_end)
+            && goes_on(file.text[bytes.end..].chars().next())
+    {
+        return Some(Forbidden::PartOfChangedLine);
+    }
     if call.old.len() < 2 {
         return None;
     }
-    let (begins_inside, ends_inside) = place.partial_edges(file);
     let keeps_first = call.old.first() == call.new.first();
     // A bracket at the end may be another one than that of the file if lines are added above it.
     let is_bracket = call.old.last().is_some_and(|line| !line.contains(is_word_char));

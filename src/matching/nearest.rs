@@ -35,6 +35,8 @@ const MAX_COMPARED_LINES: usize = 400_000;
 /// The most pairs of lines that one search compares letter by letter. Beyond this limit, which
 /// lines in another order may reach, only equal lines are paired.
 const MAX_SIMILARITY_PAIRS: usize = 200_000;
+/// How far above and below a region lines are added that are parts of lines of the text.
+const MAX_SPLIT_LINES: usize = 40;
 /// In a text of several lines, lines are paired if they are at least this similar.
 const MIN_PAIR_SIMILARITY: f64 = 0.45;
 /// A region less similar than this is dropped.
@@ -368,7 +370,36 @@ fn compare(
     #[expect(clippy::cast_precision_loss, reason = "counts of lines")]
     let penalty = (extra as f64) / (region_len.max(1) as f64) * 0.1;
     let score = (weighted_similarity / total_weight - penalty).max(0.0);
-    Some(Region { lines: first..last + 1, pairs, score, equal })
+    let lines = with_split_lines(file, text, &pairs, first..last + 1);
+    Some(Region { lines, pairs, score, equal })
+}
+
+/// The lines of a region with those around it that are in lines of the text, too, but broken otherwise
+/// or in another order: who copies the region has all of the text then.
+fn with_split_lines(
+    file: &SourceFile<'_>,
+    text: &[&str],
+    pairs: &[Option<usize>],
+    mut lines: Range<usize>,
+) -> Range<usize> {
+    let dense = |line: &str| line.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+    let is_there =
+        |at: usize| pairs[at].is_some_and(|line| dense(file.body(line)) == dense(text[at]));
+    let mut left: Vec<String> =
+        (0..text.len()).filter(|&at| !is_there(at)).map(|at| dense(text[at])).collect();
+    let mut takes = |line: usize| {
+        let line = dense(file.body(line));
+        let is_part = |text: &String| *text == line || line.len() > 3 && text.contains(&line);
+        let Some(at) = left.iter().position(is_part) else { return false };
+        left[at] = left[at].replacen(&line, "", 1);
+        !line.is_empty()
+    };
+    let (first, last) = (lines.start, lines.end);
+    let below = (last..file.lines().len()).take(MAX_SPLIT_LINES);
+    let above = (0..first).rev().take(MAX_SPLIT_LINES);
+    lines.end += below.take_while(|&line| takes(line)).count();
+    lines.start -= above.take_while(|&line| takes(line)).count();
+    lines
 }
 
 /// Pairs each line that is not paired yet with the most similar free line between the pairs around
@@ -605,6 +636,13 @@ mod tests {
                 assert_eq!(common.map(|common| common as usize), expected, "{short:?} {body}");
             }
         }
+    }
+
+    #[test]
+    fn a_region_has_every_line_of_the_text() {
+        let file = "fn a() {\n    call(\n        first,\n        second,\n    );\n    end();\n}\n";
+        let near = best(file, "    call(first, second,\n    );\n    stop();\n}").expect("near");
+        assert_eq!((near.start_line, near.end_line), (2, 7));
     }
 
     #[test]

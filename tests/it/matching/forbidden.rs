@@ -150,6 +150,9 @@ fn blanks_around_a_part_of_a_line_are_the_quote_s() {
         Row("a.txt", "hello you\n", "  hello  ", "  good_bye  ", Some("good_bye you\n")),
         Row("a.py", "print(name)\n", " name", " label", Some("print(label)\n")),
         Row("a.py", "x = \"Name \"\n", "Name ", "Title ", Some("x = \"Title \"\n")),
+        // The word goes on.
+        Row("a.sh", "run --verbose-mode=3\n", " --verbose ", " --quiet ", None),
+        Row("a.js", "f(-5, 7);\n", " 5, 7 ", " 8, 9 ", None),
     ]);
     let rung = |old: &str| apply("print(name)\n", &EditRequest::new(old, "f")).unwrap().1;
     assert_eq!([rung(" name"), rung("name")], ["trailing_blanks", "exact"]);
