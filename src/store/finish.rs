@@ -11,7 +11,7 @@ use super::confine::{FileId, OpenError};
 use super::disk::Disk;
 use super::history::History;
 use super::options::SyncMode;
-use super::replace::{OldFile, TempFile, has_content};
+use super::replace::{OldFile, has_content};
 use super::write::AppliedWrite;
 use crate::edit::{Durability, WriteMethod};
 use crate::port::{Change, Committed};
@@ -107,7 +107,7 @@ impl Disk {
                 (WriteMethod::Removed, None)
             }
             AppliedWrite::Exchanged(displaced, new) => {
-                let mut written = FileId::of(new.file()).ok();
+                let written = FileId::of(new.file()).ok();
                 // First wait for writers: a program that had the old file open may still save into
                 // it after the exchange.
                 let held = job.held.as_ref();
@@ -141,21 +141,7 @@ impl Disk {
                                 keep_beside(displaced)
                             )),
                             _ => {
-                                let merged = match has_no_writers {
-                                    true => self.merge(job, &displaced, new),
-                                    false => None,
-                                };
-                                if let Some(merged) = merged {
-                                    let _ = displaced.discard();
-                                    written = FileId::of(merged.file()).ok();
-                                } else {
-                                    self.keep_foreign_version(
-                                        job,
-                                        displaced,
-                                        has_no_writers,
-                                        revision,
-                                    );
-                                }
+                                self.keep_foreign_version(job, displaced, has_no_writers, revision);
                             }
                         }
                     }
@@ -178,48 +164,7 @@ impl Disk {
         }
     }
 
-    /// Makes the edit again in the version that another program saved at the moment of the exchange,
-    /// and puts the result in the place of `new`. `None` if that cannot be done; then nothing is
-    /// changed.
-    fn merge(&self, job: &mut Job<'_>, displaced: &OldFile, new: TempFile) -> Option<TempFile> {
-        let held = job.held.as_ref()?;
-        let saved = job.edit.before()?.decode_alike(displaced.bytes().ok()?).ok()?;
-        let edit = job.planned.edit.rebase(&saved)?.ok()?;
-        let (alone, both) = (job.edit.after()?, edit.after()?);
-        if both == alone {
-            return None;
-        }
-        let temp = TempFile::write(&job.target, both, Some(&held.metadata)).ok()?;
-        let is_durable = self.options.sync_mode != SyncMode::Rename;
-        if is_durable {
-            temp.sync().ok()?;
-        }
-        let (old, merged) = temp.exchange_with(&job.target).ok()?;
-        let path = job.edit.path();
-        job.warnings.push(format!(
-            "another program saved `{path}` at the moment of this edit; the edit was made again in that version"
-        ));
-        // With our own handle closed, only another program's keeps it open for writing.
-        drop(new);
-        let is_ours =
-            old.has_no_writers(&held.file) && old.bytes().is_ok_and(|bytes| bytes == alone[..]);
-        if is_ours {
-            let _ = old.discard();
-        } else {
-            job.warnings.push(format!(
-                "another program saved `{path}` once more meanwhile; that version is now {}",
-                keep_beside(old)
-            ));
-        }
-        if is_durable && let Err(error) = job.target.folder.sync() {
-            tracing::debug!(%error, "cannot sync the folder of a merged edit");
-        }
-        job.edit = edit;
-        Some(merged)
-    }
-
-    /// Keeps the version that another program saved at the moment of the exchange, and that the edit
-    /// cannot be made in.
+    /// Keeps the version that another program saved at the moment of the exchange.
     fn keep_foreign_version(
         &self,
         job: &mut Job<'_>,
@@ -239,7 +184,9 @@ impl Disk {
             let _ = displaced.discard();
             job.warnings.push(format!(
                 "another program saved `{path}` at the moment of this edit, without this edit in it; \
-                 its version was kept, and `undo {revision}` brings it back until the same lines change again"
+                 its version was kept. While the file stays as it is now, undo of revision {revision} brings that \
+                 version back, without this edit. If the same lines change again, undo is refused, but \
+                 `restitch log --diff` on the command line still shows under {revision} what that version had there"
             ));
             return;
         }

@@ -310,9 +310,8 @@ fn a_version_saved_at_the_very_moment_is_kept_and_reported() {
     // The rebase closure runs under the lock, between the look and the exchange: a program
     // without locks that saves just then is caught by what the exchange displaced.
     use restitch::edit::{EditPlan, Explanation, Rung, Splice, VerifiedEdit};
-    use restitch::internals::text::Snapshot;
+    use restitch::internals::text::{ContentHash, Snapshot};
     use std::sync::Arc;
-    use std::sync::atomic::AtomicBool;
 
     let path = work_path("f");
     fn replace(path: &restitch::edit::WorkPath, snapshot: &Snapshot, whole: bool) -> VerifiedEdit {
@@ -324,7 +323,7 @@ fn a_version_saved_at_the_very_moment_is_kept_and_reported() {
     }
     let snapshot = Snapshot::from_text("what was read\n");
     let theirs = "saved by a foreign program\n";
-    // An edit that leaves nothing of the other version, and one that can be made in it.
+    // An edit that leaves nothing of the other version, and one of a part of the file.
     for whole in [true, false] {
         let work = Sandbox::in_memory();
         let store = work.store();
@@ -345,10 +344,21 @@ fn a_version_saved_at_the_very_moment_is_kept_and_reported() {
         assert!(warnings.contains("another program saved"), "{warnings}");
         assert!(!warnings.contains("reads back"), "{warnings}");
         let text = || fs::read_to_string(work.file("f")).expect("file");
-        assert_eq!(text(), if whole { "ours\n".to_owned() } else { format!("ours\n{theirs}") });
-        let reported = committed.edit.after().expect("content").to_vec();
-        assert_eq!(text().into_bytes(), reported);
-        block_on(store.undo(committed.revision, restitch::port::UndoMode::Apply)).expect("undo");
+        let ours = if whole { "ours\n" } else { "ours\nstale\n" };
+        assert_eq!(text(), ours);
+        assert_eq!(committed.edit.after().expect("content").to_vec(), ours.as_bytes());
+        let revision = committed.revision.expect("a revision");
+        let entry = block_on(store.log()).expect("log").remove(0);
+        assert_eq!(entry.files[0].before_sha256, Some(ContentHash::of(theirs.as_bytes())));
+        assert_eq!(entry.files[0].after_sha256, Some(ContentHash::of(ours.as_bytes())));
+        assert!(!entry.interrupted);
+        // Once the same lines have changed again, only the history has the other version.
+        fs::write(work.file("f"), "changed again\n").expect("file");
+        block_on(store.undo(Some(revision), restitch::port::UndoMode::Apply)).expect_err("changed");
+        let recorded = block_on(store.committed(revision)).expect("recorded").remove(0);
+        assert_eq!(recorded.edit.before().expect("content").text(), theirs);
+        fs::write(work.file("f"), ours).expect("file");
+        block_on(store.undo(Some(revision), restitch::port::UndoMode::Apply)).expect("undo");
         assert_eq!(text(), theirs);
         assert_eq!(fs::read_dir(work.root()).expect("root").count(), 1, "a file was left");
     }
