@@ -12,7 +12,7 @@ pub struct SyntaxCheck {
     /// Whether what the edit changes was parsed, and has no error, or the file had none before.
     pub checked: bool,
     /// Why it was not checked: `off`, `unknown_language`, `broken_before`, `too_large`,
-    /// `too_much_work`.
+    /// `too_much_work`, `failed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why_not: Option<Unchecked>,
     /// The first few errors that the edit introduced.
@@ -46,6 +46,8 @@ pub enum Unchecked {
     TooLarge,
     /// Parsing it took too much work.
     TooMuchWork,
+    /// The parser panicked.
+    Failed,
 }
 
 impl fmt::Display for Unchecked {
@@ -56,6 +58,7 @@ impl fmt::Display for Unchecked {
             Self::BrokenBefore => "the file did not parse before the edit",
             Self::TooLarge => "the file is too large to be parsed",
             Self::TooMuchWork => "parsing the file takes too much work",
+            Self::Failed => "the parser failed",
         })
     }
 }

@@ -2,9 +2,12 @@
 //! module makes one, after the checks.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, LazyLock, OnceLock};
 
-use super::{EditCode, EditPlan, EditReport, Explanation, Refusal, SyntaxCheck, WorkPath};
+use super::{
+    EditCode, EditPlan, EditReport, Explanation, Refusal, SyntaxCheck, Unchecked, WorkPath,
+};
 use crate::text::{Content, ContentHash, Snapshot};
 
 /// A function that decides the same edit again on another version of the file, without model or disk.
@@ -146,7 +149,9 @@ impl VerifiedEdit {
         }
         let (edit, check_edit) = (self.clone(), check.clone());
         let explain = move || {
-            let result = check_edit(&edit);
+            // The edit may be written already, and must be recorded and reported then.
+            let result = catch_unwind(AssertUnwindSafe(|| check_edit(&edit)))
+                .unwrap_or_else(|_| Some(SyntaxCheck::unchecked(Unchecked::Failed)));
             let mut explanation = edit.explanation;
             explanation.warnings.extend(result.as_ref().and_then(SyntaxCheck::warning));
             explanation.syntax = result;

@@ -128,6 +128,32 @@ impl Syntax for Forbids {
     }
 }
 
+/// A parser that fails.
+#[derive(Debug)]
+struct Panics;
+
+impl Syntax for Panics {
+    fn compare(&self, _: &str, _: &str, _: &str, _: &[Splice]) -> SyntaxCheck {
+        panic!("the parser of the test fails")
+    }
+}
+
+#[tokio::test]
+async fn an_edit_whose_check_panics_is_written_recorded_and_reported() {
+    for mode in [SyntaxMode::Warn, SyntaxMode::Veto] {
+        let engine = Engine::builder(store(&[("b.rs", "b\n")])).syntax(Panics, mode);
+        let tools = Toolbox::new(engine.build());
+        let reply = edit(&tools, "b.rs", "b", "c").await;
+        assert!(reply.ok, "{}", reply.message);
+        assert_eq!(text(&tools, "b.rs").await, "c\n");
+        let unchecked = json!({ "checked": false, "why_not": "failed", "new_errors": [] });
+        assert_eq!(reply.report["syntax"], unchecked);
+        assert_eq!(tools.engine().log().await.expect("log").len(), 1);
+        let next = edit(&tools, "b.rs", "c", "d").await;
+        assert!(next.ok, "{}", next.message);
+    }
+}
+
 /// One tab too few in the call: fitted to the file, `new_str` has two of them before `d`.
 const TABS: &str = "fn a() {\n\tif b {\n\t\tc();\n\t}\n}\n";
 const FLAT: (&str, &str) = ("if b {\n\tc();\n}", "if b {\n\td();\n}");
