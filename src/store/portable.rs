@@ -389,11 +389,16 @@ mod tests {
         next.undo(Some(1), &options).await.expect_err("undone already");
         assert_eq!(next.undo(Some(3), &options).await.expect("the undo is undone").0, 3);
         assert_eq!(read(), "1\ntwo\n3\n");
-        // A record that is cut off is left out, and its number is not used again.
+        // A record that is cut off or of an earlier build is left out; its number is not used again.
         let folders = fs::read_dir(state.path().join("history")).expect("one root");
         let folder = folders.flatten().next().expect("one root").path();
         fs::write(folder.join("5"), "{").expect("written");
-        assert_eq!(edit("two", "2").await.revision, Some(6));
+        let hash = ContentHash::of(b"");
+        let earlier = format!(
+            r#"{{"record":{{"revision":6,"unix_millis":1,"files":[{{"path":"a.txt","before_sha256":"{hash}","after_sha256":"{hash}","lines":[1,1]}}]}},"lengths":[1,1]}}"#
+        );
+        fs::write(folder.join("6"), format!("{earlier}\nab")).expect("written");
+        assert_eq!(edit("two", "2").await.revision, Some(7));
         assert_eq!(engine(root.path(), state.path()).log().await.expect("log").len(), 5);
         let temporary = |entry: fs::DirEntry| entry.file_name().to_string_lossy().contains("tmp");
         assert!(!fs::read_dir(&folder).expect("list").flatten().any(temporary));
