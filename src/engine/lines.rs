@@ -103,7 +103,7 @@ impl Engine {
             // the session itself has changed may be meant as it was, by calls that are sent already.
             let changed = stale_anchors.iter().filter(|anchor| {
                 was_changed_by_others
-                    && anchor.cause == StaleCause::Changed
+                    && matches!(anchor.cause, StaleCause::Changed | StaleCause::ChangedInOlder)
                     && anchor.near == anchor.anchor.line
             });
             let changed = changed.map(|anchor| LineSpan { start: anchor.near, end: anchor.near });

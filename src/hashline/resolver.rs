@@ -49,6 +49,8 @@ pub(crate) enum StaleCause {
     OutOfRange,
     /// The line was there and has changed, or cannot be distinguished from equal lines.
     Changed,
+    /// The anchor fits a line now, but also stood in an older version, whose lines there have changed.
+    ChangedInOlder,
     /// Other lines came between the first and the last line of the range.
     Split,
     /// The versions that the caller may mean lead to different lines.
@@ -195,8 +197,10 @@ impl<'a> Resolver<'a> {
         let agree = places.windows(2).all(|pair| pair[0] == pair[1]);
         match (places.first(), lost) {
             (Some(&place), None) if agree => Ok(place),
-            // A line that has changed, with an id that is by chance that of what stands there now.
-            (Some(_), Some(lost)) if agree => Err(lost),
+            (Some(_), Some(lost)) if agree => Err(lost
+                .into_iter()
+                .map(|stale| StaleAnchor { cause: StaleCause::ChangedInOlder, ..stale })
+                .collect()),
             (Some(_), lost) => {
                 let mut stale: Vec<StaleAnchor> = Vec::new();
                 for span in places {
@@ -564,6 +568,11 @@ mod tests {
         assert_eq!(
             find("x\n}\nY\n}\n", std::slice::from_ref(&old), &word, None),
             Err(StaleCause::Changed)
+        );
+        // A line that was changed and changed back may be meant as it was in between.
+        assert_eq!(
+            find("x\n}\ny\nq\n", &[shown("x\n}\ny\n"), shown("x\n}\nz\n")], &word, None),
+            Err(StaleCause::ChangedInOlder)
         );
         assert_eq!(find("x\n}\n", &[], &word, None), Err(StaleCause::OutOfRange));
         assert_eq!(find("x\n}\nz\n", &[], &word, None), Err(StaleCause::Mismatch));

@@ -70,6 +70,11 @@ pub(crate) fn refusal(stale: &[StaleAnchor], current: &Snapshot, read: Option<&s
             };
             format!("Say which: use the lines above with snapshot \"{id}\", or {old}.")
         }
+        Some(StaleCause::ChangedInOlder) => {
+            format!(
+                "Use the lines above with snapshot \"{id}\"; if yours is not there, read ranges {ranges}."
+            )
+        }
         _ if refusal.anchors.is_empty() => {
             "The file is empty: append or prepend without anchor.".into()
         }
@@ -105,6 +110,9 @@ fn reason(stale: &StaleAnchor, all: &[StaleAnchor], total: usize) -> String {
         }
         StaleCause::OutOfRange => format!("is past the end, the file has {total} lines"),
         StaleCause::Changed => "changed since it was read".into(),
+        StaleCause::ChangedInOlder => {
+            "fits the file as it is now, but was also shown in an older version, and that place has changed since".into()
+        }
         StaleCause::Split => "ends a range into which other lines were inserted".into(),
         StaleCause::Ambiguous => {
             format!("can mean {} of the file as it is now", places())

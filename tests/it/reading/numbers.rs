@@ -128,7 +128,7 @@ async fn an_anchor_is_not_stale_for_a_version_that_was_taken_back() {
     let call = json!([{ "op": "replace", "pos": anchor(&old, 3), "lines": ["three"] }]);
     let sent = json!({ "path": "f", "edits": call.clone() });
     let reply = session.refused("hashline_edit", sent, "EDIT_STALE_ANCHOR").await;
-    assert!(reply.message.contains("changed since it was read"), "{}", reply.message);
+    assert!(reply.message.contains("also shown in an older version"), "{}", reply.message);
     let read = session.ok("read_file", json!({ "path": "f" })).await;
     let named = json!({ "path": "f", "edits": call, "snapshot": read["snapshot"] });
     session.ok("hashline_edit", named).await;
