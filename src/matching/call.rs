@@ -1,9 +1,14 @@
 //! A call under one reading: its lines, and what it does to each.
 
+use std::cell::OnceCell;
+use std::collections::HashSet;
+
 use super::diff::{LineOp, line_ops};
+use super::fold::plain_key;
 use super::indent::{TAB_WIDTH, columns};
 use super::indent_of;
 use super::source_file::{new_lines, split_lines};
+use crate::text::words;
 
 /// What a call does to a line of `old_str`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +31,7 @@ pub(super) struct Call<'a> {
     partners: Vec<Option<usize>>,
     /// Whether `old_str` ends with a line break.
     pub(super) ends_with_newline: bool,
+    gone_names: OnceCell<HashSet<u64>>,
 }
 
 impl<'a> Call<'a> {
@@ -49,7 +55,8 @@ impl<'a> Call<'a> {
                 LineOp::Delete(_) | LineOp::Insert(_) => {}
             }
         }
-        Self { old, new, ops, fates, partners, ends_with_newline }
+        let gone_names = OnceCell::new();
+        Self { old, new, ops, fates, partners, ends_with_newline, gone_names }
     }
 
     /// What the call does to a line of `old_str`.
@@ -65,6 +72,18 @@ impl<'a> Call<'a> {
     /// The line of `old_str` that a line of `new_str` is or replaces.
     pub(super) fn partner(&self, new: usize) -> Option<usize> {
         self.partners[new]
+    }
+
+    /// The names that `old_str` has and `new_str` has not.
+    pub(super) fn gone_names(&self) -> &HashSet<u64> {
+        self.gone_names.get_or_init(|| {
+            let is_name = |word: &&str| !word.starts_with(|c: char| c.is_ascii_digit());
+            let names = |lines: &[&str]| -> HashSet<u64> {
+                lines.iter().flat_map(|line| words(line).filter(is_name)).map(plain_key).collect()
+            };
+            let new = names(&self.new);
+            names(&self.old).into_iter().filter(|name| !new.contains(name)).collect()
+        })
     }
 
     /// Whether the call indents all lines that it keeps otherwise, and not by one step: then `new_str` only

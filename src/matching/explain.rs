@@ -24,6 +24,7 @@ use super::maps::{IndentMap, maps};
 use super::places::{Edges, LinkKind, Place, Words, places};
 use super::reading::{Reading, is_fence};
 use super::source_file::SourceFile;
+use super::unseen;
 use super::write::{Choice, ConflictHunk, Input, Written, write};
 use crate::edit::{Kept, Splice};
 
@@ -353,10 +354,7 @@ fn weigh(
                 sum.charge_loose(at, price, 0.0);
                 sum.extra += 1;
                 sum.differences.push(Difference::Comment);
-                if forbidden::beside_change(file, call, place, at)
-                    || forbidden::other_block(file, call, place, at)
-                    || !is_comment && forbidden::uses_old_name(file, call, place, at)
-                {
+                if unseen::forbids(file, call, place, at) {
                     forbidden = Some(Forbidden::OtherWords);
                 }
             }

@@ -1,21 +1,17 @@
 //! What no weight can buy: each predicate names what an explanation must not do, with an example in its
 //! tests and a case where it must not fire.
 
-use std::collections::HashSet;
-
 use super::call::{Call, Fate};
 use super::costs::Difference;
 use super::diff::LineOp;
-use super::fold::{is_word_char, plain_key};
+use super::fold::is_word_char;
 use super::indent::{IndentRule, LevelWidths, TAB_WIDTH, columns, fit};
 use super::indent_of;
 use super::placeholder::is_placeholder;
 use super::places::Link;
-use super::places::{LinkKind, Place, begins_section};
+use super::places::{LinkKind, Place};
 use super::reading::parse_line_number;
-use super::shape::is_branch;
 use super::source_file::{SourceFile, line_key};
-use super::tokens::words;
 use crate::language::{Language, TokenKind};
 
 /// Why an explanation is forbidden.
@@ -80,88 +76,6 @@ pub(super) fn twice(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Op
         _ => false,
     };
     call.ops.iter().any(is_added).then_some(Forbidden::AddedTwice)
-}
-
-/// Lines that only the file has stand beside what the call changes, but for blank lines: they may be a
-/// part of what has to change. A comment above or below a changed line is not. `at` is their link.
-pub(super) fn beside_change(
-    file: &SourceFile<'_>,
-    call: &Call<'_>,
-    place: &Place,
-    at: usize,
-) -> bool {
-    let is_comment = place.links[at].lines.clone().all(|line| file.is_comment(line));
-    let is_full = |old: &usize| !call.old[*old].trim().is_empty();
-    let (above, below) = place.links.split_at(at);
-    let above = above.iter().rev().flat_map(|link| link.old.clone().rev()).find(is_full);
-    let below = below.iter().flat_map(|link| link.old.clone()).find(is_full);
-    let (Some(above), Some(below)) = (above, below) else { return false };
-    let is_at = |op: &LineOp, line: usize| matches!(*op, LineOp::Keep(old, _) | LineOp::Change(old, _) | LineOp::Delete(old) if old == line);
-    let from = call.ops.iter().position(|op| is_at(op, above)).unwrap_or(0);
-    let between = call.ops[from..].iter();
-    let to = between.clone().position(|op| is_at(op, below)).unwrap_or(0);
-    let is_quiet = |op: &LineOp| match *op {
-        LineOp::Keep(..) => true,
-        LineOp::Change(old, new) => is_comment || call.old[old].trim() == call.new[new].trim(),
-        LineOp::Delete(old) => call.old[old].trim().is_empty(),
-        LineOp::Insert(new) => call.new[new].trim().is_empty(),
-    };
-    !between.take(to + 1).all(is_quiet)
-}
-
-/// Lines that only the file has neither end the block of the line below them nor begin its section: it
-/// would be another one than the call shows. `at` is their link.
-pub(super) fn other_block(
-    file: &SourceFile<'_>,
-    call: &Call<'_>,
-    place: &Place,
-    at: usize,
-) -> bool {
-    let (above, below) = place.links.split_at(at);
-    let is_pair = |link: &&Link| !link.lines.is_empty() && !link.old.is_empty();
-    let is_full = |line: &usize| !file.is_blank(*line);
-    let Some(below) = below.iter().find(is_pair) else { return false };
-    let from = above.iter().rev().find(is_pair).map_or(0, |link| link.old.end);
-    let column = |line: &str| columns(indent_of(line), TAB_WIDTH);
-    let there = column(file.body(below.lines.start));
-    // The head of the block may have other words in the call.
-    let head = call.old[from..below.old.start].iter().filter(|line| !line.trim().is_empty());
-    let shows_head = head.clone().any(|line| column(line) < column(call.old[below.old.start]));
-    let begins = |line: usize| {
-        begins_section(file, line) && !begins_section(file, below.lines.start)
-            || column(file.body(line)) < there
-    };
-    let mut lines = place.links[at].lines.clone().filter(is_full);
-    let count = |marks: [char; 3]| {
-        lines.clone().map(|line| file.body(line).matches(marks).count()).sum::<usize>()
-    };
-    let opens = file.language.is_some_and(|language| language.is_code())
-        && count(['(', '[', '{']) != count([')', ']', '}']);
-    let state = |line: usize| file.kind_across(line);
-    state(place.links[at].lines.start) != state(below.lines.start)
-        || lines.clone().any(|line| is_branch(file.body(line).trim()))
-        || !shows_head && (opens || lines.any(begins))
-}
-
-/// A line of code that only the file has uses no name that the call renames or removes: it would have to
-/// change, too. `at` is its link.
-pub(super) fn uses_old_name(
-    file: &SourceFile<'_>,
-    call: &Call<'_>,
-    place: &Place,
-    at: usize,
-) -> bool {
-    let is_name = |word: &&str| !word.starts_with(|c: char| c.is_ascii_digit());
-    let names = |lines: &[&str]| -> HashSet<u64> {
-        lines.iter().flat_map(|line| words(line).filter(is_name)).map(plain_key).collect()
-    };
-    let (old, new) = (names(&call.old), names(&call.new));
-    let is_gone = |word: &str| {
-        let key = plain_key(word);
-        old.contains(&key) && !new.contains(&key)
-    };
-    file.language.is_some_and(|language| language.is_code())
-        && place.links[at].lines.clone().any(|line| words(file.body(line)).any(is_gone))
 }
 
 /// What the call adds beside a comment that it misquotes stands above or below all of the file's comment:

@@ -39,6 +39,7 @@ mod refuse;
 mod shape;
 mod source_file;
 mod tokens;
+mod unseen;
 mod verdict;
 mod veto;
 mod write;

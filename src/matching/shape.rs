@@ -245,7 +245,7 @@ fn must_hold(line: &str) -> bool {
 }
 
 /// Whether a line leaves its block, whatever holds.
-fn leaves(line: &str) -> bool {
+pub(super) fn leaves(line: &str) -> bool {
     let goes_on = |c| matches!(c, '{' | '(' | '[' | ',' | '\\' | '+' | '|' | '&' | '=' | '?' | ':');
     is_one_of(LEAVES, first_word(line))
         && !line.ends_with(goes_on)
@@ -264,8 +264,12 @@ fn is_seam(line: &str) -> bool {
 
 /// Whether a line ends one branch and begins another.
 pub(super) fn is_branch(line: &str) -> bool {
-    let line = line.trim_start_matches(['#', '}', ' ']);
-    is_seam(line) || is_one_of(&["case", "default", "when", "elif", "endif"], first_word(line))
+    if let Some(word) = line.strip_prefix('#').map(|rest| first_word(rest.trim_start())) {
+        return PREPROCESSOR.contains(&word) && word != "define" && word != "include";
+    }
+    let line = line.trim_start_matches(['}', ' ']);
+    let is_label = line.ends_with([':', '>', '{']);
+    is_seam(line) || is_label && is_one_of(&["case", "default", "when"], first_word(line))
 }
 
 /// Whether a line begins a statement, and is no label.
@@ -283,7 +287,7 @@ fn has_more(line: &str, some: [char; 3], others: [char; 3]) -> bool {
 }
 
 /// Whether a block begins below a line, by the word at its end; what it takes may follow: `do |item|`.
-fn ends_in_block_word(line: &str) -> bool {
+pub(super) fn ends_in_block_word(line: &str) -> bool {
     let line = match line.strip_suffix('|').and_then(|line| line.rsplit_once('|')) {
         Some((line, _)) => line.trim_end(),
         None => line,

@@ -179,6 +179,7 @@ fn is_strong(explanation: &Explanation) -> bool {
 
 impl Trial<'_, '_> {
     fn judge(self, mut found: Vec<Explanation>) -> Verdict {
+        let faint: Vec<Explanation> = found.extract_if(.., |e| e.is_faint).collect();
         found.sort_by(|a, b| a.cost.total_cmp(&b.cost));
         self.drop_equal(&mut found);
         // A result that changes nothing is no reading of the call beside a likelier one that does.
@@ -188,7 +189,6 @@ impl Trial<'_, '_> {
             found.retain(|e| e.cost < cost || e.splice().is_none_or(|splice| self.changes(splice)));
         }
         self.charge_distance(&mut found);
-        let faint: Vec<Explanation> = found.extract_if(.., |e| e.is_faint).collect();
         let mut dropped = None;
         let best = loop {
             let Some(at) = found.iter().position(is_strong) else {

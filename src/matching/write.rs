@@ -10,6 +10,7 @@ use super::call::{Call, Fate};
 use super::costs::Difference;
 use super::diff::{LineOp, MIN_SIMILARITY};
 use super::difference::is_made;
+use super::fold::is_word_char;
 use super::indent_of;
 use super::maps::IndentMap;
 use super::places::{Link, LinkKind, Place, Words};
@@ -114,6 +115,20 @@ enum Status {
     Kept,
     Changed,
     Deleted,
+}
+
+/// Whether a blank at an end of the quote, which the file does not have there, may hold apart what would be
+/// joined without it: `new` begins or ends with another kind of character than `old`.
+fn joins_words(file: &SourceFile<'_>, link: &Link, old: &str, new: &str) -> bool {
+    let kind = |c: Option<char>| c.map(|c| if is_word_char(c) { 'a' } else { c });
+    let [from, to] = [old, new].map(str::trim);
+    let is_padded = |rest: &str| rest.len() < old.len();
+    !link.starts_line(file)
+        && is_padded(old.trim_start())
+        && kind(from.chars().next()) != kind(to.chars().next())
+        || !link.ends_line(file)
+            && is_padded(old.trim_end())
+            && kind(from.chars().next_back()) != kind(to.chars().next_back())
 }
 
 struct Writer<'i, 'c, 'a, 'f, 't> {
@@ -387,6 +402,11 @@ impl<'i> Writer<'i, '_, '_, '_, '_> {
             }
             LineOp::Delete(_) if !differs => {
                 self.deleted.extend(ending);
+            }
+            LineOp::Change(_, new_at)
+                if joins_words(file, link, call.old[old_at], call.new[new_at]) =>
+            {
+                self.push_conflict(link.lines.clone(), call.old[old_at], text);
             }
             LineOp::Change(_, new_at) if !differs || call.fate(old_at) == Fate::Moved => {
                 let line = match differs {

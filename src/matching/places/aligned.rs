@@ -116,8 +116,14 @@ enum Step {
 impl<'a, 't> Text<'a, 't> {
     fn new(file: &'a SourceFile<'t>, call: &'a Call<'a>, full: &'a [usize], edges: Edges) -> Self {
         let old = &call.old;
+        let mut news = vec![None; old.len()];
+        for new in 0..call.new.len() {
+            if let Some(old) = call.partner(new) {
+                news[old] = Some(new);
+            }
+        }
         let new_key = |&at: &usize| {
-            let new = (0..call.new.len()).find(|&new| call.partner(new) == Some(at))?;
+            let new: usize = news[at]?;
             (!call.keeps(at) && call.new[new].contains(is_word_char))
                 .then(|| line_key(call.new[new]))
         };

@@ -153,6 +153,9 @@ fn blanks_around_a_part_of_a_line_are_the_quote_s() {
         // The word goes on.
         Row("a.sh", "run --verbose-mode=3\n", " --verbose ", " --quiet ", None),
         Row("a.js", "f(-5, 7);\n", " 5, 7 ", " 8, 9 ", None),
+        // The blank may have held it apart.
+        Row("a.py", "x = first-second\n", "first- ", "not ", None),
+        Row("a.sh", "run_it>out.log\n", " >out.log", " --quiet", None),
     ]);
     let rung = |old: &str| apply("print(name)\n", &EditRequest::new(old, "f")).unwrap().1;
     assert_eq!([rung(" name"), rung("name")], ["trailing_blanks", "exact"]);
@@ -227,7 +230,6 @@ fn rows_of_a_table_are_padded_as_they_like() {
     ]);
 }
 
-/// No language says that `\n` in an added line is a break, so it is written; but it is told.
 #[test]
 fn what_only_the_file_has_ends_no_block_and_begins_none() {
     let steps: String = (0..9).map(|n| format!("    step_{n}(ctx)\n")).collect();
@@ -281,6 +283,32 @@ fn what_only_the_file_has_begins_no_comment_and_no_branch_and_uses_no_old_name()
 }
 
 #[test]
+fn unseen_comments_and_whole_statements_may_have_any_words() {
+    let file = |unseen: &str| {
+        format!(
+            "function run(ctx) {{\n  setup(ctx);\n{unseen}  load(config);\n  parse(rows);\n  clean(rows);\n  merge(rows);\n  sort(rows);\n  check(rows);\n  archive(path);\n  finish(ctx);\n}}\n"
+        )
+    };
+    let (old, new) = (file(""), file("").replace("path", "path, 1"));
+    let of_comments = ["  // 1) when it ends :(\n", "  /**\n   * The rows.\n   */\n"];
+    let of_code = ["  if (ctx.debug) {\n    log(\"(\");\n  }\n", "  log(\n    ctx);\n"];
+    for unseen in of_comments.into_iter().chain(of_code) {
+        let meant = file(unseen).replace("path", "path, 1");
+        check(&[Row("a.js", &file(unseen), &old, &new, Some(&meant))]);
+    }
+    for unseen in ["  }\n  other() {\n", "  return;\n", "  #ifdef A\n"] {
+        check(&[Row("a.js", &file(unseen), &old, &new, None)]);
+    }
+    let list =
+        "<ul>\n<li>alpha</li>\n</ul>\n<ol>\n<li>gamma first</li>\n<li>delta first</li>\n</ol>\n";
+    let old = "<li>alpha</li>\n<li>gamma first</li>\n<li>delta first</li>";
+    check(&[Row("a.html", list, old, &old.replace("delta", "beta"), None)]);
+    let fence = "alpha one two\n```sh\nbravo four five\ndelta seven eight\n```\n";
+    let old = "alpha one two\nbravo four five\ndelta seven eight";
+    check(&[Row("a.md", fence, old, &old.replace("eight", "nine"), None)]);
+}
+
+#[test]
 fn a_place_with_a_line_more_is_none_while_another_has_changed() {
     let rule = |name: &str, lines: &str| format!(".{name}_name {{\n    flex: 1;\n{lines}}}\n\n");
     let kept = "    text-overflow: ellipsis;\n    white-space: nowrap;\n";
@@ -326,6 +354,7 @@ fn a_function_of_go_is_inside_no_other() {
     ]);
 }
 
+/// No language says that `\n` in an added line is a break, so it is written; but it is told.
 #[test]
 fn a_line_break_that_is_written_as_an_escape_is_told() {
     let told = |path: &str, new: &str| {
