@@ -364,11 +364,11 @@ fn weigh(
         if link.lines.is_empty() {
             let is_outside = paired.first().is_some_and(|&first| at < first)
                 || paired.last().is_some_and(|&last| at > last);
-            let price = match is_unknown_comment(file, call.old[link.old.start]) {
+            let is_comment = is_unknown_comment(file, call.old[link.old.start]);
+            let price = match is_comment {
                 true => Difference::Comment.cost() + LOST * evidence,
                 false => MISSING + LOST * evidence + if is_outside { EDGE } else { 0.0 },
             };
-            let is_comment = is_unknown_comment(file, call.old[link.old.start]);
             let is_head = paired.first().is_some_and(|&first| at < first);
             if !is_comment && call.changes_beside(link.old.start)
                 || is_comment && cuts_comment(at)
