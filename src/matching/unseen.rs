@@ -77,7 +77,18 @@ fn other_block(file: &SourceFile<'_>, call: &Call<'_>, place: &Place, at: usize)
     file.kind_across(run.start) != file.kind_across(there)
         || fences % 2 == 1
         || lines().any(begins_branch)
-        || !shows_head && (is_unbalanced(file, &run) || lines().any(begins))
+        || !shows_head
+            && (with_slides(file, &run).all(|run| is_unbalanced(file, &run)) || lines().any(begins))
+}
+
+/// A run of lines, and the same one line lower or higher where the line that it takes in is equal to the
+/// one that it leaves: which of equal lines the call quotes says nothing.
+fn with_slides(file: &SourceFile<'_>, run: &Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    let are_equal = |a: usize, b: usize| file.keys().get(a) == file.keys().get(b);
+    let lower = are_equal(run.start, run.end).then(|| run.start + 1..run.end + 1);
+    let higher = (run.start > 0 && are_equal(run.start - 1, run.end - 1))
+        .then(|| run.start - 1..run.end - 1);
+    [Some(run.clone()), lower, higher].into_iter().flatten()
 }
 
 /// Whether lines close a bracket or an element that they do not open, or leave one open.

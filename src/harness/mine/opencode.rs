@@ -1,5 +1,5 @@
 //! Reads the records of opencode: those in the output of `opencode export`, those in its
-//! [database](super::database), and those of older versions, each in a file of its own
+//! database, and those of older versions, each in a file of its own
 //! (`storage/message`, `storage/part`).
 
 use std::fs;
