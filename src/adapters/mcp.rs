@@ -265,7 +265,7 @@ impl ServerHandler for McpServer {
     ) -> Result<ListResourcesResult, ErrorData> {
         self.require_resources()?;
         self.lists_resources.store(true, Ordering::Release);
-        let toolbox = self.tools.session(&context).await;
+        let toolbox = self.tools.session(&context, None).await.map_err(not_now)?;
         let engine = toolbox.engine();
         let files = engine.ledger().files();
         let resources = files.iter().map(|(path, snapshot)| {
@@ -308,7 +308,7 @@ impl ServerHandler for McpServer {
         let raw_path = path_of_uri(&request.uri).ok_or_else(|| {
             not_found(format!("`{}` is not the file:// URI of a file on this machine", request.uri))
         })?;
-        let toolbox = self.tools.session(&context).await;
+        let toolbox = self.tools.session(&context, None).await.map_err(not_now)?;
         let engine = toolbox.engine();
         let path = engine.path(&raw_path).map_err(|refusal| not_found(refusal.text()))?;
         let snapshot = engine.snapshot(&path).await.map_err(|refusal| not_found(refusal.text()))?;
@@ -322,6 +322,7 @@ impl ServerHandler for McpServer {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         self.require_resources()?;
+        let toolbox = self.tools.session(&context, None).await.map_err(not_now)?;
         let is_first = {
             let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
             let is_first = watched.is_none();
@@ -333,7 +334,6 @@ impl ServerHandler for McpServer {
             is_first
         };
         if is_first {
-            let toolbox = self.tools.session(&context).await;
             self.notify_of_changes(toolbox.engine(), context.peer);
         }
         Ok(())
@@ -394,11 +394,17 @@ impl ServerHandler for McpServer {
         let _running = RunningCall::begin(self.metrics.clone());
         let start = Instant::now();
         let (observer, progress) = forward_progress(&context);
-        let toolbox = self.tools.session(&context).await.with_observer(observer);
-        let ledger = toolbox.engine().ledger().clone();
-        let file_count_before = ledger.files().len();
         let client = context.peer.peer_info().map(|peer| peer.client_info.name.clone());
         let wraps_errors = client.as_deref().is_some_and(wraps_errors);
+        let toolbox = match self.tools.session(&context, Some(&request.name)).await {
+            Ok(toolbox) => toolbox.with_observer(observer),
+            Err(refusal) => {
+                let reply = ToolReply::refused(refusal);
+                return Ok(answer(reply, self.format, wraps_errors).into());
+            }
+        };
+        let ledger = toolbox.engine().ledger().clone();
+        let file_count_before = ledger.files().len();
         let toolbox = match &client {
             Some(client) => toolbox.for_client(client),
             None => toolbox,
@@ -439,6 +445,11 @@ impl ServerHandler for McpServer {
         }
         Ok(answer(reply, self.format, wraps_errors).into())
     }
+}
+
+/// The answer to a request that the session cannot serve as it is.
+fn not_now(refusal: Refusal) -> ErrorData {
+    ErrorData::invalid_request(refusal.text(), None)
 }
 
 /// Refuses so many subscriptions, or one with so long a URI, that a client could fill the memory.

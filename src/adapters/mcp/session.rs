@@ -10,7 +10,7 @@ use std::time::Duration;
 use rmcp::service::{Peer, RequestContext, RoleServer};
 use tokio::sync::Mutex as AsyncMutex;
 
-use crate::edit::path_of_uri;
+use crate::edit::{EditCode, Refusal, path_of_uri};
 use crate::tools::{ToolReply, Toolbox};
 
 /// Makes the tools for a folder that the client names, and a line that tells the model which folder
@@ -84,32 +84,47 @@ impl SessionTools {
         context.peer.peer_info().is_none() && self.opener.is_none()
     }
 
-    /// The tools of the session, which begins with its first call.
-    pub(super) async fn session(&self, context: &RequestContext<RoleServer>) -> Toolbox {
+    /// The tools of the session, which begins with its first call, for a call of `tool`. Refused while
+    /// files are staged in a folder that is no longer the client's root, except for `staging`.
+    pub(super) async fn session(
+        &self,
+        context: &RequestContext<RoleServer>,
+        tool: Option<&str>,
+    ) -> Result<Toolbox, Refusal> {
         if self.is_shared(context) {
-            return self.toolbox.clone();
+            return Ok(self.toolbox.clone());
         }
         let mut session = self.session.lock().await;
-        let are_roots_new = self.are_roots_new.swap(false, Ordering::AcqRel);
+        let staged = session.as_ref().map(staged_files).unwrap_or_default();
+        let ends_staging = tool == Some("staging") && !staged.is_empty();
         if let Some(toolbox) = &*session
-            && !are_roots_new
+            && (ends_staging || !self.are_roots_new.load(Ordering::Acquire))
         {
-            return toolbox.clone();
+            return Ok(toolbox.clone());
         }
-        let mut tools_and_opening = (self.toolbox.session(), self.opening.clone());
-        if let Some(opener) = &self.opener
-            && let Some(root) = client_root(&context.peer).await
-            && let Some(opened) = opener(&root)
-        {
-            tools_and_opening = opened;
+        self.are_roots_new.store(false, Ordering::Release);
+        let opened = match &self.opener {
+            Some(opener) => client_root(&context.peer).await.and_then(|root| opener(&root)),
+            None => None,
+        };
+        let (toolbox, opening) = match (opened, &*session) {
+            (Some(opened), _) => opened,
+            (None, None) => (self.toolbox.session(), self.opening.clone()),
+            // Without an answer the session stays where it is.
+            (None, Some(same)) => {
+                self.ask_for_roots_again();
+                return Ok(same.clone());
+            }
+        };
+        let old = session.as_ref().filter(|old| old.engine().root() == toolbox.engine().root());
+        if old.is_none() && !staged.is_empty() {
+            self.ask_for_roots_again();
+            return Err(still_staged(&staged));
         }
-        let (toolbox, opening) = tools_and_opening;
         *self.pending_notice.lock().unwrap_or_else(PoisonError::into_inner) = Some(opening);
-        match &*session {
-            // The record of the session goes on where the root has stayed.
-            Some(same) if same.engine().root() == toolbox.engine().root() => same.clone(),
-            _ => session.insert(toolbox).clone(),
-        }
+        // The record of the session goes on where the root has stayed.
+        let toolbox = old.cloned().unwrap_or(toolbox);
+        Ok(session.insert(toolbox).clone())
     }
 
     /// Has the next call ask the client for its roots.
@@ -125,6 +140,22 @@ impl SessionTools {
             reply.message.push_str(&line);
         }
     }
+}
+
+/// The files that are staged in a session.
+fn staged_files(toolbox: &Toolbox) -> Vec<String> {
+    let staged = toolbox.engine().staging().map(|staging| staging.staged()).unwrap_or_default();
+    staged.iter().map(|(path, _)| path.to_string()).collect()
+}
+
+/// The refusal of a call in the client's new root while files are staged in the old one.
+fn still_staged(files: &[String]) -> Refusal {
+    let files = files.join(", ");
+    let why =
+        format!("the client has another root now, but edits are staged in the old one: {files}");
+    Refusal::new(EditCode::Blocked, why).hint(
+        "Send the tool `staging` with action commit or discard first; then send this call again.",
+    )
 }
 
 /// The folder that the client names as its first root; `None` if it names none in time.

@@ -221,3 +221,58 @@ fn the_root_is_found_and_said() {
     assert!(named(top).contains(&root));
     assert!(named("https://example.com".to_owned()).contains("https://example.com is not used"));
 }
+
+/// A client that says its roots have changed and then gives no root: the session stays in its folder.
+/// What is staged there is not dropped when the root is another.
+#[test]
+fn a_changed_root_moves_neither_without_an_answer_nor_with_staged_edits() {
+    let dir = workspace();
+    let top = dir.path().canonicalize().expect("folder");
+    let (one, two) = (top.join("one"), top.join("two"));
+    for folder in [&one, &two, &top] {
+        std::fs::create_dir_all(folder).expect("folder");
+        std::fs::write(folder.join("f.txt"), "old\n").expect("file");
+    }
+    let capabilities = json!({"roots": {"listChanged": true}});
+    let mut session = Client::session_of("t", capabilities, binary(&top), &["--stage"]);
+    let call = |session: &mut Client, root: Option<Value>, tool: &str, arguments: Value| {
+        session.start_call(1, tool, arguments);
+        if let Some(mut answer) = root {
+            let asked = session.receive();
+            assert_eq!(asked["method"], "roots/list");
+            answer["jsonrpc"] = "2.0".into();
+            answer["id"] = asked["id"].clone();
+            session.send(&answer);
+        }
+        session.receive()["result"]["content"][0]["text"].as_str().expect("text").to_owned()
+    };
+    let changed = |session: &mut Client| {
+        session.send(&json!({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}));
+        session.send(&json!({"jsonrpc": "2.0", "id": 2, "method": "ping"}));
+        session.receive();
+    };
+    let roots = |folder: &std::path::Path| {
+        Some(json!({"result": {"roots": [{"uri": format!("file://{}", folder.display())}]}}))
+    };
+    let edit = || json!({"path": "f.txt", "old_str": "old", "new_str": "new"});
+    let said = call(&mut session, roots(&one), "edit_file", edit());
+    assert!(said.contains(&format!("Root: {}", one.display())), "{said}");
+    changed(&mut session);
+    // An error, and an empty list; after each the client is asked again.
+    for answer in
+        [json!({"error": {"code": -32603, "message": "later"}}), json!({"result": {"roots": []}})]
+    {
+        let said = call(&mut session, Some(answer), "read_file", json!({"path": "f.txt"}));
+        assert!(said.contains("new") && !said.contains("Root: "), "{said}");
+    }
+    let said = call(&mut session, roots(&two), "edit_file", edit());
+    assert!(said.contains("staged in the old one: f.txt") && said.contains("commit"), "{said}");
+    let said = call(&mut session, None, "staging", json!({"action": "commit"}));
+    assert!(said.contains("Committed"), "{said}");
+    let said = call(&mut session, roots(&two), "read_file", json!({"path": "f.txt"}));
+    assert!(said.contains("old") && said.contains(&two.display().to_string()), "{said}");
+    let text = |folder: &std::path::Path| std::fs::read_to_string(folder.join("f.txt"));
+    for (folder, text_then) in [(&one, "new\n"), (&two, "old\n"), (&top, "old\n")] {
+        assert_eq!(text(folder).expect("file"), text_then, "{}", folder.display());
+    }
+}
