@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use crate::edit::message::{LANGUAGE, Words};
 use crate::edit::{
     Corrected, EditCode, EditPlan, EditRequest, Explanation, Refusal, Rewrite, Rung, Span, Splice,
     VerifiedEdit, WorkPath, spans_and_diff,
@@ -122,8 +123,12 @@ impl Applier {
         calls: &[EditRequest],
         text: impl FnOnce(Option<Content>) -> T,
     ) -> Result<Applied<T>, Refusal> {
-        let edit =
-            decide_edits(path, &snapshot, calls, &self.gate).map_err(Refusal::hint_at_language)?;
+        let edit = decide_edits(path, &snapshot, calls, &self.gate).map_err(|refusal| {
+            // A call of the library has no language beside the path.
+            let mut words = Words::default();
+            words.set(LANGUAGE, Some("`path`"));
+            refusal.in_words(&words)
+        })?;
         let (path, after, plan, explanation) = edit.into_parts();
         let plan = plan.unwrap_or_else(|| EditPlan::whole_file(&snapshot, snapshot.text()));
         let Explanation { rung, rewrites, replacements, warnings, corrected, .. } = explanation;

@@ -53,7 +53,10 @@ fn the_path_names_the_language_and_the_diff() {
     let call = [EditRequest::new("f(a,b)", "f(a, b, c)")];
     let text = "x = f(a, b)\n";
     let apply_at = |path| Applier::default().text(path, text, &call);
-    assert!(apply_at(None).is_err(), "of an unknown language nothing is guessed");
+    let unknown = apply_at(None).expect_err("of an unknown language nothing is guessed");
+    let hint = unknown.hint.as_deref().unwrap_or_default();
+    assert_eq!(hint.matches("Name it with `path`.").count(), 1, "{hint}");
+    assert!(!hint.contains("`language`"), "{hint}");
     let done = apply_at(Some("/src/x.py")).expect("Python");
     assert_eq!(done.text, "x = f(a, b, c)\n");
     assert!(done.diff().starts_with("--- a/src/x.py\n"), "{}", done.diff());
