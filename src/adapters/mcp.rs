@@ -250,8 +250,7 @@ impl ServerHandler for McpServer {
             false => ServerCapabilities::builder().enable_tools().build(),
         };
         // Under a guard, the instructions also say what the model must do first.
-        let guard = self.tools.toolbox().guard();
-        let instructions = match guard.and_then(|guard| guard.opening_message()) {
+        let instructions = match self.tools.toolbox().opening_message() {
             Some(opening) => format!("{INSTRUCTIONS} {opening}"),
             None => INSTRUCTIONS.to_owned(),
         };

@@ -95,7 +95,7 @@ impl Agent {
         let tools: Value = self.toolbox.listed_tools().map(declaration).collect();
         let mut messages = vec![json!({ "role": "system", "content": SYSTEM })];
         let opening = self.toolbox.guard().and_then(|guard| guard.opening_message());
-        messages.extend(opening.map(user_message));
+        messages.extend(opening.map(|opening| user_message(opening.to_string())));
         messages.push(user_message(task.to_owned()));
         let mut run = RunState { before: BTreeMap::new(), reminders: 0 };
         for step in 1..=self.max_steps {

@@ -6,11 +6,11 @@ use super::args::{CheckArgs, Common};
 use super::exit::Exit;
 use super::{out, settings};
 use crate::engine::CallOptions;
-use crate::tools::{READ_FLAGS, Words};
+use crate::tools::Words;
 
 /// Prints the syntax errors. Exits with 1 if there are any, or if a file cannot be read.
 pub(crate) async fn run(common: &Common, args: CheckArgs) -> Result<(), Exit> {
-    let toolbox = settings::toolbox_in(common, Words::of_command(READ_FLAGS))?;
+    let toolbox = settings::toolbox_in(common, Words::of_command(&[]))?;
     let paths = match args.paths.is_empty() {
         true => vec![".".to_owned()],
         false => args.paths.iter().map(|path| common.path(path)).collect(),

@@ -50,7 +50,10 @@ names! {
     PATH = b"the path",
     GLOB = b"the glob",
     EMPTY_OLD = b"edit it with an empty old_str",
+    FIRST_LINE = b"lines ",
+    LAST_LINE = b"-",
     READ_FILE = b"read_file",
+    SEARCH = b"search",
     LIST_FILES = b"list_files",
     THEN = b" ",
 }

@@ -7,7 +7,8 @@
 mod decide;
 mod repair;
 
-use crate::edit::{EditCode, Refusal, Splice};
+use crate::edit::message::{FIRST_LINE, LAST_LINE};
+use crate::edit::{EditCode, Message, Refusal, Splice, said};
 use crate::text::{LineEnding, LineSpan, Snapshot, each_line};
 
 use decide::to_changes;
@@ -38,20 +39,22 @@ pub(crate) fn split_lines(text: &str) -> Vec<String> {
 pub(crate) fn check_span(span: LineSpan, total: usize) -> Result<(), Refusal> {
     let LineSpan { start, end } = span;
     let lines = crate::text::pluralize(total, "line");
-    let refuse = |message: String, hint: String| {
+    let refuse = |message: String, hint: Message| {
         Err(Refusal::new(EditCode::InvalidArguments, message).hint(hint))
     };
     if start == 0 {
         return refuse(
             format!("the first line is 0, but lines are counted from 1 (the file has {lines})"),
-            format!("Give numbers from 1 to {total}; to insert at the top use lines 1-0."),
+            said!(
+                "Give numbers from 1 to {total}; to insert at the top use {FIRST_LINE}1{LAST_LINE}0."
+            ),
         );
     }
     if end + 1 < start {
         return refuse(
             format!("the range {start}-{end} is inverted (the file has {lines})"),
-            format!(
-                "Give the smaller number first; to insert before line {start} use lines {start}-{}.",
+            said!(
+                "Give the smaller number first; to insert before line {start} use {FIRST_LINE}{start}{LAST_LINE}{}.",
                 start - 1
             ),
         );
@@ -60,9 +63,9 @@ pub(crate) fn check_span(span: LineSpan, total: usize) -> Result<(), Refusal> {
         return refuse(
             format!("{start}-{end} is out of range: the file has {lines}"),
             match total {
-                0 => "The file is empty: insert with lines 1-0.".to_owned(),
-                _ => format!(
-                    "Give lines from 1 to {total}; to insert at the end use lines {}-{total}.",
+                0 => said!("The file is empty: insert with {FIRST_LINE}1{LAST_LINE}0."),
+                _ => said!(
+                    "Give lines from 1 to {total}; to insert at the end use {FIRST_LINE}{}{LAST_LINE}{total}.",
                     total + 1
                 ),
             },

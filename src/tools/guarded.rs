@@ -169,13 +169,18 @@ fn blocked(
     hint: Message,
     words: &Words,
 ) -> Result<ToolReply, Refusal> {
+    // An error may end with advice, too.
+    let error = error.advice_in_words(words).unwrap_or_default();
     if tool != TASK_COMPLETE.name {
         return Err(Refusal::new(code, error).hint(hint));
     }
-    let error = error.in_words(words);
-    let hint = hint.advice_in_words(words).unwrap_or_default();
-    let message = format!("{error}\nNext: {hint}");
-    let report = json!({ "acknowledged": false, "error": error, "hint": hint });
+    let hint = hint.advice_in_words(words);
+    let next = hint.as_ref().map(|hint| format!("\nNext: {hint}")).unwrap_or_default();
+    let message = format!("{error}{next}");
+    let mut report = json!({ "acknowledged": false, "error": error });
+    if let Some(hint) = hint {
+        report["hint"] = hint.to_string().into();
+    }
     Ok(ToolReply { ok: false, code: Some(code), message, report })
 }
 

@@ -39,6 +39,8 @@ use schemars::JsonSchema;
 use serde_json::{Map, Value};
 use tracing::Instrument as _;
 
+#[cfg(feature = "mcp")]
+use crate::edit::Message;
 use crate::edit::{EditCode, Refusal};
 use crate::engine::{CallOptions, Engine, Observer};
 use crate::port::{BoxFuture, RequestId, RequestStatus};
@@ -302,6 +304,14 @@ impl Toolbox {
         self.guard.as_ref().map(GuardedCalls::guard)
     }
 
+    /// What the guard, if there is one, wants the model to do first, with the tools that it is offered.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn opening_message(&self) -> Option<Message> {
+        let opening = self.guard()?.opening_message()?;
+        let offered: Vec<&str> = self.listed_tools().map(|tool| tool.name).collect();
+        opening.advice_in_words(&Words::default().with_tools(&offered))
+    }
+
     /// The engine.
     pub fn engine(&self) -> &Engine {
         &self.engine
@@ -430,8 +440,8 @@ impl Toolbox {
                 self.refused(tool, &words, &arguments, refusal)
             }
         };
-        for note in notes {
-            reply.message.push_str(&format!("\nNote: {}", note.in_words(&words)));
+        for note in notes.iter().filter_map(|note| note.advice_in_words(&words)) {
+            reply.message.push_str(&format!("\nNote: {note}"));
         }
         // Not every caller sees the report.
         let reply = if asks_for_dry_run { reply.with_diff() } else { reply };

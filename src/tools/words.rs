@@ -7,7 +7,8 @@ use super::arguments::SYNONYMS;
 use super::schema::{branches, properties};
 use crate::edit::Refusal;
 use crate::edit::message::{
-    EMPTY_OLD, EXPECTED, LIST_FILES, NEAR, NEW, OLD, READ_FILE, REPLACE_ALL, Words,
+    EMPTY_OLD, EXPECTED, FIRST_LINE, LAST_LINE, LIST_FILES, NEAR, NEW, OLD, READ_FILE, REPLACE_ALL,
+    SEARCH, Words,
 };
 #[cfg(feature = "cli")]
 use crate::edit::message::{GLOB, LANGUAGE, Name, PATH, WITHIN};
@@ -29,7 +30,7 @@ pub(crate) const EDIT_FLAGS: &[(Name, &str)] = &[
 #[cfg(feature = "cli")]
 pub(crate) const SEARCH_FLAGS: &[(Name, &str)] = &[(PATH, "--path"), (GLOB, "--glob")];
 
-/// The flags of commands that read a file.
+/// The flags of `restitch read`.
 #[cfg(feature = "cli")]
 pub(crate) const READ_FLAGS: &[(Name, &str)] =
     &[(EMPTY_OLD, "use `restitch edit` with an empty --old")];
@@ -39,6 +40,7 @@ impl Words {
     #[cfg(feature = "cli")]
     pub(crate) fn of_command(flags: &[(Name, &str)]) -> Self {
         let mut words = Self::default();
+        words.set(EMPTY_OLD, None);
         for (name, flag) in flags {
             words.set(*name, Some(*flag));
         }
@@ -71,6 +73,13 @@ impl Words {
         }
         let empty_old = words.word(OLD).map(|old| format!("edit it with an empty {old}"));
         words.set(EMPTY_OLD, empty_old.as_deref());
+        if arguments.contains(&"file_text") {
+            words.set(EMPTY_OLD, Some("send the command `create`"));
+        }
+        if arguments.contains(&"start_line") {
+            words.set(FIRST_LINE, Some("start_line "));
+            words.set(LAST_LINE, Some(" and end_line "));
+        }
         if arguments.contains(&"patch") {
             // The old and the new text are in the hunks.
             words.set(OLD, Some("the old text of the hunk"));
@@ -81,8 +90,8 @@ impl Words {
     }
 
     /// The same for a caller that has the tools `offered`.
-    fn with_tools(mut self, offered: &[&str]) -> Self {
-        for tool in [READ_FILE, LIST_FILES] {
+    pub(super) fn with_tools(mut self, offered: &[&str]) -> Self {
+        for tool in [READ_FILE, SEARCH, LIST_FILES] {
             self.set(tool, offered.contains(&tool.as_str()).then(|| tool.as_str()));
         }
         self

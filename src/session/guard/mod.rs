@@ -132,13 +132,12 @@ impl Guard {
     }
 
     /// The text with which every session begins; `None` if the policy has no rule for it.
-    pub fn opening_message(&self) -> Option<String> {
+    pub fn opening_message(&self) -> Option<Message> {
         let opening = RULES.iter().filter(|rule| {
             rule.moment == Moment::Start && self.policy.level(rule.id) != Level::Off
         });
-        let text: Vec<String> =
-            opening.map(|rule| format!("{} {}", (rule.error)(), (rule.hint)())).collect();
-        (!text.is_empty()).then(|| text.join("\n"))
+        let said = opening.map(|rule| said!("{}{THEN}{}", (rule.error)(), (rule.hint)()));
+        said.reduce(|all, more| said!("{all}{THEN}{more}"))
     }
 
     /// The answer to a model that answers without calling a tool; `None` if the model may do so.
@@ -187,7 +186,7 @@ impl Guard {
             let (code, error, hint) = self.explain(rule, call);
             match self.policy.level(rule.id) {
                 Level::Refuse => return GuardVerdict::Refuse { rule: rule.id, code, error, hint },
-                Level::Warn => warnings.push(said!("{error} {hint}")),
+                Level::Warn => warnings.push(said!("{error}{THEN}{hint}")),
                 Level::Off => {}
             }
         }

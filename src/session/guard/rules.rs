@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Guard, GuardedCall, claimed_files};
-use crate::edit::message::{LIST_FILES, READ_FILE};
+use crate::edit::message::{LIST_FILES, READ_FILE, SEARCH, THEN};
 use crate::edit::{Message, said};
 
 /// The event at which a rule is checked.
@@ -50,6 +50,13 @@ pub(crate) struct Rule {
     pub(super) broken: fn(&Guard, &GuardedCall<'_>) -> bool,
 }
 
+/// How to explore with the tools that there are.
+fn explore() -> Message {
+    said!(
+        "Start with {LIST_FILES} to see what files exist.{THEN}Call {SEARCH} to find the target code.{THEN}Read the file with {READ_FILE}."
+    )
+}
+
 /// The rules, in the order in which they are checked.
 pub(crate) const RULES: &[Rule] = &[
     Rule {
@@ -57,7 +64,7 @@ pub(crate) const RULES: &[Rule] = &[
         moment: Moment::Start,
         error: || {
             said!(
-                "MANDATORY FIRST STEP: before making any change, 1. call {LIST_FILES} to see the project's files, 2. call search to find the code that this request is about, 3. call {READ_FILE} on the file that is most likely the right one."
+                "MANDATORY FIRST STEP: before making any change, explore the project.{THEN}Call {LIST_FILES} to see its files.{THEN}Call {SEARCH} to find the code that this request is about.{THEN}Call {READ_FILE} on the file that is most likely the right one."
             )
         },
         hint: || "Do not edit and do not complete the task until you have explored.".into(),
@@ -86,14 +93,10 @@ pub(crate) const RULES: &[Rule] = &[
         moment: Moment::Edit,
         error: || {
             said!(
-                "You must explore the codebase first. Call {LIST_FILES}, search or {READ_FILE} before editing."
+                "You must explore the codebase first.{THEN}Call {LIST_FILES}, {SEARCH} or {READ_FILE} before editing."
             )
         },
-        hint: || {
-            said!(
-                "Start with {LIST_FILES} to see what files exist, then search to find the target code, then {READ_FILE}."
-            )
-        },
+        hint: explore,
         broken: |guard, _| guard.explorations == 0,
     },
     Rule {
@@ -101,14 +104,10 @@ pub(crate) const RULES: &[Rule] = &[
         moment: Moment::Complete,
         error: || {
             said!(
-                "BLOCKED: You must explore the codebase first. Call {LIST_FILES} or search before completing."
+                "BLOCKED: You must explore the codebase first.{THEN}Call {LIST_FILES} or {SEARCH} before completing."
             )
         },
-        hint: || {
-            said!(
-                "Start with {LIST_FILES} to see what files exist, then search to find the target code."
-            )
-        },
+        hint: explore,
         broken: |guard, _| guard.explorations == 0,
     },
     Rule {

@@ -95,6 +95,30 @@ fn a_guarded_mcp_session_is_told_to_explore() {
     assert_eq!(text(dir.path()), numbered(5));
 }
 
+/// The guard adds `list_files` to the chosen tools; search and reading are not advised where they are
+/// not offered.
+#[test]
+fn a_guard_advises_only_tools_that_are_offered() {
+    let dir = project(5);
+    let flags = ["mcp", "--guard", "--tools", "edit_file"];
+    let mut command = binary(dir.path());
+    command.args(flags);
+    let mut client = Client::start(command);
+    client.send(&hello("t", json!({})));
+    let instructions = client.receive()["result"]["instructions"].to_string();
+    let mut session = Client::session(binary(dir.path()), &flags[1..]);
+    let early = json!({ "path": "f", "old_str": "line 1\n", "new_str": "one\n" });
+    let (edit, _) = session.said("edit_file", early);
+    let (end, _) = session.said("task_complete", json!({ "summary": "Done" }));
+    for said in [&instructions, &edit, &end] {
+        assert!(said.contains("list_files"), "{said}");
+        assert!(!said.contains("search") && !said.contains("read_file"), "{said}");
+    }
+    for said in [edit, end] {
+        assert!(said.contains("Start with list_files to see what files exist."), "{said}");
+    }
+}
+
 #[test]
 fn a_soft_guard_only_warns() {
     let dir = project(5);

@@ -39,6 +39,7 @@ fn check_prints_errors_and_names_what_it_cannot_check() {
         let (code, out) = run(root, arguments);
         assert_eq!(code, Some(exit), "{arguments:?}: {out}");
         assert!(words.iter().all(|words| out.contains(words)), "{arguments:?}: {out}");
+        assert!(!out.contains("create the file"), "a check creates none: {out}");
     }
     let (_, out) = run(root, &["--json", "check", "."]);
     let reply: Value = serde_json::from_str(&out).expect("JSON");
