@@ -39,7 +39,7 @@ pub(crate) async fn run(common: &Common, args: EditArgs) -> Result<(), Exit> {
     let toolbox = settings::toolbox_in(common, Words::of_command(EDIT_FLAGS))?;
     let arguments = json!({
         "path": common.path(&args.path), "old_str": old, "new_str": new,
-        "expected_replacements": args.expect, "replace_all": args.all, "near_line": args.near,
+        "expected_replacements": args.expect, "replace_all": args.all.then_some(true), "near_line": args.near,
         "within": args.within,
     });
     let options = CallOptions {

@@ -111,6 +111,22 @@ fn refusals_name_the_flags_of_the_command() {
     assert!(out.contains("the old text of the hunk is not in the file"), "{out}");
 }
 
+/// What is not set is not a part of the request, so `batch` sends the same.
+#[test]
+fn a_request_is_the_same_from_every_command() {
+    let project = Project::new();
+    project.put("twice.txt", "one\n");
+    let edit = ["edit", "twice.txt", "--old", "one", "--new", "two", "--request-id", "r1"];
+    let (code, _, err) = project.run(&edit, "");
+    assert_eq!(code, Some(0), "{err}");
+    let arguments = serde_json::json!({ "path": "twice.txt", "old_str": "one", "new_str": "two" });
+    let line =
+        serde_json::json!({ "tool": "edit_file", "request_id": "r1", "arguments": arguments });
+    let (_, out, err) = project.run(&["batch"], &line.to_string());
+    let reply: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out}{err}"));
+    assert_eq!(reply["ok"], true, "{reply}");
+}
+
 /// Every tool that takes a path names the files that it may mean, and what it says to send works.
 #[test]
 #[cfg_attr(windows, ignore = "it makes symbolic links")]
