@@ -21,12 +21,13 @@ const MAX_SHOWN: usize = 300;
 pub struct WorkPath(String);
 
 impl WorkPath {
-    /// Parses a path that a caller gives: absolute and below `root`, as a `file:` URI of one, or relative
-    /// to `root`.
+    /// Parses a path that a caller gives: as [`Self::parse`], or as a `file:` URI of such a path.
+    pub(crate) fn of_caller(raw: &str, root: &Path) -> Result<Self, Refusal> {
+        Self::parse(path_of_uri(raw).as_deref().unwrap_or(raw), root)
+    }
+
+    /// Parses a path: absolute and below `root`, or relative to it.
     pub fn parse(raw: &str, root: &Path) -> Result<Self, Refusal> {
-        if let Some(path) = path_of_uri(raw) {
-            return Self::parse(&path, root);
-        }
         let refuse = |why: &str| {
             let shown = clip(&raw.escape_debug().to_string(), MAX_SHOWN);
             Refusal::new(EditCode::InvalidPath, format!("path `{shown}` {why}"))
@@ -135,14 +136,17 @@ mod tests {
         assert_eq!(parse("a/b.rs").as_deref(), Some("a/b.rs"));
         assert_eq!(parse("./a/../b.rs").as_deref(), Some("b.rs"));
         assert_eq!(parse("/w/a").as_deref(), Some("a"));
+        let of_caller = |raw: &str| WorkPath::of_caller(raw, Path::new("/w")).map(|p| p.0).ok();
         for uri in ["file:///w/a%20b", "file://localhost/w/a%20b", "file:/w/a%20b"] {
-            assert_eq!(parse(uri).as_deref(), Some("a b"), "{uri}");
+            assert_eq!(of_caller(uri).as_deref(), Some("a b"), "{uri}");
         }
+        // A file may have such a name, and the record of an edit names it so.
+        assert_eq!(parse("file:/w/a%20b").as_deref(), Some("file:/w/a%20b"));
         for bad in ["", "  ", ".", "/w", "/etc/passwd", "../x", "a/../../x", "/wevil/x", "a\0b"] {
             assert_eq!(parse(bad), None, "{bad:?}");
         }
-        for bad in ["file:///etc/passwd", "file:///w/%2e%2e/x"] {
-            assert_eq!(parse(bad), None, "{bad:?}");
+        for bad in ["../x", "file:///etc/passwd", "file:///w/%2e%2e/x"] {
+            assert_eq!(of_caller(bad), None, "{bad:?}");
         }
     }
 }

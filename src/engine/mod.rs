@@ -252,7 +252,7 @@ impl Engine {
                 .at(raw)
                 .hint("Give the path of the file, without a slash at its end."));
         }
-        WorkPath::parse(raw, self.store.root())
+        WorkPath::of_caller(raw, self.store.root())
             .map_err(|refusal| self.refuse_main_checkout(raw).unwrap_or(refusal))
     }
 

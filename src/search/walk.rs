@@ -49,7 +49,7 @@ impl Scope {
             None | Some("" | "." | "./" | "/") => root.clone(),
             Some(raw) if Path::new(raw) == root => root.clone(),
             Some(raw) => {
-                let path = WorkPath::parse(raw, &root)?;
+                let path = WorkPath::of_caller(raw, &root)?;
                 let joined = root.join(path.as_path());
                 let is_in_overlay =
                     || overlay.keys().any(|known| known.as_path().starts_with(path.as_path()));
@@ -89,7 +89,7 @@ impl Scope {
         let start = match path.map(str::trim) {
             None | Some("" | "." | "./" | "/") => root.to_path_buf(),
             Some(raw) if Path::new(raw) == root => root.to_path_buf(),
-            Some(raw) => root.join(WorkPath::parse(raw, root)?.as_path()),
+            Some(raw) => root.join(WorkPath::of_caller(raw, root)?.as_path()),
         };
         Ok(Self { root: root.to_path_buf(), start, glob: glob_matcher(glob)?, is_local: false })
     }
