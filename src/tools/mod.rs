@@ -385,8 +385,10 @@ impl Toolbox {
             Ok(taken) => taken,
             Err(refusal) => return ToolReply::refused(refusal),
         };
-        if tool.name == read_file::TOOL.name {
-            read_file::parse_ranges(&mut arguments);
+        if tool.name == read_file::TOOL.name
+            && let Err(refusal) = read_file::parse_ranges(&mut arguments)
+        {
+            return ToolReply::refused(refusal);
         }
         let schema = tool.schema();
         // Most calls have nothing to say in them.

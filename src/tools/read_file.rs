@@ -32,34 +32,43 @@ pub(super) struct Arguments {
 }
 
 /// Turns other forms of `ranges` into objects with `start` and `end`: text such as `12-20, 45-61`, in
-/// one string or a list, two numbers such as `[12, 20]`, and a first and a last line beside it.
-pub(super) fn parse_ranges(value: &mut Value) {
-    let Some(fields) = value.as_object_mut() else { return };
+/// one string or a list, two numbers such as `[12, 20]`, and a first and a last line in place of it.
+pub(super) fn parse_ranges(value: &mut Value) -> Result<(), Refusal> {
+    let Some(fields) = value.as_object_mut() else { return Ok(()) };
+    const NAMES: [&str; 3] = ["ranges", "view_range", "line_ranges"];
     for (first, last) in [("start_line", "end_line"), ("startLine", "endLine"), ("start", "end")] {
         if fields.contains_key(first)
             && let Some(end) = fields.remove(last).filter(|end| !end.is_null())
             && let Some(start) = fields.remove(first)
         {
+            let given = NAMES.iter().find(|name| {
+                let ranges = fields.get(**name).filter(|ranges| !ranges.is_null());
+                ranges.is_some_and(|ranges| *ranges != json!([]))
+            });
+            if let Some(name) = given {
+                let twice = format!("the lines are given twice, by `{first}` and by `{name}`");
+                return Err(Refusal::new(EditCode::InvalidArguments, twice)
+                    .hint("Give all of them in `ranges`."));
+            }
             fields.insert("ranges".to_owned(), json!([{ "start": start, "end": end }]));
         }
     }
-    let name =
-        ["ranges", "view_range", "line_ranges"].into_iter().find(|it| fields.contains_key(*it));
-    let Some(ranges) = name.and_then(|name| fields.get_mut(name)) else { return };
+    let name = NAMES.into_iter().find(|it| fields.contains_key(*it));
+    let Some(ranges) = name.and_then(|name| fields.get_mut(name)) else { return Ok(()) };
     if let Some([start, end]) = ranges.as_array().map(Vec::as_slice)
         && start.is_u64()
         && end.is_u64()
     {
         *ranges = json!([{ "start": start, "end": end }]);
-        return;
+        return Ok(());
     }
     let texts: Vec<&str> = match &*ranges {
         Value::String(text) => vec![text],
         Value::Array(items) => match items.iter().map(Value::as_str).collect::<Option<_>>() {
             Some(texts) => texts,
-            None => return,
+            None => return Ok(()),
         },
-        _ => return,
+        _ => return Ok(()),
     };
     let parse_range = |text: &str| {
         let text = text.trim();
@@ -73,6 +82,7 @@ pub(super) fn parse_ranges(value: &mut Value) {
     if let Some(parsed) = parsed.filter(|parsed| !parsed.is_empty()) {
         *ranges = Value::Array(parsed);
     }
+    Ok(())
 }
 
 impl Arguments {

@@ -342,6 +342,13 @@ async fn p5_the_text_names_the_ranges_to_read_as_read_file_takes_them() {
         let read = session.ok("read_file", call).await;
         assert_eq!(read["ranges"], json!([{ "start": 2, "end": 3 }]));
     }
+    let twice = json!({ "path": "f", "ranges": [[2, 3]], "start_line": 5, "end_line": 6 });
+    let refused = session.refused("read_file", twice, "EDIT_INVALID_ARGUMENTS").await;
+    assert!(
+        refused.message.contains("twice, by `start_line` and by `ranges`"),
+        "{}",
+        refused.message
+    );
     for ranges in [json!(words), json!([words]), json!(["12-28", "45-61"])] {
         let read = session.ok("read_file", json!({ "path": "f", "ranges": ranges })).await;
         assert_eq!(read["ranges"], reply.report["affected_ranges"]);
