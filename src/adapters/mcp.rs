@@ -67,7 +67,8 @@ const INSTRUCTIONS: &str = "restitch applies the edit you meant, or says exactly
 Prefer its edit tools over others and over shell commands. A refusal carries what the next call \
 needs; do not repeat a refused call as it was.";
 
-/// Serves the tools over stdin and stdout until the client closes them.
+/// Serves the tools over stdin and stdout until the client closes them. The tokio runtime needs time and,
+/// on Unix, I/O: build it with `enable_all`.
 pub async fn serve_stdio(server: McpServer) -> Result<(), String> {
     #[cfg(unix)]
     let (stdin, stdout) = (stdio::stdin(), stdio::stdout());

@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::{read, retry_on_intr, write};
+use rustix::io::{Errno, read, retry_on_intr, write};
 use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 
@@ -60,9 +60,14 @@ impl<T: AsFd + AsRawFd + Unpin> AsyncRead for Watched<T> {
         loop {
             let mut guard = ready!(self.0.poll_read_ready(context))?;
             if self.is_ready(PollFlags::IN)? {
-                let count = retry_on_intr(|| read(self.0.get_ref(), into.initialize_unfilled()))?;
-                into.advance(count);
-                return Poll::Ready(Ok(()));
+                match retry_on_intr(|| read(self.0.get_ref(), into.initialize_unfilled())) {
+                    // Another process has made the stream nonblocking, and has taken what there was.
+                    Err(Errno::AGAIN) => {}
+                    count => {
+                        into.advance(count?);
+                        return Poll::Ready(Ok(()));
+                    }
+                }
             }
             guard.clear_ready();
         }
@@ -79,7 +84,11 @@ impl<T: AsFd + AsRawFd + Unpin> AsyncWrite for Watched<T> {
         loop {
             let mut guard = ready!(self.0.poll_write_ready(context))?;
             if self.is_ready(PollFlags::OUT)? {
-                return Poll::Ready(Ok(retry_on_intr(|| write(self.0.get_ref(), bytes))?));
+                match retry_on_intr(|| write(self.0.get_ref(), bytes)) {
+                    // Here it has taken the room that there was.
+                    Err(Errno::AGAIN) => {}
+                    count => return Poll::Ready(Ok(count?)),
+                }
             }
             guard.clear_ready();
         }
