@@ -139,7 +139,7 @@ impl VerifiedEdit {
         self
     }
 
-    /// Adds the result of the syntax check to the explanation, once somebody asks for that. If the edit
+    /// Adds the result of the syntax check to the explanation, at the first use of that. If the edit
     /// is rebased, the check is repeated.
     #[must_use]
     pub(crate) fn with_syntax(mut self, check: SyntaxCheckFn) -> Self {

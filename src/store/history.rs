@@ -140,7 +140,7 @@ impl History {
     /// the process is about to end; then it waits no longer.
     fn lock_log(&self, is_ending: &dyn Fn() -> bool) -> io::Result<LogWriter> {
         let lock = match open_in(&self.folder, "lock") {
-            // Somebody has removed the folder since it was opened.
+            // The folder was removed after it was opened.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 self.create()?;
                 open_in(&self.folder, "lock")?

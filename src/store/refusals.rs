@@ -149,7 +149,7 @@ pub(super) fn not_created(path: &WorkPath, doing: &str, error: &io::Error) -> Re
     }
 }
 
-/// The refusal of a file that this user may not write, although its mode allows somebody to.
+/// The refusal of a file that this user may not write, although its mode lets some user write it.
 pub(super) fn not_permitted(path: &WorkPath) -> Refusal {
     Refusal::new(
         EditCode::WriteError,

@@ -184,7 +184,7 @@ fn what_is_made_already_is_paired_however_it_was_quoted() {
     let new = file.replace("return top - low", "return (top - low) / raw");
     check(&[
         Row("a.py", file, &old, &new, Some(&new)),
-        // Another line than the call writes is somebody else's.
+        // The file has another line than the call writes: it was changed since.
         Row("a.py", &file.replace("scale", "other"), &old, &new, None),
     ]);
 }
