@@ -9,22 +9,16 @@ use memchr::memmem;
 use super::budget;
 use super::call::Call;
 use super::characters::CharacterMap;
-use super::costs::{
-    AGAIN, Difference, EDGE, EXTRA, IRREGULAR, KEPT_SHARE, LONG_QUOTE, LOST, MISSING, NUMBERS_OFF,
-    PART, PLAIN_SHARE, STALE, STALE_AGAIN, STALE_SHARE,
-};
-use super::difference::{
-    difference, has_same_characters, is_made, is_unknown_comment, other_quotes_of,
-};
+use super::costs::{Difference, IRREGULAR, KEPT_SHARE, NUMBERS_OFF, PART, STALE_SHARE};
+use super::difference::difference;
 use super::exact::with_file_endings;
-use super::fold::is_word_char;
 use super::forbidden::{self, Forbidden};
 use super::indent_of;
 use super::maps::{IndentMap, maps};
-use super::places::{Edges, LinkKind, Place, Words, places};
+use super::places::{Edges, Place, places};
 use super::reading::{Reading, is_fence};
 use super::source_file::SourceFile;
-use super::unseen;
+use super::weigh::{Scales, letters};
 use super::write::{Choice, ConflictHunk, Input, Written, write};
 use crate::edit::{Kept, Splice};
 
@@ -216,92 +210,11 @@ fn plain_evidence<'l>(file: &SourceFile<'_>, lines: impl Iterator<Item = &'l str
     bits.max(2.0 * letters(lines))
 }
 
-/// The number of characters that are not white space.
-fn letters<'l>(lines: impl Iterator<Item = &'l str>) -> f64 {
-    let count: usize = lines.map(|line| line.chars().filter(|c| !c.is_whitespace()).count()).sum();
-    #[expect(clippy::cast_precision_loss, reason = "the length of a text")]
-    let count = count as f64;
-    count
-}
-
 /// What copied line numbers say about a place whose first line is `first` (from 0).
 fn numbers_price(reading: &Rc<Reading>, first: usize) -> f64 {
     match reading.first_line {
         Some(number) if number != first + 1 => NUMBERS_OFF,
         _ => 0.0,
-    }
-}
-
-/// The sum of the costs at a place.
-#[derive(Debug, Default, Clone)]
-struct Sum {
-    /// What does not depend on how many lines differ in words.
-    plain: f64,
-    /// The part of it that is for blanks at line ends and blank lines.
-    blanks: f64,
-    /// What lines with other words, missing lines and lines more cost.
-    loose: f64,
-    /// Lines with other words.
-    other_words: u32,
-    /// Lines that only the call has.
-    missing: u32,
-    /// Lines that only the file has.
-    extra: u32,
-    /// Changed lines that read as the call would write them.
-    made: u32,
-    /// Whether some of these are no comments.
-    needs_code: bool,
-    /// How unlike the lines of each run of them are: what stands together was changed together.
-    runs: Vec<(usize, f64)>,
-    evidence: f64,
-    /// The letters of the lines that match.
-    matched: f64,
-    /// How many lines with words match.
-    matched_lines: usize,
-    differences: Vec<Difference>,
-}
-
-impl Sum {
-    /// Adds a difference of one line: a further one of its kind is the same habit.
-    fn charge(&mut self, difference: Difference) {
-        let again = self.differences.contains(&difference);
-        let cost = difference.cost() * if again { AGAIN } else { 1.0 };
-        self.plain += cost;
-        if matches!(difference, Difference::TrailingBlanks | Difference::BlankLines) {
-            self.blanks += cost;
-        }
-        if !again {
-            self.differences.push(difference);
-        }
-    }
-
-    /// Adds what a line that one side lacks, or that has other words, costs.
-    /// `at` is its link.
-    fn charge_loose(&mut self, at: usize, cost: f64, unlike: f64) {
-        self.loose += cost;
-        match self.runs.last_mut() {
-            Some((last, most)) if *last + 1 == at => (*last, *most) = (at, most.max(unlike)),
-            _ => self.runs.push((at, unlike)),
-        }
-    }
-
-    /// Whether some line has other words, or one side lacks it.
-    fn is_loose(&self) -> bool {
-        self.other_words + self.missing + self.extra > 0
-    }
-
-    /// The cost of the place if a line that the call changes has changed since: what differs there was
-    /// someone's edit, and not the model's mistake.
-    fn stale_cost(&self, reading: f64, share: f64, maps: &[IndentMap]) -> f64 {
-        let map = maps.iter().map(|map| map.price).fold(IRREGULAR, f64::min);
-        let runs = self.runs.iter().map(|(_, unlike)| unlike + STALE_AGAIN);
-        let further = runs.sum::<f64>() - STALE_AGAIN;
-        // Where all that is left stands as it was quoted, chance does not explain it.
-        let plain = self.plain - self.blanks;
-        if plain + map <= reading + f64::EPSILON && share >= PLAIN_SHARE {
-            return plain + STALE;
-        }
-        self.plain + map + STALE + further
     }
 }
 
@@ -314,220 +227,38 @@ fn weigh(
     strictness: Strictness,
     out: &mut Vec<Explanation>,
 ) -> Result<(), Forbidden> {
-    let differences: Vec<Option<Difference>> =
-        place.links.iter().map(|link| difference(file, call, link)).collect();
-    let lines = place.lines();
     let first_old = place.links.iter().find(|l| !l.lines.is_empty()).map_or(0, |l| l.old.start);
-    let mut sum = Sum { plain: reading.cost(), ..Sum::default() };
-    let number_at = lines.start.saturating_sub(first_old);
-    sum.plain += numbers_price(reading, number_at);
-    let read_cost = sum.plain;
-    let (head, tail) = place.partial_edges(file);
-    sum.plain += PART * f64::from(u8::from(head) + u8::from(tail));
-    let mut kept = Vec::new();
-    let mut conflict = false;
-    let mut forbidden = None;
-    let mut other_quotes = Vec::new();
-    let paired: Vec<usize> = (0..place.links.len())
-        .filter(|&at| !place.links[at].lines.is_empty() && !place.links[at].old.is_empty())
-        .collect();
-    let cuts_comment = |at| forbidden::cuts_comment(file, call, place, at);
-    for (at, link) in place.links.iter().enumerate() {
-        let is_edge = paired.first() == Some(&at) || paired.last() == Some(&at);
-        let keeps = link.old.clone().all(|old| call.keeps(old));
-        let blank_old = call.old[link.old.clone()].iter().all(|line| line.trim().is_empty());
-        if link.kind == LinkKind::Elided {
-            sum.charge(Difference::Elision);
-            conflict |= !link.lines.is_empty()
-                && link.old.clone().any(|old| call.fate(old) == super::call::Fate::Changed);
-            continue;
-        }
-        if link.old.is_empty() || blank_old {
-            if link.lines.is_empty() || link.lines.clone().all(|line| file.is_blank(line)) {
-                if link.old.is_empty() || link.lines.is_empty() {
-                    sum.charge(Difference::BlankLines);
-                }
-            } else {
-                let is_comment = link.lines.clone().all(|line| file.is_comment(line));
-                let price = if is_comment { Difference::Comment.cost() } else { EXTRA };
-                sum.needs_code |= !is_comment;
-                sum.charge_loose(at, price, 0.0);
-                sum.extra += 1;
-                sum.differences.push(Difference::Comment);
-                if unseen::forbids(file, call, place, at) {
-                    forbidden = Some(Forbidden::OtherWords);
-                }
-            }
-            continue;
-        }
-        let evidence: f64 = call.old[link.old.clone()].iter().map(|line| file.bits(line)).sum();
-        if link.lines.is_empty() {
-            let is_outside = paired.first().is_some_and(|&first| at < first)
-                || paired.last().is_some_and(|&last| at > last);
-            let is_comment = is_unknown_comment(file, call.old[link.old.start]);
-            let price = match is_comment {
-                true => Difference::Comment.cost() + LOST * evidence,
-                false => MISSING + LOST * evidence + if is_outside { EDGE } else { 0.0 },
-            };
-            let is_head = paired.first().is_some_and(|&first| at < first);
-            if !is_comment && call.changes_beside(link.old.start)
-                || is_comment && cuts_comment(at)
-                || is_head && forbidden::other_head(file, call, place, link.old.start)
-            {
-                forbidden = Some(Forbidden::OtherWords);
-            }
-            sum.needs_code |= !is_comment;
-            sum.differences.push(Difference::Comment);
-            sum.charge_loose(at, price, STALE);
-            sum.missing += 1;
-            conflict |= !keeps;
-            continue;
-        }
-        let difference = differences[at];
-        let differs = matches!(difference, Some(Difference::Words | Difference::Comment));
-        if strictness == Strictness::Call && differs && is_made(file, call, link) {
-            // What the call would write stands there already.
-            sum.charge_loose(at, STALE, 0.0);
-            sum.other_words += 1;
-            sum.made += 1;
-            sum.differences.push(Difference::Comment);
-            continue;
-        }
-        if let Some(Difference::Words | Difference::Comment) = difference {
-            let (believed, found) = (call.old[link.old.start], &file.text[link.bytes.clone()]);
-            let similarity = Words::of(believed).similarity(&Words::of(found));
-            let price = if difference == Some(Difference::Comment) {
-                Difference::Comment.cost() + LOST * evidence * (1.0 - similarity)
-            } else {
-                let edge = if is_edge { EDGE } else { 0.0 };
-                Difference::Words.cost() + LOST * evidence + edge
-            };
-            sum.needs_code |= difference == Some(Difference::Words);
-            sum.charge_loose(at, price, STALE * (1.0 - similarity));
-            sum.other_words += 1;
-            conflict |= !keeps || call.fate(link.old.start) == super::call::Fate::Moved;
-            let is_code =
-                difference == Some(Difference::Words) || !file.is_comment(link.lines.start);
-            if is_code && (is_edge || call.changes_beside(link.old.start))
-                || !is_code && cuts_comment(at)
-            {
-                forbidden = Some(Forbidden::OtherWords);
-            }
-            kept.push(Kept {
-                line: link.lines.start + 1,
-                believed: believed.to_owned(),
-                found: (*found).to_owned(),
-            });
-            if !sum.differences.contains(&Difference::Comment) {
-                sum.differences.push(Difference::Comment);
-            }
-            continue;
-        }
-        sum.evidence += evidence;
-        sum.matched += letters(call.old[link.old.clone()].iter().copied());
-        sum.matched_lines +=
-            link.old.clone().filter(|&old| call.old[old].contains(is_word_char)).count();
-        if let Some(difference) = difference {
-            sum.charge(difference);
-            if difference == Difference::Spacing && !has_same_characters(file, call, link) {
-                sum.differences.push(Difference::LookAlikes);
-            }
-            if difference == Difference::Punctuation {
-                other_quotes.extend(other_quotes_of(file, call, link));
-            }
-            let needs_free_form = matches!(
-                difference,
-                Difference::Spacing | Difference::Punctuation | Difference::Reflow
-            );
-            // Rows of a table are padded to be read.
-            let is_row = difference == Difference::Spacing
-                && file.language.is_some_and(|language| language.name == "markdown")
-                && file.body(link.lines.start).trim_start().starts_with('|');
-            if needs_free_form && !file.is_free_form() && !is_row {
-                forbidden = Some(Forbidden::Meaningful(difference));
-            }
-            // Kept lines that tie the new text to the place show how loosely it may match.
-            let is_shown = || {
-                place.links.iter().zip(&differences).any(|(link, other)| {
-                    *other == Some(difference)
-                        && link
-                            .old
-                            .clone()
-                            .all(|old| call.keeps(old) && call.old[old].contains(is_word_char))
-                })
-            };
-            conflict |= strictness == Strictness::Reverse
-                && !keeps
-                && difference != Difference::TrailingBlanks
-                && !is_shown();
-        }
-        if strictness == Strictness::Reverse && !keeps {
-            conflict |= !link.starts_line(file) || !link.ends_line(file);
-        }
-    }
-    if sum.needs_code && sum.other_words + sum.missing > 0 && sum.matched_lines < LONG_QUOTE {
-        forbidden = Some(Forbidden::OtherWords);
-    }
-    if forbidden::quotes(file, call, &other_quotes) {
-        forbidden = Some(Forbidden::Meaningful(Difference::Punctuation));
-    }
-    if sum.extra > 0 {
-        forbidden = forbidden.or(forbidden::twice(file, call, place));
-    }
-    if strictness == Strictness::Call {
-        forbidden = forbidden.or(forbidden::beside(file, call, place));
-    }
-    forbidden = forbidden::marks(file, call).or(forbidden);
-    forbidden = forbidden::elision(call, place).or(forbidden);
-    conflict |= forbidden::other_bracket(file, call, place);
+    let number_at = place.lines().start.saturating_sub(first_old);
+    let read_cost = reading.cost() + numbers_price(reading, number_at);
+    let scales = Scales::weigh(file, call, place, read_cost, strictness);
     // Where what the call keeps has other words, the place may be the one that was meant, too.
-    let share = sum.matched / letters(call.old.iter().copied()).max(1.0);
-    let has_other_words = forbidden == Some(Forbidden::OtherWords);
-    let is_faint = has_other_words && !conflict && share < KEPT_SHARE;
-    conflict |= has_other_words && share >= STALE_SHARE;
-    if let Some(why) = forbidden.filter(|_| !conflict) {
+    let has_other_words = scales.forbidden == Some(Forbidden::OtherWords);
+    let conflict = scales.conflict || has_other_words && scales.share() >= STALE_SHARE;
+    if let Some(why) = scales.forbidden.filter(|_| !conflict) {
         return Err(why);
     }
-    if !sum.needs_code {
-        sum.evidence = sum.evidence.max(2.0 * sum.matched);
-    }
-    let base = Base {
-        file,
-        call,
-        place,
-        reading,
-        differences: &differences,
-        sum: &sum,
-        read_cost,
-        is_faint,
-        kept: &kept,
-    };
+    let is_faint = has_other_words && !scales.conflict && scales.share() < KEPT_SHARE;
+    let results = Results { scales, reading, is_faint };
     if conflict {
-        base.push_conflict(out);
+        results.push_conflict(out);
     } else {
-        base.push_results(out);
+        results.push_all(out);
     }
     Ok(())
 }
 
-/// What all explanations of a reading at one place share.
-struct Base<'b, 'c, 'a, 'f, 't> {
-    file: &'f SourceFile<'t>,
-    call: &'c Call<'a>,
-    place: &'c Place,
+/// What comes of a reading at one place.
+struct Results<'b, 'c, 'a, 'f, 't> {
+    scales: Scales<'c, 'a, 'f, 't>,
     reading: &'b Rc<Reading>,
-    differences: &'c [Option<Difference>],
-    sum: &'b Sum,
-    /// What reading the call in this way costs at this place.
-    read_cost: f64,
     is_faint: bool,
-    kept: &'b [Kept],
 }
 
-impl Base<'_, '_, '_, '_, '_> {
+impl Results<'_, '_, '_, '_, '_> {
     /// Adds the results of every map of indentation and every other choice, or the conflict.
-    fn push_results(&self, out: &mut Vec<Explanation>) {
-        let Self { file, call, place, differences, sum, .. } = *self;
+    fn push_all(&self, out: &mut Vec<Explanation>) {
+        let Scales { file, call, place, differences, .. } = &self.scales;
+        let (file, call, place) = (*file, *call, *place);
         let mut conflict = None;
         let from = out.len();
         let (old, new) = (self.reading.old.as_str(), self.reading.new.as_str());
@@ -576,59 +307,61 @@ impl Base<'_, '_, '_, '_, '_> {
         if out.len() == from
             && let Some(hunks) = conflict
         {
-            let mut explanation = self.explanation(Outcome::Conflict(hunks), String::new());
-            let maps = maps(file, call, place);
-            explanation.cost = sum.stale_cost(self.read_cost, explanation.share, &maps);
-            out.push(explanation);
+            out.push(self.conflict(hunks, &maps(file, call, place)));
         }
     }
 
     /// Adds a result, unless it is there already for less.
     fn push(&self, splice: Splice, map: &IndentMap, how: String, out: &mut Vec<Explanation>) {
         let mut explanation = self.explanation(Outcome::Writes(splice), how);
-        explanation.cost = self.sum.plain + self.sum.loose + map.price;
+        explanation.cost += map.price;
         // A line of code with other words needs a place that is plain in all else.
-        explanation.is_guess = map.is_guess || map.price >= IRREGULAR && self.sum.needs_code;
+        explanation.is_guess = map.is_guess || map.price >= IRREGULAR && self.scales.sum.needs_code;
         if !map.is_same {
             explanation.differences.push(Difference::Indentation);
         }
         out.push(explanation);
     }
 
-    /// An explanation at this place, without its cost.
+    /// An explanation at this place, without the price of a map.
     fn explanation(&self, outcome: Outcome, how: String) -> Explanation {
+        let Scales { sum, kept, place, .. } = &self.scales;
         let mut differences = self.reading.mistakes.clone();
-        differences.extend(&self.sum.differences);
+        differences.extend(&sum.differences);
         Explanation {
             outcome,
-            cost: self.sum.plain + self.sum.loose,
-            evidence: self.sum.evidence,
-            share: self.sum.matched / letters(self.call.old.iter().copied()).max(1.0),
+            cost: sum.plain + sum.loose,
+            evidence: self.scales.evidence(),
+            share: self.scales.share(),
             differences,
-            lines: self.place.lines(),
+            lines: place.lines(),
             reading: Rc::clone(self.reading),
             how,
-            kept: self.kept.to_vec(),
-            is_loose: self.sum.is_loose(),
-            needs_code: self.sum.needs_code,
-            needs_unseen: self.sum.extra + self.sum.made > 0,
+            kept: kept.clone(),
+            is_loose: sum.is_loose(),
+            needs_code: sum.needs_code,
+            needs_unseen: sum.extra + sum.made > 0,
             is_faint: self.is_faint,
             is_guess: false,
         }
     }
 
+    /// The explanation that the place has changed.
+    fn conflict(&self, hunks: Vec<ConflictHunk>, maps: &[IndentMap]) -> Explanation {
+        let cost = self.scales.stale_cost(maps);
+        Explanation { cost, ..self.explanation(Outcome::Conflict(hunks), String::new()) }
+    }
+
     /// Adds the explanation that the place has changed.
     fn push_conflict(&self, out: &mut Vec<Explanation>) {
-        let Self { file, call, place, sum, .. } = *self;
-        let input = Input { file, call, place, differences: self.differences, is_padded: false };
+        let Scales { file, call, place, differences, .. } = &self.scales;
+        let input = Input { file, call, place, differences, is_padded: false };
         let maps = maps(file, call, place);
         let hunks = match maps.first().map(|map| write(&input, map, Choice::ALL[0])) {
             Some(Written::Conflict(hunks)) => hunks,
             _ => Vec::new(),
         };
-        let mut explanation = self.explanation(Outcome::Conflict(hunks), String::new());
-        explanation.cost = sum.stale_cost(self.read_cost, explanation.share, &maps);
-        out.push(explanation);
+        out.push(self.conflict(hunks, &maps));
     }
 }
 

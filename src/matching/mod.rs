@@ -42,6 +42,7 @@ mod tokens;
 mod unseen;
 mod verdict;
 mod veto;
+mod weigh;
 mod write;
 
 use std::num::NonZeroUsize;
