@@ -7,7 +7,9 @@
 //! the history are the starts of sessions. They are in local time, but are read as UTC.
 
 use std::collections::BTreeSet;
+use std::mem;
 use std::path::Path;
+use std::str::Lines;
 
 use serde_json::Value;
 
@@ -18,289 +20,217 @@ pub const NAME: &str = ".aider.chat.history.md";
 /// The start of the first line of a session; its time follows.
 pub const START: &str = "# aider chat started at ";
 
+/// Words of aider's lines. They have a `> ` before them, and two spaces at the end.
 const FAILED: &str =
-    "> ## SearchReplaceNoExactMatch: This SEARCH block failed to exactly match lines in ";
-const SIMILAR: &str = "> Did you mean to match some of these actual lines from ";
-const APPLIED: &str = "> Applied edit to ";
-const OTHERS_APPLIED: &str = "> # The other ";
+    "## SearchReplaceNoExactMatch: This SEARCH block failed to exactly match lines in ";
+const SIMILAR: &str = "Did you mean to match some of these actual lines from ";
+const APPLIED: &str = "Applied edit to ";
+const OTHERS_APPLIED: &str = "# The other ";
 
 /// Reads all sessions of a history that is in `folder`.
 pub fn read(text: &str, session: &str, folder: Option<&Path>) -> Vec<Transcript> {
     let mut found: Vec<Reader> = Vec::new();
     for line in text.lines() {
         if let Some(time) = line.strip_prefix(START) {
-            let mut reader = Reader::new(&format!("{session}/{}", found.len() + 1));
-            reader.out.folder = folder.map(Path::to_owned);
-            reader.out.set_time(&Value::from(time.trim()));
-            found.push(reader);
+            let mut out = Transcript::new(Client::Aider, &format!("{session}/{}", found.len() + 1));
+            out.folder = folder.map(Path::to_owned);
+            out.set_time(&Value::from(time.trim()));
+            found.push(Reader::new(out));
         } else if let Some(reader) = found.last_mut() {
             reader.read_line(line);
         }
     }
-    found.into_iter().map(Reader::finish).collect()
+    let finished = found.into_iter().map(|mut reader| {
+        reader.finish_answer();
+        reader.out
+    });
+    finished.collect()
 }
 
-/// A block that the model wrote.
-#[derive(Debug)]
+/// A block of an answer, or one that aider quotes in an error.
+#[derive(Debug, Clone)]
 struct Block {
     path: String,
-    old: Vec<String>,
-    new: Vec<String>,
+    old: String,
+    new: String,
 }
 
-/// A block that failed, as aider quotes it in the error.
-#[derive(Debug, Default)]
-struct FailedBlock {
-    path: String,
-    old: Vec<String>,
-    new: Vec<String>,
-    /// The similar lines of the file that the error shows.
-    shown: Vec<String>,
-}
-
-/// The part of a block that a line belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum BlockPart {
-    #[default]
-    Outside,
-    Old,
-    New,
-    /// Between the announcement of similar lines of the file and the fence around them.
-    BeforeShown,
-    /// In the fence around the similar lines.
-    Shown,
+/// What the current line belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// The model's answer.
+    Answer,
+    /// A block in it.
+    Block,
+    /// A notice of aider. It may have `> ` on its first line only, and ends at an empty line.
+    Notice,
+    /// None of these.
+    Other,
 }
 
 /// Reads one session, line by line.
 struct Reader {
     out: Transcript,
     turn: usize,
-    /// Whether the current line is in the model's answer.
-    in_answer: bool,
-    /// Whether the current line is in a notice of aider. A notice may have `> ` on its first line
-    /// only, and ends at an empty line.
-    in_notice: bool,
-    part: BlockPart,
-    /// The lines of the answer since the last block, which may name the file of the next one.
-    lines_above: Vec<String>,
-    /// The blocks of the model's answer.
-    blocks: Vec<Block>,
-    /// The blocks that aider reports as failed.
-    failed: Vec<FailedBlock>,
-    /// The files that aider reports as changed.
-    applied: BTreeSet<String>,
-    /// Whether aider reports that the blocks which did not fail were applied.
-    others_applied: bool,
+    part: Part,
+    /// The model's last answer.
+    answer: String,
+    /// What aider wrote after it.
+    notices: String,
     /// The files that the last edit changed, which `/undo` restores.
     last_changed: BTreeSet<String>,
 }
 
 impl Reader {
-    fn new(session: &str) -> Self {
-        Self {
-            out: Transcript::new(Client::Aider, session),
-            turn: 0,
-            in_answer: false,
-            in_notice: false,
-            part: BlockPart::Outside,
-            lines_above: Vec::new(),
-            blocks: Vec::new(),
-            failed: Vec::new(),
-            applied: BTreeSet::new(),
-            others_applied: false,
-            last_changed: BTreeSet::new(),
-        }
+    fn new(out: Transcript) -> Self {
+        let (answer, notices) = (String::new(), String::new());
+        Self { out, turn: 0, part: Part::Other, answer, notices, last_changed: BTreeSet::new() }
     }
 
     /// Reads one line of the session.
     fn read_line(&mut self, line: &str) {
         // A line of Markdown in a block may look like one of aider.
-        let in_block = self.in_answer && matches!(self.part, BlockPart::Old | BlockPart::New);
-        if in_block && !ends_answer(line) {
-            self.read_answer(line);
+        if self.part == Part::Block && !ends_answer(line) {
+            if is_mark(line, '>', " REPLACE") {
+                self.part = Part::Answer;
+            }
+            self.answer.extend([line, "\n"]);
         } else if line.starts_with("> ") || line == ">" {
-            self.in_notice = true;
-            self.read_notice(line);
+            self.part = Part::Notice;
+            let body = line.strip_prefix("> ").unwrap_or_default();
+            self.notices.extend([body.strip_suffix("  ").unwrap_or(body), "\n"]);
         } else if line.starts_with("#### ") {
             self.finish_answer();
-        } else if line.trim().is_empty() && !self.in_answer {
-            self.in_notice = false;
-        } else if !self.in_notice {
-            if !self.in_answer {
+        } else if line.trim().is_empty() && self.part != Part::Answer {
+            self.part = Part::Other;
+        } else if self.part != Part::Notice {
+            if self.part == Part::Other {
                 self.finish_answer();
                 self.turn += 1;
-                self.in_answer = true;
             }
-            self.read_answer(line);
-        }
-    }
-
-    /// Reads a line of the model's answer.
-    fn read_answer(&mut self, line: &str) {
-        let text = line.trim_end();
-        match self.part {
-            BlockPart::Old if is_mark(text, '=', "") => self.part = BlockPart::New,
-            BlockPart::New if is_mark(text, '>', " REPLACE") => self.part = BlockPart::Outside,
-            BlockPart::Old | BlockPart::New => {
-                if let Some(block) = self.blocks.last_mut() {
-                    let lines =
-                        if self.part == BlockPart::Old { &mut block.old } else { &mut block.new };
-                    lines.push(line.to_owned());
-                }
-            }
-            _ if is_mark(text, '<', " SEARCH") => {
-                let last_path = self.blocks.last().map(|block| block.path.clone());
-                let named_path =
-                    self.lines_above.iter().rev().take(3).find_map(|line| file_name(line));
-                let path = named_path.or(last_path).unwrap_or_default();
-                self.lines_above.clear();
-                self.blocks.push(Block { path, old: Vec::new(), new: Vec::new() });
-                self.part = BlockPart::Old;
-            }
-            _ => self.lines_above.push(text.to_owned()),
-        }
-    }
-
-    /// Reads a line of aider.
-    fn read_notice(&mut self, line: &str) {
-        if self.in_answer {
-            self.in_answer = false;
-            // A block without an end was interrupted.
-            if matches!(self.part, BlockPart::Old | BlockPart::New) {
-                self.blocks.pop();
-            }
-            self.part = BlockPart::Outside;
-            self.lines_above.clear();
-        }
-        let body = line.strip_prefix("> ").unwrap_or_default();
-        // aider adds two spaces at the end of each line.
-        let body = body.strip_suffix("  ").unwrap_or(body);
-        if let Some(path) = line.strip_prefix(FAILED) {
-            self.failed
-                .push(FailedBlock { path: path.trim().to_owned(), ..FailedBlock::default() });
-            self.part = BlockPart::Outside;
-        } else if line.starts_with(SIMILAR) {
-            self.part = BlockPart::BeforeShown;
-        } else if let Some(path) = line.strip_prefix(APPLIED) {
-            self.applied.insert(path.trim().to_owned());
-        } else if line.starts_with(OTHERS_APPLIED) {
-            self.others_applied = true;
-        } else if !self.failed.is_empty() {
-            self.read_quote(body);
-        } else if let Some(model) = model_name(body) {
-            self.out.set_model(&model.into());
-        } else if let Some(tokens) = received_tokens(body) {
-            self.out.add_tokens(self.turn, tokens);
-        } else if body.starts_with("Removed: ") {
-            // The answer to `/undo`.
-            for path in std::mem::take(&mut self.last_changed) {
-                self.out.push(self.turn, &path, FileAction::ChangedUnseen);
-            }
-        }
-    }
-
-    /// Reads a line of an error, in which aider quotes the failed block and shows similar lines of
-    /// the file.
-    fn read_quote(&mut self, body: &str) {
-        let Some(failed) = self.failed.last_mut() else { return };
-        let text = body.trim_end();
-        match self.part {
-            BlockPart::Outside if is_mark(text, '<', " SEARCH") => self.part = BlockPart::Old,
-            BlockPart::Old if is_mark(text, '=', "") => self.part = BlockPart::New,
-            BlockPart::New if is_mark(text, '>', " REPLACE") => self.part = BlockPart::Outside,
-            BlockPart::Old => failed.old.push(body.to_owned()),
-            BlockPart::New => failed.new.push(body.to_owned()),
-            BlockPart::BeforeShown if text.starts_with("```") || is_tag(text) => {
-                self.part = BlockPart::Shown
-            }
-            BlockPart::Shown if text.starts_with("```") || is_tag(text) => {
-                self.part = BlockPart::Outside
-            }
-            BlockPart::Shown => failed.shown.push(body.to_owned()),
-            _ => {}
+            self.part = if is_mark(line, '<', " SEARCH") { Part::Block } else { Part::Answer };
+            self.answer.extend([line, "\n"]);
         }
     }
 
     /// Records the blocks of the last answer that were applied or that failed.
     fn finish_answer(&mut self) {
-        let any_failed = !self.failed.is_empty();
-        let mut changed = std::mem::take(&mut self.applied);
-        let mut recorded: BTreeSet<String> = BTreeSet::new();
-        let mut blocks = std::mem::take(&mut self.blocks);
-        // With `--apply`, aider takes the blocks from a file, so the history has only failed ones.
-        for failed in &self.failed {
-            if !blocks.iter().any(|block| same_lines(&block.old, &failed.old)) {
-                let (path, old, new) =
-                    (failed.path.clone(), failed.old.clone(), failed.new.clone());
-                blocks.push(Block { path, old, new });
+        self.part = Part::Other;
+        let (answer, notices) = (mem::take(&mut self.answer), mem::take(&mut self.notices));
+        for notice in notices.lines() {
+            if let Some(model) = model_name(notice) {
+                self.out.set_model(&model.into());
+            } else if let Some(tokens) = received_tokens(notice) {
+                self.out.add_tokens(self.turn, tokens);
+            } else if notice.starts_with("Removed: ") {
+                // The answer to `/undo`.
+                for path in mem::take(&mut self.last_changed) {
+                    self.out.push(self.turn, &path, FileAction::ChangedUnseen);
+                }
             }
         }
-        for (number, block) in (1..).zip(blocks) {
-            let same = |failed: &FailedBlock| same_lines(&failed.old, &block.old);
-            let failed = self.failed.iter().position(same).map(|index| self.failed.remove(index));
-            let path = failed.as_ref().map_or(&block.path, |failed| &failed.path).clone();
-            let applied = failed.is_none() && (changed.contains(&path) || self.others_applied);
-            let is_unconfirmed = !applied && failed.is_none();
-            if path.is_empty() || is_unconfirmed {
+        let mut failed: Vec<_> = notices.split(FAILED).skip(1).filter_map(failed_block).collect();
+        let applied = notices.lines().filter_map(|notice| notice.strip_prefix(APPLIED));
+        let mut changed: BTreeSet<String> = applied.map(|path| path.trim().to_owned()).collect();
+        let others_applied = notices.lines().any(|notice| notice.starts_with(OTHERS_APPLIED));
+        let mut all = blocks(&answer, "");
+        // With `--apply`, aider takes the blocks from a file, so the history has only failed ones.
+        for (block, _) in &failed {
+            if !all.iter().any(|other| same_lines(&other.old, &block.old)) {
+                all.push(block.clone());
+            }
+        }
+        let mut recorded: BTreeSet<String> = BTreeSet::new();
+        for (number, block) in (1..).zip(all) {
+            let index = failed.iter().position(|(other, _)| same_lines(&other.old, &block.old));
+            let failure = index.map(|index| failed.remove(index));
+            let path = failure.as_ref().map_or(&block.path, |(other, _)| &other.path).clone();
+            let is_applied = failure.is_none() && (others_applied || changed.contains(&path));
+            if path.is_empty() || !is_applied && failure.is_none() {
                 continue;
             }
             recorded.insert(path.clone());
-            if applied && any_failed {
+            if is_applied {
                 changed.insert(path.clone());
             }
-            let new = joined(&block.new);
-            let action = if applied && block.old.iter().all(|line| line.trim().is_empty()) {
+            let action = if is_applied && block.old.trim().is_empty() {
                 // An empty SEARCH creates a file, or adds to the end of an existing one.
                 FileAction::ChangedUnseen
             } else {
-                let error = failed.as_ref().map(|_| "SEARCH block not found".to_owned());
-                let shown = failed
-                    .map(|failed| joined(&failed.shown))
-                    .filter(|text| !text.trim().is_empty());
                 FileAction::Edited(EditAttempt {
                     id: format!("{}.{number}", self.turn),
-                    edits: vec![Replacement { old: joined(&block.old), new, all: false }],
-                    shown,
-                    error,
+                    edits: vec![Replacement { old: block.old, new: block.new, all: false }],
+                    error: failure.as_ref().map(|_| "SEARCH block not found".to_owned()),
+                    shown: failure.and_then(|(_, shown)| shown),
                     ..EditAttempt::default()
                 })
             };
             self.out.push(self.turn, &path, action);
         }
         // aider also applies whole files and diffs, whose text this reader does not look for.
-        for path in changed.iter().filter(|path| !recorded.contains(*path)) {
+        for path in changed.difference(&recorded) {
             self.out.push(self.turn, path, FileAction::ChangedUnseen);
         }
         if !changed.is_empty() {
             self.last_changed = changed;
         }
-        self.failed.clear();
-        self.others_applied = false;
-        self.in_answer = false;
-        self.part = BlockPart::Outside;
-        self.lines_above.clear();
-    }
-
-    /// Returns the transcript of the session.
-    fn finish(mut self) -> Transcript {
-        self.finish_answer();
-        self.out
     }
 }
 
-/// Returns the lines as a text, with a line break after each.
-fn joined(lines: &[String]) -> String {
-    lines.iter().flat_map(|line| [line, "\n"]).collect()
+/// Returns the blocks of a text. `path` names the file of blocks that have no file name above them.
+fn blocks(text: &str, path: &str) -> Vec<Block> {
+    let (mut found, mut path) = (Vec::new(), path.to_owned());
+    let mut above: Vec<&str> = Vec::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        if !is_mark(line, '<', " SEARCH") {
+            above.push(line);
+            continue;
+        }
+        path = above.iter().rev().take(3).find_map(|line| file_name(line)).unwrap_or(path);
+        above.clear();
+        let (old, new) = (until(&mut lines, '=', ""), until(&mut lines, '>', " REPLACE"));
+        // A block without an end was interrupted.
+        if let (Some(old), Some(new)) = (old, new) {
+            found.push(Block { path: path.clone(), old, new });
+        }
+    }
+    found
 }
 
-/// Whether two blocks have the same lines, without whitespace at their ends, which aider drops when
-/// it quotes a block.
-fn same_lines(a: &[String], b: &[String]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.trim_end() == b.trim_end())
+/// Returns the lines up to a marker, which is taken, too; `None` if there is no such marker.
+fn until(lines: &mut Lines<'_>, mark: char, word: &str) -> Option<String> {
+    let mut text = String::new();
+    for line in lines {
+        if is_mark(line, mark, word) {
+            return Some(text);
+        }
+        text.extend([line, "\n"]);
+    }
+    None
+}
+
+/// Returns the block that an error quotes, and the similar lines of the file that it shows.
+fn failed_block(error: &str) -> Option<(Block, Option<String>)> {
+    let (path, rest) = error.split_once('\n')?;
+    let block = blocks(rest, path.trim()).into_iter().next()?;
+    let is_fence = |line: &&str| line.starts_with("```") || is_tag(line.trim_end());
+    let shown = rest.split_once(SIMILAR).map(|(_, text)| {
+        let lines = text.lines().skip(1).skip_while(|line| !is_fence(line)).skip(1);
+        lines.take_while(|line| !is_fence(line)).flat_map(|line| [line, "\n"]).collect::<String>()
+    });
+    Some((block, shown.filter(|text| !text.trim().is_empty())))
+}
+
+/// Whether two texts have the same lines, without whitespace at their ends, which aider drops when it
+/// quotes a block.
+fn same_lines(a: &str, b: &str) -> bool {
+    a.lines().map(str::trim_end).eq(b.lines().map(str::trim_end))
 }
 
 /// Whether a line is a marker such as `<<<<<<< SEARCH`: five to nine times `mark`, then `word`.
 fn is_mark(line: &str, mark: char, word: &str) -> bool {
+    let line = line.trim_end();
     let rest = line.trim_start_matches(mark);
     (5..=9).contains(&(line.len() - rest.len())) && rest == word
 }

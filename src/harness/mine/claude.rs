@@ -132,7 +132,7 @@ fn record_call(
             out.push(turn, &path, FileAction::Viewed { from, text: content.to_owned(), whole });
         } else if let Some((from, text)) = strip_line_numbers(&output) {
             let whole = from == 1 && input.get("limit").is_none();
-            out.viewed(turn, &path, (from, text), whole);
+            out.push(turn, &path, FileAction::Viewed { from, text, whole });
         }
     } else if name == "Write" && !failed {
         out.written(turn, &path, &input["content"]);

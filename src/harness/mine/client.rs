@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{aider, cline};
+use super::aider;
 
 named! {
     /// An agent whose transcripts can be read.
@@ -26,60 +26,42 @@ named! {
     }
 }
 
+/// A folder of transcripts: its client, the variable that names the folder above it, that folder's place
+/// below the home folder if the variable is not set, and the path from there.
+type Home = (Client, Option<&'static str>, &'static str, &'static str);
+
+/// Where the clients keep their transcripts.
+const HOMES: &[Home] = &[
+    (Client::Claude, Some("CLAUDE_CONFIG_DIR"), ".claude", "projects"),
+    (Client::Codex, Some("CODEX_HOME"), ".codex", "sessions"),
+    (Client::Gemini, None, ".gemini", "tmp"),
+    (Client::Opencode, Some("XDG_DATA_HOME"), ".local/share", "opencode"),
+    (Client::Pi, Some("PI_CODING_AGENT_DIR"), ".pi/agent", "sessions"),
+    (Client::Pi, None, ".openclaw", "agents"),
+    (Client::Cline, Some("XDG_CONFIG_HOME"), ".config", CLINE_TASKS),
+    // On macOS, and on Windows.
+    (Client::Cline, None, "Library/Application Support", CLINE_TASKS),
+    (Client::Cline, Some("APPDATA"), "AppData/Roaming", CLINE_TASKS),
+];
+
+/// The folder of Cline's tasks, below that of the programs' settings.
+const CLINE_TASKS: &str = "Code/User/globalStorage/saoudrizwan.claude-dev/tasks";
+
+/// What some clients keep in the folder that they work in.
+const IN_PROJECT: &[(Client, &str)] =
+    &[(Client::Opencode, ".opencode"), (Client::Crush, ".crush"), (Client::Aider, aider::NAME)];
+
 impl Client {
-    /// Returns the paths where the client keeps its transcripts. Most are folders; opencode may
-    /// also have a database elsewhere, and aider and crush keep theirs in the current folder.
-    /// `variable` looks up an environment variable.
+    /// Returns the paths where the client keeps its transcripts. `variable` looks up an environment
+    /// variable.
     pub fn homes(self, variable: impl Fn(&str) -> Option<String>) -> Vec<PathBuf> {
-        let home = || variable("HOME").or_else(|| variable("USERPROFILE")).map(PathBuf::from);
-        let folder_of = |name: &str, below_home: &str| {
-            variable(name).map(PathBuf::from).or_else(|| Some(home()?.join(below_home)))
-        };
-        let folder = match self {
-            Self::Claude => {
-                folder_of("CLAUDE_CONFIG_DIR", ".claude").map(|dir| dir.join("projects"))
-            }
-            Self::Codex => folder_of("CODEX_HOME", ".codex").map(|dir| dir.join("sessions")),
-            Self::Gemini => home().map(|dir| dir.join(".gemini/tmp")),
-            Self::Opencode => {
-                folder_of("XDG_DATA_HOME", ".local/share").map(|dir| dir.join("opencode"))
-            }
-            Self::Crush => Some(PathBuf::from(".crush")),
-            Self::Pi => {
-                folder_of("PI_CODING_AGENT_DIR", ".pi/agent").map(|dir| dir.join("sessions"))
-            }
-            Self::Cline => {
-                let config = folder_of("XDG_CONFIG_HOME", ".config");
-                config.map(|dir| dir.join("Code").join(cline::TASKS))
-            }
-            Self::Aider => {
-                let named = variable("AIDER_CHAT_HISTORY_FILE").map(PathBuf::from);
-                Some(named.unwrap_or_else(|| PathBuf::from(aider::NAME)))
-            }
-        };
-        let mut homes = Vec::from_iter(folder);
-        match self {
-            Self::Opencode => homes.push(PathBuf::from(".opencode")),
-            Self::Pi => homes.extend(home().map(|dir| dir.join(".openclaw/agents"))),
-            Self::Cline => {
-                // On macOS, and on Windows.
-                let mac = home().map(|dir| dir.join("Library/Application Support"));
-                let windows = variable("APPDATA").map(PathBuf::from);
-                let places = mac.into_iter().chain(windows);
-                homes.extend(places.map(|dir| dir.join("Code").join(cline::TASKS)));
-            }
-            _ => {}
-        }
-        if self == Self::Opencode
-            && let Some(database) = variable("OPENCODE_DB").filter(|path| path != ":memory:")
-        {
-            // As in opencode, a relative path is below its folder.
-            let file =
-                homes.first().map_or_else(|| PathBuf::from(&database), |dir| dir.join(&database));
-            if homes.iter().all(|dir| !file.starts_with(dir)) {
-                homes.push(file);
-            }
-        }
-        homes
+        let home = variable("HOME").or_else(|| variable("USERPROFILE")).map(PathBuf::from);
+        let of_user = HOMES.iter().filter(|(client, ..)| *client == self);
+        let of_user = of_user.filter_map(|(_, name, below_home, folder)| {
+            let named = name.and_then(&variable).map(PathBuf::from);
+            Some(named.or_else(|| Some(home.as_ref()?.join(below_home)))?.join(folder))
+        });
+        let of_project = IN_PROJECT.iter().filter(|(client, _)| *client == self);
+        of_user.chain(of_project.map(|(_, path)| PathBuf::from(path))).collect()
     }
 }

@@ -7,9 +7,6 @@ use serde_json::Value;
 use super::{Client, EditAttempt, FileAction, Replacement, Transcript, string_field, text_of};
 use crate::patch::{Change, Hunk, Patch};
 
-/// The folder of the tasks, below that of the editor.
-pub const TASKS: &str = "User/globalStorage/saoudrizwan.claude-dev/tasks";
-
 /// A call without a result yet.
 struct OpenCall {
     id: String,

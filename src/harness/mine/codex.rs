@@ -8,17 +8,10 @@ use serde_json::Value;
 use super::{Client, EditAttempt, FileAction, Replacement, Transcript};
 use crate::patch::{Change, Hunk, HunkLine, Patch};
 
-/// A call whose output has not come yet, with its turn.
-enum PendingCall {
-    /// A patch, or a shell command with a patch in it.
-    Patch(String, usize),
-    /// Another shell command.
-    Shell(String, usize),
-}
-
 /// Reads one rollout.
 pub fn read(text: &str, session: &str) -> Transcript {
-    let mut pending: HashMap<String, PendingCall> = HashMap::new();
+    // Calls whose output has not come yet, by id: whether it is a patch, the command and the turn.
+    let mut pending: HashMap<String, (bool, String, usize)> = HashMap::new();
     let mut turn = 0;
     let mut last_total = None;
     Transcript::of_lines(Client::Codex, session, text, |out, record| {
@@ -33,30 +26,23 @@ pub fn read(text: &str, session: &str) -> Transcript {
             "custom_tool_call" if payload["name"] == "apply_patch" => {
                 turn += 1;
                 let input = payload["input"].as_str().unwrap_or_default().to_owned();
-                pending.insert(id, PendingCall::Patch(input, turn));
+                pending.insert(id, (true, input, turn));
             }
             "function_call" => {
                 turn += 1;
                 let arguments = payload["arguments"].as_str().unwrap_or_default();
                 let arguments: Value = serde_json::from_str(arguments).unwrap_or(Value::Null);
                 if let Some(command) = shell_command(&arguments) {
-                    let call = if command.contains("*** Begin Patch") {
-                        PendingCall::Patch(command, turn)
-                    } else {
-                        PendingCall::Shell(command, turn)
-                    };
-                    pending.insert(id, call);
+                    // Some send a patch in a shell command.
+                    let is_patch = command.contains("*** Begin Patch");
+                    pending.insert(id, (is_patch, command, turn));
                 }
             }
             "custom_tool_call_output" | "function_call_output" => {
                 let output = output_text(&payload["output"]);
                 match pending.remove(&id) {
-                    Some(PendingCall::Patch(patch, turn)) => {
-                        record_patch(out, &id, &patch, turn, &output)
-                    }
-                    Some(PendingCall::Shell(command, turn)) => {
-                        record_shell(out, &command, turn, &output)
-                    }
+                    Some((true, patch, turn)) => record_patch(out, &id, &patch, turn, &output),
+                    Some((false, command, turn)) => record_shell(out, &command, turn, &output),
                     None => {}
                 }
             }

@@ -57,38 +57,37 @@ pub struct FilesBefore {
 }
 
 /// A failed edit whose file may still become known.
-struct OpenFailure {
+struct OpenFailure<'a> {
     index: usize,
+    attempt: &'a EditAttempt,
     /// The file as it was reconstructed.
     tracked: Option<String>,
-    /// The version that the client stored.
-    stored: Option<String>,
 }
 
-impl OpenFailure {
+impl OpenFailure<'_> {
     /// Decides on the file before the edit. `next` is the file as the agent read it next, or as its
     /// next edit found it, without an edit of the agent's in between.
-    fn close(self, attempt: &EditAttempt, next: Option<&str>) -> Option<FileBefore> {
-        let class = attempt.error.as_deref().map(FailureClass::of)?;
-        let known = |text: &Option<String>| text.clone().filter(|text| fits(attempt, class, text));
-        let next = known(&next.map(str::to_owned));
-        let (tracked, stored) = (known(&self.tracked), known(&self.stored));
+    fn close(self, next: Option<&str>) -> Option<(usize, FileBefore)> {
+        let class = self.attempt.error.as_deref().map(FailureClass::of)?;
         let sources = [
-            (&next, Provenance::Recorded),
-            (&stored, Provenance::Versioned),
-            (&tracked, Provenance::Reconstructed),
+            (next.map(str::to_owned), Provenance::Recorded),
+            (self.attempt.stored.clone(), Provenance::Versioned),
+            (self.tracked, Provenance::Reconstructed),
         ];
-        let (text, source) =
-            sources.iter().find_map(|(text, source)| Some((text.as_ref()?, *source)))?;
-        let others = || sources.iter().filter(|other| other.1 != source);
-        let agrees = others().any(|(other, _)| other.as_ref() == Some(text));
-        let differs = others().any(|(other, _)| other.as_ref().is_some_and(|other| other != text));
-        let certainty = match (agrees, differs) {
-            (true, _) => Certainty::Sure,
-            (false, false) => Certainty::Likely,
-            (false, true) => Certainty::Unconfirmed,
+        let known = |(text, source): (Option<String>, _)| {
+            Some((text.filter(|text| fits(self.attempt, class, text))?, source))
         };
-        Some(FileBefore { text: text.clone(), source, certainty })
+        let mut known = sources.into_iter().filter_map(known);
+        let (text, source) = known.next()?;
+        let agreements: Vec<bool> = known.map(|(other, _)| other == text).collect();
+        let certainty = if agreements.contains(&true) {
+            Certainty::Sure
+        } else if agreements.is_empty() {
+            Certainty::Likely
+        } else {
+            Certainty::Unconfirmed
+        };
+        Some((self.index, FileBefore { text, source, certainty }))
     }
 }
 
@@ -114,26 +113,16 @@ pub fn files_before(transcript: &Transcript) -> FilesBefore {
     let mut current: HashMap<&str, String> = HashMap::new();
     let mut found = FilesBefore::default();
     // The failures since a file last changed.
-    let mut open: HashMap<&str, Vec<OpenFailure>> = HashMap::new();
-    let attempt_at = |index: usize| match &transcript.steps[index].action {
-        FileAction::Edited(attempt) => Some(attempt),
-        _ => None,
-    };
-    let close = |found: &mut FilesBefore,
-                 failures: Option<Vec<OpenFailure>>,
-                 next: Option<&str>| {
-        for failure in failures.into_iter().flatten() {
-            let index = failure.index;
-            if let Some(file) = attempt_at(index).and_then(|attempt| failure.close(attempt, next)) {
-                found.failed.insert(index, file);
-            }
-        }
+    let mut open: HashMap<&str, Vec<OpenFailure<'_>>> = HashMap::new();
+    let closed = |failures: Option<Vec<OpenFailure<'_>>>, next: Option<&str>| {
+        let failures = failures.into_iter().flatten();
+        failures.filter_map(|failure| failure.close(next)).collect::<Vec<_>>()
     };
     for (index, step) in transcript.steps.iter().enumerate() {
         let path = step.file.as_str();
         match &step.action {
             FileAction::Viewed { text, whole: true, .. } => {
-                close(&mut found, open.remove(path), Some(text));
+                found.failed.extend(closed(open.remove(path), Some(text)));
                 current.insert(path, text.clone());
             }
             FileAction::Viewed { from, text, whole: false } => {
@@ -142,7 +131,7 @@ pub fn files_before(transcript: &Transcript) -> FilesBefore {
                 }
             }
             FileAction::Written(text) => {
-                close(&mut found, open.remove(path), None);
+                found.failed.extend(closed(open.remove(path), None));
                 current.insert(path, text.clone());
             }
             FileAction::Edited(attempt) if attempt.error.is_some() => {
@@ -153,13 +142,12 @@ pub fn files_before(transcript: &Transcript) -> FilesBefore {
                     current.insert(path, before.clone());
                     continue;
                 }
-                let tracked = current.get(path).cloned();
-                let failure = OpenFailure { index, tracked, stored: attempt.stored.clone() };
+                let failure = OpenFailure { index, attempt, tracked: current.get(path).cloned() };
                 open.entry(path).or_default().push(failure);
             }
             FileAction::Edited(attempt) => {
                 let before = attempt.before.as_deref();
-                close(&mut found, open.remove(path), before);
+                found.failed.extend(closed(open.remove(path), before));
                 let before = before.map(str::to_owned).or_else(|| current.remove(path));
                 let after = before.as_deref().and_then(|file| attempt.apply(file));
                 match (before, after) {
@@ -172,14 +160,12 @@ pub fn files_before(transcript: &Transcript) -> FilesBefore {
                 }
             }
             FileAction::ChangedUnseen => {
-                close(&mut found, open.remove(path), None);
+                found.failed.extend(closed(open.remove(path), None));
                 current.remove(path);
             }
         }
     }
-    for failures in open.into_values() {
-        close(&mut found, Some(failures), None);
-    }
+    found.failed.extend(closed(Some(open.into_values().flatten().collect()), None));
     found
 }
 

@@ -8,20 +8,17 @@ use super::{Client, EditAttempt, FileAction, Transcript, replacements, string_fi
 /// Reads one session file.
 pub fn read(text: &str, session: &str) -> Transcript {
     let mut out = Transcript::new(Client::Gemini, session);
-    let mut records = Vec::new();
-    match serde_json::from_str::<Value>(text) {
-        Ok(whole) if whole.get("messages").is_some() => {
-            records.extend(whole["messages"].as_array().cloned().unwrap_or_default());
+    let whole: Option<Value> = serde_json::from_str(text).ok();
+    let records = match whole.as_ref().and_then(|whole| whole["messages"].as_array()) {
+        Some(messages) => messages.clone(),
+        None => {
+            let lines = text.lines().filter(|line| !line.trim().is_empty());
+            let records: Vec<Option<Value>> =
+                lines.map(|line| serde_json::from_str(line).ok()).collect();
+            out.skipped = records.iter().filter(|record| record.is_none()).count();
+            records.into_iter().flatten().collect()
         }
-        _ => {
-            for line in text.lines().filter(|line| !line.trim().is_empty()) {
-                match serde_json::from_str::<Value>(line) {
-                    Ok(record) => records.push(record),
-                    Err(_) => out.skipped += 1,
-                }
-            }
-        }
-    }
+    };
     // A message is written again when its calls have finished: the last record of it counts.
     let mut messages: Vec<Value> = Vec::new();
     for record in records {
@@ -66,7 +63,7 @@ fn record_call(out: &mut Transcript, turn: usize, call: &Value) {
                 || input.get("offset").is_some()
                 || input.get("limit").is_some();
             if !is_partial && !text.is_empty() {
-                out.viewed(turn, &path, (1, text), true);
+                out.push(turn, &path, FileAction::Viewed { from: 1, text, whole: true });
             }
         }
         "write_file" if !failed => {

@@ -98,7 +98,7 @@ pub(super) fn record_part(out: &mut Transcript, turn: usize, part: &Value) {
             if let Some((from, text)) = strip_line_numbers(&text_of(&state["output"])) {
                 let whole =
                     from == 1 && input.get("offset").is_none() && input.get("limit").is_none();
-                out.viewed(turn, &path, (from, text), whole);
+                out.push(turn, &path, FileAction::Viewed { from, text, whole });
             }
         }
         "write" if !failed => {

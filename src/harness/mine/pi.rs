@@ -72,7 +72,7 @@ fn record_call(out: &mut Transcript, id: &str, call: &Value, turn: usize, result
             };
             let (from, text) = strip_line_numbers(view).unwrap_or_else(|| (from, view.to_owned()));
             let whole = from == 1 && !is_cut;
-            out.viewed(turn, &path, (from, text), whole);
+            out.push(turn, &path, FileAction::Viewed { from, text, whole });
         }
         ("write", Some(path)) if error.is_none() => {
             out.written(turn, &path, &input["content"]);

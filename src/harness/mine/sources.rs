@@ -22,7 +22,7 @@ pub enum Source {
         /// The repository.
         repository: PathBuf,
         /// The path on the branch.
-        path: String,
+        path: PathBuf,
         /// The object.
         object: String,
         /// Its size.
@@ -48,7 +48,7 @@ pub fn sources(path: &Path) -> io::Result<Vec<Source>> {
         let checkpoints = git::Repository::at(path).map(|repository| repository.checkpoints());
         for (name, object, bytes) in checkpoints.unwrap_or_default() {
             let repository = path.to_owned();
-            found.push(Source::Checkpoint { repository, path: name, object, bytes });
+            found.push(Source::Checkpoint { repository, path: name.into(), object, bytes });
         }
     } else {
         fs::metadata(path)?;
@@ -71,52 +71,44 @@ impl Source {
     /// Reads the source. Without a `client`, the content shows which client wrote it.
     pub fn read(&self, client: Option<Client>) -> Findings {
         let mut found = Findings::default();
-        match self {
-            Self::File(file) => {
-                if let Err(why) = read_file(file, client, &mut found) {
-                    found.unread.push((file.clone(), why));
-                }
+        let (place, read) = match self {
+            Self::File(file) => (file, read_file(file, client, &mut found)),
+            Self::Tree(_) if client.is_some_and(|client| client != Client::Opencode) => {
+                return found;
             }
-            Self::Tree(folder) if client.is_none_or(|client| client == Client::Opencode) => {
-                match opencode::read_storage(folder) {
-                    Ok(transcripts) => found.transcripts = transcripts,
-                    Err(error) => {
-                        found.unread.push((folder.clone(), format!("cannot be read: {error}")));
-                    }
-                }
+            Self::Tree(folder) => {
+                let read = opencode::read_storage(folder);
+                let read = read.map(|transcripts| found.transcripts = transcripts);
+                (folder, read.map_err(|error| format!("cannot be read: {error}")))
             }
-            Self::Tree(_) => {}
             Self::Checkpoint { repository, path, object, .. } => {
-                let bytes =
-                    git::Repository::at(repository).and_then(|repository| repository.bytes(object));
-                match bytes {
-                    Some(bytes) => {
-                        let text = String::from_utf8_lossy(&bytes);
-                        let name = path.rsplit('/').next().unwrap_or(path);
-                        read_text(&text, stem(name), repository, client, &mut found);
-                    }
-                    None => found.unread.push((path.into(), "is not in the repository".into())),
-                }
+                let bytes = git::Repository::at(repository)
+                    .and_then(|repository| repository.bytes(object))
+                    .ok_or_else(|| "is not in the repository".to_owned());
+                let read = bytes.map(|bytes| {
+                    let text = String::from_utf8_lossy(&bytes);
+                    let name = path.file_name().unwrap_or_default().to_string_lossy();
+                    read_text(&text, stem(&name), repository, client, &mut found);
+                });
+                (path, read)
             }
+        };
+        if let Err(why) = read {
+            found.unread.push((place.clone(), why));
         }
         found
     }
 }
 
-/// Reads one file into `found`. The error says what is wrong with the file; what could be read
-/// before it is in `found` anyway.
+/// Reads one file into `found`. The error says what is wrong with the file.
 fn read_file(file: &Path, client: Option<Client>, found: &mut Findings) -> Result<(), String> {
-    let message = |error: io::Error| format!("cannot be read: {error}");
-    let mut opened = File::open(file).map_err(message)?;
-    let mut bytes = Vec::new();
-    Read::by_ref(&mut opened).take(16).read_to_end(&mut bytes).map_err(message)?;
-    if is_database(&bytes) {
+    if is_database(file) {
         return match client {
             None | Some(Client::Opencode | Client::Crush) => read_database(file, found),
             Some(_) => Ok(()),
         };
     }
-    opened.read_to_end(&mut bytes).map_err(message)?;
+    let bytes = fs::read(file).map_err(|error| format!("cannot be read: {error}"))?;
     // A transcript may have invalid bytes; its other lines are still good.
     let text = String::from_utf8_lossy(&bytes);
     let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -135,12 +127,7 @@ fn read_database(_: &Path, _: &mut Findings) -> Result<(), String> {
 /// Reads the text of a transcript. `file` is where it lies.
 fn read_text(text: &str, session: &str, file: &Path, client: Option<Client>, found: &mut Findings) {
     let client = client.or_else(|| detect_client(text));
-    if client == Some(Client::Aider) {
-        let folder = std::path::absolute(file).ok();
-        let folder = folder.as_deref().and_then(Path::parent);
-        found.transcripts.extend(aider::read(text, session, folder));
-    }
-    found.transcripts.extend(match client {
+    let read = match client {
         Some(Client::Claude) => Some(claude::read(text, session)),
         Some(Client::Codex) => Some(codex::read(text, session)),
         Some(Client::Gemini) => Some(gemini::read(text, session)),
@@ -151,8 +138,14 @@ fn read_text(text: &str, session: &str, file: &Path, client: Option<Client>, fou
             let task = file.parent().and_then(Path::file_name);
             cline::read(text, &task.map_or(session.into(), |task| task.to_string_lossy()))
         }
-        Some(Client::Aider | Client::Crush) | None => None,
-    });
+        Some(Client::Aider) => {
+            let file = std::path::absolute(file).ok();
+            let folder = file.as_deref().and_then(Path::parent);
+            return found.transcripts.extend(aider::read(text, session, folder));
+        }
+        Some(Client::Crush) | None => None,
+    };
+    found.transcripts.extend(read);
 }
 
 fn stem(name: &str) -> &str {
@@ -181,7 +174,7 @@ fn collect_sources(folder: &Path, found: &mut Vec<Source>) -> io::Result<()> {
         let is_kept = [".jsonl.deleted.", ".jsonl.reset."].iter().any(|mark| name.contains(mark));
         let is_transcript = [".jsonl", ".json", aider::NAME].iter().any(|end| name.ends_with(end))
             || is_kept
-            || (name.ends_with(".db") && is_database_file(&path));
+            || (name.ends_with(".db") && is_database(&path));
         if is_transcript {
             found.push(Source::File(path));
         }
@@ -190,15 +183,10 @@ fn collect_sources(folder: &Path, found: &mut Vec<Source>) -> io::Result<()> {
 }
 
 /// Whether a file is a SQLite database, by its first bytes.
-fn is_database(start: &[u8]) -> bool {
-    start.starts_with(b"SQLite format 3\0")
-}
-
-/// The same for a file that was not opened yet.
-fn is_database_file(path: &Path) -> bool {
+fn is_database(path: &Path) -> bool {
     let mut start = Vec::new();
     let read = File::open(path).and_then(|file| file.take(16).read_to_end(&mut start));
-    read.is_ok() && is_database(&start)
+    read.is_ok() && start == b"SQLite format 3\0"
 }
 
 /// Returns the client whose transcript this is, by the fields of its records.

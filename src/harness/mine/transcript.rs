@@ -150,17 +150,6 @@ impl Transcript {
         self.steps.push(TranscriptStep { turn, time, model, path, file, action });
     }
 
-    /// Adds a view of lines from `from` on.
-    pub(super) fn viewed(
-        &mut self,
-        turn: usize,
-        path: &str,
-        (from, text): (usize, String),
-        whole: bool,
-    ) {
-        self.push(turn, path, FileAction::Viewed { from, text, whole });
-    }
-
     /// Adds that the agent wrote a file, if the call has its content.
     pub(super) fn written(&mut self, turn: usize, path: &str, content: &Value) {
         if let Some(content) = content.as_str() {
