@@ -11,7 +11,7 @@
 //! cannot take them for options. Git runs nothing that the repository's configuration names: no
 //! hooks, filters, external diffs, monitors or signature checks. Nothing is fetched.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::class::FailureClass;
@@ -69,11 +69,14 @@ impl FolderMap {
                 }
             }
         }
-        if let Some(folder) = folder
-            && let Some(repository) = Repository::containing(folder)
-            && let Some(below) = repository.path_of(folder, path)
+        // The transcript may be of this machine. A relative folder does not say which one it is.
+        let full = Path::new(&full);
+        if let (true, Some(folder), Some(name)) =
+            (full.is_absolute(), full.parent(), full.file_name())
+            && folder.is_dir()
         {
-            places.push((repository, below));
+            let root = folder.to_owned();
+            places.push((Repository { root }, format!("./{}", name.to_string_lossy())));
         }
         places
     }
@@ -88,11 +91,10 @@ pub fn committed_version(
     let step = transcript.steps.get(failure)?;
     let mut unconfirmed = None;
     for (repository, path) in map.places(transcript.folder.as_deref(), &step.path) {
-        let began_at = transcript.commit.as_deref().and_then(|commit| {
-            let is_id = (7..=64).contains(&commit.len());
-            let is_id = is_id && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
-            repository.content(&format!("{}:{path}", is_id.then_some(commit)?))
-        });
+        // Anything else than an id could be an option of git.
+        let is_id = |id: &&String| id.len() >= 7 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let began_at = transcript.commit.as_ref().filter(is_id);
+        let began_at = began_at.and_then(|id| repository.content(&format!("{id}:{path}")));
         let versions = match began_at {
             Some(text) => vec![text],
             None => step.time.map(|time| repository.versions_at(&path, time)).unwrap_or_default(),
@@ -183,37 +185,6 @@ pub struct Repository {
 }
 
 impl Repository {
-    /// Finds the repository that a folder belongs to.
-    fn containing(folder: &Path) -> Option<Self> {
-        // A relative folder in a transcript does not say which folder of this machine it is.
-        if !folder.is_absolute() || !folder.is_dir() {
-            return None;
-        }
-        let at_folder = Self { root: folder.to_owned() };
-        let root = at_folder.git(&["rev-parse", "--show-toplevel"])?;
-        let root = PathBuf::from(String::from_utf8(root).ok()?.trim_end_matches('\n'));
-        Some(Self { root: root.canonicalize().ok()? })
-    }
-
-    /// Returns a file's path below the top folder of the repository; `None` if it is outside. A
-    /// relative path is one below `folder`.
-    fn path_of(&self, folder: &Path, path: &str) -> Option<String> {
-        // `self.root` is canonical, so the part of an absolute path that is `folder` must be too.
-        let below_folder = Path::new(path).strip_prefix(folder).unwrap_or(Path::new(path));
-        let mut full_path = PathBuf::new();
-        for component in folder.canonicalize().ok()?.join(below_folder).components() {
-            match component {
-                Component::ParentDir => {
-                    full_path.pop();
-                }
-                Component::CurDir => {}
-                component => full_path.push(component),
-            }
-        }
-        let below_root = full_path.strip_prefix(&self.root).ok()?.to_str()?.replace('\\', "/");
-        (!below_root.is_empty()).then_some(below_root)
-    }
-
     /// Returns the repository whose top folder, or git directory, a folder is.
     pub fn at(folder: &Path) -> Option<Self> {
         let is_top = folder.join(".git").exists()
@@ -221,34 +192,15 @@ impl Repository {
         is_top.then(|| Self { root: folder.to_owned() })
     }
 
-    /// Returns the contents of a path that were committed before `time`, which is in seconds since
-    /// 1970: that of the current branch first, then the newest ones of all branches.
+    /// Returns the newest contents of a path that were committed before `time`, which is in seconds
+    /// since 1970.
     fn versions_at(&self, path: &str, time: i64) -> Vec<String> {
-        let mut objects: Vec<String> = Vec::new();
-        let mut versions = Vec::new();
-        for (of, count) in [("HEAD", 1), ("--all", VERSIONS)] {
-            let before = format!("--before=@{time} +0000");
-            let count = format!("-{count}");
-            let mut arguments = vec![
-                "log",
-                &count,
-                &before,
-                "--format=%H",
-                "--no-show-signature",
-                "--no-ext-diff",
-                "--no-textconv",
-            ];
-            arguments.extend(if of == "--all" { vec![of] } else { vec!["--end-of-options", of] });
-            arguments.extend(["--", path]);
-            let commits = self.git(&arguments).and_then(|out| String::from_utf8(out).ok());
-            for commit in commits.unwrap_or_default().lines() {
-                let object = format!("{commit}:{path}");
-                if !objects.contains(&object) {
-                    versions.extend(self.content(&object));
-                    objects.push(object);
-                }
-            }
-        }
+        let (count, before) = (format!("-{VERSIONS}"), format!("--before=@{time} +0000"));
+        let safe = ["--no-show-signature", "--no-ext-diff", "--no-textconv"];
+        let wanted = ["log", "--all", &count, &before, "--format=%H"];
+        let commits = self.lines(&[&wanted[..], &safe, &["--", path]].concat());
+        let content = |commit: &String| self.content(&format!("{commit}:{path}"));
+        let mut versions: Vec<String> = commits.iter().filter_map(content).collect();
         versions.dedup();
         versions
     }
@@ -266,13 +218,7 @@ impl Repository {
     /// Returns the transcripts that checkpoints keep on branches of their own, each with its path
     /// on the branch, its object and its size.
     pub fn checkpoints(&self) -> Vec<(String, String, u64)> {
-        let lines = |arguments: &[&str]| {
-            self.git(arguments)
-                .and_then(|out| String::from_utf8(out).ok())
-                .map(|out| out.lines().map(str::to_owned).collect::<Vec<_>>())
-                .unwrap_or_default()
-        };
-        let branches = lines(&[
+        let branches = self.lines(&[
             "for-each-ref",
             "--format=%(objectname)",
             "refs/heads/entire/checkpoints/",
@@ -280,7 +226,7 @@ impl Repository {
         ]);
         let mut found: Vec<(String, String, u64)> = Vec::new();
         for branch in branches {
-            for line in lines(&["ls-tree", "-r", "-l", &branch]) {
+            for line in self.lines(&["ls-tree", "-r", "-l", &branch]) {
                 let Some((entry, path)) = line.split_once('\t') else { continue };
                 let fields: Vec<&str> = entry.split_whitespace().collect();
                 let [_, "blob", object, size] = fields[..] else { continue };
@@ -295,6 +241,12 @@ impl Repository {
     /// Returns the bytes of an object.
     pub fn bytes(&self, object: &str) -> Option<Vec<u8>> {
         self.git(&["cat-file", "blob", object])
+    }
+
+    /// Runs git and returns the lines of its output; none if it fails.
+    fn lines(&self, arguments: &[&str]) -> Vec<String> {
+        let output = self.git(arguments).and_then(|out| String::from_utf8(out).ok());
+        output.unwrap_or_default().lines().map(str::to_owned).collect()
     }
 
     /// Runs git and returns its output; `None` if it fails.
@@ -317,62 +269,5 @@ impl Repository {
             .stderr(Stdio::null());
         let output = git.output().ok()?;
         output.status.success().then_some(output.stdout)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::{Client, EditAttempt, Replacement};
-    use super::*;
-
-    const FILE: &str = "one\ntwo\nthree\n";
-
-    fn edit(old: &str, new: &str, error: Option<&str>) -> FileAction {
-        let edits = vec![Replacement { old: old.into(), new: new.into(), all: false }];
-        FileAction::Edited(EditAttempt {
-            edits,
-            error: error.map(str::to_owned),
-            ..EditAttempt::default()
-        })
-    }
-
-    /// Reconciles the committed file with a transcript that has these actions before and after a
-    /// failed edit.
-    fn with(before: Vec<FileAction>, after: Vec<FileAction>) -> Option<(String, bool)> {
-        let mut transcript = Transcript::new(Client::Claude, "s");
-        let failure = before.len();
-        let actions = before.into_iter().chain([edit("x", "y", Some("not found"))]).chain(after);
-        for (turn, action) in actions.enumerate() {
-            transcript.push(turn, "/p/a", action);
-        }
-        let file = reconcile(&transcript, failure, FILE.into())?;
-        assert_eq!(file.source, Provenance::Committed);
-        Some((file.text, file.certainty == Certainty::Likely))
-    }
-
-    fn saw(from: usize, text: &str) -> FileAction {
-        FileAction::Viewed { from, text: text.into(), whole: false }
-    }
-
-    #[test]
-    fn what_the_transcript_shows_decides() {
-        assert_eq!(with(vec![], vec![]), Some((FILE.into(), false)));
-        assert_eq!(with(vec![saw(2, "two\nth")], vec![]), Some((FILE.into(), true)));
-        assert_eq!(with(vec![saw(2, "TWO\nthree\n")], vec![]), None);
-        assert_eq!(with(vec![saw(3, "three\nfour\n")], vec![]), None);
-        assert_eq!(with(vec![], vec![edit("two", "2", None)]), Some((FILE.into(), true)));
-        assert_eq!(with(vec![], vec![edit("zwei", "2", None)]), None);
-    }
-
-    #[test]
-    fn an_own_edit_is_applied_unless_it_was_committed() {
-        let changed = "one\n2\nthree\n".to_owned();
-        let own = || edit("two", "2", None);
-        assert_eq!(with(vec![own(), saw(2, "2\n")], vec![]), Some((changed, true)));
-        assert_eq!(with(vec![edit("2", "two", None)], vec![]), Some((FILE.into(), true)));
-        assert_eq!(with(vec![edit("zwei", "drei", None)], vec![]), None);
-        // What was seen before the own edit is older than the version.
-        let before = vec![saw(2, "zwei\n"), edit("zwei", "two", None)];
-        assert_eq!(with(before, vec![]), Some((FILE.into(), true)));
     }
 }
