@@ -69,33 +69,21 @@ impl Case {
 
     /// Returns the file after the first right edit; `None` for a case that must be refused.
     pub fn right_result(&self) -> Option<Vec<u8>> {
-        self.right_results().into_iter().next()
-    }
-
-    /// Returns the file after each right edit; none for a case that must be refused.
-    pub fn right_results(&self) -> Vec<Vec<u8>> {
-        match &self.truth {
-            Truth::Right { range, texts } => {
-                texts.iter().map(|text| self.file_with(range, text)).collect()
-            }
-            Truth::Refused(_) => Vec::new(),
-        }
+        self.right_results().next()
     }
 
     /// Whether these bytes are the file after a right edit.
     pub fn accepts(&self, bytes: &[u8]) -> bool {
-        let Truth::Right { range, texts } = &self.truth else { return false };
-        let (Some(head), Some(tail)) =
-            (self.before.get(..range.start), self.before.get(range.end..))
-        else {
-            return false;
-        };
-        let edited = bytes.strip_prefix(head).and_then(|rest| rest.strip_suffix(tail));
-        edited.is_some_and(|edited| texts.iter().any(|text| text.as_bytes() == edited))
+        self.right_results().any(|right| right == bytes)
     }
 
-    /// Returns the file with `text` in place of a byte range.
-    fn file_with(&self, range: &Range<usize>, text: &str) -> Vec<u8> {
-        [&self.before[..range.start], text.as_bytes(), &self.before[range.end..]].concat()
+    /// Returns the file after each right edit; none for a case that must be refused.
+    fn right_results(&self) -> impl Iterator<Item = Vec<u8>> {
+        let (range, texts) = match &self.truth {
+            Truth::Right { range, texts } => (range.clone(), &texts[..]),
+            Truth::Refused(_) => (0..0, &[][..]),
+        };
+        let (head, tail) = (&self.before[..range.start], &self.before[range.end..]);
+        texts.iter().map(move |text| [head, text.as_bytes(), tail].concat())
     }
 }

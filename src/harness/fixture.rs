@@ -54,32 +54,20 @@ pub struct Spec {
     /// The file, for tools that take `path`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The argument of that name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expected_replacements: Option<u64>,
-    /// The argument of that name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub replace_all: Option<bool>,
-    /// The argument of that name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub near_line: Option<u64>,
     /// Whether the case passes today.
     #[serde(default, skip_serializing_if = "Status::is_pass")]
     pub status: Status,
     /// Why the case does not pass.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// Whether the file before was pieced together from a transcript.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reconstructed: Option<bool>,
     /// Whether nothing confirms the expected result of a mined case, which then is restitch's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unconfirmed: Option<bool>,
     /// The expected result.
     pub expect: Expect,
     /// Further arguments of the call, passed on unchanged.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub arguments: Option<toml::Table>,
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub arguments: Map<String, Value>,
 }
 
 /// The default of [`Spec::tool`].
@@ -144,30 +132,25 @@ pub struct Fixture {
 impl Fixture {
     /// Reads a folder that holds a `case.toml`.
     pub fn load(dir: &Path) -> Result<Self, String> {
-        let spec =
-            fs::read_to_string(dir.join("case.toml")).map_err(|e| format!("case.toml: {e}"))?;
-        let spec: Spec = toml::from_str(&spec).map_err(|e| format!("case.toml: {e}"))?;
-        let message = |e: io::Error| e.to_string();
-        let mut after = Vec::new();
-        for entry in fs::read_dir(dir).map_err(message)? {
-            let entry = entry.map_err(message)?;
-            if entry.file_name().to_string_lossy().starts_with("after") {
-                after.push((entry.file_name(), read_tree(&entry.path()).map_err(message)?));
+        let mut files = read_tree(dir).map_err(|error| error.to_string())?;
+        let text = |name: &str, bytes: Vec<u8>| {
+            String::from_utf8(bytes).map_err(|error| format!("{name}: {error}"))
+        };
+        let spec = text("case.toml", files.remove("case.toml").unwrap_or_default())?;
+        let spec: Spec = toml::from_str(&spec).map_err(|error| format!("case.toml: {error}"))?;
+        let (old, new) = (files.remove("old.txt"), files.remove("new.txt"));
+        let replies = files.remove("replies.jsonl");
+        let replies = replies.map(|bytes| text("replies.jsonl", bytes)).transpose()?;
+        let mut trees: BTreeMap<String, Tree> = BTreeMap::new();
+        for (path, bytes) in files {
+            if let Some((folder, below)) = path.split_once('/') {
+                trees.entry(folder.to_owned()).or_default().insert(below.to_owned(), bytes);
             }
         }
-        after.sort();
-        let fixture = Self {
-            before: read_tree(&dir.join("before")).map_err(message)?,
-            after: after.into_iter().map(|(_, tree)| tree).collect(),
-            old: read_optional(&dir.join("old.txt")).map_err(message)?,
-            new: read_optional(&dir.join("new.txt")).map_err(message)?,
-            replies: read_optional(&dir.join("replies.jsonl"))
-                .map_err(message)?
-                .map(|bytes| String::from_utf8(bytes).map_err(|e| format!("replies.jsonl: {e}")))
-                .transpose()?,
-            dir: dir.to_owned(),
-            spec,
-        };
+        let before = trees.remove("before").unwrap_or_default();
+        let after = trees.into_iter().filter(|(name, _)| name.starts_with("after"));
+        let after = after.map(|(_, tree)| tree).collect();
+        let fixture = Self { dir: dir.to_owned(), spec, before, after, old, new, replies };
         fixture.check()?;
         Ok(fixture)
     }
@@ -200,14 +183,7 @@ impl Fixture {
 
     /// Returns the arguments of the call as JSON.
     pub fn arguments(&self) -> Result<Value, String> {
-        let mut arguments = match &self.spec.arguments {
-            None => Map::new(),
-            Some(table) => match serde_json::to_value(table) {
-                Ok(Value::Object(map)) => map,
-                Ok(_) => Map::new(),
-                Err(error) => return Err(format!("case.toml: arguments: {error}")),
-            },
-        };
+        let mut arguments = self.spec.arguments.clone();
         if let Some(path) = &self.spec.path {
             arguments.insert("path".into(), path.clone().into());
         }
@@ -216,15 +192,6 @@ impl Fixture {
                 let text = String::from_utf8(bytes.clone()).map_err(|e| format!("{name}: {e}"))?;
                 arguments.insert(name.into(), text.into());
             }
-        }
-        if let Some(count) = self.spec.expected_replacements {
-            arguments.insert("expected_replacements".into(), count.into());
-        }
-        if let Some(replace_all) = self.spec.replace_all {
-            arguments.insert("replace_all".into(), replace_all.into());
-        }
-        if let Some(line) = self.spec.near_line {
-            arguments.insert("near_line".into(), line.into());
         }
         Ok(Value::Object(arguments))
     }
@@ -246,7 +213,9 @@ impl Fixture {
         for (name, bytes) in &self.before {
             store.put(path(name)?, bytes.clone());
         }
-        let replay = self.replay()?;
+        let read = |text: &String| Replies::from_jsonl(text).map(Arc::new);
+        let replay = self.replies.as_ref().map(read).transpose();
+        let replay = replay.map_err(|why| format!("replies.jsonl: {why}"))?;
         let engine =
             Engine::builder(Arc::clone(&store)).syntax(TreeSitter::new(), SyntaxMode::default());
         let engine = match &replay {
@@ -285,14 +254,8 @@ impl Fixture {
         Ok((judged, files))
     }
 
-    /// Returns the recorded answers, if the case has any.
-    fn replay(&self) -> Result<Option<Arc<Replies>>, String> {
-        let read = |text: &String| Replies::from_jsonl(text).map(Arc::new);
-        let replay = self.replies.as_ref().map(read).transpose();
-        replay.map_err(|why| format!("replies.jsonl: {why}"))
-    }
-
-    /// Compares the code, the rung and the files afterwards with the expected ones.
+    /// Compares the code, the rung, the files afterwards and the number of questions to the model with
+    /// the expected ones.
     fn verdict(
         &self,
         code: Option<EditCode>,
@@ -301,11 +264,11 @@ impl Fixture {
         files: &Tree,
     ) -> CaseVerdict {
         let expect = &self.spec.expect;
-        match code {
+        let verdict = match code {
             Some(_) if *files != self.before => CaseVerdict::Wrong,
             Some(code) if self.aim() == Aim::Right => CaseVerdict::Missed(code),
             Some(code) if expect.refuse.iter().any(|wanted| wanted == code.as_str()) => {
-                self.check_model_calls(CaseVerdict::Refused(code), model)
+                CaseVerdict::Refused(code)
             }
             Some(code) => CaseVerdict::OtherCode(code),
             None if self.aim() == Aim::Refusal => CaseVerdict::Wrong,
@@ -313,17 +276,15 @@ impl Fixture {
             None if expect.rung.as_ref().is_some_and(|expected| expected != rung) => {
                 CaseVerdict::OtherRung(rung.to_owned())
             }
-            None => self.check_model_calls(CaseVerdict::Right, model),
-        }
-    }
-
-    /// Returns `verdict`, or a broken one if the model was not asked as often as expected.
-    fn check_model_calls(&self, verdict: CaseVerdict, model: ModelCost) -> CaseVerdict {
-        match self.spec.expect.model_calls {
-            Some(expected) if expected != model.calls => CaseVerdict::Broken(format!(
-                "the model was asked {} times instead of {expected}",
-                model.calls
-            )),
+            None => CaseVerdict::Right,
+        };
+        match expect.model_calls {
+            Some(expected) if verdict.is_good() && expected != model.calls => {
+                let asked = model.calls;
+                CaseVerdict::Broken(format!(
+                    "the model was asked {asked} times instead of {expected}"
+                ))
+            }
             _ => verdict,
         }
     }
@@ -338,9 +299,6 @@ impl Fixture {
             CaseVerdict::Missed(code) | CaseVerdict::OtherCode(code) => {
                 self.spec.expect =
                     Expect { refuse: vec![code.as_str().into()], ..Expect::default() };
-                for number in 1..=self.after.len() {
-                    fs::remove_dir_all(self.dir.join(after_name(number)))?;
-                }
                 self.after.clear();
             }
             CaseVerdict::OtherRung(rung) => self.spec.expect.rung = Some(rung.clone()),
@@ -365,6 +323,12 @@ impl Fixture {
         fs::create_dir_all(&self.dir)?;
         let spec = toml::to_string(&self.spec).map_err(io::Error::other)?;
         fs::write(self.dir.join("case.toml"), spec)?;
+        for entry in fs::read_dir(&self.dir)? {
+            let entry = entry?;
+            if entry.path().is_dir() && entry.file_name().to_string_lossy().starts_with("after") {
+                fs::remove_dir_all(entry.path())?;
+            }
+        }
         write_tree(&self.dir.join("before"), &self.before)?;
         for (number, tree) in (1..).zip(&self.after) {
             write_tree(&self.dir.join(after_name(number)), tree)?;
@@ -417,26 +381,12 @@ pub(crate) fn slug(id: &str) -> String {
     format!("{short}-{hash:06x}")
 }
 
-/// Reads a file; `None` if there is no such file.
-fn read_optional(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    match fs::read(path) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
-/// Reads all files below a folder; none if there is no such folder.
+/// Reads all files below a folder.
 fn read_tree(root: &Path) -> io::Result<Tree> {
     let mut tree = Tree::new();
     let mut pending = vec![root.to_owned()];
     while let Some(dir) = pending.pop() {
-        let entries = match fs::read_dir(&dir) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            Err(error) => return Err(error),
-        };
-        for entry in entries {
+        for entry in fs::read_dir(&dir)? {
             let path = entry?.path();
             if path.is_dir() {
                 pending.push(path);

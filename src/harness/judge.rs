@@ -185,7 +185,6 @@ pub fn judge_in(mode: SyntaxMode) -> impl Fn(&Case) -> Judgment {
     move |case| judge_with(case, &gate)
 }
 
-/// Decides a case as an engine with this syntax gate does, and judges the result.
 fn judge_with(case: &Case, gate: &SyntaxGate) -> Judgment {
     let start = Instant::now();
     // A panic of the engine becomes a verdict and does not end the run.
@@ -208,24 +207,18 @@ fn judge_with(case: &Case, gate: &SyntaxGate) -> Judgment {
             }
         }
         Ok(Err(refusal)) => {
-            let verdict = match verdict_of(&case.truth, refusal.code) {
-                CaseVerdict::Missed(EditCode::Ambiguous) if offers_right_text(case) => {
+            let code = refusal.code;
+            let verdict = match &case.truth {
+                Truth::Refused(codes) if codes.contains(&code) => CaseVerdict::Refused(code),
+                Truth::Refused(_) => CaseVerdict::OtherCode(code),
+                Truth::Right { .. } if code == EditCode::Ambiguous && offers_right_text(case) => {
                     CaseVerdict::Ambiguous
                 }
-                verdict => verdict,
+                Truth::Right { .. } => CaseVerdict::Missed(code),
             };
-            let decided_by = refusal.code.as_str().to_owned();
+            let decided_by = code.as_str().to_owned();
             Judgment { verdict, decided_by, refusal: Some(refusal.text()), ..initial }
         }
         Err(_) => initial,
-    }
-}
-
-/// Returns the verdict on a refusal with this code.
-pub(crate) fn verdict_of(truth: &Truth, code: EditCode) -> CaseVerdict {
-    match truth {
-        Truth::Right { .. } => CaseVerdict::Missed(code),
-        Truth::Refused(codes) if codes.contains(&code) => CaseVerdict::Refused(code),
-        Truth::Refused(_) => CaseVerdict::OtherCode(code),
     }
 }

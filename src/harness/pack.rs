@@ -9,7 +9,6 @@ use std::num::NonZeroUsize;
 use serde::{Deserialize, Serialize};
 
 use super::case::{Case, Truth};
-use super::fixture::Status;
 use crate::edit::{EditCode, Expected};
 
 /// The end of a pack's file name.
@@ -142,23 +141,17 @@ pub(crate) fn read(text: &str) -> Result<Vec<PackedCase>, String> {
 
 /// Makes the case of a line of a pack.
 fn unpack(packed: CaseLine, source: &SourceLine) -> Result<PackedCase, String> {
+    let check = |name: &str, text: &str, start: usize, end: usize| match text.get(start..end) {
+        Some(_) => Ok(start..end),
+        None => Err(format!("`{name}` names the bytes {start}..{end}, which are not there")),
+    };
     let mut before = source.text.clone();
     if let Some((start, end, text)) = packed.patch {
-        if before.get(start..end).is_none() {
-            return Err(format!(
-                "`patch` names the bytes {start}..{end}, which the source does not have"
-            ));
-        }
-        before.replace_range(start..end, &text);
+        before.replace_range(check("patch", &before, start, end)?, &text);
     }
     let truth = match packed.right {
         Some((start, end, texts)) => {
-            if before.get(start..end).is_none() {
-                return Err(format!(
-                    "`right` names the bytes {start}..{end}, which the file does not have"
-                ));
-            }
-            Truth::Right { range: start..end, texts }
+            Truth::Right { range: check("right", &before, start, end)?, texts }
         }
         None => {
             let parse_code = |code: &String| {
@@ -201,40 +194,18 @@ pub(crate) fn patch(source: &str, file: &str) -> Option<(usize, usize, String)> 
     Some((head, source.len() - tail, file[head..file.len() - tail].to_owned()))
 }
 
-/// Returns the status of a packed case, from the reason why it is known to fail.
-pub(crate) fn status(known_failure: Option<&str>) -> Status {
-    if known_failure.is_some() { Status::KnownFailure } else { Status::Pass }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn case(id: &str, before: &str) -> Case {
-        Case {
-            id: id.into(),
-            cause: "exact".into(),
-            family: "control".into(),
-            language: "go".into(),
-            path: "a.go".into(),
-            before: before.into(),
-            old: "b".into(),
-            new: "c".into(),
-            expected: Expected::All,
-            near_line: Some(3),
-            truth: Truth::Right { range: 1..2, texts: vec!["c".into(), "d".into()] },
-        }
-    }
-
     #[test]
     fn cases_come_back_as_they_were() {
-        let all = [case("exact@p:1", "ab\nü\n"), case("other@p:1", "ab\nö!\n")];
-        let text = write(all.iter().map(|case| (case, Some("later")))).expect("json");
-        assert_eq!(text.lines().count(), 3);
-        let read_back = read(&text).expect("pack");
-        for ((case, known_failure), written) in read_back.iter().zip(&all) {
-            assert_eq!(known_failure.as_deref(), Some("later"));
-            assert_eq!(format!("{case:?}"), format!("{written:?}"));
+        for name in ["spoiled/spoiled", "by-hand/calls", "by-hand/sessions"] {
+            let file = format!("{}/fixtures/{name}{SUFFIX}", env!("CARGO_MANIFEST_DIR"));
+            let cases = read(&std::fs::read_to_string(file).expect("pack")).expect("cases");
+            let text = write(cases.iter().map(|(case, why)| (case, why.as_deref())));
+            let again = read(&text.expect("JSON")).expect("cases");
+            assert_eq!(format!("{again:?}"), format!("{cases:?}"), "{name}");
         }
     }
 

@@ -8,6 +8,7 @@ use super::fixture::Tree;
 use super::judge::{CaseVerdict, Judgment};
 use super::score::Score;
 use super::suite::{CaseSource, RunOutcome, SuiteCase};
+use crate::edit::EditCode;
 
 const PAGE: &str = include_str!("report.html");
 
@@ -55,24 +56,23 @@ fn is_unconfirmed(entry: &SuiteCase) -> bool {
 /// Returns the JSON of a case for the page.
 fn case_json(entry: &SuiteCase, judged: &Judgment, files: &Tree) -> Value {
     let lossy = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let (old, new, before, wanted, got) = match &entry.source {
+    let (old, new, before, wanted, got, refuse) = match &entry.source {
         CaseSource::Packed(case, _) => (
             case.old.clone(),
             case.new.clone(),
             lossy(&case.before),
             case.right_result().as_deref().map(lossy),
             judged.got.as_deref().map(lossy),
+            match &case.truth {
+                Truth::Refused(codes) => codes.iter().map(EditCode::to_string).collect(),
+                Truth::Right { .. } => Vec::new(),
+            },
         ),
         CaseSource::Folder(fixture) => {
             let text = |bytes: &Option<Vec<u8>>| bytes.as_deref().map(lossy).unwrap_or_default();
             // A tool without `path`, such as `multi_edit`: the page shows the first file.
-            let name = fixture
-                .spec
-                .path
-                .clone()
-                .or_else(|| fixture.before.keys().next().cloned())
-                .unwrap_or_default();
-            let file_in = |tree: &Tree| tree.get(&name).map(|bytes| lossy(bytes));
+            let name = fixture.spec.path.as_ref().or_else(|| fixture.before.keys().next());
+            let file_in = |tree: &Tree| tree.get(name?).map(|bytes| lossy(bytes));
             let is_applied = judged.refusal.is_none();
             (
                 text(&fixture.old),
@@ -80,19 +80,9 @@ fn case_json(entry: &SuiteCase, judged: &Judgment, files: &Tree) -> Value {
                 file_in(&fixture.before).unwrap_or_default(),
                 fixture.after.first().and_then(file_in),
                 file_in(files).filter(|_| is_applied),
+                fixture.spec.expect.refuse.clone(),
             )
         }
-        CaseSource::Unreadable(why) => {
-            (String::new(), String::new(), String::new(), None, Some(why.clone()))
-        }
-    };
-    let refuse = match &entry.source {
-        CaseSource::Packed(case, _) => match &case.truth {
-            Truth::Refused(codes) => codes.iter().map(|code| code.as_str().to_owned()).collect(),
-            Truth::Right { .. } => Vec::new(),
-        },
-        CaseSource::Folder(fixture) => fixture.spec.expect.refuse.clone(),
-        CaseSource::Unreadable(_) => Vec::new(),
     };
     let (line, [before, wanted, got]) = excerpt([Some(&before), wanted.as_ref(), got.as_ref()]);
     json!({
@@ -118,15 +108,12 @@ fn excerpt(texts: [Option<&String>; 3]) -> (usize, [Option<String>; 3]) {
     let versions = texts.map(|text| text.map(|text| text.split_inclusive('\n').collect()));
     let present: Vec<&Vec<&str>> = versions.iter().flatten().collect();
     let shortest = present.iter().map(|lines| lines.len()).min().unwrap_or(0);
-    let same_from_top =
-        |index: usize| present.windows(2).all(|pair| pair[0].get(index) == pair[1].get(index));
-    let same_from_bottom = |index: usize| {
-        present
-            .windows(2)
-            .all(|pair| pair[0].iter().nth_back(index) == pair[1].iter().nth_back(index))
+    let is_same = |index: usize, from_end: bool| {
+        let at = |lines: &[&str]| if from_end { lines.len() - 1 - index } else { index };
+        present.iter().all(|lines| lines[at(lines)] == present[0][at(present[0])])
     };
-    let head = (0..shortest).take_while(|&index| same_from_top(index)).count();
-    let tail = (0..shortest - head).take_while(|&index| same_from_bottom(index)).count();
+    let head = (0..shortest).take_while(|index| is_same(*index, false)).count();
+    let tail = (0..shortest - head).take_while(|index| is_same(*index, true)).count();
     let (skipped_above, skipped_below) = if head == shortest {
         // All versions are the same, as after a refusal: the beginning is shown.
         (0, shortest.saturating_sub(30))

@@ -1,6 +1,5 @@
 //! The score: counts of verdicts, for each mutation or cause and in total.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -40,8 +39,6 @@ pub struct Tally {
     pub breaks: usize,
     /// The time to decide all cases.
     pub time: Duration,
-    /// The time to decide the slowest case.
-    pub slowest: Duration,
 }
 
 impl Tally {
@@ -67,7 +64,6 @@ impl Tally {
         self.parsed += usize::from(judged.adds_syntax_errors.is_some());
         self.breaks += usize::from(judged.adds_syntax_errors == Some(true));
         self.time += judged.took;
-        self.slowest = self.slowest.max(judged.took);
     }
 
     /// Returns the number of all cases.
@@ -97,59 +93,51 @@ impl Tally {
         self.parsed += other.parsed;
         self.breaks += other.breaks;
         self.time += other.time;
-        self.slowest = self.slowest.max(other.slowest);
     }
 }
 
-/// A tally for each row, in the order in which the rows were added.
+/// A tally for each row. The rows of a family are together; otherwise they are in the order in which
+/// they were added.
 #[derive(Debug, Clone, Default)]
 pub struct Score {
-    /// The family and the name of each row.
-    order: Vec<(String, String)>,
-    rows: BTreeMap<String, Tally>,
+    /// The family, the name and the tally of each row.
+    rows: Vec<(String, String, Tally)>,
 }
 
 impl Score {
+    /// Returns the tally of a row of a family.
+    fn row(&mut self, family: &str, row: &str) -> &mut Tally {
+        let known = self.rows.iter().position(|(_, name, _)| name == row);
+        let index = known.unwrap_or_else(|| {
+            let last = self.rows.iter().rposition(|(other, ..)| other == family);
+            let index = last.map_or(self.rows.len(), |last| last + 1);
+            self.rows.insert(index, (family.to_owned(), row.to_owned(), Tally::default()));
+            index
+        });
+        &mut self.rows[index].2
+    }
+
     /// Adds one verdict to a row of a family.
     pub fn add(&mut self, family: &str, row: &str, judged: &Judgment) {
-        if !self.rows.contains_key(row) {
-            self.order.push((family.to_owned(), row.to_owned()));
-        }
-        self.rows.entry(row.to_owned()).or_default().add(judged);
+        self.row(family, row).add(judged);
     }
 
     /// Adds the rows of another score below these; rows of the same name are merged.
     pub fn append(&mut self, other: Self) {
-        for (family, row) in other.order {
-            let tally = other.rows.get(&row).cloned().unwrap_or_default();
-            if !self.rows.contains_key(&row) {
-                self.order.push((family, row.clone()));
-            }
-            self.rows.entry(row).or_default().merge(&tally);
+        for (family, row, tally) in &other.rows {
+            self.row(family, row).merge(tally);
         }
     }
 
-    /// Returns the family, the name and the tally of each row. The rows of a family are together;
-    /// otherwise they are in the order in which they were added.
+    /// Returns the family, the name and the tally of each row.
     pub fn rows(&self) -> impl Iterator<Item = (&str, &str, &Tally)> {
-        let mut families: Vec<&str> = Vec::new();
-        for (family, _) in &self.order {
-            if !families.contains(&family.as_str()) {
-                families.push(family);
-            }
-        }
-        families.into_iter().flat_map(|family| {
-            let family_rows = self.order.iter().filter(move |(row_family, _)| row_family == family);
-            family_rows.filter_map(|(family, row)| {
-                Some((family.as_str(), row.as_str(), self.rows.get(row)?))
-            })
-        })
+        self.rows.iter().map(|(family, row, tally)| (family.as_str(), row.as_str(), tally))
     }
 
     /// Returns the sum of all rows.
     pub fn total(&self) -> Tally {
         let mut total = Tally::default();
-        self.rows.values().for_each(|row| total.merge(row));
+        self.rows.iter().for_each(|(_, _, tally)| total.merge(tally));
         total
     }
 
@@ -192,7 +180,7 @@ impl Score {
         let all_refused = total.refused + total.other_code;
         let _ = writeln!(
             out,
-            "\nrecoverable: {} of {} right ({}), {} ambiguous with the right text shown, {} refused\nmust refuse: {} of {} refused ({}), {} for another reason\nedits that brought new syntax errors: {} of {} that were parsed\nslowest case: {} µs",
+            "\nrecoverable: {} of {} right ({}), {} ambiguous with the right text shown, {} refused\nmust refuse: {} of {} refused ({}), {} for another reason\nedits that brought new syntax errors: {} of {} that were parsed",
             total.right,
             total.recoverable,
             percent(total.right, total.recoverable),
@@ -203,20 +191,14 @@ impl Score {
             percent(all_refused, total.must_refuse),
             total.other_code,
             total.breaks,
-            total.parsed,
-            total.slowest.as_micros()
+            total.parsed
         );
         out
     }
 
-    /// Returns the line with the totals that every run ends with.
-    pub fn last_line(&self) -> String {
-        self.last_line_with(0)
-    }
-
-    /// Returns the last line of a run with `to_promote` good verdicts on cases that are known to
-    /// fail. Such a case counts as failed, too, until its known failure is removed.
-    pub fn last_line_with(&self, to_promote: usize) -> String {
+    /// Returns the line with the totals that every run ends with. `to_promote` is the number of good
+    /// verdicts on cases that are known to fail, each of which counts as failed, too.
+    pub fn last_line(&self, to_promote: usize) -> String {
         let total = self.total();
         format!(
             "{} right, {} refused, {} silently wrong, {} failed",

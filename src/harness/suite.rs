@@ -5,9 +5,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::case::{Case, Truth};
+use super::case::Case;
 use super::fixture::{Fixture, Status, Tree};
-use super::judge::{Aim, CaseVerdict, Judgment, judge};
+use super::judge::{CaseVerdict, Judgment, judge};
 use super::pack;
 
 /// One case of a suite.
@@ -34,8 +34,6 @@ pub enum CaseSource {
     Folder(Box<Fixture>),
     /// A case in the pack at this path.
     Packed(Box<Case>, PathBuf),
-    /// A case in a folder that cannot be read, with the error.
-    Unreadable(String),
 }
 
 named! {
@@ -64,7 +62,6 @@ impl SuiteCase {
         match &self.source {
             CaseSource::Folder(fixture) => fixture.judge(),
             CaseSource::Packed(case, _) => (judge(case), Tree::new()),
-            CaseSource::Unreadable(why) => (Judgment::broken(Aim::Right, why.clone()), Tree::new()),
         }
     }
 
@@ -109,17 +106,15 @@ impl SuiteCase {
                     }
                 }
             }
-            CaseSource::Packed(case, _) => match (&judged.got, &case.truth) {
-                (Some(got), Truth::Right { .. }) if !case.accepts(got) => {
-                    let wanted = case.right_result().unwrap_or_default();
-                    out.push_str(&diff("wanted → got", &wanted, got));
+            CaseSource::Packed(case, _) => {
+                let (title, wanted) = match case.right_result() {
+                    Some(wanted) => ("wanted → got", wanted),
+                    None => ("must be refused; the file → got", case.before.clone()),
+                };
+                if let Some(got) = judged.got.as_ref().filter(|got| !case.accepts(got)) {
+                    out.push_str(&diff(title, &wanted, got));
                 }
-                (Some(got), Truth::Refused(_)) => {
-                    out.push_str(&diff("must be refused; the file → got", &case.before, got));
-                }
-                _ => {}
-            },
-            CaseSource::Unreadable(_) => {}
+            }
         }
         if let Some(refusal) = &judged.refusal {
             out.push_str(&format!("\n{refusal}"));
@@ -134,7 +129,7 @@ pub fn load(root: &Path) -> io::Result<Vec<SuiteCase>> {
     let mut pending = vec![root.to_owned()];
     while let Some(dir) = pending.pop() {
         if dir.join("case.toml").is_file() {
-            entries.push(load_folder(root, &dir));
+            entries.push(load_folder(root, &dir).map_err(|why| unreadable(&dir, &why))?);
             continue;
         }
         for entry in fs::read_dir(&dir)? {
@@ -152,8 +147,13 @@ pub fn load(root: &Path) -> io::Result<Vec<SuiteCase>> {
     Ok(entries)
 }
 
-/// Loads the case in a folder; one that cannot be read becomes [`CaseSource::Unreadable`].
-fn load_folder(root: &Path, dir: &Path) -> SuiteCase {
+/// The error of a case or pack that cannot be read.
+fn unreadable(path: &Path, why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("{}: {why}", path.display()))
+}
+
+/// Loads the case in a folder.
+fn load_folder(root: &Path, dir: &Path) -> Result<SuiteCase, String> {
     let id = dir.strip_prefix(root).unwrap_or(dir).to_string_lossy().replace('\\', "/");
     // The suite may be the folder of a single case, which then has the folder's name.
     let id = if id.is_empty() {
@@ -161,32 +161,21 @@ fn load_folder(root: &Path, dir: &Path) -> SuiteCase {
     } else {
         id
     };
-    match Fixture::load(dir) {
-        Ok(fixture) => SuiteCase {
-            id,
-            family: fixture.spec.family.clone(),
-            cause: fixture.spec.cause.clone(),
-            language: fixture.spec.language.clone(),
-            status: fixture.spec.status,
-            source: CaseSource::Folder(Box::new(fixture)),
-        },
-        Err(why) => SuiteCase {
-            id,
-            family: "unreadable".into(),
-            cause: String::new(),
-            language: String::new(),
-            status: Status::Pass,
-            source: CaseSource::Unreadable(why),
-        },
-    }
+    let fixture = Fixture::load(dir)?;
+    Ok(SuiteCase {
+        id,
+        family: fixture.spec.family.clone(),
+        cause: fixture.spec.cause.clone(),
+        language: fixture.spec.language.clone(),
+        status: fixture.spec.status,
+        source: CaseSource::Folder(Box::new(fixture)),
+    })
 }
 
 /// Loads the cases of a pack.
 fn load_pack(path: &Path) -> io::Result<Vec<SuiteCase>> {
     let text = fs::read_to_string(path)?;
-    let cases = pack::read(&text).map_err(|why| {
-        io::Error::new(io::ErrorKind::InvalidData, format!("{}: {why}", path.display()))
-    })?;
+    let cases = pack::read(&text).map_err(|why| unreadable(path, &why))?;
     Ok(cases
         .into_iter()
         .map(|(case, known_failure)| SuiteCase {
@@ -194,7 +183,7 @@ fn load_pack(path: &Path) -> io::Result<Vec<SuiteCase>> {
             family: case.family.clone(),
             cause: case.cause.clone(),
             language: case.language.clone(),
-            status: pack::status(known_failure.as_deref()),
+            status: if known_failure.is_some() { Status::KnownFailure } else { Status::Pass },
             source: CaseSource::Packed(Box::new(case), path.to_owned()),
         })
         .collect())

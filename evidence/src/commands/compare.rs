@@ -46,7 +46,7 @@ pub(crate) fn run(json: bool, args: &CompareArgs) -> Result<(), Exit> {
         .into_iter()
         .filter_map(|entry| match entry.source {
             CaseSource::Packed(case, _) => Some(*case),
-            CaseSource::Folder(_) | CaseSource::Unreadable(_) => None,
+            CaseSource::Folder(_) => None,
         })
         .filter(is_expressible_everywhere)
         .collect();

@@ -107,7 +107,7 @@ pub(crate) fn run(json: bool, args: &MeasureArgs) -> Result<(), Exit> {
                     "{} real edits\n{}{}",
                     edits.len(),
                     score.table(),
-                    score.last_line()
+                    score.last_line(0)
                 )
             })
     };

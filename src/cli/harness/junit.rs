@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use super::run::CaseRun;
@@ -24,7 +24,6 @@ pub(super) fn report(root: &Path, runs: &[CaseRun]) -> String {
             let file = match &run.entry.source {
                 CaseSource::Folder(fixture) => fixture.dir.join("case.toml"),
                 CaseSource::Packed(_, file) => file.clone(),
-                CaseSource::Unreadable(_) => PathBuf::from(&run.entry.id).join("case.toml"),
             };
             let file = file.strip_prefix(root).unwrap_or(&file).to_string_lossy();
             let _ = writeln!(
@@ -77,10 +76,9 @@ fn escape(text: &str) -> String {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
-            '\n' | '\t' => {
-                let _ = write!(out, "&#{};", u32::from(c));
-            }
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => {
+            c if c.is_control() && !matches!(c, '\n' | '\t')
+                || matches!(c, '\u{fffe}' | '\u{ffff}') =>
+            {
                 out.push(char::REPLACEMENT_CHARACTER);
             }
             c => out.push(c),

@@ -141,7 +141,7 @@ fn bless_all(runs: &mut [CaseRun]) -> io::Result<()> {
                 case.entry.status = if fails { Status::KnownFailure } else { Status::Pass };
                 case.outcome = if fails { RunOutcome::KnownFailure } else { RunOutcome::Expected };
             }
-            CaseSource::Folder(_) | CaseSource::Unreadable(_) => {}
+            CaseSource::Folder(_) => {}
         }
     }
     changed_packs.sort();
@@ -165,18 +165,24 @@ fn bless_all(runs: &mut [CaseRun]) -> io::Result<()> {
     Ok(())
 }
 
-/// The unexpected verdicts and the score, for a person.
-fn as_text(runs: &[CaseRun], took: std::time::Duration) -> String {
+/// The verdicts by family and cause, without those of known failures.
+fn score_of(runs: &[CaseRun]) -> Score {
     let mut score = Score::default();
-    let mut known_failures = 0;
-    for case in runs {
-        if case.outcome == RunOutcome::KnownFailure {
-            known_failures += 1;
-            continue;
-        }
+    for case in runs.iter().filter(|case| case.outcome != RunOutcome::KnownFailure) {
         let or_other = |name: &str| if name.is_empty() { "other".into() } else { name.to_owned() };
         score.add(&or_other(&case.entry.family), &or_other(&case.entry.cause), &case.judged);
     }
+    score
+}
+
+/// How many cases came out so.
+fn count_of(runs: &[CaseRun], outcome: RunOutcome) -> usize {
+    runs.iter().filter(|case| case.outcome == outcome).count()
+}
+
+/// The unexpected verdicts and the score, for a person.
+fn as_text(runs: &[CaseRun], took: std::time::Duration) -> String {
+    let score = score_of(runs);
     let mut out = String::new();
     let unexpected: Vec<&CaseRun> = runs.iter().filter(|case| case.is_unexpected()).collect();
     for case in unexpected.iter().take(MAX_SHOWN) {
@@ -187,8 +193,8 @@ fn as_text(runs: &[CaseRun], took: std::time::Duration) -> String {
         let _ = writeln!(out, "… and {} more (--junit FILE has them)\n", count - MAX_SHOWN);
     }
     out.push_str(&score.table());
-    let to_promote = runs.iter().filter(|case| case.outcome == RunOutcome::FixedFailure).count();
-    let mut last_line = score.last_line_with(to_promote);
+    let mut last_line = score.last_line(count_of(runs, RunOutcome::FixedFailure));
+    let known_failures = count_of(runs, RunOutcome::KnownFailure);
     if known_failures > 0 {
         let _ = write!(last_line, ", {known_failures} known failures");
     }
@@ -211,21 +217,14 @@ fn as_json(runs: &[CaseRun]) -> String {
             })
         })
         .collect();
-    let count = |matches: fn(&CaseVerdict) -> bool| {
-        runs.iter()
-            .filter(|case| case.outcome != RunOutcome::KnownFailure)
-            .filter(|case| matches(&case.judged.verdict))
-            .count()
-    };
-    let count_outcome =
-        |outcome: RunOutcome| runs.iter().filter(|case| case.outcome == outcome).count();
+    let total = score_of(runs).total();
     json!({
-        "right": count(|verdict| *verdict == CaseVerdict::Right),
-        "refused": count(|verdict| matches!(verdict, CaseVerdict::Refused(_))),
-        "silently_wrong": count(|verdict| *verdict == CaseVerdict::Wrong),
-        "failed": count(|verdict| !verdict.is_good() && *verdict != CaseVerdict::Wrong),
-        "known_failures": count_outcome(RunOutcome::KnownFailure),
-        "promote": count_outcome(RunOutcome::FixedFailure),
+        "right": total.right,
+        "refused": total.refused,
+        "silently_wrong": total.wrong,
+        "failed": total.failed(),
+        "known_failures": count_of(runs, RunOutcome::KnownFailure),
+        "promote": count_of(runs, RunOutcome::FixedFailure),
         "cases": cases,
     })
     .to_string()
