@@ -1,6 +1,8 @@
 //! Replays failed edits of agents with a simulated model that answers every question with the text
 //! of the agent's own next call.
 
+use std::collections::BTreeSet;
+
 use serde::Deserialize;
 
 use crate::edit::{AttemptOutcome, EditPlan, EditRequest, Refusal};
@@ -81,116 +83,60 @@ pub struct ReplayRun {
 /// Whether two calls, each with its `old` and `new`, have the same intention: their `old` share half
 /// of their words, and they add mostly the same words or, if they add none, remove mostly the same.
 pub fn has_same_intention(call: (&str, &str), next: (&str, &str)) -> bool {
-    let (old, new) = (sorted_words(call.0), sorted_words(call.1));
-    let (next_old, next_new) = (sorted_words(next.0), sorted_words(next.1));
-    let difference = |a: &[&str], b: &[&str]| -> Vec<String> {
-        a.iter().filter(|word| !b.contains(word)).map(|word| (*word).to_owned()).collect()
-    };
-    let (added, removed) = (difference(&new, &old), difference(&old, &new));
-    let next_added = difference(&next_new, &next_old);
-    let next_removed = difference(&next_old, &next_new);
+    let words = |text| crate::text::words(text).collect::<BTreeSet<&str>>();
+    let (old, new, next_old, next_new) =
+        (words(call.0), words(call.1), words(next.0), words(next.1));
     // At least three fifths of the words are among the others.
-    let are_mostly_in = |words: &[String], others: &[&str]| {
-        let common = words.iter().filter(|word| others.contains(&word.as_str())).count();
-        common * 5 >= words.len() * 3
+    let are_mostly_in = |words: &BTreeSet<&str>, others: &BTreeSet<&str>| {
+        words.intersection(others).count() * 5 >= words.len() * 3
     };
+    let (added, next_added) = (&new - &old, &next_new - &next_old);
     let same_change = if added.is_empty() {
-        let next_removed: Vec<&str> = next_removed.iter().map(String::as_str).collect();
-        are_mostly_in(&removed, &next_removed)
+        are_mostly_in(&(&old - &new), &(&next_old - &next_new))
     } else {
         are_mostly_in(&added, &next_new) && are_mostly_in(&next_added, &new)
     };
-    let common_old = old.iter().filter(|word| next_old.contains(word)).count();
-    let same_place = common_old * 2 >= old.len().min(next_old.len());
+    let same_place = old.intersection(&next_old).count() * 2 >= old.len().min(next_old.len());
     same_change && same_place && next.0 != next.1
 }
 
-/// Returns the different words of a text, sorted.
-fn sorted_words(text: &str) -> Vec<&str> {
-    let mut words: Vec<&str> = crate::text::words(text).collect();
-    words.sort_unstable();
-    words.dedup();
-    words
-}
-
-/// Replays a failed edit with a simulated model that knows the intended file and answers every
+/// Replays a failed edit with a simulated model that knows the agent's next call and answers every
 /// question accordingly. If it has to choose between outcomes, each is tried in turn until one
 /// leads to the intended file.
 pub fn with_model(case: &FailedEdit, truth: &str) -> ReplayRun {
     let mut choice_count = 1;
-    let mut last_run = None;
-    let mut choice = 1;
-    while choice <= choice_count {
-        let mut answer = |ask: &Ask| match &ask.question {
-            Question::CorrectOld { .. } => {
-                case.retry.as_ref().map_or(Reply::Declined, |retry| Reply::WithNew {
-                    text: retry.old_str.clone(),
-                    place: None,
-                    new: retry.new_str.clone(),
-                })
+    let mut runs: Vec<ReplayRun> = Vec::new();
+    while runs.len() < choice_count {
+        let choice = runs.len() + 1;
+        let mut answer = |ask: &Ask| match (&ask.question, &case.retry) {
+            (Question::CorrectOld { .. }, Some(retry)) => Reply::WithNew {
+                text: retry.old_str.clone(),
+                place: None,
+                new: retry.new_str.clone(),
+            },
+            (Question::AdjustNew { corrected_old, .. }, Some(retry))
+                if corrected_old.contains(&retry.old_str) =>
+            {
+                Reply::Text(corrected_old.replacen(&retry.old_str, &retry.new_str, 1))
             }
-            Question::AdjustNew { corrected_old, .. } => {
-                region_after(&case.before, truth, corrected_old)
-                    .map_or(Reply::Declined, Reply::Text)
-            }
-            Question::Choose { outcomes, .. } => {
+            (Question::Choose { outcomes, .. }, _) => {
                 choice_count = outcomes.len();
                 Reply::Outcome(choice)
             }
-            Question::RepairEscapes => Reply::Text(ask.new.clone()),
+            (Question::RepairEscapes, _) => Reply::Text(ask.new.clone()),
+            (Question::CorrectOld { .. } | Question::AdjustNew { .. }, _) => Reply::Declined,
         };
-        let this_run = run(case, Some(truth), Model::Present, &mut answer);
-        if this_run.outcome == ReplayOutcome::Right {
-            return this_run;
-        }
-        // Of the others, one that differs in blanks says most.
-        if last_run
-            .as_ref()
-            .is_none_or(|last: &ReplayRun| last.outcome != ReplayOutcome::OnlyWhitespace)
-        {
-            last_run = Some(this_run);
-        }
-        choice += 1;
+        runs.push(run(case, Some(truth), Model::Present, &mut answer));
     }
-    match last_run {
-        // None of the outcomes is the intended one, so this model would choose none of them.
-        Some(last) if last.asked.contains(&"choose") && last.outcome == ReplayOutcome::Other => {
-            ReplayRun {
-                outcome: ReplayOutcome::Refused,
-                why: "no outcome is the truth".into(),
-                ..last
-            }
-        }
-        Some(last) => last,
-        None => without_model(case, Some(truth)),
+    let ended = |outcome| runs.iter().position(|run| run.outcome == outcome);
+    let best = ended(ReplayOutcome::Right).or_else(|| ended(ReplayOutcome::OnlyWhitespace));
+    let best = runs.swap_remove(best.unwrap_or(runs.len() - 1));
+    // None of the outcomes is the intended one, so this model would choose none of them.
+    if best.asked.contains(&"choose") && best.outcome == ReplayOutcome::Other {
+        let (outcome, why) = (ReplayOutcome::Refused, "no outcome is the truth".into());
+        return ReplayRun { outcome, why, ..best };
     }
-}
-
-/// Returns the lines of `after` that correspond, in a diff, to the lines of `before` in which
-/// `region` is.
-fn region_after(before: &str, after: &str, region: &str) -> Option<String> {
-    let start = before.find(region)?;
-    let line_of = |offset: usize| before[..offset].matches('\n').count();
-    let first = line_of(start);
-    let last = line_of(start + region.trim_end_matches('\n').len());
-    let [before_lines, after_lines]: [Vec<&str>; 2] =
-        [before, after].map(|text| text.split_inclusive('\n').collect());
-    let algorithm = similar::Algorithm::Patience;
-    let mut lines_after: Option<std::ops::Range<usize>> = None;
-    for op in similar::capture_diff_slices(algorithm, &before_lines, &after_lines) {
-        let (old, new) = (op.old_range(), op.new_range());
-        let overlaps = old.start <= last && old.end > first;
-        let inserts_inside = old.is_empty() && old.start > first && old.start <= last;
-        if overlaps || inserts_inside {
-            // Equal lines may reach beyond the region; changed ones belong to it as a whole.
-            let is_equal = matches!(op, similar::DiffOp::Equal { .. });
-            let lines_above = if is_equal { first.saturating_sub(old.start) } else { 0 };
-            let lines_below = if is_equal { old.end.saturating_sub(last + 1) } else { 0 };
-            let start = lines_after.map_or(new.start + lines_above, |lines| lines.start);
-            lines_after = Some(start..new.end - lines_below);
-        }
-    }
-    Some(after_lines.get(lines_after?)?.concat())
+    best
 }
 
 /// Replays a failed edit without a model.

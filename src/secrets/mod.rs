@@ -89,6 +89,11 @@ impl Secrets {
         found
     }
 
+    /// The parts of a text that redaction would remove.
+    pub fn texts<'a>(&self, text: &'a str) -> Vec<&'a str> {
+        self.secrets_in("", text).into_iter().map(|secret| &text[secret.range]).collect()
+    }
+
     /// The text of a log entry with its secrets redacted.
     pub fn redact(&self, text: &str) -> String {
         self.redact_in("", text)

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -17,11 +17,11 @@ use crate::edit::Expected;
 use crate::harness::case::{Case, Truth};
 use crate::harness::fixture::{Expect, Fixture, Spec, Tree, slug};
 use crate::harness::judge::CaseVerdict;
-use crate::harness::mine::failures::{Failure, MinedSession, mine};
+use crate::harness::mine::failures::{Failure, FailureRecord, MinedSession, mine};
 use crate::harness::mine::files::{FileBefore, Provenance};
 use crate::harness::mine::git::{FolderMap, Repository};
-use crate::harness::mine::redact::Redactor;
-use crate::harness::mine::summary::{FailureRecord, MineSummary, RecoveryCost, without_copies};
+use crate::harness::mine::redact::redacted;
+use crate::harness::mine::summary::{MineSummary, ModelCounts, RecoveryCost, without_copies};
 use crate::harness::mine::{Client, Replacement, Source, sources};
 use crate::harness::pack;
 use crate::harness::replay::ReplayOutcome;
@@ -66,12 +66,12 @@ fn map_entry(entry: &str) -> Result<(String, PathBuf), String> {
 
 /// Finds, replays and counts the failed edits, and saves them as cases if the flags ask for it.
 pub(crate) fn run(common: &Common, args: &MineArgs) -> Result<(), Exit> {
-    let found = find_sources(args)?;
+    let (found, searched) = find_sources(args)?;
     let map = folder_map(args);
     // Each source is dropped once it is mined, so that the memory holds only the failures.
     let megabytes = ("MB", 1_000_000);
-    let size = |(_, source): &(_, Source)| source.bytes();
-    let results = parallel_shown(&found.sources, megabytes, size, |(client, source)| {
+    let size = |(_, source): &KnownSource| source.bytes();
+    let results = parallel_shown(&found, megabytes, size, |(client, source)| {
         let read = source.read(*client);
         let mined: Vec<MinedSession> =
             read.transcripts.iter().map(|transcript| mine(transcript, &map)).collect();
@@ -87,19 +87,16 @@ pub(crate) fn run(common: &Common, args: &MineArgs) -> Result<(), Exit> {
             [(path, why), ..] => format!("{} {why}", path.display()),
             [] => format!(
                 "there are no transcripts in {}; name a file or folder",
-                found.searched.join(", ")
+                searched.join(", ")
             ),
         }));
     }
     let sessions = without_copies(sessions);
     let failures: Vec<&Failure> = sessions.iter().flat_map(|session| &session.failures).collect();
-    let saved = match &args.save {
-        None => None,
-        Some(dir) => match save_as_named(&failures, &common.root().join(dir)) {
-            Ok(saved) => Some((saved, dir)),
-            Err(error) => return Err(Exit::fault(format!("cannot write a case: {error}"))),
-        },
-    };
+    let save_in = |dir| Ok((save(&failures, &common.root().join(dir))?, dir));
+    let saved = args.save.as_ref().map(save_in).transpose();
+    let saved =
+        saved.map_err(|error: io::Error| Exit::fault(format!("cannot write a case: {error}")))?;
     let unread = unread.iter().map(|(path, why)| (path.display().to_string(), why.clone()));
     let mut summary = MineSummary::new(&sessions, unread.collect());
     if args.text_free {
@@ -125,46 +122,38 @@ pub(crate) fn run(common: &Common, args: &MineArgs) -> Result<(), Exit> {
 
 /// Writes a line of JSON for each failed edit.
 fn write_rows(failures: &[FailureRecord], file: &Path) -> io::Result<()> {
-    let mut out = io::BufWriter::new(fs::File::create(file)?);
-    for failure in failures {
-        writeln!(out, "{}", serde_json::to_string(failure)?)?;
-    }
-    out.flush()
+    let rows = failures.iter().map(|failure| serde_json::to_string(failure).map(|row| row + "\n"));
+    let rows: serde_json::Result<String> = rows.collect();
+    fs::write(file, rows?)
 }
 
-/// The sources to read, each with its client if that is known, and the places that were searched.
-struct Found {
-    sources: Vec<(Option<Client>, Source)>,
-    searched: Vec<String>,
-}
+/// A source, with its client if that is known.
+type KnownSource = (Option<Client>, Source);
 
-/// Finds the transcripts that the flags name, or those in the clients' own folders.
-fn find_sources(args: &MineArgs) -> Result<Found, Exit> {
-    let mut found = Found { sources: Vec::new(), searched: Vec::new() };
-    let mut add = |path: &Path, client: Option<Client>| {
-        let all = sources(path)
-            .map_err(|error| Exit::usage(format!("cannot read {}: {error}", path.display())))?;
-        found.sources.extend(all.into_iter().map(|source| (client, source)));
-        Ok(())
-    };
+/// Finds the transcripts that the flags name, or those in the clients' own folders. Returns the
+/// sources to read, and the places that were searched.
+fn find_sources(args: &MineArgs) -> Result<(Vec<KnownSource>, Vec<String>), Exit> {
+    let mut places: Vec<(Option<Client>, PathBuf)> = Vec::new();
     if let Some(path) = &args.path {
-        add(path, args.client)?;
-        found.searched.push(path.display().to_string());
-        return Ok(found);
-    }
-    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let is_selected = |client: &Client| args.client.is_none_or(|only| only == *client);
-    let mut searched = Vec::new();
-    for client in Client::ALL.iter().copied().filter(is_selected) {
-        for home in client.homes(variable) {
-            if home.exists() {
-                add(&home, Some(client))?;
-            }
-            searched.push(home.display().to_string());
+        places.push((args.client, path.clone()));
+    } else {
+        let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let is_selected = |client: &&Client| args.client.is_none_or(|only| only == **client);
+        for client in Client::ALL.iter().filter(is_selected) {
+            places.extend(client.homes(variable).into_iter().map(|home| (Some(*client), home)));
         }
     }
-    found.searched = searched;
-    Ok(found)
+    let mut found = Vec::new();
+    for (client, path) in &places {
+        // A path that was named must be there.
+        if args.path.is_none() && !path.exists() {
+            continue;
+        }
+        let all = sources(path)
+            .map_err(|error| Exit::usage(format!("cannot read {}: {error}", path.display())))?;
+        found.extend(all.into_iter().map(|source| (*client, source)));
+    }
+    Ok((found, places.iter().map(|(_, path)| path.display().to_string()).collect()))
 }
 
 /// Returns the repositories that the flags name. If the transcripts lie in a repository, the folder
@@ -184,11 +173,6 @@ fn folder_map(args: &MineArgs) -> FolderMap {
         }
     }
     map
-}
-
-/// The last component of a path with `/` or `\`.
-fn file_name(path: &str) -> &str {
-    path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
 /// What a person wants to know first: how many failed edits restitch would have applied, and what
@@ -223,55 +207,52 @@ fn price(words: &str, cost: &RecoveryCost) -> String {
     out
 }
 
+/// A column of the table: its name, and what it counts.
+type Column = (&'static str, fn(&ModelCounts) -> usize);
+
+const COLUMNS: &[Column] = &[
+    ("edits", |row| row.edits),
+    ("failed", |row| row.failed),
+    ("not found", |row| row.text_missing),
+    ("no file", |row| row.no_file),
+    ("refused", |row| row.refused),
+    ("made", |row| row.made_already),
+    ("right", |row| row.right),
+    ("blanks", |row| row.right_but_for_blanks),
+    ("other", |row| row.other_bytes),
+    ("unknown", |row| row.truth_unknown),
+];
+
 /// The counts by client, model and cause, for a person.
 fn as_text(summary: &MineSummary) -> String {
     let MineSummary { skipped, unread, failures, .. } = summary;
     let mut out = headline(summary);
-    let _ = writeln!(
-        out,
-        "\n\n{:<45}{:>8}{:>8}{:>11}{:>9}{:>9}{:>6}{:>7}{:>8}{:>7}{:>9}",
-        "edits by model",
-        "edits",
-        "failed",
-        "not found",
-        "no file",
-        "refused",
-        "made",
-        "right",
-        "blanks",
-        "other",
-        "unknown"
-    );
+    let _ = write!(out, "\n\n{:<45}", "edits by model");
+    // Two blanks apart, and wide enough for most counts.
+    let width = |name: &str| name.len().max(5) + 2;
+    for (name, _) in COLUMNS {
+        let _ = write!(out, "{name:>0$}", width(name));
+    }
     for row in &summary.models {
-        let _ = writeln!(
-            out,
-            "{:<45}{:>8}{:>8}{:>11}{:>9}{:>9}{:>6}{:>7}{:>8}{:>7}{:>9}",
-            format!("{} {}", row.client, row.model),
-            row.edits,
-            row.failed,
-            row.text_missing,
-            row.no_file,
-            row.refused,
-            row.made_already,
-            row.right,
-            row.right_but_for_blanks,
-            row.other_bytes,
-            row.truth_unknown
-        );
+        let _ = write!(out, "\n{:<45}", format!("{} {}", row.client, row.model));
+        for (name, count) in COLUMNS {
+            let _ = write!(out, "{:>1$}", count(row), width(name));
+        }
     }
     out.push_str(
-        "not found: edits whose text the agent's tool did not find; the columns after it are what restitch does with them\n\
+        "\nnot found: edits whose text the agent's tool did not find; the columns after it are what restitch does with them\n\
          no file: the file is not known; made: the edit was made already; right: the result equals that of the agent's next edit of the same place; \
          blanks: it differs only in whitespace; other: it differs; unknown: there is nothing to compare it with\n",
     );
     out.push_str("\nwhy they failed, and what restitch does with them:\n");
     let mut groups: BTreeMap<(&str, String), usize> = BTreeMap::new();
     for failure in failures {
-        let prefix = if failure.recovered { "recovered by " } else { "" };
-        // What was not a question of finding a text is not decided again.
-        let cause = match failure.class.is_text_missing() {
-            true => format!("{prefix}{}", failure.cause()),
-            false => String::new(),
+        let cause = match (&failure.rung, failure.code) {
+            // What was not a question of finding a text is not decided again.
+            _ if !failure.class.is_text_missing() => String::new(),
+            (Some(rung), _) => format!("recovered by {rung}"),
+            (None, Some(code)) => code.to_string(),
+            (None, None) => "file unknown".to_owned(),
         };
         *groups.entry((failure.class.as_str(), cause)).or_default() += 1;
     }
@@ -339,80 +320,39 @@ impl std::fmt::Display for Saved {
     }
 }
 
-/// Saves the failed edits as a pack or as folders, as the name wants it.
-fn save_as_named(failures: &[&Failure], to: &Path) -> io::Result<Saved> {
-    if !to.to_string_lossy().ends_with(pack::SUFFIX) {
-        return save(failures, to);
-    }
+/// Saves the failed edits with a known file as a pack or as folders, as the name wants it. Other tools
+/// are compared by the agent's own next edit, so a pack has only those that have one.
+fn save(failures: &[&Failure], to: &Path) -> io::Result<Saved> {
     let mut saved = Saved::default();
+    let is_pack = to.to_string_lossy().ends_with(pack::SUFFIX);
     let mut cases: Vec<Case> = Vec::new();
-    for failure in failures {
-        let ([edit], Some(file)) = (&failure.edits[..], &failure.before) else {
-            saved.without_file += 1;
-            continue;
-        };
-        let Some(truth) = failure.truth.as_ref().filter(|_| failure.class.is_text_missing()) else {
-            saved.without_truth += 1;
-            continue;
-        };
-        match packed(failure, edit, &file.text, truth) {
-            Some(case) if cases.iter().any(|other| other.id == case.id) => saved.existing += 1,
-            Some(case) => cases.push(case),
-            None => saved.withheld += 1,
-        }
-    }
-    saved.new = cases.len();
-    let text = pack::write(cases.iter().map(|case| (case, None))).map_err(io::Error::other)?;
-    fs::write(to, text)?;
-    Ok(saved)
-}
-
-/// The packed case of a failed edit, with its secrets removed; `None` if one cannot be removed, or if
-/// nothing is left of the edit.
-fn packed(failure: &Failure, edit: &Replacement, before: &str, truth: &str) -> Option<Case> {
-    let mut redactor = Redactor::new();
-    let texts = [before, truth, &edit.old, &edit.new];
-    texts.iter().for_each(|text| redactor.learn(text));
-    let [before, truth, old, new] = texts.map(|text| redactor.clean(text));
-    let (before, truth, old, new) = (before?, truth?, old?, new?);
-    let path = redactor.clean(file_name(&failure.path))?;
-    let (start, end, text) = pack::patch(&before, &truth)?;
-    let content = [&before, &old, &new].map(String::as_str).join("\0");
-    Some(Case {
-        id: format!(
-            "mined@{}-{path}-{:016x}",
-            failure.client.as_str(),
-            xxhash_rust::xxh3::xxh3_64(content.as_bytes())
-        ),
-        cause: failure.class.as_str().to_owned(),
-        family: "mined".into(),
-        language: Language::from_path(&path).map(|found| found.name.to_owned()).unwrap_or_default(),
-        path,
-        before: before.into_bytes(),
-        old,
-        new,
-        expected: if edit.all { Expected::All } else { Expected::default() },
-        near_line: None,
-        truth: Truth::Right { range: start..end, texts: vec![text] },
-    })
-}
-
-/// Saves each failed edit with a known file as a case, unless it is there already.
-fn save(failures: &[&Failure], dir: &Path) -> io::Result<Saved> {
-    let mut saved = Saved::default();
     for failure in failures {
         // Lines quoted in an error are not a whole file.
         let is_usable = |file: &&FileBefore| {
-            file.source != Provenance::ErrorExcerpt && !failure.edits.is_empty()
+            !failure.edits.is_empty() && (is_pack || file.source != Provenance::ErrorExcerpt)
         };
-        let Some(before) = failure.before.as_ref().filter(is_usable) else {
+        let Some(file) = failure.before.as_ref().filter(is_usable) else {
             saved.without_file += 1;
             continue;
         };
-        let Some(mut fixture) = fixture(failure, before, dir) else {
+        let is_known = failure.truth.is_some() && failure.record.class.is_text_missing();
+        if is_pack && !(is_known && failure.edits.len() == 1) {
+            saved.without_truth += 1;
+            continue;
+        }
+        let Some(clean) = CleanFailure::of(failure, file) else {
             saved.withheld += 1;
             continue;
         };
+        if is_pack {
+            match clean.into_case(failure) {
+                Some(case) if cases.iter().any(|other| other.id == case.id) => saved.existing += 1,
+                Some(case) => cases.push(case),
+                None => saved.withheld += 1,
+            }
+            continue;
+        }
+        let mut fixture = clean.into_fixture(failure, file, to);
         if fixture.dir.exists() {
             saved.existing += 1;
             continue;
@@ -430,82 +370,103 @@ fn save(failures: &[&Failure], dir: &Path) -> io::Result<Saved> {
         fixture.save()?;
         saved.new += 1;
     }
+    if is_pack {
+        saved.new = cases.len();
+        let text = pack::write(cases.iter().map(|case| (case, None))).map_err(io::Error::other)?;
+        fs::write(to, text)?;
+    }
     Ok(saved)
 }
 
-/// The case of a failed edit, with its secrets removed; `None` if one cannot be removed. The caller
-/// adds the expected result.
-fn fixture(failure: &Failure, file: &FileBefore, dir: &Path) -> Option<Fixture> {
-    let mut redactor = Redactor::new();
-    redactor.learn(&file.text);
-    for edit in &failure.edits {
-        redactor.learn(&edit.old);
-        redactor.learn(&edit.new);
-    }
-    let before = redactor.clean(&file.text)?;
-    let clean = |edit: &Replacement| {
-        let (old, new) = (redactor.clean(&edit.old)?, redactor.clean(&edit.new)?);
-        Some(Replacement { old, new, all: edit.all })
-    };
-    let edits: Vec<Replacement> = failure.edits.iter().map(clean).collect::<Option<_>>()?;
-    let name = redactor.clean(file_name(&failure.path))?;
-    // The id is a hash of the content, so that a failure in several transcripts is one case.
-    let texts = edits.iter().flat_map(|edit| [edit.old.as_str(), edit.new.as_str()]);
-    let content = std::iter::once(before.as_str()).chain(texts).collect::<Vec<_>>().join("\0");
-    let mut notes = vec![failure.class.as_str(), file.source.as_str(), file.certainty.as_str()];
-    let is_confirmed = failure.replay_outcome() == Some(ReplayOutcome::Right);
-    notes.push(if is_confirmed {
-        "equal to the agent's own retry"
-    } else {
-        "not confirmed: read it before you trust it"
-    });
-    let mut fixture = Fixture {
-        dir: dir.join(slug(&format!(
-            "{}-{}-{:016x}",
-            failure.client.as_str(),
-            name,
-            xxhash_rust::xxh3::xxh3_64(content.as_bytes())
-        ))),
-        spec: Spec {
-            family: "mined".into(),
-            origin: format!("{} transcript, {}", failure.client.as_str(), notes.join("; ")),
-            language: Language::from_path(&name)
-                .map(|language| language.name.to_owned())
-                .unwrap_or_default(),
-            tool: "edit_file".into(),
-            path: Some(name.clone()),
-            reconstructed: (file.source != Provenance::Recorded).then_some(true),
-            unconfirmed: (!is_confirmed).then_some(true),
-            expect: Expect { ok: Some(true), ..Expect::default() },
-            ..Spec::default()
-        },
-        before: Tree::from([(name.clone(), before.into_bytes())]),
-        ..Fixture::default()
-    };
-    if let [edit] = &edits[..] {
-        fixture.spec.replace_all = edit.all.then_some(true);
-        fixture.old = Some(edit.old.clone().into_bytes());
-        fixture.new = Some(edit.new.clone().into_bytes());
-    } else {
-        fixture.spec.tool = "multi_edit".into();
-        fixture.spec.path = None;
-        fixture.spec.arguments = Some(multi_edit(&name, &edits));
-    }
-    Some(fixture)
+/// The texts of a failed edit without secrets.
+struct CleanFailure {
+    name: String,
+    language: String,
+    before: String,
+    truth: String,
+    edits: Vec<Replacement>,
+    /// A hash of the content, so that a failure in several transcripts is one case.
+    hash: String,
 }
 
-/// The arguments of `multi_edit` that make these edits.
-fn multi_edit(path: &str, edits: &[Replacement]) -> toml::Table {
-    let edit_table = |edit: &Replacement| {
-        let mut fields = toml::Table::new();
-        for (name, text) in [("path", path), ("old_str", &edit.old), ("new_str", &edit.new)] {
-            fields.insert(name.into(), text.into());
+impl CleanFailure {
+    /// Removes the secrets; `None` if one cannot be removed.
+    fn of(failure: &Failure, file: &FileBefore) -> Option<Self> {
+        let name = failure.record.path.rsplit(['/', '\\']).next().unwrap_or_default();
+        let mut texts = vec![name, &file.text, failure.truth.as_deref().unwrap_or_default()];
+        for edit in &failure.edits {
+            texts.extend([edit.old.as_str(), &edit.new]);
         }
-        if edit.all {
-            fields.insert("replace_all".into(), true.into());
+        let clean = redacted(&texts)?;
+        let content = [&clean[1..2], &clean[3..]].concat().join("\0");
+        let hash = format!("{:016x}", xxhash_rust::xxh3::xxh3_64(content.as_bytes()));
+        let mut clean = clean.into_iter();
+        let (name, before, truth) = (clean.next()?, clean.next()?, clean.next()?);
+        let mut edits = Vec::new();
+        for edit in &failure.edits {
+            edits.push(Replacement { old: clean.next()?, new: clean.next()?, all: edit.all });
         }
-        toml::Value::Table(fields)
-    };
-    let edits = edits.iter().map(edit_table).collect();
-    toml::Table::from_iter([("edits".to_owned(), toml::Value::Array(edits))])
+        let language = Language::from_path(&name).map_or("", |language| language.name).to_owned();
+        Some(Self { name, language, before, truth, edits, hash })
+    }
+
+    /// Returns the case of a pack; `None` if nothing is left of the edit.
+    fn into_case(mut self, failure: &Failure) -> Option<Case> {
+        let edit = self.edits.pop()?;
+        let (start, end, text) = pack::patch(&self.before, &self.truth)?;
+        Some(Case {
+            id: format!("mined@{}-{}-{}", failure.record.client, self.name, self.hash),
+            cause: failure.record.class.to_string(),
+            family: "mined".into(),
+            language: self.language,
+            path: self.name,
+            before: self.before.into_bytes(),
+            old: edit.old,
+            new: edit.new,
+            expected: if edit.all { Expected::All } else { Expected::default() },
+            near_line: None,
+            truth: Truth::Right { range: start..end, texts: vec![text] },
+        })
+    }
+
+    /// Returns the case of a folder below `dir`. The caller adds the expected result.
+    fn into_fixture(self, failure: &Failure, file: &FileBefore, dir: &Path) -> Fixture {
+        let FailureRecord { client, class, ending, .. } = &failure.record;
+        let is_confirmed = *ending == Some(ReplayOutcome::Right);
+        let confirmed = match is_confirmed {
+            true => "equal to the agent's own retry",
+            false => "not confirmed: read it before you trust it",
+        };
+        let mut fixture = Fixture {
+            dir: dir.join(slug(&format!("{client}-{}-{}", self.name, self.hash))),
+            spec: Spec {
+                family: "mined".into(),
+                origin: format!(
+                    "{client} transcript, {class}; {}; {}; {confirmed}",
+                    file.source, file.certainty
+                ),
+                language: self.language,
+                tool: "edit_file".into(),
+                path: Some(self.name.clone()),
+                unconfirmed: (!is_confirmed).then_some(true),
+                expect: Expect { ok: Some(true), ..Expect::default() },
+                ..Spec::default()
+            },
+            before: Tree::from([(self.name.clone(), self.before.into_bytes())]),
+            ..Fixture::default()
+        };
+        if let [edit] = &self.edits[..] {
+            if edit.all {
+                fixture.spec.arguments.insert("replace_all".into(), true.into());
+            }
+            fixture.old = Some(edit.old.clone().into_bytes());
+            fixture.new = Some(edit.new.clone().into_bytes());
+        } else {
+            let edit = |edit: &Replacement| json!({ "path": self.name, "old_str": edit.old, "new_str": edit.new, "replace_all": edit.all });
+            fixture.spec.tool = "multi_edit".into();
+            fixture.spec.path = None;
+            fixture.spec.arguments.insert("edits".into(), self.edits.iter().map(edit).collect());
+        }
+        fixture
+    }
 }

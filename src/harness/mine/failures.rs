@@ -48,49 +48,58 @@ pub struct Landed {
     /// Whether the file had its text as it was sent. Otherwise the agent's tool guessed what is meant,
     /// and what it wrote is no measure of what should be.
     pub as_sent: bool,
-    /// The result of the engine.
-    pub result: LandedResult,
-}
-
-/// The result of the engine on an edit that landed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub enum LandedResult {
-    /// The same file.
-    Same,
-    /// Another file.
-    Otherwise,
-    /// A refusal.
-    Refused,
+    /// How the engine's result compares with the agent's.
+    pub result: ReplayOutcome,
 }
 
 /// One failed edit.
 #[derive(Debug, Clone)]
 pub struct Failure {
+    /// What can be told of it without its texts.
+    pub record: FailureRecord,
+    /// The call's key, as in [`EditCall`].
+    pub key: u64,
+    /// The replacements.
+    pub edits: Vec<Replacement>,
+    /// The file before, if it is known.
+    pub before: Option<FileBefore>,
+    /// The file before with the agent's next edit that has the same intention applied.
+    pub truth: Option<String>,
+}
+
+/// A failed edit without its texts.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct FailureRecord {
     /// The agent.
     pub client: Client,
     /// The session and the call; the same in every run.
     pub id: String,
-    /// The call's key, as in [`EditCall`].
-    pub key: u64,
     /// The file.
     pub path: String,
-    /// Why the agent's tool did not make the edit.
-    pub class: FailureClass,
-    /// The replacements.
-    pub edits: Vec<Replacement>,
-    /// Whether the call was a patch, whose hunks are the replacements.
-    pub is_patch: bool,
-    /// The file before, if it is known.
-    pub before: Option<FileBefore>,
-    /// The result of the engine on the call; `None` if the file before is not known.
-    pub outcome: Option<ReplayResult>,
-    /// The file before with the agent's next edit that has the same intention applied.
-    pub truth: Option<String>,
-    /// How the call comes out if a model answers with the agent's next edit; only if the engine
-    /// refuses a single replacement without one, and the truth is known.
-    pub(crate) with_model: Option<ReplayOutcome>,
     /// The model, if the transcript names it.
     pub model: Option<String>,
+    /// Why the agent's tool did not make the edit.
+    pub class: FailureClass,
+    /// How the engine's result compares with the truth; `None` if the file before is not known.
+    pub ending: Option<ReplayOutcome>,
+    /// The rung by which the engine applies the edit.
+    pub rung: Option<String>,
+    /// The code of the engine's refusal.
+    pub code: Option<EditCode>,
+    /// Whether the engine applies an edit whose text the agent's tool did not find.
+    pub recovered: bool,
+    /// How the call comes out if a model answers with the agent's next edit; only if the engine
+    /// refuses a single replacement without one, and the truth is known.
+    pub with_model: Option<ReplayOutcome>,
+    /// Whether the result has a syntax error that the file did not have; `None` for a language that
+    /// is not parsed.
+    pub new_syntax_error: Option<bool>,
+    /// Whether the file before is known.
+    pub file_known: bool,
+    /// Its source.
+    pub file_from: Option<Provenance>,
+    /// How certain it is.
+    pub certainty: Option<Certainty>,
     /// Whether the agent itself changed that file later.
     pub changed_later: bool,
     /// The number of turns until the agent changed that file. A turn that follows several failures
@@ -100,23 +109,6 @@ pub struct Failure {
     pub tokens: u64,
     /// Whether some of these tokens are estimated from the length of the model's text.
     pub tokens_estimated: bool,
-}
-
-/// The result of the engine on a failed edit.
-#[derive(Debug, Clone)]
-pub enum ReplayResult {
-    /// The engine applies the edit.
-    Applied {
-        /// The rung of the replacement that was not exact.
-        rung: String,
-        /// The file afterwards.
-        after: String,
-        /// Whether the file has a syntax error then that it did not have before; `None` for a
-        /// language that is not parsed.
-        adds_syntax_errors: Option<bool>,
-    },
-    /// The engine refuses the edit.
-    Refused(Box<Refusal>),
 }
 
 /// Returns the edits of a transcript.
@@ -160,46 +152,65 @@ pub fn mine(transcript: &Transcript, map: &FolderMap) -> MinedSession {
                 Some((truth, Retry { old_str: next_old, new_str: next_new }))
             })
         });
-        let outcome = before
+        let (truth, retry) = next.unzip();
+        let replayed = before
             .as_ref()
             .filter(|_| !attempt.edits.is_empty())
-            .map(|file| replay(&step.path, &file.text, attempt));
-        let (truth, retry) = next.unzip();
-        let with_model = match (&before, &outcome, &attempt.edits[..]) {
-            (Some(file), Some(ReplayResult::Refused(refusal)), [edit])
-                if refusal.code != EditCode::AlreadyApplied
+            .map(|file| (file, run(&step.path, &file.text, attempt)));
+        let (mut ending, mut rung, mut code, mut new_syntax_error) = (None, None, None, None);
+        match replayed {
+            Some((file, Ok((after, by)))) => {
+                ending = Some(ReplayOutcome::compare(&after, truth.as_deref()));
+                rung = Some(by);
+                new_syntax_error = has_new_syntax_errors(&step.path, &file.text, &after);
+            }
+            Some((_, Err(refusal))) => {
+                ending = Some(ReplayOutcome::Refused);
+                code = Some(refusal.code);
+            }
+            None => {}
+        }
+        let with_model = match (&before, &attempt.edits[..]) {
+            (Some(file), [edit])
+                if code.is_some_and(|code| code != EditCode::AlreadyApplied)
                     && attempt.hunks.is_empty()
                     && !edit.all =>
             {
                 retry.zip(truth.as_deref()).map(|(retry, truth)| {
-                    let (old_str, new_str) = (edit.old.clone(), edit.new.clone());
-                    let (file, before) = (step.path.clone(), file.text.clone());
-                    let retry = Some(retry);
-                    let case =
-                        FailedEdit { id: String::new(), file, before, old_str, new_str, retry };
+                    let case = FailedEdit {
+                        id: String::new(),
+                        file: step.path.clone(),
+                        before: file.text.clone(),
+                        old_str: edit.old.clone(),
+                        new_str: edit.new.clone(),
+                        retry: Some(retry),
+                    };
                     with_model(&case, truth).outcome
                 })
             }
             _ => None,
         };
-        failures.push(Failure {
+        let record = FailureRecord {
             client: transcript.client,
             id: format!("{}/{}", transcript.session, attempt.id),
-            key,
             path: step.path.clone(),
-            class,
-            edits: attempt.edits.clone(),
-            is_patch: !attempt.hunks.is_empty(),
-            before,
-            outcome,
-            truth,
-            with_model,
             model: step.model.clone(),
+            class,
+            ending,
+            recovered: class.is_text_missing() && rung.is_some(),
+            rung,
+            code,
+            with_model,
+            new_syntax_error,
+            file_known: before.is_some(),
+            file_from: before.as_ref().map(|file| file.source),
+            certainty: before.as_ref().map(|file| file.certainty),
             changed_later: changed_at.is_some(),
             turns: turns.len(),
             tokens: turns.iter().filter_map(|turn| transcript.tokens.get(*turn)).sum(),
             tokens_estimated: turns.iter().any(|turn| transcript.estimated.contains(turn)),
-        });
+        };
+        failures.push(Failure { record, key, edits: attempt.edits.clone(), before, truth });
     }
     MinedSession {
         client: transcript.client,
@@ -233,11 +244,8 @@ fn call_key(transcript: &Transcript, path: &str, attempt: &EditAttempt) -> u64 {
 
 /// Runs the engine on an edit that landed.
 fn compare_landed(path: &str, before: &str, after: &str, attempt: &EditAttempt) -> Landed {
-    let result = match run(path, before, attempt) {
-        Ok((text, _)) if text == after => LandedResult::Same,
-        Ok(_) => LandedResult::Otherwise,
-        Err(_) => LandedResult::Refused,
-    };
+    let result = run(path, before, attempt)
+        .map_or(ReplayOutcome::Refused, |(text, _)| ReplayOutcome::compare(&text, Some(after)));
     let mut text = before.to_owned();
     let as_sent = attempt.edits.iter().all(|edit| {
         let is_there = text.contains(&edit.old);
@@ -246,18 +254,6 @@ fn compare_landed(path: &str, before: &str, after: &str, attempt: &EditAttempt) 
         is_there
     });
     Landed { as_sent, result }
-}
-
-/// Runs the engine on a failed call.
-fn replay(path: &str, file: &str, attempt: &EditAttempt) -> ReplayResult {
-    match run(path, file, attempt) {
-        Ok((after, rung)) => ReplayResult::Applied {
-            adds_syntax_errors: has_new_syntax_errors(path, file, &after),
-            rung,
-            after,
-        },
-        Err(refusal) => ReplayResult::Refused(Box::new(refusal)),
-    }
 }
 
 /// Runs the engine on a call: applies all replacements in order, or none. Returns the file
@@ -290,47 +286,6 @@ fn apply_hunks(path: &str, file: &str, hunks: &[Hunk]) -> Result<(String, String
     let rung = located.explanation.rung.to_string();
     let plan = EditPlan::new(&snapshot, located.splices)?;
     Ok((plan.text_after(), rung))
-}
-
-impl Failure {
-    /// Whether the engine applies an edit whose text the agent's tool did not find.
-    pub fn is_recovered(&self) -> bool {
-        self.class.is_text_missing() && matches!(self.outcome, Some(ReplayResult::Applied { .. }))
-    }
-
-    /// Compares the engine's result with the truth; `None` if the file before is not known.
-    pub(crate) fn replay_outcome(&self) -> Option<ReplayOutcome> {
-        Some(match self.outcome.as_ref()? {
-            ReplayResult::Applied { after, .. } => {
-                ReplayOutcome::compare(after, self.truth.as_deref())
-            }
-            ReplayResult::Refused(_) => ReplayOutcome::Refused,
-        })
-    }
-
-    /// Returns the rung by which the engine applies the edit.
-    pub fn rung(&self) -> Option<&str> {
-        match &self.outcome {
-            Some(ReplayResult::Applied { rung, .. }) => Some(rung),
-            _ => None,
-        }
-    }
-
-    /// Returns the code of the engine's refusal, if it refused.
-    pub fn code(&self) -> Option<EditCode> {
-        match &self.outcome {
-            Some(ReplayResult::Refused(refusal)) => Some(refusal.code),
-            _ => None,
-        }
-    }
-
-    /// Whether the result of the engine has a new syntax error.
-    pub fn adds_syntax_errors(&self) -> Option<bool> {
-        match &self.outcome {
-            Some(ReplayResult::Applied { adds_syntax_errors, .. }) => *adds_syntax_errors,
-            _ => None,
-        }
-    }
 }
 
 impl EditAttempt {

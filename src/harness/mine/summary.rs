@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use serde::Serialize;
 
 use super::Client;
-use super::class::FailureClass;
-use super::failures::{Failure, LandedResult, MinedSession};
+use super::failures::{Failure, FailureRecord, MinedSession};
 use crate::edit::EditCode;
 use crate::harness::replay::ReplayOutcome;
 
@@ -23,37 +22,6 @@ pub(crate) struct MineSummary {
     pub(crate) models: Vec<ModelCounts>,
     /// The failed edits.
     pub(crate) failures: Vec<FailureRecord>,
-}
-
-/// A failed edit without its texts.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub(crate) struct FailureRecord {
-    pub(crate) client: &'static str,
-    pub(crate) id: String,
-    pub(crate) path: String,
-    pub(crate) model: Option<String>,
-    /// Why the agent's tool did not make the edit.
-    pub(crate) class: FailureClass,
-    /// The words of the [`ReplayOutcome`]; `None` if the file before is not known.
-    pub(crate) ending: Option<&'static str>,
-    /// The rung that applies the edit.
-    pub(crate) rung: Option<String>,
-    /// The code of the refusal.
-    pub(crate) code: Option<&'static str>,
-    pub(crate) recovered: bool,
-    /// The words of the [`ReplayOutcome`] with a model that answers with the agent's next edit.
-    pub(crate) with_model: Option<&'static str>,
-    pub(crate) new_syntax_error: Option<bool>,
-    pub(crate) file_known: bool,
-    /// The words of the [`super::files::Provenance`].
-    pub(crate) file_from: Option<&'static str>,
-    /// The words of the [`super::files::Certainty`].
-    pub(crate) certainty: Option<&'static str>,
-    /// Whether the agent itself changed that file later.
-    pub(crate) changed_later: bool,
-    pub(crate) turns: usize,
-    pub(crate) tokens: u64,
-    pub(crate) tokens_estimated: bool,
 }
 
 /// The edits of one agent and model. The counts from `right` on are of failed edits whose text the
@@ -107,55 +75,18 @@ pub(crate) struct RecoveryCost {
     pub(crate) tokens_estimated: bool,
 }
 
-impl FailureRecord {
-    fn new(failure: &Failure) -> Self {
-        Self {
-            client: failure.client.as_str(),
-            id: failure.id.clone(),
-            path: failure.path.clone(),
-            model: failure.model.clone(),
-            class: failure.class,
-            ending: failure.replay_outcome().map(ReplayOutcome::as_str),
-            rung: failure.rung().map(str::to_owned),
-            code: failure.code().map(EditCode::as_str),
-            recovered: failure.is_recovered(),
-            with_model: failure.with_model.map(ReplayOutcome::as_str),
-            new_syntax_error: failure.adds_syntax_errors(),
-            file_known: failure.before.is_some(),
-            file_from: failure.before.as_ref().map(|file| file.source.as_str()),
-            certainty: failure.before.as_ref().map(|file| file.certainty.as_str()),
-            changed_later: failure.changed_later,
-            turns: failure.turns,
-            tokens: failure.tokens,
-            tokens_estimated: failure.tokens_estimated,
-        }
-    }
-
-    /// Returns the rung that applies the edit, or else the code of the refusal.
-    pub(crate) fn cause(&self) -> &str {
-        self.rung.as_deref().or(self.code).unwrap_or("file unknown")
-    }
-}
-
 /// Takes out the copies of calls: a client copies the start of a session into the file of one that
 /// continues it, and each checkpoint has all of a session so far. The copy stays whose file is known
 /// best.
 pub(crate) fn without_copies(mut sessions: Vec<MinedSession>) -> Vec<MinedSession> {
-    let certainty = |failure: &Failure| failure.before.as_ref().map(|file| file.certainty);
-    let mut best: HashMap<u64, (usize, Option<super::files::Certainty>)> = HashMap::new();
+    // An unknown file comes last.
+    let rank = |failure: &Failure| (!failure.record.file_known, failure.record.certainty);
+    let mut best = HashMap::new();
     for (index, session) in sessions.iter().enumerate() {
         for failure in &session.failures {
-            let found = certainty(failure);
-            let is_better = match best.get(&failure.key) {
-                None => true,
-                Some((_, known)) => match (found, known) {
-                    (Some(found), Some(known)) => found < *known,
-                    (found, known) => found.is_some() && known.is_none(),
-                },
-            };
-            if is_better {
-                best.insert(failure.key, (index, found));
-            }
+            let found = (rank(failure), index);
+            let known = best.entry(failure.key).or_insert(found);
+            *known = found.min(*known);
         }
     }
     let mut seen_calls = HashSet::new();
@@ -163,7 +94,7 @@ pub(crate) fn without_copies(mut sessions: Vec<MinedSession>) -> Vec<MinedSessio
     for (index, session) in sessions.iter_mut().enumerate() {
         session.calls.retain(|call| seen_calls.insert(call.key));
         session.failures.retain(|failure| {
-            best.get(&failure.key).is_some_and(|(copy, _)| *copy == index)
+            best.get(&failure.key).is_some_and(|(_, copy)| *copy == index)
                 && seen_failures.insert(failure.key)
         });
     }
@@ -193,12 +124,16 @@ impl MineSummary {
                     }
                 };
                 *all += 1;
-                *otherwise += usize::from(landed.result == LandedResult::Otherwise);
-                *refused += usize::from(landed.result == LandedResult::Refused);
+                match landed.result {
+                    ReplayOutcome::Right => {}
+                    ReplayOutcome::Refused => *refused += 1,
+                    _ => *otherwise += 1,
+                }
             }
             for failure in &session.failures {
-                row_of(&mut models, session.client, failure.model.as_ref()).count(failure);
-                summary.failures.push(FailureRecord::new(failure));
+                let record = &failure.record;
+                row_of(&mut models, session.client, record.model.as_ref()).count(record);
+                summary.failures.push(record.clone());
             }
         }
         summary.models = models.into_values().collect();
@@ -271,7 +206,7 @@ fn row_of<'a>(
 
 impl ModelCounts {
     /// Counts a failed edit.
-    fn count(&mut self, failure: &Failure) {
+    fn count(&mut self, failure: &FailureRecord) {
         self.failed += 1;
         *self.classes.entry(failure.class.as_str()).or_default() += 1;
         if !failure.class.is_text_missing() {
@@ -284,13 +219,13 @@ impl ModelCounts {
             self.right_with_model += usize::from(matches!(with_model, Right | OnlyWhitespace));
             self.other_with_model += usize::from(matches!(with_model, Other | Unknown));
         }
-        self.new_syntax_errors += usize::from(failure.adds_syntax_errors() == Some(true));
-        let count = match failure.replay_outcome() {
+        self.new_syntax_errors += usize::from(failure.new_syntax_error == Some(true));
+        let count = match failure.ending {
             Some(ReplayOutcome::Right) => &mut self.right,
             Some(ReplayOutcome::OnlyWhitespace) => &mut self.right_but_for_blanks,
             Some(ReplayOutcome::Other) => &mut self.other_bytes,
             Some(ReplayOutcome::Unknown) => &mut self.truth_unknown,
-            Some(ReplayOutcome::Refused) if failure.code() == Some(EditCode::AlreadyApplied) => {
+            Some(ReplayOutcome::Refused) if failure.code == Some(EditCode::AlreadyApplied) => {
                 &mut self.made_already
             }
             Some(ReplayOutcome::Refused) => &mut self.refused,
