@@ -5,17 +5,16 @@ use std::io::{self, Write as _};
 use super::args::{Common, ReadArgs};
 use super::exit::Exit;
 use super::{out, settings};
-use crate::text::LineSpan;
 use crate::tools::{READ_FLAGS, ToolReply, Words};
-use crate::views::{LineSelection, ReadLimits, ReadRequest, ReadStyle};
+use crate::views::{ReadLimits, ReadRequest, ReadStyle, parse_ranges};
 
 /// Prints the lines that the arguments select.
 pub(crate) async fn run(common: &Common, args: ReadArgs) -> Result<(), Exit> {
-    let selection = match &args.ranges {
-        Some(ranges) => LineSelection::Ranges(parse_ranges(ranges).ok_or_else(|| {
+    let ranges = match &args.ranges {
+        Some(ranges) => parse_ranges(ranges).ok_or_else(|| {
             Exit::usage(format!("--ranges {ranges}: give line ranges such as 10-20,45-50"))
-        })?),
-        None => LineSelection::Whole,
+        })?,
+        None => Vec::new(),
     };
     let style = match args.style.as_str() {
         "numbered" => ReadStyle::Numbered,
@@ -24,12 +23,7 @@ pub(crate) async fn run(common: &Common, args: ReadArgs) -> Result<(), Exit> {
     };
     let toolbox = settings::toolbox_in(common, Words::of_command(READ_FLAGS))?;
     // The limits are for models; a person or a pipe gets everything.
-    let request = ReadRequest {
-        select: selection,
-        style,
-        limits: ReadLimits::NONE,
-        ..ReadRequest::default()
-    };
+    let request = ReadRequest { ranges, style, limits: ReadLimits::NONE, ..ReadRequest::default() };
     let engine = toolbox.engine();
     let read = async {
         let path = engine.path(&common.path(&args.path))?;
@@ -51,29 +45,4 @@ fn print(text: &str) -> io::Result<()> {
     let mut out = out::stdout();
     out.write_all(text.as_bytes())?;
     if !text.is_empty() && !text.ends_with('\n') { writeln!(out) } else { Ok(()) }
-}
-
-/// Parses line ranges such as `10-20,45`; `None` if the text is anything else.
-fn parse_ranges(ranges: &str) -> Option<Vec<LineSpan>> {
-    ranges
-        .split(',')
-        .map(|range| {
-            let (start, end) = range.split_once('-').unwrap_or((range, range));
-            Some(LineSpan { start: start.trim().parse().ok()?, end: end.trim().parse().ok()? })
-        })
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ranges_are_read() {
-        let span = |start, end| LineSpan { start, end };
-        assert_eq!(parse_ranges("10-20,45-50"), Some(vec![span(10, 20), span(45, 50)]));
-        assert_eq!(parse_ranges("7"), Some(vec![span(7, 7)]));
-        assert_eq!(parse_ranges("7-"), None);
-        assert_eq!(parse_ranges("a-b"), None);
-    }
 }

@@ -5,9 +5,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{ToolCall, ToolReply, ToolSpec, parse};
-use crate::edit::{EditCode, Refusal};
+use crate::edit::Refusal;
 use crate::text::LineSpan;
-use crate::views::{FileView, LineSelection, ReadLimits, ReadRequest, ReadStyle};
+use crate::views::{self, FileView, ReadLimits, ReadRequest, ReadStyle};
 
 pub(super) const TOOL: ToolSpec = ToolSpec::reading::<Arguments, FileView>(
     "read_file",
@@ -47,8 +47,7 @@ pub(super) fn parse_ranges(value: &mut Value) -> Result<(), Refusal> {
             });
             if let Some(name) = given {
                 let twice = format!("the lines are given twice, by `{first}` and by `{name}`");
-                return Err(Refusal::new(EditCode::InvalidArguments, twice)
-                    .hint("Give all of them in `ranges`."));
+                return Err(Refusal::invalid(twice, "Give all of them in `ranges`."));
             }
             fields.insert("ranges".to_owned(), json!([{ "start": start, "end": end }]));
         }
@@ -62,25 +61,16 @@ pub(super) fn parse_ranges(value: &mut Value) -> Result<(), Refusal> {
         *ranges = json!([{ "start": start, "end": end }]);
         return Ok(());
     }
-    let texts: Vec<&str> = match &*ranges {
-        Value::String(text) => vec![text],
-        Value::Array(items) => match items.iter().map(Value::as_str).collect::<Option<_>>() {
-            Some(texts) => texts,
+    let text = match &*ranges {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => match items.iter().map(Value::as_str).collect::<Option<Vec<_>>>() {
+            Some(texts) => texts.join(","),
             None => return Ok(()),
         },
         _ => return Ok(()),
     };
-    let parse_range = |text: &str| {
-        let text = text.trim();
-        let (start, end) = text.split_once(['-', '–']).unwrap_or((text, text));
-        let (start, end): (usize, usize) = (start.trim().parse().ok()?, end.trim().parse().ok()?);
-        Some(json!({ "start": start, "end": end }))
-    };
-    let parts =
-        texts.iter().flat_map(|text| text.split(',')).filter(|part| !part.trim().is_empty());
-    let parsed: Option<Vec<_>> = parts.map(parse_range).collect();
-    if let Some(parsed) = parsed.filter(|parsed| !parsed.is_empty()) {
-        *ranges = Value::Array(parsed);
+    if let Some(parsed) = views::parse_ranges(&text) {
+        *ranges = json!(parsed);
     }
     Ok(())
 }
@@ -88,22 +78,23 @@ pub(super) fn parse_ranges(value: &mut Value) -> Result<(), Refusal> {
 impl Arguments {
     /// The request, or the refusal of arguments that contradict each other.
     fn request(&self) -> Result<ReadRequest, Refusal> {
-        let refuse = |message: &str, hint: &str| {
-            Err(Refusal::new(EditCode::InvalidArguments, message).hint(hint))
-        };
-        let selection = match (&self.ranges, self.offset, self.limit) {
-            (Some(ranges), None, None) => LineSelection::Ranges(ranges.clone()),
+        let ranges = match (&self.ranges, self.offset, self.limit) {
+            (Some(ranges), None, None) => ranges.clone(),
             (Some(_), _, _) => {
-                return refuse(
+                return Err(Refusal::invalid(
                     "ranges cannot be combined with offset or limit",
                     "Give either ranges, or offset and limit.",
-                );
+                ));
             }
-            (None, None, None) => LineSelection::Whole,
-            (None, offset, limit) => LineSelection::From { offset: offset.unwrap_or(1), limit },
+            (None, None | Some(1), None) => Vec::new(),
+            (None, offset, limit) => {
+                let start = offset.unwrap_or(1);
+                let end = limit.map_or(usize::MAX, |limit| start.saturating_add(limit) - 1);
+                vec![LineSpan { start, end }]
+            }
         };
         Ok(ReadRequest {
-            select: selection,
+            ranges,
             style: self.style.unwrap_or_default(),
             column: self.column.unwrap_or(1),
             limits: ReadLimits::MODEL,

@@ -10,7 +10,7 @@ mod render;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::edit::{EditCode, Refusal};
+use crate::edit::Refusal;
 use crate::text::{
     ContentHash, LineSpan, Snapshot, format_ranges, gaps, merge_ranges, pluralize, quote_name,
 };
@@ -29,28 +29,11 @@ pub enum ReadStyle {
     Hashline,
 }
 
-/// Which lines are read.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum LineSelection {
-    /// The whole file.
-    #[default]
-    Whole,
-    /// `limit` lines from line `offset` on.
-    From {
-        /// First line.
-        offset: usize,
-        /// How many; to the end of the file if left out.
-        limit: Option<usize>,
-    },
-    /// These ranges, in any order.
-    Ranges(Vec<LineSpan>),
-}
-
 /// A request to read a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReadRequest {
-    /// Which lines.
-    pub select: LineSelection,
+    /// Ranges of lines, in any order; the whole file if there are none.
+    pub ranges: Vec<LineSpan>,
     /// How they are shown.
     pub style: ReadStyle,
     /// Where the window of a long line starts, from 1.
@@ -75,14 +58,9 @@ impl ReadLimits {
     pub const NONE: Self = Self { line: usize::MAX, text: usize::MAX };
 }
 
-impl Default for ReadRequest {
+impl Default for ReadLimits {
     fn default() -> Self {
-        Self {
-            select: LineSelection::Whole,
-            style: ReadStyle::Plain,
-            column: 1,
-            limits: ReadLimits::MODEL,
-        }
+        Self::MODEL
     }
 }
 
@@ -130,7 +108,7 @@ pub struct FileView {
 /// the file does not have. `path` is only reported.
 pub fn read(path: &str, snapshot: &Snapshot, request: &ReadRequest) -> Result<FileView, Refusal> {
     let total = snapshot.lines().total();
-    let selected = select_lines(&request.select, total).map_err(|refusal| refusal.at(path))?;
+    let selected = select_lines(&request.ranges, total).map_err(|refusal| refusal.at(path))?;
     let rendered = render::render(snapshot, &selected, request);
     let omitted = gaps(&rendered.ranges, LineSpan { start: 1, end: total });
     Ok(FileView {
@@ -187,52 +165,40 @@ impl FileView {
 }
 
 /// Returns the selected lines as sorted, merged ranges, or a refusal if they are not lines of a
-/// file with `total` lines.
-fn select_lines(select: &LineSelection, total: usize) -> Result<Vec<LineSpan>, Refusal> {
-    let refuse = |message: String| {
-        Refusal::new(EditCode::InvalidArguments, message).hint(match total {
-            0 => "The file is empty; read it whole.".to_owned(),
-            _ => format!("Lines are 1 to {total}; a range must not end before it starts."),
-        })
-    };
-    match select {
-        LineSelection::Whole => Ok(merge_ranges(vec![LineSpan { start: 1, end: total }])),
-        LineSelection::From { offset: 1, limit: None } => {
-            select_lines(&LineSelection::Whole, total)
-        }
-        LineSelection::From { limit: Some(0), .. } => {
-            Err(refuse("limit is 0, but must be at least 1".into()))
-        }
-        LineSelection::From { offset, limit } => {
-            if *offset == 0 || *offset > total.max(1) {
-                return Err(refuse(format!(
-                    "offset {offset} is not a line of the file, which has {total} lines"
-                )));
-            }
-            let end = limit.map_or(total, |limit| total.min(offset.saturating_add(limit - 1)));
-            Ok(merge_ranges(vec![LineSpan { start: *offset, end }]))
-        }
-        LineSelection::Ranges(ranges) => {
-            if ranges.is_empty() {
-                return Err(refuse("ranges is empty".into()));
-            }
-            for range in ranges {
-                let LineSpan { start, end } = *range;
-                if start == 0 || end < start || start > total {
-                    let why = match start {
-                        0 => "lines count from 1".to_owned(),
-                        start if end < start => "it ends before it starts".to_owned(),
-                        _ => format!("the file has {}", pluralize(total, "line")),
-                    };
-                    return Err(refuse(format!("range {start}-{end} is not valid: {why}")));
-                }
-            }
-            Ok(merge_ranges(
-                ranges
-                    .iter()
-                    .map(|range| LineSpan { start: range.start, end: range.end.min(total) })
-                    .collect(),
-            ))
-        }
+/// file with `total` lines. A range may reach beyond the end of the file.
+fn select_lines(ranges: &[LineSpan], total: usize) -> Result<Vec<LineSpan>, Refusal> {
+    for &LineSpan { start, end } in ranges {
+        let why = match start {
+            0 => "lines count from 1".to_owned(),
+            _ if end < start => "it ends before it starts".to_owned(),
+            _ if start > total.max(1) => format!("the file has {}", pluralize(total, "line")),
+            _ => continue,
+        };
+        let range = match end {
+            usize::MAX => format!("offset {start}"),
+            _ => format!("range {start}-{end}"),
+        };
+        let refused = format!("{range} is not valid: {why}");
+        return Err(Refusal::invalid(
+            refused,
+            match total {
+                0 => "The file is empty; read it whole.".to_owned(),
+                _ => format!("Lines are 1 to {total}; a range must not end before it starts."),
+            },
+        ));
     }
+    let whole = LineSpan { start: 1, end: total };
+    let ranges = if ranges.is_empty() { &[whole] } else { ranges };
+    let in_file = |range: &LineSpan| LineSpan { start: range.start, end: range.end.min(total) };
+    Ok(merge_ranges(ranges.iter().map(in_file).collect()))
+}
+
+/// Reads line ranges such as `12-20, 45`; `None` if the text is anything else.
+pub(crate) fn parse_ranges(text: &str) -> Option<Vec<LineSpan>> {
+    let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+    let ranges = parts.map(|part| {
+        let (start, end) = part.split_once(['-', '–']).unwrap_or((part, part));
+        Some(LineSpan { start: start.trim().parse().ok()?, end: end.trim().parse().ok()? })
+    });
+    ranges.collect::<Option<Vec<_>>>().filter(|ranges| !ranges.is_empty())
 }

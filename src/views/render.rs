@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{LineSelection, LineWindow, ReadRequest, ReadStyle};
+use super::{LineWindow, ReadRequest, ReadStyle};
 use crate::text::tag;
 use crate::text::{LineSpan, Snapshot, pluralize};
 
@@ -68,11 +68,7 @@ pub(super) fn render(
         }
     }
     // A plain view of the whole file has every byte of it, so also the last line break.
-    let is_whole_file = matches!(
-        request.select,
-        LineSelection::Whole | LineSelection::From { offset: 1, limit: None }
-    );
-    if request.style == ReadStyle::Plain && is_whole_file {
+    if request.style == ReadStyle::Plain && request.ranges.is_empty() {
         out.text.push_str(ending);
     }
     out
