@@ -9,8 +9,9 @@ use restitch::engine::{CallOptions, Engine};
 use restitch::port::{BoxFuture, LoadedFile, StoreOutcome, VersionedFiles};
 use restitch::store::VersionedStore;
 use restitch::{Applier, EditRequest, apply, apply_bytes, apply_many};
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use crate::rows;
 use crate::sandbox::finish;
 
 fn run(arguments: &[&str], input: &[u8]) -> Output {
@@ -113,35 +114,16 @@ fn texts_come_from_a_file_or_from_stdin_and_a_dry_run_writes_nothing() {
 
 #[test]
 fn batch_decides_on_a_text() {
-    let asked = [
-        json!({ "id": 1, "arguments": { "text": "f(a, b)\n", "path": "x.py", "old_str": "f(a,b)", "new_str": "g(a,b)" } }),
-        json!({ "id": 2, "arguments": { "text": "f(a, b)\n", "language": "python", "old_string": "f(a,b)", "newString": "g(a,b)" } }),
-        json!({ "id": 3, "arguments": { "text": "a\n", "old_str": "b", "new_str": "c" } }),
-        json!({ "id": 4, "arguments": { "text": "a\na\n", "old_str": "a", "new_str": "c", "replace_all": "true" } }),
-        json!({ "id": 5, "arguments": { "text": "a\n", "old_str": "a", "new_str": "c", "colour": 1 } }),
-        json!({ "id": 6, "tool": "multi_edit", "arguments": { "text": "f(a, b)\nx\n", "path": "x.py",
-            "edits": [{ "old_str": "f(a,b)", "new_str": "g(a,b)" }, { "path": "x.py", "old_str": "x", "new_str": "y" }] } }),
-        json!({ "id": 7, "tool": "multi_edit", "arguments": { "text": "a\nb\n",
-            "edits": [{ "old_str": "a", "new_str": "c" }, { "old_str": "z", "new_str": "y" }] } }),
-        json!({ "id": 8, "tool": "multi_edit", "arguments": { "text": "a\n",
-            "edits": [{ "path": "1", "old_str": "a", "new_str": "b" }, { "path": "2", "old_str": "a", "new_str": "b" }] } }),
-        json!({ "id": 9, "tool": "edit_lines", "arguments": { "text": "a\n", "path": "x", "edits": [] } }),
-    ];
-    let lines: String = asked.iter().map(|line| format!("{line}\n")).collect();
-    let done = run(&["batch"], lines.as_bytes());
-    let replies: Vec<Value> = String::from_utf8_lossy(&done.stdout)
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("JSON"))
-        .collect();
-    assert_eq!(replies[0]["report"]["text"], "g(a, b)\n");
-    assert_eq!(replies[1]["report"]["text"], "g(a, b)\n");
-    assert_eq!(replies[2]["code"], "EDIT_NO_OCCURRENCE_FOUND");
-    assert_eq!(replies[3]["report"]["text"], "c\nc\n");
-    assert_eq!(replies[4]["code"], "EDIT_INVALID_ARGUMENTS");
-    assert_eq!(replies[5]["report"]["text"], "g(a, b)\ny\n");
-    assert_eq!(replies[6]["code"], "EDIT_NO_OCCURRENCE_FOUND", "all or nothing");
-    assert_eq!(replies[7]["code"], "EDIT_INVALID_ARGUMENTS", "two files have no one text");
-    assert_eq!(replies[8]["code"], "EDIT_INVALID_ARGUMENTS", "it edits files only");
+    let rows: Vec<Value> = rows::rows(include_str!("apply.jsonl"));
+    let requests: String = rows.iter().map(|row| format!("{}\n", row["request"])).collect();
+    let done = run(&["batch"], requests.as_bytes());
+    let replies = String::from_utf8_lossy(&done.stdout);
+    assert_eq!(replies.lines().count(), rows.len(), "{done:?}");
+    for (row, reply) in rows.iter().zip(replies.lines()) {
+        let reply: Value = serde_json::from_str(reply).expect("JSON");
+        let given = if reply["ok"] == true { &reply["report"]["text"] } else { &reply["code"] };
+        assert_eq!(*given, row["gives"], "{row}: {reply}");
+    }
 }
 
 #[test]

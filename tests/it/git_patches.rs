@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::rows::rows;
 use crate::sandbox::git;
 
 /// What git prints is applied whole, or refused with the part named: never in part.
@@ -19,31 +20,8 @@ fn a_patch_of_git_is_applied_whole_or_refused() {
     let long: String = (0..30).map(|n| format!("line {n}\n")).collect();
     // Each change as a shell makes it, the flags of `git diff`, and what a refusal names; nothing if it
     // is applied.
-    let rows = [
-        ("an edit", r"printf 'one\nTWO\nthree\n' > a.txt", "", ""),
-        ("an edit", r"printf 'one\nTWO\nthree\n' > a.txt", "--no-prefix", ""),
-        ("a folder named a", "echo new > a/x", "--no-prefix", ""),
-        ("a new file", r"printf 'x\ny\n' > new", "", ""),
-        ("without a newline", r"printf 'x\ny' > new", "", ""),
-        ("an empty file", ": > new", "", ""),
-        ("a deletion", "rm a.txt", "", ""),
-        ("a deletion of an empty file", "rm empty", "", ""),
-        ("a newline less", r"printf 'one\ntwo\nthree' > a.txt", "", ""),
-        ("a newline more", r"printf 'one\ntwo\n' > bare", "", ""),
-        ("lines below a bare end", r"printf 'one\ntwo\nthree\n' > bare", "", ""),
-        ("a bare end that stays", r"printf 'ONE\ntwo' > bare", "", ""),
-        ("a rename", "mv long moved", "-M", ""),
-        ("a rename with an edit", "sed 's/line 3$/LINE 3/' long > 'moved to ä'; rm long", "-M", ""),
-        ("a name that is quoted", r"printf 'x\ny\n' > 'é q.txt'", "", ""),
-        ("a name with blanks", ": > 'b c'", "", ""),
-        ("a copy", "cp long copy", "-C --find-copies-harder", "copies"),
-        ("a mode", "chmod 755 a.txt", "", "mode"),
-        ("an executable", "echo '#!/bin/sh' > run; chmod 755 run", "", "executable"),
-        ("bytes", r"printf '\0\1\2' > bin", "--binary", "binary"),
-        ("bytes, unsaid", r"printf '\0\1\2' > bin", "", "binary"),
-        ("a link", "ln -s a.txt l", "", "link"),
-    ];
-    for (what, change, flags, named) in rows {
+    let rows: Vec<[String; 4]> = rows(include_str!("git_patches.jsonl"));
+    for [what, change, flags, named] in rows {
         let work = tempfile::tempdir().expect("temp");
         let (ours, theirs) = (work.path().join("ours"), work.path().join("theirs"));
         for folder in [&ours, &theirs] {
@@ -60,7 +38,7 @@ fn a_patch_of_git_is_applied_whole_or_refused() {
         git(&theirs, &["init", "-q"]);
         git(&theirs, &["add", "-A"]);
         git(&theirs, &["commit", "-qm", "base"]);
-        let made = Command::new("sh").args(["-c", change]).current_dir(&theirs).status();
+        let made = Command::new("sh").args(["-c", &change]).current_dir(&theirs).status();
         assert!(made.expect("sh").success(), "{change}");
         if !named.is_empty() {
             // Beside it an edit that could be applied, and must not be if the rest is not.
@@ -86,7 +64,7 @@ fn a_patch_of_git_is_applied_whole_or_refused() {
         assert_eq!(out.status.success(), is_applied, "{what} {flags:?}: {answer}\n{shown}");
         let wanted = if is_applied { files(&theirs) } else { before };
         assert_eq!(files(&ours), wanted, "{what} {flags:?}: {answer}\n{shown}");
-        assert!(answer.contains(named), "{what}: {answer}\n{shown}");
+        assert!(answer.contains(&named), "{what}: {answer}\n{shown}");
     }
 }
 

@@ -98,15 +98,6 @@ fn every_link_leads_to_a_file_and_a_heading() {
 }
 
 #[test]
-fn a_link_that_leads_nowhere_is_found() {
-    let page = "docs/SUMMARY.md";
-    assert_eq!(targets("see [a](b.md) and `[c](d.md)`\n```\n[e](f.md)\n```\n"), ["b.md"]);
-    assert!(broken(page, "guide/install.md").is_none());
-    assert!(broken(page, "guide/no-such-page.md").is_some());
-    assert!(broken(page, "guide/install.md#no-such-heading").is_some());
-}
-
-#[test]
 fn every_page_is_in_the_summary() {
     let summary: BTreeSet<String> = targets(&text_of("docs/SUMMARY.md")).into_iter().collect();
     let missing: Vec<String> = pages()
@@ -151,5 +142,4 @@ fn every_path_that_contributors_are_told_is_there() {
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert!(count > 20, "only {count} paths were seen");
-    assert_eq!(paths("in `src/a.rs` and `src/b c` and `x/y`"), ["src/a.rs", "src/b"]);
 }
