@@ -195,11 +195,10 @@ pub(crate) fn decide_edits(
     let name = path.map(|path| path.trim_start_matches('/')).unwrap_or(UNNAMED);
     let path = WorkPath::parse(name, Path::new("/"))?;
     if calls.is_empty() {
-        return Err(Refusal::new(EditCode::InvalidArguments, "there are no edits")
-            .hint("Send at least one edit."));
+        return Err(Refusal::invalid("there are no edits", "Send at least one edit."));
     }
     let mut splices = Vec::new();
-    let mut explanation: Option<Explanation> = None;
+    let mut explanations = Vec::with_capacity(calls.len());
     for (index, call) in calls.iter().enumerate() {
         let explained = gate.view(&path, call, snapshot).and_then(|view| {
             let verdict = matching::decide(&call.clone().for_path(name), &view.snapshot);
@@ -208,7 +207,7 @@ pub(crate) fn decide_edits(
                 .into_result()
                 .map_err(|refusal| view.explain(snapshot, &call.old, refusal))?;
             view.admit(&explained)?;
-            gate.veto(&path, call).check(snapshot, &explained)?;
+            gate.veto(&path, call, snapshot, &explained)?;
             Ok(explained)
         });
         let explained = explained.map_err(|refusal| {
@@ -218,12 +217,9 @@ pub(crate) fn decide_edits(
                 .hint_at_language()
         })?;
         splices.extend(explained.splices);
-        match &mut explanation {
-            None => explanation = Some(explained.explanation),
-            Some(whole) => whole.absorb(&explained.explanation),
-        }
+        explanations.push(explained.explanation);
     }
     let plan = EditPlan::new(snapshot, splices)?;
-    let explanation = explanation.unwrap_or_else(|| Explanation::plain(Rung::Exact));
+    let explanation = Explanation::of_edits(explanations);
     Ok(gate.with_syntax_check(VerifiedEdit::new(path, snapshot, plan, explanation)?))
 }

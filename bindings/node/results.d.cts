@@ -59,7 +59,6 @@ export type Rung =
   | 'delete'
   | 'rename'
   | 'move'
-  | 'insert'
   | 'undo'
   | 'repeated'
   | 'staged'

@@ -234,6 +234,11 @@ pub struct Refusal {
 const MAX_OUTCOMES_SHOWN: usize = 4;
 
 impl Refusal {
+    /// A refusal of the call's arguments, with what to send instead.
+    pub(crate) fn invalid(message: impl Into<Message>, hint: impl Into<Message>) -> Self {
+        Self::new(EditCode::InvalidArguments, message).hint(hint)
+    }
+
     /// A refusal with a code and a message of one sentence.
     pub fn new(code: EditCode, message: impl Into<Message>) -> Self {
         Self {

@@ -61,9 +61,19 @@ impl Explanation {
         self.rewrites.iter().map(|rewrite| rewrite.as_str()).collect::<Vec<_>>().join(", ")
     }
 
+    /// The explanation of a call by those of its edits.
+    pub(crate) fn of_edits(mut edits: Vec<Self>) -> Self {
+        if edits.len() == 1 {
+            return edits.remove(0);
+        }
+        let mut whole = Self { replacements: 0, ..Self::plain(Rung::Exact) };
+        edits.iter().for_each(|edit| whole.absorb(edit));
+        whole
+    }
+
     /// Adds the explanation of another edit of the same call. The rung of the last edit that is not
     /// `exact` stands for all.
-    pub fn absorb(&mut self, part: &Self) {
+    pub(crate) fn absorb(&mut self, part: &Self) {
         if part.rung != Rung::Exact {
             self.rung = part.rung;
         }

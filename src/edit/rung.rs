@@ -52,8 +52,6 @@ named! {
         Rename = "rename",
         /// A file that a patch moved.
         Move = "move",
-        /// Text inserted at a line.
-        Insert = "insert",
         /// An earlier edit undone.
         Undo = "undo",
         /// A request that was sent again; it got the first answer.

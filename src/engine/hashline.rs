@@ -1,7 +1,7 @@
 //! `hashline_edit` on the engine.
 
 use super::limits::refuse_too_many_edits;
-use super::lines::{KnownLines, create};
+use super::lines::create;
 use super::{CallOptions, Engine};
 use crate::edit::{EditCode, EditReport, Explanation, Refusal, Rung, VerifiedEdit, WorkPath};
 use crate::hashline::ops::{self, HashlineEdit, Op};
@@ -88,13 +88,10 @@ impl Engine {
         let mut explanation =
             Explanation::plain(if located.has_moved { Rung::Carried } else { Rung::Exact });
         explanation.warnings = located.warnings;
-        let known = match snapshot_id {
-            Some(_) => KnownLines::All,
-            None => KnownLines::Lines(
-                located.edits.iter().flat_map(|edit| [edit.span.start, edit.span.end]).collect(),
-            ),
-        };
-        self.decide_lines(path, current, located.edits, explanation, &known).map(Some)
+        let anchored = located.edits.iter().flat_map(|edit| [edit.span.start, edit.span.end]);
+        let anchored: Vec<usize> = anchored.collect();
+        let known = if snapshot_id.is_some() { None } else { Some(anchored.as_slice()) };
+        self.decide_lines(path, current, located.edits, explanation, known).map(Some)
     }
 
     /// Removes the file.
@@ -105,11 +102,10 @@ impl Engine {
         options: &CallOptions,
     ) -> Result<EditReport, Refusal> {
         if !request.edits.is_empty() || request.rename.is_some() {
-            return Err(Refusal::new(
-                EditCode::InvalidArguments,
+            return Err(Refusal::invalid(
                 "delete removes the whole file and takes neither edits nor rename",
-            )
-            .hint("Send delete with edits: [], or to delete lines use replace with lines: []."));
+                "Send delete with edits: [], or to delete lines use replace with lines: [].",
+            ));
         }
         let before = self.snapshot(path).await?;
         refuse_other_version(request, &before)?;
@@ -129,8 +125,10 @@ impl Engine {
         options: &CallOptions,
     ) -> Result<EditReport, Refusal> {
         if from == to {
-            return Err(Refusal::new(EditCode::InvalidArguments, "rename is the file's own path")
-                .hint("Leave rename out, or give another path."));
+            return Err(Refusal::invalid(
+                "rename is the file's own path",
+                "Leave rename out, or give another path.",
+            ));
         }
         let explanation = edit
             .as_ref()
@@ -185,8 +183,10 @@ fn refuse_other_version(request: &HashlineRequest, current: &Snapshot) -> Result
 
 /// The refusal of a call without edits.
 fn no_edits() -> Refusal {
-    Refusal::new(EditCode::InvalidArguments, "edits is empty")
-        .hint("Give at least one {op, pos, end, lines}, or delete or rename.")
+    Refusal::invalid(
+        "edits is empty",
+        "Give at least one {op, pos, end, lines}, or delete or rename.",
+    )
 }
 
 /// The checked edit that creates a file by appends and prepends without anchors. Any other call is

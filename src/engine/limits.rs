@@ -2,7 +2,7 @@
 //! refusal names the limit.
 
 use crate::edit::message::OLD;
-use crate::edit::{EditCode, EditRequest, Expected, Refusal, VerifiedEdit, said};
+use crate::edit::{EditCode, EditRequest, Expected, Message, Refusal, VerifiedEdit, said};
 use crate::text::Snapshot;
 
 /// At most this many edits or operations in one call.
@@ -25,14 +25,18 @@ pub(crate) fn refuse_too_many_bytes(batch: &[VerifiedEdit]) -> Result<(), Refusa
     if batch.iter().map(bytes_of).sum::<usize>() <= MAX_CALL_BYTES {
         return Ok(());
     }
-    Err(Refusal::new(
-        EditCode::TooLarge,
+    let mebibytes = MAX_CALL_BYTES >> 20;
+    Err(too_large(
         format!(
-            "the files of the call have more than {} MiB together, which is the limit of one call",
-            MAX_CALL_BYTES >> 20
+            "the files of the call have more than {mebibytes} MiB together, which is the limit of one call"
         ),
-    )
-    .hint("Nothing was written. Edit them in several calls."))
+        "Edit them in several calls.",
+    ))
+}
+
+/// The refusal of a call over a limit.
+fn too_large(message: impl Into<Message>, advice: &str) -> Refusal {
+    Refusal::new(EditCode::TooLarge, message).hint(format!("Nothing was written. {advice}"))
 }
 
 /// Refuses a call with too many edits. `what` names them in the message.
@@ -40,21 +44,21 @@ pub(crate) fn refuse_too_many_edits(what: &str, count: usize) -> Result<(), Refu
     if count <= MAX_EDITS {
         return Ok(());
     }
-    Err(Refusal::new(
-        EditCode::TooLarge,
+    Err(too_large(
         format!("the call has {count} {what}; one call may have at most {MAX_EDITS}"),
-    )
-    .hint("Nothing was written. Send them in several calls."))
+        "Send them in several calls.",
+    ))
 }
 
 /// The refusal of too many edits for a file of this size.
 pub(super) fn too_much_work(edits: usize, bytes: usize) -> Refusal {
     let max_edits = (MAX_EDIT_WORK / bytes.max(1)).max(1);
-    Refusal::new(
-        EditCode::TooLarge,
-        format!("the call has {edits} edits of a file of {bytes} bytes; one call may have at most {max_edits} edits of a file of that size"),
+    too_large(
+        format!(
+            "the call has {edits} edits of a file of {bytes} bytes; one call may have at most {max_edits} edits of a file of that size"
+        ),
+        "Send them in several calls.",
     )
-    .hint("Nothing was written. Send them in several calls.")
 }
 
 /// Refuses an edit with too many replacements to report and to undo.
@@ -74,11 +78,10 @@ pub(super) fn refuse_too_many_occurrences(
     if occurrences <= MAX_OCCURRENCES {
         return Ok(());
     }
-    Err(Refusal::new(
-        EditCode::TooLarge,
+    Err(too_large(
         said!(
             "{OLD} occurs {occurrences} times; one edit replaces at most {MAX_OCCURRENCES} occurrences"
         ),
-    )
-    .hint("Nothing was written. Use a stream editor for a change of that size."))
+        "Use a stream editor for a change of that size.",
+    ))
 }

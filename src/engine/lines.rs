@@ -52,8 +52,10 @@ impl Engine {
     ) -> Result<VerifiedEdit, Refusal> {
         refuse_too_many_edits("edits", changes.len())?;
         if changes.is_empty() {
-            return Err(Refusal::new(EditCode::InvalidArguments, "edits is empty")
-                .hint("Give at least one {start_line, end_line, new_content}."));
+            return Err(Refusal::invalid(
+                "edits is empty",
+                "Give at least one {start_line, end_line, new_content}.",
+            ));
         }
         self.admit(path).await?;
         let current = match self.snapshot(path).await {
@@ -117,22 +119,20 @@ impl Engine {
                 "the file has changed since you read it, but not in the lines you edited".into(),
             );
         }
-        let known = match snapshot {
-            // A caller that names the version has read it.
-            Some(_) => KnownLines::All,
-            None => KnownLines::Lines(Vec::new()),
-        };
-        self.decide_lines(path, &current, located, explanation, &known)
+        // A caller that names the version has read it.
+        let known = if snapshot.is_some() { None } else { Some(&[][..]) };
+        self.decide_lines(path, &current, located, explanation, known)
     }
 
-    /// The checked edit of lines whose current numbers are known.
+    /// The checked edit of lines whose current numbers are known. `known` has the lines that the caller
+    /// must have seen, as its call shows; `None` stands for every line.
     pub(super) fn decide_lines(
         &self,
         path: &WorkPath,
         current: &Snapshot,
         located: Vec<LocatedEdit>,
         mut explanation: Explanation,
-        known: &KnownLines,
+        known: Option<&[usize]>,
     ) -> Result<VerifiedEdit, Refusal> {
         let language = Language::from_path(path.as_str());
         let DecidedEdits { changes, rewrites, warnings } =
@@ -175,31 +175,6 @@ impl Engine {
         decoded.map(|snapshot| SeenVersion::new(snapshot, Vec::new())).collect()
     }
 
-    /// The current number of a line that the caller names, for tools that insert after a line; 0 is
-    /// the top of the file.
-    pub(crate) async fn current_line(
-        &self,
-        path: &WorkPath,
-        current: &Snapshot,
-        line: usize,
-    ) -> Result<usize, Refusal> {
-        let versions = self.ledger.versions(path);
-        let mut resolver = Resolver::new(current, &versions, None);
-        let span = match line {
-            0 => LineSpan { start: 1, end: 0 },
-            line => LineSpan { start: line, end: line },
-        };
-        match resolver.resolve_numbers(span, &[]) {
-            Ok(span) => Ok(span.end),
-            Err(NumberError::OutOfRange(_)) => Ok(line),
-            Err(NumberError::Stale(stale_anchors)) => {
-                let refusal = stale::refusal(&stale_anchors, current, None);
-                self.record_fresh_anchors(path, current, &refusal);
-                Err(refusal)
-            }
-        }
-    }
-
     /// The current number of a line that the caller names only as a hint; `None` where it is in doubt
     /// which line is meant.
     pub(super) fn current_line_hint(
@@ -229,9 +204,9 @@ impl Engine {
         path: &WorkPath,
         changes: &[LineChange],
         current: &Snapshot,
-        known: &KnownLines,
+        known: Option<&[usize]>,
     ) -> Result<(), Refusal> {
-        let KnownLines::Lines(anchored) = known else { return Ok(()) };
+        let Some(anchored) = known else { return Ok(()) };
         let mut unseen = Vec::new();
         let overwritten =
             changes.iter().map(|change| change.span).filter(|span| span.start <= span.end);
@@ -287,14 +262,6 @@ impl Engine {
             self.ledger.record_shown(path, current, &shown);
         }
     }
-}
-
-/// The lines that the caller must have seen, as its call shows.
-pub(super) enum KnownLines {
-    /// Every line.
-    All,
-    /// The lines with these numbers.
-    Lines(Vec<usize>),
 }
 
 /// The id of the version whose numbers were shown first, if an anchor is ambiguous.

@@ -11,6 +11,7 @@ use crate::edit::{
     EditCode, EditPlan, EditReport, EditRequest, Explanation, ModelUse, Refusal, Rung,
     VerifiedEdit, WorkPath, said,
 };
+use crate::matching::Explained;
 use crate::matching::budget::Budget;
 use crate::resolve::Resolved;
 use crate::text::Snapshot;
@@ -24,8 +25,7 @@ impl Engine {
         options: &CallOptions,
     ) -> Result<Vec<EditReport>, Refusal> {
         if edits.is_empty() {
-            return Err(Refusal::new(EditCode::InvalidArguments, "edits is empty")
-                .hint("Send at least one edit."));
+            return Err(Refusal::invalid("edits is empty", "Send at least one edit."));
         }
         refuse_too_many_edits("edits", edits.len())?;
         let mut seen = HashSet::new();
@@ -67,23 +67,15 @@ impl Engine {
         let snapshot = match self.snapshot(path).await {
             Ok(snapshot) => snapshot,
             Err(refusal) => {
-                return match requests[..] {
-                    [(_, only)]
-                        if refusal.code == EditCode::FileNotFound && only.old.is_empty() =>
-                    {
-                        VerifiedEdit::create(
-                            path.clone(),
-                            &only.new,
-                            Explanation::plain(Rung::Create),
-                        )
-                    }
-                    [(first, request), .., (last, _)]
-                        if refusal.code == EditCode::FileNotFound && request.old.is_empty() =>
-                    {
-                        Err(several_of_new_file(path, first, last))
-                    }
-                    _ => Err(numbered(requests[0].0, refusal)),
-                };
+                let (first, request) = requests[0];
+                if refusal.code != EditCode::FileNotFound || !request.old.is_empty() {
+                    return Err(numbered(first, refusal));
+                }
+                if let [_, .., (last, _)] = requests[..] {
+                    return Err(several_of_new_file(path, first, last));
+                }
+                let created = self.prepare_creation(path, request, work).await;
+                return created.map_err(|refusal| numbered(first, refusal));
             }
         };
         let bytes = snapshot.bytes().len();
@@ -98,7 +90,7 @@ impl Engine {
             }
             let resolved = self.resolve(path, request, &snapshot, work).await;
             let resolved = resolved.and_then(|(resolved, spent)| {
-                self.syntax.veto(path, request).check(&snapshot, &resolved.explained)?;
+                self.syntax.veto(path, request, &snapshot, &resolved.explained)?;
                 Ok((resolved, spent))
             });
             match resolved {
@@ -136,6 +128,24 @@ impl Engine {
             }
             refusal
         })
+    }
+}
+
+impl Engine {
+    /// The checked edit that creates the file. Its content is checked for wrong escapes, like
+    /// `new_str` of any edit.
+    async fn prepare_creation(
+        &self,
+        path: &WorkPath,
+        request: &EditRequest,
+        work: &mut Budget,
+    ) -> Result<VerifiedEdit, Refusal> {
+        let (resolved, spent) = self.resolve(path, request, &Snapshot::from_text(""), work).await?;
+        let Explained { splices, mut explanation, .. } = resolved.explained;
+        explanation.rung = Rung::Create;
+        explanation.model = spent;
+        let content = splices.into_iter().next().map(|splice| splice.text).unwrap_or_default();
+        VerifiedEdit::create(path.clone(), &content, explanation)
     }
 }
 
@@ -180,12 +190,11 @@ fn combine(
     let parts = unchanged.map_or(parts, std::slice::from_ref);
     let splices = parts.iter().flat_map(|part| part.resolved.explained.splices.iter().cloned());
     let plan = EditPlan::new(snapshot, splices.collect())?;
-    let mut explanation = Explanation::plain(Rung::Exact);
-    explanation.replacements = 0;
-    for part in parts {
-        let single = &part.resolved.explained.explanation;
-        explanation.absorb(&Explanation { model: part.spent.clone(), ..single.clone() });
-    }
+    let explanations = parts.iter().map(|part| {
+        let single = part.resolved.explained.explanation.clone();
+        Explanation { model: part.spent.clone(), ..single }
+    });
+    let explanation = Explanation::of_edits(explanations.collect());
     let edit = VerifiedEdit::new(path.clone(), snapshot, plan, explanation)?;
     let (path, parts, gate) = (path.clone(), parts.to_vec(), gate.clone());
     Ok(edit.with_rebase(Arc::new(move |current| {
@@ -193,7 +202,7 @@ fn combine(
             let view = gate.view(&path, &part.request, current)?;
             let resolved = part.resolved.reapply.resolve_on(&view.snapshot)?;
             view.admit(&resolved.explained)?;
-            gate.veto(&path, &part.request).check(current, &resolved.explained)?;
+            gate.veto(&path, &part.request, current, &resolved.explained)?;
             Ok(Part { resolved, ..part.clone() })
         });
         let parts = resolved_again.collect::<Result<Vec<_>, Refusal>>()?;

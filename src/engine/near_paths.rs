@@ -1,7 +1,5 @@
 //! Suggests files that a caller may mean by a path at which there is no file.
 
-use std::path::Path;
-
 use super::Engine;
 use super::search::blocking;
 use crate::edit::WorkPath;
@@ -9,23 +7,15 @@ use crate::search::{self, Scope};
 
 /// At most this many names are compared with the path.
 const MAX_NAMES: usize = 20_000;
-/// The same in object storage, where each thousand is a request.
-const MAX_NAMES_IN_STORAGE: usize = 5_000;
 /// At most this many files are suggested.
 const MAX_NAMED: usize = 3;
 /// The store is asked about at most this many files, because protected ones are not suggested.
 const MAX_ASKED: usize = 20;
 
 impl Engine {
-    /// The files that this path may mean, best first; none if files cannot be listed.
-    pub(crate) async fn near_paths(&self, wanted: &str) -> Vec<WorkPath> {
-        let is_refused = self.path(wanted).is_err();
-        let may_be_outside = Path::new(wanted).has_root() || wanted.contains("..");
-        // A path that is refused for another reason is not like that of any file.
-        if is_refused && !may_be_outside {
-            return Vec::new();
-        }
-        let is_outside = is_refused;
+    /// The files that this path may mean, best first; none if files cannot be listed. `is_outside` says
+    /// that the path leads out of the root.
+    pub(crate) async fn near_paths(&self, wanted: &str, is_outside: bool) -> Vec<WorkPath> {
         let names = self.some_names().await;
         let near = search::near_paths(wanted, is_outside, names.iter().map(WorkPath::as_str));
         let mut found = Vec::new();
@@ -55,7 +45,7 @@ impl Engine {
             return Vec::new();
         }
         let Ok(scope) = Scope::of_listing(self.root(), None, None) else { return Vec::new() };
-        let listed = self.files_in(&scope, MAX_NAMES_IN_STORAGE).await;
+        let listed = self.files_in(&scope).await;
         listed.map_or_else(|_| Vec::new(), |listed| listed.files.into_keys().collect())
     }
 }

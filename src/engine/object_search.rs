@@ -15,16 +15,13 @@ use crate::search::{
 };
 use crate::store::Overlay;
 
-/// A listing stops after this many names.
-const MAX_NAMES: usize = 20_000;
-/// One search fetches at most this many files.
-const MAX_FETCHED: usize = 5_000;
+/// A listing stops after this many names, of which each thousand is a request, and a search fetches at
+/// most this many files.
+const MAX_NAMES: usize = 5_000;
 /// A search skips larger files.
 const MAX_FILE_BYTES: u64 = 4 << 20;
 /// One search fetches at most this many bytes.
 const MAX_TOTAL_BYTES: u64 = 64 << 20;
-/// How many files are fetched before they are searched.
-const CHUNK: usize = 256;
 /// At most this many requests are sent at the same time.
 const CONCURRENT_REQUESTS: usize = 16;
 /// At most this many ignore files are read.
@@ -47,7 +44,7 @@ impl Engine {
         glob: Option<&str>,
     ) -> Result<ListReport, Refusal> {
         let scope = Scope::of_listing(self.root(), path, glob)?;
-        let ScopeFiles { files, has_more, .. } = self.files_in(&scope, MAX_NAMES).await?;
+        let ScopeFiles { files, has_more, .. } = self.files_in(&scope).await?;
         let total = files.len();
         let files: Vec<ListedFile> = files
             .into_iter()
@@ -67,15 +64,14 @@ impl Engine {
         glob: Option<&str>,
     ) -> Result<Scanned, Refusal> {
         let scope = Scope::of_listing(self.root(), path, glob)?;
-        let ScopeFiles { files, has_more, overlay } = self.files_in(&scope, MAX_NAMES).await?;
+        let ScopeFiles { files, has_more, overlay } = self.files_in(&scope).await?;
         let mut scanned = Scanned::default();
         // It is not known how many files were not listed; they count as one.
         scanned.skipped.unfetched += usize::from(has_more);
         let mut wanted = Vec::new();
         let mut bytes_left = MAX_TOTAL_BYTES;
         for (path, bytes) in files {
-            let is_within_limits =
-                bytes <= MAX_FILE_BYTES.min(bytes_left) && wanted.len() < MAX_FETCHED;
+            let is_within_limits = bytes <= MAX_FILE_BYTES.min(bytes_left);
             if overlay.contains_key(&path) {
                 wanted.push(path);
             } else if is_within_limits {
@@ -85,27 +81,18 @@ impl Engine {
                 scanned.skipped.unfetched += 1;
             }
         }
-        let total = wanted.len();
-        for (index, chunk) in wanted.chunks(CHUNK).enumerate() {
-            let searched = index * CHUNK;
-            self.report_stage(Stage::Read, &format!("{searched} of {total} files"));
-            let (fetched, failed) = self.fetch(chunk).await;
-            scanned.skipped.unreadable += failed;
-            let (scope, query) = (scope.clone(), query.clone());
-            let found = blocking(move || search::scan(&scope, &query, &fetched)).await?;
-            scanned.merge(found);
-        }
+        self.report_stage(Stage::Read, &format!("{} files", wanted.len()));
+        let (fetched, failed) = self.fetch(&wanted).await;
+        scanned.skipped.unreadable += failed;
+        let query = query.clone();
+        scanned.merge(blocking(move || search::scan(&scope, &query, &fetched)).await?);
         scanned.paths.sort();
         Ok(scanned)
     }
 
     /// The files of a scope, without those that ignore files exclude. The listing ends with the page
-    /// on which it reaches `max_names` names.
-    pub(super) async fn files_in(
-        &self,
-        scope: &Scope,
-        max_names: usize,
-    ) -> Result<ScopeFiles, Refusal> {
+    /// on which it reaches [`MAX_NAMES`].
+    pub(super) async fn files_in(&self, scope: &Scope) -> Result<ScopeFiles, Refusal> {
         let start = scope.relative_start().to_str().unwrap_or_default().to_owned();
         let mut listed: Vec<ListedObject> = Vec::new();
         let mut after: Option<String> = None;
@@ -113,7 +100,7 @@ impl Engine {
             let page = lister.list(&start, after.as_deref()).await?;
             listed.extend(page.files);
             after = page.next;
-            if after.is_none() || listed.len() >= max_names {
+            if after.is_none() || listed.len() >= MAX_NAMES {
                 break;
             }
             self.report_stage(Stage::Read, &format!("{} names", listed.len()));

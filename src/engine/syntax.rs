@@ -48,15 +48,6 @@ impl Default for SyntaxGate {
     }
 }
 
-/// Refuses an edit that causes a syntax error if it was corrected, and the call does not mean the error.
-#[derive(Debug, Clone)]
-pub(crate) struct Veto {
-    syntax: Option<Arc<dyn Syntax>>,
-    path: WorkPath,
-    old: Arc<str>,
-    new: Arc<str>,
-}
-
 /// For edits without an engine: every built-in grammar, with the last trees cached.
 #[cfg(feature = "syntax")]
 static BUILT_IN: LazyLock<SyntaxGate> =
@@ -108,18 +99,6 @@ impl SyntaxGate {
         check.checked.then_some(!check.new_errors.is_empty())
     }
 
-    /// The veto for the outcome of this request. In other modes than [`SyntaxMode::Veto`] it
-    /// refuses nothing.
-    pub(crate) fn veto(&self, path: &WorkPath, request: &EditRequest) -> Veto {
-        let syntax = (self.mode == SyntaxMode::Veto).then(|| self.syntax.clone());
-        Veto {
-            syntax,
-            path: path.clone(),
-            old: request.old.as_str().into(),
-            new: request.new.as_str().into(),
-        }
-    }
-
     /// Removes from an ambiguous verdict the outcomes with new syntax errors. Keeps all if every
     /// outcome has new errors, if they are guesses, or in other modes than [`SyntaxMode::Veto`].
     pub(crate) fn without_broken_outcomes(
@@ -136,26 +115,26 @@ impl SyntaxGate {
         if self.mode != SyntaxMode::Veto || outcomes.len() != refusal.outcomes.len() {
             return ambiguous(outcomes, refusal);
         }
-        let first_new_error = |splices: &[Splice]| {
-            splice_check(&*self.syntax, path, snapshot, splices).new_errors.into_iter().next()
+        let new_error = |outcome: &Explained| {
+            let check = splice_check(&*self.syntax, path, snapshot, &outcome.splices);
+            check.new_errors.into_iter().next()
         };
-        let errors: Vec<_> =
-            outcomes.iter().map(|outcome| first_new_error(&outcome.splices)).collect();
-        let accepted = errors.iter().filter(|error| error.is_none()).count();
-        let first_error = errors.iter().flatten().next();
-        let Some(first_error) = first_error.filter(|_| accepted > 0) else {
+        let errors: Vec<_> = outcomes.iter().map(new_error).collect();
+        let rejected = errors.iter().flatten().count();
+        let Some(first_error) = errors.iter().flatten().next().filter(|_| rejected < errors.len())
+        else {
             return ambiguous(outcomes, refusal);
         };
-        let rejected = pluralize(errors.len() - accepted, "other reading");
-        let warning = format!("{rejected} of the call would cause a syntax error at {first_error}");
-        let mut keep = errors.iter().map(Option::is_none);
+        let readings = pluralize(rejected, "other reading");
+        let warning = format!("{readings} of the call would cause a syntax error at {first_error}");
+        // Each of the two lists has one entry for each error, in this order.
+        let mut keep = errors.iter().map(Option::is_none).cycle();
         outcomes.retain(|_| keep.next().unwrap_or(true));
-        let mut keep = errors.iter().map(Option::is_none);
         refusal.outcomes.retain(|_| keep.next().unwrap_or(true));
         for outcome in &mut outcomes {
             outcome.explanation.warnings.push(warning.clone());
         }
-        if accepted == 1
+        if outcomes.len() == 1
             && let Some(only) = outcomes.pop_if(|only| !only.is_guess)
         {
             return Verdict::One(only);
@@ -164,28 +143,38 @@ impl SyntaxGate {
     }
 }
 
-impl Veto {
-    /// Refuses the edit if it adds a syntax error. Where `old_str` is exact, only if `new_str` as sent
-    /// would not add one; elsewhere, unless the call itself opens or closes brackets or literals.
-    pub(crate) fn check(&self, snapshot: &Snapshot, explained: &Explained) -> Result<(), Refusal> {
-        let Some(syntax) = &self.syntax else { return Ok(()) };
+impl SyntaxGate {
+    /// Refuses an edit that adds a syntax error, unless the call means the error. Where `old_str` is
+    /// exact, it does if `new_str` as sent would add one, too; elsewhere, if the call itself opens or
+    /// closes brackets or literals. In other modes than [`SyntaxMode::Veto`] nothing is refused.
+    pub(crate) fn veto(
+        &self,
+        path: &WorkPath,
+        request: &EditRequest,
+        snapshot: &Snapshot,
+        explained: &Explained,
+    ) -> Result<(), Refusal> {
+        if self.mode != SyntaxMode::Veto {
+            return Ok(());
+        }
+        let check = |splices: &[Splice]| splice_check(&*self.syntax, path, snapshot, splices);
         let as_sent_splices: Vec<Splice> = explained
             .splices
             .iter()
-            .map(|splice| Splice { range: splice.range.clone(), text: (*self.new).to_owned() })
+            .map(|splice| Splice { range: splice.range.clone(), text: request.new.clone() })
             .collect();
         if as_sent_splices == explained.splices {
             return Ok(());
         }
-        let introduced = splice_check(&**syntax, &self.path, snapshot, &explained.splices);
+        let introduced = check(&explained.splices);
         let Some(first) = introduced.new_errors.first() else { return Ok(()) };
         let is_meant = match explained.explanation.rung {
             Rung::Exact | Rung::LineEndings | Rung::Model => {
-                let as_sent = splice_check(&**syntax, &self.path, snapshot, &as_sent_splices);
+                let as_sent = check(&as_sent_splices);
                 !as_sent.checked || !as_sent.new_errors.is_empty()
             }
-            _ => Language::from_path(self.path.as_str()).is_some_and(|language| {
-                let (old, new) = (language.lex(&self.old), language.lex(&self.new));
+            _ => Language::from_path(path.as_str()).is_some_and(|language| {
+                let (old, new) = (language.lex(&request.old), language.lex(&request.new));
                 old.closed != new.closed || old.unmatched != new.unmatched
             }),
         };

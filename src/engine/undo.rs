@@ -47,31 +47,20 @@ impl Engine {
 
     /// The newest revision of this session that is neither undone nor an undo.
     async fn last_session_revision(&self) -> Result<u64, Refusal> {
-        let nothing_to_undo = || {
-            Refusal::new(
-                EditCode::NoChange,
-                "there is nothing to undo: this session made no edits, or all of them were undone",
-            )
-            .hint("To take back an older edit, give its revision, which `restitch log` shows.")
-        };
         let session_revisions = self.ledger.revisions();
-        if session_revisions.is_empty() {
-            return Err(nothing_to_undo());
-        }
         let can_be_undone = |entry: &&Revision| {
             session_revisions.contains(&entry.revision)
                 && entry.undoes.is_none()
                 && entry.undone_by.is_none()
         };
         let log = self.history()?.log().await?;
-        if !log.iter().any(|entry| session_revisions.contains(&entry.revision)) {
-            return Err(Refusal::new(
+        log.iter().find(can_be_undone).map(|entry| entry.revision).ok_or_else(|| {
+            Refusal::new(
                 EditCode::NoChange,
-                "the history no longer has the edits of this session: it was removed, or they are too old",
+                "there is nothing to undo: this session made no edits, or all of them were undone or are not in the history any more",
             )
-            .hint("Read the files, and take the changes back with edits."));
-        }
-        log.iter().find(can_be_undone).map(|entry| entry.revision).ok_or_else(nothing_to_undo)
+            .hint("To take back an older edit, give its revision, which `restitch log` shows.")
+        })
     }
 
     /// The commits in the history, newest first.

@@ -15,13 +15,6 @@ use crate::text::{LineSpan, Snapshot};
 /// A refusal shows at most this many definitions.
 const MAX_NAMED: usize = 12;
 
-/// Words that count as the same kind of definition, because callers use them for each other.
-const GROUPS: &[&[&str]] = &[
-    &["fn", "func", "fun", "function", "def", "method", "sub", "constructor", "macro"],
-    &["class", "struct", "impl", "interface", "trait", "enum", "union", "record", "type", "object"],
-    &["mod", "module", "namespace", "package"],
-];
-
 /// The part of a file that an edit may match.
 #[derive(Debug, Clone)]
 pub(crate) struct ScopedView {
@@ -32,12 +25,13 @@ pub(crate) struct ScopedView {
     bound: Option<(String, Range<usize>)>,
 }
 
-/// One step of a path of names.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Step {
-    /// The words before the name, such as `class`.
+/// A path of names, such as `class Pool / fn open`.
+#[derive(Debug, Default)]
+struct NamePath {
+    /// The names, outermost first.
+    names: Vec<String>,
+    /// The words before the last name, such as `fn`.
     hints: Vec<String>,
-    name: String,
 }
 
 /// A definition with the names that lead to it.
@@ -140,61 +134,48 @@ fn cannot_use(path: &WorkPath, why: Unchecked) -> Refusal {
         Unchecked::Off => "this build has no parser".to_owned(),
         other => other.to_string(),
     };
-    Refusal::new(EditCode::InvalidArguments, said!("{WITHIN} cannot be used in `{path}`: {reason}"))
-        .hint(said!("Leave {WITHIN} out, and quote enough lines to be unique."))
+    Refusal::invalid(
+        said!("{WITHIN} cannot be used in `{path}`: {reason}"),
+        said!("Leave {WITHIN} out, and quote enough lines to be unique."),
+    )
 }
 
-/// The steps of a path such as `class Pool / fn open`.
-fn steps(within: &str) -> Vec<Step> {
-    let mut steps = Vec::new();
-    for part in within.split('/') {
-        // Parameters and type arguments are not part of a name.
-        let mut plain = String::new();
-        let mut depth = 0_usize;
-        for c in part.chars() {
-            match c {
-                '(' | '<' | '[' => depth += 1,
-                ')' | '>' | ']' => depth = depth.saturating_sub(1),
-                c if depth == 0 => plain.push(c),
-                _ => {}
+impl NamePath {
+    /// Reads a path as people write it: with parameters, type arguments and modifiers, too.
+    fn parse(within: &str) -> Self {
+        let mut path = Self::default();
+        for part in within.split('/') {
+            // Parameters and type arguments are not part of a name.
+            let mut plain = String::new();
+            let mut depth = 0_usize;
+            for c in part.chars() {
+                match c {
+                    '(' | '<' | '[' => depth += 1,
+                    ')' | '>' | ']' => depth = depth.saturating_sub(1),
+                    c if depth == 0 => plain.push(c),
+                    _ => {}
+                }
             }
+            let plain = plain.trim().trim_end_matches(['{', ':', ' ']);
+            let mut words: Vec<&str> = plain.split_whitespace().collect();
+            let Some(name) = words.pop() else { continue };
+            path.names.extend(components(name).into_iter().map(str::to_owned));
+            path.hints = words.into_iter().map(str::to_owned).collect();
         }
-        let plain = plain.trim().trim_end_matches(['{', ':', ' ']);
-        let mut words: Vec<&str> = plain.split_whitespace().collect();
-        let Some(name) = words.pop() else { continue };
-        let mut names = components(name);
-        let Some(last) = names.pop() else { continue };
-        let outer = names.into_iter().map(|name| Step { hints: Vec::new(), name: name.into() });
-        steps.extend(outer);
-        let hints = words.into_iter().map(str::to_owned).collect();
-        steps.push(Step { hints, name: last.to_owned() });
+        path
     }
-    steps
+
+    /// How well the hints fit a kind: whether together they are it, and how many are words of it.
+    fn score(&self, kind: &str) -> (bool, usize) {
+        let words = self.hints.iter().filter(|hint| kind.split(' ').any(|word| word == *hint));
+        (self.hints.join(" ") == kind, words.count())
+    }
 }
 
 /// The parts of a name: `Pool` and `open` for `Pool::open`, and so for `Pool.open` and `Pool:open`.
 fn components(name: &str) -> Vec<&str> {
     let plain = name.split(['<', '(', '[']).next().unwrap_or(name);
     plain.split(['.', ':', '\\']).map(str::trim).filter(|part| !part.is_empty()).collect()
-}
-
-impl Step {
-    /// How well the hints fit a kind: whether together they are it, and how many are words of it.
-    fn score(&self, kind: &str) -> (bool, usize) {
-        let words = self.hints.iter().filter(|hint| kind.split(' ').any(|word| word == *hint));
-        (self.hints.join(" ") == kind, words.count())
-    }
-
-    /// Whether the step may mean a definition of this kind and name: its hints and the kind are in
-    /// one group, or either is in none.
-    fn matches(&self, (kind, name): (&str, &str)) -> bool {
-        let group_of = |mut words: std::str::Split<'_, char>| {
-            words.find_map(|word| GROUPS.iter().position(|group| group.contains(&word)))
-        };
-        let hints = self.hints.join(" ");
-        let groups = (group_of(hints.split(' ')), group_of(kind.split(' ')));
-        self.name == name && (groups.0.is_none() || groups.1.is_none() || groups.0 == groups.1)
-    }
 }
 
 /// Each definition with the names that lead to it. `definitions` are in the order of the file.
@@ -225,68 +206,58 @@ fn resolve(
     definitions: &[Definition],
     snapshot: &Snapshot,
 ) -> Result<Range<usize>, Refusal> {
-    let steps = steps(within);
+    let wanted = NamePath::parse(within);
     let named = name_chains(definitions);
-    let Some((target, outer)) = steps.split_last() else {
-        return Err(Refusal::new(EditCode::InvalidArguments, said!("{WITHIN} names nothing"))
-            .hint("Give a path of names such as \"class Pool / fn open\", or leave it out."));
+    let Some((target, outer)) = wanted.names.split_last() else {
+        return Err(Refusal::invalid(
+            said!("{WITHIN} names nothing"),
+            "Give a path of names such as \"class Pool / fn open\", or leave it out.",
+        ));
     };
-    // The outer steps must match definitions around the target in this order; others may lie
+    // The outer names must be those of definitions around the target in this order; others may lie
     // between.
-    let has_outer_steps = |chain: &[(&str, &str)]| {
+    let has_outer_names = |chain: &[(&str, &str)]| {
         let mut links = chain.iter();
-        outer.iter().all(|step| links.any(|link| step.matches(*link)))
+        outer.iter().all(|wanted| links.any(|(_, name)| name == wanted))
     };
     let fits = |candidate: &&NamedDefinition<'_>| match candidate.chain.split_last() {
-        Some((last, around)) => target.matches(*last) && has_outer_steps(around),
+        Some(((_, name), around)) => name == target && has_outer_names(around),
         None => false,
     };
     let mut fitting: Vec<&NamedDefinition<'_>> = named.iter().filter(fits).collect();
-    // A hint that is the exact kind outweighs one that is only in the same group.
-    let score = |candidate: &NamedDefinition<'_>| target.score(&candidate.definition.kind);
+    // Of several with that name, the one whose kind the hints name is meant.
+    let score = |candidate: &NamedDefinition<'_>| wanted.score(&candidate.definition.kind);
     let best = fitting.iter().map(|candidate| score(candidate)).max();
     fitting.retain(|candidate| Some(score(candidate)) == best);
     match fitting.as_slice() {
         [only] => Ok(only.definition.range.clone()),
         [] => {
-            let shown = nearest(&named, &target.name);
+            // Those of this name, around which other names are missing, or else all.
+            let has_name = |candidate: &&NamedDefinition<'_>| {
+                candidate.chain.last().is_some_and(|(_, name)| name == target)
+            };
+            let mut shown: Vec<_> = named.iter().filter(has_name).collect();
+            if shown.is_empty() {
+                shown = named.iter().collect();
+            }
             let alternatives = match shown.is_empty() {
                 true => "the file defines no names".to_owned(),
                 false => format!("there is {}", describe(&shown, snapshot)),
             };
-            Err(Refusal::new(
-                EditCode::InvalidArguments,
+            Err(Refusal::invalid(
                 said!("{WITHIN} is not found: the file has no {within:?}; {alternatives}"),
-            )
-            .hint(said!("Use one of these names, or leave {WITHIN} out.")))
+                said!("Use one of these names, or leave {WITHIN} out."),
+            ))
         }
-        several => Err(Refusal::new(
-            EditCode::InvalidArguments,
+        several => Err(Refusal::invalid(
             said!(
                 "{WITHIN} is not unique: {within:?} occurs {} times: {}",
                 several.len(),
                 describe(several, snapshot)
             ),
-        )
-        .hint(said!("Name more of the path, or leave {WITHIN} out and quote more lines."))),
+            said!("Name more of the path, or leave {WITHIN} out and quote more lines."),
+        )),
     }
-}
-
-/// The definitions of this name, or else those whose names are most similar to it, in the order of
-/// the file.
-fn nearest<'a>(named: &'a [NamedDefinition<'a>], name: &str) -> Vec<&'a NamedDefinition<'a>> {
-    let distance = |candidate: &&NamedDefinition<'_>| {
-        let own_name = candidate.chain.last().map_or("", |(_, name)| name);
-        rapidfuzz::distance::levenshtein::distance(own_name.chars(), name.chars())
-    };
-    let mut all: Vec<&NamedDefinition<'_>> = named.iter().collect();
-    all.sort_by_cached_key(distance);
-    match all.iter().filter(|candidate| distance(candidate) == 0).count() {
-        0 => all.truncate(MAX_NAMED),
-        namesakes => all.truncate(namesakes),
-    }
-    all.sort_by_key(|candidate| candidate.definition.range.start);
-    all
 }
 
 /// The paths of definitions with their lines, as a list for a message.
@@ -304,27 +275,4 @@ fn describe(named: &[&NamedDefinition<'_>], snapshot: &Snapshot) -> String {
         text.push_str(&format!(" and {} more", named.len() - MAX_NAMED));
     }
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn step(hints: &[&str], name: &str) -> Step {
-        Step { hints: hints.iter().map(|&hint| hint.to_owned()).collect(), name: name.to_owned() }
-    }
-
-    #[test]
-    fn a_path_is_read_as_people_write_it() {
-        for (within, wanted) in [
-            ("class Pool / fn open", vec![step(&["class"], "Pool"), step(&["fn"], "open")]),
-            ("Pool::open", vec![step(&[], "Pool"), step(&[], "open")]),
-            ("pub fn open<T>(a: &[u8], b: T) {", vec![step(&["pub", "fn"], "open")]),
-            ("func (p *Pool) Open", vec![step(&["func"], "Open")]),
-            ("impl Display for Pool<'a>", vec![step(&["impl", "Display", "for"], "Pool")]),
-            (" / ", vec![]),
-        ] {
-            assert_eq!(steps(within), wanted, "{within}");
-        }
-    }
 }

@@ -118,7 +118,7 @@ pub(crate) fn decide(case: &Case, gate: &SyntaxGate) -> Result<VerifiedEdit, Ref
     let matched =
         gate.without_broken_outcomes(&path, &snapshot, matching::decide(&request, &snapshot));
     let explained = matched.into_result()?;
-    gate.veto(&path, &request).check(&snapshot, &explained)?;
+    gate.veto(&path, &request, &snapshot, &explained)?;
     verify(path, &snapshot, explained)
 }
 

@@ -1,5 +1,7 @@
 //! "Did you mean …?", where a call names a file that does not exist.
 
+use std::path::Path;
+
 use super::{Toolbox, shown_path};
 use crate::edit::message::THEN;
 use crate::edit::{EditCode, Refusal, WorkPath, said};
@@ -11,12 +13,14 @@ impl Toolbox {
     pub(super) async fn suggest_paths(&self, refusal: Refusal) -> Refusal {
         let is_missing = refusal.code == EditCode::FileNotFound;
         let (Some(wanted), Some(hint)) = (&refusal.path, &refusal.hint) else { return refusal };
-        // A path that can be followed is invalid for another reason.
-        let is_invalid = refusal.code == EditCode::InvalidPath && self.engine.path(wanted).is_err();
+        // A path that can be followed, or is refused for what it is, is not like that of any file.
+        let may_lead_out = Path::new(wanted).has_root() || wanted.contains("..");
+        let is_outside = may_lead_out && self.engine.path(wanted).is_err();
+        let is_invalid = refusal.code == EditCode::InvalidPath && is_outside;
         if !is_missing && !is_invalid {
             return refusal;
         }
-        let near = self.engine.near_paths(wanted).await;
+        let near = self.engine.near_paths(wanted, is_outside).await;
         let folder = self.folder.as_deref();
         let shown = |path: WorkPath| shown_path(&self.engine, folder, path.as_str());
         let named: Vec<String> =

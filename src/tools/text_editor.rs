@@ -6,26 +6,23 @@
 use std::fmt::Write as _;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use super::lines_argument::LinesArgument;
 use super::{Dialect, ToolCall, ToolReply, ToolSpec, Visibility, find, parse, schema};
-use crate::edit::{
-    EditCode, EditPlan, EditReport, EditRequest, Explanation, Refusal, Rung, Splice, VerifiedEdit,
-    WorkPath,
-};
+use crate::edit::{EditCode, EditReport, EditRequest, Refusal};
+use crate::line_edit::LineChange;
 use crate::port::BoxFuture;
-use crate::text::{LineSpan, format_ranges};
+use crate::text::{LineSpan, format_ranges, pluralize};
 
 pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "str_replace_based_edit_tool",
     about: "Views and edits text files: view, create, str_replace, insert.",
     input: schema::input_to_write::<TextEditorArguments>,
     output: || {
-        let view = schema::report::<View>();
-        schema::reply(
-            json!({ "anyOf": [schema::report::<EditReport>(), view, { "type": "object" }] }),
-        )
+        let view = json!({ "type": "object" });
+        schema::reply(json!({ "anyOf": [schema::report::<EditReport>(), view] }))
     },
     visibility: Visibility::InDialect(Dialect::Anthropic),
     writes: true,
@@ -61,17 +58,6 @@ struct TextEditorArguments {
     insert_line: Option<usize>,
     /// For insert: the text to insert.
     insert_text: Option<String>,
-}
-
-/// What view answers.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-struct View {
-    /// The file.
-    path: String,
-    /// Lines in the file.
-    total_lines: usize,
-    /// The lines, as `N: text`.
-    text: String,
 }
 
 // Not a closure in `TOOL`: `view` looks up `list_files` in the table of tools, which contains
@@ -119,45 +105,22 @@ async fn insert(call: ToolCall<'_>, given: &TextEditorArguments) -> Result<EditR
     let text = require(text, "insert", "insert_text")?;
     let line = require(given.insert_line, "insert", "insert_line")?;
     let path = call.engine.path(&given.path)?;
-    let edit = plan_insertion(call, &path, line, &text)
-        .await
-        .map_err(|refusal| refusal.at(path.as_str()))?;
-    call.engine.commit_one(edit, call.options).await
-}
-
-/// The insertion of whole lines after `line`, with the line ending used near it.
-async fn plan_insertion(
-    call: ToolCall<'_>,
-    path: &WorkPath,
-    line: usize,
-    text: &str,
-) -> Result<VerifiedEdit, Refusal> {
-    call.engine.admit(path).await?;
-    let snapshot = call.engine.snapshot(path).await?;
-    let total = snapshot.lines().total();
+    let total = call.engine.snapshot(&path).await?.lines().total();
     if line > total {
         return Err(Refusal::new(
             EditCode::InvalidArguments,
-            format!("insert_line is {line}, but `{path}` has {total} lines"),
+            format!("insert_line is {line}, but `{path}` has {}", pluralize(total, "line")),
         )
+        .at(path.as_str())
         .hint(format!("Give a line from 0 to {total}.")));
     }
-    let line = call.engine.current_line(path, &snapshot, line).await.map_err(by_number)?;
-    let at = snapshot.lines().start(line + 1);
-    let ending = snapshot.ending_near(at).as_str();
-    let ending = if ending.is_empty() { "\n" } else { ending };
-    let text = text.replace("\r\n", "\n").replace('\n', ending);
-    let after_line_without_ending = at > 0 && !snapshot.text()[..at].ends_with('\n');
-    let inserted = if after_line_without_ending {
-        // That was the last line; the new last line has no ending either.
-        format!("{ending}{}", text.trim_end_matches(ending))
-    } else if text.ends_with('\n') {
-        text
-    } else {
-        format!("{text}{ending}")
-    };
-    let plan = EditPlan::new(&snapshot, vec![Splice { range: at..at, text: inserted }])?;
-    VerifiedEdit::new(path.clone(), &snapshot, plan, Explanation::plain(Rung::Insert))
+    let span = LineSpan { start: line + 1, end: line };
+    let change = LineChange { span, lines: LinesArgument::One(text).into_lines() };
+    let inserted = call.engine.edit_lines(&path, vec![change], None, call.options).await;
+    inserted.map_err(|refusal| match refusal.code {
+        EditCode::StaleAnchor => by_number(refusal),
+        _ => refusal,
+    })
 }
 
 /// The refusal of a line that is not certain, for this tool, which has no anchors and no snapshots.
@@ -207,7 +170,7 @@ async fn view(call: ToolCall<'_>, given: &TextEditorArguments) -> Result<ToolRep
         call.engine.ledger().record_read(&path, &snapshot, &[LineSpan { start: first, end: last }]);
     }
     let message = text.clone();
-    let view = View { path: path.as_str().to_owned(), total_lines: total, text };
+    let view = json!({ "path": path.as_str(), "total_lines": total, "text": text });
     Ok(ToolReply::answered(message, view))
 }
 
@@ -234,7 +197,9 @@ async fn list_folder(
 /// The argument that a command needs, or the refusal that names it.
 fn require<T>(value: Option<T>, command: &str, name: &str) -> Result<T, Refusal> {
     value.ok_or_else(|| {
-        Refusal::new(EditCode::InvalidArguments, format!("the command `{command}` needs `{name}`"))
-            .hint(format!("Send the call again with `{name}`."))
+        Refusal::invalid(
+            format!("the command `{command}` needs `{name}`"),
+            format!("Send the call again with `{name}`."),
+        )
     })
 }

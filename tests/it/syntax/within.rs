@@ -57,6 +57,8 @@ async fn equal_places_are_told_apart() {
         ("impl Drop for Pool", 14),
         ("Pool / drop", 14),
         ("fn drop", 14),
+        ("pub fn drop<T>(a: &[u8], b: T) {", 14),
+        ("impl<'a> Drop for Pool<'a>", 14),
         ("struct Lake / open(&self)", 22),
     ] {
         let tools = tools(&[("a.rs", RUST)]);

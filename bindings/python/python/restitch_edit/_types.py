@@ -59,7 +59,6 @@ Rung = Literal[
     "delete",
     "rename",
     "move",
-    "insert",
     "undo",
     "repeated",
     "staged",
