@@ -6,9 +6,8 @@
 mod turn;
 
 use std::collections::BTreeMap;
-use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
-use std::task::Poll;
+use std::future::Future;
+use std::pin::pin;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -100,12 +99,14 @@ impl Agent {
         let mut run = RunState { before: BTreeMap::new(), reminders: 0 };
         for step in 1..=self.max_steps {
             watch(AgentEvent::TurnStarted(step, self.max_steps));
-            let turn = match until_stopped(stop.as_mut(), turn::ask(&self.chat, &messages, &tools))
-                .await
-            {
-                Some(Ok(turn)) => turn,
-                Some(Err(error)) => return self.finish(run, Err(("MODEL_FAILED", error))).await,
-                None => return self.finish_interrupted(run, step).await,
+            let turn = tokio::select! {
+                biased;
+                () = &mut stop => return self.finish_interrupted(run, step).await,
+                turn = turn::ask(&self.chat, &messages, &tools) => turn,
+            };
+            let turn = match turn {
+                Ok(turn) => turn,
+                Err(error) => return self.finish(run, Err(("MODEL_FAILED", error))).await,
             };
             if !turn.text.is_empty() {
                 watch(AgentEvent::Text(&turn.text));
@@ -125,12 +126,15 @@ impl Agent {
             for call in &turn.calls {
                 let reply = {
                     let mut work = pin!(self.execute(&mut run, call));
-                    let reply = until_stopped(stop.as_mut(), work.as_mut()).await;
-                    if reply.is_none() {
-                        // Enough time to finish a write, but not to wait for a model's answer.
-                        let _ = tokio::time::timeout(SHUTDOWN_GRACE, work).await;
+                    tokio::select! {
+                        biased;
+                        () = &mut stop => {
+                            // Enough time to finish a write, but not to wait for a model's answer.
+                            let _ = tokio::time::timeout(SHUTDOWN_GRACE, work).await;
+                            None
+                        }
+                        reply = &mut work => Some(reply),
                     }
-                    reply
                 };
                 let Some(reply) = reply else { return self.finish_interrupted(run, step).await };
                 watch(AgentEvent::ToolCalled { call, reply: &reply });
@@ -206,21 +210,6 @@ summary; if not, go on with the tools.";
 
 /// How long a running tool call may still take when the run is interrupted.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
-
-/// The result of `work`, or `None` if `stop` is ready first.
-async fn until_stopped<T>(
-    mut stop: Pin<&mut impl Future<Output = ()>>,
-    work: impl Future<Output = T>,
-) -> Option<T> {
-    let mut work = pin!(work);
-    poll_fn(|context| {
-        if stop.as_mut().poll(context).is_ready() {
-            return Poll::Ready(None);
-        }
-        work.as_mut().poll(context).map(Some)
-    })
-    .await
-}
 
 /// The state of a run.
 struct RunState {

@@ -9,7 +9,6 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value, json};
 
-use super::fillers;
 use super::schema::{accepts, branches, properties, required};
 use crate::edit::{EditCode, Refusal};
 use crate::text::{ContentHash, Encoding};
@@ -24,8 +23,19 @@ pub static SYNONYMS: LazyLock<Vec<Vec<&'static str>>> = LazyLock::new(|| {
 /// Arguments in which models describe their intent: they are accepted and ignored.
 const IGNORED: &[&str] = &["instruction", "instructions", "explanation", "description", "reason"];
 
-/// Objects that some clients wrap the arguments in.
-const WRAPPERS: &[&str] = &["arguments", "parameters", "params", "input", "args"];
+/// Optional arguments whose empty value has a meaning. In any other optional argument it is a
+/// placeholder of a client that marks every argument as required.
+const MEANINGFUL_EMPTY: &[&str] = &[
+    "start_line",
+    "end_line",
+    "new_content",
+    "files_changed",
+    "old_str",
+    "new_str",
+    "file_text",
+    "insert_text",
+    "insert_line",
+];
 
 /// The arguments under the tool's own names and with its types.
 pub(super) fn normalize(
@@ -33,7 +43,7 @@ pub(super) fn normalize(
     schema: &Value,
     arguments: Value,
 ) -> Result<Map<String, Value>, Refusal> {
-    let mut given = match arguments {
+    let given = match arguments {
         Value::Object(given) => given,
         Value::Null => Map::new(),
         Value::String(text) => match parse_lenient(&text) {
@@ -42,9 +52,6 @@ pub(super) fn normalize(
         },
         _ => return Err(not_an_object(tool, schema)),
     };
-    if let Some(inner) = unwrap_arguments(&given, schema) {
-        given = inner;
-    }
     normalize_object(&ArgumentPath { tool, path: String::new() }, schema, given)
 }
 
@@ -60,23 +67,17 @@ pub(super) fn digest(
     ContentHash::of(format!("{tool}\n{encoding}\n{sorted}").as_bytes())
 }
 
-/// Splits the arguments into `encoding` and all others. Every tool accepts `encoding`, but only
-/// tools that write declare it: a refusal asks for it when the encoding of a file is uncertain.
-pub(super) fn take_encoding(mut arguments: Value) -> Result<(Value, Option<Encoding>), Refusal> {
-    let removed = arguments.as_object_mut().and_then(|given| given.remove("encoding"));
-    let encoding = match removed {
-        None | Some(Value::Null) => None,
-        Some(Value::String(name)) if name.trim().is_empty() => None,
-        Some(Value::String(name)) => Some(Encoding::from_name(&name).ok_or_else(|| {
-            invalid(format!("`{}` is not an encoding that restitch knows", crate::text::quote_name(&name)))
-                .hint("Give a name such as windows-1252, ISO-8859-15, macintosh, IBM850, shift_jis, utf-8, utf-16le or utf-16be.")
-        })?),
-        Some(_) => {
-            return Err(invalid("argument `encoding` is not a string".to_owned())
-                .hint("Give a name such as windows-1252, or leave it out."));
-        }
-    };
-    Ok((arguments, encoding))
+/// Takes the encoding, which every tool accepts, out of its arguments.
+pub(super) fn take_encoding(
+    arguments: &mut Map<String, Value>,
+) -> Result<Option<Encoding>, Refusal> {
+    let given = arguments.remove("encoding");
+    let Some(name) = given.as_ref().and_then(Value::as_str) else { return Ok(None) };
+    let encoding = Encoding::from_name(name).ok_or_else(|| {
+        invalid(format!("`{}` is not an encoding that restitch knows", crate::text::quote_name(name)))
+            .hint("Give a name such as windows-1252, ISO-8859-15, macintosh, IBM850, shift_jis, utf-8, utf-16le or utf-16be.")
+    });
+    encoding.map(Some)
 }
 
 /// The refusal of arguments that are not a JSON object.
@@ -84,13 +85,15 @@ fn not_an_object(tool: &str, schema: &Value) -> Refusal {
     invalid(format!("the arguments of `{tool}` are not a JSON object")).hint(example(schema))
 }
 
-/// The object inside a wrapper such as `{"arguments": {…}}`.
-fn unwrap_arguments(given: &Map<String, Value>, schema: &Value) -> Option<Map<String, Value>> {
-    let mut entries = given.iter();
-    let (Some((name, value)), None) = (entries.next(), entries.next()) else { return None };
-    let is_argument = properties(schema).is_some_and(|known| known.contains_key(name));
-    let is_wrapper = WRAPPERS.contains(&name.as_str()) && !is_argument;
-    value.as_object().filter(|_| is_wrapper).cloned()
+/// Whether a value is what clients send for an optional argument that the model did not give.
+fn is_filler(name: &str, value: &Value) -> bool {
+    let is_empty = match value {
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        _ => false,
+    };
+    is_empty && !MEANINGFUL_EMPTY.contains(&name)
 }
 
 /// A position within the arguments of a tool, such as `edits[0]`, for messages.
@@ -156,7 +159,7 @@ fn normalize_object(
             return Err(unknown_argument(at, schema, &name));
         };
         let is_optional = !required(schema).any(|required_name| required_name == own_name);
-        let is_filler = |value: &Value| is_optional && fillers::is_filler(at.tool, own_name, value);
+        let is_filler = |value: &Value| is_optional && is_filler(own_name, value);
         if is_filler(&value) {
             continue;
         }
@@ -268,7 +271,7 @@ fn coerce(at: &ArgumentPath<'_>, schema: &Value, value: Value) -> Result<Value, 
             Value::Object(given) if properties(branch).is_some() => {
                 normalize_object(at, branch, given).map(Value::Object)
             }
-            other => Ok(other),
+            other => check_value(at, branch, other),
         };
     }
     let wants = |json_type: &str| options.iter().any(|branch| accepts(branch, json_type));
@@ -282,7 +285,7 @@ fn coerce(at: &ArgumentPath<'_>, schema: &Value, value: Value) -> Result<Value, 
             if wants("integer")
                 && let Ok(number) = text.trim().parse::<i64>()
             {
-                return Ok(number.into());
+                return coerce(at, schema, number.into());
             }
             match text.trim().to_ascii_lowercase().as_str() {
                 "true" if wants("boolean") => return Ok(true.into()),
@@ -340,51 +343,25 @@ fn coerce_item(at: &ArgumentPath<'_>, schema: &Value, value: Value) -> Result<Va
     coerce(at, &lenient, value)
 }
 
-/// Which of the arguments has a value that its type does not allow, and what it must be; `None` if it
-/// is none of them.
-pub(super) fn misfit(tool: &str, schema: &Value, arguments: &Map<String, Value>) -> Option<String> {
-    misfit_in(&ArgumentPath { tool, path: String::new() }, schema, arguments)
-}
-
-fn misfit_in(
-    at: &ArgumentPath<'_>,
-    schema: &Value,
-    arguments: &Map<String, Value>,
-) -> Option<String> {
-    let known = branches(schema).into_iter().find_map(properties)?;
-    let mut values =
-        arguments.iter().filter_map(|(name, value)| Some((name, known.get(name)?, value)));
-    values.find_map(|(name, schema, value)| {
-        let at = at.child(name);
-        let is = |must_be: String| {
-            let value = crate::text::clip(&value.to_string(), 80);
-            Some(format!(
-                "argument `{}` of `{}` is {value}, but must be {must_be}",
-                at.path, at.tool
-            ))
-        };
-        match value {
-            Value::Object(fields) => misfit_in(&at, schema, fields),
-            Value::Array(items) => {
-                let item = branches(schema).into_iter().find_map(|branch| branch.get("items"))?;
-                items.iter().enumerate().find_map(|(index, value)| {
-                    misfit_in(&at.child(&format!("[{index}]")), item, value.as_object()?)
-                })
-            }
-            Value::Number(number) if number.as_i64().is_some_and(|number| number < 0) => {
-                is("0 or more".to_owned())
-            }
-            Value::String(_) => {
-                let words = branches(schema)
-                    .into_iter()
-                    .find_map(|branch| branch.get("enum")?.as_array())?;
-                let words: Vec<_> = words.iter().filter_map(Value::as_str).collect();
-                (!words.contains(&value.as_str()?))
-                    .then(|| is(format!("one of: {}", words.join(", "))))?
-            }
-            _ => None,
+/// Refuses a word that is none of those to choose from, and a number below 0, which means something in
+/// lists only.
+fn check_value(at: &ArgumentPath<'_>, schema: &Value, value: Value) -> Result<Value, Refusal> {
+    let words = schema.get("enum").and_then(Value::as_array);
+    let is_negative = value.as_i64().is_some_and(|number| number < 0);
+    let must_be = match words {
+        Some(words) if !words.contains(&value) => {
+            let words: Vec<_> = words.iter().filter_map(Value::as_str).collect();
+            format!("one of: {}", words.join(", "))
         }
-    })
+        None if is_negative && schema["type"] == "integer" && !at.path.ends_with(']') => {
+            "0 or more".to_owned()
+        }
+        _ => return Ok(value),
+    };
+    let value = crate::text::clip(&value.to_string(), 80);
+    let refused =
+        format!("argument `{}` of `{}` is {value}, but must be {must_be}", at.path, at.tool);
+    Err(invalid(refused).hint("Correct the argument and send the call again."))
 }
 
 /// The type with its article, such as `an array`.
@@ -410,14 +387,7 @@ fn json_type_of(value: &Value) -> &'static str {
 fn unknown_argument(at: &ArgumentPath<'_>, schema: &Value, name: &str) -> Refusal {
     let known: Vec<&str> =
         properties(schema).into_iter().flatten().map(|(name, _)| name.as_str()).collect();
-    let Some(nearest) = nearest(name, &known) else {
-        return invalid(format!(
-            "`{}` takes no arguments, but `{}` was given",
-            at.tool,
-            crate::text::quote_name(name)
-        ))
-        .hint("Send an empty object.");
-    };
+    let nearest = nearest(name, &known).unwrap_or_default();
     invalid(format!(
         "`{}` has no argument `{}`{}; the nearest is `{nearest}`",
         at.tool,
@@ -488,25 +458,18 @@ fn escape_controls(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     let (mut in_string, mut escaped) = (false, false);
     for c in text.chars() {
-        match c {
-            '"' if !escaped => in_string = !in_string,
-            '\n' if in_string => {
-                out.push_str("\\n");
-                escaped = false;
-                continue;
-            }
-            '\r' if in_string => {
-                out.push_str("\\r");
-                escaped = false;
-                continue;
-            }
-            '\t' if in_string => {
-                out.push_str("\\t");
-                escaped = false;
-                continue;
-            }
-            _ => {}
+        let escape = match c {
+            '\n' => "\\n",
+            '\r' => "\\r",
+            '\t' => "\\t",
+            _ => "",
+        };
+        if in_string && !escape.is_empty() {
+            out.push_str(escape);
+            escaped = false;
+            continue;
         }
+        in_string ^= c == '"' && !escaped;
         escaped = in_string && c == '\\' && !escaped;
         out.push(c);
     }
@@ -518,77 +481,22 @@ mod tests {
     use super::*;
     use crate::tools;
 
-    fn read(tool: &str, arguments: Value) -> Result<Value, String> {
-        let spec = tools::find(tool).expect("tool");
-        normalize(spec.name, &(spec.input)(), arguments).map(Value::Object).map_err(|r| r.text())
-    }
-
+    /// One call a row, with what is read of it or with parts of the refusal.
     #[test]
-    fn other_tools_names_are_ours() {
-        let clean = json!({"path": "a", "old_str": "x", "new_str": "y"});
-        for call in [
-            json!({"file_path": "a", "old_string": "x", "new_string": "y"}),
-            json!({"filePath": "a", "oldString": "x", "newString": "y", "instruction": "do"}),
-            json!({"file": "a", "search": "x", "replace": "y", "near_line": null}),
-            json!({"path": "a", "oldText": "x", "newText": "y"}),
-            json!({"arguments": {"path": "a", "old_str": "x", "new_str": "y"}}),
-            json!("{\"path\": \"a\", \"old_str\": \"x\", \"new_str\": \"y\"}"),
-            json!({"path": "a", "file_path": "a", "old_str": "x", "new_str": "y"}),
-        ] {
-            assert_eq!(read("edit_file", call.clone()), Ok(clean.clone()), "{call}");
+    fn calls_are_read_as_the_tools_take_them() {
+        for row in include_str!("arguments.jsonl").lines() {
+            let row: Value = serde_json::from_str(row).expect("a row");
+            let spec = tools::find(row["tool"].as_str().expect("its name")).expect("tool");
+            let read = normalize(spec.name, spec.schema(), row["call"].clone());
+            match (read, row["refused"].as_array()) {
+                (Ok(read), None) => assert_eq!(Value::Object(read), row["read_as"], "{row}"),
+                (Err(refusal), Some(parts)) => {
+                    let text = refusal.text();
+                    let says = |part: &Value| text.contains(part.as_str().expect("a part"));
+                    assert!(parts.iter().all(says), "{row}: {text}");
+                }
+                (read, _) => panic!("{row}: {read:?}"),
+            }
         }
-    }
-
-    #[test]
-    fn types_are_repaired_when_nothing_is_lost() {
-        let got = read(
-            "edit_file",
-            json!({"path": "a", "old_str": "x", "new_str": "y", "replace_all": "true", "near_line": "7"}),
-        );
-        assert_eq!(
-            got,
-            Ok(
-                json!({"path": "a", "old_str": "x", "new_str": "y", "replace_all": true, "near_line": 7})
-            )
-        );
-        let raw = Value::String("{\"path\":\"a\",\"old_str\":\"x\n\",\"new_str\":\"\ty\"}".into());
-        assert_eq!(
-            read("edit_file", raw),
-            Ok(json!({"path": "a", "old_str": "x\n", "new_str": "\ty"}))
-        );
-        let line = read("edit_file", json!({"path": "a", "old_str": "", "new_str": 5, "lines": 2}));
-        assert_eq!(line, Ok(json!({"path": "a", "old_str": "", "new_str": "5", "lines": "2"})));
-        for bad in ["seven", "7.5"] {
-            let call = json!({"path": "a", "old_str": "x", "new_str": "y", "near_line": bad});
-            assert!(read("edit_file", call).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn what_would_be_lost_is_refused_by_name() {
-        let regex = read("search", json!({"keyword": "two", "regex": true})).expect_err("regex");
-        assert!(regex.contains("no argument `regex`"), "{regex}");
-        let call = json!({"path": "a", "old_str": "x", "new_strr": "y"});
-        let refused = read("edit_file", call).expect_err("typo");
-        assert!(refused.contains("no argument `new_strr`; the nearest is `new_str`"), "{refused}");
-        assert!(refused.contains(r#"{"path": "…", "old_str": "…", "new_str": "…"}"#), "{refused}");
-        let twice = json!({"path": "a", "file": "b", "old_str": "x", "new_str": "y"});
-        assert!(read("edit_file", twice).expect_err("twice").contains("given twice"));
-        let edit = |path: &str| json!({path: "a", "old_str": "x", "new_str": "y"});
-        let of_one = read("multi_edit", json!({"edits": [edit("path"), edit("snapshot_")]}));
-        assert!(of_one.expect_err("unknown").contains("`snapshot_`"));
-        let of_one = json!({"edits": [edit("path"), {"old_str": "x", "new_str": "y"}]});
-        let of_one = read("multi_edit", of_one).expect_err("no path");
-        assert!(of_one.contains("needs `path` in `edits[1]`"), "{of_one}");
-        let missing = read("edit_file", json!({"path": "a"})).expect_err("missing");
-        assert!(missing.contains("needs `old_str`, `new_str`"), "{missing}");
-        let list = read("edit_file", json!([1])).expect_err("list");
-        assert!(list.contains("not a JSON object"), "{list}");
-        let wrong = json!({"path": ["a"], "old_str": "x", "new_str": "y"});
-        assert!(
-            read("edit_file", wrong)
-                .expect_err("type")
-                .contains("is an array, but must be a string")
-        );
     }
 }

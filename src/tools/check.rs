@@ -46,23 +46,19 @@ struct CheckedFile {
     path: String,
     /// Why nothing can be said of it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    why_not: Option<Unchecked>,
-    /// Why it could not be read: the code of a refusal.
+    reason: Option<String>,
+    /// The code of the refusal, if it could not be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<EditCode>,
-    /// The refusal in words.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
     /// Its errors, the first few of them.
     errors: Vec<SyntaxError>,
 }
 
-/// Checks the files, and refuses the call if none of them can be read.
+/// Checks the files.
 async fn run(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
     let arguments: Arguments = parse(TOOL.name, call.arguments)?;
     if arguments.paths.is_empty() {
-        return Err(Refusal::new(EditCode::InvalidArguments, "paths is empty")
-            .hint("Give at least one file or folder."));
+        return Err(Refusal::invalid("paths is empty", "Give at least one file or folder."));
     }
     let mut report = CheckReport::default();
     let mut paths = Vec::new();
@@ -76,18 +72,15 @@ async fn run(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
         }
     }
     report.truncated |= paths.len() > MAX_FILES;
-    let mut first_refusal = None;
-    for (raw, is_named) in paths.into_iter().take(MAX_FILES) {
+    let count = paths.len();
+    for (path, is_named) in paths.into_iter().take(MAX_FILES) {
         // If the caller is gone, the call is cancelled at this point, before more files are read.
         tokio::task::yield_now().await;
-        let mut file = CheckedFile { path: raw.clone(), ..CheckedFile::default() };
-        let outcome = match call.engine.path(&raw) {
-            Ok(path) => {
-                file.path = path.as_str().to_owned();
-                call.engine.check(&path).await
-            }
+        let outcome = match call.engine.path(&path) {
+            Ok(path) => call.engine.check(&path).await,
             Err(refusal) => Err(refusal),
         };
+        let mut file = CheckedFile { path, ..CheckedFile::default() };
         match outcome {
             Ok(Ok(errors)) => {
                 report.checked += 1;
@@ -99,21 +92,15 @@ async fn run(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
             }
             // Of a folder's files, those that a parser and the store take are meant.
             Ok(Err(Unchecked::UnknownLanguage)) | Err(_) if !is_named => continue,
-            Ok(Err(why)) => file.why_not = Some(why),
+            Ok(Err(why)) => file.reason = Some(why.to_string()),
+            Err(refusal) if count == 1 => return Err(refusal.at(file.path)),
             Err(refusal) => {
-                let refusal = refusal.at(file.path.as_str());
                 (file.code, file.reason) = (Some(refusal.code), Some(refusal.message.to_string()));
-                first_refusal.get_or_insert(refusal);
             }
         }
         report.files.push(file);
     }
-    match first_refusal {
-        Some(refusal) if report.checked == 0 && report.files.iter().all(|f| f.code.is_some()) => {
-            Err(refusal)
-        }
-        _ => Ok(ToolReply::answered(message(&report), &report)),
-    }
+    Ok(ToolReply::answered(message(&report), &report))
 }
 
 /// The files below a folder, and whether there are more; `None` if the path is not a folder with
@@ -142,7 +129,7 @@ fn message(report: &CheckReport) -> String {
     let mut error_count = 0;
     for file in &report.files {
         let path = quote_name(&file.path);
-        if let Some(why) = file.why_not.map(|why| why.to_string()).or(file.reason.clone()) {
+        if let Some(why) = &file.reason {
             let _ = write!(out, "\n{path} was not checked: {why}.");
         }
         for error in &file.errors {

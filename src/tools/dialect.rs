@@ -59,11 +59,6 @@ impl Dialect {
         if self == Self::Codex && tool.name != self.edit_tool() {
             return None;
         }
-        // The phrases for an edit that changes nothing name its old and new text, which not every
-        // call has.
-        if refusal.code == EditCode::NoChange && !has_old_text(arguments) {
-            return None;
-        }
         fill(PHRASES.get(&(self, refusal.code))?, arguments, words, refusal)
     }
 }
@@ -81,11 +76,6 @@ static PHRASES: LazyLock<HashMap<(Dialect, EditCode), String>> = LazyLock::new(|
     };
     rows.filter_map(phrase).collect()
 });
-
-/// Whether the call has one old text at its top level.
-fn has_old_text(arguments: &Map<String, Value>) -> bool {
-    ["old_str", "old_string"].iter().any(|name| arguments.contains_key(*name))
-}
 
 /// The most characters of the caller's text that an answer quotes.
 const MAX_QUOTE: usize = 300;

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{ToolCall, ToolReply, ToolSpec, parse};
-use crate::edit::{EditCode, EditReport, EditRequest, Expected, Refusal, WorkPath};
+use crate::edit::{EditReport, EditRequest, Expected, Refusal, WorkPath};
 use crate::engine::HashlineRequest;
 use crate::hashline::anchors::Anchor;
 use crate::hashline::ops::{HashlineEdit, Op};
@@ -108,11 +108,10 @@ impl NamedLines {
         let (first, last) = raw.split_once(['-', '–']).unwrap_or((raw, raw));
         let (first, last) = (Anchor::parse(first)?, Anchor::parse(last)?);
         if first.id.is_empty() != last.id.is_empty() {
-            return Err(Refusal::new(
-                EditCode::InvalidArguments,
+            return Err(Refusal::invalid(
                 "lines has a number at one end and an anchor at the other",
-            )
-            .hint("Give two numbers, such as 12-14, or two anchors, such as 12#VK-14#MB."));
+                "Give two numbers, such as 12-14, or two anchors, such as 12#VK-14#MB.",
+            ));
         }
         Ok(Self { first, last })
     }

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::lines_argument::LinesArgument;
 use super::{ToolCall, ToolReply, ToolSpec, parse};
-use crate::edit::{EditCode, EditReport, Refusal};
+use crate::edit::{EditReport, Refusal};
 use crate::line_edit::LineChange;
 use crate::text::LineSpan;
 
@@ -81,8 +81,10 @@ impl Arguments {
 
 /// The refusal of arguments that are neither a list of edits nor one whole edit.
 fn invalid_shape(message: &str) -> Refusal {
-    Refusal::new(EditCode::InvalidArguments, message)
-        .hint("Send path and edits: [{start_line, end_line, new_content}], or the three fields beside path.")
+    Refusal::invalid(
+        message,
+        "Send path and edits: [{start_line, end_line, new_content}], or the three fields beside path.",
+    )
 }
 
 /// Replaces or inserts lines by number.

@@ -35,15 +35,11 @@ pub fn export(format: Format, tools: impl Iterator<Item = &'static ToolSpec>) ->
 pub(crate) fn declare(format: Format, tool: &ToolSpec) -> Value {
     let (name, description) = (tool.name, tool.about);
     match format {
-        Format::OpenAi => json!({
-            "type": "function",
-            "function": {
-                "name": name,
-                "description": description,
-                "strict": true,
-                "parameters": strict((tool.input)()),
-            },
-        }),
+        Format::OpenAi => {
+            let mut function = declare(Format::OpenAiResponses, tool);
+            function.as_object_mut().and_then(|function| function.remove("type"));
+            json!({ "type": "function", "function": function })
+        }
         Format::OpenAiResponses => json!({
             "type": "function",
             "name": name,
@@ -159,78 +155,47 @@ mod tests {
     /// What every interface takes: one type a value, words as `enum`, a union only as `anyOf`
     /// with whole branches and nothing beside it. Anthropic's `input_schema` and MCP's `inputSchema`
     /// are this plain form, and at the top an object without a union.
+    fn assert_plain(object: &Map<String, Value>, at: &str) {
+        if object.contains_key("anyOf") {
+            assert_eq!(object.len(), 1, "{at}: a union has nothing beside it");
+            assert!(!at.ends_with('|'), "{at}: a union within a union");
+            return;
+        }
+        let kind = object.get("type").and_then(Value::as_str);
+        let kind = kind.unwrap_or_else(|| panic!("{at}: one type, not {object:?}"));
+        for (keyword, value) in object {
+            let fits = match keyword.as_str() {
+                "type" | "description" => value.is_string(),
+                "properties" | "required" => kind == "object",
+                "additionalProperties" => kind == "object" && value == false,
+                "items" => kind == "array",
+                "enum" => {
+                    let all = value.as_array().expect("words");
+                    kind == "string" && !all.is_empty() && all.iter().all(Value::is_string)
+                }
+                _ => false,
+            };
+            assert!(fits, "{at}: {keyword} in {object:?}");
+        }
+        assert_eq!(kind == "array", object.contains_key("items"), "{at}");
+        for name in super::super::schema::required(&Value::Object(object.clone())) {
+            assert!(object["properties"].get(name).is_some(), "{at}: {name} is required");
+        }
+    }
+
+    /// Strict mode requires every property, and takes a name of 64 letters, digits, `_` and `-` at most.
+    /// Google's `Schema` has no `additionalProperties`.
     #[test]
-    fn the_plain_form_suits_anthropic_and_mcp() {
+    fn each_interface_gets_what_it_takes() {
         for tool in TOOLS {
+            let is_letter = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
+            assert!(tool.name.len() <= 64 && tool.name.bytes().all(is_letter), "{}", tool.name);
             let schema = (tool.input)();
             assert_eq!(schema["type"], "object", "{}", tool.name);
-            each(&schema, tool.name, &|object, at| {
-                if object.contains_key("anyOf") {
-                    assert_eq!(object.len(), 1, "{at}: a union has nothing beside it");
-                    assert!(!at.ends_with('|'), "{at}: a union within a union");
-                    return;
-                }
-                let kind = object.get("type").and_then(Value::as_str);
-                let kind = kind.unwrap_or_else(|| panic!("{at}: one type, not {object:?}"));
-                for (keyword, value) in object {
-                    let fits = match keyword.as_str() {
-                        "type" | "description" => value.is_string(),
-                        "properties" | "required" => kind == "object",
-                        "additionalProperties" => kind == "object" && value == false,
-                        "items" => kind == "array",
-                        "enum" => {
-                            let all = value.as_array().expect("words");
-                            kind == "string" && !all.is_empty() && all.iter().all(Value::is_string)
-                        }
-                        _ => false,
-                    };
-                    assert!(fits, "{at}: {keyword} in {object:?}");
-                }
-                assert_eq!(kind == "array", object.contains_key("items"), "{at}");
-                for name in super::super::schema::required(&Value::Object(object.clone())) {
-                    assert!(object["properties"].get(name).is_some(), "{at}: {name} is required");
-                }
-            });
-        }
-    }
-
-    /// Google's `Schema`: types by name, `enum` of strings, no `additionalProperties`.
-    #[test]
-    fn gemini_gets_what_its_types_know() {
-        let known = ["type", "description", "required", "enum", "items", "anyOf", "properties"];
-        for tool in TOOLS {
-            each(&without_closing((tool.input)()), tool.name, &|object, at| {
-                let is_known = |keyword: &String| known.contains(&keyword.as_str());
-                assert!(object.keys().all(is_known), "{at}: {object:?}");
-                assert!(object.get("type").is_none_or(Value::is_string), "{at}");
-            });
-        }
-    }
-
-    /// The rules of strict mode, as OpenAI documents them; a name has 64 letters, digits, `_` and `-` at
-    /// most.
-    #[test]
-    fn strict_rules_hold_for_every_tool() {
-        let known = [
-            "type",
-            "description",
-            "properties",
-            "required",
-            "additionalProperties",
-            "items",
-            "enum",
-            "anyOf",
-        ];
-        for tool in TOOLS {
-            let schema = strict((tool.input)());
-            assert_eq!(schema["type"], "object", "{}", tool.name);
-            assert!(
-                tool.name.len() <= 64
-                    && tool.name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-            );
-            each(&schema, tool.name, &|object, at| {
-                let is_known = |keyword: &String| known.contains(&keyword.as_str());
-                assert!(object.keys().all(is_known), "{at}: {object:?}");
+            each(&schema, tool.name, &assert_plain);
+            let gemini = without_closing(schema.clone());
+            assert!(!gemini.to_string().contains("additionalProperties"), "{gemini}");
+            each(&strict(schema), tool.name, &|object, at| {
                 if let Some(properties) = object.get("properties").and_then(Value::as_object) {
                     assert_eq!(object["additionalProperties"], false, "{at}");
                     let names: Vec<_> = properties.keys().map(String::as_str).collect();

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::lines_argument::LinesArgument;
 use super::{ToolCall, ToolReply, ToolSpec, parse};
-use crate::edit::{EditCode, EditReport, Refusal, said};
+use crate::edit::{EditReport, Refusal, said};
 use crate::engine::HashlineRequest;
 use crate::hashline::anchors::Anchor;
 use crate::hashline::ops::{HashlineEdit, Op};
@@ -38,7 +38,7 @@ pub(super) struct Arguments {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 struct EditArgument {
     /// replace, append or prepend.
-    op: Option<Op>,
+    op: Op,
     /// The anchor, as LINE#ID; the first line of a range.
     pos: Option<String>,
     /// The last line of a range, as LINE#ID.
@@ -57,19 +57,7 @@ impl EditArgument {
             })
         };
         let (pos, end) = (anchor(&self.pos)?, anchor(&self.end)?);
-        let op = match self.op {
-            Some(op) => op,
-            // An anchor without an op can only mean the lines to replace.
-            None if pos.is_some() || end.is_some() => Op::Replace,
-            None => {
-                return Err(Refusal::new(
-                    EditCode::InvalidArguments,
-                    format!("edit {number} has neither op nor pos"),
-                )
-                .hint("Give op: replace, append or prepend."));
-            }
-        };
-        Ok(HashlineEdit { op, pos, end, lines: self.lines.into_lines() })
+        Ok(HashlineEdit { op: self.op, pos, end, lines: self.lines.into_lines() })
     }
 }
 

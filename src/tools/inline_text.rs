@@ -3,26 +3,34 @@
 use std::slice::from_ref;
 
 use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::edit_file::TextEdit;
 use super::{ToolReply, arguments, parse, schema};
 use crate::apply::decide_edits;
-use crate::edit::{EditCode, EditReport, EditRequest, Refusal, VerifiedEdit};
+use crate::edit::{EditReport, EditRequest, Refusal, VerifiedEdit};
 use crate::engine::SyntaxGate;
 use crate::language::Language;
 use crate::text::Snapshot;
 
-/// The arguments of an `edit_file` call that contains the text to edit.
+/// The text of a call.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
-struct Arguments {
+struct InlineText {
     /// The text to edit.
     text: String,
     /// Where it is from: names the language, and is not looked at.
     path: Option<String>,
     /// The language, where no path tells.
     language: Option<String>,
+}
+
+/// The arguments of an `edit_file` call that contains the text to edit.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+struct Arguments {
+    #[serde(flatten)]
+    inline: InlineText,
     #[serde(flatten)]
     edit: TextEdit,
     /// The definition that contains the text: class Pool / fn open.
@@ -32,12 +40,8 @@ struct Arguments {
 /// The arguments of a `multi_edit` call that contains the text to edit.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 struct ManyArguments {
-    /// The text to edit.
-    text: String,
-    /// Where it is from: names the language, and is not looked at.
-    path: Option<String>,
-    /// The language, where no path tells.
-    language: Option<String>,
+    #[serde(flatten)]
+    inline: InlineText,
     /// The edits, each against the text as it is.
     edits: Vec<InlineEdit>,
 }
@@ -66,47 +70,43 @@ pub(crate) fn has_inline_text(arguments: &Value) -> bool {
 /// Answers a call of `edit_file` or `multi_edit` that contains the text to edit, as `text`. The
 /// edited text is in `report.text`.
 pub(crate) fn edit_text_with(tool: &str, given: Value, gate: &SyntaxGate) -> ToolReply {
-    let edited = match tool {
-        "edit_file" => edit_once(given, gate),
-        "multi_edit" => edit_many(given, gate),
-        _ => Err(Refusal::new(
-            EditCode::InvalidArguments,
-            format!("`{tool}` edits files and takes no `text`"),
-        )
-        .hint("Send `path`, or edit the text with `edit_file` or `multi_edit`.")),
+    edit_text(tool, given, gate).unwrap_or_else(ToolReply::refused)
+}
+
+fn edit_text(tool: &str, given: Value, gate: &SyntaxGate) -> Result<ToolReply, Refusal> {
+    let (InlineText { text, mut path, language }, edits) = match tool {
+        "edit_file" => {
+            let Arguments { inline, edit, within } = read(tool, given)?;
+            (inline, vec![InlineEdit { path: None, edit: TextEdit { within, ..edit } }])
+        }
+        "multi_edit" => {
+            let ManyArguments { inline, edits } = read(tool, given)?;
+            (inline, edits)
+        }
+        _ => {
+            return Err(Refusal::invalid(
+                format!("`{tool}` edits files and takes no `text`"),
+                "Send `path`, or edit the text with `edit_file` or `multi_edit`.",
+            ));
+        }
     };
-    edited.unwrap_or_else(ToolReply::refused)
-}
-
-/// Answers a call of `edit_file`.
-fn edit_once(given: Value, gate: &SyntaxGate) -> Result<ToolReply, Refusal> {
-    let given = arguments::normalize("edit_file", &schema::input::<Arguments>(), given)?;
-    let Arguments { text, path, language, mut edit, within } = parse("edit_file", &given)?;
-    edit.within = within;
-    let mut call = edit.request()?;
-    call.language = language.as_deref().map(parse_language).transpose()?;
-    let before = Snapshot::from_text(text);
-    Ok(reply(&decide(path.as_deref(), &before, from_ref(&call), gate)?))
-}
-
-/// Answers a call of `multi_edit`.
-fn edit_many(given: Value, gate: &SyntaxGate) -> Result<ToolReply, Refusal> {
-    let given = arguments::normalize("multi_edit", &schema::input::<ManyArguments>(), given)?;
-    let ManyArguments { text, path, language, edits } = parse("multi_edit", &given)?;
-    let language = language.as_deref().map(parse_language).transpose()?;
-    let mut paths = path.iter().chain(edits.iter().filter_map(|edit| edit.path.as_ref()));
-    let path = paths.next().cloned();
-    if let Some(other) = paths.find(|other| Some(*other) != path.as_ref()) {
-        return Err(Refusal::new(
-            EditCode::InvalidArguments,
-            format!("`text` is one file's content, but an edit names a second path, `{other}`"),
-        )
-        .hint("Send one call for each text, or leave `text` out to edit files."));
+    for other in edits.iter().filter_map(|edit| edit.path.as_ref()) {
+        if path.get_or_insert_with(|| other.clone()) != other {
+            return Err(Refusal::invalid(
+                format!("`text` is one file's content, but an edit names a second path, `{other}`"),
+                "Send one call for each text, or leave `text` out to edit files.",
+            ));
+        }
     }
+    let language = language.as_deref().map(parse_language).transpose()?;
     let calls = edits.iter().map(|edit| Ok(EditRequest { language, ..edit.edit.request()? }));
     let calls = calls.collect::<Result<Vec<_>, Refusal>>()?;
-    let edit = decide(path.as_deref(), &Snapshot::from_text(text), &calls, gate)?;
-    Ok(reply(&edit))
+    Ok(reply(&decide(path.as_deref(), &Snapshot::from_text(text), &calls, gate)?))
+}
+
+/// The arguments of a tool that contain the text to edit.
+fn read<T: DeserializeOwned + JsonSchema>(tool: &str, given: Value) -> Result<T, Refusal> {
+    parse(tool, &arguments::normalize(tool, &schema::input::<T>(), given)?)
 }
 
 /// Applies the calls to a text.
@@ -145,7 +145,9 @@ pub(crate) fn edit_bytes(
 /// The language with the name that a caller gives.
 pub(crate) fn parse_language(name: &str) -> Result<&'static Language, Refusal> {
     Language::from_name(name).ok_or_else(|| {
-        Refusal::new(EditCode::InvalidArguments, format!("there is no language `{name}`"))
-            .hint("Give a file extension such as `rs`, `py` or `go`, or leave it out.")
+        Refusal::invalid(
+            format!("there is no language `{name}`"),
+            "Give a file extension such as `rs`, `py` or `go`, or leave it out.",
+        )
     })
 }

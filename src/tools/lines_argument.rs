@@ -1,22 +1,16 @@
-//! New lines as models send them: a list, one string, or null.
+//! New lines as models send them: a list, or one string.
 
-use std::borrow::Cow;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::line_edit::split_lines;
 
-/// The new lines of an edit.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+// Without descriptions, which every declaration would repeat to a model.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub(super) enum LinesArgument {
-    /// Line by line.
     Many(Vec<String>),
-    /// One string, split at newlines.
     One(String),
-    /// No lines at all.
-    None,
 }
 
 impl LinesArgument {
@@ -26,12 +20,11 @@ impl LinesArgument {
         if entry.is_empty() { vec![String::new()] } else { split_lines(entry) }
     }
 
-    /// Whether the argument is null, an empty string or an empty list.
+    /// Whether the argument is an empty string or an empty list.
     pub(super) fn is_empty(&self) -> bool {
         match self {
             Self::Many(entries) => entries.is_empty(),
             Self::One(text) => text.is_empty(),
-            Self::None => true,
         }
     }
 
@@ -42,7 +35,6 @@ impl LinesArgument {
                 entries.iter().flat_map(|entry| Self::split_entry(entry)).collect()
             }
             Self::One(text) => Self::split_entry(&text),
-            Self::None => Vec::new(),
         }
     }
 
@@ -52,23 +44,6 @@ impl LinesArgument {
             Self::One(text) if text.is_empty() => Vec::new(),
             other => other.into_lines(),
         }
-    }
-}
-
-impl JsonSchema for LinesArgument {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Lines".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "anyOf": [
-            { "type": "array", "items": { "type": "string" } },
-            { "type": "string" },
-        ]})
     }
 }
 
@@ -86,7 +61,6 @@ mod tests {
         assert_eq!(lines("".into()), [""]);
         assert_eq!(lines(serde_json::json!(["a\nb", "c\n"])), ["a", "b", "c"]);
         assert_eq!(lines(serde_json::json!([])), Vec::<String>::new());
-        assert_eq!(lines(serde_json::Value::Null), Vec::<String>::new());
         assert_eq!(LinesArgument::One(String::new()).into_content(), Vec::<String>::new());
         assert_eq!(LinesArgument::One("\n".into()).into_content(), [""]);
     }

@@ -6,12 +6,11 @@
 mod apply_patch;
 pub(crate) mod arguments;
 mod check;
-mod client_edits;
 pub(crate) mod dialect;
+mod edit;
 mod edit_file;
 mod edit_lines;
 pub mod export;
-mod fillers;
 mod guarded;
 mod hashline_edit;
 #[cfg(feature = "cli")]
@@ -31,7 +30,6 @@ pub(crate) mod tool_set;
 mod undo;
 mod words;
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, MutexGuard, OnceLock};
 
@@ -41,11 +39,11 @@ use tracing::Instrument as _;
 
 #[cfg(feature = "mcp")]
 use crate::edit::Message;
-use crate::edit::{EditCode, Refusal};
+use crate::edit::Refusal;
 use crate::engine::{CallOptions, Engine, Observer};
 use crate::port::{BoxFuture, RequestId, RequestStatus};
 use crate::session::{Guard, GuardPolicy};
-use crate::text::{quote_name, redact, redact_json};
+use crate::text::{Encoding, quote_name, redact, redact_json};
 use crate::traces;
 #[cfg(feature = "cli")]
 pub(crate) use apply_patch::prepare as prepare_patch;
@@ -100,7 +98,7 @@ pub enum Visibility {
 
 /// One tool.
 #[doc(hidden)]
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub struct ToolSpec {
     /// The wire name.
     pub name: &'static str,
@@ -142,27 +140,17 @@ impl ToolSpec {
         Self { input: schema::input_to_write::<A>, writes: true, ..tool }
     }
 
-    /// The same tool, listed only there.
-    const fn only(self, visibility: Visibility) -> Self {
-        Self { visibility, ..self }
-    }
-
-    /// The schema of the arguments of one of [`TOOLS`], made once: that takes longer than reading them.
+    /// The schema by which the arguments of one of [`TOOLS`] are read, made once: that takes longer than
+    /// reading them. Every tool accepts `encoding`, but only tools that write declare it.
     fn schema(&self) -> &'static Value {
         static SCHEMAS: [OnceLock<Value>; TOOLS.len()] = [const { OnceLock::new() }; TOOLS.len()];
         let at = TOOLS.iter().take_while(|tool| tool.name != self.name).count();
-        SCHEMAS[at].get_or_init(self.input)
+        SCHEMAS[at].get_or_init(|| schema::with_encoding((self.input)()))
     }
 
     /// Whether the tool has to list the files below the root.
     fn needs_file_list(&self) -> bool {
         matches!(self.name, "search" | "wildcard_search" | "list_files")
-    }
-}
-
-impl fmt::Debug for ToolSpec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ToolSpec").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
@@ -180,9 +168,8 @@ pub(crate) const TOOLS: &[ToolSpec] = &[
     #[cfg(feature = "search")]
     search::LIST_FILES,
     check::TOOL,
-    client_edits::EDIT,
+    edit::TOOL,
     apply_patch::TOOL,
-    client_edits::REPLACE,
     text_editor::TOOL,
     undo::TOOL,
     staging::TOOL,
@@ -195,8 +182,8 @@ const TOOL_ALIASES: &[(&str, &str)] = &[
     ("Edit", "edit_file"),
     ("edit", "edit_file"),
     ("replace", "edit_file"),
+    ("replace", "edit"),
     ("edit_file", "edit"),
-    ("edit_file", "replace"),
     ("str_replace", "edit_file"),
     ("search_replace", "edit_file"),
     ("replace_string_in_file", "edit_file"),
@@ -308,8 +295,7 @@ impl Toolbox {
     #[cfg(feature = "mcp")]
     pub(crate) fn opening_message(&self) -> Option<Message> {
         let opening = self.guard()?.opening_message()?;
-        let offered: Vec<&str> = self.listed_tools().map(|tool| tool.name).collect();
-        opening.advice_in_words(&Words::default().with_tools(&offered))
+        opening.advice_in_words(&Words::default().with_tools(&self.offered()))
     }
 
     /// The engine.
@@ -346,10 +332,15 @@ impl Toolbox {
         })
     }
 
+    /// The names of the tools that a model is offered.
+    fn offered(&self) -> Vec<&'static str> {
+        self.listed_tools().map(|tool| tool.name).collect()
+    }
+
     /// The tool of this session that takes the line numbers and anchors of a view; `None` if it offers
     /// none.
     fn line_tool(&self) -> Option<&'static str> {
-        let names: Vec<_> = self.listed_tools().map(|tool| tool.name).collect();
+        let names = self.offered();
         ["hashline_edit", "edit_file", "edit_lines"].into_iter().find(|name| names.contains(name))
     }
 
@@ -381,28 +372,11 @@ impl Toolbox {
             count_invalid_call();
             return ToolReply::refused(self.no_such_tool(name));
         };
-        let (mut arguments, mut encoding) = match arguments::take_encoding(arguments) {
-            Ok(taken) => taken,
-            Err(refusal) => return ToolReply::refused(refusal),
-        };
-        if tool.name == read_file::TOOL.name
-            && let Err(refusal) = read_file::parse_ranges(&mut arguments)
-        {
-            return ToolReply::refused(refusal);
-        }
         let schema = tool.schema();
         // Most calls have nothing to say in them.
         let words = LazyLock::new(|| self.words_of(schema));
-        let mut arguments = match arguments::normalize(tool.name, schema, arguments) {
-            // If the arguments came as a JSON string, `encoding` is found only after parsing.
-            Ok(arguments) => match arguments::take_encoding(Value::Object(arguments)) {
-                Ok((Value::Object(arguments), parsed_encoding)) => {
-                    encoding = encoding.or(parsed_encoding);
-                    arguments
-                }
-                Ok(_) => Map::new(),
-                Err(refusal) => return ToolReply::refused(refusal),
-            },
+        let (mut arguments, encoding) = match read_arguments(tool, arguments) {
+            Ok(read) => read,
             Err(refusal) => {
                 count_invalid_call();
                 return self.refused(tool, &words, &Map::new(), refusal);
@@ -468,12 +442,12 @@ impl Toolbox {
         let has_hits = reply.report["total_matches"].as_u64().is_some_and(|count| count > 0);
         let is_search = tool.needs_file_list() && has_hits;
         let Some(line_tool) = self.line_tool().filter(|_| is_search) else { return reply };
-        let use_of_hits = match (self.words.is_some(), line_tool) {
+        let use_of_hits = match line_tool {
             // The command line has the tool that takes the lines in `batch` only.
-            (true, _) => "`restitch batch` takes these lines in hashline_edit.",
-            (false, "edit_file") => "You can use these lines as `lines` of edit_file right away.",
-            (false, "edit_lines") => "You can use these lines by number in edit_lines right away.",
-            (false, _) => "You can use these lines in hashline_edit right away.",
+            _ if self.words.is_some() => "`restitch batch` takes these lines in hashline_edit.",
+            "edit_file" => "You can use these lines as `lines` of edit_file right away.",
+            "edit_lines" => "You can use these lines by number in edit_lines right away.",
+            _ => "You can use these lines in hashline_edit right away.",
         };
         reply.message.push_str(&format!(
             "\n\n{use_of_hits} Read the lines around a hit first if they matter."
@@ -483,8 +457,7 @@ impl Toolbox {
 
     /// The words of a caller: its own, or those of the tool with this schema.
     fn words_of(&self, schema: &Value) -> Words {
-        let offered: Vec<&str> = self.listed_tools().map(|tool| tool.name).collect();
-        self.words.clone().unwrap_or_else(|| Words::of_tool(schema, &offered))
+        self.words.clone().unwrap_or_else(|| Words::of_tool(schema, &self.offered()))
     }
 
     /// The reply to a refused call, in the words of its caller and the dialect of the session.
@@ -539,14 +512,26 @@ impl Toolbox {
 
     /// The refusal of an unknown tool name.
     fn no_such_tool(&self, name: &str) -> Refusal {
-        let known: Vec<_> = self.listed_tools().map(|tool| tool.name).collect();
+        let known = self.offered();
         let nearest = arguments::nearest(name, &known).unwrap_or_default();
-        Refusal::new(
-            EditCode::InvalidArguments,
+        Refusal::invalid(
             format!("there is no tool `{}`; the nearest is `{nearest}`", quote_name(name)),
+            format!("Use one of: {}.", known.join(", ")),
         )
-        .hint(format!("Use one of: {}.", known.join(", ")))
     }
+}
+
+/// The arguments under the tool's own names, and the encoding that the call names.
+fn read_arguments(
+    tool: &ToolSpec,
+    mut arguments: Value,
+) -> Result<(Map<String, Value>, Option<Encoding>), Refusal> {
+    if tool.name == read_file::TOOL.name {
+        read_file::parse_ranges(&mut arguments)?;
+    }
+    let mut arguments = arguments::normalize(tool.name, tool.schema(), arguments)?;
+    let encoding = arguments::take_encoding(&mut arguments)?;
+    Ok((arguments, encoding))
 }
 
 /// Reads the fields of a request around its tool call, as leniently as the arguments of a tool.
@@ -566,11 +551,9 @@ pub(crate) fn parse<T: serde::de::DeserializeOwned>(
     arguments: &Map<String, Value>,
 ) -> Result<T, Refusal> {
     serde_json::from_value(Value::Object(arguments.clone())).map_err(|error| {
-        let misfit = find(tool).and_then(|spec| arguments::misfit(tool, spec.schema(), arguments));
-        Refusal::new(
-            EditCode::InvalidArguments,
-            misfit.unwrap_or_else(|| format!("the arguments of `{tool}` are malformed: {error}")),
+        Refusal::invalid(
+            format!("the arguments of `{tool}` are malformed: {error}"),
+            "Correct the argument and send the call again.",
         )
-        .hint("Correct the argument and send the call again.")
     })
 }

@@ -1,7 +1,5 @@
 //! `multi_edit`: several replacements at once, all or nothing.
 
-use std::fmt::Write as _;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +7,7 @@ use super::edit_file::EditFileArguments;
 use super::{ToolCall, ToolReply, ToolSpec, parse};
 use crate::edit::{EditReport, Refusal};
 
-pub(super) const TOOL: ToolSpec = ToolSpec::writing::<Arguments, MultiEditReport>(
+pub(super) const TOOL: ToolSpec = ToolSpec::writing::<Arguments, FileReports>(
     "multi_edit",
     include_str!("../../prompts/tools/multi_edit.md"),
     |call| Box::pin(async move { run(call).await }),
@@ -21,13 +19,25 @@ struct Arguments {
     edits: Vec<EditFileArguments>,
 }
 
-/// What was done. For a single file its report is at the top level as well.
+/// What was done to each file. For a single file its report is at the top level as well.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-struct MultiEditReport {
+pub(super) struct FileReports {
     /// Each file, in the order of first mention.
     files: Vec<EditReport>,
     #[serde(flatten)]
     only: Option<EditReport>,
+}
+
+impl FileReports {
+    pub(super) fn new(files: Vec<EditReport>) -> Self {
+        let only = if let [only] = files.as_slice() { Some(only.clone()) } else { None };
+        Self { files, only }
+    }
+
+    /// The message: the text of each file's report.
+    pub(super) fn text(&self) -> String {
+        self.files.iter().map(EditReport::text).collect::<Vec<_>>().join("\n")
+    }
 }
 
 /// Applies the edits and answers with a report for each file.
@@ -37,8 +47,8 @@ async fn run(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
 
 /// The answer to a call that edited these files.
 pub(super) fn reply(files: Vec<EditReport>) -> ToolReply {
-    let only = if let [only] = files.as_slice() { Some(only.clone()) } else { None };
-    ToolReply::answered(summary(&files), MultiEditReport { files, only })
+    let reports = FileReports::new(files);
+    ToolReply::answered(reports.text(), reports)
 }
 
 /// Applies all edits, or none of them.
@@ -52,13 +62,4 @@ async fn apply(call: ToolCall<'_>) -> Result<Vec<EditReport>, Refusal> {
     });
     let edits = edits.collect::<Result<Vec<_>, Refusal>>()?;
     call.engine.multi_edit(&edits, call.options).await
-}
-
-/// The message: the text of each file's report.
-fn summary(files: &[EditReport]) -> String {
-    let mut out = String::new();
-    for file in files {
-        let _ = writeln!(out, "{}", file.text());
-    }
-    out.trim_end().to_owned()
 }

@@ -1,7 +1,9 @@
 //! What a tool answers: a code, a text for a model, and the full report.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tracing::Span;
 
 use crate::edit::{EditCode, EditReport, Refusal};
@@ -67,14 +69,13 @@ impl ToolReply {
 
     /// The reply with long texts and lists truncated; `left_out` in its report says by how much.
     pub(super) fn truncated(mut self) -> Self {
-        let mut left_out = Map::new();
+        let mut left_out = BTreeMap::new();
         truncate_value(&mut self.report, "", &mut left_out);
         if self.message.len() > MAX_TEXT {
-            let bytes_cut = truncate_text(&mut self.message);
-            left_out.insert("message".into(), bytes_cut.into());
+            left_out.insert("message".to_owned(), truncate_text(&mut self.message));
         }
         if let (Value::Object(report), false) = (&mut self.report, left_out.is_empty()) {
-            report.insert("left_out".into(), Value::Object(left_out));
+            report.insert("left_out".into(), json!(left_out));
         }
         self
     }
@@ -105,41 +106,31 @@ const MAX_TEXT: usize = 1 << 20;
 /// The most items of a list in a reply; the end of a longer list is cut.
 const MAX_ITEMS: usize = 10_000;
 
-/// Cuts the texts and lists in `value` that are too long. `left_out` gets the name of each, with
-/// the number of bytes or items cut.
-fn truncate_value(value: &mut Value, name: &str, left_out: &mut Map<String, Value>) {
-    let child_name = |key: &str| match name {
-        "" => key.to_owned(),
-        name => format!("{name}.{key}"),
-    };
-    match value {
-        Value::String(text) if text.len() > MAX_TEXT => {
-            left_out.insert(name.to_owned(), truncate_text(text).into());
-        }
+/// Cuts the texts and lists in `value`, a field with this name, that are too long. `left_out` gets the
+/// number of bytes or items cut from fields of each name.
+fn truncate_value(value: &mut Value, name: &str, left_out: &mut BTreeMap<String, usize>) {
+    let cut = match value {
+        Value::String(text) if text.len() > MAX_TEXT => truncate_text(text),
         Value::Array(items) => {
-            if items.len() > MAX_ITEMS {
-                left_out.insert(name.to_owned(), (items.len() - MAX_ITEMS).into());
-                items.truncate(MAX_ITEMS);
-            }
-            for (index, item) in items.iter_mut().enumerate() {
-                truncate_value(item, &child_name(&index.to_string()), left_out);
-            }
+            let cut = items.len().saturating_sub(MAX_ITEMS);
+            items.truncate(MAX_ITEMS);
+            items.iter_mut().for_each(|item| truncate_value(item, name, left_out));
+            cut
         }
         Value::Object(fields) => {
-            for (key, value) in fields {
-                truncate_value(value, &child_name(key), left_out);
-            }
+            fields.iter_mut().for_each(|(key, value)| truncate_value(value, key, left_out));
+            0
         }
-        _ => {}
+        _ => 0,
+    };
+    if cut > 0 {
+        *left_out.entry(name.to_owned()).or_default() += cut;
     }
 }
 
 /// Cuts a long text, adds a note that says so, and returns the number of bytes cut.
 fn truncate_text(text: &mut String) -> usize {
-    let mut end = MAX_TEXT;
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
+    let end = text.floor_char_boundary(MAX_TEXT);
     let bytes_cut = text.len() - end;
     text.truncate(end);
     text.push_str(&format!("\n… {bytes_cut} more bytes are left out"));

@@ -33,16 +33,18 @@ pub(crate) fn input<T: JsonSchema>() -> Value {
 ///
 /// [`Toolbox`]: super::Toolbox
 pub(super) fn input_to_write<T: JsonSchema>() -> Value {
-    let mut schema = input::<T>();
-    if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
-        for (name, json_type, description) in [
-            ("encoding", "string", "Where a refusal asks for it."),
-            ("dry_run", "boolean", "Only show the diff."),
-        ] {
-            properties
-                .insert(name.into(), json!({ "type": json_type, "description": description }));
-        }
-    }
+    let schema = with_encoding(input::<T>());
+    with_argument(schema, "dry_run", "boolean", "Only show the diff.")
+}
+
+/// The schema of a tool's arguments with `encoding`, if it lacks it.
+pub(super) fn with_encoding(schema: Value) -> Value {
+    with_argument(schema, "encoding", "string", "Where a refusal asks for it.")
+}
+
+/// The schema of a tool's arguments with this optional one.
+fn with_argument(mut schema: Value, name: &str, json_type: &str, description: &str) -> Value {
+    schema["properties"][name] = json!({ "type": json_type, "description": description });
     schema
 }
 
@@ -77,30 +79,10 @@ pub(super) fn report<T: JsonSchema>() -> Value {
     settings.into_generator().into_root_schema_for::<T>().to_value()
 }
 
-/// Removes keywords that clients do not use, and lists of types.
+/// Removes keywords that clients do not use.
 fn simplify_output(schema: &mut Schema) {
-    // Not `ensure_object`: that would turn `false` into `{"not": {}}`.
-    let Some(object) = schema.as_object_mut() else { return };
-    object.remove("title");
-    object.remove("format");
-    split_types(object);
-}
-
-/// Splits a list of types into branches of one type each, because not every client reads a list.
-fn split_types(object: &mut Map<String, Value>) {
-    let Some(Value::Array(types)) = object.get("type").cloned() else { return };
-    let description = object.remove("description");
-    let other_keywords = std::mem::take(object);
-    let branches = types.into_iter().map(|json_type| {
-        if json_type == "null" {
-            return json!({ "type": "null" });
-        }
-        let mut branch = other_keywords.clone();
-        branch.insert("type".into(), json_type);
-        Value::Object(branch)
-    });
-    object.extend(description.map(|description| ("description".to_owned(), description)));
-    object.insert("anyOf".into(), branches.collect());
+    schema.remove("title");
+    schema.remove("format");
 }
 
 /// Reduces an input schema to what every model interface accepts: without `null` for optional values

@@ -3,19 +3,19 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ToolCall, ToolReply, ToolSpec, Visibility, parse, schema};
+use super::{ToolCall, ToolReply, ToolSpec, Visibility, parse};
 use crate::edit::{EditCode, Refusal};
 use crate::port::CommitOptions;
 use crate::text::pluralize;
 
 pub(super) const TOOL: ToolSpec = ToolSpec {
-    name: "staging",
-    about: "Staged edits: diff shows them all, commit writes them all or none, discard forgets them.",
-    input: schema::input::<StagingArguments>,
-    output: schema::output::<StagingReport>,
     visibility: Visibility::Staged,
     writes: true,
-    run: |call| Box::pin(async move { run(call).await }),
+    ..ToolSpec::reading::<StagingArguments, StagingReport>(
+        "staging",
+        "Staged edits: diff shows them all, commit writes them all or none, discard forgets them.",
+        |call| Box::pin(async move { run(call).await }),
+    )
 };
 
 /// What to do.

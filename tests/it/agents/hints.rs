@@ -266,7 +266,6 @@ fn forms() -> Vec<Form> {
         (Dialect::Restitch, "multi_edit"),
         (Dialect::ClaudeCode, "edit"),
         (Dialect::Opencode, "edit"),
-        (Dialect::Gemini, "replace"),
         (Dialect::Gemini, "edit"),
         (Dialect::Anthropic, "str_replace_based_edit_tool"),
     ];
