@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use similar::{ChangeTag, TextDiff};
+use similar::TextDiff;
 
 use super::spans::Span;
 use crate::text::Snapshot;
@@ -86,17 +86,8 @@ fn push_hunk(
         format!("{start},{count}")
     };
     let (old_range, new_range) = (hunk_range(old.0, &old_text), hunk_range(new.0, &new_text));
-    let _ = writeln!(out, "@@ -{old_range} +{new_range} @@");
-    for change in diff.iter_all_changes() {
-        let sign = match change.tag() {
-            ChangeTag::Delete => '-',
-            ChangeTag::Insert => '+',
-            ChangeTag::Equal => ' ',
-        };
-        out.push(sign);
-        out.push_str(change.value());
-        if !change.value().ends_with('\n') {
-            out.push_str("\n\\ No newline at end of file\n");
-        }
-    }
+    // All lines are shown, under a header with their numbers in the file.
+    let hunk = diff.unified_diff().context_radius(old_text.len()).to_string();
+    let lines = hunk.split_once('\n').map_or("", |(_, lines)| lines);
+    let _ = write!(out, "@@ -{old_range} +{new_range} @@\n{lines}");
 }

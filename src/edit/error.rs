@@ -3,7 +3,6 @@
 
 use std::cell::LazyCell;
 use std::collections::HashSet;
-use std::fmt;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -189,7 +188,8 @@ pub struct Attempt {
 }
 
 /// The answer to an edit that is not made. Nothing was written.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema, thiserror::Error)]
+#[error("{code}: {message}")]
 #[non_exhaustive]
 pub struct Refusal {
     /// The stable code.
@@ -385,7 +385,7 @@ impl Refusal {
         let width = call.len().max(8);
         for (number, near) in self.nearest.iter().take(self.equally_near.max(1)).enumerate() {
             let Some(difference) = &near.first_difference else { continue };
-            let span = LineSpan { start: near.start_line, end: near.end_line };
+            let span = near.span();
             let percent = near.percent();
             // Models copy what they are shown, so the marks are explained.
             let has_mark =
@@ -456,11 +456,3 @@ fn with_visible_blanks(diff: &str) -> String {
     }
     out
 }
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.code, self.message)
-    }
-}
-
-impl std::error::Error for Refusal {}

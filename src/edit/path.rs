@@ -4,7 +4,7 @@
 //! the path through folder handles.
 
 use std::fmt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path};
 
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
@@ -44,14 +44,8 @@ impl WorkPath {
             return Err(refuse("is longer than 4096 bytes"));
         }
         let path = Path::new(raw);
-        let below_root;
         let path = match path.strip_prefix(root) {
             Ok(below) => below,
-            // On Windows, `c:\Work` and `C:\work` are the same.
-            Err(_) if cfg!(windows) && strip_prefix_ignoring_case(path, root).is_some() => {
-                below_root = strip_prefix_ignoring_case(path, root).unwrap_or_default();
-                &below_root
-            }
             Err(_) if path.is_absolute() => return Err(refuse("is outside the root")),
             Err(_) => path,
         };
@@ -96,20 +90,6 @@ pub(crate) fn path_of_uri(uri: &str) -> Option<String> {
     Some(path.decode_utf8_lossy().into_owned())
 }
 
-/// The part of `path` below `root`, ignoring case.
-fn strip_prefix_ignoring_case(path: &Path, root: &Path) -> Option<PathBuf> {
-    let mut parts = path.components();
-    for wanted in root.components() {
-        let same = |a: &std::ffi::OsStr, b: &std::ffi::OsStr| {
-            a.to_string_lossy().to_lowercase() == b.to_string_lossy().to_lowercase()
-        };
-        if !same(parts.next()?.as_os_str(), wanted.as_os_str()) {
-            return None;
-        }
-    }
-    Some(parts.as_path().to_owned())
-}
-
 /// For display: a name with control characters is quoted.
 impl fmt::Display for WorkPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -120,15 +100,6 @@ impl fmt::Display for WorkPath {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_root_in_another_case_is_the_same_on_windows() {
-        let below =
-            |path: &str| strip_prefix_ignoring_case(Path::new(path), Path::new("/Work/App"));
-        assert_eq!(below("/work/APP/src/A.rs").as_deref(), Some(Path::new("src/A.rs")));
-        assert_eq!(below("/work/apple/a"), None);
-        assert_eq!(below("/work"), None);
-    }
 
     #[test]
     fn only_paths_below_the_root_are_taken() {

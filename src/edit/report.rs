@@ -152,7 +152,7 @@ pub enum Durability {
 }
 
 /// What changed, with the lines around it, so that the caller can check.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Verification {
     /// First replaced line, before the edit.
@@ -261,17 +261,7 @@ impl EditReport {
             verifications: spans
                 .iter()
                 .take(MAX_VERIFICATIONS)
-                .map(|span| {
-                    let whole = verification(&before, &after, std::slice::from_ref(span));
-                    let clip_line = |line: String| clip(&line, MAX_LINE_CHARS);
-                    Verification {
-                        line_delta: line_delta(span),
-                        before_context: whole.before_context.map(clip_line),
-                        edited_preview: whole.edited_preview.into_iter().map(clip_line).collect(),
-                        after_context: whole.after_context.map(clip_line),
-                        ..whole
-                    }
-                })
+                .map(|span| verification(&before, &after, std::slice::from_ref(span)))
                 .collect(),
             diff: unified_diff(edit.path().as_str(), &before, &after, &spans),
             anchors: anchors(&after, &spans),
@@ -285,19 +275,25 @@ impl EditReport {
 
     /// The text for a model: short, with numbers to check by.
     pub fn text(&self) -> String {
-        self.text_with(OriginalLines::Omitted, self.verb())
+        self.text_with(Style::Plain, self.verb())
     }
 
     /// The text for a caller that also gets the edited text, even if nothing was written.
     #[cfg(feature = "cli")]
     pub(crate) fn text_as_edited(&self) -> String {
-        self.text_with(OriginalLines::Omitted, "Edited")
+        self.text_with(Style::Plain, "Edited")
     }
 
     /// The text for a model that gave line numbers and no old text: the lines that were
     /// replaced are shown, too.
     pub fn numbered_text(&self) -> String {
-        self.text_with(OriginalLines::Shown, self.verb())
+        self.text_with(Style::Numbered, self.verb())
+    }
+
+    /// The text for a model that works by anchors: what changed, with fresh anchors.
+    pub fn anchored_text(&self) -> String {
+        let is_edited = self.before_sha256.is_some() && self.after_sha256.is_some();
+        self.text_with(if is_edited { Style::Anchored } else { Style::Plain }, self.verb())
     }
 
     /// The verb for what happened to the file.
@@ -310,7 +306,7 @@ impl EditReport {
     }
 
     /// The text for a model, which begins with `verb` for an edit of an existing file.
-    fn text_with(&self, originals: OriginalLines, verb: &str) -> String {
+    fn text_with(&self, style: Style, verb: &str) -> String {
         let is_dry_run = self.durability == Durability::DryRun;
         let verification = &self.verification;
         let mut out = match (self.before_sha256, self.after_sha256) {
@@ -329,7 +325,7 @@ impl EditReport {
                 LineSpan { start: verification.start_line, end: verification.end_line },
                 pluralize(verification.lines_replaced, "line"),
                 verification.lines_inserted,
-                file_has(verb),
+                if verb.starts_with("Would") { "would have" } else { "now has" },
                 pluralize(verification.total_lines, "line")
             ),
         };
@@ -345,41 +341,29 @@ impl EditReport {
                 false => out.push_str(&format!(" Matched by `{rung}` ({rewrites}).")),
             }
         }
-        self.push_edits(&mut out, originals);
+        match style {
+            Style::Anchored => self.push_anchors(&mut out),
+            Style::Plain | Style::Numbered => self.push_edits(&mut out, style),
+        }
         self.push_tail(&mut out);
-        match originals {
-            OriginalLines::Shown => self.with_version(&out),
-            OriginalLines::Omitted => clip(&out, MAX_MODEL_TEXT),
+        match style {
+            Style::Plain => clip(&out, MAX_MODEL_TEXT),
+            Style::Numbered | Style::Anchored => self.with_version(&out),
         }
     }
 
-    /// The text for a model that works by anchors: what changed, with fresh anchors.
-    pub fn anchored_text(&self) -> String {
-        let verification = &self.verification;
-        let mut out = match (self.before_sha256, self.after_sha256) {
-            (Some(_), Some(_)) => format!(
-                "{} {}: {} replaced by {}, file {} {}.",
-                self.verb(),
-                quote_name(&self.path),
-                pluralize(verification.lines_replaced, "line"),
-                verification.lines_inserted,
-                file_has(self.verb()),
-                pluralize(verification.total_lines, "line")
-            ),
-            _ => return self.text(),
-        };
+    /// Adds the first lines that were replaced, and fresh anchors.
+    fn push_anchors(&self, out: &mut String) {
         for edit in &self.verifications {
             if out.len() > MAX_EDITS_TEXT / 2 {
                 break;
             }
-            push_originals(&mut out, edit);
+            push_originals(out, edit);
         }
-        push_lines(&mut out, self.anchors.iter().take(MAX_ANCHORS_SHOWN), 100);
+        push_lines(out, self.anchors.iter().take(MAX_ANCHORS_SHOWN), 100, &mut 0);
         if self.anchors.len() > MAX_ANCHORS_SHOWN {
             out.push_str("\n… more anchors in the report, or read these lines …");
         }
-        self.push_tail(&mut out);
-        self.with_version(&out)
     }
 
     /// The text, cut to the limit, and the id of the snapshot to which its line numbers refer. The next
@@ -391,30 +375,20 @@ impl EditReport {
         clip(text, MAX_MODEL_TEXT - version.len()) + &version
     }
 
-    /// Adds each edit: the replaced lines if asked for, the line above, the first new lines, and the line
+    /// Adds each edit: the replaced lines in a numbered text, the line above, the first new lines, and the line
     /// below.
-    fn push_edits(&self, out: &mut String, originals: OriginalLines) {
+    fn push_edits(&self, out: &mut String, style: Style) {
         let mut last_number = 0;
         for (at, edit) in self.verifications.iter().enumerate() {
             if at > 0 && out.len() > MAX_EDITS_TEXT {
                 return self.push_unshown(out, at);
             }
-            if originals == OriginalLines::Shown {
+            if style == Style::Numbered {
                 push_originals(out, edit);
             }
-            let shown: Vec<&String> = edit
-                .before_context
-                .iter()
-                .chain(&edit.edited_preview)
-                .chain(&edit.after_context)
-                .filter(|line| number_of(line).is_none_or(|number| number > last_number))
-                .collect();
-            let first = shown.first().and_then(|line| number_of(line));
-            if last_number > 0 && first.is_some_and(|first| first > last_number + 1) {
-                out.push_str("\n…");
-            }
-            last_number = shown.last().and_then(|line| number_of(line)).unwrap_or(last_number);
-            push_lines(out, shown.into_iter(), 160);
+            let above = edit.before_context.iter();
+            let shown = above.chain(&edit.edited_preview).chain(&edit.after_context);
+            push_lines(out, shown, 160, &mut last_number);
         }
         if self.spans.len() > self.verifications.len() {
             self.push_unshown(out, self.verifications.len());
@@ -471,16 +445,15 @@ impl EditReport {
     }
 }
 
-/// What the file has after an edit that begins with this verb.
-fn file_has(verb: &str) -> &'static str {
-    if verb.starts_with("Would") { "would have" } else { "now has" }
-}
-
-/// Whether the text for a model shows the lines that were replaced.
+/// By what the text for a model names lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum OriginalLines {
-    Shown,
-    Omitted,
+enum Style {
+    /// By nothing.
+    Plain,
+    /// By numbers.
+    Numbered,
+    /// By anchors.
+    Anchored,
 }
 
 /// Adds the first few lines that an edit replaced.
@@ -495,22 +468,25 @@ fn push_originals(out: &mut String, edit: &Verification) {
     }
 }
 
-/// The line number at the start of a shown line.
-fn number_of(line: &str) -> Option<usize> {
-    let digits = line.trim_start_matches('<');
-    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
-    digits[..end].parse().ok()
-}
-
-/// Adds numbered lines, each on a line of its own, with `…` where lines between them are left out.
-fn push_lines<'a>(out: &mut String, lines: impl Iterator<Item = &'a String>, max: usize) {
-    let mut expected_number = None;
+/// Adds those of some numbered lines that come after `last`, the last line that is shown, each on a line
+/// of its own, with `…` where lines between them are left out. Sets `last` anew; it is 0 at first.
+fn push_lines<'a>(
+    out: &mut String,
+    lines: impl Iterator<Item = &'a String>,
+    max: usize,
+    last: &mut usize,
+) {
     for line in lines {
-        let number = number_of(line);
-        if expected_number.is_some() && number != expected_number {
+        let digits = line.trim_start_matches('<');
+        let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+        let number: usize = digits[..end].parse().unwrap_or_default();
+        if number <= *last {
+            continue;
+        }
+        if *last > 0 && number > *last + 1 {
             out.push_str("\n…");
         }
-        expected_number = number.map(|number| number + 1);
+        *last = number;
         out.push('\n');
         out.push_str(&clip(line, max));
     }
@@ -518,39 +494,30 @@ fn push_lines<'a>(out: &mut String, lines: impl Iterator<Item = &'a String>, max
 
 /// What changed from the first to the last of some spans.
 fn verification(before: &Snapshot, after: &Snapshot, spans: &[Span]) -> Verification {
-    let numbered = |number: usize| after.line(number).map(|text| format!("<<{number}>>{text}"));
+    let numbered = |file: &Snapshot, number: usize| {
+        file.line(number).map(|text| clip(&format!("<<{number}>>{text}"), MAX_LINE_CHARS))
+    };
     let total_lines = after.lines().total();
-    let line_delta = total_lines.cast_signed() - before.lines().total().cast_signed();
     let (Some(first), Some(last)) = (spans.first(), spans.last()) else {
-        return Verification {
-            start_line: 1,
-            end_line: 0,
-            original_lines: Vec::new(),
-            lines_replaced: 0,
-            lines_inserted: 0,
-            line_delta: 0,
-            before_context: None,
-            edited_preview: Vec::new(),
-            after_context: numbered(1),
-            total_lines,
-        };
+        let after_context = numbered(after, 1);
+        return Verification { start_line: 1, after_context, total_lines, ..Default::default() };
     };
     let new_lines = first.after.start_line..=first.after.end_line;
     let replaced_lines =
         spans.iter().flat_map(|span| span.before.start_line..=span.before.end_line);
-    let original = |number: usize| {
-        before.line(number).map(|text| clip(&format!("<<{number}>>{text}"), MAX_LINE_CHARS))
-    };
     Verification {
         start_line: first.before.start_line,
         end_line: last.before.end_line,
-        original_lines: replaced_lines.take(MAX_ORIGINAL_LINES).filter_map(original).collect(),
+        original_lines: replaced_lines
+            .take(MAX_ORIGINAL_LINES)
+            .filter_map(|number| numbered(before, number))
+            .collect(),
         lines_replaced: spans.iter().map(|s| line_count(&s.before)).sum(),
         lines_inserted: spans.iter().map(|s| line_count(&s.after)).sum(),
-        line_delta: i64::try_from(line_delta).unwrap_or_default(),
-        before_context: first.after.start_line.checked_sub(1).filter(|&n| n > 0).and_then(numbered),
-        edited_preview: new_lines.take(3).filter_map(numbered).collect(),
-        after_context: numbered(last.after.end_line + 1),
+        line_delta: spans.iter().map(line_delta).sum(),
+        before_context: numbered(after, first.after.start_line.saturating_sub(1)),
+        edited_preview: new_lines.take(3).filter_map(|number| numbered(after, number)).collect(),
+        after_context: numbered(after, last.after.end_line + 1),
         total_lines,
     }
 }

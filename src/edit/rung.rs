@@ -1,44 +1,46 @@
 //! Rungs and rewrites: how an edit was understood, with stable names on the wire.
 
 named! {
-    /// How an edit was located: by a rung of the ladder, strictest first, or by another tool.
+    /// How an edit was located: by a rung of the ladder, strictest first, or by another tool. The
+    /// comment on a rung of the ladder says what mistake it forgives.
     #[non_exhaustive]
     pub enum Rung {
-        /// `old_str` is in the file, character for character.
+        /// Nothing: the text is in the file, character for character.
         Exact = "exact",
-        /// Different line endings.
+        /// Line endings of another kind.
         LineEndings = "line_endings",
-        /// One level of escaping too many.
+        /// One level of escaping too many: `\n`, `\t`, `\"`, `\\`.
         Unescaped = "unescaped",
-        /// Line numbers copied from a view.
+        /// Line numbers copied from a view: `12|`, `12→`, `12:`, `[12]`, `<<12>>`, `12#VK|`.
         LineNumbers = "line_numbers",
-        /// Diff markers copied with the text.
+        /// `+`, `-` or a space at the start of each line, copied from a diff.
         DiffMarkers = "diff_markers",
         /// A code fence around the text.
         CodeFence = "code_fence",
-        /// HTML entities for characters.
+        /// HTML entities (`&lt;`, `&quot;`, `&amp;`) instead of the characters.
         HtmlEntities = "html_entities",
         /// Blank lines around the text.
         OuterBlankLines = "outer_blank_lines",
-        /// Trailing whitespace.
+        /// White space at the ends of lines.
         TrailingBlanks = "trailing_blanks",
-        /// Characters that look alike.
+        /// Typographic quotes, dashes and spaces; different Unicode composition (NFC, NFD).
         LookAlikes = "look_alikes",
-        /// Lines indented too much or too little.
+        /// Lines too deep or too shallow, tabs for spaces.
         Indentation = "indentation",
-        /// Look-alikes and indentation together.
+        /// `look_alikes` and `indentation` together.
         LookAlikesAndIndentation = "look_alikes_and_indentation",
         /// Blank lines added or left out.
         BlankLines = "blank_lines",
-        /// Whitespace inside lines.
+        /// White space inside lines, except in string literals.
         Spacing = "spacing",
-        /// The kind of quotes; one `,` or `;` at the end of a line.
+        /// The kind of quotes; `,` or `;` at the end of a line.
         Punctuation = "punctuation",
-        /// A statement wrapped differently.
+        /// A statement broken into lines differently.
         Reflowed = "reflowed",
-        /// A placeholder for lines of the file.
+        /// A placeholder in `old_str`, such as `// ... existing code ...`, that stands for lines of the
+        /// file.
         Elided = "elided",
-        /// Comments that are remembered a little wrong.
+        /// Misquoted comments, and lines of a long quote that the edit keeps.
         Aligned = "aligned",
         /// A model corrected the call.
         Model = "model",
@@ -60,44 +62,6 @@ named! {
         Staged = "staged",
         /// Configuration written by `restitch init`.
         Init = "init",
-    }
-}
-
-impl Rung {
-    /// What mistake a rung of the ladder forgives, for people.
-    pub fn about(self) -> &'static str {
-        match self {
-            Self::Exact => "nothing: the text is in the file, character for character",
-            Self::LineEndings => "line endings of another kind",
-            Self::Unescaped => "one level of escaping too many: `\\n`, `\\t`, `\\\"`, `\\\\`",
-            Self::LineNumbers => {
-                "line numbers copied from a view: `12|`, `12→`, `12:`, `[12]`, `<<12>>`, `12#VK|`"
-            }
-            Self::DiffMarkers => {
-                "`+`, `-` or a space at the start of each line, copied from a diff"
-            }
-            Self::CodeFence => "a code fence around the text",
-            Self::HtmlEntities => {
-                "HTML entities (`&lt;`, `&quot;`, `&amp;`) instead of the characters"
-            }
-            Self::OuterBlankLines => "blank lines around the text",
-            Self::TrailingBlanks => "white space at the ends of lines",
-            Self::LookAlikes => {
-                "typographic quotes, dashes and spaces; different Unicode composition (NFC, NFD)"
-            }
-            Self::Indentation => "lines too deep or too shallow, tabs for spaces",
-            Self::LookAlikesAndIndentation => "`look_alikes` and `indentation` together",
-            Self::BlankLines => "blank lines added or left out",
-            Self::Spacing => "white space inside lines, except in string literals",
-            Self::Punctuation => "the kind of quotes; `,` or `;` at the end of a line",
-            Self::Reflowed => "a statement broken into lines differently",
-            Self::Elided => {
-                "a placeholder in `old_str`, such as `// ... existing code ...`, that stands for lines of the file"
-            }
-            Self::Aligned => "misquoted comments, and lines of a long quote that the edit keeps",
-            Self::Model => "a correction by a model that passed the checks",
-            _ => "",
-        }
     }
 }
 

@@ -32,35 +32,28 @@ pub struct SyntaxError {
 }
 
 /// Why the syntax was not checked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Unchecked {
     /// The check is switched off, or this build has no parser.
+    #[error("syntax is not checked here")]
     Off,
     /// There is no grammar for the file's language.
+    #[error("there is no grammar for this kind of file")]
     UnknownLanguage,
     /// The file does not parse after the edit, and did not before.
+    #[error("the file did not parse before the edit")]
     BrokenBefore,
     /// The file is too large.
+    #[error("the file is too large to be parsed")]
     TooLarge,
     /// Parsing it took too much work.
+    #[error("parsing the file takes too much work")]
     TooMuchWork,
     /// The parser panicked.
+    #[error("the parser failed")]
     Failed,
-}
-
-impl fmt::Display for Unchecked {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Off => "syntax is not checked here",
-            Self::UnknownLanguage => "there is no grammar for this kind of file",
-            Self::BrokenBefore => "the file did not parse before the edit",
-            Self::TooLarge => "the file is too large to be parsed",
-            Self::TooMuchWork => "parsing the file takes too much work",
-            Self::Failed => "the parser failed",
-        })
-    }
 }
 
 impl SyntaxError {

@@ -84,16 +84,8 @@ impl VerifiedEdit {
                 ));
             }
         }
-        let (before, after) = (Some(before.clone()), Some(after));
-        Ok(Self {
-            path,
-            before,
-            after,
-            plan: Some(plan),
-            explanation,
-            findings: None,
-            rebase: None,
-        })
+        let edit = Self::restore(path, Some(before.clone()), Some(after), explanation);
+        Ok(Self { plan: Some(plan), ..edit })
     }
 
     /// A new file. The store refuses it if a file exists at the path when it is written.
@@ -109,16 +101,7 @@ impl VerifiedEdit {
             )
             .at(path.as_str()));
         }
-        let after = Some(content.as_bytes().into());
-        Ok(Self {
-            path,
-            before: None,
-            after,
-            plan: None,
-            explanation,
-            findings: None,
-            rebase: None,
-        })
+        Ok(Self::restore(path, None, Some(content.as_bytes().into()), explanation))
     }
 
     /// An edit that replaces `before` by exactly `after`, or removes the file if

@@ -34,7 +34,7 @@ fn the_ladder_and_the_rewrites_are_as_the_code_has_them() {
     let (rungs, rewrites) = source.split_once("Rewrite {").expect("both enums");
     let mut ladder = String::new();
     for rung in LADDER {
-        ladder.push_str(&format!("- `{rung}`: {}\n", cell(rung.about())));
+        ladder.push_str(&format!("- `{rung}`: {}\n", cell(&comment(rungs, &format!("{rung:?}")))));
     }
     check_part("docs/reference/rungs.md", "ladder", &ladder);
     let mut others = String::new();
