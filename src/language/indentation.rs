@@ -2,14 +2,15 @@
 
 use super::{Lexed, TokenKind};
 
-/// Whether the indentation of every statement is valid: the line after one that opens a block is
-/// indented further, no other line is, and a dedent returns to an open level. Lines within brackets
-/// and literals may have any indentation.
-pub(super) fn is_well_formed(lexed: &Lexed, text: &str) -> bool {
+/// The first line whose indentation is not valid: its offset, and what is wrong. The line after one
+/// that opens a block is indented further, no other line is, and a dedent returns to an open level.
+/// Lines within brackets and literals may have any indentation.
+pub(super) fn first_error(lexed: &Lexed, text: &str) -> Option<(usize, &'static str)> {
     let mut levels: Vec<&str> = vec![""];
     let mut depth = 0_usize;
     // The last character of the statement before; `"` stands for a literal.
     let mut last_char = None;
+    let mut tokens = lexed.tokens.as_slice();
     let mut at = 0;
     for line in text.split_inclusive('\n') {
         let start = at;
@@ -17,20 +18,22 @@ pub(super) fn is_well_formed(lexed: &Lexed, text: &str) -> bool {
         let body = line.trim_start_matches([' ', '\t']);
         let indent = &line[..line.len() - body.len()];
         let first = start + indent.len();
-        let inside_literal = {
-            let next = lexed.tokens.partition_point(|token| token.range.end <= start);
-            lexed
-                .tokens
-                .get(next)
-                .is_some_and(|token| token.kind == TokenKind::Literal && token.range.start < start)
-        };
+        tokens = &tokens[tokens.iter().take_while(|token| token.range.end <= start).count()..];
         let is_blank = body.trim().is_empty();
+        let first_token = tokens.iter().find(|token| token.range.end > first);
+        let is_comment = first_token.is_some_and(|token| token.kind == TokenKind::Comment);
+        let inside_literal = tokens
+            .first()
+            .is_some_and(|token| token.kind == TokenKind::Literal && token.range.start < start);
         let is_continuation = inside_literal || depth > 0 || last_char == Some('\\');
-        if !is_continuation && !is_blank && lexed.kind_at(first) != TokenKind::Comment {
+        if !is_continuation && !is_blank && !is_comment {
             let top = levels.last().copied().unwrap_or_default();
             if last_char == Some(':') {
                 if indent.len() <= top.len() || !indent.starts_with(top) {
-                    return false;
+                    return Some((
+                        first,
+                        "this line is not indented further than the one that opens its block",
+                    ));
                 }
                 levels.push(indent);
             } else {
@@ -38,27 +41,34 @@ pub(super) fn is_well_formed(lexed: &Lexed, text: &str) -> bool {
                     levels.pop();
                 }
                 if levels.last() != Some(&indent) {
-                    return false;
+                    return Some((
+                        first,
+                        "the indentation of this line matches no enclosing block",
+                    ));
                 }
             }
             last_char = None;
         }
-        for (offset, c) in line.char_indices().filter(|(_, c)| !c.is_whitespace()) {
-            match lexed.kind_at(start + offset) {
+        for token in tokens.iter().take_while(|token| token.range.start < at) {
+            let part = &text[token.range.start.max(start)..token.range.end.min(at)];
+            match token.kind {
                 TokenKind::Comment => {}
+                TokenKind::Literal if part.trim().is_empty() => {}
                 TokenKind::Literal => last_char = Some('"'),
                 TokenKind::Code => {
-                    match c {
-                        '(' | '[' | '{' => depth += 1,
-                        ')' | ']' | '}' => depth = depth.saturating_sub(1),
-                        _ => {}
+                    for c in part.chars().filter(|c| !c.is_whitespace()) {
+                        match c {
+                            '(' | '[' | '{' => depth += 1,
+                            ')' | ']' | '}' => depth = depth.saturating_sub(1),
+                            _ => {}
+                        }
+                        last_char = Some(c);
                     }
-                    last_char = Some(c);
                 }
             }
         }
     }
-    last_char != Some(':')
+    (last_char == Some(':')).then_some((text.len(), "an indented block is missing"))
 }
 
 #[cfg(test)]
@@ -66,28 +76,39 @@ mod tests {
     use crate::language::Language;
 
     #[test]
-    fn well_formed_indentation_is_recognised() {
+    fn a_statement_is_as_deep_as_its_block() {
         let python = Language::from_name("python").expect("known");
-        for text in [
-            "a = 1\n",
-            "def f():\n    a = 1\n\n    b = 2\nx = 1\n",
-            "def f():  # why: this\n    \"\"\"Text:\n  at any depth\n    \"\"\"\n    return {\n  'a':\n1}\n",
-            "if a:\n  if b:\n    c\n  d\nelse:\n\te\n",
-            "x = 1 + \\\n      2\n# a comment\n    # anywhere\ny: int = 3\n",
-            "class A: ...\n",
-            "",
+        for (text, wanted) in [
+            ("", None),
+            ("a = 1\n", None),
+            ("def f():\n    a = 1\n\n    b = 2\nx = 1\n", None),
+            (
+                "def f():  # why: this\n    \"\"\"Text:\n  at any depth\n    \"\"\"\n    return {\n  'a':\n1}\n",
+                None,
+            ),
+            ("if a:\n  if b:\n    c\n  d\nelse:\n\te\n", None),
+            ("x = 1 + \\\n      2\n# a comment\n    # anywhere\ny: int = 3\n", None),
+            ("class A: ...\n", None),
+            ("if a: b\nelse: c\n", None),
+            ("@d\nasync def f():\n\tif a:\n\t\tb; c\n\telse:\n\t\td\n", None),
+            ("try:\n    a\nexcept (B, C):\n    d\nfinally:\n    e\n", None),
+            ("match a:\n    case 1:\n        b\n    case _:\n        c\n", None),
+            ("if x:\n# c\n    y\n", None),
+            ("with a as b, \\\n   c as d:\n    e\n\n\nf = lambda: 1\n", None),
+            ("\u{c}\nclass A:\n    b: int = 1\n\n    @property\n    def c(self): ...\n", None),
+            ("def f():\na = 1\n", Some(2)),
+            ("class A:\n    def f(self):\n    y = 2\n", Some(3)),
+            ("def f():\n  x = 1\n    y = 2\n", Some(3)),
+            ("def f():\n    a = 1\nb = 2\n    return b\n", Some(4)),
+            ("  a = 1\n", Some(1)),
+            ("if a:\n    b\n  c\n", Some(3)),
+            ("if a:\n    b\n  else:\n    c\n", Some(3)),
+            ("def f():\n", Some(2)),
         ] {
-            assert!(python.is_well_formed(text), "{text}");
-        }
-        for text in [
-            "def f():\na = 1\n",
-            "def f():\n    a = 1\nb = 2\n    return b\n",
-            "  a = 1\n",
-            "if a:\n    b\n  c\n",
-            "def f():\n",
-            "def f():\ndef f():\n    return 1\n",
-        ] {
-            assert!(!python.is_well_formed(text), "{text}");
+            let found =
+                python.misindented(text).map(|(at, _)| text[..at].matches('\n').count() + 1);
+            assert_eq!(found, wanted, "{text}");
+            assert_eq!(python.is_well_formed(text), wanted.is_none(), "{text}");
         }
     }
 }

@@ -5,16 +5,9 @@ use std::ops::{ControlFlow, Range};
 
 use super::{Language, lexer};
 
-/// How the items of a language end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ItemEnd {
-    /// With a closing brace or a semicolon.
-    Brace,
-    /// As with a brace; a literal also ends one, as in `import "x"`.
-    BraceOrLiteral,
-    /// With the line.
-    Line,
-}
+/// The languages whose top-level items the lexer can tell.
+const WITH_ITEMS: &[&str] =
+    &["rust", "c", "c++", "java", "javascript", "typescript", "python", "go", "toml"];
 
 /// Words that go on with the item above even after a blank line.
 const CONTINUATIONS: &[&str] = &[
@@ -42,15 +35,12 @@ impl Language {
     /// A boundary is a line that follows a blank one, begins in the first column, and is neither in
     /// a literal nor in brackets. The blank line after the range is not part of the range.
     pub(crate) fn items_around(&self, text: &str, range: &Range<usize>) -> Option<Range<usize>> {
-        let item_end = match self.name {
-            "rust" | "c" | "c++" | "java" => ItemEnd::Brace,
-            "javascript" | "typescript" => ItemEnd::BraceOrLiteral,
-            "python" | "go" | "toml" => ItemEnd::Line,
-            _ => return None,
-        };
+        if !WITH_ITEMS.contains(&self.name) {
+            return None;
+        }
         let mut found = 0..text.len();
         let is_well_formed = lexer::visit_top_lines(self, text, |at, code_end| {
-            if begins_item(text, at) && self.ends_item(item_end, text, code_end()) {
+            if begins_item(text, at) && self.ends_item(text, code_end()) {
                 if at <= range.start {
                     found.start = at;
                 } else if blank_line_above(text, at).is_some_and(|blank| range.end <= blank) {
@@ -64,26 +54,22 @@ impl Language {
     }
 
     /// Whether the code before an offset ends an item.
-    fn ends_item(&self, item_end: ItemEnd, text: &str, code_end: usize) -> bool {
+    fn ends_item(&self, text: &str, code_end: usize) -> bool {
         let code = &text[..code_end];
         let Some(last) = code.bytes().next_back() else { return true };
         let line = &code[code.rfind('\n').map_or(0, |feed| feed + 1)..];
-        let is_line = || match self.name {
+        match self.name {
             // A decorator belongs to what follows.
             "python" => !line.starts_with('@') && last != b'\\' && last != b':',
             "go" => last.is_ascii_alphanumeric() || b"_\"'`)]}".contains(&last),
-            _ => last != b'=',
-        };
-        match item_end {
-            ItemEnd::Line => is_line(),
-            ItemEnd::Brace | ItemEnd::BraceOrLiteral if matches!(last, b'}' | b';') => true,
-            ItemEnd::BraceOrLiteral => matches!(last, b'"' | b'\''),
+            "toml" => last != b'=',
+            _ if matches!(last, b'}' | b';') => true,
+            // As in `import "x"`.
+            "javascript" | "typescript" => matches!(last, b'"' | b'\''),
             // Attributes, and the directives of a preprocessor.
-            ItemEnd::Brace => match self.name {
-                "rust" => last == b']' && line.starts_with('#'),
-                "c" | "c++" => line.starts_with('#') && last != b'\\',
-                _ => false,
-            },
+            "rust" => last == b']' && line.starts_with('#'),
+            "c" | "c++" => line.starts_with('#') && last != b'\\',
+            _ => false,
         }
     }
 }

@@ -138,7 +138,18 @@ impl Language {
         }
         let lexed = self.lex(text);
         lexed.is_well_formed()
-            && (!self.has_significant_indentation() || indentation::is_well_formed(&lexed, text))
+            && (!self.has_significant_indentation()
+                || indentation::first_error(&lexed, text).is_none())
+    }
+
+    /// The first line whose indentation is not valid, if indentation is part of the syntax: its offset,
+    /// and what is wrong.
+    #[cfg(feature = "syntax")]
+    pub(crate) fn misindented(&self, text: &str) -> Option<(usize, &'static str)> {
+        if !self.has_significant_indentation() {
+            return None;
+        }
+        indentation::first_error(&self.lex(text), text)
     }
 
     /// Whether whitespace between tokens, and the kind of quotes, mean nothing.

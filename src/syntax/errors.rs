@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use tree_sitter::{Node, Tree};
 
-use super::python_indentation;
+use super::misindented;
 use crate::edit::SyntaxError;
 use crate::language::Language;
 use crate::text::clip;
@@ -49,10 +49,10 @@ pub(super) fn all_errors(parsed: &ParsedText<'_>) -> Vec<SyntaxError> {
 fn collect_errors(parsed: &ParsedText<'_>, changed: &Range<usize>) -> Vec<SyntaxError> {
     let mut found: Vec<SyntaxError> = Vec::new();
     for node in error_nodes(parsed.tree.root_node()) {
-        let error = describe(parsed.text, node, changed);
         if found.len() == MAX_ERRORS {
             break;
         }
+        let error = describe(parsed.text, node, changed);
         if found.iter().all(|other| other.line != error.line) {
             found.push(error);
         }
@@ -60,12 +60,8 @@ fn collect_errors(parsed: &ParsedText<'_>, changed: &Range<usize>) -> Vec<Syntax
     if !found.is_empty() {
         return found;
     }
-    let all = 0..parsed.text.len();
-    let misindented = python_indentation::misindented(parsed.tree, parsed.text, &all).into_iter();
-    misindented
-        .take(MAX_ERRORS)
-        .map(|statement| error_at(parsed.text, statement.at, statement.what))
-        .collect()
+    let misindented = misindented(parsed.tree, parsed.text).into_iter();
+    misindented.map(|(at, what)| error_at(parsed.text, at, what)).collect()
 }
 
 /// The outermost nodes that are errors or stand for missing tokens, in the order of the text.
@@ -94,7 +90,7 @@ fn error_nodes(root: Node<'_>) -> Vec<Node<'_>> {
 fn describe(text: &str, node: Node<'_>, changed: &Range<usize>) -> SyntaxError {
     if node.is_missing() {
         let what = match node.is_named() {
-            true => format!("{} is missing", with_article(&node.kind().replace('_', " "))),
+            true => format!("there is no {} here", node.kind().replace('_', " ")),
             false => format!("`{}` is missing", node.kind()),
         };
         return error_at(text, node.start_byte(), what);
@@ -120,11 +116,6 @@ fn describe(text: &str, node: Node<'_>, changed: &Range<usize>) -> SyntaxError {
     error_at(text, start, what)
 }
 
-fn with_article(noun: &str) -> String {
-    let article = if noun.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
-    format!("{article} {noun}")
-}
-
 /// The error of a string or comment that is not closed, if all were closed before.
 fn unclosed(path: &str, before: &ParsedText<'_>, after: &ParsedText<'_>) -> Option<SyntaxError> {
     let language = Language::from_path(path).filter(|language| language.is_lexed())?;
@@ -144,32 +135,20 @@ fn unpaired(before: &ParsedText<'_>, after: &ParsedText<'_>) -> Option<SyntaxErr
     if find_unpaired_bracket(before.tree.root_node()).is_some() {
         return None;
     }
-    let unpaired = find_unpaired_bracket(after.tree.root_node())?;
-    let partner = match unpaired.bracket {
-        '(' => ')',
-        '[' => ']',
-        '{' => '}',
-        ')' => '(',
-        ']' => '[',
-        _ => '{',
+    let (bracket, at) = find_unpaired_bracket(after.tree.root_node())?;
+    let what = match PAIRS.iter().find(|(_, closing)| *closing == bracket) {
+        Some((opening, _)) => format!("`{bracket}` without `{opening}`"),
+        None => format!("`{bracket}` is never closed"),
     };
-    let what = match unpaired.bracket {
-        '(' | '[' | '{' => format!("`{}` is never closed", unpaired.bracket),
-        _ => format!("`{}` without `{partner}`", unpaired.bracket),
-    };
-    Some(error_at(after.text, unpaired.at, what))
+    Some(error_at(after.text, at, what))
 }
 
-/// A bracket that has no partner.
-struct UnpairedBracket {
-    bracket: char,
-    at: usize,
-}
+const PAIRS: [(char, char); 3] = [('(', ')'), ('[', ']'), ('{', '}')];
 
 /// The first bracket that is found to have no partner; if only opening brackets are left at the end
 /// of the text, the last of them. Brackets in literals and comments are ignored.
-fn find_unpaired_bracket(root: Node<'_>) -> Option<UnpairedBracket> {
-    let mut open: Vec<UnpairedBracket> = Vec::new();
+fn find_unpaired_bracket(root: Node<'_>) -> Option<(char, usize)> {
+    let mut open: Vec<(char, usize)> = Vec::new();
     let mut cursor = root.walk();
     loop {
         if cursor.goto_first_child() {
@@ -179,23 +158,18 @@ fn find_unpaired_bracket(root: Node<'_>) -> Option<UnpairedBracket> {
         // Some tokens hold a bracket and other characters, such as `${`.
         if !node.is_named() && !node.is_missing() && node.kind().len() <= 3 {
             for bracket in node.kind().chars() {
-                let opening = match bracket {
-                    '(' | '[' | '{' => {
-                        open.push(UnpairedBracket { bracket, at: node.start_byte() });
-                        continue;
-                    }
-                    ')' => '(',
-                    ']' => '[',
-                    '}' => '{',
-                    _ => continue,
-                };
+                if PAIRS.iter().any(|(opening, _)| *opening == bracket) {
+                    open.push((bracket, node.start_byte()));
+                }
+                let pair = PAIRS.iter().find(|(_, closing)| *closing == bracket);
+                let Some((opening, _)) = pair else { continue };
                 match open.pop() {
-                    Some(last) if last.bracket == opening => {}
+                    Some((last, _)) if last == *opening => {}
                     // The partner is further out, so the bracket in between is not closed.
-                    Some(last) if open.iter().any(|outer| outer.bracket == opening) => {
+                    Some(last) if open.iter().any(|(outer, _)| outer == opening) => {
                         return Some(last);
                     }
-                    _ => return Some(UnpairedBracket { bracket, at: node.start_byte() }),
+                    _ => return Some((bracket, node.start_byte())),
                 }
             }
         }

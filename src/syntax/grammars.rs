@@ -13,12 +13,9 @@ pub(super) struct Grammar {
     pub(super) language: LanguageFn,
 }
 
-/// The grammars to try in turn for a language, for all its file extensions or for those listed.
-struct GrammarRow {
-    language: &'static str,
-    extensions: &'static [&'static str],
-    grammars: &'static [Grammar],
-}
+/// A language, the file extensions of a row (empty for all of the language), and the grammars to try in
+/// turn for them.
+type GrammarRow = (&'static str, &'static [&'static str], &'static [Grammar]);
 
 const fn grammar(name: &'static str, language: LanguageFn) -> Grammar {
     Grammar { name, language }
@@ -33,70 +30,63 @@ const JAVASCRIPT: Grammar = grammar("javascript", tree_sitter_javascript::LANGUA
 /// Where a language includes formats that its grammar cannot parse, the row lists the extensions
 /// that it can: `.vue` is not parsed as HTML.
 const ROWS: &[GrammarRow] = &[
-    row("rust", &[], &[grammar("rust", tree_sitter_rust::LANGUAGE)]),
-    row("python", &["py", "pyi", "pyw"], &[grammar("python", tree_sitter_python::LANGUAGE)]),
-    row("javascript", &[], &[JAVASCRIPT]),
-    row("typescript", &["tsx"], &[grammar("tsx", tree_sitter_typescript::LANGUAGE_TSX)]),
-    row(
+    ("rust", &[], &[grammar("rust", tree_sitter_rust::LANGUAGE)]),
+    ("python", &["py", "pyi", "pyw"], &[grammar("python", tree_sitter_python::LANGUAGE)]),
+    ("javascript", &[], &[JAVASCRIPT]),
+    ("typescript", &["tsx"], &[grammar("tsx", tree_sitter_typescript::LANGUAGE_TSX)]),
+    (
         "typescript",
         &["ts", "mts", "cts"],
         &[grammar("typescript", tree_sitter_typescript::LANGUAGE_TYPESCRIPT)],
     ),
-    row("go", &[], &[grammar("go", tree_sitter_go::LANGUAGE)]),
-    row("java", &[], &[grammar("java", tree_sitter_java::LANGUAGE)]),
+    ("go", &[], &[grammar("go", tree_sitter_go::LANGUAGE)]),
+    ("java", &[], &[grammar("java", tree_sitter_java::LANGUAGE)]),
     #[cfg(feature = "grammars-c")]
-    row("c", &["c"], &[C]),
+    ("c", &["c"], &[C]),
     // A header may be C or C++.
     #[cfg(feature = "grammars-c")]
-    row("c", &["h"], &[C, CPP]),
+    ("c", &["h"], &[C, CPP]),
     #[cfg(feature = "grammars-c")]
-    row("c++", &["cc", "cpp", "cxx", "hh", "hpp", "hxx"], &[CPP]),
+    ("c++", &["cc", "cpp", "cxx", "hh", "hpp", "hxx"], &[CPP]),
     #[cfg(feature = "grammars-dotnet")]
-    row("c#", &[], &[grammar("c#", tree_sitter_c_sharp::LANGUAGE)]),
+    ("c#", &[], &[grammar("c#", tree_sitter_c_sharp::LANGUAGE)]),
     #[cfg(feature = "grammars-scripts")]
-    row("ruby", &[], &[grammar("ruby", tree_sitter_ruby::LANGUAGE)]),
+    ("ruby", &[], &[grammar("ruby", tree_sitter_ruby::LANGUAGE)]),
     #[cfg(feature = "grammars-scripts")]
-    row("php", &[], &[grammar("php", tree_sitter_php::LANGUAGE_PHP)]),
+    ("php", &[], &[grammar("php", tree_sitter_php::LANGUAGE_PHP)]),
     #[cfg(feature = "grammars-scripts")]
-    row("lua", &[], &[grammar("lua", tree_sitter_lua::LANGUAGE)]),
+    ("lua", &[], &[grammar("lua", tree_sitter_lua::LANGUAGE)]),
     #[cfg(feature = "grammars-scripts")]
-    row("shell", &["sh", "bash"], &[grammar("bash", tree_sitter_bash::LANGUAGE)]),
-    row(
+    ("shell", &["sh", "bash"], &[grammar("bash", tree_sitter_bash::LANGUAGE)]),
+    (
         "json",
         &["json", "jsonc", "ipynb", "webmanifest"],
         &[grammar("json", tree_sitter_json::LANGUAGE)],
     ),
-    row("css", &[], &[grammar("css", tree_sitter_css::LANGUAGE)]),
-    row("html", &["html", "htm"], &[grammar("html", tree_sitter_html::LANGUAGE)]),
-    row("toml", &["toml"], &[grammar("toml", tree_sitter_toml_ng::LANGUAGE)]),
+    ("css", &[], &[grammar("css", tree_sitter_css::LANGUAGE)]),
+    ("html", &["html", "htm"], &[grammar("html", tree_sitter_html::LANGUAGE)]),
+    ("toml", &["toml"], &[grammar("toml", tree_sitter_toml_ng::LANGUAGE)]),
 ];
-
-const fn row(
-    language: &'static str,
-    extensions: &'static [&'static str],
-    grammars: &'static [Grammar],
-) -> GrammarRow {
-    GrammarRow { language, extensions, grammars }
-}
 
 /// The grammars for a path; empty if there is none for its language.
 pub(super) fn for_path(path: &str) -> &'static [Grammar] {
     let Some(language) = Language::from_path(path) else { return &[] };
     let extension = path.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
-    let covers_extension = |row: &GrammarRow| {
-        let extension = extension.as_deref();
-        row.extensions.is_empty()
-            || extension.is_some_and(|extension| row.extensions.contains(&extension))
+    let covers = |(name, extensions, _): &&GrammarRow| {
+        let has_extension = |extension| extensions.contains(&extension);
+        *name == language.name
+            && (extensions.is_empty() || extension.as_deref().is_some_and(has_extension))
     };
-    let mut rows = ROWS.iter().filter(|row| row.language == language.name);
-    rows.find(|row| covers_extension(row)).map_or(&[], |row| row.grammars)
+    ROWS.iter().find(covers).map_or(&[], |(_, _, grammars)| grammars)
 }
 
 /// Every grammar, each once.
 #[cfg(test)]
 pub(super) fn all() -> impl Iterator<Item = &'static Grammar> {
     let mut seen = std::collections::HashSet::new();
-    ROWS.iter().flat_map(|row| row.grammars).filter(move |grammar| seen.insert(grammar.name))
+    ROWS.iter()
+        .flat_map(|(_, _, grammars)| *grammars)
+        .filter(move |grammar| seen.insert(grammar.name))
 }
 
 #[cfg(test)]
@@ -105,11 +95,11 @@ mod tests {
 
     #[test]
     fn every_row_is_of_a_language_and_every_grammar_loads() {
-        for row in ROWS {
-            let language = Language::from_name(row.language).expect(row.language);
-            assert_eq!(language.name, row.language);
-            for extension in row.extensions {
-                assert!(language.extensions.contains(extension), "{} {extension}", row.language);
+        for (name, extensions, _) in ROWS {
+            let language = Language::from_name(name).expect(name);
+            assert_eq!(language.name, *name);
+            for extension in *extensions {
+                assert!(language.extensions.contains(extension), "{name} {extension}");
             }
         }
         for grammar in all() {
@@ -118,18 +108,5 @@ mod tests {
         }
         #[cfg(feature = "all-grammars")]
         assert_eq!(all().count(), 18);
-    }
-
-    #[test]
-    fn a_path_names_its_grammars() {
-        #[cfg(feature = "all-grammars")]
-        assert_eq!(for_path("a.h").len(), 2);
-        let names = |path: &str| -> Vec<&str> { for_path(path).iter().map(|g| g.name).collect() };
-        assert_eq!(names("src/a.rs"), ["rust"]);
-        assert_eq!(names("a.TSX"), ["tsx"]);
-        assert_eq!(names("a.mts"), ["typescript"]);
-        for path in ["a.vue", "a.json5", "BUILD", "a.md", "a.zig", "none", "a.scss"] {
-            assert!(for_path(path).is_empty(), "{path}");
-        }
     }
 }

@@ -9,13 +9,11 @@
 mod definitions;
 mod errors;
 mod grammars;
-mod python_indentation;
 mod scanners;
 mod yaml;
 
 use std::cell::OnceCell;
 use std::collections::VecDeque;
-use std::fmt;
 use std::ops::{ControlFlow, Range};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -50,13 +48,13 @@ const MAX_KEPT: usize = 64;
 const MAX_STRETCH: usize = 8 << 10;
 
 /// Checks syntax and lists definitions with tree-sitter.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct TreeSitter {
     kept: Mutex<VecDeque<Kept>>,
 }
 
 /// What is kept about a text.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 struct Kept {
     grammar: &'static str,
     text_hash: u128,
@@ -65,12 +63,6 @@ struct Kept {
     is_sound: bool,
     /// Its tree, if it was parsed as a whole.
     tree: Option<Tree>,
-}
-
-impl fmt::Debug for TreeSitter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TreeSitter").finish_non_exhaustive()
-    }
 }
 
 impl TreeSitter {
@@ -268,13 +260,6 @@ impl Texts<'_> {
             || begins_item(self.after, items.start);
         is_whole.then_some(items.start..end)
     }
-
-    /// The part of the text after the edit that the splices have changed.
-    fn edited_after(&self) -> Range<usize> {
-        let start = self.splices.first().map_or(0, |splice| splice.range.start);
-        let end = self.splices.last().map_or(self.before.len(), |splice| splice.range.end);
-        start..self.after.len() - (self.before.len() - end)
-    }
 }
 
 /// Whether some items are sound without the rest of their text.
@@ -288,19 +273,20 @@ fn parse_again(grammar: &Grammar, texts: &Texts<'_>, tree_before: &Tree) -> Opti
     let mut edited = tree_before.clone();
     apply_splices(&mut edited, texts.before, texts.splices);
     let tree = parse(grammar, texts.after, Some(&edited)).ok()?;
-    let mut changed = texts.edited_after();
-    for range in edited.changed_ranges(&tree) {
-        changed = changed.start.min(range.start_byte)..changed.end.max(range.end_byte);
-    }
-    let is_sound = !tree.root_node().has_error()
-        && python_indentation::misindented(&tree, texts.after, &changed).is_empty();
+    let is_sound = is_error_free(&tree, texts.after);
     Some((tree, is_sound))
 }
 
 /// Whether a text has neither syntax errors nor misindented Python statements.
 fn is_error_free(tree: &Tree, text: &str) -> bool {
-    let all = 0..text.len();
-    !tree.root_node().has_error() && python_indentation::misindented(tree, text, &all).is_empty()
+    !tree.root_node().has_error() && misindented(tree, text).is_none()
+}
+
+/// The first misindented statement of a Python text, and what is wrong with it: the grammar accepts
+/// statements at any indentation, which Python does not.
+fn misindented(tree: &Tree, text: &str) -> Option<(usize, &'static str)> {
+    let language = Language::from_name(tree.language().name()?)?;
+    language.misindented(text)
 }
 
 impl Syntax for TreeSitter {
