@@ -109,25 +109,3 @@ impl fmt::Debug for Content {
         write!(f, "{} bytes, {}", self.len(), self.hash())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bytes_come_back_and_text_is_text() {
-        for bytes in
-            [&b"plain\n"[..], b"\xEF\xBB\xBFmarked\n", b"caf\xE9\n", b"a\0b", b"", b"\xFF\xFEa\0"]
-        {
-            let content = Content::from(bytes);
-            assert_eq!(&*content, bytes);
-            assert_eq!(content.hash(), ContentHash::of(bytes));
-            let read = Snapshot::decode(bytes.to_vec()).ok();
-            assert_eq!(
-                content.snapshot().map(|s| s.text().to_owned()),
-                read.map(|s| s.text().to_owned()),
-                "{bytes:?}"
-            );
-        }
-    }
-}

@@ -1,14 +1,9 @@
 //! Detects the encoding of a file, and decodes and encodes strictly.
 //!
-//! Order of detection: a byte order mark, UTF-8 (a few invalid bytes are kept as they are), UTF-16 by
-//! its zero bytes, then the likeliest legacy encoding, which counts only if encoding the decoded text
-//! gives the same bytes again.
-
-use std::fmt;
+//! Order of detection: a byte order mark, UTF-8 (a few invalid bytes are kept as they are), then the
+//! likeliest legacy encoding, which counts only if encoding the decoded text gives the same bytes again.
 
 use serde::{Serialize, Serializer};
-
-use super::code_pages::CodePage;
 
 /// The encoding of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,8 +26,9 @@ pub enum Encoding {
     },
     /// A legacy encoding of the Encoding Standard, such as windows-1252.
     Legacy(&'static encoding_rs::Encoding),
-    /// A code page that a caller has named.
-    CodePage(&'static CodePage),
+    /// ISO-8859-1, which a caller has named: the Encoding Standard has only windows-1252 in its place, with
+    /// other characters for some bytes.
+    Latin1,
 }
 
 impl Encoding {
@@ -45,19 +41,18 @@ impl Encoding {
             "utf-8-bom" | "utf-8-sig" => Self::Utf8 { bom: true },
             "utf-16le" | "utf-16-le" => Self::Utf16Le { bom: false },
             "utf-16be" | "utf-16-be" => Self::Utf16Be { bom: false },
-            _ => match CodePage::by_name(&plain) {
-                Some(code_page) => Self::CodePage(code_page),
-                None => {
-                    let by_label = |label: &str| encoding_rs::Encoding::for_label(label.as_bytes());
-                    let legacy = by_label(&plain)
-                        .or_else(|| by_label(&plain.replace('-', "")))
-                        .or_else(|| by_label(standard_label(&plain)?))?;
-                    // Some encodings of the standard can be decoded but not encoded. A file in one of
-                    // them could not be written.
-                    let can_encode = legacy.output_encoding() == legacy;
-                    can_encode.then_some(Self::Legacy(legacy))?
-                }
-            },
+            "iso-8859-1" | "iso8859-1" => Self::Latin1,
+            _ => {
+                let by_label = |label: &str| encoding_rs::Encoding::for_label(label.as_bytes());
+                let legacy = by_label(&plain).or_else(|| by_label(&plain.replace('-', "")))?;
+                // Some encodings of the standard can be decoded but not encoded. A file in one of
+                // them could not be written.
+                let can_encode = legacy.output_encoding() == legacy;
+                // The standard takes some names of ISO for encodings of Windows that have more
+                // characters, which no program would read in a file of the named encoding.
+                let is_other = plain.starts_with("iso") && legacy.name().starts_with("windows");
+                (can_encode && !is_other).then_some(Self::Legacy(legacy))?
+            }
         })
     }
 
@@ -78,7 +73,7 @@ impl Encoding {
             Self::Utf16Le { .. } => "utf-16le",
             Self::Utf16Be { .. } => "utf-16be",
             Self::Legacy(encoding) => encoding.name(),
-            Self::CodePage(code_page) => code_page.name,
+            Self::Latin1 => "ISO-8859-1",
         }
     }
 
@@ -97,9 +92,13 @@ impl Encoding {
                     encoding: encoding.name(),
                 }
             }),
-            Self::CodePage(code_page) => code_page
-                .encode(text)
-                .map_err(|character| Unencodable { character, encoding: code_page.name }),
+            Self::Latin1 => {
+                let byte = |character| {
+                    let missing = |_| Unencodable { character, encoding: self.name() };
+                    u8::try_from(character).map_err(missing)
+                };
+                text.chars().map(byte).collect()
+            }
         }
     }
 
@@ -118,7 +117,7 @@ impl Encoding {
             Self::Legacy(encoding) => encoding
                 .decode_without_bom_handling_and_without_replacement(body)
                 .map(std::borrow::Cow::into_owned),
-            Self::CodePage(code_page) => code_page.decode(body),
+            Self::Latin1 => Some(body.iter().copied().map(char::from).collect()),
         }
     }
 
@@ -128,7 +127,7 @@ impl Encoding {
             Self::Utf8 { .. } => text.len(),
             Self::Utf16Le { .. } | Self::Utf16Be { .. } => text.encode_utf16().count() * 2,
             Self::Legacy(encoding) => encoding.encode(text).0.len(),
-            Self::CodePage(_) => text.chars().count(),
+            Self::Latin1 => text.chars().count(),
         }
     }
 }
@@ -137,19 +136,6 @@ impl Serialize for Encoding {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name())
     }
-}
-
-/// The label that the Encoding Standard has for some other common names.
-fn standard_label(name: &str) -> Option<&'static str> {
-    Some(match name {
-        "mac-roman" => "macintosh",
-        "mac-cyrillic" => "x-mac-cyrillic",
-        "cp932" => "shift_jis",
-        "cp936" => "gbk",
-        "cp949" => "euc-kr",
-        "cp950" => "big5",
-        _ => return None,
-    })
 }
 
 /// The bytes of a text in a legacy encoding; `None` if they do not decode to the same text.
@@ -163,8 +149,8 @@ fn encode_legacy_strict(encoding: &'static encoding_rs::Encoding, text: &str) ->
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotText {
-    /// A NUL byte outside UTF-16.
-    #[error("byte {offset} is NUL, so this is a binary file")]
+    /// A NUL byte, and no byte order mark of UTF-16.
+    #[error("byte {offset} is NUL, as in binary files and unmarked UTF-16")]
     Nul {
         /// The offset of the byte.
         offset: usize,
@@ -178,22 +164,14 @@ pub enum NotText {
 }
 
 /// Text that the file's encoding cannot represent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("`{character}` (U+{:04X}) does not exist in {encoding}", u32::from(*character))]
 pub struct Unencodable {
     /// The first character that the encoding does not have.
     pub character: char,
     /// The encoding.
     pub encoding: &'static str,
 }
-
-impl fmt::Display for Unencodable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (c, code) = (self.character, u32::from(self.character));
-        write!(f, "`{c}` (U+{code:04X}) does not exist in {}", self.encoding)
-    }
-}
-
-impl std::error::Error for Unencodable {}
 
 /// A file's bytes as text, before the offset map is made.
 pub(crate) enum Decoded {
@@ -208,36 +186,19 @@ pub(crate) enum Decoded {
 
 /// Decodes bytes in the encoding that is detected.
 pub(crate) fn decode(bytes: Vec<u8>) -> Result<Decoded, NotText> {
-    let utf16 = |bytes: Vec<u8>, bom_len: usize, is_big_endian: bool| {
-        let units = bytes[bom_len..].chunks(2).map(|pair| match *pair {
-            [a, b] if is_big_endian => Some(u16::from_be_bytes([a, b])),
-            [a, b] => Some(u16::from_le_bytes([a, b])),
-            _ => None,
-        });
-        let units: Option<Vec<u16>> = units.collect();
-        let text = units.and_then(|units| String::from_utf16(&units).ok());
-        let text = text.ok_or(NotText::MalformedUtf16)?;
-        if let Some(offset) = memchr::memchr(0, text.as_bytes()) {
-            return Err(NotText::Nul { offset });
-        }
-        let bom = bom_len > 0;
-        let encoding =
-            if is_big_endian { Encoding::Utf16Be { bom } } else { Encoding::Utf16Le { bom } };
-        Ok(Decoded::Converted { bytes, text, encoding })
+    let utf16 = match bytes.as_slice() {
+        [0xFF, 0xFE, ..] => Some(Encoding::Utf16Le { bom: true }),
+        [0xFE, 0xFF, ..] => Some(Encoding::Utf16Be { bom: true }),
+        _ => None,
     };
-    if bytes.starts_with(&[0xFF, 0xFE]) {
-        return utf16(bytes, 2, false);
-    }
-    if bytes.starts_with(&[0xFE, 0xFF]) {
-        return utf16(bytes, 2, true);
+    if let Some(encoding) = utf16 {
+        return decode_as(bytes, encoding).map_err(|why| match why {
+            NotText::WrongEncoding(_) => NotText::MalformedUtf16,
+            other => other,
+        });
     }
     if let Some(offset) = memchr::memchr(0, &bytes) {
-        return match utf16_endianness(&bytes) {
-            Some(is_big_endian) => {
-                utf16(bytes, 0, is_big_endian).map_err(|_| NotText::Nul { offset })
-            }
-            None => Err(NotText::Nul { offset }),
-        };
+        return Err(NotText::Nul { offset });
     }
     let bom = bytes.starts_with(&[0xEF, 0xBB, 0xBF]);
     if bom {
@@ -284,30 +245,14 @@ pub(crate) fn decode_lossy(bytes: Vec<u8>) -> Decoded {
     }
 }
 
-/// Guesses whether bytes without a byte order mark are big-endian UTF-16 (`Some(true)`), little-endian
-/// UTF-16 (`Some(false)`) or neither (`None`). In UTF-16, zero bytes are on one side of the pairs only.
-fn utf16_endianness(bytes: &[u8]) -> Option<bool> {
-    if !bytes.len().is_multiple_of(2) {
-        return None;
-    }
-    let zeroes = |start: usize| bytes.iter().skip(start).step_by(2).filter(|&&b| b == 0).count();
-    let (even, odd, pairs) = (zeroes(0), zeroes(1), bytes.len() / 2);
-    match (even, odd) {
-        (0, odd) if odd * 10 >= pairs * 6 => Some(false),
-        (even, 0) if even * 10 >= pairs * 6 => Some(true),
-        _ => None,
-    }
-}
-
 /// The stateful encoding whose escape sequences the bytes have. Such an encoding switches between
 /// character sets and uses only seven bits, so its bytes also look like ASCII.
 pub(super) fn stateful_encoding(bytes: &[u8]) -> Option<&'static str> {
-    let has = |needle: &[u8]| memchr::memmem::find(bytes, needle).is_some();
-    let escapes = memchr::memchr(0x1b, bytes).is_some();
-    if escapes && (has(b"\x1b$B") || has(b"\x1b$@") || has(b"\x1b(J") || has(b"\x1b(I")) {
+    let has = |needle: &&[u8]| memchr::memmem::find(bytes, needle).is_some();
+    if [&b"\x1b$B"[..], b"\x1b$@", b"\x1b(J", b"\x1b(I"].iter().any(has) {
         return Some("ISO-2022-JP");
     }
-    if escapes && has(b"\x1b$)C") {
+    if has(&&b"\x1b$)C"[..]) {
         return Some("ISO-2022-KR");
     }
     let hz = memchr::memmem::find_iter(bytes, b"~{").any(|at| {

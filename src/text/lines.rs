@@ -260,16 +260,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_newline_ends_a_line_and_opens_none() {
-        for (text, total) in
-            [("", 0), ("a", 1), ("a\n", 1), ("\n", 1), ("a\nb", 2), ("a\r\n\r\n", 2)]
-        {
-            assert_eq!(LineIndex::new(text).total(), total, "{text:?}");
-            assert_eq!(lines(text).count(), total, "{text:?}");
-        }
-    }
-
-    #[test]
     fn offsets_and_numbers_agree() {
         let text = "one\r\ntwo\n\nlast";
         let index = LineIndex::new(text);

@@ -4,10 +4,10 @@
 //! Matching and editing work on the decoded text; writing works on the original bytes. Nothing is
 //! ever normalised and restored, so a byte that no edit covers cannot change.
 //!
-//! Limits: a file with NUL bytes that is not UTF-16 is not text. In stateful
-//! encodings (ISO-2022-JP, HZ) only ASCII is written, unless the caller names the encoding.
+//! Limits: a file with NUL bytes is not text, unless it is UTF-16 with a byte order mark or the caller
+//! names the encoding. In stateful encodings (ISO-2022-JP, HZ) only ASCII is written, unless the caller
+//! names it.
 
-mod code_pages;
 mod content;
 mod encoding;
 mod escape;

@@ -93,16 +93,7 @@ impl Snapshot {
 
     /// The snapshot of text in UTF-8.
     pub fn from_text(text: impl Into<String>) -> Self {
-        Self(Arc::new(Inner {
-            bytes: None,
-            text: text.into(),
-            encoding: Encoding::Utf8 { bom: false },
-            encoding_source: EncodingSource::Declared,
-            jumps: Vec::new(),
-            lines: OnceLock::new(),
-            hash: OnceLock::new(),
-            line_bytes: OnceLock::new(),
-        }))
+        Self::of(Decoded::Utf8(text.into()), EncodingSource::Declared)
     }
 
     /// The decoded text with its line endings, without a byte order mark.
@@ -312,60 +303,11 @@ mod tests {
     }
 
     #[test]
-    fn every_encoding_maps_offsets_back_to_its_bytes() {
-        let text = "naïve 日本\r\nsecond – line\nthird";
-        let utf16 = |big: bool, bom: bool| -> Vec<u8> {
-            let mark = if bom { "\u{feff}" } else { "" };
-            let units = format!("{mark}{text}").encode_utf16().collect::<Vec<_>>();
-            units.iter().flat_map(|u| if big { u.to_be_bytes() } else { u.to_le_bytes() }).collect()
-        };
-        let ascii16: Vec<u8> = "plain text\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
-        let cases = [
-            text.as_bytes().to_vec(),
-            [b"\xEF\xBB\xBF", text.as_bytes()].concat(),
-            utf16(false, true),
-            utf16(true, true),
-            ascii16,
-            encoding_rs::SHIFT_JIS
-                .encode("これは日本語の文章です。\nもう一つの行\n")
-                .0
-                .into_owned(),
-            encoding_rs::GBK.encode("这是中文文本，用来测试编码检测。\n第二行\n").0.into_owned(),
-            b"caf\xE9 cr\xE8me\nline two\n".to_vec(),
-            b"\xC3\xA9\xC3\xA8\xC3\xA0 \xFF broken\nnext\n".to_vec(),
-        ];
-        for bytes in cases {
-            let snapshot = snapshot(&bytes);
-            for (at, c) in snapshot.text().char_indices() {
-                let range = snapshot.byte_range(at..at + c.len_utf8());
-                if c != char::REPLACEMENT_CHARACTER {
-                    let encoded = snapshot.encode(&c.to_string()).expect("encodable");
-                    assert_eq!(bytes[range], encoded, "{c:?} of {:?}", snapshot.encoding());
-                } else {
-                    assert_eq!(bytes[range], [0xFF]);
-                }
-            }
-            let all = snapshot.byte_range(0..snapshot.text().len());
-            assert_eq!(all, snapshot.encoding().bom_len()..bytes.len());
-        }
-    }
-
-    #[test]
     fn binary_is_refused_and_unmappable_text_too() {
         assert_eq!(Snapshot::decode(b"ab\0c".to_vec()), Err(NotText::Nul { offset: 2 }));
         assert_eq!(Snapshot::decode(b"\xFF\xFEa".to_vec()), Err(NotText::MalformedUtf16));
         let latin = snapshot(b"caf\xE9 cr\xE8me\n");
         assert_eq!(latin.encode("é").as_deref(), Ok(&b"\xE9"[..]));
         assert_eq!(latin.encode("a😀").map_err(|e| e.character), Err('😀'));
-    }
-
-    #[test]
-    fn inserted_lines_take_the_ending_of_their_neighbours() {
-        let mixed = snapshot(b"a\r\nb\nc");
-        assert_eq!(mixed.ending_near(0), LineEnding::CrLf);
-        assert_eq!(mixed.ending_near(3), LineEnding::Lf);
-        assert_eq!(mixed.ending_near(6), LineEnding::Lf);
-        assert_eq!(snapshot(b"").ending_near(0), LineEnding::Lf);
-        assert_eq!(mixed.line_ending(), "mixed");
     }
 }

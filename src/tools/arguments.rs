@@ -75,7 +75,7 @@ pub(super) fn take_encoding(
     let Some(name) = given.as_ref().and_then(Value::as_str) else { return Ok(None) };
     let encoding = Encoding::from_name(name).ok_or_else(|| {
         invalid(format!("`{}` is not an encoding that restitch knows", crate::text::quote_name(name)))
-            .hint("Give a name such as windows-1252, ISO-8859-15, macintosh, IBM850, shift_jis, utf-8, utf-16le or utf-16be.")
+            .hint("Give a name such as windows-1252, ISO-8859-15, macintosh, shift_jis, utf-8, utf-16le or utf-16be.")
     });
     encoding.map(Some)
 }
