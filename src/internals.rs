@@ -131,21 +131,3 @@ pub fn restored(
 ) -> VerifiedEdit {
     VerifiedEdit::restore(path, before, after, explanation)
 }
-
-/// Those of the paths that the rules of an ignore file leave out; they are relative to its folder.
-#[cfg(feature = "search")]
-pub fn ignored_paths<'a>(rules: &str, paths: &[&'a str]) -> Vec<&'a str> {
-    crate::search::ignored_paths(rules, paths)
-}
-
-/// The revisions that a log of the history has.
-#[cfg(unix)]
-pub fn revisions_in(log: &[u8]) -> Vec<u64> {
-    crate::store::revisions_in(log)
-}
-
-/// The old and the new bytes of the file, from the journal of a write in place.
-#[cfg(unix)]
-pub fn journal_versions(journal: &[u8]) -> std::io::Result<(&[u8], &[u8])> {
-    crate::store::journal_versions(journal)
-}

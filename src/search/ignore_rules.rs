@@ -35,12 +35,8 @@ pub(crate) struct IgnoreRules {
 #[derive(Debug)]
 struct FolderRules {
     parent: Option<Arc<FolderRules>>,
-    /// `.ignore`.
-    ignore: Option<Gitignore>,
-    /// `.gitignore`.
-    gitignore: Option<Gitignore>,
-    /// `.git/info/exclude`.
-    info_exclude: Option<Gitignore>,
+    /// Those of `.ignore`, of `.gitignore` and of `.git/info/exclude`.
+    rules: [Option<Gitignore>; 3],
     /// Whether the folder is a git repository. Git's rules from the folders above do not apply in
     /// it.
     is_repository: bool,
@@ -79,10 +75,7 @@ impl IgnoreRules {
             }
             _ => None,
         };
-        let folder = Arc::new(match &self.texts {
-            None => FolderRules::read(path, parent),
-            Some(files) => FolderRules::from_texts(path, parent, files),
-        });
+        let folder = Arc::new(FolderRules::of(path, parent, self.texts.as_ref()));
         let mut cached = self.folders.write().unwrap_or_else(PoisonError::into_inner);
         cached.entry(path.to_owned()).or_insert(folder).clone()
     }
@@ -96,37 +89,31 @@ pub(super) enum PathKind {
 }
 
 impl FolderRules {
-    /// Takes the rules of the folder `path` from these ignore files.
-    fn from_texts(
+    /// The rules of the folder `path`: from these ignore files, or from the disk.
+    fn of(
         path: &Path,
         parent: Option<Arc<FolderRules>>,
-        files: &HashMap<PathBuf, String>,
+        files: Option<&HashMap<PathBuf, String>>,
     ) -> Self {
         let rules = |name: &str| {
             let file = path.join(name);
-            files.get(&file).and_then(|text| parse_rules(path, &file, text))
+            let text = match files {
+                Some(files) => files.get(&file).cloned(),
+                None => read_text(&file),
+            };
+            parse_rules(path, &file, &text?)
         };
-        let (ignore, gitignore) = (rules(".ignore"), rules(".gitignore"));
-        Self { parent, ignore, gitignore, info_exclude: None, is_repository: false }
-    }
-
-    /// Reads the rules of the folder `path` from the disk.
-    fn read(path: &Path, parent: Option<Arc<FolderRules>>) -> Self {
         // Links are not followed, and `.git` is a file in a worktree.
-        let is_folder = |path: &Path| path.symlink_metadata().is_ok_and(|meta| meta.is_dir());
-        let git_folder = path.join(".git");
-        let info = git_folder.join("info");
-        let info_exclude = if is_folder(&git_folder) && is_folder(&info) {
-            read_rules(path, &info.join("exclude"))
-        } else {
-            None
-        };
+        let is_folder = |name: &str| path.join(name).symlink_metadata().is_ok_and(|m| m.is_dir());
+        let has_info = files.is_none() && is_folder(".git") && is_folder(".git/info");
         Self {
             parent,
-            ignore: read_rules(path, &path.join(".ignore")),
-            gitignore: read_rules(path, &path.join(".gitignore")),
-            info_exclude,
-            is_repository: git_folder.symlink_metadata().is_ok(),
+            rules: [
+                rules(".ignore"),
+                rules(".gitignore"),
+                if has_info { rules(".git/info/exclude") } else { None },
+            ],
+            is_repository: files.is_none() && path.join(".git").symlink_metadata().is_ok(),
         }
     }
 
@@ -134,57 +121,27 @@ impl FolderRules {
     /// precedence over `.gitignore`, `.gitignore` over `.git/info/exclude`, and each folder over its
     /// parent.
     fn is_ignored(&self, path: &Path, kind: PathKind) -> bool {
-        let verdict = |rules: &Option<Gitignore>| match rules {
-            Some(rules) => match rules.matched(path, kind == PathKind::Folder) {
-                Match::None => None,
-                Match::Ignore(_) => Some(true),
-                Match::Whitelist(_) => Some(false),
-            },
-            None => None,
+        let verdict = |rules: &Gitignore| match rules.matched(path, kind == PathKind::Folder) {
+            Match::None => None,
+            Match::Ignore(_) => Some(true),
+            Match::Whitelist(_) => Some(false),
         };
-        let mut ignore = None;
-        let mut gitignore = None;
-        let mut info_exclude = None;
+        let mut verdicts = [None; 3];
         // Git's own rules apply up to the folder that is the repository; those of `.ignore` files apply
         // beyond it.
-        let mut git_rules_apply = true;
+        let mut kinds_that_apply = verdicts.len();
         let mut next_folder = Some(self);
         while let Some(folder) = next_folder {
-            ignore = ignore.or_else(|| verdict(&folder.ignore));
-            if git_rules_apply {
-                gitignore = gitignore.or_else(|| verdict(&folder.gitignore));
-                info_exclude = info_exclude.or_else(|| verdict(&folder.info_exclude));
+            for (found, rules) in verdicts.iter_mut().zip(&folder.rules).take(kinds_that_apply) {
+                *found = found.or_else(|| verdict(rules.as_ref()?));
             }
-            git_rules_apply &= !folder.is_repository;
+            if folder.is_repository {
+                kinds_that_apply = 1;
+            }
             next_folder = folder.parent.as_deref();
         }
-        ignore.or(gitignore).or(info_exclude).unwrap_or(false)
+        verdicts.into_iter().flatten().next().unwrap_or(false)
     }
-}
-
-/// Reads the rules of one ignore file in `folder`; `None` if there is no such file, if it cannot
-/// be read, or if it has no rules.
-fn read_rules(folder: &Path, file: &Path) -> Option<Gitignore> {
-    let text = match read_text(file) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
-        Err(error) => {
-            tracing::warn!(file = %file.display(), %error, "the ignore file is skipped");
-            return None;
-        }
-    };
-    parse_rules(folder, file, &text)
-}
-
-/// Returns the paths that `rules`, the text of an ignore file, ignores. The paths are relative to the
-/// folder of that file.
-pub(crate) fn ignored_paths<'a>(rules: &str, paths: &[&'a str]) -> Vec<&'a str> {
-    let folder = Path::new("/");
-    let Some(rules) = parse_rules(folder, &folder.join(".gitignore"), rules) else {
-        return Vec::new();
-    };
-    let is_ignored = |path: &&&str| rules.matched(folder.join(path), false).is_ignore();
-    paths.iter().filter(is_ignored).copied().collect()
 }
 
 /// Parses the text of an ignore file in `folder`; `None` if it has no rules.
@@ -198,24 +155,34 @@ fn parse_rules(folder: &Path, file: &Path, text: &str) -> Option<Gitignore> {
     builder.build().ok().filter(|rules| !rules.is_empty())
 }
 
-/// Reads a regular file of at most [`MAX_RULES_BYTES`] bytes, without its byte order mark.
-fn read_text(path: &Path) -> io::Result<String> {
+/// Reads an ignore file; `None` if there is none, or it cannot be read.
+fn read_text(path: &Path) -> Option<String> {
+    match read_regular_file(path) {
+        Ok(bytes) => {
+            Some(String::from_utf8_lossy(&bytes).trim_start_matches('\u{feff}').to_owned())
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => {
+            tracing::warn!(file = %path.display(), %error, "the ignore file is skipped");
+            None
+        }
+    }
+}
+
+/// Reads a regular file of at most [`MAX_RULES_BYTES`] bytes.
+fn read_regular_file(path: &Path) -> io::Result<Vec<u8>> {
+    let is_regular = |meta: std::fs::Metadata| match (meta.is_file(), meta.len()) {
+        (false, _) => Err(io::Error::other("it is not a regular file")),
+        (true, ..=MAX_RULES_BYTES) => Ok(()),
+        _ => Err(io::Error::other(format!("it has more than {MAX_RULES_BYTES} bytes"))),
+    };
     // The check comes before `open`, since opening a device or a pipe can have effects.
-    if !path.symlink_metadata()?.is_file() {
-        return Err(io::Error::other("it is not a regular file"));
-    }
+    is_regular(path.symlink_metadata()?)?;
     let file = open(path)?;
-    let meta = file.metadata()?;
-    if !meta.is_file() {
-        return Err(io::Error::other("it is not a regular file"));
-    }
-    if meta.len() > MAX_RULES_BYTES {
-        return Err(io::Error::other(format!("it has more than {MAX_RULES_BYTES} bytes")));
-    }
+    is_regular(file.metadata()?)?;
     let mut bytes = Vec::new();
     file.take(MAX_RULES_BYTES).read_to_end(&mut bytes)?;
-    let text = String::from_utf8_lossy(&bytes);
-    Ok(text.trim_start_matches('\u{feff}').to_owned())
+    Ok(bytes)
 }
 
 /// Opens a file without following a link and without waiting for a pipe's other end.

@@ -22,7 +22,7 @@ use serde::Serialize;
 use crate::text::{pluralize, quote_name};
 
 pub(crate) use hits::{hits_in, path_hit};
-pub(crate) use ignore_rules::{IgnoreRules, MAX_RULES_BYTES, ignored_paths};
+pub(crate) use ignore_rules::{IgnoreRules, MAX_RULES_BYTES};
 pub(crate) use near::near_paths;
 pub(crate) use query::{Case, Query};
 pub(crate) use rank::rank;
@@ -94,8 +94,6 @@ pub struct FileHits {
     pub match_count: usize,
     /// The first of them.
     pub matches: Vec<Match>,
-    /// How many of the terms are in the file.
-    pub terms: usize,
     /// The version that the anchors are of; hashline_edit takes it.
     pub snapshot: String,
     /// Lines in the file.
@@ -107,30 +105,16 @@ pub struct FileHits {
 pub struct Match {
     /// The line, from 1.
     pub line: usize,
-    /// The line without outer blanks, or the part of it around the hit.
+    /// The line without outer blanks; of a long one the part around the hit, between `…`.
     pub content: String,
     /// The blanks before it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub indent: String,
     /// The anchor, as LINE#ID.
     pub anchor: String,
-    /// Which part of a long line is shown.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub columns: Option<Columns>,
     /// The lines around, as LINE#ID|text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Context>,
-}
-
-/// Columns in characters, from 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Columns {
-    /// The first one shown.
-    pub start: usize,
-    /// The last one shown.
-    pub end: usize,
-    /// Where the hit is.
-    pub hit: usize,
 }
 
 /// Lines around a hit.
@@ -252,9 +236,6 @@ impl Match {
         }
         *last = (self.line + after.len()).min(next - 1);
         out.push_str(&format!("\n{}|{}{}", self.anchor, self.indent, self.content));
-        if let Some(columns) = self.columns {
-            out.push_str(&format!(" [columns {}-{}]", columns.start, columns.end));
-        }
         for line in after.iter().take(*last - self.line) {
             out.push_str(&format!("\n  {line}"));
         }

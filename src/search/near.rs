@@ -5,24 +5,11 @@ use std::cmp::Reverse;
 use rapidfuzz::distance::{levenshtein, osa};
 use unicode_normalization::UnicodeNormalization as _;
 
-/// How a file is like the path, best first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Likeness {
-    /// The whole path is the same but for upper and lower case and how accents are written.
-    OtherCase,
-    /// The file has that name, in another folder.
-    SameName,
-    /// The file has that name but for upper and lower case, in another folder.
-    SameNameOtherCase,
-    /// The file is nearby and has almost that name.
-    SimilarName,
-}
-
 /// How near a file is to the path; the smallest is the nearest.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Nearness {
-    likeness: Likeness,
-    /// The number of parts that both paths end with.
+    /// The number of parts that both paths end with, but for upper and lower case and how accents are
+    /// written.
     shared_parts: Reverse<usize>,
     /// The edit distance of the file names.
     name_distance: usize,
@@ -43,9 +30,8 @@ pub(crate) fn near_paths<'a>(
     let mut ranked: Vec<_> = ranked.collect();
     ranked.sort_unstable();
     // A folder in common tells more than a name, which `mod.rs` has in every folder.
-    let shared = |nearness: &Nearness| nearness.shared_parts.0;
-    let most_shared = ranked.iter().map(|(nearness, _)| shared(nearness)).max().unwrap_or(0);
-    ranked.retain(|(nearness, _)| most_shared < 2 || shared(nearness) == most_shared);
+    let most_shared = ranked.first().map_or(0, |(nearness, _)| nearness.shared_parts.0);
+    ranked.retain(|(nearness, _)| most_shared < 2 || nearness.shared_parts.0 == most_shared);
     ranked.into_iter().map(|(_, file)| file).collect()
 }
 
@@ -61,20 +47,12 @@ fn nearness(wanted: &[&str], is_outside: bool, file: &str) -> Option<Nearness> {
     if is_outside && shared < 2 && shared < parts.len() {
         return None;
     }
-    let likeness = if shared == parts.len() && shared == wanted.len() {
-        Likeness::OtherCase
-    } else if name == file_name {
-        Likeness::SameName
-    } else if shared > 0 {
-        Likeness::SameNameOtherCase
-    } else if is_nearby(folder, file_folder) && is_similar(name, file_name) {
-        Likeness::SimilarName
-    } else {
+    let has_similar_name = || is_nearby(folder, file_folder) && is_similar(name, file_name);
+    if shared == 0 && !has_similar_name() {
         return None;
-    };
+    }
     let (folder, file_folder) = (folder.join("/"), file_folder.join("/"));
     Some(Nearness {
-        likeness,
         shared_parts: Reverse(shared),
         name_distance: osa::distance(name.chars(), file_name.chars()),
         folder_distance: levenshtein::distance(folder.chars(), file_folder.chars()),

@@ -1,5 +1,5 @@
-//! Queries: one keyword, or several terms. ripgrep's matcher finds the lines that can match; a
-//! matcher for each term then finds which of the terms such a line has.
+//! Queries: one keyword, or several terms. One matcher finds the lines; one for each term then finds
+//! which of the terms a line has.
 
 use grep_matcher::Matcher as _;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
@@ -19,10 +19,10 @@ pub enum Case {
 /// A compiled query.
 #[derive(Debug, Clone)]
 pub struct Query {
-    /// Finds the keyword, or the longest piece of each term: every line that can have a hit.
+    /// Finds every line that has one of the terms.
     lines: RegexMatcher,
-    /// One matcher for each term; `None` for a keyword, for which `lines` suffices.
-    terms: Option<Vec<RegexMatcher>>,
+    /// One matcher for each term.
+    terms: Vec<RegexMatcher>,
 }
 
 /// Where a line has a hit.
@@ -32,8 +32,6 @@ pub(crate) struct Hit {
     pub(crate) mask: u64,
     /// The byte in the line at which the first hit starts.
     pub(crate) start: usize,
-    /// The byte after that hit.
-    pub(crate) end: usize,
 }
 
 const MAX_TERMS: usize = 64;
@@ -42,134 +40,92 @@ const MAX_TERMS: usize = 64;
 /// line, and many long terms take long to compile.
 const MAX_TERM_BYTES: usize = 1_000;
 
-fn invalid(message: impl Into<crate::edit::Message>) -> Refusal {
+fn invalid(message: String) -> Refusal {
     Refusal::new(EditCode::InvalidArguments, message)
         .hint("Give a word or a phrase from one line, such as a function's name.")
-}
-
-fn too_long(subject: &str, term: &str) -> Refusal {
-    Refusal::new(
-        EditCode::TooLarge,
-        format!("{subject} has {} bytes; at most {MAX_TERM_BYTES} are allowed", term.len()),
-    )
-    .hint("Give a distinctive part of it: a name, or one line.")
 }
 
 impl Query {
     /// Compiles a query for one keyword, taken literally.
     pub fn keyword(keyword: &str, case: Case) -> Result<Self, Refusal> {
+        check_term("the term", keyword)?;
         if keyword.trim().is_empty() {
-            return Err(invalid("the term is empty"));
+            return Err(invalid("the term is empty".to_owned()));
         }
-        if keyword.len() > MAX_TERM_BYTES {
-            return Err(too_long("the term", keyword));
-        }
-        if keyword.contains(['\n', '\r']) {
-            return Err(invalid(
-                "the term has a line break in it, but each line is searched on its own",
-            ));
-        }
-        Ok(Self { lines: literal_matcher(&[keyword], case)?, terms: None })
+        Self::compile(&[regex::escape(keyword)], case)
     }
 
     /// Compiles a query for several terms; `*` in a term stands for any text within the line.
     pub fn terms(terms: &[String], case: Case) -> Result<Self, Refusal> {
-        if terms.is_empty() {
-            return Err(invalid("there are no terms"));
+        if terms.is_empty() || terms.len() > MAX_TERMS {
+            let count = terms.len();
+            return Err(invalid(format!("there are {count} terms; give 1 to {MAX_TERMS}")));
         }
-        if terms.len() > MAX_TERMS {
-            return Err(invalid(format!(
-                "there are {} terms; at most {MAX_TERMS} are allowed",
-                terms.len()
-            )));
-        }
-        let mut longest_pieces: Vec<&str> = Vec::new();
-        let mut matchers = Vec::new();
-        for (term_index, term) in terms.iter().enumerate() {
-            let number = term_index + 1;
-            if term.len() > MAX_TERM_BYTES {
-                return Err(too_long(&format!("term {number}"), term));
+        let mut patterns = Vec::new();
+        for (number, term) in (1..).zip(terms) {
+            let name = format!("term {number}");
+            check_term(&name, term)?;
+            let pieces = term.trim().split('*').filter(|piece| !piece.is_empty());
+            let pieces: Vec<String> = pieces.map(regex::escape).collect();
+            if pieces.is_empty() {
+                return Err(invalid(format!("{name} has no text apart from `*`")));
             }
-            if term.contains(['\n', '\r']) {
-                return Err(invalid(format!(
-                    "term {number} has a line break in it, but each line is searched on its own"
-                )));
-            }
-            let pieces: Vec<&str> =
-                term.trim().split('*').filter(|piece| !piece.is_empty()).collect();
-            let Some(longest) = pieces.iter().max_by_key(|piece| piece.len()) else {
-                return Err(invalid(format!("term {number} has no text apart from `*`")));
-            };
-            // The matcher looks for the longest piece, because that is on the fewest lines.
-            longest_pieces.push(*longest);
-            matchers.push(term_matcher(&pieces, case)?);
+            patterns.push(pieces.join("(?-u:.)*?"));
         }
-        let lines = literal_matcher(&longest_pieces, case)?;
-        Ok(Self { lines, terms: Some(matchers) })
+        Self::compile(&patterns, case)
     }
 
-    /// Returns the number of terms; a keyword counts as one.
-    pub fn count(&self) -> usize {
-        self.terms.as_ref().map_or(1, Vec::len)
+    /// Compiles one pattern for each term. The time to match them grows with the line alone, however
+    /// many wildcards they have.
+    fn compile(patterns: &[String], case: Case) -> Result<Self, Refusal> {
+        let mut builder = RegexMatcherBuilder::new();
+        builder.case_insensitive(case == Case::Insensitive).line_terminator(Some(b'\n'));
+        let compiled = || -> Result<Self, grep_regex::Error> {
+            let terms = patterns.iter().map(|pattern| builder.build(pattern));
+            Ok(Self {
+                lines: builder.build_many(patterns)?,
+                terms: terms.collect::<Result<_, _>>()?,
+            })
+        };
+        compiled().map_err(|error| invalid(format!("this cannot be searched: {error}")))
     }
 
-    /// Returns the matcher that finds every line that can have a hit.
+    /// Returns the matcher that finds every line with a hit.
     pub(super) fn lines(&self) -> &RegexMatcher {
         &self.lines
     }
 
-    /// Returns the terms that a line has, one bit for each. The line must be one that
-    /// [`Self::lines`] finds.
-    pub(super) fn term_mask(&self, line: &[u8]) -> u64 {
-        match &self.terms {
-            Some(terms) => find_terms(terms, line).map_or(0, |hit| hit.mask),
-            None => 1,
-        }
-    }
-
-    /// Returns the hit in a line, if there is one. The line comes without its line break.
+    /// Returns the terms that a line has, and where the first of them is; `None` if it has none. The
+    /// line comes without its line break.
     pub(crate) fn find(&self, line: &[u8]) -> Option<Hit> {
-        let found = self.lines.find(line).ok().flatten()?;
-        match &self.terms {
-            Some(terms) => find_terms(terms, line),
-            None => Some(Hit { mask: 1, start: found.start(), end: found.end() }),
+        self.lines.find(line).ok().flatten()?;
+        let mut first: Option<usize> = None;
+        let mut mask = 0_u64;
+        for (index, term) in self.terms.iter().enumerate() {
+            let Some(found) = term.find(line).ok().flatten() else { continue };
+            mask |= 1 << index;
+            first = Some(first.map_or(found.start(), |start| start.min(found.start())));
         }
+        first.map(|start| Hit { mask, start })
     }
 }
 
-/// Returns a matcher that finds any of these texts.
-fn literal_matcher(texts: &[impl AsRef<str>], case: Case) -> Result<RegexMatcher, Refusal> {
-    RegexMatcherBuilder::new()
-        .case_insensitive(case == Case::Insensitive)
-        .fixed_strings(true)
-        .line_terminator(Some(b'\n'))
-        .build_many(texts)
-        .map_err(|error| invalid(format!("this cannot be searched: {error}")))
-}
-
-/// Returns a matcher that finds these pieces in order, with any text in between. Its time grows with
-/// the line alone, however many pieces there are.
-fn term_matcher(pieces: &[&str], case: Case) -> Result<RegexMatcher, Refusal> {
-    let escaped: Vec<String> = pieces.iter().map(|piece| regex::escape(piece)).collect();
-    RegexMatcherBuilder::new()
-        .case_insensitive(case == Case::Insensitive)
-        .line_terminator(Some(b'\n'))
-        .build(&escaped.join("(?-u:.)*?"))
-        .map_err(|error| invalid(format!("this cannot be searched: {error}")))
-}
-
-/// Returns the terms that a line has, and where the first of them is.
-fn find_terms(terms: &[RegexMatcher], line: &[u8]) -> Option<Hit> {
-    let mut first: Option<(usize, usize)> = None;
-    let mut mask = 0_u64;
-    for (index, term) in terms.iter().enumerate() {
-        let Some(found) = term.find(line).ok().flatten() else { continue };
-        mask |= 1 << index;
-        if first.is_none_or(|(start, _)| found.start() < start) {
-            first = Some((found.start(), found.end()));
-        }
+/// Refuses a term that is too long, or that no line can have.
+fn check_term(name: &str, term: &str) -> Result<(), Refusal> {
+    if term.len() > MAX_TERM_BYTES {
+        let bytes = term.len();
+        return Err(Refusal::new(
+            EditCode::TooLarge,
+            format!("{name} has {bytes} bytes; at most {MAX_TERM_BYTES} are allowed"),
+        )
+        .hint("Give a distinctive part of it: a name, or one line."));
     }
-    first.map(|(start, end)| Hit { mask, start, end })
+    if term.contains(['\n', '\r']) {
+        return Err(invalid(format!(
+            "{name} has a line break in it, but each line is searched on its own"
+        )));
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -198,7 +154,7 @@ mod tests {
     #[test]
     fn a_keyword_is_literal_and_ignores_case() {
         let query = Query::keyword("A.b*", Case::Insensitive).expect("query");
-        assert_eq!(query.find(b"x a.B* y"), Some(Hit { mask: 1, start: 2, end: 6 }));
+        assert_eq!(query.find(b"x a.B* y"), Some(Hit { mask: 1, start: 2 }));
         assert_eq!(query.find(b"axb"), None);
         assert!(Query::keyword("A", Case::Sensitive).expect("query").find(b"a").is_none());
         assert!(

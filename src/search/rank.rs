@@ -16,11 +16,6 @@ pub(crate) fn rank(found: &mut [ScannedFile]) {
     });
 }
 
-/// Returns the number of different terms in a file.
-pub(super) fn count_terms(file: &ScannedFile) -> usize {
-    all_terms(file).count_ones() as usize
-}
-
 /// Returns the terms that any line of the file has, one bit for each.
 fn all_terms(file: &ScannedFile) -> u64 {
     file.lines.iter().fold(0, |terms, (_, mask)| terms | mask)
@@ -29,26 +24,16 @@ fn all_terms(file: &ScannedFile) -> u64 {
 /// Finds the shortest stretch of the file that has all of `terms`, and returns how many lines its
 /// last line is below its first line. `lines` are line numbers with the terms on each line.
 fn proximity(lines: &[(u64, u64)], terms: u64) -> u64 {
-    // A window moves over the lines: it grows at its end until it has all terms, then it shrinks
-    // at its start as long as it still has them.
-    let mut counts = [0_usize; 64];
-    let mut missing = terms.count_ones();
-    let mut window_start = 0;
-    let mut shortest = u64::MAX;
     let bits = |mask: u64| (0..64).filter(move |bit| mask >> bit & 1 == 1);
-    for &(last_line, mask) in lines {
-        for bit in bits(mask) {
-            counts[bit] += 1;
-            missing -= u32::from(counts[bit] == 1);
-        }
-        while missing == 0 {
-            let (first_line, first_mask) = lines[window_start];
-            shortest = shortest.min(last_line - first_line);
-            for bit in bits(first_mask) {
-                counts[bit] -= 1;
-                missing += u32::from(counts[bit] == 0);
-            }
-            window_start += 1;
+    let mut last_lines = [0; 64];
+    let mut found = 0;
+    let mut shortest = u64::MAX;
+    for &(line, mask) in lines {
+        found |= mask;
+        bits(mask).for_each(|bit| last_lines[bit] = line);
+        if found == terms {
+            let first_line = bits(terms).map(|bit| last_lines[bit]).min().unwrap_or(line);
+            shortest = shortest.min(line - first_line);
         }
     }
     shortest

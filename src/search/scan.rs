@@ -6,7 +6,6 @@ use std::io;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::PoisonError;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkFinish, SinkMatch};
 
@@ -60,9 +59,8 @@ impl Scanned {
 /// Searches every file of the scope. A file that the overlay has is searched in the overlay's
 /// version.
 pub(crate) fn scan(scope: &Scope, query: &Query, overlay: &Overlay) -> Scanned {
-    let (all_scanned, binary_files) = (Mutex::new(Scanned::default()), AtomicUsize::new(0));
-    let (scanned, binary) = (&all_scanned, &binary_files);
-    let lock = || scanned.lock().unwrap_or_else(PoisonError::into_inner);
+    let all_scanned = Mutex::new(Scanned::default());
+    let lock = || all_scanned.lock().unwrap_or_else(PoisonError::into_inner);
     let open = opener(scope.root());
     // Each thread gets a visitor of its own, since a searcher cannot be shared.
     let visitor = || {
@@ -86,9 +84,7 @@ pub(crate) fn scan(scope: &Scope, query: &Query, overlay: &Overlay) -> Scanned {
             }
             match result {
                 Err(_) => results.skipped.unreadable += 1,
-                Ok(()) if sink.is_binary => {
-                    binary.fetch_add(1, Ordering::Relaxed);
-                }
+                Ok(()) if sink.is_binary => results.skipped.binary += 1,
                 Ok(()) if sink.count > 0 => {
                     let (count, lines) = (sink.count, sink.lines);
                     results.found.push(ScannedFile { path: path.clone(), count, lines });
@@ -117,7 +113,6 @@ pub(crate) fn scan(scope: &Scope, query: &Query, overlay: &Overlay) -> Scanned {
     let mut scanned = all_scanned.into_inner().unwrap_or_else(PoisonError::into_inner);
     scanned.skipped.links += skipped.links;
     scanned.skipped.unreadable += skipped.unreadable;
-    scanned.skipped.binary += binary_files.into_inner();
     scanned.paths.sort();
     scanned
 }
@@ -165,11 +160,10 @@ impl Sink for MatchSink<'_> {
     type Error = std::io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, Self::Error> {
-        let mask = self.query.term_mask(found.bytes());
-        if mask != 0 {
+        if let Some(hit) = self.query.find(found.bytes()) {
             self.count += 1;
             if self.lines.len() < MAX_RANKED_LINES {
-                self.lines.push((found.line_number().unwrap_or_default(), mask));
+                self.lines.push((found.line_number().unwrap_or_default(), hit.mask));
             }
         }
         Ok(true)

@@ -13,6 +13,7 @@ use super::{ListReport, ListedFile, MAX_LISTED, Skipped};
 use crate::edit::message::{GLOB, PATH};
 use crate::edit::{EditCode, Refusal, WorkPath, said};
 use crate::store::Overlay;
+use crate::text::quote_name;
 
 /// The files that a search or a list covers.
 #[derive(Debug, Clone)]
@@ -45,38 +46,28 @@ impl Scope {
             return Err(unreadable("the root", error));
         }
         let root = root.canonicalize().map_err(|error| unreadable("the root", error))?;
-        let start = match path.map(str::trim) {
-            None | Some("" | "." | "./" | "/") => root.clone(),
-            Some(raw) if Path::new(raw) == root => root.clone(),
-            Some(raw) => {
-                let path = WorkPath::of_caller(raw, &root)?;
-                let joined = root.join(path.as_path());
-                let is_in_overlay =
-                    || overlay.keys().any(|known| known.as_path().starts_with(path.as_path()));
-                let full_path = match joined.canonicalize() {
-                    Ok(canonical) => canonical,
-                    // Files that are only in the overlay are not on the disk yet.
-                    Err(error)
-                        if error.kind() == std::io::ErrorKind::NotFound && is_in_overlay() =>
-                    {
-                        joined
-                    }
-                    Err(error) => {
-                        return Err(unreadable(&format!("`{path}`"), error).at(path.as_str()));
-                    }
-                };
-                if !full_path.starts_with(&root) {
-                    return Err(Refusal::new(
-                        EditCode::InvalidPath,
-                        format!("`{path}` leads outside the root"),
-                    )
+        let mut scope = Self { is_local: true, ..Self::of_listing(&root, path, glob)? };
+        let named = scope.relative_start().to_string_lossy().into_owned();
+        scope.start = match scope.start.canonicalize() {
+            Ok(canonical) if canonical.starts_with(&root) => canonical,
+            Ok(_) => {
+                let message = format!("`{}` leads outside the root", quote_name(&named));
+                return Err(Refusal::new(EditCode::InvalidPath, message)
                     .hint("Give a path below the root; links that leave it are not followed.")
-                    .at(path.as_str()));
-                }
-                full_path
+                    .at(named));
+            }
+            // Files that are only in the overlay are not on the disk yet.
+            Err(error)
+                if error.kind() == std::io::ErrorKind::NotFound
+                    && overlay.keys().any(|known| known.as_path().starts_with(&named)) =>
+            {
+                scope.start
+            }
+            Err(error) => {
+                return Err(unreadable(&format!("`{}`", quote_name(&named)), error).at(named));
             }
         };
-        Ok(Self { root, start, glob: glob_matcher(glob)?, is_local: true })
+        Ok(scope)
     }
 
     /// Returns the scope in a remote store that can list its files. Whether `path` exists there is
@@ -202,11 +193,7 @@ fn glob_matcher(glob: Option<&str>) -> Result<Option<GlobMatcher>, Refusal> {
             .map_err(|error| {
                 Refusal::new(
                     EditCode::InvalidArguments,
-                    said!(
-                        "{GLOB} `{}` is malformed: {}",
-                        crate::text::quote_name(&pattern),
-                        error.kind()
-                    ),
+                    said!("{GLOB} `{}` is malformed: {}", quote_name(&pattern), error.kind()),
                 )
                 .hint("Give a pattern such as *.rs or src/**/*.ts.")
             })

@@ -228,12 +228,6 @@ fn parse(bytes: &[u8]) -> io::Result<(Header, &[u8])> {
     Ok((serde_json::from_slice(&bytes[..line])?, &bytes[line + 1..]))
 }
 
-/// The old and the new bytes of the file, from a journal.
-pub(crate) fn journal_versions(bytes: &[u8]) -> io::Result<(&[u8], &[u8])> {
-    let (header, versions) = parse(bytes)?;
-    header.split(versions)
-}
-
 /// The error of a journal that cannot be read.
 fn damaged() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "the journal is damaged")

@@ -123,11 +123,6 @@ pub(super) fn encode_line(record: &LogRecord) -> io::Result<Vec<u8>> {
     Ok(line)
 }
 
-/// The revisions of the commits in a log.
-pub(crate) fn revisions_in(log: &[u8]) -> Vec<u64> {
-    parse(log).iter().map(|entry| entry.revision).collect()
-}
-
 /// The commits of a log except those that failed, oldest first.
 fn parse(log: &[u8]) -> Vec<CommitRecord> {
     let mut entries: Vec<CommitRecord> = Vec::new();

@@ -80,5 +80,3 @@ pub use versioned::VersionedStore;
 #[cfg(feature = "cli")]
 pub(crate) use worktree::Worktree;
 pub(crate) use worktree::refuse_main_checkout;
-#[cfg(unix)]
-pub(crate) use {in_place::journal_versions, log::revisions_in};
