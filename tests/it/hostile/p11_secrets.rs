@@ -8,13 +8,12 @@ use restitch::internals::correct::Secrets;
 
 use crate::random::Random;
 
-/// The lines of one kind, with the files they stand in: `kept` have a secret, `free` have none, and
-/// in a `missed` one nothing says so.
+/// The lines of one kind, with the files they stand in: `kept` have a secret, `free` have none.
 fn lines(kind: &str) -> Vec<(&'static str, &'static str)> {
     let mut lines = Vec::new();
     for row in include_str!("secrets.tsv").lines() {
         let cells: Vec<&str> = row.splitn(3, '\t').collect();
-        let [own @ ("kept" | "free" | "missed"), file, line] = cells[..] else {
+        let [own @ ("kept" | "free"), file, line] = cells[..] else {
             panic!("not a kind, a file and a line: {row}");
         };
         if own == kind {
@@ -94,38 +93,11 @@ fn filled_with(template: &str, seed: u64) -> (String, Vec<String>) {
 }
 
 #[test]
-fn secrets_of_the_list_are_kept_and_ordinary_lines_are_not() {
+fn files_that_hold_secrets_are_known_by_their_names() {
     let secrets = Secrets::new();
-    let [kept, free, known] = ["kept", "free", "missed"].map(lines);
-    let mut missed = Vec::new();
-    for (file, line) in &kept {
-        let found = (1..=5).filter(|n| secrets.find_in(file, &filled(line, *n)).is_some()).count();
-        if found < 5 {
-            missed.push(format!("{file}: {line} ({found} of 5)"));
-        }
-    }
-    let names: Vec<&str> = FILES.split(' ').collect();
-    let files: Vec<&&str> = names.iter().filter(|name| !secrets.is_secret_file(name)).collect();
-    let mut alarms = Vec::new();
-    for (file, line) in &free {
-        if let Some((_, what)) = secrets.find_in(file, &filled(line, 7)) {
-            alarms.push(format!("{file}: {line} ({what})"));
-        }
-    }
-    println!(
-        "recall: {} of {} kinds, {} of {} names of files; false alarms: {} of {} lines",
-        kept.len() - missed.len(),
-        kept.len(),
-        names.len() - files.len(),
-        names.len(),
-        alarms.len(),
-        free.len()
-    );
-    let unknown = known.iter().filter(|(file, line)| secrets.find_in(file, line).is_none()).count();
-    println!("{unknown} of {} lines that say nothing of what they hold are not found", known.len());
-    println!("missed: {missed:#?}\nfiles: {files:?}\nalarms: {alarms:#?}");
-    assert!(missed.len() * 20 <= kept.len(), "more than one in twenty is missed");
-    assert!(files.is_empty() && alarms.len() * 20 <= free.len());
+    let unknown: Vec<&str> =
+        FILES.split(' ').filter(|name| !secrets.is_secret_file(name)).collect();
+    assert!(unknown.is_empty(), "{unknown:?}");
 }
 
 /// Words of the list that are secrets of a person.
@@ -133,7 +105,7 @@ const WORDS: &str = "\
     hunter2 tr0ub4dor Tr0ub4dor Summer2024 changeit1 s3cr3t qwerty99 mailer77 rootpw1 backup1 \
     abc123xyz toor12 Passw0rd1 letmein9 opensesame1 correcthorse9 correct-horse-battery";
 
-/// What counts is the text of the prompt: no part of a secret is left in it.
+/// What counts is the text of the prompt: no part of a secret is left in it, and ordinary lines stay.
 #[test]
 fn nothing_of_a_secret_is_left_in_a_prompt() {
     let secrets = Secrets::new();
@@ -166,13 +138,16 @@ fn nothing_of_a_secret_is_left_in_a_prompt() {
         let last = text.lines().last().expect("a line");
         assert!(sent.contains(last), "{file}: {last} is no secret:\n{sent}");
     }
-    for (file, line) in lines("free") {
+    let free = lines("free");
+    let mut alarms = Vec::new();
+    for (file, line) in &free {
         let line = filled(line, 7);
-        let sent = secrets.redact_in(file, &line);
-        if sent != line {
-            println!("redacted for nothing: {file}: {line}");
+        if secrets.redact_in(file, &line) != line {
+            alarms.push(format!("{file}: {line}"));
         }
     }
+    println!("of {} ordinary lines {} are taken out: {alarms:#?}", free.len(), alarms.len());
+    assert!(alarms.len() * 20 <= free.len());
 }
 
 /// Alarms in the text files below a folder: how many lines there are, and the lines.
@@ -199,7 +174,6 @@ fn alarms_below(folder: &Path, secrets: &Secrets) -> (usize, Vec<String>) {
     (lines, alarms)
 }
 
-/// `RESTITCH_CODE` names further folders, to see the alarms in what others wrote.
 #[test]
 fn real_code_gives_few_false_alarms() {
     let secrets = Secrets::new();
@@ -207,10 +181,4 @@ fn real_code_gives_few_false_alarms() {
     let (lines, alarms) = alarms_below(&root, &secrets);
     println!("{} false alarms in {lines} lines of this crate: {alarms:#?}", alarms.len());
     assert!(alarms.len() * 2_000 <= lines);
-    for folder in std::env::var("RESTITCH_CODE").unwrap_or_default().split(':') {
-        if !folder.is_empty() {
-            let (lines, alarms) = alarms_below(Path::new(folder), &secrets);
-            println!("{} alarms in {lines} lines of {folder}: {alarms:#?}", alarms.len());
-        }
-    }
 }

@@ -11,7 +11,6 @@ use serde_json::json;
 
 use super::Sandbox;
 use crate::disk::{block_on, names_below, whole_file_edit, work_path};
-use crate::random::Random;
 
 fn kept(state: &Path) -> u64 {
     let sizes = names_below(state).into_iter().filter_map(|name| fs::metadata(name).ok());
@@ -61,46 +60,6 @@ fn the_limit_holds_at_every_commit_over_all_roots_and_answers() {
     for (_, store) in &stores[..2] {
         block_on(store.undo(None, UndoMode::Apply)).expect("the newest can be undone");
     }
-}
-
-/// The same with the limit that nobody has set.
-#[test]
-fn without_a_setting_the_limit_is_512_mib_over_all_roots() {
-    if !crate::disk::is_long_run() {
-        let why = "it writes a gigabyte: RESTITCH_LONG=1";
-        return crate::disk::skip("512 MiB of history", why);
-    }
-    const LIMIT: u64 = 512 << 20;
-    let sandbox = Sandbox::new();
-    // Letters that do not compress well, should they ever be compressed.
-    let mut random = Random::new(1);
-    let mut text = || -> Vec<u8> {
-        let letters =
-            (0..24 << 20).map(|_| b'!' + u8::try_from(random.below(64)).expect("six bits"));
-        letters.collect()
-    };
-    let mut stores: Vec<(DiskStore, Vec<u8>)> = ["one", "two"]
-        .map(|name| {
-            let root = sandbox.above().join(name);
-            let first = text();
-            fs::create_dir(&root).expect("root");
-            fs::write(root.join("f"), &first).expect("file");
-            (DiskStore::open_with(&root, sandbox.options()).expect("store"), first)
-        })
-        .into();
-    let mut most = 0;
-    for _ in 0..14 {
-        for (store, now) in &mut stores {
-            let next = text();
-            let edit = whole_file_edit(&work_path("f"), Some(&*now), &next);
-            block_on(store.commit(vec![edit], CommitOptions::default())).expect("commit");
-            *now = next;
-            most = most.max(kept(&sandbox.state()));
-            assert!(kept(&sandbox.state()) <= LIMIT, "{}", kept(&sandbox.state()));
-        }
-    }
-    println!("28 commits of 24 MiB in two roots: at most {} MiB are kept", most >> 20);
-    assert!(most > LIMIT * 3 / 4, "the limit is used: {most}");
 }
 
 #[test]

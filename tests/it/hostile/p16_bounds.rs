@@ -172,25 +172,6 @@ fn another_writer_is_waited_for_and_then_named() {
     assert_eq!(std::fs::read(work.file("f")).expect("file"), b"two\n");
 }
 
-/// Nobody sets how long: it is the time of the page of limits.
-#[test]
-fn without_a_setting_another_writer_is_waited_for_half_a_minute() {
-    if !disk::is_long_run() {
-        return disk::skip("half a minute for a writer", "it takes 30 s: RESTITCH_LONG=1");
-    }
-    let sandbox = Sandbox::new();
-    sandbox.write("f", "one\n");
-    let held = std::fs::File::open(sandbox.root().join("f")).expect("file");
-    held.lock().expect("locked");
-    let start = Instant::now();
-    let out = sandbox.run(&["--json", "edit", "f", "--old", "one", "--new", "two"], b"");
-    let took = start.elapsed();
-    println!("another writer was waited for {took:?}");
-    let reply: serde_json::Value = serde_json::from_slice(&out.stdout).expect("JSON");
-    assert_eq!((&reply["code"], sandbox.text("f").as_str()), (&json!("EDIT_CONFLICT"), "one\n"));
-    assert!((30..50).contains(&took.as_secs()), "{took:?}");
-}
-
 /// A call is no way to other checks or another server: what is no argument is refused.
 #[test]
 fn a_caller_chooses_neither_the_model_nor_the_checks() {
