@@ -60,7 +60,9 @@ fn generated_cases_run_as_a_pack() {
     let made = evidence(&["generate", "--from", &from, "--to", &to, "--out", &out, "--ways", ways]);
     assert_eq!(made.status.code(), Some(0), "{}", text(&made.stderr));
     let cases = load(Path::new(&path("packs"))).expect("cases");
-    assert!(cases.len() > 5 && cases.iter().all(|case| case.judge().verdict.is_good()));
+    assert!(
+        cases.len() > 5 && cases.iter().all(|case| case.judge_with_files().0.verdict.is_good())
+    );
     let measured =
         evidence(&["measure", "--from", &from, "--to", &to, "--ways", "exact", "--max", "4"]);
     assert_eq!(last_line(&measured), "4 right, 0 refused, 0 silently wrong, 0 failed");

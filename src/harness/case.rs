@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use super::judge::Aim;
 use crate::edit::{EditCode, EditRequest, Expected};
 
 /// A file, a call on it, and the right results.
@@ -45,16 +44,6 @@ pub enum Truth {
     },
     /// The call is refused with one of these codes, and nothing is written.
     Refused(Vec<EditCode>),
-}
-
-impl Truth {
-    /// Returns whether the call must be applied or refused.
-    pub fn aim(&self) -> Aim {
-        match self {
-            Self::Right { .. } => Aim::Right,
-            Self::Refused(_) => Aim::Refusal,
-        }
-    }
 }
 
 impl Case {

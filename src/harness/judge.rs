@@ -190,7 +190,10 @@ fn judge_with(case: &Case, gate: &SyntaxGate) -> Judgment {
     // A panic of the engine becomes a verdict and does not end the run.
     let decided = catch_unwind(AssertUnwindSafe(|| decide(case, gate)));
     let took = start.elapsed();
-    let aim = case.truth.aim();
+    let aim = match case.truth {
+        Truth::Right { .. } => Aim::Right,
+        Truth::Refused(_) => Aim::Refusal,
+    };
     // The judgment if the engine panicked; otherwise some of the fields are replaced.
     let initial = Judgment { took, ..Judgment::broken(aim, "the engine panicked") };
     match decided {

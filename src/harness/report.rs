@@ -18,8 +18,7 @@ pub(crate) fn render(judged_cases: &[(SuiteCase, Judgment, Tree)]) -> String {
     // What nothing confirms tells only what restitch does, not whether that is right.
     let (unconfirmed, confirmed): (Vec<_>, Vec<_>) =
         judged_cases.iter().partition(|(entry, ..)| is_unconfirmed(entry));
-    let is_applied = |(_, judged, _): &&&(SuiteCase, Judgment, Tree)| judged.refusal.is_none();
-    let applied = unconfirmed.iter().filter(is_applied).count();
+    let applied = unconfirmed.iter().filter(|(_, judged, _)| judged.refusal.is_none()).count();
     for (entry, judged, _) in confirmed {
         // Two families may have a cause of the same name, so the row's name has both.
         score.add(&entry.family, &format!("{}: {}", entry.family, entry.cause), judged);

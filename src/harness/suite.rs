@@ -51,11 +51,6 @@ named! {
 }
 
 impl SuiteCase {
-    /// Runs the case and judges the result.
-    pub fn judge(&self) -> Judgment {
-        self.judge_with_files().0
-    }
-
     /// Runs the case and judges the result. For a case in a folder, also returns the files
     /// afterwards; for any other the tree is empty.
     pub fn judge_with_files(&self) -> (Judgment, Tree) {
@@ -63,6 +58,12 @@ impl SuiteCase {
             CaseSource::Folder(fixture) => fixture.judge(),
             CaseSource::Packed(case, _) => (judge(case), Tree::new()),
         }
+    }
+
+    /// Whether the id, family, cause or language of the case contains this.
+    pub(crate) fn contains(&self, filter: &str) -> bool {
+        let names = [&self.id, &self.family, &self.cause, &self.language];
+        names.iter().any(|name| name.contains(filter))
     }
 
     /// Compares a verdict on this case with the expected one.
@@ -187,16 +188,4 @@ fn load_pack(path: &Path) -> io::Result<Vec<SuiteCase>> {
             source: CaseSource::Packed(Box::new(case), path.to_owned()),
         })
         .collect())
-}
-
-/// Returns the cases whose id, family, cause or language contains `filter`.
-pub(crate) fn select(entries: Vec<SuiteCase>, filter: Option<&str>) -> Vec<SuiteCase> {
-    let matches = |entry: &SuiteCase| {
-        filter.is_none_or(|filter| {
-            [&entry.id, &entry.family, &entry.cause, &entry.language]
-                .iter()
-                .any(|name| name.contains(filter))
-        })
-    };
-    entries.into_iter().filter(matches).collect()
 }

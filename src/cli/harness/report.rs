@@ -10,6 +10,7 @@ use super::progress::parallel_shown;
 use super::run::{CASES, CasesArgs};
 use crate::cli::out;
 use crate::harness::report::render;
+use crate::harness::suite::SuiteCase;
 
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
@@ -23,15 +24,10 @@ pub(crate) struct ReportArgs {
 /// Judges the cases and writes the page.
 pub(crate) fn run(common: &Common, args: &ReportArgs) -> Result<(), Exit> {
     let entries = args.cases.load(common)?;
-    let judged_cases = parallel_shown(
-        &entries,
-        CASES,
-        |_| 1,
-        |entry| {
-            let (judged, files) = entry.judge_with_files();
-            (entry.clone(), judged, files)
-        },
-    );
+    let judged = parallel_shown(&entries, CASES, |_| 1, SuiteCase::judge_with_files);
+    let cases = entries.into_iter().zip(judged);
+    let judged_cases: Vec<_> =
+        cases.map(|(entry, (judged, files))| (entry, judged, files)).collect();
     let page = common.root().join(&args.html);
     std::fs::write(&page, render(&judged_cases))
         .map_err(|error| super::write_fault(&page, &error))?;

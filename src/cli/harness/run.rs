@@ -15,7 +15,7 @@ use super::junit;
 use super::progress::{Unit, parallel_shown};
 use crate::cli::out;
 use crate::harness::fixture::{Status, Tree};
-use crate::harness::judge::{CaseVerdict, Judgment};
+use crate::harness::judge::Judgment;
 use crate::harness::pack;
 use crate::harness::score::Score;
 use crate::harness::suite::{CaseSource, RunOutcome, SuiteCase};
@@ -126,13 +126,10 @@ fn bless_all(runs: &mut [CaseRun]) -> io::Result<()> {
             continue;
         }
         match &mut case.entry.source {
-            CaseSource::Folder(fixture)
-                if !matches!(case.judged.verdict, CaseVerdict::Broken(_)) =>
-            {
+            CaseSource::Folder(fixture) => {
                 fixture.bless(&case.judged, &case.files)?;
                 case.entry.status = Status::Pass;
-                let (judged, files) = case.entry.judge_with_files();
-                (case.judged, case.files) = (judged, files);
+                (case.judged, case.files) = case.entry.judge_with_files();
                 case.outcome = case.entry.outcome(&case.judged.verdict);
             }
             CaseSource::Packed(_, file) => {
@@ -141,7 +138,6 @@ fn bless_all(runs: &mut [CaseRun]) -> io::Result<()> {
                 case.entry.status = if fails { Status::KnownFailure } else { Status::Pass };
                 case.outcome = if fails { RunOutcome::KnownFailure } else { RunOutcome::Expected };
             }
-            CaseSource::Folder(_) => {}
         }
     }
     changed_packs.sort();
