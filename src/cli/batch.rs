@@ -102,7 +102,7 @@ async fn handle_line(toolbox: &Toolbox, line: &[u8], dry_run: bool) -> (Value, T
     };
     let options = CallOptions {
         dry_run: envelope.dry_run.unwrap_or(false) || dry_run,
-        request_id: envelope.request_id.map(Into::into),
+        request_id: envelope.request_id.map(crate::port::RequestId::new),
         ..CallOptions::default()
     };
     let tool = envelope.tool.as_deref().unwrap_or("edit_file");

@@ -44,7 +44,7 @@ pub(crate) async fn run(common: &Common, args: EditArgs) -> Result<(), Exit> {
     });
     let options = CallOptions {
         dry_run: args.dry_run,
-        request_id: args.request_id.map(Into::into),
+        request_id: args.request_id.map(crate::port::RequestId::new),
         ..CallOptions::default()
     };
     let reply = with_revision(common, toolbox.call("edit_file", arguments, &options).await);

@@ -62,18 +62,6 @@ impl RequestId {
     }
 }
 
-impl From<String> for RequestId {
-    fn from(id: String) -> Self {
-        Self::new(id)
-    }
-}
-
-impl From<&str> for RequestId {
-    fn from(id: &str) -> Self {
-        Self::new(id)
-    }
-}
-
 /// What a store knows about a request id.
 #[derive(Debug, Clone)]
 pub enum RequestStatus {

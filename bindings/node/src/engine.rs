@@ -89,7 +89,7 @@ impl NativeEngine {
         let arguments = serde_json::from_str(&arguments).unwrap_or(Value::String(arguments));
         let options = CallOptions {
             dry_run,
-            request_id: request_id.map(Into::into),
+            request_id: request_id.map(restitch::port::RequestId::new),
             undo_scope: UndoScope::Session,
         };
         let reply = self.toolbox.call(&name, arguments, &options).await;

@@ -68,7 +68,7 @@ impl Engine {
         let arguments = serde_json::from_str(arguments).unwrap_or_else(|_| Value::from(arguments));
         let options = CallOptions {
             dry_run,
-            request_id: request_id.map(Into::into),
+            request_id: request_id.map(restitch::port::RequestId::new),
             undo_scope: UndoScope::Session,
         };
         py.detach(|| {
