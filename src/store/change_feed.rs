@@ -16,22 +16,14 @@ const CAPACITY: usize = 1024;
 /// The sending side of the feed.
 #[derive(Debug)]
 pub struct ChangeFeed {
-    pub(super) sender: Sender<Change>,
+    sender: Sender<Change>,
     /// Revisions that were announced, or that are older than the first listener.
     pub(super) announced: Mutex<HashSet<u64>>,
-    /// Whether a thread watches the history for commits of other processes.
-    #[cfg(unix)]
-    pub(super) has_watcher: std::sync::atomic::AtomicBool,
 }
 
 impl Default for ChangeFeed {
     fn default() -> Self {
-        Self {
-            sender: channel(CAPACITY).0,
-            announced: Mutex::default(),
-            #[cfg(unix)]
-            has_watcher: std::sync::atomic::AtomicBool::new(false),
-        }
+        Self { sender: channel(CAPACITY).0, announced: Mutex::default() }
     }
 }
 

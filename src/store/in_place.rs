@@ -96,7 +96,9 @@ impl Journals {
         let draft = self.folder.join(format!("{name}.draft"));
         let path = self.folder.join(format!("{name}.journal"));
         let write = || {
-            let mut file = locked_draft(&draft)?;
+            let mut file =
+                OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
+            let _ = lock::try_lock(&file)?;
             let mut header_line = serde_json::to_vec(&header)?;
             header_line.push(b'\n');
             file.write_all(&header_line)?;
@@ -124,97 +126,31 @@ impl Journals {
         File::open(&self.folder)?.sync_all()
     }
 
-    /// Whether there is a journal or a draft of one, be it of a dead or a live writer.
-    pub(super) fn has_open(&self) -> bool {
-        let is_open = |path: PathBuf| path.extension().is_some_and(|ending| ending != KEPT);
-        fs::read_dir(&self.folder)
-            .is_ok_and(|entries| entries.flatten().any(|entry| is_open(entry.path())))
-    }
-
-    /// The journals of dead writers below `root` that no recovery could use: what there is, and what to
-    /// do about it.
-    #[cfg(feature = "cli")]
-    pub(super) fn unfinished(&self, root: &Root) -> Vec<(String, String)> {
-        let describe = |path: PathBuf| {
-            path.extension().filter(|ending| *ending == KEPT || *ending == "journal")?;
-            let journal = File::open(&path).ok()?;
-            if lock::try_lock(&journal).ok()? == LockOutcome::Busy {
-                return None;
-            }
-            let bytes = fs::read(&path).ok()?;
-            let header = parse(&bytes).ok().map(|(header, _)| header);
-            let what = match &header {
-                None => "a record of an interrupted write cannot be read".to_owned(),
-                Some(header) => format!(
-                    "the write of `{}` was interrupted, and the file has been something else since",
-                    header.target.strip_prefix(root.path()).ok()?.display()
-                ),
-            };
-            let path = path.display();
-            let next = match header {
-                None => format!("Look at {path}, then remove it."),
-                Some(header) => format!(
-                    "Its record {path} has, after its first line, the {} bytes of before and the {} of after. Put the file right, then remove the record.",
-                    header.before, header.after
-                ),
-            };
-            Some((what, next))
-        };
-        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        entries.filter_map(|entry| describe(entry.path())).collect()
-    }
-
-    /// Repairs the files below `root` that dead writers left half written. Returns their paths.
-    pub(super) fn recover(&self, root: &Root) -> Vec<PathBuf> {
-        let Ok(entries) = fs::read_dir(&self.folder) else { return Vec::new() };
-        let mut repaired = Vec::new();
-        for path in entries.flatten().map(|entry| entry.path()) {
+    /// Repairs the files below `root` that dead writers left half written.
+    pub(super) fn recover(&self, root: &Root) {
+        for path in fs::read_dir(&self.folder).into_iter().flatten().flatten().map(|it| it.path()) {
             match path.extension().and_then(|ending| ending.to_str()) {
-                Some("journal") => match recover_journal(&path, root) {
-                    Ok(Some(target)) => repaired.push(target),
-                    Ok(None) => {}
-                    Err(error) => {
+                Some("journal") => {
+                    if let Err(error) = recover_journal(&path, root) {
                         tracing::warn!(journal = %path.display(), %error, "cannot recover a file from its journal");
                     }
-                },
+                }
                 // A draft is not complete, so its file was not touched yet.
-                Some("draft") => {
-                    // Removed under its lock: `locked_draft` locks a draft and then checks that it
-                    // still exists.
-                    if let Ok(file) = File::open(&path)
-                        && matches!(lock::try_lock(&file), Ok(LockOutcome::Acquired))
-                        && is_linked(&file).unwrap_or(false)
-                    {
-                        let _ = fs::remove_file(&path);
-                    }
+                Some("draft") if is_left_over(&path).unwrap_or(false) => {
+                    let _ = fs::remove_file(&path);
                 }
                 _ => {}
             }
         }
-        repaired
     }
 }
 
-/// Creates a draft and locks it. Before it is locked, another process may remove it as the draft of
-/// a dead writer; then it is created again.
-fn locked_draft(path: &Path) -> io::Result<File> {
-    let mut backoff = Backoff::until(Instant::now() + Duration::from_secs(5));
-    loop {
-        let created = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-        match created {
-            Ok(file) => {
-                if lock::try_lock(&file)? != LockOutcome::Busy && is_linked(&file)? {
-                    return Ok(file);
-                }
-            }
-            // The draft that this call created; another process is about to remove it.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
-        }
-        if !backoff.wait() {
-            return Err(io::Error::new(io::ErrorKind::TimedOut, "the draft cannot be locked"));
-        }
-    }
+/// Whether the writer of this draft is dead. Its lock is free then, but also in the moment before the
+/// writer takes it, so a young draft does not count.
+fn is_left_over(draft: &Path) -> io::Result<bool> {
+    let file = File::open(draft)?;
+    let age = file.metadata()?.modified()?.elapsed().unwrap_or_default();
+    Ok(age > Duration::from_secs(60) && lock::try_lock(&file)? == LockOutcome::Acquired)
 }
 
 /// Whether the open file still has a name. It has none once another process has removed it.
@@ -233,17 +169,16 @@ fn damaged() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "the journal is damaged")
 }
 
-/// Repairs the file of one journal if its writer is dead. Returns the path of the file if its old
-/// version was restored.
-fn recover_journal(path: &Path, root: &Root) -> io::Result<Option<PathBuf>> {
+/// Repairs the file of one journal if its writer is dead.
+fn recover_journal(path: &Path, root: &Root) -> io::Result<()> {
     let mut journal = match File::open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         other => other?,
     };
     // A journal that has been unlinked belongs to a write that has just finished: its versions say
     // nothing about the current content of the file.
     if lock::try_lock(&journal)? == LockOutcome::Busy || !is_linked(&journal)? {
-        return Ok(None);
+        return Ok(());
     }
     let mut bytes = Vec::new();
     journal.read_to_end(&mut bytes)?;
@@ -252,7 +187,7 @@ fn recover_journal(path: &Path, root: &Root) -> io::Result<Option<PathBuf>> {
         Err(error) => {
             tracing::warn!(journal = %path.display(), %error, "a journal cannot be read; it is kept");
             retire_journal(path)?;
-            return Ok(None);
+            return Ok(());
         }
     };
     let Ok(below) = header.target.strip_prefix(root.path()) else {
@@ -261,7 +196,7 @@ fn recover_journal(path: &Path, root: &Root) -> io::Result<Option<PathBuf>> {
         if header.target.parent().is_none_or(|folder| !folder.exists()) {
             retire_journal(path)?;
         }
-        return Ok(None);
+        return Ok(());
     };
     let (before, after) = header.split(versions)?;
     let opened = match root.resolve(below) {
@@ -274,19 +209,19 @@ fn recover_journal(path: &Path, root: &Root) -> io::Result<Option<PathBuf>> {
     let file = match opened {
         Ok(file) => file,
         // It may be replaced just now: look again at the next call.
-        Err(OpenError::Moved) => return Ok(None),
+        Err(OpenError::Moved) => return Ok(()),
         // Any other error may pass, so the journal stays and is tried again.
         Err(OpenError::Io(error)) if !is_gone(&error) => return Err(error),
         Err(_) => {
             tracing::warn!(file = %header.target.display(), "a file is gone whose write was interrupted; its journal is kept");
             retire_journal(path)?;
-            return Ok(None);
+            return Ok(());
         }
     };
     let mut backoff = Backoff::until(Instant::now() + Duration::from_secs(5));
     while lock::try_lock(&file)? == LockOutcome::Busy {
         if !backoff.wait() {
-            return Ok(None);
+            return Ok(());
         }
     }
     let mut current = Vec::new();
@@ -298,13 +233,13 @@ fn recover_journal(path: &Path, root: &Root) -> io::Result<Option<PathBuf>> {
     } else if !is_whole {
         tracing::warn!(file = %header.target.display(), "an interrupted write was overwritten by another program; its journal is kept");
         retire_journal(path)?;
-        return Ok(None);
+        return Ok(());
     }
     fs::remove_file(path)?;
     if let Some(folder) = path.parent() {
         File::open(folder)?.sync_all()?;
     }
-    Ok((!is_whole).then_some(header.target))
+    Ok(())
 }
 
 /// Renames a journal, so that later calls ignore it and a person can inspect it.
@@ -378,44 +313,13 @@ mod tests {
     }
 
     #[test]
-    fn a_journal_is_begun_while_others_recover() {
-        let temp = tempfile::tempdir().expect("temp");
-        let work = temp.path().join("work");
-        fs::create_dir(&work).expect("work");
-        let state = StateFolder::open(&temp.path().join("state")).expect("state");
-        let journals = Journals::open(&state).expect("journals");
-        let root = Root::open(&work, super::super::confine::Walk::Kernel).expect("root");
-        let target = root.path().join("f");
-        fs::write(&target, "whole").expect("file");
-        let is_over = std::sync::atomic::AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
-                    assert_eq!(journals.recover(&root), Vec::<PathBuf>::new());
-                }
-            });
-            // To each of these journals the file looks half written, but it is not.
-            for _ in 0..300 {
-                let journal = journals.begin(&target, b"shole", b"whale");
-                let result = journal.and_then(|journal| journals.end(journal));
-                if let Err(error) = result {
-                    is_over.store(true, std::sync::atomic::Ordering::Relaxed);
-                    panic!("{error}");
-                }
-            }
-            is_over.store(true, std::sync::atomic::Ordering::Relaxed);
-        });
-        assert_eq!(fs::read_to_string(&target).expect("file"), "whole");
-    }
-
-    #[test]
     fn a_dead_writers_journal_puts_the_file_right() {
         let temp = tempfile::tempdir().expect("temp");
         let work = temp.path().join("work");
         fs::create_dir(&work).expect("work");
         let state = StateFolder::open(&temp.path().join("state")).expect("state");
         let journals = Journals::open(&state).expect("journals");
-        let root = Root::open(&work, super::super::confine::Walk::Kernel).expect("root");
+        let root = Root::open(&work).expect("root");
         let target = root.path().join("f");
         for (now, wanted) in [("newold", "oldold"), ("newnew", "newnew"), ("alien", "alien")] {
             fs::write(&target, now).expect("torn");

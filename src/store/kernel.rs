@@ -1,7 +1,6 @@
 //! What is asked of the Linux kernel and `rustix` has no function for: whether a process has a file open
-//! for writing, since its bytes are final only when none has; and to begin to write a file to the disk.
-//! The only module with unsafe code. Elsewhere the answer is always that no process has the file open,
-//! and nothing is begun.
+//! for writing, since its bytes are final only when none has. The only module with unsafe code. Elsewhere
+//! the answer is always that no process has the file open.
 #![allow(unsafe_code, reason = "reviewed: calls with an open descriptor and plain integers")]
 
 use std::fs::File;
@@ -53,42 +52,4 @@ fn has_writer(file: &File) -> bool {
 #[cfg(not(target_os = "linux"))]
 fn has_writer(_file: &File) -> bool {
     false
-}
-
-/// Has the system begin to write the file to the disk, and does not wait for it, so that a later sync
-/// takes less time. It promises nothing, so an error does not count.
-pub(super) fn begin_write(file: &File) {
-    #[cfg(target_os = "linux")]
-    {
-        use std::os::fd::AsRawFd as _;
-
-        // SAFETY: the descriptor is open for as long as `file` is borrowed, and the rest are integers.
-        unsafe {
-            libc::sync_file_range(file.as_raw_fd(), 0, 0, libc::SYNC_FILE_RANGE_WRITE);
-        }
-    }
-    #[cfg(not(target_os = "linux"))]
-    let _ = file;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_writer_is_seen_while_it_has_the_file_open() {
-        let dir = tempfile::tempdir().expect("folder");
-        let path = dir.path().join("f");
-        std::fs::write(&path, "x").expect("file");
-        let file = File::open(&path).expect("open");
-        assert!(wait_for_writers(&file));
-        let writer = File::options().write(true).open(&path).expect("writer");
-        if !has_writer(&file) {
-            println!("skipped: 1 check: no leases on this file system");
-            return;
-        }
-        assert!(!wait_for_writers(&file));
-        drop(writer);
-        assert!(wait_for_writers(&file));
-    }
 }

@@ -1,5 +1,5 @@
-//! The log of a history: a line of JSON each time a commit begins, ends, fails, or displaces
-//! another version than the one that it was made for. Lines that cannot be read are skipped.
+//! The log of a history: a line of JSON each time a commit begins, ends or fails. Lines that cannot be
+//! read are skipped.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, OpenOptions};
@@ -9,7 +9,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::record::{CommitRecord, Patch, StoredVersion};
+use super::record::{CommitRecord, Patch};
 use super::revert::shared_ends;
 
 /// The most bytes of a change that the log holds, on each side.
@@ -63,42 +63,15 @@ pub(super) enum LogRecord {
     Begin(CommitRecord),
     Done(u64),
     Failed(u64),
-    /// The version that a commit displaced, if it is not the one that the commit was made for.
-    Displaced {
-        revision: u64,
-        path: String,
-        before: StoredVersion,
-    },
 }
 
 /// Every commit in the log of a folder except those that failed, oldest first.
 pub(super) fn read_entries(folder: &Path) -> io::Result<Vec<CommitRecord>> {
-    let mut text = Vec::new();
-    match File::open(folder.join("log")) {
-        Ok(mut log) => log.read_to_end(&mut text)?,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error),
-    };
-    let entries = parse(&text);
-    if entries.is_empty() {
-        refuse_damaged(&text)?
+    match fs::read(folder.join("log")) {
+        Ok(log) => Ok(parse(&log)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
     }
-    Ok(entries)
-}
-
-/// An error if a log has whole lines and none of them is a record: it is damaged and not empty.
-fn refuse_damaged(log: &[u8]) -> io::Result<()> {
-    let lines = log.split_inclusive(|byte| *byte == b'\n');
-    let mut whole = lines.filter(|line| line.ends_with(b"\n") && !line.trim_ascii().is_empty());
-    let is_record = |line: &[u8]| serde_json::from_slice::<LogRecord>(line).is_ok();
-    let Some(first) = whole.next() else { return Ok(()) };
-    if is_record(first) || whole.any(is_record) {
-        return Ok(());
-    }
-    Err(io::Error::new(
-        io::ErrorKind::InvalidData,
-        "its log is damaged, no line of it is a record; move the log out of the state folder to begin a new history",
-    ))
 }
 
 /// Replaces the log of a folder by these commits. The caller holds its lock.
@@ -142,12 +115,6 @@ fn parse(log: &[u8]) -> Vec<CommitRecord> {
             Ok(LogRecord::Failed(revision)) => {
                 failed.insert(revision);
             }
-            Ok(LogRecord::Displaced { revision, path, before }) => {
-                let files = index_of.get(&revision).map(|index| &mut entries[*index].files);
-                for file in files.into_iter().flatten().filter(|file| file.path == path) {
-                    file.before = Some(before.clone());
-                }
-            }
             Err(_) => {}
         }
     }
@@ -172,7 +139,7 @@ pub(super) fn last_revision(log: &mut File) -> io::Result<u64> {
         let newest = tail.rsplit(|byte| *byte == b'\n').find_map(begun_revision);
         match newest {
             Some(revision) => return Ok(revision),
-            None if tail_start == 0 => return refuse_damaged(&tail).map(|()| 0),
+            None if tail_start == 0 => return Ok(0),
             None => tail_bytes *= 16,
         }
     }

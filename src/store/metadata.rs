@@ -57,15 +57,16 @@ impl Metadata {
             if inherited.iter().any(|(other, current)| other == name && current == value) {
                 continue;
             }
-            let bytes = unhex(value).ok_or_else(|| format!("its attribute {name}"))?;
-            rustix::fs::fsetxattr(copy, raw_name(name).as_slice(), &bytes, XattrFlags::empty())
-                .map_err(|error| format!("its attribute {name} ({error})"))?;
+            let [raw_name, bytes] = [name, value].map(|text| unhex(text).unwrap_or_default());
+            rustix::fs::fsetxattr(copy, raw_name.as_slice(), &bytes, XattrFlags::empty()).map_err(
+                |error| format!("its attribute {} ({error})", String::from_utf8_lossy(&raw_name)),
+            )?;
         }
         flags::set(copy, self.flags)?;
         // The copy may inherit the default access list of its folder, which would let in more
         // users.
         let has_access_list = |attributes: &[(String, String)]| {
-            attributes.iter().any(|(name, _)| name == ACCESS_LIST)
+            attributes.iter().any(|(name, _)| *name == hex(ACCESS_LIST.as_bytes()))
         };
         if has_access_list(&inherited) && !has_access_list(&self.attributes) {
             rustix::fs::fremovexattr(copy, ACCESS_LIST)
@@ -77,7 +78,8 @@ impl Metadata {
     }
 }
 
-/// The extended attributes that a copy keeps, sorted; values in hexadecimal.
+/// The extended attributes that a copy keeps, sorted; names and values in hexadecimal, since neither
+/// need be text.
 fn attributes(file: &File) -> io::Result<Vec<(String, String)>> {
     let mut names = vec![0_u8; 1024];
     let length = loop {
@@ -90,19 +92,14 @@ fn attributes(file: &File) -> io::Result<Vec<(String, String)>> {
     };
     let mut attributes = Vec::new();
     for name in names[..length].split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
-        let name = name_of(name);
-        if NOT_COPIED.iter().any(|prefix| name.starts_with(prefix)) {
+        if NOT_COPIED.iter().any(|prefix| name.starts_with(prefix.as_bytes())) {
             continue;
         }
-        let raw = raw_name(&name);
-        let size = rustix::fs::fgetxattr_query(file, raw.as_slice())?;
+        let size = rustix::fs::fgetxattr_query(file, name)?;
         let mut value = vec![0_u8; size];
-        let value_length = if size == 0 {
-            0
-        } else {
-            rustix::fs::fgetxattr(file, raw.as_slice(), value.as_mut_slice())?
-        };
-        attributes.push((name, hex(&value[..value_length])));
+        let value_length =
+            if size == 0 { 0 } else { rustix::fs::fgetxattr(file, name, value.as_mut_slice())? };
+        attributes.push((hex(name), hex(&value[..value_length])));
     }
     attributes.sort();
     Ok(attributes)
@@ -158,22 +155,6 @@ mod flags {
         Ok(())
     }
 }
-
-/// The name of an attribute as text; [`raw_name`] returns its bytes again.
-fn name_of(raw: &[u8]) -> String {
-    match std::str::from_utf8(raw) {
-        Ok(name) => name.to_owned(),
-        Err(_) => format!("{HEX_PREFIX}{}", hex(raw)),
-    }
-}
-
-/// The bytes of a name from [`name_of`].
-fn raw_name(name: &str) -> Vec<u8> {
-    name.strip_prefix(HEX_PREFIX).and_then(unhex).unwrap_or_else(|| name.as_bytes().to_vec())
-}
-
-/// Marks a name in hexadecimal. No real name begins with it, because names cannot contain NUL.
-const HEX_PREFIX: &str = "\0";
 
 /// Bytes in hexadecimal.
 fn hex(bytes: &[u8]) -> String {

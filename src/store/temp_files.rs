@@ -77,24 +77,3 @@ fn reclaim(folder: &Folder, name: &OsStr) -> bool {
     }
     reclaimed
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_our_form_of_name_counts() {
-        assert_eq!(process_of(&temp_name()), i32::try_from(std::process::id()).ok());
-        for other in [
-            ".restitch-.tmp",
-            ".restitch-12-xyz.tmp",
-            ".restitch-0-0123456789abcdef.tmp",
-            ".restitch--5-0123456789abcdef.tmp",
-            "restitch-12-0123456789abcdef.tmp",
-            ".restitch-12-0123456789abcdef.tmp.bak",
-            ".restitch-12-0123456789abcde.tmp",
-        ] {
-            assert_eq!(process_of(OsStr::new(other)), None, "{other}");
-        }
-    }
-}

@@ -8,16 +8,11 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use rustix::fs::OFlags;
-
 use super::commit::{CommitContext, CommitEdit};
-use super::confine::OpenError;
 use super::disk::Disk;
 use super::history::{History, KEPT};
 use super::lock::{self, LockOutcome};
 use super::record::{CommitRecord, FileRecord};
-use super::refusals;
-use super::replace::read_all;
 use super::revert::{LaterVersion, revert_change};
 use super::timeline::{Timeline, Versions, history_not_read, repeated, take_back};
 use crate::edit::{EditCode, Refusal, WorkPath};
@@ -81,7 +76,7 @@ impl Disk {
                 Err(refusal) => return Err(refusal),
                 Ok(committed) => {
                     if !entry.done {
-                        history.forget_kept(revision);
+                        history.unmark(revision);
                     }
                     return Ok(Undone { revision, committed });
                 }
@@ -91,12 +86,8 @@ impl Disk {
 
     /// The commits, newest first.
     pub(super) fn log(&self) -> Result<Vec<Revision>, Refusal> {
-        let state = self.options.state.as_deref().filter(|_| self.history.is_none());
-        let entries = match state.and_then(|state| History::read_only(state, self.root.path())) {
-            Some(entries) => entries,
-            None => self.require_history()?.entries(),
-        };
-        Ok(Timeline::new(entries.map_err(|error| history_not_read(&error))?).into_log())
+        let timeline = self.require_history()?.timeline();
+        Ok(timeline.map_err(|error| history_not_read(&error))?.into_log())
     }
 
     /// The history; a refusal if there is none.
@@ -124,17 +115,9 @@ impl Disk {
 
     /// The current bytes of a file; `None` if there is no such file.
     fn current_bytes(&self, path: &WorkPath) -> Result<Option<Vec<u8>>, Refusal> {
-        let target = match self.root.resolve(path.as_path()) {
-            Ok(target) => target,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(refusals::not_reachable(path, &error)),
-        };
-        match target.open(OFlags::RDONLY) {
-            Ok(file) => read_all(&file, self.options.max_bytes)
-                .map(Some)
-                .map_err(|error| refusals::not_read(path, &error)),
-            Err(OpenError::Missing) => Ok(None),
-            Err(why) => Err(refusals::not_a_file(path, why)),
+        match self.read_as_it_is(path) {
+            Err(refusal) if refusal.code == EditCode::FileNotFound => Ok(None),
+            read => read.map(Some),
         }
     }
 
@@ -348,7 +331,10 @@ impl Disk {
     /// rolled back now, its mark stays, and it is tried again.
     pub(super) fn recover_open_commits(&self) {
         let Some(history) = &self.history else { return };
-        for (revision, path) in history.open_commits() {
+        // Those that a person must sort out have an ending.
+        for (revision, path) in
+            history.marks().into_iter().filter(|(_, it)| it.extension().is_none())
+        {
             let is_recent = |tried: &Instant| tried.elapsed() < RECOVERY_PAUSE;
             if self.unrecovered().tried.get(&revision).is_some_and(is_recent) {
                 continue;
@@ -372,17 +358,16 @@ impl Disk {
         }
     }
 
-    /// The commits of several files and the writes in place that a crash interrupted and that no
-    /// recovery has put right: what there is, and what to do about it.
+    /// The commits of several files that a crash interrupted and no recovery has put right: what there
+    /// is, and what to do about it.
     #[cfg(feature = "cli")]
     pub(super) fn unfinished(&self) -> io::Result<Vec<(String, String)>> {
-        let mut found = match &self.journals {
-            Some(journals) => journals.unfinished(&self.root),
-            None => Vec::new(),
-        };
+        let mut found = Vec::new();
         let Some(history) = &self.history else { return Ok(found) };
         let timeline = history.timeline()?;
-        for (revision, mark) in history.dead_commits() {
+        for (revision, mark) in
+            history.marks().into_iter().filter(|(_, mark)| !super::history::is_locked(mark))
+        {
             let Ok(entry) = timeline.commit(revision) else { continue };
             if entry.done || timeline.undone_by(revision).is_some() {
                 continue;

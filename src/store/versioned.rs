@@ -13,7 +13,7 @@ use super::change_feed::ChangeFeed;
 use super::commits::Commits;
 use super::rebase::{not_found, rebase_edit, refuse_duplicate_paths};
 use super::record::FileRecord;
-use super::timeline::{LaterChange, Versions, history_not_read, repeated, take_back};
+use super::timeline::{Versions, history_not_read, repeated, take_back};
 use crate::edit::{Durability, EditCode, Refusal, VerifiedEdit, WorkPath};
 use crate::port::{
     BoxFuture, Change, CommitOptions, Committed, FileStore, History, Lister, LoadedFile, RequestId,
@@ -193,34 +193,21 @@ impl<F: VersionedFiles> VersionedStore<F> {
         committed
     }
 
-    /// The revision to undo, and for each of its files what it and later commits did to it.
-    #[allow(clippy::type_complexity, reason = "named where it is used")]
-    fn recorded_changes(
-        &self,
-        revision: Option<u64>,
-    ) -> Result<(u64, Vec<(WorkPath, Versions, Vec<LaterChange>)>), Refusal> {
-        let commits = self.commits()?;
-        let timeline = commits.timeline();
-        let commit = timeline.to_undo(revision, |_| true)?;
-        let mut changes = Vec::new();
-        for file in &commit.files {
-            let versions = |revision| commits.versions(revision, &file.path);
-            let later = timeline.later_in_effect(commit.revision, &file.path);
-            let later =
-                later.iter().map(|(later, _)| (later.revision, versions(later.revision))).collect();
-            let path = WorkPath::parse(&file.path, &self.root)?;
-            changes.push((path, versions(commit.revision).unwrap_or_default(), later));
-        }
-        Ok((commit.revision, changes))
-    }
-
     /// Undoes a commit. In a file that has changed since, only the lines of the commit are reverted.
     async fn undo_commit(&self, revision: Option<u64>, mode: UndoMode) -> Result<Undone, Refusal> {
-        let (revision, changes) = self.recorded_changes(revision)?;
+        let timeline = self.commits()?.timeline();
+        let commit = timeline.to_undo(revision, |_| true)?;
+        let revision = commit.revision;
         let mut batch = Vec::new();
-        for (path, versions, later) in changes.into_iter().rev() {
+        for file in commit.files.iter().rev() {
+            let path = WorkPath::parse(&file.path, &self.root)?;
             let current = self.files.load_file(&path).await?.map(|file| file.bytes);
-            batch.push(take_back(revision, &path, versions, current, later)?);
+            let versions = |revision| self.lock_commits().versions(revision, &file.path);
+            let later = timeline.later_in_effect(revision, &file.path);
+            let later =
+                later.iter().map(|(later, _)| (later.revision, versions(later.revision))).collect();
+            let recorded = versions(revision).unwrap_or_default();
+            batch.push(take_back(revision, &path, recorded, current, later)?);
         }
         if mode == UndoMode::DryRun {
             return Ok(Undone::planned(revision, batch));

@@ -1,83 +1,68 @@
 //! Finds commits of other processes in the history and announces them in the change feed.
 
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError, Weak};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::broadcast::Receiver;
 
 use super::disk::Disk;
+use super::record::CommitRecord;
 use crate::port::Change;
 
-/// How often the history is read while there is a listener.
+/// How often the history is looked at once there was a listener.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 impl Disk {
     /// A receiver of every commit from now on. If there is a history, starts a thread that
     /// announces commits of other processes too.
     pub(super) fn subscribe(self: &Arc<Self>) -> Receiver<Change> {
-        let listener = self.changes.subscribe();
-        if self.history.is_some() && !self.changes.has_watcher.swap(true, Ordering::AcqRel) {
-            let mut stamp = self.log_stamp();
-            self.scan_log(NewCommits::Skip);
-            let disk: Weak<Self> = Arc::downgrade(self);
-            let watch = move || {
-                loop {
-                    std::thread::sleep(POLL_INTERVAL);
-                    let Some(disk) = disk.upgrade() else { return };
-                    if disk.changes.sender.receiver_count() == 0 {
-                        disk.changes.has_watcher.store(false, Ordering::Release);
-                        return;
-                    }
-                    let current_stamp = disk.log_stamp();
-                    if current_stamp != stamp {
-                        stamp = current_stamp;
-                        disk.scan_log(NewCommits::Announce);
+        if self.history.is_some() {
+            self.watcher.call_once(|| self.watch());
+        }
+        self.changes.subscribe()
+    }
+
+    /// Starts the thread, which ends with the store.
+    fn watch(self: &Arc<Self>) {
+        let log_stamp = |disk: &Self| disk.history.as_ref()?.log_stamp();
+        let mut stamp = log_stamp(self);
+        // What is there already is older than the first listener.
+        self.new_changes();
+        let disk = Arc::downgrade(self);
+        let watch = move || {
+            loop {
+                std::thread::sleep(POLL_INTERVAL);
+                let Some(disk) = disk.upgrade() else { return };
+                let current_stamp = log_stamp(&disk);
+                if current_stamp != stamp {
+                    stamp = current_stamp;
+                    for change in disk.new_changes() {
+                        disk.changes.announce(change);
                     }
                 }
-            };
-            let thread = std::thread::Builder::new().name("changes".into()).spawn(watch);
-            if let Err(error) = thread {
-                tracing::warn!(%error, "commits of other processes are not announced");
             }
-        }
-        listener
-    }
-
-    /// The size and time of the log, which change with every write to it.
-    fn log_stamp(&self) -> Option<(u64, std::time::SystemTime)> {
-        self.history.as_ref()?.log_stamp()
-    }
-
-    /// Announces or skips the commits in the history that were not announced yet.
-    fn scan_log(&self, new_commits: NewCommits) {
-        let Some(Ok(entries)) = self.history.as_ref().map(|history| history.entries()) else {
-            return;
         };
-        for entry in entries.into_iter().filter(|entry| entry.done) {
-            // This process announces its own commits before it confirms them in the history.
-            let is_new = self
-                .changes
-                .announced
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .insert(entry.revision);
-            if !is_new || new_commits == NewCommits::Skip {
-                continue;
-            }
-            for file in entry.files {
-                let revision = Some(entry.revision);
-                let change = Change { revision, path: file.path, sha256: file.after };
-                let _ = self.changes.sender.send(change);
-            }
+        if let Err(error) = std::thread::Builder::new().name("changes".into()).spawn(watch) {
+            tracing::warn!(%error, "commits of other processes are not announced");
         }
     }
-}
 
-/// What to do with commits that were not announced yet.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum NewCommits {
-    /// Count them as announced, because they are older than the first listener.
-    Skip,
-    Announce,
+    /// The files of the commits in the history that were not announced yet; from now on they count as
+    /// announced.
+    fn new_changes(&self) -> Vec<Change> {
+        let entries = self.history.as_ref().map(|history| history.entries());
+        let mut announced = self.changes.announced.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut changes = Vec::new();
+        for CommitRecord { revision, files, done, .. } in entries.into_iter().flatten().flatten() {
+            // This process announces its own commits before it confirms them in the history.
+            if done && announced.insert(revision) {
+                changes.extend(files.into_iter().map(|file| Change {
+                    revision: Some(revision),
+                    path: file.path,
+                    sha256: file.after,
+                }));
+            }
+        }
+        changes
+    }
 }

@@ -11,7 +11,6 @@ use super::commit::Job;
 use super::confine::{FileId, OpenError};
 use super::disk::Disk;
 use super::in_place::{self, Journal, Journals};
-use super::kernel;
 use super::options::SyncMode;
 use super::refusals;
 use super::replace::{OldFile, TempFile, TempFileError, UNSUPPORTED_RENAME, has_content};
@@ -66,10 +65,7 @@ impl Disk {
         }
         self.sweep_folder(&job.target);
         match TempFile::write(&job.target, &after, Some(&held.metadata)) {
-            Ok(temp) => {
-                self.begin_sync(&temp);
-                Ok(PreparedWrite::Replace(temp))
-            }
+            Ok(temp) => Ok(PreparedWrite::Replace(temp)),
             Err(TempFileError::MetadataLost(what)) => {
                 open_in_place(job, format!("a new file could not have {what}"))
             }
@@ -85,33 +81,15 @@ impl Disk {
     /// Writes the temp file of a new file. Metadata that cannot be restored is only a warning.
     fn prepare_creation(&self, job: &mut Job<'_>, after: &[u8]) -> Result<PreparedWrite, Refusal> {
         let path = job.edit.path().clone();
-        let not_written =
-            |doing: &str, error: io::Error| refusals::not_created(&path, doing, &error);
         self.sweep_folder(&job.target);
-        let temp = match TempFile::write(&job.target, after, job.inherited_metadata.as_ref()) {
-            Ok(temp) => temp,
-            Err(TempFileError::Io(error)) => {
-                return Err(not_written("cannot write the new file", error));
-            }
-            Err(TempFileError::MetadataLost(what)) => {
-                job.warnings.push(format!("could not restore {what}"));
-                TempFile::write(&job.target, after, None).map_err(|why| match why {
-                    TempFileError::Io(error) => not_written("cannot write the new file", error),
-                    TempFileError::MetadataLost(what) => {
-                        not_written("cannot write the new file", io::Error::other(what))
-                    }
-                })?
-            }
-        };
-        self.begin_sync(&temp);
-        Ok(PreparedWrite::Create(temp))
-    }
-
-    /// Begins what [`Disk::sync`] ends: the history is written meanwhile.
-    fn begin_sync(&self, temp: &TempFile) {
-        if self.options.sync_mode == SyncMode::Durable {
-            kernel::begin_write(temp.file());
+        let mut written = TempFile::write(&job.target, after, job.inherited_metadata.as_ref());
+        if let Err(TempFileError::MetadataLost(what)) = &written {
+            job.warnings.push(format!("could not restore {what}"));
+            written = TempFile::write(&job.target, after, None);
         }
+        written.map(PreparedWrite::Create).map_err(|why| {
+            refusals::not_written(&path, "cannot write the new file", &why.into_io())
+        })
     }
 
     /// Makes the temp files durable, if the options ask for that.
@@ -303,12 +281,8 @@ impl Disk {
             }
             (AppliedWrite::Exchanged(old, new), _) => old.exchange_back(&new, written),
             (AppliedWrite::Replaced(_), Some((bytes, metadata))) => {
-                let temp = match TempFile::write(&job.target, bytes, Some(metadata)) {
-                    Ok(temp) => temp,
-                    Err(TempFileError::Io(error)) => return Err(error),
-                    Err(TempFileError::MetadataLost(what)) => return Err(io::Error::other(what)),
-                };
-                temp.replace_at(&job.target).map(drop)
+                let temp = TempFile::write(&job.target, bytes, Some(metadata));
+                temp.map_err(TempFileError::into_io)?.replace_at(&job.target).map(drop)
             }
             (AppliedWrite::InPlace { target, journal }, Some((bytes, _))) => {
                 in_place::overwrite(&target, written.len(), bytes)?;
