@@ -313,8 +313,7 @@ fn a_kill_at_any_system_call_leaves_the_old_or_the_new_file() {
                 fs::write(work.file("f"), &scenario.old).expect("file");
                 (scenario.prepare)(&work);
                 let before = look(&work, scenario.path);
-                let killed =
-                    trace(&work, &scenario, &format!("inject={syscall}:signal=KILL:when={when}"));
+                let killed = trace(&work, &scenario, &format!("{syscall}:signal=KILL:when={when}"));
                 if !killed {
                     break;
                 }
@@ -378,27 +377,17 @@ fn the_kill_harness_sees_a_writer_that_truncates() {
 fn trace(work: &Sandbox, scenario: &Scenario, inject: &str) -> bool {
     use std::os::unix::process::ExitStatusExt as _;
     let nowhere = Path::new("/dev/null");
-    let status =
-        strace(work, scenario, nowhere, inject).stdout(Stdio::null()).status().expect("strace");
+    let status = edit_under_strace(work, scenario, nowhere, inject)
+        .stdout(Stdio::null())
+        .status()
+        .expect("strace");
     status.signal() == Some(9) || status.code() == Some(137)
 }
 
-fn strace(work: &Sandbox, scenario: &Scenario, log: &Path, inject: &str) -> Command {
-    // A fault in the runtime's own wake-up makes it wait for ever; that is no write of ours.
-    let mut command = Command::new("timeout");
-    command
-        .args(["-s", "KILL", "5", "strace", "-f", "-qq", "-o"])
-        .arg(log)
-        .args(["-e", inject])
-        .arg(env!("CARGO_BIN_EXE_restitch"))
-        .arg("--root")
-        .arg(work.root())
-        .args(["--no-model", "--json", "edit", scenario.path])
-        .args(scenario.arguments)
-        .env("RESTITCH_STATE_DIR", work.state())
-        .stdin(Stdio::null())
-        .stderr(Stdio::null());
-    command
+fn edit_under_strace(work: &Sandbox, scenario: &Scenario, log: &Path, inject: &str) -> Command {
+    let mut arguments = vec!["edit", scenario.path];
+    arguments.extend(scenario.arguments);
+    super::strace(work, log, &[inject], &arguments)
 }
 
 #[test]
@@ -446,9 +435,9 @@ fn a_single_fault_never_makes_the_answer_contradict_the_disk() {
                     fs::write(work.file("f"), &scenario.old).expect("file");
                     (scenario.prepare)(&work);
                     let before = look(&work, scenario.path);
-                    let inject = format!("inject={call}:error={error}:when={when}");
+                    let inject = format!("{call}:error={error}:when={when}");
                     let log = work.outside().join("trace");
-                    let mut command = strace(&work, &scenario, &log, &inject);
+                    let mut command = edit_under_strace(&work, &scenario, &log, &inject);
                     let output = command.output().expect("strace");
                     if !fs::read_to_string(&log).expect("trace").contains("INJECTED") {
                         break;
@@ -533,8 +522,8 @@ fn the_file_is_read_back_after_it_was_written() {
             let work = Sandbox::in_memory();
             fs::write(work.file("f"), &plain.old).expect("file");
             let log = work.outside().join("trace");
-            let inject = format!("inject={call}:error=EIO:when={when}");
-            let output = strace(&work, &plain, &log, &inject).output().expect("strace");
+            let inject = format!("{call}:error=EIO:when={when}");
+            let output = edit_under_strace(&work, &plain, &log, &inject).output().expect("strace");
             if !fs::read_to_string(&log).expect("trace").contains("INJECTED") {
                 break;
             }

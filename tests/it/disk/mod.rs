@@ -87,6 +87,27 @@ pub(crate) fn has(program: &str) -> bool {
         .is_ok_and(|output| output.status.success())
 }
 
+/// The program under strace with what to inject; its trace goes to `log`.
+#[cfg(unix)]
+pub(crate) fn strace(
+    work: &Sandbox,
+    log: &Path,
+    injected: &[&str],
+    arguments: &[&str],
+) -> std::process::Command {
+    // A fault in the runtime's own wake-up makes it wait for ever; that is no write of ours.
+    let mut command = std::process::Command::new("timeout");
+    command.args(["-s", "KILL", "20", "strace", "-f", "-y", "-qq", "-o"]).arg(log);
+    for inject in injected {
+        command.args(["-e", &format!("inject={inject}")]);
+    }
+    command.arg(env!("CARGO_BIN_EXE_restitch")).arg("--root").arg(work.root());
+    command.args(["--no-model", "--json"]).args(arguments);
+    command.env("RESTITCH_STATE_DIR", work.state()).stdin(std::process::Stdio::null());
+    command.stderr(std::process::Stdio::piped());
+    command
+}
+
 #[cfg(unix)]
 pub(crate) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
