@@ -8,11 +8,10 @@
 //! in place of the text, as one line of escaped JSON.
 
 mod connections;
-mod frames;
 mod http;
+mod lines;
 mod metrics;
 mod session;
-#[cfg(unix)]
 mod stdio;
 mod workers;
 
@@ -34,21 +33,21 @@ use rmcp::model::{
     SubscriptionFilter, Tool, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, Peer, RequestContext, RoleServer, SubscriptionContext};
-use rmcp::transport::async_rw::AsyncRwTransport;
 use serde_json::Value;
 use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 
 use crate::edit::{EditCode, Refusal, path_of_uri};
 use crate::engine::{CallOptions, Engine, Observer, UndoScope};
 use crate::tools::{ToolReply, ToolSpec, Toolbox, export};
 
-#[cfg(feature = "cli")]
-pub(crate) use frames::BoundedLines;
 pub(crate) use http::{HttpOptions, serve_http};
+#[cfg(feature = "cli")]
+pub(crate) use lines::BoundedLines;
 use metrics::Metrics;
 pub(crate) use session::Opener;
 use session::SessionTools;
+use stdio::StdioTransport;
 use workers::Workers;
 
 /// The longest line in bytes that is read as a message; no edit comes near it.
@@ -70,37 +69,26 @@ needs; do not repeat a refused call as it was.";
 /// Serves the tools over stdin and stdout until the client closes them. The tokio runtime needs time and,
 /// on Unix, I/O: build it with `enable_all`.
 pub async fn serve_stdio(server: McpServer) -> Result<(), String> {
-    #[cfg(unix)]
-    let (stdin, stdout) = (stdio::stdin(), stdio::stdout());
-    #[cfg(not(unix))]
-    let (stdin, stdout) = rmcp::transport::stdio();
-    let (request_writer, request_reader) = tokio::io::duplex(1 << 16);
-    let (answer_writer, answer_reader) = tokio::io::duplex(1 << 16);
-    let (send_rejection, rejections) = mpsc::channel(16);
-    let traffic = frames::Traffic::new();
-    let client_closed = traffic.closed();
-    tokio::spawn(frames::forward_requests(
-        stdin,
-        request_writer,
-        send_rejection,
-        traffic.clone(),
-        MAX_FRAME,
-    ));
-    let forward_answers =
-        frames::forward_answers(answer_reader, stdout, rejections, traffic.clone());
-    let forwarding = tokio::spawn(forward_answers);
-    let server = McpServer { client_closed: Some(client_closed), ..server };
-    let transport = AsyncRwTransport::new_server(request_reader, answer_writer);
-    let service = match server.serve(transport).await {
-        Ok(service) => service,
+    let (stdin, stdout) = rmcp::transport::stdio_pipes();
+    let (transport, writer, client_left) = StdioTransport::new(stdin, stdout, MAX_FRAME);
+    let ended = match server.serve(transport).await {
+        Ok(service) => {
+            let cancellation = service.cancellation_token();
+            tokio::spawn(async move {
+                if client_left.await.is_ok() {
+                    cancellation.cancel();
+                }
+            });
+            let ended = service.waiting().await;
+            ended.map(|_| ()).map_err(|error| format!("the MCP session failed: {error}"))
+        }
         // A client that disconnects before its first message is not an error.
-        Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
-        Err(error) => return Err(format!("the MCP session did not start: {error}")),
+        Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+        Err(error) => Err(format!("the MCP session did not start: {error}")),
     };
-    service.waiting().await.map_err(|error| format!("the MCP session failed: {error}"))?;
     // Send the last answers, but do not wait for a client that does not read them.
-    let _ = tokio::time::timeout(frames::LAST_ANSWER, forwarding).await;
-    Ok(())
+    let _ = tokio::time::timeout(stdio::LAST_ANSWER, writer).await;
+    ended
 }
 
 /// The tools as an MCP server. Cheap to clone.
@@ -108,44 +96,16 @@ pub async fn serve_stdio(server: McpServer) -> Result<(), String> {
 pub struct McpServer {
     /// The tools of this server's session.
     tools: Arc<SessionTools>,
-    format: AnswerFormat,
+    /// Whether an answer holds structured content in addition to its text.
+    structured: bool,
     /// The URIs that a client of the older lifecycle has subscribed to; `None` before its first
     /// subscription.
     watched: Arc<Mutex<Option<BTreeSet<String>>>>,
     workers: Workers,
-    /// Becomes true when the client no longer waits for any answer.
-    client_closed: Option<watch::Receiver<bool>>,
     /// Whether the client has asked for the list of resources, and so wants to know of new ones.
     lists_resources: Arc<AtomicBool>,
     /// Counts the calls; `None` over stdio.
     metrics: Option<Arc<Metrics>>,
-}
-
-/// Counts a call as running until this is dropped.
-struct RunningCall(Option<Arc<Metrics>>);
-
-impl RunningCall {
-    fn begin(metrics: Option<Arc<Metrics>>) -> Self {
-        if let Some(metrics) = &metrics {
-            metrics.call_started();
-        }
-        Self(metrics)
-    }
-}
-
-impl Drop for RunningCall {
-    fn drop(&mut self) {
-        if let Some(metrics) = &self.0 {
-            metrics.call_ended();
-        }
-    }
-}
-
-/// Whether an answer holds structured content in addition to its text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum AnswerFormat {
-    Text,
-    TextAndStructure,
 }
 
 impl McpServer {
@@ -155,10 +115,9 @@ impl McpServer {
         let workers = Workers::new();
         Self {
             tools,
-            format: AnswerFormat::Text,
+            structured: false,
             watched: Arc::default(),
             workers,
-            client_closed: None,
             lists_resources: Arc::default(),
             metrics: None,
         }
@@ -172,7 +131,7 @@ impl McpServer {
     /// The same server, answering with structured content too and declaring its schemas.
     #[must_use]
     pub fn structured(self) -> Self {
-        Self { format: AnswerFormat::TextAndStructure, ..self }
+        Self { structured: true, ..self }
     }
 
     /// The same server, which ends the first answer of each session with this line.
@@ -285,7 +244,7 @@ impl ServerHandler for McpServer {
         request: CustomRequest,
         _context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        Err(frames::unknown_method(request.method))
+        Err(unknown_method(&request.method))
     }
 
     async fn list_tools(
@@ -294,7 +253,7 @@ impl ServerHandler for McpServer {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let tools =
-            self.tools.toolbox().listed_tools().filter_map(|spec| describe(spec, self.format));
+            self.tools.toolbox().listed_tools().filter_map(|spec| describe(spec, self.structured));
         Ok(ListToolsResult::with_all_items(tools.collect()))
     }
 
@@ -391,7 +350,7 @@ impl ServerHandler for McpServer {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let _running = RunningCall::begin(self.metrics.clone());
+        let _running = self.metrics.as_ref().map(|metrics| metrics.running_call());
         let start = Instant::now();
         let (observer, progress) = forward_progress(&context);
         let client = context.peer.peer_info().map(|peer| peer.client_info.name.clone());
@@ -400,7 +359,7 @@ impl ServerHandler for McpServer {
             Ok(toolbox) => toolbox.with_observer(observer),
             Err(refusal) => {
                 let reply = ToolReply::refused(refusal);
-                return Ok(answer(reply, self.format, wraps_errors).into());
+                return Ok(answer(reply, self.structured, wraps_errors).into());
             }
         };
         let ledger = toolbox.engine().ledger().clone();
@@ -425,9 +384,6 @@ impl ServerHandler for McpServer {
             () = context.ct.cancelled() => {
                 return Err(ErrorData::internal_error("the call was cancelled", None));
             }
-            () = wait_until_closed(self.client_closed.clone()) => {
-                return Err(ErrorData::internal_error("the client closed the connection", None));
-            }
         };
         if let Some(metrics) = &self.metrics {
             metrics.record_answer(&tool, &reply, start.elapsed());
@@ -443,8 +399,30 @@ impl ServerHandler for McpServer {
             // This fails only if the client has disconnected.
             let _ = context.peer.notify_resource_list_changed().await;
         }
-        Ok(answer(reply, self.format, wraps_errors).into())
+        Ok(answer(reply, self.structured, wraps_errors).into())
     }
+}
+
+/// The methods that rmcp knows: if it passes on one of these as unknown, the parameters are
+/// invalid.
+const METHODS: &[&str] = &[
+    "initialize",
+    "ping",
+    "tools/list",
+    "tools/call",
+    "resources/list",
+    "resources/read",
+    "resources/subscribe",
+    "resources/unsubscribe",
+];
+
+/// The answer to a request with an unknown method or invalid parameters.
+fn unknown_method(method: &str) -> ErrorData {
+    if METHODS.contains(&method) {
+        let text = format!("the parameters of `{method}` do not match the protocol");
+        return ErrorData::new(ErrorCode::INVALID_PARAMS, text, None);
+    }
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("there is no method `{method}`"), None)
 }
 
 /// The answer to a request that the session cannot serve as it is.
@@ -474,15 +452,6 @@ fn require_room<'a>(
 fn file_uri(engine: &Engine, path: &str) -> String {
     let path = format!("{}/{path}", engine.root().display());
     format!("file://{}", utf8_percent_encode(&path, ENCODED))
-}
-
-/// Returns once the client no longer waits for any answer. Without a receiver, or if the sender is
-/// dropped first, it never returns.
-async fn wait_until_closed(client_closed: Option<watch::Receiver<bool>>) {
-    let Some(mut client_closed) = client_closed else { return std::future::pending().await };
-    if client_closed.wait_for(|is_closed| *is_closed).await.is_err() {
-        std::future::pending::<()>().await;
-    }
 }
 
 /// An observer of the call's stages and the task that sends them to the client as progress; `None`
@@ -518,7 +487,7 @@ fn wraps_errors(client: &str) -> bool {
 
 /// A tool's reply as the result of an MCP call. Where a client wraps errors, a refusal is marked by its
 /// code in the text alone.
-fn answer(reply: ToolReply, format: AnswerFormat, wraps_errors: bool) -> CallToolResult {
+fn answer(reply: ToolReply, structured: bool, wraps_errors: bool) -> CallToolResult {
     let code = reply.code.map(EditCode::as_str).filter(|_| wraps_errors);
     let lacks_code =
         |code: &&str| !reply.message.to_ascii_uppercase().starts_with(&code.to_ascii_uppercase());
@@ -531,16 +500,16 @@ fn answer(reply: ToolReply, format: AnswerFormat, wraps_errors: bool) -> CallToo
         true => CallToolResult::success(text),
         false => CallToolResult::error(text),
     };
-    if format == AnswerFormat::TextAndStructure {
+    if structured {
         result.structured_content = serde_json::to_value(&reply).ok();
     }
     result
 }
 
 /// The declaration of a tool as MCP lists it.
-fn describe(spec: &ToolSpec, format: AnswerFormat) -> Option<Tool> {
+fn describe(spec: &ToolSpec, structured: bool) -> Option<Tool> {
     let mut declaration = export::declare(export::Format::Mcp, spec);
-    if format == AnswerFormat::TextAndStructure {
+    if structured {
         declaration["outputSchema"] = (spec.output)();
     }
     serde_json::from_value(declaration).ok()

@@ -337,12 +337,6 @@ pub(crate) struct McpArgs {
     /// stderr.
     #[arg(long, value_name = "FILE", requires = "http")]
     pub(crate) token_file: Option<PathBuf>,
-    /// Also accept requests with this Host header.
-    #[arg(long, value_name = "HOST", requires = "http")]
-    pub(crate) allow_host: Vec<String>,
-    /// Also accept requests from this Origin, given with scheme and port.
-    #[arg(long, value_name = "ORIGIN", requires = "http")]
-    pub(crate) allow_origin: Vec<String>,
     /// Guard the session: require exploration before edits and `task_complete` at the end, and
     /// refuse endless repeats.
     #[arg(long, value_name = "POLICY", num_args = 0..=1, default_missing_value = "strict", value_parser = ["strict", "soft"])]

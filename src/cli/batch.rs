@@ -19,17 +19,12 @@ use crate::traces;
 pub(crate) async fn run(common: &Common, args: BatchArgs) -> Result<(), Exit> {
     let toolbox = settings::toolbox(common)?;
     let mut lines = BoundedLines::new(tokio::io::stdin(), MAX_LINE);
-    loop {
-        let line_start = lines.taken;
-        let Some(line) = lines.next().await else { return Ok(()) };
+    while let Some(line) = lines.next().await {
         let (id, reply) = match line {
             Ok(line) if line.trim_ascii().is_empty() => continue,
             Ok(line) => handle_line(&toolbox, &line, args.dry_run).await,
             Err(_) => {
-                let length = lines.taken - line_start;
-                let mebibytes = MAX_LINE >> 20;
-                let reason =
-                    format!("the line has {length} bytes; at most {mebibytes} MiB are read");
+                let reason = format!("the line is longer than {} MiB", MAX_LINE >> 20);
                 let refusal = Refusal::new(EditCode::InvalidArguments, reason);
                 let refusal = refusal.hint("Send smaller edits, each as a request of its own.");
                 (Value::Null, ToolReply::refused(refusal))
@@ -41,6 +36,7 @@ pub(crate) async fn run(common: &Common, args: BatchArgs) -> Result<(), Exit> {
             return written.map_err(|exit| super::out::after(&reply, exit));
         }
     }
+    Ok(())
 }
 
 /// The most bytes of a line, far more than any edit needs; a longer line would fill the memory.

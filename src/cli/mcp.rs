@@ -4,7 +4,6 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::time::Duration;
 
 use super::args::{Common, McpArgs};
 use super::exit::Exit;
@@ -60,7 +59,8 @@ async fn http(common: &Common, args: &McpArgs) -> Result<(), Exit> {
     let token = token.map_err(|error| Exit::usage(format!("no bearer token: {error}")))?;
     register_secret(token.trim());
     let token_to_print = args.token_file.is_none().then(|| token.clone());
-    let options = http_options(args, token, drain).map_err(Exit::usage)?;
+    let address = address(args.http.as_deref().unwrap_or_default()).map_err(Exit::usage)?;
+    let options = HttpOptions { address, token, drain };
     // After the first signal the server takes no new calls; the second one ends the process.
     let signal = signals::catch_first_signal();
     let stop = async {
@@ -100,34 +100,20 @@ fn opener(common: &Common, args: &McpArgs, root: Root) -> Opener {
     })
 }
 
-/// The options of the HTTP server, or the reason why its address cannot be used.
-fn http_options(args: &McpArgs, token: String, drain: Duration) -> Result<HttpOptions, String> {
-    let address = args.http.as_deref().unwrap_or_default();
+/// The address to listen at: a loopback address with a port, or a port alone.
+fn address(given: &str) -> Result<SocketAddr, String> {
     let with_host =
-        if address.contains(':') { address.to_owned() } else { format!("127.0.0.1:{address}") };
+        if given.contains(':') { given.to_owned() } else { format!("127.0.0.1:{given}") };
     let with_ip = with_host.replace("localhost:", "127.0.0.1:");
     let address: SocketAddr = with_ip.parse().map_err(|_| {
-        format!("`{address}` is not an address; use 127.0.0.1:PORT, [::1]:PORT or a port")
+        format!("`{given}` is not an address; use 127.0.0.1:PORT, [::1]:PORT or a port")
     })?;
     if !address.ip().is_loopback() {
         return Err(format!(
             "{address} is not a loopback address; for access from elsewhere, use a TLS proxy"
         ));
     }
-    let (hosts, origins) = (args.allow_host.clone(), args.allow_origin.clone());
-    let is_host = |host: &str| !host.is_empty() && !host.contains('/');
-    if let Some(host) = hosts.iter().find(|host| !is_host(host)) {
-        return Err(format!(
-            "--allow-host takes a host, such as example.com or example.com:8080, not `{host}`"
-        ));
-    }
-    let is_origin = |origin: &str| origin.split_once("://").is_some_and(|(_, host)| is_host(host));
-    if let Some(origin) = origins.iter().find(|origin| !is_origin(origin)) {
-        return Err(format!(
-            "--allow-origin takes an origin, such as https://example.com, not `{origin}`"
-        ));
-    }
-    Ok(HttpOptions { address, token, hosts, origins, drain })
+    Ok(address)
 }
 
 /// A random token of 64 hexadecimal digits.

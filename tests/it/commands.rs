@@ -229,14 +229,15 @@ fn the_exit_code_says_what_happened() {
     for (arguments, code) in [
         (&["edit", "a.py", "--old", "class A", "--new", "class C"][..], 0),
         (&["read", &long], 1),
+        (&["read", "a.py", "--ranges", "7-"], 2),
+        (&["read", "a.py", "--ranges", "a-b"], 2),
         (&["edit", &long, "--old", "", "--new", "x"], 1),
         (&["edit", "a.py", "--old", "class X", "--new", "class Y"], 1),
         (&["edit", "a.py", "--old", "class X"], 2),
         (&["--root", "missing", "log"], 2),
         (&["log", "-n", "0"], 2),
         (&["--root", "/", "init", "cursor", "--write"], 2),
-        (&["mcp", "--http", "0", "--allow-origin", "example.com"], 2),
-        (&["mcp", "--http", "0", "--allow-host", "http://example.com/"], 2),
+        (&["mcp", "--http", "example.com:80"], 2),
         // Names that only a shell or a browser reads, and that of a folder.
         (&["edit", "~/notes.txt", "--old", "", "--new", "x"], 1),
         (&["edit", "$HOME/x.txt", "--old", "", "--new", "x"], 1),

@@ -49,10 +49,6 @@ pub(crate) struct HttpOptions {
     pub address: SocketAddr,
     /// The token, which a request must send as `Authorization: Bearer`.
     pub token: String,
-    /// Hosts that are admitted besides the loopback names.
-    pub hosts: Vec<String>,
-    /// Origins that are admitted besides those of loopback.
-    pub origins: Vec<String>,
     /// How long the server waits for running calls when it is asked to stop.
     pub drain: Duration,
 }
@@ -81,12 +77,6 @@ pub(crate) async fn serve_http(
     stop: impl Future<Output = ()>,
     ready: impl FnOnce(SocketAddr),
 ) -> Result<(), String> {
-    if !options.address.ip().is_loopback() {
-        return Err(format!(
-            "{} is not a loopback address; for access from elsewhere, use a TLS proxy",
-            options.address
-        ));
-    }
     if options.token.trim().len() < MIN_TOKEN {
         return Err(format!("the bearer token is shorter than {MIN_TOKEN} characters"));
     }
@@ -102,11 +92,9 @@ pub(crate) async fn serve_http(
         metrics: metrics.clone(),
         closing: AtomicBool::new(false),
     });
-    let hosts = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
-    let origins = ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"].map(str::to_owned);
     let config = StreamableHttpServerConfig::default()
-        .with_allowed_hosts(hosts.into_iter().chain(options.hosts))
-        .with_allowed_origins(origins.into_iter().chain(options.origins))
+        .with_allowed_hosts(["localhost", "127.0.0.1", "::1"])
+        .with_allowed_origins(["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"])
         .enforce_origin_validation()
         .with_max_request_body_bytes(MAX_FRAME);
     let server = server.with_metrics(metrics.clone());
@@ -265,13 +253,5 @@ mod tests {
             assert!(!passes(bad), "{bad}");
         }
         assert!(!has_token(&HeaderMap::new(), token));
-    }
-
-    #[test]
-    fn an_argument_that_says_initialize_opens_no_session() {
-        let call = br#"{"method":"tools/call","params":{"arguments":{"old_str":"initialize"}}}"#;
-        assert!(!opens_session(call));
-        assert!(opens_session(br#"{"id":1,"method":"initialize","params":{}}"#));
-        assert!(opens_session(br#"{"id":1,"method":"init\u0069alize"}"#));
     }
 }

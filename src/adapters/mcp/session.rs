@@ -41,10 +41,14 @@ impl fmt::Debug for SessionTools {
 
 impl SessionTools {
     pub(super) fn new(toolbox: Toolbox) -> Self {
+        Self::with(toolbox.shared_session(), None, String::new())
+    }
+
+    fn with(toolbox: Toolbox, opener: Option<Arc<Opener>>, opening: String) -> Self {
         Self {
-            toolbox: toolbox.shared_session(),
-            opener: None,
-            opening: String::new(),
+            toolbox,
+            opener,
+            opening,
             session: AsyncMutex::default(),
             are_roots_new: AtomicBool::new(false),
             pending_notice: Mutex::default(),
@@ -63,14 +67,7 @@ impl SessionTools {
 
     /// The same tools for a new session.
     pub(super) fn for_new_session(&self) -> Self {
-        Self {
-            toolbox: self.toolbox.clone(),
-            opener: self.opener.clone(),
-            opening: self.opening.clone(),
-            session: AsyncMutex::default(),
-            are_roots_new: AtomicBool::new(false),
-            pending_notice: Mutex::default(),
-        }
+        Self::with(self.toolbox.clone(), self.opener.clone(), self.opening.clone())
     }
 
     /// The tools with which the server was started. Their names are the same in every folder.

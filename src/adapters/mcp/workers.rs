@@ -70,27 +70,10 @@ impl Drop for CancelOnDrop {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicUsize;
     use std::thread::sleep;
     use std::time::Duration;
 
     use super::*;
-
-    /// The runtime has one thread: if a call took it, nothing else could run.
-    #[tokio::test(flavor = "current_thread")]
-    async fn a_call_that_never_waits_takes_no_thread_of_the_server() {
-        let workers = Workers::new();
-        let mut work = std::pin::pin!(workers.run(|| async {
-            sleep(Duration::from_millis(400));
-            7
-        }));
-        tokio::select! {
-            _ = &mut work => panic!("the server waited for the call"),
-            () = tokio::time::sleep(Duration::from_millis(20)) => {}
-        }
-        assert_eq!(work.await, Some(7));
-        assert_eq!(workers.run(|| async { panic!("in a tool") }).await, None::<u8>);
-    }
 
     #[tokio::test(flavor = "current_thread")]
     async fn a_call_whose_client_left_stops_before_it_writes() {
@@ -127,27 +110,5 @@ mod tests {
         });
         assert!(tokio::time::timeout(Duration::from_millis(20), work).await.is_err());
         assert_eq!(told.recv(), Ok(Err(budget::Exhausted::Cancelled)));
-    }
-
-    #[tokio::test]
-    async fn no_more_calls_than_places_are_worked_on() {
-        let workers = Workers::new();
-        let places = workers.0.available_permits();
-        let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-        let mut calls = tokio::task::JoinSet::new();
-        for _ in 0..places * 3 {
-            let (workers, now, most) = (workers.clone(), now.clone(), most.clone());
-            calls.spawn(async move {
-                workers
-                    .run(move || async move {
-                        most.fetch_max(now.fetch_add(1, Ordering::AcqRel) + 1, Ordering::AcqRel);
-                        sleep(Duration::from_millis(10));
-                        now.fetch_sub(1, Ordering::AcqRel);
-                    })
-                    .await
-            });
-        }
-        assert_eq!(calls.join_all().await.len(), places * 3);
-        assert!(most.load(Ordering::Acquire) <= places);
     }
 }

@@ -119,31 +119,6 @@ fn cancellation_reaches_the_model_call() {
     );
 }
 
-/// A subscriber hears of a commit of this server.
-#[test]
-fn a_commit_updates_the_resource() {
-    let dir = workspace();
-    let mut session = Client::session(binary(dir.path()), &[]);
-    let uri = format!("file://{}/a.txt", dir.path().canonicalize().expect("root").display());
-    session.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "resources/subscribe", "params": {"uri": uri}}));
-    assert!(session.receive().get("result").is_some());
-    session.start_call(
-        2,
-        "edit_file",
-        json!({"path": "a.txt", "old_str": "two", "new_str": "zwei"}),
-    );
-    let (first, second) = (session.receive(), session.receive());
-    let (note, answer) =
-        if first.get("method").is_some() { (first, second) } else { (second, first) };
-    assert_eq!(note["method"], "notifications/resources/updated");
-    assert_eq!(note["params"]["uri"], uri);
-    assert_eq!(answer["result"]["isError"], false);
-    session.send(
-        &json!({"jsonrpc": "2.0", "id": 3, "method": "resources/read", "params": {"uri": uri}}),
-    );
-    assert_eq!(session.receive()["result"]["contents"][0]["text"], "one\nzwei\nthree\n");
-}
-
 /// A server with all tools and structured content.
 pub(crate) fn http(root: &Path) -> HttpServer {
     let mut command = binary(root);

@@ -207,16 +207,3 @@ async fn a_patch_applies_to_all_files_or_to_none() {
         assert_eq!(text(&tools, path).await, before, "{path}");
     }
 }
-
-#[tokio::test]
-async fn search_replace_blocks_edit_several_files() {
-    let tools = toolbox(&[("a.rs", FILE), ("d.rs", "old\nrest\n")]);
-    let blocks = "a.rs\n<<<<<<< SEARCH\n    part();\n=======\n    whole();\n    more();\n>>>>>>> REPLACE\n\nd.rs\n<<<<<<< SEARCH\nold\nrest\n=======\nrest\n>>>>>>> REPLACE\n";
-    let reply = call(&tools, "apply_patch", json!({ "patch": blocks })).await;
-    assert!(reply.ok, "{}", reply.message);
-    assert_eq!(
-        text(&tools, "a.rs").await,
-        FILE.replace("    part();", "    whole();\n    more();")
-    );
-    assert_eq!(text(&tools, "d.rs").await, "rest\n");
-}

@@ -29,7 +29,7 @@ fn compose_takes_the_file() {
         .expect("Compose runs");
     let config = String::from_utf8_lossy(&said.stdout).into_owned();
     assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
-    for part in ["network_mode: service:restitch", "--allow-host edits.example.com"] {
+    for part in ["network_mode: service:restitch", "--change-host-header"] {
         assert!(config.contains(part), "{part}: {config}");
     }
 }
@@ -47,7 +47,7 @@ fn restitch_takes_what_the_container_runs() {
     std::fs::write(&file, config).expect("file");
     let compose = text_of(&format!("{FOLDER}/compose.yaml"));
     let line = compose.lines().find_map(|line| line.trim().strip_prefix("command: mcp "));
-    let line = line.expect("the server's command").replace("${HOST_NAME:-edits.example.com}", "x");
+    let line = line.expect("the server's command");
     let line = line.replace("8484", "0").replace("/etc/restitch.toml", &file.to_string_lossy());
     let line = line.replace("/var/lib/restitch", &beside.path().to_string_lossy());
     let line = line.replace("/srv/app", &root.path().to_string_lossy());

@@ -37,7 +37,6 @@ fn what_is_no_message_is_answered_and_the_session_goes_on() {
         (br#"{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":7}}"#.to_vec(), (json!(9), -32602)),
         (br#"{"jsonrpc":"2.0","id":10,"method":"tools/call","params":{"name":"edit_file","arguments":[]}}"#.to_vec(), (json!(10), -32602)),
         (br#"{"jsonrpc":"2.0","id":11,"method":"resources/read","params":{"uri":7}}"#.to_vec(), (json!(11), -32602)),
-        (br#"{"jsonrpc":"2.0","id":"s","method":"ping","params":"x"}"#.to_vec(), (json!("s"), -32602)),
     ] {
         mcp.send_raw(&[&line[..], b"\n"].concat());
         assert_eq!(code(&mcp), wanted, "{}", String::from_utf8_lossy(&line));
@@ -145,8 +144,8 @@ fn calls_with_any_id_are_answered_without_end() {
         mcp.answer(&id, SOON);
     }
     let long = "x".repeat(5_000);
-    mcp.send(&json!({ "jsonrpc": "2.0", "id": long, "method": "ping" }));
-    assert_eq!(code(&mcp), (json!(long), -32600));
+    mcp.ping(&long);
+    mcp.answer(&long.into(), SOON);
 }
 
 /// Who may not read files by a tool may not read them as resources either.

@@ -143,21 +143,6 @@ fn a_token_that_others_can_read_is_refused() {
     assert!(text.contains("other users can read") && text.contains("chmod 600"), "{text}");
 }
 
-/// A proxy in front asks under the name that its clients use.
-#[test]
-fn a_host_and_an_origin_that_are_allowed_get_in() {
-    let sandbox = Sandbox::new();
-    let more = ["--allow-host", "edits.example.com", "--allow-origin", "https://app.example.com"];
-    let server = server(&sandbox, &more);
-    let from = |host: &str, origin: &str| {
-        let head = format!("host: {host}\r\n{}origin: {origin}\r\n", server.bearer());
-        server.ask(&head, &hello("t", json!({}))).0
-    };
-    assert_eq!(from("edits.example.com", "https://app.example.com"), 200);
-    assert_eq!(from("edits.example.com", "https://other.example.com"), 403);
-    assert_eq!(from("other.example.com", "https://app.example.com"), 403);
-}
-
 #[test]
 fn a_token_file_that_is_missing_is_made_for_its_owner_only() {
     let sandbox = Sandbox::new();
