@@ -49,52 +49,37 @@ pub fn written(result: io::Result<()>) -> Result<(), Exit> {
 }
 
 /// Standard output for data, which is not masked.
-pub fn stdout() -> DataWriter<io::StdoutLock<'static>> {
+pub fn stdout() -> StreamWriter<io::StdoutLock<'static>> {
     let is_terminal = io::stdout().is_terminal();
-    DataWriter { to: io::stdout().lock(), is_terminal }
+    StreamWriter { to: io::stdout().lock(), is_terminal, is_data: true }
 }
 
 /// Standard output for messages, in which secrets are masked.
-pub(crate) fn messages() -> MessageWriter<io::StdoutLock<'static>> {
-    MessageWriter { is_terminal: io::stdout().is_terminal(), to: io::stdout().lock() }
+pub(crate) fn messages() -> StreamWriter<io::StdoutLock<'static>> {
+    StreamWriter { is_data: false, ..stdout() }
 }
 
 /// Standard error for messages, in which secrets are masked.
-pub(crate) fn stderr() -> MessageWriter<io::Stderr> {
-    MessageWriter { to: io::stderr(), is_terminal: io::stderr().is_terminal() }
+pub(crate) fn stderr() -> StreamWriter<io::Stderr> {
+    StreamWriter { to: io::stderr(), is_terminal: io::stderr().is_terminal(), is_data: false }
 }
 
-/// A writer of data, which escapes control characters for a terminal.
+/// A writer of data or of whole messages. It masks secrets in messages, and escapes control characters
+/// for a terminal.
 #[derive(Debug)]
-pub struct DataWriter<W> {
+pub struct StreamWriter<W> {
     to: W,
     is_terminal: bool,
+    is_data: bool,
 }
 
-impl<W: Write> Write for DataWriter<W> {
+impl<W: Write> Write for StreamWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if !self.is_terminal {
+        if self.is_data && !self.is_terminal {
             return self.to.write(bytes);
         }
-        self.to.write_all(escape_for_terminal(&String::from_utf8_lossy(bytes)).as_bytes())?;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.to.flush()
-    }
-}
-
-/// A writer of whole messages, which masks secrets and escapes control characters for a terminal.
-pub(crate) struct MessageWriter<W> {
-    to: W,
-    is_terminal: bool,
-}
-
-impl<W: Write> Write for MessageWriter<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(bytes);
-        let text = redact(&text);
+        let text = if self.is_data { text } else { redact(&text).into_owned().into() };
         let text = if self.is_terminal { escape_for_terminal(&text) } else { text };
         self.to.write_all(text.as_bytes())?;
         Ok(bytes.len())

@@ -144,15 +144,3 @@ pub(super) fn format_utc(unix_millis: u64) -> String {
     let time = i64::try_from(unix_millis).ok().and_then(DateTime::from_timestamp_millis);
     time.map_or_else(String::new, |time| time.format("%Y-%m-%d %H:%M:%SZ").to_string())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::format_utc;
-
-    #[test]
-    fn times_are_read_off_the_calendar() {
-        assert_eq!(format_utc(0), "1970-01-01 00:00:00Z");
-        assert_eq!(format_utc(951_782_400_000), "2000-02-29 00:00:00Z");
-        assert_eq!(format_utc(1_795_250_399_000), "2026-11-21 08:39:59Z");
-    }
-}

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
 use super::super::args::Common;
-use super::super::init::clients::{Trust, client};
+use super::super::init::clients::{ConfigFile, Trust, client};
 use super::{Finding, Level};
 use crate::store::canonical;
 use crate::tools::Dialect;
@@ -20,13 +20,14 @@ const START_TIMEOUT: Duration = Duration::from_secs(20);
 /// The findings about this client; `None` for an unknown client.
 pub(super) async fn findings(common: &Common, name: &str) -> Option<Vec<Finding>> {
     let client = client(&name.to_ascii_lowercase())?;
-    let uses_npx = client.files.iter().any(|file| file.uses_npx(common));
     let server = client.files.iter().find_map(|file| Server::in_settings(&file.settings(common)?));
     let program = server.as_ref().map_or("restitch", |server| server.program.as_str());
+    let uses_npx = program == "npx";
+    let started = |file: &ConfigFile| if uses_npx { file.by_npx() } else { file.clone() };
     let mut findings = vec![if uses_npx { check_npx() } else { check_program(common, program) }];
     let npx = if uses_npx { " --npx" } else { "" };
     let install = format!("Run `restitch init {} --write{npx}` here.", client.name);
-    for file in &client.files {
+    for file in client.files.iter().map(started) {
         // A changed configuration may be the user's choice, if it still starts the server.
         let level = if server.is_some() { Level::Warning } else { Level::Bad };
         let problem = |what: &str, next: String| {
@@ -34,7 +35,7 @@ pub(super) async fn findings(common: &Common, name: &str) -> Option<Vec<Finding>
             Finding::problem("configuration", level, detail, next)
         };
         let text = file.text(common);
-        findings.push(match text.as_deref().map(|text| file.content.merged_into(text, uses_npx)) {
+        findings.push(match text.as_deref().map(|text| file.content.merged_into(text)) {
             _ if file.is_installed(common) => Finding::ok("configuration", file.display_path()),
             None => problem("is missing", install.clone()),
             Some(Err(refusal)) => problem(
@@ -51,7 +52,7 @@ pub(super) async fn findings(common: &Common, name: &str) -> Option<Vec<Finding>
             Some(Ok(_)) => problem("lacks settings that `init` writes", install.clone()),
         });
     }
-    for file in &client.permission_files {
+    for file in client.permission_files.iter().map(started) {
         findings.push(if file.is_installed(common) {
             Finding::ok("permission", file.display_path())
         } else {
@@ -119,7 +120,7 @@ fn check_npx() -> Finding {
         None => Finding::bad(
             "program",
             "`npx` is not on the PATH, so the client cannot start restitch",
-            "Install Node, or run `restitch init` again without --npx.",
+            "Install Node, or remove restitch from the client's configuration and run `restitch init` again.",
         ),
     }
 }
@@ -232,7 +233,6 @@ async fn test_edit(common: &Common, args: &[String]) -> Result<String, String> {
         .env("RESTITCH_STATE_DIR", folder.path().join(".state"))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
         .kill_on_drop(true)
         .spawn()
         .map_err(|error| format!("it does not start: {error}"))?;
@@ -248,44 +248,29 @@ async fn test_edit(common: &Common, args: &[String]) -> Result<String, String> {
             _ => Err("it ended without an answer".into()),
         }
     };
-    let edited: Result<String, String> = async {
-        request(json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
-            "protocolVersion": "2025-06-18", "capabilities": {},
-            "clientInfo": {"name": "restitch doctor", "version": env!("CARGO_PKG_VERSION")},
-        }}))
+    request(json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {},
+        "clientInfo": {"name": "restitch doctor", "version": env!("CARGO_PKG_VERSION")},
+    }}))
+    .await?;
+    let listed = request(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})).await?;
+    let listed = listed["result"]["tools"].as_array().cloned().unwrap_or_default();
+    let is_offered = |name: &&str| listed.iter().any(|tool| tool["name"] == **name);
+    let tool = Dialect::ALL.iter().map(|dialect| dialect.edit_tool()).find(is_offered);
+    let tool = tool.ok_or("it offers no edit tool; see --tools")?;
+    if is_offered(&"list_files") {
+        // A guard wants to see this first.
+        request(json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call",
+            "params": {"name": "list_files", "arguments": {}}}))
         .await?;
-        let listed = request(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})).await?;
-        let listed = listed["result"]["tools"].as_array().cloned().unwrap_or_default();
-        let is_offered = |name: &&str| listed.iter().any(|tool| tool["name"] == **name);
-        let tool = Dialect::ALL.iter().map(|dialect| dialect.edit_tool()).find(is_offered);
-        let tool = tool.ok_or("it offers no edit tool; see --tools")?;
-        if is_offered(&"list_files") {
-            // A guard wants to see this first.
-            request(json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call",
-                "params": {"name": "list_files", "arguments": {}}}))
-            .await?;
-        }
-        let call = json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call",
-            "params": {"name": tool, "arguments": test_arguments(tool)}});
-        let answer = request(call).await?;
-        match std::fs::read_to_string(&file) {
-            Ok(text) if text == "    one\n    2\n" => Ok(tool.to_owned()),
-            _ => {
-                Err(answer["result"]["content"][0]["text"].as_str().unwrap_or("no text").to_owned())
-            }
-        }
     }
-    .await;
-    if edited.is_err() {
-        let _ = child.start_kill();
-        if let Ok(out) = child.wait_with_output().await
-            && let stderr = String::from_utf8_lossy(&out.stderr)
-            && !stderr.trim().is_empty()
-        {
-            return edited.map_err(|reason| format!("{reason}: {}", stderr.trim()));
-        }
+    let call = json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call",
+        "params": {"name": tool, "arguments": test_arguments(tool)}});
+    let answer = request(call).await?;
+    match std::fs::read_to_string(&file) {
+        Ok(text) if text == "    one\n    2\n" => Ok(tool.to_owned()),
+        _ => Err(answer["result"]["content"][0]["text"].as_str().unwrap_or("no text").to_owned()),
     }
-    edited
 }
 
 /// The arguments of the test edit for this edit tool. The lines in them lack the indentation that the

@@ -15,7 +15,7 @@ use super::exit::Exit;
 use super::init::unknown_client;
 use super::model::{self, ModelSettings};
 use super::settings;
-use crate::adapters::openai::{AnswerCap, OpenAi};
+use crate::adapters::openai::OpenAi;
 use crate::correct::{ModelCorrector, PromptBook, Secrets};
 use crate::edit::{Attempt, AttemptOutcome, EditReport, EditRequest, Refusal, WorkPath};
 use crate::engine::{CallOptions, Engine};
@@ -272,14 +272,10 @@ async fn check_model(settings: &ModelSettings, findings: &mut Vec<Finding>) {
 fn working_endpoint(client: &OpenAi, report: &EditReport, millis: u128) -> Finding {
     let usage = &report.explanation.model;
     let profile = client.profile();
-    let cap = match profile.cap {
-        AnswerCap::None => ", does not accept a limit on the length of an answer",
-        AnswerCap::MaxTokens | AnswerCap::MaxCompletionTokens => "",
-    };
     Finding::ok(
         "endpoint",
         format!(
-            "corrects the example in {millis} ms and {} requests, answers as {}{cap}; {} prompt bytes, {} prompt tokens",
+            "corrects the example in {millis} ms and {} requests, answers as {}; {} prompt bytes, {} prompt tokens",
             usage.calls,
             profile.mode.as_str(),
             usage.prompt_bytes,
@@ -309,23 +305,10 @@ fn failing_endpoint(refusal: &Refusal) -> Finding {
             "The server answers, but this model did not correct a simple example. Its wrong answers are refused; a larger model will help more.",
         );
     }
-    let next = if detail.contains("answered 401") || detail.contains("answered 403") {
-        "Check the key in OPENAI_API_KEY."
-    } else if detail.contains("answered 404") {
-        "Check that the base URL ends in /v1 and that the server has this model."
-    } else if detail.contains("no connection") {
-        "Check that the server runs and that the base URL is right."
-    } else if detail.contains("in time") {
-        "The server is too slow even for a small question; raise model.timeout in the configuration, or use a smaller model."
-    } else if detail.contains("context") {
-        RAISE_CONTEXT
-    } else {
-        "The server rejects even a small question. Look for the reason in its log."
-    };
-    Finding::bad("endpoint", detail, next)
+    Finding::bad("endpoint", detail, CHECK_ENDPOINT)
 }
 
-const RAISE_CONTEXT: &str = "Edits that need a longer question are refused, as if there were no model. Give the server a context of 8k tokens or more (llama.cpp: -c 8192; Ollama: OLLAMA_CONTEXT_LENGTH=8192; vLLM: --max-model-len 8192).";
+const CHECK_ENDPOINT: &str = "Check the key in OPENAI_API_KEY, that the server runs and has this model, and that the base URL ends in /v1. If the answer is too slow, raise model.timeout in the configuration. If the context is too small, give the server 8k tokens or more; until then, edits that need a longer question are refused.";
 
 /// Lets the model make an easy correction in a small example file.
 async fn correct_example(

@@ -49,6 +49,9 @@ fn collect(
         (Value::Object(fields), Value::Array(_)) if fields.is_empty() => {
             changes.push(Change::Set(path.clone(), ours.clone()));
         }
+        // An entry that starts another program is the user's.
+        (Value::Object(fields), Value::Object(ours))
+            if is_other(fields.get("command"), ours.get("command")) => {}
         (Value::Object(fields), Value::Object(ours)) => {
             for (key, value) in ours {
                 path.push(Step::Key(key.clone()));
@@ -104,12 +107,19 @@ fn collect(
 
 /// Whether the list is a command line that starts restitch, or the arguments of one.
 fn is_command_line(list: &[Value]) -> bool {
-    list.first().is_some_and(|first| first == "restitch" || first == "mcp")
+    let first = list.first().and_then(Value::as_str);
+    first.is_some_and(|first| matches!(first, "restitch" | "mcp" | "npx" | "-y"))
+}
+
+/// Whether both commands are there and differ.
+fn is_other(theirs: Option<&Value>, ours: Option<&Value>) -> bool {
+    let commands = theirs.and_then(Value::as_str).zip(ours.and_then(Value::as_str));
+    commands.is_some_and(|(theirs, ours)| theirs != ours)
 }
 
 /// The client and the event of a hook's command.
 fn event_of(command: &str) -> impl Iterator<Item = &str> {
-    command.split_whitespace().skip(2).take(2)
+    command.split_whitespace().skip_while(|word| *word != "hook").skip(1).take(2)
 }
 
 /// The first hook of restitch in a value for whose command `is_wanted` holds: the steps to the

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::changes::{Change, missing};
-use super::start::{by_npx, installed, restarts};
 use super::{jsonc, toml_text};
 use crate::edit::{EditCode, Refusal};
 
@@ -27,6 +26,14 @@ const PLUGIN: &str = include_str!("../../hook/opencode.js");
 /// The flag of a hook that may answer `allow`, because the user chose so.
 const APPROVE: &str = " --approve";
 
+/// How the settings in `clients.json` start restitch, and how npx does, which downloads the package.
+const STARTS: [(&str, &str); 4] = [
+    (r#""command":"restitch""#, r#""command":"npx""#),
+    (r#""args":["mcp""#, r#""args":["-y","restitch","mcp""#),
+    (r#""command":["restitch""#, r#""command":["npx","-y","restitch""#),
+    (r#""command":"restitch hook "#, r#""command":"npx -y restitch hook "#),
+];
+
 /// Whether a setting is the same as ours: the same text, or the same hook, which may answer `allow`
 /// although ours may not.
 pub(super) fn is_as_good(theirs: &str, ours: &str) -> bool {
@@ -35,17 +42,28 @@ pub(super) fn is_as_good(theirs: &str, ours: &str) -> bool {
 
 /// Whether a command is a hook of restitch.
 pub(super) fn is_hook(command: &str) -> bool {
-    command.starts_with("restitch hook ")
+    command.strip_prefix("npx -y ").unwrap_or(command).starts_with("restitch hook ")
 }
 
 impl Content {
-    /// The content as the text of a new file, in which npx starts restitch or the installed command
-    /// does.
-    pub(crate) fn render(&self, npx: bool) -> String {
+    /// The same settings, in which npx starts restitch. The plugin starts the installed command.
+    pub(crate) fn by_npx(&self) -> Self {
+        let by_npx = |settings: &Value| {
+            let text =
+                STARTS.iter().fold(settings.to_string(), |text, (own, npx)| text.replace(own, npx));
+            serde_json::from_str(&text).unwrap_or_default()
+        };
         match self {
-            Self::Json(value) if npx => pretty(&by_npx("", value)),
-            Self::Json(value) => pretty(value),
-            Self::Toml(tables) if npx => toml_text::render(&by_npx("", tables)),
+            Self::Json(settings) => Self::Json(by_npx(settings)),
+            Self::Toml(tables) => Self::Toml(by_npx(tables)),
+            Self::Plugin => Self::Plugin,
+        }
+    }
+
+    /// The content as the text of a new file.
+    pub(crate) fn render(&self) -> String {
+        match self {
+            Self::Json(value) => format!("{value:#}\n"),
             Self::Toml(tables) => toml_text::render(tables),
             Self::Plugin => PLUGIN.to_owned(),
         }
@@ -60,79 +78,61 @@ impl Content {
         }
     }
 
-    /// Whether the text of a file contains all settings, with these values. How restitch is started
-    /// does not matter.
+    /// Whether the text of a file contains all settings, with these values.
     pub(crate) fn is_in(&self, text: &str) -> bool {
         match self {
             Self::Json(ours) | Self::Toml(ours) => {
-                self.read(text).is_some_and(|theirs| contains(&installed("", &theirs), ours))
+                self.read(text).is_some_and(|theirs| contains(&theirs, ours))
             }
             Self::Plugin => text == PLUGIN,
         }
     }
 
-    /// The text of an existing file with this content merged into it, in which npx starts restitch or
-    /// the installed command does. Everything else in it stays as it is, with its comments.
-    pub(crate) fn merged_into(&self, text: &str, npx: bool) -> Result<String, Refusal> {
-        match self {
+    /// The text of an existing file with this content merged into it. Everything else in it stays as it
+    /// is, with its comments.
+    pub(crate) fn merged_into(&self, text: &str) -> Result<String, Refusal> {
+        let merged = match self {
             // A file that belongs to restitch is replaced as a whole.
-            Self::Plugin => Ok(PLUGIN.to_owned()),
-            _ if text.trim().is_empty() => Ok(self.render(npx)),
+            Self::Plugin => return Ok(PLUGIN.to_owned()),
+            _ if text.trim().is_empty() => return Ok(self.render()),
             Self::Json(ours) => {
                 let root = parse_json(text)?;
                 let theirs = root.to_serde_value().unwrap_or(Value::Null);
-                let changes = self.changes(&theirs, ours, npx)?;
+                let changes = changes(&theirs, ours)?;
                 if changes.is_empty() {
                     return Ok(text.to_owned());
                 }
                 jsonc::apply(&root, &changes);
-                self.checked(root.to_string())
+                root.to_string()
             }
             Self::Toml(ours) => {
-                let parsed: toml::Table =
-                    toml::from_str(text).map_err(|error| unreadable("TOML", error.message()))?;
-                let theirs = serde_json::to_value(parsed)
+                let theirs = toml::from_str::<toml::Table>(text)
+                    .map_err(|error| unreadable("TOML", error.message()))?;
+                let theirs = serde_json::to_value(theirs)
                     .map_err(|error| unreadable("TOML", &error.to_string()))?;
-                let changes = self.changes(&theirs, ours, npx)?;
+                let changes = changes(&theirs, ours)?;
                 if changes.is_empty() {
                     return Ok(text.to_owned());
                 }
-                let merged =
-                    toml_text::apply(text, &changes).map_err(|why| unreadable("TOML", &why))?;
-                self.checked(merged)
+                toml_text::apply(text, &changes).map_err(|why| unreadable("TOML", &why))?
             }
-        }
-    }
-
-    /// What a file with the settings `theirs` lacks.
-    fn changes(&self, theirs: &Value, ours: &Value, npx: bool) -> Result<Vec<Change>, Refusal> {
-        let plain = installed("", theirs);
-        let mut added = missing(&plain, ours).map_err(|why| {
-            Refusal::new(EditCode::InvalidArguments, why).hint("Correct it, or merge by hand.")
-        })?;
-        let mut changes = Vec::new();
-        match npx {
-            true => {
-                restarts(theirs, &by_npx("", &plain), &[], &mut changes);
-                added = added.iter().map(Change::by_npx).collect();
-            }
-            false => restarts(theirs, &plain, &[], &mut changes),
-        }
-        changes.extend(added);
-        Ok(changes)
-    }
-
-    /// The merged text, if nothing is missing in it any more.
-    fn checked(&self, merged: String) -> Result<String, Refusal> {
+        };
         let (Self::Json(ours) | Self::Toml(ours)) = self else { return Ok(merged) };
-        let is_whole = self.read(&merged).is_some_and(|theirs| {
-            missing(&installed("", &theirs), ours).is_ok_and(|rest| rest.is_empty())
-        });
+        let is_whole = self
+            .read(&merged)
+            .is_some_and(|theirs| missing(&theirs, ours).is_ok_and(|rest| rest.is_empty()));
         is_whole.then_some(merged).ok_or_else(|| {
             Refusal::new(EditCode::InvalidArguments, "it cannot be merged by a program")
                 .hint("Merge it by hand.")
         })
     }
+}
+
+/// What a file with the settings `theirs` lacks.
+fn changes(theirs: &Value, ours: &Value) -> Result<Vec<Change>, Refusal> {
+    missing(theirs, ours).map_err(|why| {
+        Refusal::new(EditCode::InvalidArguments, why).hint("Correct it, or merge by hand.")
+    })
 }
 
 /// Reads JSON that may have comments and trailing commas, as the clients do.
@@ -177,17 +177,6 @@ fn contains(theirs: &Value, ours: &Value) -> bool {
     }
 }
 
-/// The value as indented JSON.
-fn pretty(value: &Value) -> String {
-    let mut out = Vec::new();
-    let formatter = serde_json::ser::PrettyFormatter::with_indent(b"  ");
-    let mut serializer = serde_json::Serializer::with_formatter(&mut out, formatter);
-    match value.serialize(&mut serializer) {
-        Ok(()) => String::from_utf8_lossy(&out).into_owned() + "\n",
-        Err(_) => format!("{value}\n"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -200,11 +189,11 @@ mod tests {
         assert_eq!(CLIENTS.len(), 10);
         for client in CLIENTS.iter() {
             for file in &client.files {
-                let first = file.content.render(false);
-                assert_eq!(file.content.merged_into(&first, false).expect("again"), first);
+                let first = file.content.render();
+                assert_eq!(file.content.merged_into(&first).expect("again"), first);
                 let more = client.permission_files.iter().find(|more| more.path == file.path);
                 let Some(more) = more else { continue };
-                let merged = more.content.merged_into(&first, false).expect("merged");
+                let merged = more.content.merged_into(&first).expect("merged");
                 let hooks = |text: &str| text.matches("restitch hook").count();
                 assert_eq!(hooks(&merged), hooks(&first), "{}: {merged}", client.name);
                 assert!(file.content.is_in(&merged), "{}: {merged}", client.name);
@@ -213,46 +202,32 @@ mod tests {
         }
     }
 
+    /// What starts restitch is not added a second time in another way, and what starts another program
+    /// is the user's.
     #[test]
-    fn the_way_to_start_is_replaced_and_not_added() {
+    fn what_starts_restitch_stays() {
         for client in CLIENTS.iter() {
-            for file in client.files.iter().chain(&client.permission_files) {
-                for npx in [true, false] {
-                    let wanted = file.content.render(npx);
-                    let merged = file.content.merged_into(&file.content.render(!npx), npx);
-                    let merged = merged.expect("merged");
-                    for word in ["npx", "restitch hook", "\"mcp\""] {
-                        let count = |text: &str| text.matches(word).count();
-                        assert_eq!(count(&merged), count(&wanted), "{}: {merged}", client.name);
-                    }
-                    assert!(file.content.is_in(&merged), "{}: {merged}", client.name);
-                    assert_eq!(file.content.merged_into(&merged, npx).expect("again"), merged);
-                    let plugin = matches!(file.content, Content::Plugin);
-                    let starts = wanted.contains("\"mcp\"") || wanted.contains("restitch hook");
-                    assert_eq!(wanted.contains("npx"), npx && starts && !plugin, "{wanted}");
+            for file in &client.files {
+                let [installed, npx] = [file.content.clone(), file.content.by_npx()];
+                for (first, second) in [(&installed, &npx), (&npx, &installed)] {
+                    let text = first.render();
+                    assert!(first.is_in(&text), "{text}");
+                    assert_eq!(second.merged_into(&text).expect("merged"), text);
                 }
+                let starts = installed.render().matches("\"mcp\"").count();
+                let starts = starts + installed.render().matches("restitch hook").count();
+                assert!(npx.render().matches("npx").count() >= starts, "{}", npx.render());
             }
         }
-        // What the user added stays, and so does a list of arguments of the user's own.
         let ours = Content::Json(json!({ "x": { "command": "restitch", "args": ["mcp", "--a"] } }));
-        let own = r#"{ "x": { "command": "restitch", "args": ["mcp", "--guard"] } }"#;
-        assert_eq!(ours.merged_into(own, false).expect("merged"), own);
-        let npx = r#"{ "x": { "command": "npx", "args": ["-y", "restitch", "mcp", "--guard"], "env": { "A": "1" } } }"#;
-        let plain = ours.merged_into(npx, false).expect("merged");
-        let read = |text: &str| serde_json::from_str::<Value>(text).expect("JSON");
-        assert_eq!(
-            read(&plain),
-            json!({ "x": { "command": "restitch", "args": ["mcp", "--guard"], "env": { "A": "1" } } })
-        );
-        assert_eq!(read(&ours.merged_into(&plain, true).expect("merged")), read(npx));
-        let other = r#"{ "x": { "command": "restitch" } }"#;
-        let merged = ours.merged_into(other, true).expect("merged");
-        assert_eq!(read(&merged)["x"]["args"], json!(["-y", "restitch", "mcp", "--a"]));
-        // What starts other programs, or only names restitch, stays.
-        let others = r#"{ "y": { "command": "docker", "args": ["mcp", "run"] }, "z": { "command": "/opt/restitch", "args": ["mcp"] }, "on": ["restitch"], "line": "restitch log", "x": { "command": "restitch", "args": ["mcp", "--a"] } }"#;
-        let mut wanted = read(others);
-        wanted["x"] = json!({ "command": "npx", "args": ["-y", "restitch", "mcp", "--a"] });
-        assert_eq!(read(&ours.merged_into(others, true).expect("merged")), wanted);
+        for own in [
+            r#"{ "x": { "command": "restitch", "args": ["mcp", "--guard"] } }"#,
+            r#"{ "x": { "command": "/opt/restitch" } }"#,
+        ] {
+            assert_eq!(ours.merged_into(own).expect("merged"), own);
+        }
+        let own = r#"{ "x": { "command": "restitch" } }"#;
+        assert_eq!(ours.by_npx().merged_into(own).expect("merged"), own);
     }
 
     /// A hook that the user changed is theirs.
@@ -270,7 +245,7 @@ mod tests {
         ]}]}}));
         for own in [command, "restitch hook claude PreToolUse --root /x"] {
             let changed = group("Edit|Write", own).to_string();
-            assert_eq!(ours.merged_into(&changed, false).expect("merged"), changed);
+            assert_eq!(ours.merged_into(&changed).expect("merged"), changed);
         }
     }
 
@@ -279,7 +254,7 @@ mod tests {
         let ours =
             Content::Json(json!({ "servers": { "restitch": { "args": ["mcp"] } }, "on": true }));
         let theirs = "// mine\n{\n    \"big\": 12345678901234567890123,  \"f\": 1.0e+3, /* b */\n    \"servers\": {\"x\": [1.50]}, // last\n}\n";
-        let merged = ours.merged_into(theirs, false).expect("merged");
+        let merged = ours.merged_into(theirs).expect("merged");
         for part in [
             "// mine\n{\n    \"big\": 12345678901234567890123,  \"f\": 1.0e+3, /* b */\n",
             "\"x\": [1.50]",
@@ -288,7 +263,7 @@ mod tests {
             assert!(merged.contains(part), "{part}\n{merged}");
         }
         assert!(ours.is_in(&merged), "{merged}");
-        assert_eq!(ours.merged_into(&merged, false).expect("merged"), merged, "nothing is missing");
+        assert_eq!(ours.merged_into(&merged).expect("merged"), merged, "nothing is missing");
 
         let ours = Content::Toml(
             json!({ "mcp_servers": { "restitch": { "command": "restitch", "args": ["mcp"] } }, "features": { "hooks": true } }),
@@ -297,11 +272,11 @@ mod tests {
             "# mine\nmodel = \"x\"\n\n[ mcp_servers.\"restitch\" ] # here\ncommand = \"restitch\"\nargs = ['mcp'] # mine\n\n[features]\nhooks = true\n",
             "features.hooks = true\nmcp_servers = { restitch = { command = \"restitch\", args = [\"mcp\"] } }\n",
         ] {
-            assert_eq!(ours.merged_into(theirs, false).expect("merged"), theirs);
+            assert_eq!(ours.merged_into(theirs).expect("merged"), theirs);
             assert!(ours.is_in(theirs));
         }
         let theirs = "text = '''\n[mcp_servers.restitch]\n[features]\n'''\nfeatures = { a = 1 } # kept\n[mcp_servers.other]\r\ncommand = \"y\"\n";
-        let merged = ours.merged_into(theirs, false).expect("merged");
+        let merged = ours.merged_into(theirs).expect("merged");
         assert!(ours.is_in(&merged), "{merged}");
         for part in
             ["'''\n[mcp_servers.restitch]\n[features]\n'''", "# kept", "[mcp_servers.other]"]
@@ -309,7 +284,7 @@ mod tests {
             assert!(merged.replace('\r', "").contains(part), "{part}\n{merged}");
         }
         // What the user set otherwise is a choice.
-        let merged = ours.merged_into("[features]\nhooks = false\n", false).expect("merged");
+        let merged = ours.merged_into("[features]\nhooks = false\n").expect("merged");
         assert!(
             merged.contains("hooks = false") && merged.contains("[mcp_servers.restitch]"),
             "{merged}"
@@ -326,11 +301,11 @@ mod tests {
             "{\"hooks\": {\"Pre\": null}}",
             "{\"hooks\": {}}",
         ] {
-            assert!(ours.is_in(&ours.merged_into(nothing, false).expect(nothing)), "{nothing}");
+            assert!(ours.is_in(&ours.merged_into(nothing).expect(nothing)), "{nothing}");
         }
         for wish in ["{\"hooks\": [1]}", "{\"hooks\": \"no\"}", "{\"hooks\": {\"Pre\": 7}}", "[]7"]
         {
-            assert!(ours.merged_into(wish, false).is_err(), "{wish}");
+            assert!(ours.merged_into(wish).is_err(), "{wish}");
         }
     }
 }

@@ -9,7 +9,6 @@ mod changes;
 pub(super) mod clients;
 mod content;
 mod jsonc;
-mod start;
 mod toml_text;
 
 use std::fmt::Write as _;
@@ -24,7 +23,7 @@ use super::{out, settings};
 use crate::edit::{EditCode, EditPlan, Explanation, Refusal, Rung, VerifiedEdit};
 use crate::engine::{CallOptions, Engine};
 use crate::store::canonical;
-use clients::{CLIENTS, Client, ConfigFile, client};
+use clients::{CLIENTS, ConfigFile, client};
 
 /// Prints or merges the files of a client.
 pub(crate) async fn run(common: &Common, args: &InitArgs) -> Result<(), Exit> {
@@ -35,49 +34,41 @@ pub(crate) async fn run(common: &Common, args: &InitArgs) -> Result<(), Exit> {
             "the root is the whole disk; name the project's folder with --root",
         ));
     }
-    let npx = args.npx;
+    let started = |file: &ConfigFile| if args.npx { file.by_npx() } else { file.clone() };
     let mut text = String::new();
     let mut refused = None;
     let mut files = Vec::new();
     let permission_files: &[ConfigFile] =
         if args.allow_edits { &client.permission_files } else { &[] };
-    for file in client.files.iter().chain(permission_files) {
+    for file in client.files.iter().chain(permission_files).map(started) {
+        let (path, content) = (file.display_path(), file.content.render());
         if !args.write {
-            let _ = writeln!(text, "# {}\n{}", file.display_path(), file.content.render(npx));
-            files.push(
-                json!({ "path": file.display_path(), "content": file.content.render(npx), "done": null }),
-            );
+            let _ = writeln!(text, "# {path}\n{content}");
+            files.push(json!({ "path": path, "content": content, "done": null }));
             continue;
         }
-        match write(common, file, npx).await {
+        match write(common, &file).await {
             Ok(done) => {
-                files.push(json!({ "path": file.display_path(), "content": null, "done": done }));
-                let _ = writeln!(text, "{}: {done}", file.display_path());
+                let _ = writeln!(text, "{path}: {done}");
+                files.push(json!({ "path": path, "content": null, "done": done }));
             }
             // The root cannot be opened, or a flag is wrong.
             Err(exit @ Exit::Usage(_)) => return Err(exit),
             Err(exit) => {
-                let reason = exit.message().to_owned();
-                let worst = match (&exit, refused.take()) {
+                let why = exit.message();
+                let _ = writeln!(text, "{path}: not changed: {why}\nAdd this by hand:\n{content}");
+                files.push(json!({ "path": path, "content": content, "done": null, "why": why }));
+                refused = Some(match (exit, refused.take()) {
                     (Exit::Fault(_), _) | (_, Some(Exit::Fault(_))) => Exit::fault(""),
                     _ => Exit::Refused,
-                };
-                refused = Some(worst);
-                files.push(json!({
-                    "path": file.display_path(), "content": file.content.render(npx), "done": null, "why": reason,
-                }));
-                let _ = writeln!(
-                    text,
-                    "{}: not changed: {reason}\nAdd this by hand:\n{}",
-                    file.display_path(),
-                    file.content.render(npx)
-                );
+                });
             }
         }
     }
     let comment_prefix = if args.write { "" } else { "# " };
     if !args.allow_edits && !client.permission_files.is_empty() {
-        text.push_str(&missing_permissions(client, npx, comment_prefix));
+        let files = client.permission_files.iter().map(started);
+        text.push_str(&missing_permissions(&client.without_permissions, files, comment_prefix));
     }
     if let Some(trust) = &client.trust {
         let _ = writeln!(
@@ -112,14 +103,17 @@ pub(super) fn unknown_client(name: &str) -> Exit {
 
 /// The message about the permission files, which were not written, and what the client does without
 /// them.
-fn missing_permissions(client: &Client, npx: bool, comment_prefix: &str) -> String {
+fn missing_permissions(
+    without: &str,
+    files: impl Iterator<Item = ConfigFile>,
+    comment_prefix: &str,
+) -> String {
     let mut out = format!(
-        "{comment_prefix}As set up so far, {}. If you want to change that, --allow-edits adds:\n",
-        client.without_permissions
+        "{comment_prefix}As set up so far, {without}. If you want to change that, --allow-edits adds:\n"
     );
-    for file in &client.permission_files {
+    for file in files {
         let _ = writeln!(out, "{comment_prefix}  {}", file.display_path());
-        for line in file.content.render(npx).lines() {
+        for line in file.content.render().lines() {
             let _ = writeln!(out, "{comment_prefix}    {line}");
         }
     }
@@ -128,7 +122,7 @@ fn missing_permissions(client: &Client, npx: bool, comment_prefix: &str) -> Stri
 
 /// Merges the settings into one file, through the same store as any edit. Returns what was done to the
 /// file, in a few words.
-async fn write(common: &Common, file: &ConfigFile, npx: bool) -> Result<&'static str, Exit> {
+async fn write(common: &Common, file: &ConfigFile) -> Result<&'static str, Exit> {
     let no_home = || Exit::Failed("there is no home folder; set HOME".to_owned());
     let folder = file.folder(common).ok_or_else(no_home)?;
     if file.home.is_some() {
@@ -139,25 +133,30 @@ async fn write(common: &Common, file: &ConfigFile, npx: bool) -> Result<&'static
     // These files are protected from edits by models, but here the user asks for the change.
     common.session.editing.disk.allow_protected.push(file.path.clone());
     let toolbox = settings::toolbox(&common)?;
-    merge(toolbox.engine(), file, npx).await.map_err(|refusal| match refusal.code.is_fault() {
+    merge(toolbox.engine(), file).await.map_err(|refusal| match refusal.code.is_fault() {
         true => Exit::Fault(refusal.text()),
         false => Exit::Failed(refusal.text()),
     })
 }
 
 /// Adds the missing settings to one file, or creates it. Returns what was done, in a few words.
-async fn merge(engine: &Engine, file: &ConfigFile, npx: bool) -> Result<&'static str, Refusal> {
+async fn merge(engine: &Engine, file: &ConfigFile) -> Result<&'static str, Refusal> {
     let path = engine.path(&file.path)?;
     let explanation = Explanation::plain(Rung::Init);
     let (edit, done) = match engine.snapshot(&path).await {
         Err(refusal) if refusal.code == EditCode::FileNotFound => {
-            (VerifiedEdit::create(path, &file.content.render(npx), explanation)?, "created")
+            (VerifiedEdit::create(path, &file.content.render(), explanation)?, "created")
         }
         Err(refusal) => return Err(refusal),
         Ok(snapshot) => {
-            let after = file.content.merged_into(snapshot.text(), npx)?;
+            let after = file.content.merged_into(snapshot.text())?;
             if after == snapshot.text() {
-                return Ok("has it already");
+                return Ok(match file.content.is_in(&after) {
+                    true => "has it already",
+                    false => {
+                        "has other values, which stay; if they are not yours, remove them first"
+                    }
+                });
             }
             let plan = EditPlan::whole_file(&snapshot, &after);
             (VerifiedEdit::new(path, &snapshot, plan, explanation)?, "merged")
@@ -187,9 +186,9 @@ impl ConfigFile {
         }
     }
 
-    /// Whether the file on the disk starts restitch by npx.
-    pub(super) fn uses_npx(&self, common: &Common) -> bool {
-        self.settings(common).is_some_and(|theirs| start::installed("", &theirs) != theirs)
+    /// The same file, in which npx starts restitch.
+    pub(super) fn by_npx(&self) -> Self {
+        Self { content: self.content.by_npx(), ..self.clone() }
     }
 
     /// Whether the file on the disk contains all settings.

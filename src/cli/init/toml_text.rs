@@ -1,7 +1,9 @@
 //! Changes in the text of a TOML file.
 
+use serde::Serialize as _;
 use serde_json::Value;
-use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value as TomlValue, value};
+use toml_edit::ser::ValueSerializer;
+use toml_edit::{DocumentMut, Item, Table, TableLike};
 
 use super::changes::{Change, Step};
 
@@ -61,8 +63,8 @@ pub(super) fn apply(text: &str, changes: &[Change]) -> Result<String, String> {
 }
 
 /// A value as TOML: objects become tables, or inline tables within a list.
-fn item(value_to_write: &Value) -> Item {
-    match value_to_write {
+fn item(value: &Value) -> Item {
+    match value {
         Value::Object(fields) => {
             let mut table = Table::new();
             for (key, value) in fields {
@@ -72,27 +74,6 @@ fn item(value_to_write: &Value) -> Item {
             table.set_implicit(!fields.is_empty() && fields.values().all(Value::is_object));
             Item::Table(table)
         }
-        Value::Array(items) => value(items.iter().map(inline).collect::<Array>()),
-        other => value(inline(other)),
-    }
-}
-
-/// A value within a line.
-fn inline(value: &Value) -> TomlValue {
-    match value {
-        Value::Bool(flag) => (*flag).into(),
-        Value::Number(number) => match number.as_i64() {
-            Some(number) => number.into(),
-            None => number.as_f64().unwrap_or_default().into(),
-        },
-        Value::String(text) => text.as_str().into(),
-        // TOML has no null; no setting of ours is one.
-        Value::Null => "".into(),
-        Value::Array(items) => items.iter().map(inline).collect::<Array>().into(),
-        Value::Object(fields) => fields
-            .iter()
-            .map(|(key, value)| (key.as_str(), inline(value)))
-            .collect::<toml_edit::InlineTable>()
-            .into(),
+        other => other.serialize(ValueSerializer::new()).map_or(Item::None, Item::Value),
     }
 }
