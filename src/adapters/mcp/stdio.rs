@@ -244,6 +244,13 @@ fn parse(text: &[u8]) -> Result<Option<RxJsonRpcMessage<RoleServer>>, Vec<u8>> {
         }
         Ok(value) => {
             let id = Some(&value["id"]).filter(|id| id.is_string() || id.is_number());
+            let method = value["method"].as_str().filter(|_| value["jsonrpc"] == "2.0");
+            if let (Some(method), Some(id)) = (method, id)
+                && !id.is_f64()
+            {
+                let error = super::unknown_method(method);
+                return Err(rejection(id.clone(), error.code, &error.message));
+            }
             let why = "the line is not a JSON-RPC 2.0 message: an object with `jsonrpc`, `method` and, for a request, an `id` that is a string or a whole number";
             Err(rejection(id.cloned().unwrap_or_default(), ErrorCode::INVALID_REQUEST, why))
         }
