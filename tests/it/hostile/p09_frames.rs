@@ -37,6 +37,7 @@ fn what_is_no_message_is_answered_and_the_session_goes_on() {
         (br#"{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":7}}"#.to_vec(), (json!(9), -32602)),
         (br#"{"jsonrpc":"2.0","id":10,"method":"tools/call","params":{"name":"edit_file","arguments":[]}}"#.to_vec(), (json!(10), -32602)),
         (br#"{"jsonrpc":"2.0","id":11,"method":"resources/read","params":{"uri":7}}"#.to_vec(), (json!(11), -32602)),
+        (br#"{"jsonrpc":"2.0","id":"s","method":"ping","params":"x"}"#.to_vec(), (json!("s"), -32602)),
     ] {
         mcp.send_raw(&[&line[..], b"\n"].concat());
         assert_eq!(code(&mcp), wanted, "{}", String::from_utf8_lossy(&line));
