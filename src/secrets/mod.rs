@@ -54,44 +54,12 @@ impl Secrets {
 
     /// The text of a file, or of a part of it, with its secrets redacted.
     pub fn redact_in(&self, path: &str, text: &str) -> String {
-        let mut out = String::with_capacity(text.len());
-        let mut copied_to = 0;
-        for Secret { range, .. } in self.secrets_in(path, text) {
-            // What an earlier one covers is redacted already.
-            if range.end <= copied_to {
-                continue;
-            }
-            if range.start >= copied_to {
-                out.push_str(&text[copied_to..range.start]);
-                out.push_str(REDACTED);
-            }
-            copied_to = range.end;
-        }
-        out.push_str(&text[copied_to..]);
-        out
-    }
-
-    /// The secrets in the text of a file, in order.
-    fn secrets_in(&self, path: &str, text: &str) -> Vec<Secret> {
-        let mut found: Vec<Secret> = self
-            .literals
-            .iter()
-            .flat_map(|literal| text.match_indices(literal.as_str()))
-            .map(|(at, literal)| Secret {
-                range: at..at + literal.len(),
-                what: "the key of the endpoint",
-            })
-            .collect();
-        let keys = rules::find_vendored(text).into_iter();
-        found.extend(keys.map(|key| Secret { range: key.range, what: key.what }));
-        found.extend(secret_lines(text, FileKind::of(path)));
-        found.sort_by_key(|secret| (secret.range.start, std::cmp::Reverse(secret.range.end)));
-        found
+        self.replace_in(path, text, |_| REDACTED.to_owned())
     }
 
     /// The parts of a text that redaction would remove.
     pub fn texts<'a>(&self, text: &'a str) -> Vec<&'a str> {
-        self.secrets_in("", text).into_iter().map(|secret| &text[secret.range]).collect()
+        self.secrets_in("", text).into_iter().map(|range| &text[range]).collect()
     }
 
     /// The text of a log entry with its secrets redacted.
@@ -99,45 +67,72 @@ impl Secrets {
         self.redact_in("", text)
     }
 
+    /// The text of a file with another text in the place of each secret.
+    pub(crate) fn replace_in(
+        &self,
+        path: &str,
+        text: &str,
+        mut replacement: impl FnMut(&str) -> String,
+    ) -> String {
+        let mut apart: Vec<Range<usize>> = Vec::new();
+        for range in self.secrets_in(path, text) {
+            match apart.last_mut() {
+                Some(last) if range.start < last.end => last.end = last.end.max(range.end),
+                _ => apart.push(range),
+            }
+        }
+        let mut out = String::with_capacity(text.len());
+        let mut copied_to = 0;
+        for range in apart {
+            out.push_str(&text[copied_to..range.start]);
+            out.push_str(&replacement(&text[range.clone()]));
+            copied_to = range.end;
+        }
+        out + &text[copied_to..]
+    }
+
+    /// The secrets in the text of a file, in order; some may overlap.
+    fn secrets_in(&self, path: &str, text: &str) -> Vec<Range<usize>> {
+        let literals =
+            self.literals.iter().flat_map(|literal| text.match_indices(literal.as_str()));
+        let mut found: Vec<Range<usize>> =
+            literals.map(|(at, literal)| at..at + literal.len()).collect();
+        found.extend(rules::find_vendored(text));
+        found.extend(secret_lines(text, FileKind::of(path)));
+        found.sort_by_key(|range| range.start);
+        found
+    }
+
     /// Whether a file's name suggests that it holds secrets.
     pub fn is_secret_file(&self, path: &str) -> bool {
         names::is_secret_file(path, &self.names)
     }
 
-    /// The number of the first line that looks like a secret, and what it looks like.
-    pub fn find(&self, text: &str) -> Option<(usize, &'static str)> {
+    /// The first part of a text that looks like a secret.
+    pub fn find(&self, text: &str) -> Option<Range<usize>> {
         self.find_in("", text)
     }
 
-    /// The number of the first line in the text of a file that looks like a secret, and what it looks
-    /// like. In a settings file, an unquoted value may be a secret; in code, it is more likely a name.
-    pub fn find_in(&self, path: &str, text: &str) -> Option<(usize, &'static str)> {
-        let first = self.secrets_in(path, text).into_iter().next()?;
-        Some((text[..first.range.start].matches('\n').count() + 1, first.what))
+    /// The first part in the text of a file that looks like a secret. In a settings file, an unquoted
+    /// value may be a secret; in code, it is more likely a name.
+    pub fn find_in(&self, path: &str, text: &str) -> Option<Range<usize>> {
+        self.secrets_in(path, text).into_iter().next()
     }
 }
 
 /// What stands in the place of a secret.
 const REDACTED: &str = "[redacted]";
 
-/// A secret in a text.
-struct Secret {
-    range: Range<usize>,
-    what: &'static str,
-}
-
 /// The lines that hold a secret, each from its first word to its end.
-fn secret_lines(text: &str, file_kind: FileKind) -> Vec<Secret> {
+fn secret_lines(text: &str, file_kind: FileKind) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut start = 0;
     let mut state = LineState::default();
     for line in text.split_inclusive('\n') {
         let body = line.trim_end_matches(['\r', '\n']);
         let indent = body.len() - body.trim_start().len();
-        if let Some(what) = state.secret_kind(body, indent, file_kind)
-            && indent < body.len()
-        {
-            found.push(Secret { range: start + indent..start + body.len(), what });
+        if state.has_secret(body, indent, file_kind) && indent < body.len() {
+            found.push(start + indent..start + body.len());
         }
         start += line.len();
     }
@@ -158,17 +153,12 @@ struct LineState {
 }
 
 impl LineState {
-    /// The kind of secret that a line contains, such as `a private key`.
-    fn secret_kind(
-        &mut self,
-        line: &str,
-        indent: usize,
-        file_kind: FileKind,
-    ) -> Option<&'static str> {
+    /// Whether a line holds a secret.
+    fn has_secret(&mut self, line: &str, indent: usize, file_kind: FileKind) -> bool {
         let is_blank = indent == line.len();
         if let Some(above) = self.value_below {
             if is_blank || indent > above {
-                return (!is_blank).then_some("a password or key");
+                return !is_blank;
             }
             self.value_below = None;
         }
@@ -181,96 +171,21 @@ impl LineState {
             || line.contains("-----END ") && line.contains("KEY");
         self.after_key_body = is_key_body;
         if is_in_key || is_key_body {
-            return Some("a private key");
+            return true;
         }
-        let is_login_line = self.after_login
-            && line.split_whitespace().next() == Some("password")
-            && line.split_whitespace().count() == 2;
-        let first_word = line.split_whitespace().next().unwrap_or_default();
+        let mut words = line.split_whitespace();
+        let first_word = words.next().unwrap_or_default();
+        let is_password = self.after_login && first_word == "password" && words.count() == 1;
         self.after_login = ["machine", "login", "account"].contains(&first_word);
-        if is_login_line {
-            return Some("a login with a password");
+        if is_password {
+            return true;
         }
         if file_kind == FileKind::Settings && assigned::names_secret_below(line) {
             self.value_below = Some(indent);
-            return None;
+            return false;
         }
-        rules::find_own(line, file_kind)
-            .or_else(|| assigned::assigns_secret(line, file_kind).then_some("a password or key"))
-            .or_else(|| values::has_random_word(line).then_some("a random key"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_that_say_secret() {
-        let secrets = Secrets::new().with_name("*.private");
-        for name in [
-            ".env",
-            "app/.env.local",
-            "prod.env",
-            "deploy/server.pem",
-            "ID_RSA",
-            ".ssh/config",
-            "a/.aws/credentials",
-            "x.tfvars",
-            "notes.private",
-            "secrets.yaml",
-            ".npmrc",
-        ] {
-            assert!(secrets.is_secret_file(name), "{name}");
-        }
-        for name in ["src/env.rs", "key.rs", "monkey.py", "secretary.txt", "token.rs", "README.md"]
-        {
-            assert!(!secrets.is_secret_file(name), "{name}");
-        }
-    }
-
-    #[test]
-    fn lines_that_look_like_secrets() {
-        let secrets = Secrets::new().with_literal("my-endpoint-key-1");
-        // Put together at run time, so that no scanner takes this file for a leak.
-        let body = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8";
-        let lines = [
-            format!("AKIA{}", "Q3E5R7T2Y4U3I5O7"),
-            format!("token: ghp_{body}"),
-            format!("sk-{body}"),
-            format!("sk-ant-{body}"),
-            format!("x = 'xoxb-{body}'"),
-            format!("AIza{body}"),
-            format!("eyJ{body}.eyJ{body}.{body}"),
-            "-----BEGIN RSA PRIVATE KEY-----".to_owned(),
-            "postgres://user:hunter2pass@db/x".to_owned(),
-            "password = \"hunter2x\"".to_owned(),
-            "const PASSWORD: &str = \"s3cr3tCanary\";".to_owned(),
-            "\"clientSecret\": \"8f3a91c2b7\"".to_owned(),
-            "DB_PASSWORD=s3cr3tValue99".to_owned(),
-            "Authorization: Bearer abcdef1234567890".to_owned(),
-            "use my-endpoint-key-1 here".to_owned(),
-        ];
-        for line in lines {
-            assert!(secrets.find(&format!("first\n{line}\n")).is_some(), "{line}");
-        }
-        for line in [
-            "let token = lexer.next_token();",
-            "password: String,",
-            "password = os.environ[\"DB_PASSWORD\"]",
-            "api_key=\"your-api-key-123\"",
-            "token = tokens[1]",
-            "const secret = await load(\"a\");",
-            "let key = \"sk-\";",
-            "assert_eq!(token, \"identifier\");",
-            "https://user@example.com:8080/x",
-            "secret_name = \"db\"",
-            "use crate::token::Token2;",
-            "if (password == null) return 1;",
-            "task-risk-list = the-quick-brown-fox-jumps",
-            "disk-usage-report-for-2024-of-all-machines",
-        ] {
-            assert_eq!(secrets.find(line), None, "{line}");
-        }
+        rules::has_own(line, file_kind)
+            || assigned::assigns_secret(line, file_kind)
+            || values::has_random_word(line)
     }
 }

@@ -27,16 +27,17 @@ fn rows<const CELLS: usize>(table: &'static str) -> impl Iterator<Item = [&'stat
 
 /// A rule of our own.
 struct OwnRule {
-    what: &'static str,
     /// Whether it applies to settings and scripts only.
     only_settings: bool,
+    /// Whether its value must look random.
+    only_random: bool,
     regex: Option<Regex>,
 }
 
 static OWN: LazyLock<Vec<OwnRule>> = LazyLock::new(|| {
-    let rule = |[what, place, pattern]: [&'static str; 3]| OwnRule {
-        what,
+    let rule = |[_, place, pattern]: [&'static str; 3]| OwnRule {
         only_settings: place == "settings",
+        only_random: place == "random",
         regex: compile(&pattern.replace("{word}", WORD)),
     };
     rows(OWN_RULES).map(rule).collect()
@@ -44,7 +45,6 @@ static OWN: LazyLock<Vec<OwnRule>> = LazyLock::new(|| {
 
 /// A vendored rule, whose expression is compiled when it is needed first.
 struct Vendored {
-    id: &'static str,
     entropy: f64,
     /// The words, separated by commas, one of which a text must hold for the rule to match.
     keywords: &'static str,
@@ -53,9 +53,9 @@ struct Vendored {
 }
 
 static VENDORED: LazyLock<Vec<Vendored>> = LazyLock::new(|| {
-    let rule = |[id, entropy, keywords, pattern]: [&'static str; 4]| {
+    let rule = |[_, entropy, keywords, pattern]: [&'static str; 4]| {
         let entropy = entropy.parse().ok()?;
-        Some(Vendored { id, entropy, keywords, pattern, regex: OnceLock::new() })
+        Some(Vendored { entropy, keywords, pattern, regex: OnceLock::new() })
     };
     rows(GITLEAKS).filter_map(rule).collect()
 });
@@ -74,16 +74,8 @@ fn compile(pattern: &str) -> Option<Regex> {
     RegexBuilder::new(pattern).unicode(false).size_limit(64 << 20).build().ok()
 }
 
-/// A secret in a text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
-    pub(super) range: Range<usize>,
-    /// What it looks like, such as `github-pat`.
-    pub(super) what: &'static str,
-}
-
 /// The secrets that the vendored rules find: the whole word around each.
-pub(super) fn find_vendored(text: &str) -> Vec<Found> {
+pub(super) fn find_vendored(text: &str) -> Vec<Range<usize>> {
     let mut may_match = vec![KEYWORDS.is_none(); VENDORED.len()];
     if let Some((words, rules)) = &*KEYWORDS {
         for word in words.find_overlapping_iter(text) {
@@ -97,28 +89,26 @@ pub(super) fn find_vendored(text: &str) -> Vec<Found> {
             let range = word_around(text, groups(&captures));
             let secret = &text[range.clone()];
             if entropy(secret) >= rule.entropy && !is_placeholder(secret) {
-                found.push(Found { range, what: rule.id });
+                found.push(range);
             }
         }
     }
     found
 }
 
-/// What a line looks like by the rules of our own; `None` for an ordinary line.
-pub(super) fn find_own(line: &str, file_kind: FileKind) -> Option<&'static str> {
+/// Whether a line holds a secret by the rules of our own.
+pub(super) fn has_own(line: &str, file_kind: FileKind) -> bool {
     let applies = |rule: &&OwnRule| !rule.only_settings || file_kind == FileKind::Settings;
-    OWN.iter().filter(applies).find_map(|rule| {
+    OWN.iter().filter(applies).any(|rule| {
         let is_real = |captures: Captures<'_>| {
             let value = &line[snap(line, groups(&captures))];
             let lower = value.to_ascii_lowercase();
             let is_word = ["password", "passwd", "secret", "prompt", "true", "false", "required"];
-            let needs_chance = rule.what == "an Authorization header";
             !is_placeholder(value)
                 && !is_word.contains(&lower.as_str())
-                && (!needs_chance || is_random(value))
+                && (!rule.only_random || is_random(value))
         };
-        let regex = rule.regex.as_ref()?;
-        regex.captures_iter(line.as_bytes()).any(is_real).then_some(rule.what)
+        rule.regex.as_ref().is_some_and(|regex| regex.captures_iter(line.as_bytes()).any(is_real))
     })
 }
 
@@ -171,8 +161,8 @@ mod tests {
     fn every_rule_can_be_used() {
         assert!(VENDORED.len() > 200, "{}", VENDORED.len());
         for rule in VENDORED.iter() {
-            assert_eq!(rule.keywords, rule.keywords.to_ascii_lowercase(), "{}", rule.id);
-            assert!(compile(rule.pattern).is_some(), "{}: {}", rule.id, rule.pattern);
+            assert_eq!(rule.keywords, rule.keywords.to_ascii_lowercase(), "{}", rule.pattern);
+            assert!(compile(rule.pattern).is_some(), "{}", rule.pattern);
         }
         assert_eq!(OWN.len(), OWN_RULES.lines().filter(|row| !row.starts_with('#')).count());
         assert!(OWN.len() > 20 && OWN.iter().all(|rule| rule.regex.is_some()));
