@@ -89,7 +89,7 @@ impl OpenAi {
         }
         let http = http
             .default_headers(headers)
-            .connect_timeout(limits.connect)
+            .connect_timeout(wire::CONNECT_TIMEOUT)
             .redirect(reqwest::redirect::Policy::none())
             .referer(false)
             .user_agent(concat!("restitch/", env!("CARGO_PKG_VERSION")))
@@ -216,12 +216,12 @@ impl OpenAi {
             };
             let wait = match &error {
                 WireError::Status { retry_after: Some(wait), .. } => {
-                    (*wait).min(self.limits.retry_after)
+                    (*wait).min(wire::MAX_RETRY_AFTER)
                 }
                 _ => Duration::from_millis(250),
             };
             let has_time = Instant::now() + wait < budget.deadline();
-            let may_retry = error.is_retryable() && attempts < self.limits.attempts && has_time;
+            let may_retry = error.is_retryable() && attempts < wire::MAX_ATTEMPTS && has_time;
             if !may_retry {
                 return Err(Failure::from_wire(&error));
             }
@@ -239,12 +239,8 @@ impl OpenAi {
         is_usable: &(dyn Fn(&str) -> bool + Sync),
     ) -> Result<ChatReply, ChatError> {
         let mut profile = self.profile();
-        // If the reason for a rejection is a guess, the simpler form is remembered only once the
-        // server accepts it.
+        // If the reason for a rejection is a guess, the simpler form is remembered only once it works.
         let mut guessed = false;
-        // After an answer that was cut off, nothing more is remembered: the form of the request may
-        // not be at fault.
-        let mut was_cut_off = false;
         let mut unusable_answers = 0;
         loop {
             let body = self.body(request, profile);
@@ -259,7 +255,7 @@ impl OpenAi {
                     tracing::debug!(?limitation, "the server lacks this; asking without");
                     guessed |= limitation == Limitation::Unknown;
                     profile = simpler;
-                    if !guessed && !was_cut_off {
+                    if !guessed {
                         self.remember(profile);
                     }
                     if !budget.has_requests() {
@@ -268,17 +264,10 @@ impl OpenAi {
                     continue;
                 }
             };
-            // Whatever the answer says, the server has accepted this form and not the previous one.
-            if guessed && !was_cut_off {
-                self.remember(profile);
-            }
-            guessed = false;
             count_tokens(&answer, budget);
             let (next_profile, problem) = match answer_text(&answer) {
                 Ok(content) if is_usable(&content) => {
-                    if !was_cut_off {
-                        self.remember(profile);
-                    }
+                    self.remember(profile);
                     return Ok(ChatReply { content });
                 }
                 Ok(_) => (profile.avoiding(Limitation::AnswerFormat), UNREADABLE.to_owned()),
@@ -287,16 +276,14 @@ impl OpenAi {
                     self.remember(thinking);
                     (Some(thinking), CUT_OFF.to_owned())
                 }
-                Err(UnusableAnswer::CutOff { .. }) => {
-                    was_cut_off = true;
-                    (profile.avoiding(Limitation::AnswerFormat), CUT_OFF.to_owned())
-                }
+                // Another form would hardly make the answer shorter.
+                Err(UnusableAnswer::CutOff { .. }) => (None, CUT_OFF.to_owned()),
                 Err(UnusableAnswer::Other(why)) => {
                     (profile.avoiding(Limitation::AnswerFormat), why)
                 }
             };
             unusable_answers += 1;
-            let may_retry = unusable_answers < self.limits.attempts && budget.has_requests();
+            let may_retry = unusable_answers < wire::MAX_ATTEMPTS && budget.has_requests();
             match next_profile {
                 Some(next_profile) if may_retry => profile = next_profile,
                 _ => return Err(ChatError::Failed(problem)),

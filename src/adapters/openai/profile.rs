@@ -230,30 +230,4 @@ mod tests {
             assert_eq!(found, limitation, "{row}");
         }
     }
-
-    #[test]
-    fn what_is_left_out_is_bounded() {
-        for limitation in [
-            Limitation::PromptLength,
-            Limitation::LengthField,
-            Limitation::Temperature,
-            Limitation::NumberBounds,
-            Limitation::JsonSchema,
-            Limitation::AnswerFormat,
-            Limitation::Unknown,
-        ] {
-            let mut profile = ServerProfile::initial("http://127.0.0.1/v1");
-            let mut steps = 0;
-            while let Some(next) = profile.avoiding(limitation) {
-                assert_ne!(next, profile, "{limitation:?}");
-                profile = next;
-                steps += 1;
-            }
-            assert!(steps <= 4, "{limitation:?}: {steps}");
-        }
-        assert_eq!(
-            ServerProfile::initial("https://api.openai.com/v1").cap,
-            AnswerCap::MaxCompletionTokens
-        );
-    }
 }

@@ -8,31 +8,26 @@ use tokio::time::timeout;
 
 use super::profile::Limitation;
 
+/// How long connecting may take.
+pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// How often one request may be sent, the first time included.
+pub(super) const MAX_ATTEMPTS: u32 = 2;
+/// The longest wait before a retry that a server may ask for.
+pub(super) const MAX_RETRY_AFTER: Duration = Duration::from_secs(5);
+
 /// The bounds of one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WireLimits {
-    /// How long connecting may take.
-    pub connect: Duration,
     /// How long the answer may take to begin; `None` for as long as the whole question may take. A
     /// server that does not stream sends nothing until its answer is complete.
     pub first_byte: Option<Duration>,
     /// The size of the answer's body after decompression.
     pub body_bytes: usize,
-    /// How often one request may be sent, the first time included.
-    pub attempts: u32,
-    /// The longest wait before a retry that a server may ask for.
-    pub retry_after: Duration,
 }
 
 impl Default for WireLimits {
     fn default() -> Self {
-        Self {
-            connect: Duration::from_secs(5),
-            first_byte: None,
-            body_bytes: 1 << 20,
-            attempts: 2,
-            retry_after: Duration::from_secs(5),
-        }
+        Self { first_byte: None, body_bytes: 1 << 20 }
     }
 }
 

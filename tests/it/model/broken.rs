@@ -306,19 +306,3 @@ async fn dropping_the_call_stops_everything_and_writes_nothing() {
         assert_eq!(fs::read_dir(bench.root.path()).expect("listing").count(), 1);
     }
 }
-
-#[tokio::test]
-async fn a_dead_endpoint_is_left_alone_after_three_failures() {
-    let bench = Bench::with("lib.rs", FILE);
-    let server = ModelServer::start(|_, _| Answer::Json(401, json!({})));
-    let engine = engine(&bench, &server);
-    let path = engine.path("lib.rs").expect("path");
-    for n in 0..6 {
-        let refused = engine.edit_file(&path, &request(), &CallOptions::default()).await;
-        let refused = refused.expect_err("no model");
-        assert_eq!(refused.code.as_str(), "EDIT_NO_OCCURRENCE_FOUND");
-        let outcome = refused.attempts[0].outcome.as_str();
-        assert_eq!(outcome, if n < 3 { "failed" } else { "skipped" }, "call {n}");
-    }
-    assert_eq!(server.seen().len(), 3);
-}

@@ -138,26 +138,6 @@ fn what_a_server_lacks_is_remembered_though_no_answer_can_be_read() {
     }
 }
 
-/// A model that rambles once is no reason to ask its server in a plainer way for ever.
-#[test]
-fn one_answer_that_is_cut_off_teaches_nothing() {
-    let server = ModelServer::start(|seen, number| {
-        let mut answer = completion(&right(seen));
-        if number == 0 {
-            answer["choices"][0]["finish_reason"] = "length".into();
-        }
-        Answer::Json(200, answer)
-    });
-    let bench = Bench::with("lib.rs", FILE);
-    let (reply, _) = bench.edit(&server, "lib.rs", OLD, NEW);
-    assert_eq!(bench.read("lib.rs"), after(), "{reply}");
-    bench.put("lib.rs", FILE);
-    bench.edit(&server, "lib.rs", OLD, NEW);
-    let strict = |seen: &Seen| seen.body["response_format"]["json_schema"]["strict"] == true;
-    let asked: Vec<bool> = server.seen().iter().map(strict).collect();
-    assert_eq!(asked, [true, false, true, true, true]);
-}
-
 #[test]
 fn a_model_that_thinks_gets_room_to_think() {
     let server = ModelServer::start(|seen, _| {
