@@ -100,7 +100,7 @@ pub mod correct {
     //! Prompts, answers and the layers around a corrector.
 
     #[cfg(feature = "llm")]
-    pub use crate::correct::{CacheLimits, Cached};
+    pub use crate::correct::{Cached, MAX_AGE};
     pub use crate::correct::{
         Limited, ModelCorrector, PROMPTS, PromptBook, RenderedPrompt, Secrets, parse_reply,
     };

@@ -14,9 +14,7 @@ use serde::Deserialize;
 use super::args::Common;
 use super::exit::Exit;
 use crate::adapters::openai::{DEFAULT_BASE_URL, Endpoint, OpenAi, Profiles, WireLimits};
-use crate::correct::{
-    CacheLimits, Cached, DiskCache, Limited, ModelCorrector, PromptBook, Secrets,
-};
+use crate::correct::{Cached, DiskCache, Limited, MAX_AGE, ModelCorrector, PromptBook, Secrets};
 use crate::engine::{Allowance, SyntaxMode};
 use crate::port::Corrector;
 use crate::store::usable_state_folder;
@@ -316,7 +314,7 @@ impl ModelSettings {
         }
         let model = ModelCorrector::new(client, self.prompts()?, secrets);
         let identity = model.identity();
-        let mut cached = Cached::new(Limited::new(model), identity, CacheLimits::default());
+        let mut cached = Cached::new(Limited::new(model), identity, MAX_AGE);
         if self.section.disk_cache
             && let Ok(state) = usable_state_folder()
         {

@@ -2,15 +2,13 @@
 //! unless configured. A file that cannot be read counts as missing.
 
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::port::Reply;
 use crate::text::ContentHash;
 
-/// Larger files are not read; restitch writes none.
-const MAX_BYTES: u64 = 2 << 20;
 /// Answers older than this are removed when the folder is opened.
 const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
 
@@ -64,31 +62,20 @@ impl DiskCache {
         }
     }
 
-    fn path(&self, key: &[u8; 32]) -> PathBuf {
-        let name: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
-        self.folder.join(name)
+    fn path(&self, key: ContentHash) -> PathBuf {
+        self.folder.join(key.to_string())
     }
 
     /// The cached answer; `None` if there is none or its file is damaged.
-    pub fn get(&self, key: &[u8; 32]) -> Option<Reply> {
-        let path = self.path(key);
-        if fs::symlink_metadata(&path).ok().filter(fs::Metadata::is_file)?.len() > MAX_BYTES {
-            return None;
-        }
-        let bytes = fs::read(path).ok()?;
-        // The file begins with the hash of the rest, as 64 hexadecimal digits.
-        let (hash, body) = bytes.split_at_checked(64)?;
-        let hash = ContentHash::parse(std::str::from_utf8(hash).ok()?)?;
-        (ContentHash::of(body) == hash).then(|| serde_json::from_slice(body).ok())?
+    pub fn get(&self, key: ContentHash) -> Option<Reply> {
+        serde_json::from_slice(&fs::read(self.path(key)).ok()?).ok()
     }
 
     /// Stores an answer; a failure is only logged.
-    pub fn put(&self, key: &[u8; 32], reply: &Reply) {
+    pub fn put(&self, key: ContentHash, reply: &Reply) {
         let write = || -> io::Result<()> {
-            let body = serde_json::to_vec(reply)?;
-            let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
-            write!(file, "{}", ContentHash::of(&body))?;
-            file.write_all(&body)?;
+            let file = tempfile::NamedTempFile::new_in(&self.folder)?;
+            serde_json::to_writer(&file, reply)?;
             file.persist(self.path(key)).map_err(|error| error.error)?;
             Ok(())
         };
@@ -98,7 +85,7 @@ impl DiskCache {
     }
 
     /// Removes an answer.
-    pub fn forget(&self, key: &[u8; 32]) {
+    pub fn forget(&self, key: ContentHash) {
         let _ = fs::remove_file(self.path(key));
     }
 }

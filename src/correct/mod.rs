@@ -19,7 +19,7 @@ mod size;
 
 pub use crate::secrets::Secrets;
 #[cfg(feature = "llm")]
-pub use cached::{CacheLimits, Cached};
+pub use cached::{Cached, MAX_AGE};
 #[cfg(feature = "llm")]
 pub use disk_cache::DiskCache;
 pub use limited::Limited;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use restitch::adapters::syntax::TreeSitter;
 use restitch::edit::{SyntaxCheck, Unchecked};
 use restitch::engine::Allowance;
-use restitch::internals::correct::CacheLimits;
+use restitch::internals::correct::MAX_AGE;
 use restitch::port::Syntax as _;
 use restitch::store::DiskOptions;
 
@@ -79,7 +79,7 @@ fn the_versions_are_those_of_the_manifests() {
 
 #[test]
 fn the_defaults_are_those_of_the_code() {
-    assert_eq!(CacheLimits::default().age, Duration::from_secs(3600));
+    assert_eq!(MAX_AGE, Duration::from_secs(3600));
     let Allowance { time, requests, .. } = Allowance::default();
     assert_eq!((time, requests), (Duration::from_secs(40), 4));
     let bytes = DiskOptions::default().history_bytes;

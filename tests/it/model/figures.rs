@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use restitch::engine::{CallOptions, Engine};
-use restitch::internals::correct::{CacheLimits, Cached, Limited};
+use restitch::internals::correct::{Cached, Limited, MAX_AGE};
 use restitch::store::DiskStore;
 use serde_json::{Value, json};
 
@@ -56,10 +56,10 @@ fn with_answers_on_the_disk_the_next_process_asks_nothing() {
 }
 
 /// An engine that keeps the server's answers in its memory.
-fn cached(bench: &Bench, server: &ModelServer, limits: CacheLimits) -> Engine {
+fn cached(bench: &Bench, server: &ModelServer, max_age: Duration) -> Engine {
     let model = corrector(server);
     let identity = model.identity();
-    let cached = Cached::new(Limited::new(model), identity, limits);
+    let cached = Cached::new(Limited::new(model), identity, max_age);
     let store = DiskStore::open(bench.root.path()).expect("root");
     Engine::builder(store).corrector(Arc::new(cached)).build()
 }
@@ -68,7 +68,7 @@ fn cached(bench: &Bench, server: &ModelServer, limits: CacheLimits) -> Engine {
 async fn fifty_concurrent_identical_misses_cost_one_request_an_ask() {
     let bench = Bench::with("lib.rs", FILE);
     let server = server();
-    let engine = cached(&bench, &server, CacheLimits::default());
+    let engine = cached(&bench, &server, MAX_AGE);
     let mut calls = tokio::task::JoinSet::new();
     for _ in 0..50 {
         let engine = engine.clone();
@@ -90,10 +90,10 @@ async fn fifty_concurrent_identical_misses_cost_one_request_an_ask() {
 /// An answer in the memory is used until its time is over; then the model is asked again.
 #[tokio::test]
 async fn an_answer_in_the_memory_is_used_as_long_as_it_is_kept() {
-    for (age, asked) in [(Duration::from_millis(100), 4), (CacheLimits::default().age, 2)] {
+    for (age, asked) in [(Duration::from_millis(100), 4), (MAX_AGE, 2)] {
         let bench = Bench::with("lib.rs", FILE);
         let server = server();
-        let engine = cached(&bench, &server, CacheLimits { age, ..CacheLimits::default() });
+        let engine = cached(&bench, &server, age);
         let path = engine.path("lib.rs").expect("path");
         let options = CallOptions { dry_run: true, ..CallOptions::default() };
         for _ in 0..2 {
