@@ -17,7 +17,7 @@ struct CorrectedOld {
     /// Whether there is an edit.
     #[serde(default, deserialize_with = "lenient_status")]
     status: Status,
-    /// The number of the candidate, or null.
+    /// The number of the candidate, or null. It keeps a model to what is shown; the lines say all.
     #[serde(default, deserialize_with = "lenient_number")]
     candidate: Option<u32>,
     /// The first line to replace, or null.
@@ -151,10 +151,8 @@ fn parse_object(kind: AskKind, json: &str) -> Option<Reply> {
             }
             let answer: CorrectedOld = serde_json::from_str(json).ok()?;
             let number = |n: Option<u32>| n.and_then(|n| usize::try_from(n).ok());
-            let window = number(answer.candidate).unwrap_or(1);
             let place = number(answer.start_line).zip(number(answer.end_line));
-            let place =
-                place.map(|(start_line, end_line)| Location { window, start_line, end_line });
+            let place = place.map(|(start_line, end_line)| Location { start_line, end_line });
             let text = answer.corrected_target_snippet.unwrap_or_default();
             match (answer.status, place, answer.corrected_new_string) {
                 (Status::AlreadyDone, ..) => Reply::AlreadyDone,
@@ -223,61 +221,52 @@ mod tests {
 
     #[test]
     fn answers_are_read_leniently() {
-        let parse_object = |content: &str| parse_reply(AskKind::CorrectOld, content);
         let text = |text: &str| Some(Reply::Text(text.into()));
-        assert_eq!(parse_object(r#"{"corrected_target_snippet":"a{\"}"}"#), text("a{\"}"));
-        assert_eq!(
-            parse_object(
-                "<think>{\"corrected_target_snippet\":\"no\"}</think>```json\n{\"corrected_target_snippet\": \"b\", \"start_line\": null, \"why\": {}}\n```"
+        let place = Location { start_line: 3, end_line: 4 };
+        let deletion = Reply::WithNew { text: "".into(), place: Some(place), new: "".into() };
+        for (kind, content, reply) in [
+            (AskKind::CorrectOld, r#"{"corrected_target_snippet":"a{\"}"}"#, text("a{\"}")),
+            (
+                AskKind::CorrectOld,
+                "<think>{\"corrected_target_snippet\":\"no\"}</think>```json\n{\"corrected_target_snippet\": \"b\", \"start_line\": null, \"why\": {}}\n```",
+                text("b"),
             ),
-            text("b")
-        );
-        assert_eq!(parse_object("{} {\"corrected_target_snippet\":\"c\"}"), text("c"));
-        assert_eq!(parse_object(r#"{"corrected_target_snippet":""}"#), Some(Reply::Declined));
-        assert_eq!(parse_object(r#"{"corrected_target_snippet":null}"#), Some(Reply::Declined));
-        let place = Location { window: 2, start_line: 3, end_line: 4 };
-        assert_eq!(
-            parse_object(
-                r#"{"corrected_target_snippet":"d","candidate":"2","start_line":3,"end_line":4}"#
+            (AskKind::CorrectOld, "{} {\"corrected_target_snippet\":\"c\"}", text("c")),
+            (AskKind::CorrectOld, r#"{"corrected_target_snippet":""}"#, Some(Reply::Declined)),
+            (AskKind::CorrectOld, r#"{"corrected_target_snippet":null}"#, Some(Reply::Declined)),
+            (
+                AskKind::CorrectOld,
+                r#"{"corrected_target_snippet":"d","start_line":"3","end_line":4}"#,
+                Some(Reply::Located { text: "d".into(), place }),
             ),
-            Some(Reply::Located { text: "d".into(), place })
-        );
-        for bad in [
-            "",
-            "null",
-            "[]",
-            "{",
-            "no",
-            r#"{"corrected_new_string":"x"}"#,
-            r#"{"corrected_target_snippet":1}"#,
-            r#"{"why":"status"}"#,
-            r#"{"corrected_target_snippet":"a","corrected_target_snippet":"b"}"#,
+            // The lines alone are a place, and an empty text deletes them.
+            (
+                AskKind::CorrectOld,
+                r#"{"start_line":3,"end_line":4,"corrected_target_snippet":null,"corrected_new_string":""}"#,
+                Some(deletion),
+            ),
+            (AskKind::CorrectOld, r#"{"status":"already_done"}"#, Some(Reply::AlreadyDone)),
+            (AskKind::CorrectOld, r#"{"status":"not_here","start_line":3}"#, Some(Reply::Declined)),
+            (AskKind::CorrectOld, r#"{"status":"unsure"}"#, Some(Reply::Unsure)),
+            (AskKind::AdjustNew, r#"{"corrected_new_string":""}"#, text("")),
+            (AskKind::AdjustNew, r#"{"corrected_new_string":null}"#, Some(Reply::Declined)),
+            (AskKind::Choose, r#"{"candidate":0,"corrected_new_string":"x"}"#, text("x")),
+            (AskKind::Choose, r#"{"candidate":2}"#, Some(Reply::Outcome(2))),
+            (AskKind::CorrectOld, "", None),
+            (AskKind::CorrectOld, "null", None),
+            (AskKind::CorrectOld, "[]", None),
+            (AskKind::CorrectOld, "{", None),
+            (AskKind::CorrectOld, r#"{"corrected_new_string":"x"}"#, None),
+            (AskKind::CorrectOld, r#"{"corrected_target_snippet":1}"#, None),
+            (AskKind::CorrectOld, r#"{"why":"status"}"#, None),
+            (
+                AskKind::CorrectOld,
+                r#"{"corrected_target_snippet":"a","corrected_target_snippet":"b"}"#,
+                None,
+            ),
         ] {
-            assert_eq!(parse_object(bad), None, "{bad}");
+            assert_eq!(parse_reply(kind, content), reply, "{content}");
         }
-        assert_eq!(parse_object(&"{\"a\":".repeat(10_000)), None);
-        // The lines alone are a place, and an empty text deletes them.
-        assert_eq!(
-            parse_object(
-                r#"{"status":"edit","candidate":2,"start_line":3,"end_line":4,"corrected_target_snippet":null,"corrected_new_string":""}"#
-            ),
-            Some(Reply::WithNew { text: String::new(), place: Some(place), new: String::new() })
-        );
-        for (status, reply) in [
-            ("already_done", Reply::AlreadyDone),
-            ("not_here", Reply::Declined),
-            ("unsure", Reply::Unsure),
-        ] {
-            let answer = format!("{{\"status\":\"{status}\",\"start_line\":3,\"end_line\":4}}");
-            assert_eq!(parse_object(&answer), Some(reply));
-        }
-        let adjusted = |content| parse_reply(AskKind::AdjustNew, content);
-        assert_eq!(adjusted(r#"{"corrected_new_string":""}"#), text(""));
-        assert_eq!(adjusted(r#"{"corrected_new_string":null}"#), Some(Reply::Declined));
-        assert_eq!(
-            parse_reply(AskKind::Choose, r#"{"candidate":0,"corrected_new_string":"x"}"#),
-            text("x")
-        );
-        assert_eq!(parse_reply(AskKind::Choose, r#"{"candidate":2}"#), Some(Reply::Outcome(2)));
+        assert_eq!(parse_reply(AskKind::CorrectOld, &"{\"a\":".repeat(10_000)), None);
     }
 }

@@ -159,11 +159,9 @@ impl Ask {
     }
 }
 
-/// The place where the model has found a text: a window, and lines of the file.
+/// The place where the model has found a text: lines of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Location {
-    /// The window, counted from 1.
-    pub window: usize,
     /// First line.
     pub start_line: usize,
     /// Last line.

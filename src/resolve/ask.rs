@@ -53,7 +53,7 @@ impl PendingCall {
             self.snapshot.text().len() <= MAX_FILE_BYTES && old.len() <= MAX_QUESTION_BYTES * 8;
         let candidates = match is_searched {
             true => Candidates::of(&self.request, &self.snapshot, &refusal.conflicts),
-            false => Candidates { regions: Vec::new(), shown: Vec::new() },
+            false => Candidates::default(),
         };
         if candidates.shown.is_empty() || candidates.regions.is_empty() {
             let detail = match is_searched {

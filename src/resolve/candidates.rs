@@ -41,11 +41,11 @@ pub(super) struct Region {
 }
 
 /// The regions that the search found, and the parts of the file that the model is shown.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Candidates {
     /// The regions that are similar to `old_str`, best first.
     pub(super) regions: Vec<Region>,
-    /// The byte ranges that are shown, each of whole lines unless those are very long.
+    /// The byte ranges that are shown, each of whole lines.
     pub(super) shown: Vec<Range<usize>>,
 }
 
@@ -136,8 +136,7 @@ fn shown_ranges(snapshot: &Snapshot, regions: &[Region]) -> Vec<Range<usize>> {
 }
 
 /// The whole lines of a region, with the rest of its definition or as much context as fits into
-/// `room` bytes. If the lines do not fit, they are cut around the region; `None` if the region
-/// itself does not fit.
+/// `room` bytes; `None` if the region itself does not fit.
 fn with_context(snapshot: &Snapshot, region: &Range<usize>, room: usize) -> Option<Range<usize>> {
     let index = snapshot.lines();
     let definition = definition(snapshot, region);
@@ -148,16 +147,7 @@ fn with_context(snapshot: &Snapshot, region: &Range<usize>, room: usize) -> Opti
         return Some(both);
     }
     let mut around = CONTEXT.iter().map(|context| lines_around(snapshot, region, *context));
-    if let Some(range) = around.find(|range| range.len() <= room) {
-        return Some(range);
-    }
-    let (first, last) = (index.number_at(region.start), index.number_at(region.end.max(1) - 1));
-    let text = snapshot.text();
-    let margin = (room.checked_sub(region.len())? / 2).min(400);
-    let (line_start, line_end) = (index.start(first), index.start(last + 1));
-    let from = text.floor_char_boundary(region.start.saturating_sub(margin)).max(line_start);
-    let to = text.floor_char_boundary(region.end + margin).min(line_end);
-    Some(from..to)
+    around.find(|range| range.len() <= room)
 }
 
 /// The whole lines of a range and so many lines above and below it.
@@ -235,21 +225,6 @@ fn begins_function(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_large_file_shows_a_small_part_around_the_best_regions() {
-        let mut text = String::new();
-        for n in 0..5_000 {
-            text.push_str(&format!("    let value_{n} = compute({n}, \"name {n}\");\n"));
-        }
-        text.insert_str(0, "fn deadline(limit: Duration) -> Result<Instant, Overflow> {\n");
-        let snapshot = Snapshot::from_text(text);
-        let old = "fn dead_line(limits: Duration) -> Result<Instant, Overflow> {";
-        let candidates = Candidates::of(&EditRequest::new(old, "x"), &snapshot, &[]);
-        let windows = candidates.windows(&snapshot);
-        assert!(windows.iter().map(|w| w.text.len()).sum::<usize>() < 1_000, "{windows:?}");
-        assert_eq!((windows[0].start_line, windows[0].end_line), (1, 6));
-    }
 
     #[test]
     fn the_rest_of_a_short_definition_is_shown() {

@@ -109,8 +109,7 @@ impl PendingCall {
         needs_more: bool,
     ) -> Taken {
         let outcome = if needs_more { AttemptOutcome::Declined } else { AttemptOutcome::Rejected };
-        let empty = Candidates { regions: Vec::new(), shown: Vec::new() };
-        let size = self.edit_question(&empty, None).size();
+        let size = self.edit_question(&Candidates::default(), None).size();
         let room = MAX_QUESTION_BYTES.saturating_sub(size);
         let more = candidates.with_more(&self.snapshot, room);
         let candidates = match more {

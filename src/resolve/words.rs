@@ -246,13 +246,4 @@ mod tests {
         assert_eq!(cut("javascript", "g(\"- a\")"), ["g", "(", "\"", "-", " ", "a", "\"", ")"]);
         assert_eq!(cut("c", "i++ == -1"), ["i", "++", "==", "-", "1"]);
     }
-
-    #[test]
-    fn lines_are_known() {
-        let words = Words::of("a = 1\n\n  b(c)\n", Language::from_name("go"));
-        assert_eq!(words.line_keys(), [vec!["a", "=", "1"], vec!["b", "(", "c", ")"]]);
-        assert_eq!(words.words[1].gap, " ");
-        assert_eq!((words.words[3].gap, words.words[4].gap), ("\n\n", ""));
-        assert!(words.words[3].is_name && !words.words[2].is_name);
-    }
 }

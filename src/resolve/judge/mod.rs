@@ -10,9 +10,6 @@ mod merge;
 mod names;
 mod written;
 
-#[cfg(test)]
-mod tests;
-
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 

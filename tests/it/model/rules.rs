@@ -210,7 +210,7 @@ fn rl5_the_prompt_demands_an_exact_literal_unique_match_and_empty_means_none() {
 
 #[test]
 fn the_lines_may_be_named_instead_of_copied() {
-    let place = |start_line, end_line| Location { window: 1, start_line, end_line };
+    let place = |start_line, end_line| Location { start_line, end_line };
     let answer = |place| Reply::Located { text: "pub fn total_price(…) {".into(), place };
     let (step, verdict) = asked(start(&request(), FILE)).reply(Ok(answer(place(3, 3))));
     assert_eq!(verdict, AttemptOutcome::Accepted, "{step:?}");
@@ -277,15 +277,16 @@ fn a_safe_refusal_is_not_turned_into_an_edit() {
 /// written, and said.
 #[test]
 fn a_stale_changed_line_is_recovered() {
-    for (path, file, old, new, line) in [
+    for (path, file, old, new, line, number) in [
         (
             "a.js",
             "const o = {\n  name: 'x',\n  timeout: 4500,\n};\n",
             "  timeout: 3000,",
             "  timeout: 8000,",
             "  timeout: 4500,",
+            3,
         ),
-        ("a.py", "retries = 5\nlimit = 10\n", "limit = 99", "limit = 20", "limit = 10"),
+        ("a.py", "retries = 5\nlimit = 10\n", "limit = 99", "limit = 20", "limit = 10", 2),
     ] {
         let step = start_in(path, &EditRequest::new(old, new), file);
         let (step, asked) = play(step, |ask| match &ask.question {
@@ -296,6 +297,8 @@ fn a_stale_changed_line_is_recovered() {
         assert_eq!(result(&step, file), Some(file.replace(line, new)), "{path}: {step:?}");
         let Step::Done(resolved) = step else { panic!("done") };
         let conflict = &resolved.explained.explanation.conflicts[0];
+        assert_eq!((conflict.start_line, conflict.end_line), (number, number));
+        assert_eq!((conflict.believed.as_str(), conflict.found.as_str()), (old, line));
         assert_eq!(conflict.written.as_deref(), Some(new));
         assert!(resolved.explained.explanation.warnings[0].contains("it is"), "{path}");
     }
@@ -314,7 +317,7 @@ fn a_quoted_line_that_differs_in_words_is_asked_about() {
         let changed = |text: String| text.replace("close(", "close(1");
         let request = EditRequest::new(quoted(stale), changed(quoted(stale)));
         let right = changed(file.clone());
-        let place = Some(Location { window: 1, start_line: 2, end_line: 5 });
+        let place = Some(Location { start_line: 2, end_line: 5 });
         let answer = |new: String| Reply::WithNew { text: String::new(), place, new };
         let (step, asked) =
             play(start_in(path, &request, &file), |_| answer(changed(quoted(comment))));

@@ -5,7 +5,6 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use restitch::port::{Ask, Question};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -216,14 +215,4 @@ async fn answer(socket: &mut TcpStream, answer: Answer) -> std::io::Result<()> {
     };
     socket.write_all(&bytes).await?;
     socket.shutdown().await
-}
-
-/// The field in which an ask is answered.
-pub(crate) fn field(ask: &Ask) -> &'static str {
-    match &ask.question {
-        Question::CorrectOld { .. } => "corrected_target_snippet",
-        Question::AdjustNew { .. } => "corrected_new_string",
-        Question::RepairEscapes => "corrected_string_escaping",
-        _ => "candidate",
-    }
 }

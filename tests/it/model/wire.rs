@@ -130,40 +130,6 @@ fn a_miss_is_recovered_with_two_requests_and_all_is_said() {
 }
 
 #[test]
-fn seed_004_example_2_comes_out_as_written() {
-    let file = "// Existing content in config.js\nconst API_URL = \"https://old.api/v1\"; // Note: double quotes, missing semicolon\n";
-    let bench = Bench::with("config.js", file);
-    let server = ModelServer::answering(&[
-        (
-            "correct_old",
-            json!({"corrected_target_snippet": "const API_URL = \"https://old.api/v1\""}),
-        ),
-        ("adjust_new", json!({"corrected_new_string": "const API_URL = \"https://new.api/v2\""})),
-    ]);
-    let (reply, _) = bench.edit(
-        &server,
-        "config.js",
-        "const API_URL = 'https://old.api/v1';",
-        "const API_URL = 'https://new.api/v2';",
-    );
-    assert_eq!(bench.read("config.js"), file.replace("old.api/v1", "new.api/v2"), "{reply}");
-}
-
-#[test]
-fn seed_004_example_1_needs_no_model() {
-    let bench = Bench::with("my_file.txt", "print(\"Hello\nWorld\")\n");
-    let server = good_server();
-    let (reply, _) = bench.edit(
-        &server,
-        "my_file.txt",
-        "print(\\\"Hello\\nWorld\\\")",
-        "print(\\\"Hello New World\\\")",
-    );
-    assert_eq!(bench.read("my_file.txt"), "print(\"Hello New World\")\n", "{reply}");
-    assert_eq!(server.seen().len(), 0, "RL1: unescaping comes first");
-}
-
-#[test]
 fn a_dry_run_asks_and_writes_nothing() {
     let bench = Bench::with("lib.rs", FILE);
     let server = good_server();
@@ -171,19 +137,6 @@ fn a_dry_run_asks_and_writes_nothing() {
         bench.edit_with(&server, "lib.rs", OLD, NEW, |command| command.arg("--dry-run"));
     assert_eq!(reply["report"]["rung"], "model");
     assert_eq!(bench.read("lib.rs"), FILE);
-}
-
-#[test]
-fn an_escaped_new_str_is_repaired() {
-    // A bracket too many: the lexer proves nothing, so the model is asked.
-    let bench = Bench::with("a.js", "function f() {\n    start();\n}}\n");
-    let fixed = "    start();\n    say(\"hi\");";
-    let server =
-        ModelServer::answering(&[("repair_escapes", json!({"corrected_string_escaping": fixed}))]);
-    let (reply, _) =
-        bench.edit(&server, "a.js", "    start();", r#"    start();\n    say(\"hi\");"#);
-    assert_eq!(bench.read("a.js"), format!("function f() {{\n{fixed}\n}}}}\n"), "{reply}");
-    assert_eq!(server.seen().len(), 1);
 }
 
 /// Servers that know only some forms of structured answers.
