@@ -129,7 +129,12 @@ fn normalize_object(
     let empty = Map::new();
     let known = properties(schema).unwrap_or(&empty);
     let mut normalized = Map::new();
-    let mut values_for_items = Vec::new();
+    // A value that only the items of a list have may be sent once, beside the list.
+    let list = known.iter().find_map(|(list, schema)| Some((list, item_properties(schema)?)));
+    let (beside, given): (Vec<_>, Vec<_>) = given.into_iter().partition(|(name, value)| {
+        let is_of_items = || list.is_some_and(|(_, items)| resolve(name, items, &empty).is_some());
+        !value.is_null() && resolve(name, known, &empty).is_none() && is_of_items()
+    });
     // Exact names first, so that a synonym never takes the place of the name itself.
     let (exact, other): (Vec<_>, Vec<_>) =
         given.into_iter().partition(|(name, _)| known.contains_key(name));
@@ -149,13 +154,6 @@ fn normalize_object(
             if IGNORED.contains(&name.as_str()) {
                 continue;
             }
-            if let Some((list, item)) = known.iter().find_map(|(list, schema)| {
-                let items = item_properties(schema)?;
-                Some((list.clone(), resolve(&name, items, &empty)?.to_owned()))
-            }) {
-                values_for_items.push((list, item, name, value));
-                continue;
-            }
             return Err(unknown_argument(at, schema, &name));
         };
         let is_optional = !required(schema).any(|required_name| required_name == own_name);
@@ -163,6 +161,10 @@ fn normalize_object(
         if is_filler(&value) {
             continue;
         }
+        let value = match list {
+            Some((list, items)) if list == own_name => with_beside(value, items, &beside),
+            _ => value,
+        };
         let coerced = coerce(&at.child(own_name), &known[own_name], value);
         // Beside the name itself, what does not fit means something else.
         let value = match coerced {
@@ -185,8 +187,12 @@ fn normalize_object(
             _ => normalized.insert(own_name.to_owned(), value),
         };
     }
-    for (list, item_name, name, value) in values_for_items {
-        distribute(at, &mut normalized, &list, (&item_name, &name), value)?;
+    if let (Some((list, _)), [(name, _), ..]) = (list, beside.as_slice())
+        && !normalized.contains_key(list)
+    {
+        let list_path = at.child_path(list);
+        return Err(invalid(format!("`{name}` is given, but `{list_path}` is missing"))
+            .hint(format!("Send `{list}` as a list of objects.")));
     }
     let missing: Vec<_> = required(schema).filter(|name| !normalized.contains_key(*name)).collect();
     if !missing.is_empty() {
@@ -194,20 +200,6 @@ fn normalize_object(
         return Err(
             invalid(format!("`{}` needs `{names}`{location}", at.tool)).hint(example(schema))
         );
-    }
-    // By now a path beside a list is in its items.
-    for (list, list_schema) in known {
-        let Some(item) = branches(list_schema).into_iter().find_map(|it| it.get("items")) else {
-            continue;
-        };
-        let items = normalized.get(list).and_then(Value::as_array).into_iter().flatten();
-        for (index, item_value) in items.enumerate().filter(|(_, value)| value.is_object()) {
-            if let Some(name) = required(item).find(|name| item_value.get(name).is_none()) {
-                let place = at.child(list).child(&format!("[{index}]")).path;
-                let what = format!("`{}` needs `{name}` in `{place}`", at.tool);
-                return Err(invalid(what).hint(example(schema)));
-            }
-        }
     }
     Ok(normalized)
 }
@@ -233,23 +225,28 @@ fn item_properties(schema: &Value) -> Option<&Map<String, Value>> {
     branches(schema).into_iter().find_map(|branch| properties(branch.get("items")?))
 }
 
-/// Copies a value that was sent beside a list into each item of the list that lacks it.
-fn distribute(
-    at: &ArgumentPath<'_>,
-    arguments: &mut Map<String, Value>,
-    list: &str,
-    (item_name, given_name): (&str, &str),
-    value: Value,
-) -> Result<(), Refusal> {
-    let Some(Value::Array(items)) = arguments.get_mut(list) else {
-        let list_path = at.child_path(list);
-        return Err(invalid(format!("`{given_name}` is given, but `{list_path}` is missing"))
-            .hint(format!("Send `{list}` as a list of objects.")));
+/// The items of a list, each with the values that were sent beside the list, unless it has its own.
+fn with_beside(list: Value, items: &Map<String, Value>, beside: &[(String, Value)]) -> Value {
+    let empty = Map::new();
+    let parsed = |value: Value| match value {
+        Value::String(text) => parse_lenient(&text).unwrap_or(Value::String(text)),
+        other => other,
     };
-    for object in items.iter_mut().filter_map(Value::as_object_mut) {
-        object.entry(item_name).or_insert_with(|| value.clone());
+    let mut list = match parsed(list) {
+        Value::Array(list) => list,
+        one => vec![one],
+    };
+    for item in &mut list {
+        *item = parsed(item.take());
+        let Some(object) = item.as_object_mut() else { continue };
+        for (name, value) in beside {
+            let own_name = resolve(name, items, &empty);
+            if object.keys().all(|key| resolve(key, items, &empty) != own_name) {
+                object.insert(name.clone(), value.clone());
+            }
+        }
     }
-    Ok(())
+    Value::Array(list)
 }
 
 /// Converts a value to a type that the schema takes, where that loses nothing.
@@ -262,9 +259,7 @@ fn coerce(at: &ArgumentPath<'_>, schema: &Value, value: Value) -> Result<Value, 
                 let Some(item) = branch.get("items") else { return Ok(Value::Array(items)) };
                 let items = items.into_iter().enumerate();
                 items
-                    .map(|(index, value)| {
-                        coerce_item(&at.child(&format!("[{index}]")), item, value)
-                    })
+                    .map(|(index, value)| coerce(&at.child(&format!("[{index}]")), item, value))
                     .collect::<Result<_, _>>()
                     .map(Value::Array)
             }
@@ -325,22 +320,6 @@ fn coerce(at: &ArgumentPath<'_>, schema: &Value, value: Value) -> Result<Value, 
         wanted.into_iter().map(with_article).collect::<Vec<_>>().join(" or ")
     ))
     .hint("Correct the argument and send the call again."))
-}
-
-/// Converts an item of a list. A model may send the path once, beside the list, so an item may lack it
-/// here; the tool refuses the call later if the path is in neither place.
-fn coerce_item(at: &ArgumentPath<'_>, schema: &Value, value: Value) -> Result<Value, Refusal> {
-    let value = match value {
-        Value::String(text) if !accepts(schema, "string") => {
-            parse_lenient(&text).unwrap_or(Value::String(text))
-        }
-        other => other,
-    };
-    let mut lenient = schema.clone();
-    if let Some(Value::Array(required)) = lenient.get_mut("required") {
-        required.retain(|name| name != "path" && name != "file_path");
-    }
-    coerce(at, &lenient, value)
 }
 
 /// Refuses a word that is none of those to choose from, and a number below 0, which means something in
@@ -487,9 +466,9 @@ mod tests {
         for row in include_str!("arguments.jsonl").lines() {
             let row: Value = serde_json::from_str(row).expect("a row");
             let spec = tools::find(row["tool"].as_str().expect("its name")).expect("tool");
-            let read = normalize(spec.name, spec.schema(), row["call"].clone());
+            let read = tools::read_arguments(spec, row["call"].clone());
             match (read, row["refused"].as_array()) {
-                (Ok(read), None) => assert_eq!(Value::Object(read), row["read_as"], "{row}"),
+                (Ok((read, _)), None) => assert_eq!(Value::Object(read), row["read_as"], "{row}"),
                 (Err(refusal), Some(parts)) => {
                     let text = refusal.text();
                     let says = |part: &Value| text.contains(part.as_str().expect("a part"));

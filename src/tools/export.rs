@@ -100,13 +100,8 @@ fn strict(schema: Value) -> Value {
 /// The schema, which also accepts null.
 fn nullable(schema: Value) -> Value {
     let Value::Object(mut object) = schema else { return schema };
-    match object.get_mut("type") {
-        Some(Value::String(json_type)) => {
-            let types = json!([json_type, "null"]);
-            object.insert("type".into(), types);
-        }
-        Some(Value::Array(types)) if !types.contains(&"null".into()) => types.push("null".into()),
-        _ => {}
+    if let Some(json_type) = object.get_mut("type") {
+        *json_type = json!([json_type.take(), "null"]);
     }
     if let Some(Value::Array(values)) = object.get_mut("enum") {
         values.push(Value::Null);

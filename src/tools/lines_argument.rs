@@ -46,22 +46,3 @@ impl LinesArgument {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_string_is_split_and_a_final_newline_opens_no_line() {
-        let lines = |json: serde_json::Value| {
-            serde_json::from_value::<LinesArgument>(json).expect("lines").into_lines()
-        };
-        assert_eq!(lines(serde_json::json!(["a", "", "b"])), ["a", "", "b"]);
-        assert_eq!(lines("a\nb\n".into()), ["a", "b"]);
-        assert_eq!(lines("".into()), [""]);
-        assert_eq!(lines(serde_json::json!(["a\nb", "c\n"])), ["a", "b", "c"]);
-        assert_eq!(lines(serde_json::json!([])), Vec::<String>::new());
-        assert_eq!(LinesArgument::One(String::new()).into_content(), Vec::<String>::new());
-        assert_eq!(LinesArgument::One("\n".into()).into_content(), [""]);
-    }
-}

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{check_part, repo, text_of};
 
@@ -65,35 +65,11 @@ fn the_sessions_are_pinned_and_those_for_acceptance_are_apart() {
 /// The runner that compares the matcher of two programs on calls with known answers.
 #[test]
 fn the_core_table_counts_right_refused_and_wrong() {
-    let root = tempfile::tempdir().expect("folder");
-    let before = "def a():\n    return 1\n";
-    let case = |id: &str, old: &str, new: &str, more: Value| {
-        let mut case = json!({"id": id, "before": before, "old_str": old, "new_str": new});
-        case.as_object_mut().expect("object").extend(more.as_object().expect("object").clone());
-        format!("{case}\n")
-    };
-    let known = |expect: &str, texts: Value| json!({"path": "a.py", "kind": "k", "expect": expect, "texts": texts});
-    let after = before.replace('1', "2");
-    let attacks = [
-        case("right", "return 1", "return 2", known("apply", json!([after]))),
-        case("refused", "return 9", "return 2", known("apply", json!([after]))),
-        case("wrong", "return 1", "return 2", known("refuse", json!([]))),
-        case("either", "nothing of it", "x", known("either", json!([after]))),
-    ];
-    let real = [
-        case("equal", "return 1", "return 2", json!({"file": "a.py", "truth": after})),
-        case("different", "return 1", "return 2", json!({"file": "a.py", "truth": "x"})),
-        case("unknown", "return 1", "return 2", json!({"file": "a.py", "truth": null})),
-        case("gone", "return 9", "return 2", json!({"file": "a.py", "truth": after})),
-    ];
-    for (name, cases) in [("attacks", attacks), ("real", real)] {
-        std::fs::write(root.path().join(name), cases.concat()).expect("file");
-    }
     let restitch = env!("CARGO_BIN_EXE_restitch");
     let run = Command::new("python3")
         .arg(repo("scripts/core-table"))
         .args(["attacks", "real", "--restitch", restitch])
-        .current_dir(root.path())
+        .current_dir(repo("tests/it/data/core_table"))
         .output()
         .expect("python3 runs");
     let out = String::from_utf8_lossy(&run.stdout);
