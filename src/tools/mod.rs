@@ -527,7 +527,7 @@ fn read_arguments(
     mut arguments: Value,
 ) -> Result<(Map<String, Value>, Option<Encoding>), Refusal> {
     if tool.name == read_file::TOOL.name {
-        read_file::parse_ranges(&mut arguments);
+        read_file::parse_ranges(&mut arguments)?;
     }
     let mut arguments = arguments::normalize(tool.name, tool.schema(), arguments)?;
     let encoding = arguments::take_encoding(&mut arguments)?;

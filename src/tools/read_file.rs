@@ -33,35 +33,46 @@ pub(super) struct Arguments {
 
 /// Turns other forms of `ranges` into objects with `start` and `end`: text such as `12-20, 45-61`, in
 /// one string or a list, two numbers such as `[12, 20]`, and a first and a last line in place of it.
-pub(super) fn parse_ranges(value: &mut Value) {
+pub(super) fn parse_ranges(value: &mut Value) -> Result<(), Refusal> {
+    let Some(fields) = value.as_object_mut() else { return Ok(()) };
     const NAMES: [&str; 3] = ["ranges", "view_range", "line_ranges"];
-    let Some(fields) = value.as_object_mut() else { return };
     for (first, last) in [("start_line", "end_line"), ("startLine", "endLine"), ("start", "end")] {
-        // Beside `ranges` they get another name of it, so that the lines are refused as given twice.
-        let name = NAMES.into_iter().find(|name| !fields.contains_key(*name)).unwrap_or(first);
         if fields.contains_key(first)
             && let Some(end) = fields.remove(last).filter(|end| !end.is_null())
             && let Some(start) = fields.remove(first)
         {
-            fields.insert(name.to_owned(), json!([{ "start": start, "end": end }]));
+            let given = NAMES.iter().find(|name| {
+                let ranges = fields.get(**name).filter(|ranges| !ranges.is_null());
+                ranges.is_some_and(|ranges| *ranges != json!([]))
+            });
+            if let Some(name) = given {
+                let twice = format!("the lines are given twice, by `{first}` and by `{name}`");
+                return Err(Refusal::invalid(twice, "Give all of them in `ranges`."));
+            }
+            fields.insert("ranges".to_owned(), json!([{ "start": start, "end": end }]));
         }
     }
-    let name = NAMES.into_iter().find(|name| fields.contains_key(*name));
-    let Some(ranges) = name.and_then(|name| fields.get_mut(name)) else { return };
+    let name = NAMES.into_iter().find(|it| fields.contains_key(*it));
+    let Some(ranges) = name.and_then(|name| fields.get_mut(name)) else { return Ok(()) };
+    if let Some([start, end]) = ranges.as_array().map(Vec::as_slice)
+        && start.is_u64()
+        && end.is_u64()
+    {
+        *ranges = json!([{ "start": start, "end": end }]);
+        return Ok(());
+    }
     let text = match &*ranges {
         Value::String(text) => text.clone(),
-        Value::Array(items) => match items.as_slice() {
-            [start, end] if start.is_u64() && end.is_u64() => format!("{start}-{end}"),
-            items if items.iter().all(Value::is_string) => {
-                items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(",")
-            }
-            _ => return,
+        Value::Array(items) => match items.iter().map(Value::as_str).collect::<Option<Vec<_>>>() {
+            Some(texts) => texts.join(","),
+            None => return Ok(()),
         },
-        _ => return,
+        _ => return Ok(()),
     };
     if let Some(parsed) = views::parse_ranges(&text) {
         *ranges = json!(parsed);
     }
+    Ok(())
 }
 
 impl Arguments {

@@ -78,7 +78,7 @@ fn a_history_that_is_removed_is_told_as_that() {
     let options =
         CallOptions { undo_scope: restitch::engine::UndoScope::Session, ..CallOptions::default() };
     let refused = block_on(engine.undo(None, &options)).expect_err("nothing there");
-    assert!(refused.message.contains("no longer has the edits of this session"), "{refused}");
+    assert!(refused.message.contains("are not in the history any more"), "{refused}");
     let report = edit(&engine, "f", "B", "b").expect("edit");
     assert_eq!(report.revision, Some(1), "the folder is there again: {report:?}");
     block_on(engine.undo(None, &options)).expect("undone");
