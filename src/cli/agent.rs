@@ -27,8 +27,7 @@ pub(crate) async fn run(common: &Common, args: AgentArgs) -> Result<(), Exit> {
             "the agent needs a model: name it with RESTITCH_MODEL or --model; OPENAI_BASE_URL and OPENAI_API_KEY say how to reach it",
         ));
     };
-    let limits =
-        WireLimits { first_byte: Some(TURN_TIMEOUT), body_bytes: 8 << 20, ..WireLimits::default() };
+    let limits = WireLimits { first_byte: Some(TURN_TIMEOUT), body_bytes: 8 << 20 };
     let chat = OpenAi::new(endpoint, limits).map_err(|error| Exit::usage(error.to_string()))?;
     let policy = if args.soft { GuardPolicy::Soft } else { GuardPolicy::Strict };
     let toolbox = toolbox.for_client(&format!("restitch agent, {}", chat.endpoint().model));
