@@ -35,6 +35,16 @@ impl Mask {
             }
             *text = sent;
         }
+        // A secret of one text may stand alone in another, where nothing says what it is.
+        mask.placeholders.sort_by_key(|(_, secret)| std::cmp::Reverse(secret.len()));
+        let may_stand_alone = |secret: &str| secret.len() >= 4 && !prefix.contains(secret);
+        for text in masked.texts_mut() {
+            for (placeholder, secret) in &mask.placeholders {
+                if may_stand_alone(secret) {
+                    *text = text.replace(secret, placeholder);
+                }
+            }
+        }
         Ok((mask, masked))
     }
 
@@ -81,14 +91,22 @@ mod tests {
     use crate::port::{Question, Window};
     use crate::text::ContentHash;
 
+    fn masked(old: &str, text: &str) -> Ask {
+        let windows = vec![Window { start_line: 1, end_line: 2, text: text.to_owned() }];
+        let question = Question::CorrectOld { expected: Some(1), windows, reason: None };
+        let (file, old, new) = (ContentHash::of(b""), old.to_owned(), "b".into());
+        let ask = Ask { path: "settings.py".into(), file, old, new, question };
+        Mask::of(&Secrets::new(), &ask).expect("may be sent").1
+    }
+
+    #[test]
+    fn a_secret_of_one_text_is_masked_where_it_stands_alone_in_another() {
+        assert_eq!(masked("hunter2xyz99", "DB_PASSWORD = \"hunter2xyz99\"\n").old, "MASKED_1_");
+    }
+
     #[test]
     fn a_placeholder_never_looks_like_a_text_that_was_there() {
-        let text = "MASKED_1_ = 3\npassword = \"hunter2xyz99\"\n".to_owned();
-        let windows = vec![Window { start_line: 1, end_line: 2, text }];
-        let question = Question::CorrectOld { expected: Some(1), windows, reason: None };
-        let (file, old, new) = (ContentHash::of(b""), "a".into(), "b".into());
-        let ask = Ask { path: "settings.py".into(), file, old, new, question };
-        let (_, masked) = Mask::of(&Secrets::new(), &ask).expect("may be sent");
+        let masked = masked("a", "MASKED_1_ = 3\npassword = \"hunter2xyz99\"\n");
         let Question::CorrectOld { windows, .. } = &masked.question else { panic!("{masked:?}") };
         assert_eq!(windows[0].text, "MASKED_1_ = 3\npassword = \"MASKED_X1_\"\n");
     }

@@ -358,6 +358,22 @@ fn the_state_folder_is_found_in_the_order_of_the_page() {
     }
 }
 
+#[test]
+fn logs_are_filtered_by_module() {
+    let logs = |filter: &str| {
+        let bench = Bench::with("lib.rs", FILE);
+        let server = server();
+        let (_, output) = bench
+            .edit_with(&server, "lib.rs", OLD, NEW, |command| command.env("RESTITCH_LOG", filter));
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        let from = |module: &str| text.lines().any(|line| line.contains(&format!(" {module}")));
+        (from("restitch::correct"), from("restitch::engine"))
+    };
+    assert_eq!(logs("debug"), (true, true));
+    assert_eq!(logs("restitch::correct=debug"), (true, false));
+    assert_eq!(logs("restitch::engine=debug"), (false, true));
+}
+
 /// A password in the base URL is used, and stored nowhere.
 #[test]
 fn the_password_of_a_base_url_is_never_stored() {
