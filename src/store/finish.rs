@@ -139,8 +139,17 @@ impl Disk {
         // The version that the edit was made for is kept nowhere else.
         self.keep_versions(job);
         let place = match displaced.keep() {
-            Ok(name) => format!("`{}` beside it", name.to_string_lossy()),
-            Err(error) => format!("a temporary name beside it ({error})"),
+            Ok(name) => {
+                // The folder was synced before.
+                if self.options.sync_mode == SyncMode::Durable {
+                    let _ = job.target.folder.sync();
+                }
+                format!("`{}` beside it", name.to_string_lossy())
+            }
+            Err(error) => format!(
+                "`{}` beside it, which later edits remove: copy it now ({error})",
+                displaced.name().to_string_lossy()
+            ),
         };
         job.warnings.push(format!("{what} is now {place}"));
     }

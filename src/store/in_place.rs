@@ -158,6 +158,31 @@ fn is_linked(file: &File) -> io::Result<bool> {
     Ok(file.metadata()?.nlink() > 0)
 }
 
+#[cfg(feature = "cli")]
+impl Journals {
+    /// The records of interrupted writes below `root` that no recovery could use: what there is, and
+    /// what to do about it.
+    pub(super) fn unfinished(&self, root: &Path) -> Vec<(String, String)> {
+        let describe = |path: PathBuf| {
+            path.extension().filter(|ending| *ending == KEPT)?;
+            let bytes = fs::read(&path).ok()?;
+            let (header, _) = parse(&bytes).ok()?;
+            let file = header.target.strip_prefix(root).ok()?.display().to_string();
+            let (path, Header { before, after, .. }) = (path.display(), &header);
+            Some((
+                format!(
+                    "the write of `{file}` was interrupted, and it has been something else since"
+                ),
+                format!(
+                    "{path} has, after its first line, the {before} bytes of before and the {after} of after. Put the file right, then remove this record."
+                ),
+            ))
+        };
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        entries.filter_map(|entry| describe(entry.path())).collect()
+    }
+}
+
 /// The header of a journal, and the bytes of both versions.
 fn parse(bytes: &[u8]) -> io::Result<(Header, &[u8])> {
     let line = memchr::memchr(b'\n', bytes).ok_or_else(damaged)?;

@@ -68,10 +68,24 @@ pub(super) enum LogRecord {
 /// Every commit in the log of a folder except those that failed, oldest first.
 pub(super) fn read_entries(folder: &Path) -> io::Result<Vec<CommitRecord>> {
     match fs::read(folder.join("log")) {
-        Ok(log) => Ok(parse(&log)),
+        Ok(log) => {
+            let entries = parse(&log);
+            let is_record = |line: &[u8]| serde_json::from_slice::<LogRecord>(line).is_ok();
+            // A last line without an end is one that was being written.
+            let has_lines = log.contains(&b'\n');
+            if entries.is_empty() && has_lines && !log.split(|b| *b == b'\n').any(is_record) {
+                return Err(damaged());
+            }
+            Ok(entries)
+        }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(error),
     }
+}
+
+/// The error for a log of which no line can be read.
+fn damaged() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "its log is damaged")
 }
 
 /// Replaces the log of a folder by these commits. The caller holds its lock.
@@ -139,6 +153,11 @@ pub(super) fn last_revision(log: &mut File) -> io::Result<u64> {
         let newest = tail.rsplit(|byte| *byte == b'\n').find_map(begun_revision);
         match newest {
             Some(revision) => return Ok(revision),
+            None if tail_start == 0 && tail.contains(&b'\n') => {
+                let is_record = |line: &[u8]| serde_json::from_slice::<LogRecord>(line).is_ok();
+                let is_whole = tail.split(|byte| *byte == b'\n').any(is_record);
+                return if is_whole { Ok(0) } else { Err(damaged()) };
+            }
             None if tail_start == 0 => return Ok(0),
             None => tail_bytes *= 16,
         }

@@ -57,7 +57,8 @@ impl Metadata {
             if inherited.iter().any(|(other, current)| other == name && current == value) {
                 continue;
             }
-            let [raw_name, bytes] = [name, value].map(|text| unhex(text).unwrap_or_default());
+            let raw_name = unhex(name).unwrap_or_else(|| name.as_bytes().to_vec());
+            let bytes = unhex(value).ok_or_else(|| format!("its attribute {name}"))?;
             rustix::fs::fsetxattr(copy, raw_name.as_slice(), &bytes, XattrFlags::empty()).map_err(
                 |error| format!("its attribute {} ({error})", String::from_utf8_lossy(&raw_name)),
             )?;

@@ -108,7 +108,7 @@ pub(super) fn not_written(path: &WorkPath, doing: &str, error: &io::Error) -> Re
     };
     Refusal::new(
         EditCode::WriteError,
-        format!("cannot write `{path}`: {doing}: {error}; nothing was written"),
+        format!("cannot write `{path}`: {doing}: {error}; the file is as it was"),
     )
     .at(path.as_str())
     .hint(hint)
@@ -118,5 +118,5 @@ pub(super) fn not_written(path: &WorkPath, doing: &str, error: &io::Error) -> Re
 pub(super) fn read_only(path: &WorkPath) -> Refusal {
     Refusal::new(EditCode::WriteError, format!("`{path}` is write-protected; nothing was written"))
         .at(path.as_str())
-        .hint("If the user wants it changed, its owner must make it writable first (chmod u+w).")
+        .hint("If the user wants it changed, its owner must let this user write it (chmod, chown).")
 }

@@ -185,11 +185,21 @@ impl OldFile {
     }
 
     /// Renames it to a visible name beside the target; returns that name.
-    pub(super) fn keep(self) -> io::Result<OsString> {
-        let mut visible_name = self.target.name.clone();
-        visible_name.push(format!(".restitch-kept-{:08x}", super::lock::random() >> 32));
-        rename_no_replace(&self.target.folder, &self.name, &visible_name)?;
-        Ok(visible_name)
+    pub(super) fn keep(&self) -> io::Result<OsString> {
+        let kept = format!("restitch-kept-{:08x}", super::lock::random() >> 32);
+        let mut beside = self.target.name.clone();
+        beside.push(format!(".{kept}"));
+        let rename = |name: OsString| {
+            rename_no_replace(&self.target.folder, &self.name, &name)?;
+            Ok(name)
+        };
+        // The name may be too long with the ending.
+        rename(beside).or_else(|_: io::Error| rename(kept.into()))
+    }
+
+    /// The temp name.
+    pub(super) fn name(&self) -> &OsStr {
+        &self.name
     }
 
     /// Moves it back to its name, which must be free.
@@ -222,9 +232,9 @@ fn rename_no_replace(folder: &Folder, from: &OsStr, to: &OsStr) -> io::Result<()
     match renameat2(folder, from, to, How::NoReplace) {
         Err(error) if refusals::has_errno(&error, UNSUPPORTED_RENAME) => {
             rustix::fs::linkat(folder, from, folder, to, AtFlags::empty())?;
-            folder.unlink(from).inspect_err(|_| {
-                let _ = folder.unlink(to);
-            })
+            // The file has its name. A temp name that stays is reclaimed later.
+            let _ = folder.unlink(from);
+            Ok(())
         }
         other => other,
     }

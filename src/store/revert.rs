@@ -139,11 +139,17 @@ pub(super) fn shared_ends(before: &[u8], after: &[u8]) -> (usize, usize) {
 /// The first and the last line of `after` that `before` does not have; where lines were only removed,
 /// the last is the one before the first.
 pub fn changed_lines(before: &[u8], after: &[u8]) -> (usize, usize) {
-    let (before, after) = (lines(before), lines(after));
-    let is_equal = |(old, new): &(&&[u8], &&[u8])| old == new;
-    let above = before.iter().zip(&after).take_while(is_equal).count();
-    let rest = before[above..].iter().rev().zip(after[above..].iter().rev());
-    (above + 1, after.len() - rest.take_while(is_equal).count())
+    fn lines(bytes: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
+        bytes.split_inclusive(|byte| *byte == b'\n')
+    }
+    let (mut above, mut at) = (0, 0);
+    for (line, _) in lines(after).zip(lines(before)).take_while(|(new, old)| new == old) {
+        above += 1;
+        at += line.len();
+    }
+    let (old, new) = (&before[at..], &after[at..]);
+    let below = lines(old).rev().zip(lines(new).rev()).take_while(|(old, new)| old == new).count();
+    (above + 1, above + lines(new).count() - below)
 }
 
 #[cfg(test)]

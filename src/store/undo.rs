@@ -332,8 +332,9 @@ impl Disk {
     pub(super) fn recover_open_commits(&self) {
         let Some(history) = &self.history else { return };
         // Those that a person must sort out have an ending.
+        // The newest first: below it, an older one finds its own lines again.
         for (revision, path) in
-            history.marks().into_iter().filter(|(_, it)| it.extension().is_none())
+            history.marks().into_iter().rev().filter(|(_, it)| it.extension().is_none())
         {
             let is_recent = |tried: &Instant| tried.elapsed() < RECOVERY_PAUSE;
             if self.unrecovered().tried.get(&revision).is_some_and(is_recent) {
@@ -358,11 +359,12 @@ impl Disk {
         }
     }
 
-    /// The commits of several files that a crash interrupted and no recovery has put right: what there
+    /// The writes in place and the commits of several files that a crash interrupted and no recovery has put right: what there
     /// is, and what to do about it.
     #[cfg(feature = "cli")]
     pub(super) fn unfinished(&self) -> io::Result<Vec<(String, String)>> {
-        let mut found = Vec::new();
+        let journals = self.journals.as_ref();
+        let mut found = journals.map_or_else(Vec::new, |it| it.unfinished(self.root.path()));
         let Some(history) = &self.history else { return Ok(found) };
         let timeline = history.timeline()?;
         for (revision, mark) in

@@ -13,7 +13,7 @@ use super::change_feed::ChangeFeed;
 use super::commits::Commits;
 use super::rebase::{not_found, rebase_edit, refuse_duplicate_paths};
 use super::record::FileRecord;
-use super::timeline::{Versions, history_not_read, repeated, take_back};
+use super::timeline::{Versions, history_not_read, no_revision, repeated, take_back};
 use crate::edit::{Durability, EditCode, Refusal, VerifiedEdit, WorkPath};
 use crate::port::{
     BoxFuture, Change, CommitOptions, Committed, FileStore, History, Lister, LoadedFile, RequestId,
@@ -206,7 +206,7 @@ impl<F: VersionedFiles> VersionedStore<F> {
             let later = timeline.later_in_effect(revision, &file.path);
             let later =
                 later.iter().map(|(later, _)| (later.revision, versions(later.revision))).collect();
-            let recorded = versions(revision).unwrap_or_default();
+            let recorded = versions(revision).ok_or_else(|| no_revision(revision))?;
             batch.push(take_back(revision, &path, recorded, current, later)?);
         }
         if mode == UndoMode::DryRun {

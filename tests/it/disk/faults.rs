@@ -642,6 +642,7 @@ fn faults_in(
     const CALLS: &[&str] = &[
         "fsync",
         "renameat2",
+        "renameat",
         "openat2",
         "rename",
         "unlink",
@@ -735,7 +736,7 @@ fn faults_in(
                 let then = tree(&work);
                 let is_whole = then == after || then == before && !is_recovery;
                 let undo =
-                    ok == Some(true) && !is_recovery && !message.contains("cannot be undone");
+                    ok == Some(true) && !is_recovery && !message.contains("but cannot be undone");
                 let is_undone = !undo || {
                     // An undo is taken back by its own revision, which its answer has.
                     let revision = reply.as_ref().and_then(|reply| revision_in(&reply["report"]));

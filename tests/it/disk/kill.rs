@@ -216,6 +216,7 @@ const SYSCALLS: &[&str] = &[
     "fsync",
     "renameat2",
     "renameat",
+    "renameat",
     "rename",
     "unlinkat",
     "unlink",
@@ -401,6 +402,7 @@ fn a_single_fault_never_makes_the_answer_contradict_the_disk() {
     const CALLS: &[&str] = &[
         "fsync",
         "renameat2",
+        "renameat",
         "unlinkat",
         "flock",
         "openat2",

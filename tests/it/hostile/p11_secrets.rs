@@ -150,8 +150,7 @@ async fn prompt_with(file: &str, text: &str) -> String {
     let (old, new) = ("before".into(), "after".into());
     let ask = Ask { path: file.into(), file: ContentHash::of(b""), old, new, question };
     let _ = model.correct(&ask, &Budget::new(Duration::from_secs(9), 4)).await;
-    let sent = prompt.lock().expect("sound").clone();
-    sent
+    prompt.lock().expect("sound").clone()
 }
 
 /// What counts is the text of the prompt: no part of a secret is left in it, and ordinary lines stay.
