@@ -66,10 +66,7 @@ impl Engine {
         request: &HashlineRequest,
         current: &Snapshot,
     ) -> Result<Option<VerifiedEdit>, Refusal> {
-        if request.edits.is_empty() {
-            if request.rename.is_none() {
-                return Err(no_edits());
-            }
+        if request.edits.is_empty() && request.rename.is_some() {
             refuse_other_version(request, current)?;
             return Ok(None);
         }

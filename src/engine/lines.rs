@@ -78,7 +78,10 @@ impl Engine {
         for (index, change) in changes.into_iter().enumerate() {
             let span = match resolver.resolve_numbers(change.span, &change.lines) {
                 Ok(span) => span,
-                Err(NumberError::OutOfRange(refusal)) => return Err(*refusal),
+                Err(NumberError::OutOfRange(total)) => {
+                    line_edit::check_span(change.span, total)?;
+                    continue;
+                }
                 Err(NumberError::Stale(anchors)) => {
                     stale_anchors.extend(anchors);
                     continue;
@@ -96,12 +99,13 @@ impl Engine {
         let was_changed_by_others =
             !versions.is_empty() && versions.last().is_none_or(|last| last.snapshot != current);
         if !stale_anchors.is_empty() {
-            let refusal = stale::refusal(&stale_anchors, &current);
+            let read = read_version(&stale_anchors, &versions, &current);
+            let refusal = stale::refusal(&stale_anchors, &current, read.as_deref());
             // A line that another program has changed where it stands is shown by the refusal. One that
             // the session itself has changed may be meant as it was, by calls that are sent already.
             let changed = stale_anchors.iter().filter(|anchor| {
                 was_changed_by_others
-                    && anchor.cause == StaleCause::Changed
+                    && matches!(anchor.cause, StaleCause::Changed | StaleCause::ChangedInOlder)
                     && anchor.near == anchor.anchor.line
             });
             let changed = changed.map(|anchor| LineSpan { start: anchor.near, end: anchor.near });
@@ -260,6 +264,25 @@ impl Engine {
     }
 }
 
+/// The id of the version whose numbers were shown first, if an anchor is ambiguous.
+fn read_version(
+    stale_anchors: &[StaleAnchor],
+    versions: &[SeenVersion],
+    current: &Snapshot,
+) -> Option<String> {
+    let ambiguous = stale_anchors.iter().find(|anchor| anchor.cause == StaleCause::Ambiguous)?;
+    let (named, _) = ambiguous.lines?;
+    let NumberingBasis::Versions(basis) = numbering_basis(versions, current, named) else {
+        return None;
+    };
+    basis.iter().find_map(|version| match version {
+        VersionRef::Recorded(index) if !versions[*index].read.is_empty() => {
+            Some(versions[*index].snapshot.hash().short())
+        }
+        _ => None,
+    })
+}
+
 /// The checked edit with these line changes. If the file changes before the commit, the edit is
 /// made at the new numbers of the lines.
 pub(super) fn verified_edit(
@@ -289,7 +312,7 @@ pub(super) fn verified_edit(
             change.span = span.ok_or_else(|| {
                 let anchor = Anchor { line: change.span.start, id: String::new() };
                 let near = anchor.line.clamp(1, newer.lines().total().max(1));
-                stale::refusal(&[StaleAnchor::new(anchor, StaleCause::Changed, near)], newer)
+                stale::refusal(&[StaleAnchor::new(anchor, StaleCause::Changed, near)], newer, None)
                     .at(path.as_str())
             })?;
         }

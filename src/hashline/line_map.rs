@@ -6,10 +6,10 @@
 //! landmarks is unchanged; and a run of mapped lines must be long enough to be recognised. A brace
 //! among equal braces is left unmapped rather than guessed.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::edit::Span;
-use crate::matching::unique_pairs;
 use crate::text::{LineSpan, Snapshot};
 
 /// A run of lines that are unchanged in both versions.
@@ -189,7 +189,7 @@ fn align(old: &[&str], new: &[&str]) -> Vec<usize> {
     let mut evidence = vec![0_usize; old.len()];
     let (mut old_at, mut new_at) = (0, 0);
     let ends = std::iter::once((old.len(), new.len()));
-    for (old_landmark, new_landmark) in unique_pairs(old, new).into_iter().chain(ends) {
+    for (old_landmark, new_landmark) in landmarks(old, new).into_iter().chain(ends) {
         if old[old_at..old_landmark] == new[new_at..new_landmark] {
             for (offset, target) in targets[old_at..old_landmark].iter_mut().enumerate() {
                 *target = new_at + offset + 1;
@@ -248,41 +248,107 @@ fn drop_coincidences(old: &[&str], new: &[&str], targets: &[usize]) -> Vec<usize
         .collect()
 }
 
+/// How often a line occurs in each version, and the index of one occurrence in each.
+#[derive(Default)]
+struct Occurrences {
+    old_count: usize,
+    old_at: usize,
+    new_count: usize,
+    new_at: usize,
+}
+
+/// The lines that occur once in both versions, as pairs of indices: the longest sequence that has the
+/// same order in both.
+fn landmarks(old: &[&str], new: &[&str]) -> Vec<(usize, usize)> {
+    let mut by_line: HashMap<&str, Occurrences> = HashMap::with_capacity(old.len());
+    for (at, line) in old.iter().enumerate() {
+        let occurrences = by_line.entry(line).or_default();
+        occurrences.old_count += 1;
+        occurrences.old_at = at;
+    }
+    for (at, line) in new.iter().enumerate() {
+        if let Some(occurrences) = by_line.get_mut(line) {
+            occurrences.new_count += 1;
+            occurrences.new_at = at;
+        }
+    }
+    let mut pairs: Vec<(usize, usize)> = by_line
+        .values()
+        .filter(|occurrences| occurrences.old_count == 1 && occurrences.new_count == 1)
+        .map(|occurrences| (occurrences.old_at, occurrences.new_at))
+        .collect();
+    pairs.sort_unstable();
+    longest_increasing(&pairs)
+}
+
+/// The longest subsequence of the pairs whose second members increase.
+fn longest_increasing(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
+    // For each length, the pair with the smallest second member that ends a subsequence of it.
+    let mut tails: Vec<usize> = Vec::new();
+    let mut predecessors: Vec<Option<usize>> = vec![None; pairs.len()];
+    for (at, &(_, second)) in pairs.iter().enumerate() {
+        let slot = tails.partition_point(|&tail| pairs[tail].1 < second);
+        predecessors[at] = slot.checked_sub(1).map(|shorter| tails[shorter]);
+        if slot == tails.len() {
+            tails.push(at);
+        } else {
+            tails[slot] = at;
+        }
+    }
+    let mut out = Vec::with_capacity(tails.len());
+    let mut next = tails.last().copied();
+    while let Some(at) = next {
+        out.push(pairs[at]);
+        next = predecessors[at];
+    }
+    out.reverse();
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn map(old: &[&str], new: &[&str]) -> Vec<Option<usize>> {
+        let text = |lines: &[&str]| Snapshot::from_text(lines.join("\n") + "\n");
+        let map = LineMap::diff(&text(old), &text(new));
+        (1..=old.len()).map(|n| map.line(n)).collect()
+    }
+
     #[test]
-    fn lines_move_with_their_neighbours_or_are_lost_rather_than_guessed() {
-        type Case = (&'static [&'static str], &'static [&'static str], &'static [usize]);
-        // Each old line with its new number, 0 where it has none.
-        let cases: &[Case] = &[
-            (&["a", "b", "c"], &["new", "a", "b", "c"], &[2, 3, 4]),
-            (&["a", "b", "c"], &["a", "c"], &[1, 0, 2]),
-            (
+    fn lines_move_with_their_neighbours() {
+        assert_eq!(map(&["a", "b", "c"], &["new", "a", "b", "c"]), [Some(2), Some(3), Some(4)],);
+        assert_eq!(map(&["a", "b", "c"], &["a", "c"]), [Some(1), None, Some(2)]);
+        assert_eq!(
+            map(
                 &["first line", "}", "second", "}", "c"],
-                &["x", "first line", "}", "second", "y", "}", "c"],
-                &[2, 3, 4, 0, 7],
+                &["x", "first line", "}", "second", "y", "}", "c"]
             ),
-            (&["a", "}", "b"], &["a", "}", "}", "b"], &[1, 0, 4]),
-            (&["a", "}", "}", "b"], &["a", "}", "b"], &[1, 0, 0, 3]),
-            // The first was deleted and x came behind the second, or x took the second's place.
-            (&["a", "}", "}", "b"], &["a", "}", "x", "b"], &[1, 0, 0, 4]),
-            (&["}", "}"], &["}", "}", "}"], &[0, 0]),
-            // Short lines in a stretch that has changed, and a line between changes.
-            (
-                &["some text", "gone", "", "end", "other text"],
-                &["some text", "", "end", "end", "end", "other text"],
-                &[1, 0, 0, 0, 6],
-            ),
-            (&["p", "x", "return", "y"], &["p", "z", "return", "w"], &[1, 0, 0, 0]),
-        ];
-        for (old, new, wanted) in cases {
-            let text = |lines: &[&str]| Snapshot::from_text(lines.join("\n") + "\n");
-            let map = LineMap::diff(&text(old), &text(new));
-            let found: Vec<usize> = (1..=old.len()).map(|n| map.line(n).unwrap_or(0)).collect();
-            assert_eq!(found, *wanted, "{old:?} {new:?}");
-        }
+            [Some(2), Some(3), Some(4), None, Some(7)],
+        );
+    }
+
+    #[test]
+    fn equal_lines_are_lost_rather_than_guessed() {
+        assert_eq!(map(&["a", "}", "b"], &["a", "}", "}", "b"]), [Some(1), None, Some(3 + 1)]);
+        assert_eq!(map(&["a", "}", "}", "b"], &["a", "}", "b"]), [Some(1), None, None, Some(3)]);
+        // The first was deleted and x came behind the second, or x took the second's place.
+        assert_eq!(map(&["a", "}", "}", "b"], &["a", "}", "x", "b"])[1..3], [None, None]);
+        let braces = vec!["}"; 50];
+        assert!(map(&braces, &vec!["}"; 51]).iter().all(Option::is_none));
+        assert!(map(&braces, &vec!["}"; 49]).iter().all(Option::is_none));
+    }
+
+    #[test]
+    fn short_lines_in_a_changed_stretch_are_not_mapped() {
+        let old = ["some text", "gone", "", "end", "other text"];
+        let new = ["some text", "", "end", "end", "end", "other text"];
+        assert_eq!(map(&old, &new), [Some(1), None, None, None, Some(6)]);
+    }
+
+    #[test]
+    fn a_single_line_between_changes_is_a_coincidence() {
+        assert_eq!(map(&["p", "x", "return", "y"], &["p", "z", "return", "w"])[2], None);
     }
 
     #[test]

@@ -46,8 +46,20 @@ pub(crate) fn numbering_basis(
     if versions[later..].iter().filter_map(|version| version.lost_from).any(is_lost) {
         return NumberingBasis::Lost;
     }
-    let possible =
-        (since.unwrap_or(0)..versions.len()).filter(|at| versions[*at].snapshot != *current);
-    let earlier = possible.map(VersionRef::Recorded);
+    let mut possible: Vec<usize> = Vec::new();
+    for at in since.unwrap_or(0)..versions.len() {
+        let is_back = |earlier: &usize| {
+            versions[at].is_own
+                && versions[*earlier].snapshot == versions[at].snapshot
+                && versions[earlier + 1..=at].iter().all(|step| step.line_map.is_some())
+        };
+        // The session itself has taken back what came in between.
+        if let Some(kept) = possible.iter().position(is_back) {
+            possible.truncate(kept);
+        }
+        possible.push(at);
+    }
+    possible.retain(|at| versions[*at].snapshot != *current);
+    let earlier = possible.into_iter().map(VersionRef::Recorded);
     NumberingBasis::Versions(earlier.chain([VersionRef::Current]).collect())
 }

@@ -8,7 +8,7 @@ use crate::line_edit::LocatedEdit;
 use crate::text::{LineSpan, Snapshot};
 
 use super::anchors::Anchor;
-use super::resolver::{Resolver, StaleAnchor};
+use super::resolver::{ResolvedSpan, Resolver, StaleAnchor};
 use super::stale;
 
 named! {
@@ -55,14 +55,17 @@ pub(crate) fn locate(
     current: &Snapshot,
     mut resolver: Resolver<'_>,
 ) -> Result<LocatedEdits, Refusal> {
+    if edits.is_empty() {
+        return Err(Refusal::new(EditCode::InvalidArguments, "edits is empty")
+            .hint("Give at least one {op, pos, end, lines}, or delete or rename."));
+    }
     let mut located = Vec::with_capacity(edits.len());
     let mut stale_anchors = Vec::new();
-    // The lines as named, and where they are now.
-    let mut moved: Vec<(LineSpan, LineSpan)> = Vec::new();
+    let mut moved: Vec<ResolvedSpan> = Vec::new();
     for (k, edit) in edits.iter().enumerate() {
         match locate_one(k + 1, edit, current, &mut resolver)? {
             Ok((edit, resolved)) => {
-                moved.extend(resolved.filter(|(from, to)| from != to));
+                moved.extend(resolved.filter(|resolved| resolved.span != resolved.named));
                 located.push(edit);
             }
             Err(stale) => stale_anchors.extend(stale),
@@ -70,10 +73,11 @@ pub(crate) fn locate(
     }
     if !stale_anchors.is_empty() {
         stale_anchors.dedup();
-        return Err(stale::refusal(&stale_anchors, current));
+        return Err(stale::refusal(&stale_anchors, current, None));
     }
     let mut warnings = Vec::new();
-    for (from, to) in moved.iter().take(4) {
+    for resolved in moved.iter().take(4) {
+        let (from, to) = (resolved.named, resolved.span);
         warnings.push(format!(
             "the file changed since your read: the edit was made at {to}, which was {from} before"
         ));
@@ -81,9 +85,8 @@ pub(crate) fn locate(
     Ok(LocatedEdits { edits: located, warnings, has_moved: !moved.is_empty() })
 }
 
-/// A located edit and, if it has anchors, the lines that they name and those that they resolve to; or
-/// the stale anchors.
-type LocateResult = Result<(LocatedEdit, Option<(LineSpan, LineSpan)>), Vec<StaleAnchor>>;
+/// A located edit and the lines that its anchors resolve to, if it has anchors; or the stale anchors.
+type LocateResult = Result<(LocatedEdit, Option<ResolvedSpan>), Vec<StaleAnchor>>;
 
 /// Locates one edit; the outer error is the refusal of an invalid edit.
 fn locate_one(
@@ -131,10 +134,9 @@ fn locate_one(
         Err(stale) => return Ok(Err(stale)),
     };
     let located = match edit.op {
-        Op::Replace => located(resolved, 1),
-        Op::Append => located(gap(resolved.end), 1),
-        Op::Prepend => located(gap(resolved.start - 1), 2),
+        Op::Replace => located(resolved.span, 1),
+        Op::Append => located(gap(resolved.span.end), 1),
+        Op::Prepend => located(gap(resolved.span.start - 1), 2),
     };
-    let named = LineSpan { start: first.line, end: last.line };
-    Ok(Ok((located, Some((named, resolved)))))
+    Ok(Ok((located, Some(resolved))))
 }

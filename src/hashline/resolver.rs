@@ -8,7 +8,6 @@
 
 use std::sync::Arc;
 
-use crate::edit::Refusal;
 use crate::text::{LineSpan, Snapshot, tag};
 
 use super::anchors::Anchor;
@@ -27,6 +26,8 @@ pub struct SeenVersion {
     pub line_map: Option<Arc<LineMap>>,
     /// The lines that the caller has read or searched for in this version.
     pub(crate) read: Vec<LineSpan>,
+    /// Whether an edit of the only caller of the session made this version.
+    pub(crate) is_own: bool,
     /// The first line whose number in a version just before this one, which was dropped from the record,
     /// is not known any more.
     pub(crate) lost_from: Option<usize>,
@@ -35,7 +36,7 @@ pub struct SeenVersion {
 impl SeenVersion {
     /// A version of which the caller knows these lines.
     pub fn new(snapshot: Snapshot, shown: Vec<LineSpan>) -> Self {
-        Self { snapshot, shown, line_map: None, read: Vec::new(), lost_from: None }
+        Self { snapshot, shown, line_map: None, read: Vec::new(), is_own: false, lost_from: None }
     }
 }
 
@@ -46,9 +47,10 @@ pub(crate) enum StaleCause {
     Mismatch,
     /// The file has fewer lines.
     OutOfRange,
-    /// The line was there, in one of the versions that were shown, and has changed since, or cannot be
-    /// distinguished from equal lines.
+    /// The line was there and has changed, or cannot be distinguished from equal lines.
     Changed,
+    /// The anchor fits a line now, but also stood in an older version, whose lines there have changed.
+    ChangedInOlder,
     /// Other lines came between the first and the last line of the range.
     Split,
     /// The versions that the caller may mean lead to different lines.
@@ -66,6 +68,8 @@ pub(crate) struct StaleAnchor {
     pub cause: StaleCause,
     /// The line of the current file that is probably meant, or the nearest to where it was.
     pub near: usize,
+    /// The line around which to look if `near` is not meant.
+    pub around: usize,
     /// For line numbers: the lines as named, and where they may be in the current file.
     pub lines: Option<(LineSpan, LineSpan)>,
 }
@@ -73,8 +77,17 @@ pub(crate) struct StaleAnchor {
 impl StaleAnchor {
     /// A stale anchor whose line may be at or around `near`.
     pub(crate) fn new(anchor: Anchor, cause: StaleCause, near: usize) -> Self {
-        Self { anchor, cause, near, lines: None }
+        Self { anchor, cause, near, around: near, lines: None }
     }
+}
+
+/// A span of lines that the caller named, resolved in the current file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ResolvedSpan {
+    /// The lines in the current file.
+    pub span: LineSpan,
+    /// The lines as the caller named them.
+    pub named: LineSpan,
 }
 
 /// The version that the caller named by a snapshot id.
@@ -131,13 +144,14 @@ impl<'a> Resolver<'a> {
         &mut self,
         first: &Anchor,
         last: &Anchor,
-    ) -> Result<LineSpan, Vec<StaleAnchor>> {
+    ) -> Result<ResolvedSpan, Vec<StaleAnchor>> {
         let named = LineSpan { start: first.line, end: last.line };
+        let resolved = |span| Ok(ResolvedSpan { span, named });
         match self.origin {
             Origin::Unknown => Err(self.stale_both(first, last, StaleCause::UnknownSnapshot)),
             Origin::Current => {
                 let stale = mismatches(self.current, first, last);
-                if stale.is_empty() { Ok(named) } else { Err(self.relocated(stale)) }
+                if stale.is_empty() { resolved(named) } else { Err(self.relocated(stale)) }
             }
             Origin::Version(at) => {
                 let stale = mismatches(&self.versions[at].snapshot, first, last);
@@ -148,9 +162,9 @@ impl<'a> Resolver<'a> {
                     };
                     return Err(stale.into_iter().map(in_current_file).collect());
                 }
-                self.map_forward(at, first, last)
+                self.map_forward(at, first, last).and_then(resolved)
             }
-            Origin::Any => self.resolve_unpinned(first, last),
+            Origin::Any => self.resolve_unpinned(first, last).and_then(resolved),
         }
     }
 
@@ -173,27 +187,41 @@ impl<'a> Resolver<'a> {
                 continue;
             }
             match self.map_forward(at, first, last) {
-                Ok(span) if !places.contains(&span) => places.push(span),
-                Ok(_) => {}
+                Ok(span) => places.push(span),
                 Err(stale) => lost = Some(stale),
             }
         }
-        if mismatches_now.is_empty() && !places.contains(&named) {
+        if mismatches_now.is_empty() {
             places.push(named);
         }
-        match (places.as_slice(), lost) {
-            ([place], None) => Ok(*place),
-            ([] | [_], Some(lost)) => Err(lost),
-            ([], None) => Err(self.relocated(mismatches_now)),
-            (_, lost) => {
-                let ends = places.iter().flat_map(|span| [(first, span.start), (last, span.end)]);
-                let stale = ends.map(|(anchor, near)| {
-                    StaleAnchor::new(anchor.clone(), StaleCause::Ambiguous, near)
-                });
+        let agree = places.windows(2).all(|pair| pair[0] == pair[1]);
+        match (places.first(), lost) {
+            (Some(&place), None) if agree => Ok(place),
+            (Some(_), Some(lost)) if agree => Err(lost
+                .into_iter()
+                .map(|stale| StaleAnchor { cause: StaleCause::ChangedInOlder, ..stale })
+                .collect()),
+            (Some(_), lost) => {
+                let mut stale: Vec<StaleAnchor> = Vec::new();
+                for span in places {
+                    for (anchor, near) in [(first, span.start), (last, span.end)] {
+                        stale.push(StaleAnchor::new(anchor.clone(), StaleCause::Ambiguous, near));
+                    }
+                }
                 let lost = lost.into_iter().flatten();
-                let lost = lost.map(|stale| StaleAnchor { cause: StaleCause::Ambiguous, ..stale });
-                Err(stale.chain(lost).collect())
+                stale.extend(
+                    lost.map(|stale| StaleAnchor { cause: StaleCause::Ambiguous, ..stale }),
+                );
+                let mut distinct: Vec<StaleAnchor> = Vec::new();
+                for anchor in stale {
+                    if !distinct.contains(&anchor) {
+                        distinct.push(anchor);
+                    }
+                }
+                Err(distinct)
             }
+            (None, Some(stale)) => Err(stale),
+            (None, None) => Err(self.relocated(mismatches_now)),
         }
     }
 
@@ -220,16 +248,17 @@ impl<'a> Resolver<'a> {
         };
         let mut places: Vec<LineSpan> = Vec::new();
         let mut lost: Vec<LineSpan> = Vec::new();
+        let mut longest = 0;
         let mut missing = 0;
-        let mut outside = None;
         for &origin in &origins {
             let version = match origin {
                 VersionRef::Current => self.current,
                 VersionRef::Recorded(at) => &self.versions[at].snapshot,
             };
-            if let Err(refusal) = crate::line_edit::check_span(named, version.lines().total()) {
+            let total = version.lines().total();
+            longest = longest.max(total);
+            if crate::line_edit::check_span(named, total).is_err() {
                 missing += 1;
-                outside = Some(refusal);
                 continue;
             }
             let place = match origin {
@@ -254,11 +283,12 @@ impl<'a> Resolver<'a> {
                 }
             }
         }
-        // The current file comes last, so where it may be meant the refusal has its length.
-        if let Some(refusal) = outside.filter(|_| missing == origins.len()) {
-            return Err(NumberError::OutOfRange(Box::new(refusal)));
-        }
         match (places.as_slice(), lost.as_slice()) {
+            _ if missing == origins.len() => {
+                let is_of_now = origins.contains(&VersionRef::Current);
+                let total = if is_of_now { self.current.lines().total() } else { longest };
+                Err(NumberError::OutOfRange(total))
+            }
             ([place], []) if missing == 0 => Ok(*place),
             // The lines with these numbers have changed, and no version leads to other lines.
             ([place], [near]) if *place == named && near.start == named.start => {
@@ -340,8 +370,11 @@ impl<'a> Resolver<'a> {
         last: &Anchor,
     ) -> Result<LineSpan, Vec<StaleAnchor>> {
         let map = self.line_map(at);
-        if let Some(span) = map.span(LineSpan { start: first.line, end: last.line }) {
-            return Ok(span);
+        // An inverted range is refused later, with its numbers.
+        let (low, high) = (first.line.min(last.line), first.line.max(last.line));
+        if let Some(span) = map.span(LineSpan { start: low, end: high }) {
+            let shift = |line: usize| span.start + (line - low);
+            return Ok(LineSpan { start: shift(first.line), end: shift(last.line) });
         }
         let lost = |anchor: &Anchor| {
             StaleAnchor::new(anchor.clone(), StaleCause::Changed, self.near(at, anchor.line))
@@ -397,11 +430,15 @@ impl<'a> Resolver<'a> {
     /// probably is now: by a version that another process recorded, or by the only nearby line with
     /// the same id.
     fn relocated(&self, stale: Vec<StaleAnchor>) -> Vec<StaleAnchor> {
-        let near = |stale: &StaleAnchor| {
-            let by_record = self.locate_by_record(&stale.anchor);
-            by_record.or_else(|| self.locate_by_id(&stale.anchor)).unwrap_or(stale.near)
+        let relocate = |stale: StaleAnchor| {
+            if let Some(near) = self.locate_by_record(&stale.anchor) {
+                return StaleAnchor { near, around: near, ..stale };
+            }
+            // Ids may be equal by chance, so `around` stays at the old number.
+            let near = self.locate_by_id(&stale.anchor).unwrap_or(stale.near);
+            StaleAnchor { near, ..stale }
         };
-        stale.into_iter().map(|stale| StaleAnchor { near: near(&stale), ..stale }).collect()
+        stale.into_iter().map(relocate).collect()
     }
 
     /// The line of an anchor in the current file, if all recorded versions that match it agree.
@@ -441,10 +478,11 @@ impl<'a> Resolver<'a> {
 }
 
 /// Why line numbers cannot be resolved.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum NumberError {
-    /// No version that the caller may mean has such lines.
-    OutOfRange(Box<Refusal>),
+    /// No version that the caller may mean has so many lines; the current file, or else the longest of
+    /// them, has this many.
+    OutOfRange(usize),
     /// The numbers are stale.
     Stale(Vec<StaleAnchor>),
 }
@@ -483,12 +521,66 @@ fn mismatches(version: &Snapshot, first: &Anchor, last: &Anchor) -> Vec<StaleAnc
 mod tests {
     use super::*;
 
+    fn shown(text: &str) -> SeenVersion {
+        let snapshot = Snapshot::from_text(text);
+        let end = snapshot.lines().total();
+        SeenVersion::new(snapshot, vec![LineSpan { start: 1, end }])
+    }
+
+    fn find(
+        current: &str,
+        versions: &[SeenVersion],
+        raw: &str,
+        snapshot: Option<&str>,
+    ) -> Result<usize, StaleCause> {
+        let current = Snapshot::from_text(current);
+        let anchor = Anchor::parse(raw).expect("anchor");
+        Resolver::new(&current, versions, snapshot)
+            .resolve(&anchor, &anchor)
+            .map(|found| found.span.start)
+            .map_err(|stale| stale[0].cause)
+    }
+
+    #[test]
+    fn a_snapshot_pins_the_version() {
+        let old = shown("a\n}\nb\n}\n");
+        let id = old.snapshot.hash().to_string();
+        let now = "new\na\n}\nb\n}\n";
+        let brace = tag::render(2, "}");
+        assert_eq!(find(now, std::slice::from_ref(&old), &brace, Some(&id)), Ok(3));
+        assert_eq!(find(now, std::slice::from_ref(&old), &brace, Some(&id[..12])), Ok(3));
+        assert_eq!(find(now, &[], &brace, Some(&id)), Err(StaleCause::UnknownSnapshot));
+        assert_eq!(find("a\n}\nb\n}\n", &[], &brace, Some(&id)), Ok(2));
+    }
+
+    #[test]
+    fn without_a_snapshot_all_origins_must_agree() {
+        // Line 2 is a brace before and after, but not the same one.
+        let old = shown("x\n}\ny\n}\n");
+        let brace = tag::render(2, "}");
+        assert_eq!(
+            find("}\n}\nx\n}\ny\n}\n", std::slice::from_ref(&old), &brace, None),
+            Err(StaleCause::Ambiguous)
+        );
+        assert_eq!(find("}\n}\nx\n}\ny\n}\n", &[], &brace, None), Ok(2));
+        let word = tag::render(3, "y");
+        assert_eq!(find("new\nx\n}\ny\n}\n", std::slice::from_ref(&old), &word, None), Ok(4));
+        assert_eq!(
+            find("x\n}\nY\n}\n", std::slice::from_ref(&old), &word, None),
+            Err(StaleCause::Changed)
+        );
+        // A line that was changed and changed back may be meant as it was in between.
+        assert_eq!(
+            find("x\n}\ny\nq\n", &[shown("x\n}\ny\n"), shown("x\n}\nz\n")], &word, None),
+            Err(StaleCause::ChangedInOlder)
+        );
+        assert_eq!(find("x\n}\n", &[], &word, None), Err(StaleCause::OutOfRange));
+        assert_eq!(find("x\n}\nz\n", &[], &word, None), Err(StaleCause::Mismatch));
+    }
+
     #[test]
     fn a_range_must_have_stayed_together() {
-        let old = SeenVersion::new(
-            Snapshot::from_text("a\nb\nc\nd\n"),
-            vec![LineSpan { start: 1, end: 4 }],
-        );
+        let old = shown("a\nb\nc\nd\n");
         let current = Snapshot::from_text("a\nb\nforeign\nc\nd\n");
         let [b, c] =
             [(2, "b"), (3, "c")].map(|(n, t)| Anchor::parse(&tag::render(n, t)).expect("ok"));

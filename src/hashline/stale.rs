@@ -28,8 +28,9 @@ pub(crate) fn affected_range(line: usize, total: usize) -> LineSpan {
     }
 }
 
-/// The refusal for these anchors or numbers.
-pub(crate) fn refusal(stale: &[StaleAnchor], current: &Snapshot) -> Refusal {
+/// The refusal for these anchors or numbers. `read` is the id of the version whose numbers were shown
+/// first, if that is known.
+pub(crate) fn refusal(stale: &[StaleAnchor], current: &Snapshot, read: Option<&str>) -> Refusal {
     let total = current.lines().total();
     // An ambiguous anchor comes once for each place; name it once.
     let mut named: Vec<&StaleAnchor> = Vec::new();
@@ -56,26 +57,29 @@ pub(crate) fn refusal(stale: &[StaleAnchor], current: &Snapshot) -> Refusal {
         }
     };
     let mut refusal = Refusal::new(EditCode::StaleAnchor, message);
-    // Ids may be equal by chance, so the line with the number of the anchor is looked at, too.
-    let around = |stale: &StaleAnchor| match stale.cause {
-        StaleCause::Mismatch => affected_range(stale.anchor.line, total),
-        _ => affected_range(stale.near, total),
-    };
-    refusal.affected_ranges = merge_ranges(stale.iter().map(around).collect());
+    refusal.affected_ranges =
+        merge_ranges(stale.iter().map(|anchor| affected_range(anchor.around, total)).collect());
     refusal.anchors = fresh_anchors(stale, current);
     let id = current.hash().short();
     let ranges = format_ranges(&refusal.affected_ranges);
     let hint = match stale.first().map(|anchor| anchor.cause) {
         Some(StaleCause::Ambiguous) => {
+            let old = match read {
+                Some(read) => format!("your old numbers with snapshot \"{read}\", which you read"),
+                None => "give the snapshot you read".to_owned(),
+            };
+            format!("Say which: use the lines above with snapshot \"{id}\", or {old}.")
+        }
+        Some(StaleCause::ChangedInOlder) => {
             format!(
-                "Say which: use the lines above with snapshot \"{id}\", or your old ones with the snapshot of their read."
+                "Use the lines above with snapshot \"{id}\"; if yours is not there, read ranges {ranges}."
             )
         }
         _ if refusal.anchors.is_empty() => {
             "The file is empty: append or prepend without anchor.".into()
         }
         _ => format!(
-            "Use the lines above with snapshot \"{id}\"; if yours is not there, read ranges {ranges}."
+            "Use the lines above (snapshot {id}); if yours is not there, read ranges {ranges}."
         ),
     };
     refusal.hint(hint)
@@ -97,9 +101,18 @@ fn reason(stale: &StaleAnchor, all: &[StaleAnchor], total: usize) -> String {
         StaleCause::Mismatch if stale.anchor.id.is_empty() => {
             "has no id, so give it as LINE#ID".into()
         }
+        StaleCause::Mismatch if stale.near != stale.anchor.line => {
+            format!("does not match its line; it is line {} now", stale.near)
+        }
         StaleCause::Mismatch => "does not match its line".into(),
+        StaleCause::OutOfRange if stale.near < total && stale.near != stale.anchor.line => {
+            format!("is past the end; it is line {} now", stale.near)
+        }
         StaleCause::OutOfRange => format!("is past the end, the file has {total} lines"),
-        StaleCause::Changed => "changed since you were shown it".into(),
+        StaleCause::Changed => "changed since it was read".into(),
+        StaleCause::ChangedInOlder => {
+            "fits the file as it is now, but was also shown in an older version, and that place has changed since".into()
+        }
         StaleCause::Split => "ends a range into which other lines were inserted".into(),
         StaleCause::Ambiguous => {
             format!("can mean {} of the file as it is now", places())
@@ -108,13 +121,17 @@ fn reason(stale: &StaleAnchor, all: &[StaleAnchor], total: usize) -> String {
     }
 }
 
-/// The lines that a refusal shows, with their current anchors: the probable lines marked by `>>>`, and
-/// their neighbours.
+/// The lines that a refusal shows, with their current anchors: the probable lines marked by `>>>`,
+/// their neighbours, and lines nearby that have the stale id.
 fn fresh_anchors(stale: &[StaleAnchor], current: &Snapshot) -> Vec<String> {
     let total = current.lines().total();
     let mut numbers: Vec<usize> = Vec::new();
     for one in stale {
         numbers.extend(one.near.saturating_sub(CONTEXT).max(1)..=(one.near + CONTEXT).min(total));
+        let LineSpan { start, end } = affected_range(one.around, total);
+        numbers.extend((start..=end).filter(|&number| {
+            current.line(number).is_some_and(|text| tag::matches(number, text, &one.anchor.id))
+        }));
         // Also the line that has the number now.
         numbers.extend((1..=total).contains(&one.anchor.line).then_some(one.anchor.line));
     }
@@ -148,18 +165,35 @@ pub(crate) fn render_clipped(number: usize, text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hashline::anchors::Anchor;
 
     fn span(start: usize, end: usize) -> LineSpan {
         LineSpan { start, end }
     }
 
     #[test]
-    fn seed_002_affected_ranges_stay_in_the_file_and_merge() {
+    fn seed_002_affected_range_of_line_10_in_20_lines_is_2_to_18() {
         assert_eq!(affected_range(10, 20), span(2, 18));
         assert_eq!(affected_range(1, 3), span(1, 3));
+    }
+
+    #[test]
+    fn seed_002_overlapping_ranges_merge() {
         assert_eq!(merge_ranges(vec![span(8, 15), span(5, 10)]), [span(5, 15)]);
         assert_eq!(merge_ranges(vec![span(1, 2), span(4, 5)]), [span(1, 2), span(4, 5)]);
         assert_eq!(merge_ranges(vec![span(1, 9), span(2, 3), span(10, 11)]), [span(1, 11)]);
         assert_eq!(merge_ranges(vec![span(3, 2)]), []);
+    }
+
+    #[test]
+    fn the_fresh_anchor_of_a_near_line_with_the_id_is_shown() {
+        let current =
+            Snapshot::from_text((1..=40).map(|n| format!("line {n}\n")).collect::<String>());
+        let anchor = Anchor::parse(&tag::render(20, "line 25")).expect("anchor");
+        let stale = StaleAnchor::new(anchor, StaleCause::Mismatch, 20);
+        let refusal = refusal(&[stale], &current, None);
+        assert!(refusal.anchors.contains(&tag::render(25, "line 25")), "{:?}", refusal.anchors);
+        assert!(refusal.anchors.contains(&format!(">>> {}", tag::render(20, "line 20"))));
+        assert_eq!(refusal.affected_ranges, [span(12, 28)]);
     }
 }

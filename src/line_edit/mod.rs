@@ -8,7 +8,7 @@ mod decide;
 mod repair;
 
 use crate::edit::message::{FIRST_LINE, LAST_LINE};
-use crate::edit::{EditCode, Refusal, Splice, said};
+use crate::edit::{EditCode, Message, Refusal, Splice, said};
 use crate::text::{LineEnding, LineSpan, Snapshot, each_line};
 
 use decide::to_changes;
@@ -38,24 +38,40 @@ pub(crate) fn split_lines(text: &str) -> Vec<String> {
 /// Refuses a span that is not in a file of `total` lines.
 pub(crate) fn check_span(span: LineSpan, total: usize) -> Result<(), Refusal> {
     let LineSpan { start, end } = span;
-    let what = if start == 0 {
-        "the first line is 0, but lines are counted from 1".to_owned()
-    } else if end + 1 < start {
-        format!("the range {start}-{end} is inverted")
-    } else if end > total || start > total + 1 {
-        format!("the range {start}-{end} is out of range")
-    } else {
-        return Ok(());
-    };
     let lines = crate::text::pluralize(total, "line");
-    let mut hint = said!("To insert at the end use {FIRST_LINE}{}{LAST_LINE}{total}.", total + 1);
-    if total > 0 {
-        hint.push(format_args!(
-            " To replace lines, give numbers from 1 to {total}, the smaller first."
-        ));
+    let refuse = |message: String, hint: Message| {
+        Err(Refusal::new(EditCode::InvalidArguments, message).hint(hint))
+    };
+    if start == 0 {
+        return refuse(
+            format!("the first line is 0, but lines are counted from 1 (the file has {lines})"),
+            said!(
+                "Give numbers from 1 to {total}; to insert at the top use {FIRST_LINE}1{LAST_LINE}0."
+            ),
+        );
     }
-    Err(Refusal::new(EditCode::InvalidArguments, format!("{what}: the file has {lines}"))
-        .hint(hint))
+    if end + 1 < start {
+        return refuse(
+            format!("the range {start}-{end} is inverted (the file has {lines})"),
+            said!(
+                "Give the smaller number first; to insert before line {start} use {FIRST_LINE}{start}{LAST_LINE}{}.",
+                start - 1
+            ),
+        );
+    }
+    if end > total || start > total + 1 {
+        return refuse(
+            format!("{start}-{end} is out of range: the file has {lines}"),
+            match total {
+                0 => said!("The file is empty: insert with {FIRST_LINE}1{LAST_LINE}0."),
+                _ => said!(
+                    "Give lines from 1 to {total}; to insert at the end use {FIRST_LINE}{}{LAST_LINE}{total}.",
+                    total + 1
+                ),
+            },
+        );
+    }
+    Ok(())
 }
 
 /// The splices of several changes, all in the numbering of `snapshot`. Insertions at the same place
@@ -213,6 +229,15 @@ mod tests {
         ];
         for (before, changes, after) in cases {
             assert_eq!(apply(before, changes).as_deref(), Ok(*after), "{before:?} {changes:?}");
+        }
+    }
+
+    #[test]
+    fn bad_spans_are_refused_with_the_length_of_the_file() {
+        for span in [(0, 0), (3, 1), (2, 4), (5, 4), (9, 9)] {
+            let refusal = apply("a\nb\nc\n", &[(span.0, span.1, &["x"])]).expect_err("refused");
+            assert_eq!(refusal.code, EditCode::InvalidArguments, "{span:?}");
+            assert!(refusal.message.contains("3 lines"), "{}", refusal.message);
         }
     }
 

@@ -5,7 +5,6 @@
 //! lies between them is compared only while it is small.
 
 use std::collections::HashMap;
-use std::hash::Hash;
 use std::ops::Range;
 
 use super::budget;
@@ -42,13 +41,12 @@ fn pair_between(a: &[u64], b: &[u64], mut x: Range<usize>, mut y: Range<usize>, 
         tail.push((x.end, y.end));
     }
     if !x.is_empty() && !y.is_empty() {
-        let unique = unique_pairs(&a[x.clone()], &b[y.clone()]);
+        let unique = unique_pairs(a, b, &x, &y);
         if unique.is_empty() {
             longest_common_subsequence(a, b, &x, &y, out);
         } else {
             let (mut a_from, mut b_from) = (x.start, y.start);
             for (in_a, in_b) in unique {
-                let (in_a, in_b) = (x.start + in_a, y.start + in_b);
                 pair_between(a, b, a_from..in_a, b_from..in_b, out);
                 out.found.push((in_a, in_b));
                 (a_from, b_from) = (in_a + 1, in_b + 1);
@@ -61,7 +59,7 @@ fn pair_between(a: &[u64], b: &[u64], mut x: Range<usize>, mut y: Range<usize>, 
 
 /// Pairs of lines that occur once on each side: the longest sequence of them that has the same order
 /// on both sides.
-pub(crate) fn unique_pairs<T: Copy + Eq + Hash>(a: &[T], b: &[T]) -> Vec<(usize, usize)> {
+fn unique_pairs(a: &[u64], b: &[u64], x: &Range<usize>, y: &Range<usize>) -> Vec<(usize, usize)> {
     /// How often a line occurs on each side, and where it does so last.
     #[derive(Default)]
     struct Occurrences {
@@ -70,14 +68,14 @@ pub(crate) fn unique_pairs<T: Copy + Eq + Hash>(a: &[T], b: &[T]) -> Vec<(usize,
         count_b: usize,
         last_b: usize,
     }
-    let mut seen: HashMap<T, Occurrences> = HashMap::new();
-    for (at, line) in a.iter().enumerate() {
-        let line = seen.entry(*line).or_default();
+    let mut seen: HashMap<u64, Occurrences> = HashMap::new();
+    for at in x.clone() {
+        let line = seen.entry(a[at]).or_default();
         line.count_a += 1;
         line.last_a = at;
     }
-    for (at, line) in b.iter().enumerate() {
-        if let Some(line) = seen.get_mut(line) {
+    for at in y.clone() {
+        if let Some(line) = seen.get_mut(&b[at]) {
             line.count_b += 1;
             line.last_b = at;
         }

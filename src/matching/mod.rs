@@ -56,7 +56,6 @@ use crate::text::{Snapshot, pluralize};
 use budget::Budget;
 use source_file::SourceFile;
 
-pub(crate) use diff::unique_pairs;
 pub(crate) use escapes::{ESCAPES_WARNING, EscapeReview, escape_readings, review_line_escapes};
 pub(crate) use indent::indent_of;
 pub(crate) use rank::nearest;

@@ -12,7 +12,7 @@ fn parse_marker(line: &str, mark: u8) -> Option<&str> {
 
 /// Whether a line opens a block: `<<<<<<< SEARCH`, or `------- SEARCH` as some models write it.
 pub(super) fn is_search(line: &str) -> bool {
-    matches!(parse_marker(line, b'<'), Some("SEARCH" | ""))
+    matches!(parse_marker(line, b'<'), Some("SEARCH" | "ORIGINAL" | ""))
         || matches!(parse_marker(line, b'-'), Some("SEARCH"))
 }
 
@@ -24,7 +24,7 @@ fn is_divider(line: &str) -> bool {
 
 /// Whether a line closes a block: `>>>>>>> REPLACE` or `+++++++ REPLACE`.
 fn is_replace(line: &str) -> bool {
-    matches!(parse_marker(line, b'>'), Some("REPLACE" | ""))
+    matches!(parse_marker(line, b'>'), Some("REPLACE" | "UPDATED" | ""))
         || matches!(parse_marker(line, b'+'), Some("REPLACE"))
 }
 
@@ -170,14 +170,35 @@ mod tests {
     use super::*;
 
     #[test]
+    fn line_numbers_are_parsed_and_escaped_on_both_halves() {
+        let text = "<<<<<<< SEARCH\n:start_line:[3]\n-------\na\n\\:start_line:9\n=======\n:start_line:3\n-------\nb\n\\<<<<<<< HEAD\n>>>>>>> REPLACE\n";
+        let files = parse(text, Some("f")).expect("block");
+        let Change::Update { hunks, .. } = &files[0].change else { panic!("no update") };
+        assert_eq!(hunks[0].near_line, Some(3));
+        let lines = |kind: fn(&HunkLine) -> Option<&String>| -> Vec<&str> {
+            hunks[0].lines.iter().filter_map(kind).map(String::as_str).collect()
+        };
+        let removed = lines(|line| match line {
+            HunkLine::Remove(text) => Some(text),
+            _ => None,
+        });
+        let added = lines(|line| match line {
+            HunkLine::Add(text) => Some(text),
+            _ => None,
+        });
+        assert_eq!(removed, ["a", ":start_line:9"]);
+        assert_eq!(added, ["b", "<<<<<<< HEAD"]);
+    }
+
+    #[test]
     fn dashes_and_pluses_mark_a_block_and_a_backslash_escapes_a_line() {
         let cline = "------- SEARCH\na\n=======\nb\n+++++++ REPLACE\n";
-        let roo = "<<<<<<< SEARCH\n:start_line:[3]\n:end_line:5\n-------\na\n\\:start_line:9\n\\=======\n\\>>>>>>> REPLACE\n=======\nb\n\\=======\n\\<<<<<<< SEARCH\n>>>>>>> REPLACE\n";
+        let roo = "<<<<<<< SEARCH\n:start_line:3\n:end_line:5\n-------\na\n\\=======\n\\>>>>>>> REPLACE\n=======\nb\n\\=======\n\\<<<<<<< SEARCH\n>>>>>>> REPLACE\n";
         for (text, old, new, near) in [
             (cline, &["a"][..], &["b"][..], None),
             (
                 roo,
-                &["a", ":start_line:9", "=======", ">>>>>>> REPLACE"],
+                &["a", "=======", ">>>>>>> REPLACE"],
                 &["b", "=======", "<<<<<<< SEARCH"],
                 Some(3),
             ),

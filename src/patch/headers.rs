@@ -4,7 +4,6 @@
 use super::Hunk;
 use crate::edit::{EditCode, Refusal};
 use crate::matching::budget::{Exhausted, spend};
-use crate::matching::nearest;
 use crate::text::{LineSpan, Snapshot};
 
 /// The lines on which a hunk with a header may begin.
@@ -66,36 +65,76 @@ pub(super) fn is_within(bounds: &[Bounds], lines: LineSpan) -> bool {
     bounds.is_empty() || bounds.iter().any(allows)
 }
 
-/// The block of the line at `header`: all lines up to the next one that is not more deeply indented,
-/// other than those that begin with a bracket. For a line that opens no block, all lines below it.
+/// The block of the line at `header`: the more deeply indented lines below it, and in a block with
+/// brackets also its closing line, the line below that and the blank lines that follow. For a line
+/// that opens no block, all lines below it.
 fn block_of(snapshot: &Snapshot, header: usize) -> Bounds {
     let total = snapshot.lines().total();
     let text = |line: usize| snapshot.line(line).unwrap_or_default();
     let indent_width = |line: usize| text(line).len() - text(line).trim_start().len();
-    let is_bracket =
-        |line: usize| text(line).trim_start().starts_with(['{', '(', '[', '}', ')', ']']);
-    let is_outside =
-        |line: &usize| indent_width(*line) <= indent_width(header) && !is_bracket(*line);
-    let mut below = (header + 1..=total).filter(|line| !text(*line).trim().is_empty()).peekable();
-    let opens_block = below.peek().is_some_and(|line| !is_outside(line));
-    let next = below.find(is_outside).filter(|_| opens_block);
-    let last = next.map_or(total, |next| next - 1);
-    Bounds { header, last }
+    let is_blank = |line: usize| text(line).trim().is_empty();
+    let header_indent = indent_width(header);
+    let opens_bracket = |line: usize| text(line).trim_end().ends_with(['{', '(', '[']);
+    let closes_bracket = |line: usize| text(line).trim_start().starts_with(['}', ')', ']']);
+    let mut below = (header + 1..=total).filter(|&line| !is_blank(line)).peekable();
+    // A bracket on a line of its own belongs to the header.
+    let lone_bracket = below.next_if(|&line| matches!(text(line).trim(), "{" | "(" | "["));
+    let has_brackets = lone_bracket.is_some() || opens_bracket(header);
+    if !has_brackets && below.peek().is_none_or(|&line| indent_width(line) <= header_indent) {
+        return Bounds { header, last: total };
+    }
+    for line in below {
+        if indent_width(line) > header_indent {
+            continue;
+        }
+        let closes = closes_bracket(line);
+        let continues = continues_statement(text(line));
+        let ends_block = match has_brackets {
+            true => closes && !opens_bracket(line) && !continues,
+            false => !closes && !continues,
+        };
+        if ends_block {
+            // A hunk may also begin on the line after the closing bracket, to add lines there.
+            let last = if closes { line + 1 } else { line - 1 };
+            let blanks = (last + 1..=total).take_while(|&next| closes && is_blank(next)).count();
+            return Bounds { header, last: last + blanks };
+        }
+    }
+    Bounds { header, last: total }
 }
+
+/// Whether a line continues the statement above it.
+fn continues_statement(line: &str) -> bool {
+    let word = line.trim_start().split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    matches!(word, "else" | "elif" | "elsif" | "except" | "finally" | "catch" | "rescue" | "ensure")
+}
+
+/// How many characters of a header are compared with each line, to find the most similar one.
+const MAX_COMPARED: usize = 200;
 
 /// The refusal of a header that is not in the file; it names the most similar line.
 fn header_not_found(snapshot: &Snapshot, wanted: &str) -> Refusal {
-    let mut refusal = Refusal::new(
+    let total = snapshot.lines().total();
+    let distance = |line: usize| {
+        let text = snapshot.line(line).unwrap_or_default().trim();
+        if spend(MAX_COMPARED).is_err() {
+            return usize::MAX;
+        }
+        let start = |text: &str| text.chars().take(MAX_COMPARED).collect::<String>();
+        rapidfuzz::distance::levenshtein::distance(start(wanted).chars(), start(text).chars())
+    };
+    let is_nonblank =
+        |line: &usize| snapshot.line(*line).is_some_and(|text| !text.trim().is_empty());
+    let nearest = (1..=total).filter(is_nonblank).min_by_key(|&line| distance(line));
+    let nearest = nearest.map_or_else(String::new, |line| {
+        let text = snapshot.line(line).unwrap_or_default().trim();
+        format!("; the nearest is line {line}, `{text}`")
+    });
+    Refusal::new(
         EditCode::NoOccurrence,
-        format!("the line `{wanted}` of the @@ header is not in the file, or not below the previous @@ header"),
+        format!("the line `{wanted}` of the @@ header is not in the file, or not below the previous @@ header{nearest}"),
     )
-    .hint("Write the @@ line as the file has it, or leave it out and give context lines.");
-    if let Some(near) = nearest(snapshot, wanted, 1).pop() {
-        let text = snapshot.line(near.start_line).unwrap_or_default().trim();
-        refusal.message.push(format_args!("; the nearest is line {}, `{text}`", near.start_line));
-        refusal.nearest = vec![near];
-    }
-    refusal
+    .hint("Write the @@ line as the file has it, or leave it out and give context lines.")
 }
 
 /// The refusal of a header that occurs several times, if nothing shows which one is meant.

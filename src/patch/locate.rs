@@ -330,9 +330,9 @@ mod tests {
         }
         let wrong = "@@ class A:\n@@ def run(self):\n-        return 2\n+        return 9\n";
         assert!(apply(file, wrong).is_err());
-        let braces = "void a()\n{\n    x();\n}\n\nvoid b()\n{\n    x();\n}\n";
+        let braces = "void a()\n{\n    x();\n}\n\nvoid b()\n{\npublic:\n    x();\n}\n";
         let body = "@@ void b()\n-    x();\n+    y();\n";
-        let after = "void a()\n{\n    x();\n}\n\nvoid b()\n{\n    y();\n}\n";
+        let after = "void a()\n{\n    x();\n}\n\nvoid b()\n{\npublic:\n    y();\n}\n";
         assert_eq!(apply(braces, body).as_deref().map_err(ToString::to_string), Ok(after));
     }
 }

@@ -107,6 +107,7 @@ impl Hunk {
 impl Patch {
     /// Reads a patch in any of the three forms. `path` names the file for blocks that name none.
     pub fn parse(text: &str, path: Option<&str>) -> Result<Self, Refusal> {
+        let text = &strip_wrapping(text);
         let files = if text.lines().any(v4a::is_begin) {
             v4a::parse(text)?
         } else if text.lines().any(blocks::is_search) {
@@ -117,6 +118,11 @@ impl Patch {
         {
             unified::parse(text, path)?
         } else {
+            let is_block = text.contains("\n=======") || text.starts_with("=======");
+            if is_block {
+                return Err(malformed("invalid patch: the search/replace block has no line <<<<<<< SEARCH")
+                    .hint("A block is <<<<<<< SEARCH, the old lines, =======, the new lines, >>>>>>> REPLACE."));
+            }
             return Err(malformed("invalid patch: The first line of the patch must be '*** Begin Patch'")
                 .hint("Send a V4A patch (*** Begin Patch … *** End Patch), search/replace blocks (<<<<<<< SEARCH … ======= … >>>>>>> REPLACE), or a unified diff."));
         };
@@ -125,6 +131,32 @@ impl Patch {
         }
         Ok(Self { files: merge_updates(files)? })
     }
+}
+
+/// Removes a shell here-document or a code fence around the whole text.
+fn strip_wrapping(text: &str) -> String {
+    let all: Vec<&str> = text.lines().collect();
+    let is_text = |line: &&str| !line.trim().is_empty();
+    let start = all.iter().position(is_text).unwrap_or(all.len());
+    let end = all.iter().rposition(is_text).map_or(start, |last| last + 1);
+    let mut lines = &all[start..end];
+    if let Some(first) = lines.first()
+        && let Some((_, mark)) = first.split_once("<<")
+        && !first.starts_with("<<<")
+        && lines.len() > 1
+        && lines.last().is_some_and(|last| last.trim() == mark.trim().trim_matches(['\'', '"']))
+    {
+        lines = &lines[1..lines.len() - 1];
+    }
+    let is_fence = |line: &&str| line.starts_with("```");
+    if lines.len() > 2
+        && lines.first().is_some_and(is_fence)
+        && lines.last().is_some_and(|last| *last == "```")
+        && lines.get(1).is_some_and(|line| v4a::is_begin(line) || line.starts_with("--- "))
+    {
+        lines = &lines[1..lines.len() - 1];
+    }
+    lines.join("\n")
 }
 
 /// Merges several updates of one file; refuses any other file that is named twice.

@@ -21,9 +21,7 @@ struct GitHeader {
 
 /// Parses the hunks of a diff. `path` names the file if the diff has no file header.
 pub(super) fn parse(text: &str, path: Option<&str>) -> Result<Vec<FilePatch>, Refusal> {
-    // The end of a code fence around the diff would be a line of its last hunk.
-    let fenced = text.trim().strip_prefix("```").and_then(|text| text.strip_suffix("\n```"));
-    let lines: Vec<&str> = fenced.unwrap_or(text).lines().collect();
+    let lines: Vec<&str> = text.lines().collect();
     let mut files = Vec::new();
     let mut at = 0;
     let mut name = path.map(str::to_owned);
@@ -161,13 +159,37 @@ fn git_header(lines: &[&str], start: usize) -> Result<(GitHeader, usize), Refusa
     Ok((header, at))
 }
 
-/// The two names of a `diff --git` line, if both are the same but for their prefix; a rename has lines
-/// of its own for its names.
+/// The two names of a `diff --git` line. Names with blanks are told apart only if both are the same
+/// but for their prefix; a rename has lines of its own for its names.
 fn split_names(line: &str) -> Option<(String, String)> {
-    let (old, new) = line.split_at_checked(line.len() / 2)?;
-    let (old, new) = (unquoted(old).ok()?, unquoted(new.strip_prefix(' ')?).ok()?);
+    if line.starts_with('"') || line.ends_with('"') {
+        let end = match line.strip_prefix('"') {
+            Some(rest) => 2 + closing_quote(rest)?,
+            None => line.find(" \"")?,
+        };
+        let (old, new) = (line.get(..end)?, line.get(end + 1..)?);
+        return Some((unquoted(old).ok()?, unquoted(new).ok()?));
+    }
+    if let Some((old, new)) = line.split_once(' ')
+        && !new.contains(' ')
+    {
+        return Some((old.to_owned(), new.to_owned()));
+    }
+    let middle = line.len() / 2;
+    let (old, new) = (line.get(..middle)?, line.get(middle + 1..)?);
     let is_same = old == new || old.get(2..).is_some_and(|rest| new.get(2..) == Some(rest));
-    is_same.then_some((old, new))
+    (line.as_bytes().get(middle) == Some(&b' ') && is_same)
+        .then(|| (old.to_owned(), new.to_owned()))
+}
+
+/// Where a quoted name ends that has begun.
+fn closing_quote(rest: &str) -> Option<usize> {
+    let mut is_escaped = false;
+    rest.bytes().position(|byte| {
+        let closes = byte == b'"' && !is_escaped;
+        is_escaped = byte == b'\\' && !is_escaped;
+        closes
+    })
 }
 
 /// A name without the quotes and escapes that git gives names with unusual characters.

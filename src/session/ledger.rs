@@ -129,6 +129,9 @@ impl Ledger {
             return self.record_read(path, after, &[LineSpan { start: 1, end }]);
         };
         let map = Arc::new(LineMap::from_edit(before, after, spans));
+        if self.fill_in_edit(path, before, after, &map) {
+            return;
+        }
         // If another program has changed the file before this edit, record that version too.
         self.record_shown(path, before, &[]);
         let mut state = self.state();
@@ -149,9 +152,30 @@ impl Ledger {
         shown.extend_from_slice(&fresh);
         let mut version = SeenVersion::new(after.clone(), merge_ranges(shown));
         version.line_map = Some(map);
+        version.is_own = !self.is_shared;
         file.versions.push(version);
         state.bytes += memory_size(after);
         state.evict();
+    }
+
+    /// Adds the line map of an edit whose two versions are both on record, one after the other;
+    /// returns `false` if they are not. This happens if concurrent calls record their edits in a
+    /// different order than they made them.
+    fn fill_in_edit(
+        &self,
+        path: &WorkPath,
+        before: &Snapshot,
+        after: &Snapshot,
+        map: &Arc<LineMap>,
+    ) -> bool {
+        let mut state = self.state();
+        let file = state.touch(path);
+        let step = file.versions.windows(2).rposition(|pair| {
+            pair[1].line_map.is_none() && pair[0].snapshot == *before && pair[1].snapshot == *after
+        });
+        let Some(at) = step else { return false };
+        file.versions[at + 1].line_map = Some(map.clone());
+        true
     }
 
     /// Drops the record of a file that was removed or replaced by a different file.
@@ -225,11 +249,15 @@ impl TrackedFile {
             next.line_map = None;
             return size;
         };
-        // Lines above the first that moved here are numbered in both versions alike.
-        let lost = match &removed.line_map {
+        let moved = |from: &Snapshot, to: &Snapshot, map: Option<&Arc<LineMap>>| match map {
             Some(map) => map.first_moved(),
-            None => LineMap::diff(&before.snapshot, &removed.snapshot).first_moved(),
+            None => LineMap::diff(from, to).first_moved(),
         };
+        let dropped = &removed.snapshot;
+        let since_before = moved(&before.snapshot, dropped, removed.line_map.as_ref());
+        let until_next = moved(dropped, &next.snapshot, next.line_map.as_ref());
+        // Up to there, lines are numbered as in one of the neighbours.
+        let lost = since_before.zip(until_next).map(|(before, next)| before.max(next));
         next.lost_from = [next.lost_from, removed.lost_from, lost].into_iter().flatten().min();
         // Two edits of this session become one; a change by another program stays unknown.
         next.line_map = match (&removed.line_map, &next.line_map) {
@@ -296,18 +324,41 @@ mod tests {
     }
 
     #[test]
-    fn a_read_settles_nothing_where_another_caller_may_have_made_it() {
-        let file = path("a");
+    fn a_number_may_be_from_any_version_since_its_line_was_read() {
+        let (ledger, file) = (Ledger::default(), path("a"));
         let old = lines(10);
         let now = Snapshot::from_text(format!("new\n{}", old.text()));
-        let current = vec![VersionRef::Current];
-        let both = vec![VersionRef::Recorded(0), VersionRef::Current];
-        for (ledger, wanted) in [(Ledger::default(), current), (Ledger::shared(), both)] {
+        let of = |ledger: &Ledger, now: &Snapshot| {
+            numbering_basis(&ledger.versions(&file), now, span(5, 5))
+        };
+        let current = NumberingBasis::Versions(vec![VersionRef::Current]);
+        let both = NumberingBasis::Versions(vec![VersionRef::Recorded(0), VersionRef::Current]);
+        assert_eq!(of(&ledger, &old), current);
+        ledger.record_read(&file, &old, &[span(1, 10)]);
+        assert_eq!(of(&ledger, &old), current);
+        ledger.record_edit(&file, Some(&old), &now, &[]);
+        assert_eq!(of(&ledger, &now), both, "the answer to an edit settles nothing");
+        ledger.record_shown(&file, &now, &[span(5, 5)]);
+        assert_eq!(of(&ledger, &now), both);
+        ledger.record_read(&file, &now, &[span(1, 11)]);
+        assert_eq!(of(&ledger, &now), current, "a read does");
+        // The caller may know of another program's change or not.
+        let foreign = Snapshot::from_text(format!("other\n{}", now.text()));
+        let wanted = NumberingBasis::Versions(vec![VersionRef::Recorded(1), VersionRef::Current]);
+        assert_eq!(of(&ledger, &foreign), wanted);
+        // Another caller's read settles nothing.
+        let shared = Ledger::shared();
+        shared.record_read(&file, &old, &[span(1, 10)]);
+        shared.record_edit(&file, Some(&old), &now, &[]);
+        shared.record_read(&file, &now, &[span(1, 11)]);
+        assert_eq!(of(&shared, &now), both);
+        // Who takes back its own edit knows that; another caller may not.
+        let edited = NumberingBasis::Versions(vec![VersionRef::Recorded(1), VersionRef::Current]);
+        for (ledger, wanted) in [(Ledger::default(), current), (Ledger::shared(), edited)] {
             ledger.record_read(&file, &old, &[span(1, 10)]);
             ledger.record_edit(&file, Some(&old), &now, &[]);
-            ledger.record_read(&file, &now, &[span(1, 11)]);
-            let basis = numbering_basis(&ledger.versions(&file), &now, span(5, 5));
-            assert_eq!(basis, NumberingBasis::Versions(wanted));
+            ledger.record_edit(&file, Some(&now), &old, &[]);
+            assert_eq!(of(&ledger, &old), wanted);
         }
     }
 

@@ -59,11 +59,13 @@ impl GuardedCalls {
     }
 
     /// Runs a call if the guard's rules allow it, and records its outcome in the guard. Returns the
-    /// result, and the warnings of rules that only warn.
+    /// result, and the warnings of rules that only warn. `line_tool` is the tool of the session that
+    /// takes anchors.
     pub(super) async fn run(
         &self,
         tool: &ToolSpec,
         call: ToolCall<'_>,
+        line_tool: Option<&'static str>,
         words: &Words,
     ) -> (Result<ToolReply, Refusal>, Vec<Message>) {
         let mut paths = paths_of(call.arguments);
@@ -80,6 +82,7 @@ impl GuardedCalls {
             arguments: &arguments,
             writes: tool.writes,
             files: &files,
+            line_tool,
         };
         let verdict = self.guard().check(&guarded_call);
         let warnings = match verdict {

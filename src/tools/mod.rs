@@ -401,7 +401,7 @@ impl Toolbox {
         let folder = self.folder.as_deref();
         let call = ToolCall { engine, arguments: &arguments, options, folder };
         let (result, notes) = match &self.guard {
-            Some(guard) => guard.run(tool, call, &words).await,
+            Some(guard) => guard.run(tool, call, self.line_tool(), &words).await,
             None => ((tool.run)(call).await, Vec::new()),
         };
         let mut reply = match result {

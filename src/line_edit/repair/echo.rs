@@ -7,40 +7,49 @@ use crate::text::Snapshot;
 use super::{LocatedEdit, Repair, is_blank};
 
 impl Repair<'_> {
+    /// Drops the first and the last lines of an edit if they are exact copies of the lines around it and
+    /// enclose a block: the first ones open brackets that the last ones close.
+    pub(super) fn drop_enclosing_copies(&mut self, at: usize) {
+        let Some(language) = self.structure.language else { return };
+        let (head, tail) = (self.echo_at_head(at), self.echo_at_tail(at));
+        let lines = &self.edits[at].lines;
+        if head == 0 || tail == 0 || head + tail >= lines.len() {
+            return;
+        }
+        let (first, last) = (lines[..head].join("\n"), lines[lines.len() - tail..].join("\n"));
+        let has_words = lines[..head]
+            .iter()
+            .any(|line| line.chars().filter(|c| c.is_alphanumeric()).count() > 3);
+        let opens_block = !language.lex(&first).unmatched.is_empty();
+        let closes_block = language.lex(&format!("{first}\n{last}")).is_well_formed();
+        if has_words && opens_block && closes_block {
+            self.drop_echoes(at, (head, tail));
+        }
+    }
+
     /// Drops the first and the last lines of an edit that are exact copies of the lines around it, if these
-    /// are hardly meant twice: the file has them once, and they are several, or one that says enough. The
-    /// copy on the other side, such as a brace that closes the block, goes too if only that leaves the file
-    /// well formed.
-    pub(super) fn drop_copies(&mut self, at: usize) {
+    /// are hardly meant twice: the file has them once, and they are several, or one that says enough.
+    pub(super) fn drop_telling_copies(&mut self, at: usize) {
         let span = self.edits[at].span;
         // A line beside which the caller inserts, and that it repeats, needs to say less.
         let enough = if span.end < span.start { 2 } else { 5 };
-        let (head, tail) = (self.echo_at_head(at), self.echo_at_tail(at));
-        let says_enough = |start, count| is_telling(self.file, start, count, enough);
-        let telling_head = if says_enough(span.start - head, head) { head } else { 0 };
-        let telling_tail = if says_enough(span.end + 1, tail) { tail } else { 0 };
-        let telling = (telling_head, telling_tail);
-        if telling == (0, 0) {
+        let tail = self.echo_at_tail(at);
+        let tail = if is_telling(self.file, span.end + 1, tail, enough) { tail } else { 0 };
+        let head = self.echo_at_head(at);
+        let head = if is_telling(self.file, span.start - head, head, enough) { head } else { 0 };
+        let lines = &self.edits[at].lines;
+        if head + tail == 0 || head + tail >= lines.len() {
             return;
         }
-        for (head, tail) in [telling, (head, tail)] {
-            let lines = &self.edits[at].lines;
-            let kept = lines.get(head..lines.len() - tail).unwrap_or_default().to_vec();
-            // An edit of nothing but copies may be meant to move lines.
-            let is_edit = kept.iter().any(|line| !is_blank(line));
-            let is_fine = if (head, tail) == telling {
-                !self.structure.is_broken_only_with(self.edits, at, &kept)
-            } else {
-                self.structure.is_well_formed_with(self.edits, at, &kept) == Some(true)
-            };
-            if is_edit && is_fine {
-                self.drop_echoes(at, (head, tail));
-                let number = self.edits[at].number;
-                self.log.warnings.push(format!(
-                    "edit {number}: to have them twice, insert them in an edit of their own"
-                ));
-                return;
-            }
+        let kept = lines[head..lines.len() - tail].to_vec();
+        // An edit of nothing but copies may be meant to move lines.
+        let is_edit = kept.iter().any(|line| !is_blank(line));
+        if is_edit && !self.structure.is_broken_only_with(self.edits, at, &kept) {
+            self.drop_echoes(at, (head, tail));
+            let number = self.edits[at].number;
+            self.log.warnings.push(format!(
+                "edit {number}: to have them twice, insert them in an edit of their own"
+            ));
         }
     }
 
@@ -50,16 +59,17 @@ impl Repair<'_> {
         let (number, before, after) = (edit.number, edit.span.start - 1, edit.span.end + 1);
         edit.lines.truncate(edit.lines.len() - tail);
         edit.lines.drain(..head);
-        for (count, side, place) in [
-            (tail, "last", format!("from line {after} on")),
-            (head, "first", format!("that end at line {before}")),
-        ] {
-            if count > 0 {
-                self.log.record(
-                    Rewrite::BoundaryEcho,
-                    format!("edit {number}: dropped its {side} {count} line(s), which repeat the {count} line(s) of the file {place}"),
-                );
-            }
+        if tail > 0 {
+            self.log.record(
+            Rewrite::BoundaryEcho,
+            format!("edit {number}: dropped its last {tail} line(s), which repeat the {tail} line(s) of the file from line {after} on"),
+        );
+        }
+        if head > 0 {
+            self.log.record(
+            Rewrite::BoundaryEcho,
+            format!("edit {number}: dropped its first {head} line(s), which repeat the {head} line(s) of the file that end at line {before}"),
+        );
         }
     }
 

@@ -7,7 +7,7 @@ use crate::edit::Rewrite;
 use crate::language::{Language, TokenKind};
 use crate::matching::{indent_of, reindent};
 
-use super::{Repair, is_blank, texts_of};
+use super::{Direction, Repair, is_blank, texts_of};
 
 impl Repair<'_> {
     /// Restores the indentation of an edit's lines if some of them are copies of replaced lines with a
@@ -58,8 +58,8 @@ impl Repair<'_> {
     /// shorter indentation.
     fn indent_fits(&self, at: usize, indent: &str) -> bool {
         let span = self.edits[at].span;
-        let above = self.line_above(span.start);
-        let below = self.line_below(span.end);
+        let above = self.nearest_surviving_line(span.start, Direction::Up);
+        let below = self.nearest_surviving_line(span.end.max(span.start - 1), Direction::Down);
         let opens = |line: &str| line.trim_end().ends_with(['{', '(', '[', ':']);
         let closes = |line: &str| line.trim_start().starts_with(['}', ')', ']']);
         above.is_some_and(|line| indent_of(line).starts_with(indent) || opens(line))
@@ -137,8 +137,8 @@ impl Repair<'_> {
         match edit.replaced_lines(self.file).iter().find(|line| !is_blank(line)) {
             Some(old) => levels.push(indent_of(old)),
             None => {
-                let above = self.line_above(edit.span.start);
-                let below = self.line_below(edit.span.end);
+                let above = self.nearest_surviving_line(edit.span.start, Direction::Up);
+                let below = self.nearest_surviving_line(edit.span.end, Direction::Down);
                 levels.extend(above.into_iter().chain(below).map(indent_of));
             }
         }

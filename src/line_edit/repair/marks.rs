@@ -1,6 +1,8 @@
 //! Removes what views and diffs add to a line and what models copy with it: line numbers, anchors,
 //! diff markers, carriage returns.
 
+use std::collections::HashSet;
+
 use crate::edit::Rewrite;
 use crate::language::Language;
 use crate::matching::indent_of;
@@ -148,17 +150,31 @@ pub(super) fn strip_diff_markers(
     let all_have_plus = plus_count == new_lines.len();
     // The lines are a diff if its old side is exactly the replaced lines.
     let is_hunk = !all_have_plus && side('-', '+').is_some_and(|lines| lines == old_lines);
-    // If every line has a `+`, it is a marker in code where no line of the file begins so, and none of
-    // these reads as an operator.
+    // If every line has a `+`, one of three things proves that it is a marker. One is that a line
+    // without its `+` is a replaced line.
+    let old_set: HashSet<&str> = old_lines.iter().copied().collect();
+    let is_replaced_line = |line: &&String| {
+        let text = without_marker(line);
+        text.trim().len() >= 4 && old_set.contains(text.as_str())
+    };
+    // In code: without its `+`, the first line has the indentation of the first replaced line.
+    let is_code = language.is_some_and(Language::is_code);
+    let first_old = old_lines.iter().find(|line| !line.trim().is_empty());
+    let has_old_indent = is_code
+        && first_old.zip(new_lines.first()).is_some_and(|(old, new)| {
+            !indent_of(old).is_empty() && indent_of(&without_marker(new)) == indent_of(old)
+        });
+    // In code too: no line of the file begins so, and none of these reads as an operator.
     let is_operator = |line: &&String| {
         let text = &line[1..];
         text.starts_with('+') || indent_of(text) == " "
     };
     let begins_with_plus = |line: &str| line.trim_start().starts_with('+');
+    let is_foreign_mark = || {
+        is_code && !new_lines.iter().any(is_operator) && !file.text().lines().any(begins_with_plus)
+    };
     let are_added_lines = all_have_plus
-        && language.is_some_and(Language::is_code)
-        && !new_lines.iter().any(is_operator)
-        && !file.text().lines().any(begins_with_plus);
+        && (new_lines.iter().any(is_replaced_line) || has_old_indent || is_foreign_mark());
     if is_hunk || are_added_lines {
         edit.lines = match side('+', '-') {
             Some(lines) => lines,

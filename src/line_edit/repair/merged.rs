@@ -2,7 +2,7 @@
 //! does not allow there, and between old lines that a blank joins, if the parser agrees.
 
 use crate::edit::Rewrite;
-use crate::language::Language;
+use crate::language::{Language, TokenKind};
 use crate::line_edit::{AddsErrors, LineChange, split_lines};
 use crate::matching::{ESCAPES_WARNING, EscapeReview, indent_of, review_line_escapes};
 use crate::text::Snapshot;
@@ -34,11 +34,15 @@ pub(super) fn unescape_lines(
         EscapeReview::Proven(text) => {
             let count = edit.lines.len();
             edit.lines = split_lines(&text);
-            let (rewrite, what) = match edit.lines.len() {
-                now if now > count => {
-                    (Rewrite::ExpandMergedLines, format!("split at literal \\n into {now} lines"))
-                }
-                _ => (Rewrite::UnescapeNew, "undid escapes outside string literals".to_owned()),
+            let what = if edit.lines.len() > count {
+                format!("split at literal \\n into {} lines", edit.lines.len())
+            } else {
+                "undid escapes outside string literals".to_owned()
+            };
+            let rewrite = if edit.lines.len() > count {
+                Rewrite::ExpandMergedLines
+            } else {
+                Rewrite::UnescapeNew
             };
             log.record(rewrite, format!("edit {}: {what}", edit.number));
         }
@@ -46,10 +50,11 @@ pub(super) fn unescape_lines(
 }
 
 /// Splits one line into as many lines as it replaces, at literal `\n`, or around the old lines that
-/// stand in it. Warns if a line has the text of several.
+/// stand in it. Warns if a line has several statements in place of several lines.
 pub(super) fn split_merged_lines(
     edit: &mut LocatedEdit,
     file: &Snapshot,
+    language: Option<&'static Language>,
     adds_errors: AddsErrors<'_>,
     log: &mut RepairLog,
 ) {
@@ -90,15 +95,16 @@ pub(super) fn split_merged_lines(
             return;
         }
     }
-    // Only the caller knows whether what was on several lines is meant to share one.
+    // Only the caller knows whether several statements are meant to share a line.
     let without_whitespace = |text: &str| text.split_whitespace().collect::<String>();
     let old_texts: Vec<String> = old.iter().map(|line| without_whitespace(line)).collect();
-    let has_several_lines = |line: &String| {
+    let has_several_statements = |line: &String| {
         let text = without_whitespace(line);
         let is_in_line = |old: &&String| old.len() > 1 && text.contains(old.as_str());
         old_texts.iter().filter(is_in_line).count() > 1
+            || language.is_some_and(|language| count_statements(language, line) > 1)
     };
-    if joined.is_some() || edit.lines.iter().any(has_several_lines) {
+    if joined.is_some() || edit.lines.iter().any(has_several_statements) {
         log.warnings.push(format!(
             "edit {}: what were {} lines is now on one line; if they should stay separate, send them as separate lines",
             edit.number,
@@ -155,4 +161,33 @@ fn split_around_old_lines(line: &str, old: &[&str]) -> Option<Vec<String>> {
         _ => return None,
     }
     Some(parts)
+}
+
+/// How many statements a line has, separated by `;` outside of brackets.
+fn count_statements(language: &Language, line: &str) -> usize {
+    if !language.is_lexed() {
+        return 1;
+    }
+    let lexed = language.lex(line);
+    let (mut depth, mut count, mut in_statement) = (0_i32, 0, false);
+    for (at, c) in line.char_indices().filter(|(_, c)| !c.is_whitespace()) {
+        if lexed.kind_at(at) == TokenKind::Comment {
+            continue;
+        }
+        let is_code = lexed.kind_at(at) == TokenKind::Code;
+        match c {
+            '(' | '[' | '{' if is_code => depth += 1,
+            ')' | ']' | '}' if is_code => depth -= 1,
+            ';' if is_code && depth == 0 => {
+                in_statement = false;
+                continue;
+            }
+            _ => {}
+        }
+        if !in_statement {
+            count += 1;
+            in_statement = true;
+        }
+    }
+    count
 }

@@ -77,13 +77,14 @@ pub(super) fn repair(
         strip_line_prefixes(edit, file, &mut log);
         strip_diff_markers(edit, file, language, &mut log);
         unescape_lines(edit, file, language, &mut log);
-        split_merged_lines(edit, file, adds_errors, &mut log);
+        split_merged_lines(edit, file, language, adds_errors, &mut log);
     }
     let structure = Structure::of(file, language, edits);
     let mut repair = Repair { edits, file, structure, log };
     for at in 0..repair.edits.len() {
         repair.restore_copied_indentation(at);
-        repair.drop_copies(at);
+        repair.drop_enclosing_copies(at);
+        repair.drop_telling_copies(at);
     }
     repair.repair_by_structure();
     for at in 0..repair.edits.len() {
@@ -104,10 +105,13 @@ impl Repair<'_> {
         let old_indent = old_lines().map(|line| indent_of(line)).min_by_key(|indent| indent.len());
         let old_texts = texts_of(&replaced);
         let are_copies = new_lines.iter().all(|line| old_texts.contains(line.trim()));
+        let are_closing = new_lines.iter().all(|line| line.starts_with(['}', ')', ']']));
         let is_at_margin = |line: &&String| indent_of(line).is_empty();
         if let Some(old_indent) = old_indent.filter(|indent| !indent.is_empty())
             && new_lines.first().is_some_and(is_at_margin)
+            && (new_lines.iter().all(is_at_margin) || !new_lines[0].starts_with('#'))
             && !are_copies
+            && !are_closing
         {
             self.log.warnings.push(format!(
                 "edit {number}: its lines start at column 0, but those they replace were indented by {}; written as given",
@@ -116,39 +120,43 @@ impl Repair<'_> {
         }
         let (head, tail) = (self.echo_at_head(at), self.echo_at_tail(at));
         let (before, after) = (edit.span.start.saturating_sub(1), edit.span.end + 1);
-        let copies = [
-            (&edit.lines[edit.lines.len() - tail..], "last", after),
-            (&edit.lines[..head], "first", before),
-        ];
-        for (lines, side, line) in copies {
-            if lines.iter().any(|line| !is_blank(line)) {
-                self.log.warnings.push(format!(
-                    "edit {number}: its {side} line equals line {line}, which stays; both are there now"
-                ));
-            }
+        let has_text = |lines: &[String]| lines.iter().any(|line| !is_blank(line));
+        if tail > 0 && has_text(&edit.lines[edit.lines.len() - tail..]) {
+            self.log.warnings.push(format!(
+                "edit {number}: its last line equals line {after}, which stays; both are there now"
+            ));
+        }
+        if head > 0 && has_text(&edit.lines[..head]) {
+            self.log.warnings.push(format!(
+                "edit {number}: its first line equals line {before}, which stays; both are there now"
+            ));
         }
     }
 
-    /// The first of these lines that is not blank and that no edit of the call replaces.
-    fn first_surviving_line(&self, numbers: impl Iterator<Item = usize>) -> Option<&str> {
+    /// The nearest line above or below `from` that is not blank and that no edit of the call replaces.
+    fn nearest_surviving_line(&self, from: usize, direction: Direction) -> Option<&str> {
         let nonblank = |number: usize| self.file.line(number).filter(|line| !is_blank(line));
-        numbers.filter(|number| self.is_kept(*number)).take(50).find_map(nonblank)
-    }
-
-    /// The nearest such line above line `start`.
-    fn line_above(&self, start: usize) -> Option<&str> {
-        self.first_surviving_line((1..start).rev())
-    }
-
-    /// The nearest such line below line `end`.
-    fn line_below(&self, end: usize) -> Option<&str> {
-        self.first_surviving_line(end + 1..=self.file.lines().total())
+        match direction {
+            Direction::Up => {
+                (1..from).rev().filter(|n| self.is_kept(*n)).take(50).find_map(nonblank)
+            }
+            Direction::Down => (from + 1..=self.file.lines().total())
+                .filter(|n| self.is_kept(*n))
+                .take(50)
+                .find_map(nonblank),
+        }
     }
 
     /// Whether no edit replaces the line of this number.
     fn is_kept(&self, number: usize) -> bool {
         !self.edits.iter().any(|edit| edit.span.contains(number))
     }
+}
+
+#[derive(Clone, Copy)]
+enum Direction {
+    Up,
+    Down,
 }
 
 /// The texts of lines, without their blanks, to look one up: a call may have as many lines as a file.

@@ -1,8 +1,9 @@
 //! The guard: it makes an agent explore before it edits, and keeps it from claiming edits that it has
 //! not made and from repeating calls that have failed.
 //!
-//! Every rule is a row of [`RULES`]; a [`GuardPolicy`] says whether they refuse or only warn. No rule
-//! depends on the text of the task. The guard reads no files: the caller passes their hashes.
+//! Every rule is a row of [`RULES`]; a [`GuardPolicy`] says for each whether it refuses, only
+//! warns, or is off. No rule depends on the text of the task. The guard reads no files: the caller
+//! passes their hashes.
 
 mod rules;
 
@@ -17,7 +18,7 @@ use crate::edit::{EditCode, Message, said};
 use crate::text::{ContentHash, clip};
 
 pub(crate) use rules::GuardPolicy;
-use rules::{Moment, RULES, Rule};
+use rules::{Level, Moment, RULES, Rule};
 
 /// The hash of a file's current content; `None` if the file does not exist.
 pub(crate) type FileHash = Option<ContentHash>;
@@ -33,6 +34,8 @@ pub struct GuardedCall<'a> {
     pub writes: bool,
     /// The current hashes of the files that the call names or that the session has edited.
     pub files: &'a BTreeMap<String, FileHash>,
+    /// The tool of the session that takes lines by anchor or number, if it offers one.
+    pub line_tool: Option<&'static str>,
 }
 
 /// The answer to a call that was made.
@@ -128,10 +131,13 @@ impl Guard {
         Self { policy, ..Self::default() }
     }
 
-    /// The text with which every session begins.
+    /// The text with which every session begins; `None` if the policy has no rule for it.
     pub fn opening_message(&self) -> Option<Message> {
-        let opening = self.broken_without_call(Moment::Start)?;
-        Some(said!("{}{THEN}{}", (opening.error)(), (opening.hint)()))
+        let opening = RULES.iter().filter(|rule| {
+            rule.moment == Moment::Start && self.policy.level(rule.id) != Level::Off
+        });
+        let said = opening.map(|rule| said!("{}{THEN}{}", (rule.error)(), (rule.hint)()));
+        said.reduce(|all, more| said!("{all}{THEN}{more}"))
     }
 
     /// The answer to a model that answers without calling a tool; `None` if the model may do so.
@@ -178,30 +184,33 @@ impl Guard {
         let mut warnings = Vec::new();
         for rule in moments.iter().flat_map(|moment| self.broken_rules(*moment, call)) {
             let (code, error, hint) = self.explain(rule, call);
-            match self.policy {
-                GuardPolicy::Strict => {
-                    return GuardVerdict::Refuse { rule: rule.id, code, error, hint };
-                }
-                GuardPolicy::Soft => warnings.push(said!("{error}{THEN}{hint}")),
+            match self.policy.level(rule.id) {
+                Level::Refuse => return GuardVerdict::Refuse { rule: rule.id, code, error, hint },
+                Level::Warn => warnings.push(said!("{error}{THEN}{hint}")),
+                Level::Off => {}
             }
         }
         GuardVerdict::Pass(warnings)
     }
 
-    /// The first rule of this moment, at which no tool is called, that is broken.
+    /// The first rule of this moment, at which no tool is called, that is broken and not off.
     fn broken_without_call(&self, moment: Moment) -> Option<&'static Rule> {
         let (arguments, files) = (&Map::new(), &BTreeMap::new());
-        let call = GuardedCall { tool: "", arguments, writes: false, files };
+        let call = GuardedCall { tool: "", arguments, writes: false, files, line_tool: None };
         self.broken_rules(moment, &call).next()
     }
 
-    /// The rules of this moment that a call breaks.
+    /// The rules of this moment that a call breaks and that are not off.
     fn broken_rules<'a>(
         &'a self,
         moment: Moment,
         call: &'a GuardedCall<'_>,
     ) -> impl Iterator<Item = &'static Rule> + 'a {
-        RULES.iter().filter(move |rule| rule.moment == moment && (rule.broken)(self, call))
+        RULES.iter().filter(move |rule| {
+            rule.moment == moment
+                && self.policy.level(rule.id) != Level::Off
+                && (rule.broken)(self, call)
+        })
     }
 
     /// The code, the error and the hint for a call that breaks a rule.
@@ -402,19 +411,26 @@ fn shows_lines(code: EditCode, report: &Value) -> bool {
         && report.get("anchors").and_then(Value::as_array).is_some_and(|all| !all.is_empty())
 }
 
-/// What to do in place of a call that has failed: first to read again, then to edit less, then to stop.
+/// What to do in place of a call that has failed: first to read again, then to use another tool.
 fn suggest_alternative(call: &GuardedCall<'_>, failure: &Failure) -> Message {
     let lines = match failure.near {
         Some((start, end)) => format!(" with ranges [{{\"start\": {start}, \"end\": {end}}}]"),
         None => String::new(),
     };
-    match failure.times {
-        1 if !call.writes => {
+    let other_tool = call.line_tool.filter(|tool| *tool != call.tool);
+    match (failure.times, call.line_tool, other_tool) {
+        (1, ..) if !call.writes => {
             said!("Check the path with {LIST_FILES}, or search for different words.")
         }
-        1 => said!("Call {READ_FILE}{lines} and copy the text to replace from its answer."),
-        2 => said!("Go another way: edit a smaller part, quoted from a fresh {READ_FILE}{lines}."),
-        _ => "Give up this edit: go on with another part of the task, or tell the user what blocks you.".into(),
+        (1, ..) => said!("Call {READ_FILE}{lines} and copy the text to replace from its answer."),
+        (2, _, Some(tool)) => {
+            said!("Go another way: call {READ_FILE}{lines} in style hashline, then {tool} with those lines.")
+        }
+        (2, Some("edit_file"), _) => {
+            said!("Go another way: call {READ_FILE}{lines} in style hashline, and send its anchors as `lines`.")
+        }
+        (2..=3, ..) => said!("Go another way: edit a smaller part, quoted from a fresh {READ_FILE}."),
+        (..) => "Give up this edit: go on with another part of the task, or tell the user what blocks you.".into(),
     }
 }
 
@@ -461,7 +477,13 @@ mod tests {
         arguments: &'a Map<String, Value>,
         files: &'a BTreeMap<String, FileHash>,
     ) -> GuardedCall<'a> {
-        GuardedCall { tool, arguments, writes: tool.starts_with("edit"), files }
+        GuardedCall {
+            tool,
+            arguments,
+            writes: tool.starts_with("edit"),
+            files,
+            line_tool: Some("edit_file"),
+        }
     }
 
     const FAILED: CallOutcome<'_> = CallOutcome {
@@ -474,13 +496,50 @@ mod tests {
         CallOutcome { ok: true, code: None, message: "", report: &Value::Null };
 
     #[test]
-    fn a_call_may_be_sent_again_after_a_conflict_once_the_lines_are_shown_and_in_a_changed_file() {
+    fn completion_without_exploration_is_blocked_in_the_known_form() {
+        let guard = Guard::default();
+        let (none, files) = (Map::new(), BTreeMap::new());
+        let GuardVerdict::Refuse { rule, code, error, hint } =
+            guard.check(&asked("task_complete", &none, &files))
+        else {
+            panic!("passed")
+        };
+        assert_eq!((rule, code), ("explore_before_complete", EditCode::Blocked));
+        assert!(error.starts_with("BLOCKED: You must explore the codebase first."), "{error}");
+        assert!(hint.starts_with("Start with list_files"), "{hint}");
+    }
+
+    #[test]
+    fn an_identical_failure_is_answered_and_then_turned_elsewhere() {
+        let mut guard = Guard::default();
+        let call = arguments(json!({"path": "a", "old_str": "x", "new_str": "y"}));
+        let mut files = BTreeMap::from([("a".to_owned(), Some(ContentHash::of(b"1")))]);
+        guard.record(&asked("read_file", &Map::new(), &files), &DONE);
+        guard.record(&asked("edit_file", &call, &files), &FAILED);
+        let mut hints = Vec::new();
+        for _ in 0..9 {
+            let call = asked("edit_file", &call, &files);
+            let GuardVerdict::Refuse { rule, code, error, hint } = guard.check(&call) else {
+                panic!("passed")
+            };
+            assert_eq!((rule, code), ("repeat_failed", EditCode::NoOccurrence));
+            assert!(error.contains("old_str is not in the file") && hint.contains("Do not repeat"));
+            assert!(error.len() + hint.len() <= 300, "{}", error.len() + hint.len());
+            hints.push(hint);
+            guard.record_refusal(&call);
+        }
+        assert_ne!(hints[0], hints[1]);
+        assert!(hints[1].contains("another way"), "{}", hints[1]);
+        // The file changed: the call deserves a new try.
+        files.insert("a".into(), Some(ContentHash::of(b"2")));
+        assert_eq!(guard.check(&asked("edit_file", &call, &files)), GuardVerdict::Pass(Vec::new()));
+    }
+
+    #[test]
+    fn a_refusal_that_shows_the_lines_may_be_answered_by_the_same_call_once() {
         let mut guard = Guard::default();
         let (none, files) = (Map::new(), BTreeMap::new());
         guard.record(&asked("read_file", &none, &files), &DONE);
-        let conflict = CallOutcome { code: Some(EditCode::Conflict), ..FAILED };
-        guard.record(&asked("edit_file", &none, &files), &conflict);
-        assert_eq!(guard.check(&asked("edit_file", &none, &files)), GuardVerdict::Pass(Vec::new()));
         let shown = json!({"path": "a", "anchors": ["1#VK|one"]});
         let blocked = CallOutcome { code: Some(EditCode::Blocked), report: &shown, ..FAILED };
         let call = asked("edit_lines", &none, &files);
@@ -488,14 +547,16 @@ mod tests {
         assert_eq!(guard.check(&call), GuardVerdict::Pass(Vec::new()));
         guard.record(&call, &blocked);
         assert!(matches!(guard.check(&call), GuardVerdict::Refuse { rule: "repeat_failed", .. }));
-        let named = arguments(json!({"path": "a", "old_str": "x", "new_str": "y"}));
-        let mut files = BTreeMap::from([("a".to_owned(), Some(ContentHash::of(b"1")))]);
-        guard.record(&asked("edit_file", &named, &files), &FAILED);
-        let again = guard.check(&asked("edit_file", &named, &files));
-        assert!(matches!(again, GuardVerdict::Refuse { rule: "repeat_failed", .. }));
-        files.insert("a".into(), Some(ContentHash::of(b"2")));
-        let again = guard.check(&asked("edit_file", &named, &files));
-        assert_eq!(again, GuardVerdict::Pass(Vec::new()));
+    }
+
+    #[test]
+    fn a_conflict_may_be_sent_again() {
+        let mut guard = Guard::default();
+        let (none, files) = (Map::new(), BTreeMap::new());
+        guard.record(&asked("read_file", &none, &files), &DONE);
+        let conflict = CallOutcome { code: Some(EditCode::Conflict), ..FAILED };
+        guard.record(&asked("edit_file", &none, &files), &conflict);
+        assert_eq!(guard.check(&asked("edit_file", &none, &files)), GuardVerdict::Pass(Vec::new()));
     }
 
     #[test]
@@ -532,5 +593,24 @@ mod tests {
         files.insert("a".into(), Some(ContentHash::of(b"another program")));
         assert_eq!(complete(&guard, &files), "vanished_edit");
         assert_eq!(guard.completion_report("done", &[])["files_changed"][0]["revision"], 3);
+    }
+
+    #[test]
+    fn a_policy_softens_rule_by_rule() {
+        let (none, files) = (Map::new(), BTreeMap::new());
+        let soft = Guard::new(GuardPolicy::soft());
+        let GuardVerdict::Pass(warnings) = soft.check(&asked("task_complete", &none, &files))
+        else {
+            panic!("refused")
+        };
+        assert_eq!(warnings.len(), 2);
+        assert!(soft.final_error().is_some(), "a session that did nothing still fails");
+        let off = GuardPolicy::strict().with("explore_before_complete", Level::Off).expect("rule");
+        let off = off.with("nothing_changed", Level::Off).expect("rule");
+        assert_eq!(
+            Guard::new(off).check(&asked("task_complete", &none, &files)),
+            GuardVerdict::Pass(Vec::new())
+        );
+        assert!(GuardPolicy::strict().with("no_such_rule", Level::Off).is_none());
     }
 }

@@ -25,7 +25,7 @@ async fn p1_edits_of_one_turn_never_hit_the_wrong_line() {
     let reply = session.refused("edit_lines", line_edit(12, 12, "x"), "EDIT_STALE_ANCHOR").await;
     assert_eq!(session.text("f"), before);
     let old = read["snapshot"].as_str().expect("id")[..12].to_owned();
-    for shown in ["|line 12", "|line 11", "can mean line 13 or line 12"] {
+    for shown in ["|line 12", "|line 11", "can mean line 13 or line 12", old.as_str()] {
         assert!(reply.message.contains(shown), "{shown}: {}", reply.message);
     }
     assert_eq!(reply.message.lines().filter(|line| line.starts_with(">>> ")).count(), 2);
@@ -65,10 +65,10 @@ async fn a_number_is_of_the_version_that_was_read_last_even_if_the_file_is_as_on
     let old = numbered(5);
     let new = format!("new\n{old}");
     let insert = json!({ "path": "f", "old_str": "line 1\n", "new_str": "new\nline 1\n" });
-    for seen in ["read", "searched", "written"] {
+    for seen in ["read", "searched", "written", "written twice"] {
         let session = Session::new(&[("f", &old)]);
         session.ok("read_file", json!({ "path": "f" })).await;
-        if seen == "written" {
+        if seen.starts_with("written") {
             session.ok("edit_file", insert.clone()).await;
         } else {
             session.put("f", &new);
@@ -78,9 +78,20 @@ async fn a_number_is_of_the_version_that_was_read_last_even_if_the_file_is_as_on
             };
             session.ok(tool, call).await;
         }
-        session.put("f", &old);
+        if seen == "written twice" {
+            let back = json!({ "path": "f", "old_str": "new\n", "new_str": "" });
+            session.ok("edit_file", back).await;
+            // What the session itself has taken back is no numbering any more.
+            session.refused("edit_lines", line_edit(3, 3, "line 3"), "EDIT_NO_CHANGE").await;
+        } else {
+            session.put("f", &old);
+        }
         session.ok("read_file", json!({ "path": "f" })).await;
-        session.put("f", &new);
+        if seen == "written twice" {
+            session.ok("edit_file", insert.clone()).await;
+        } else {
+            session.put("f", &new);
+        }
         session.refused("edit_lines", line_edit(3, 3, "x"), "EDIT_STALE_ANCHOR").await;
         assert_eq!(session.text("f"), new, "{seen}");
     }
@@ -117,7 +128,7 @@ async fn an_anchor_is_not_stale_for_a_version_that_was_taken_back() {
     let call = json!([{ "op": "replace", "pos": anchor(&old, 3), "lines": ["three"] }]);
     let sent = json!({ "path": "f", "edits": call.clone() });
     let reply = session.refused("hashline_edit", sent, "EDIT_STALE_ANCHOR").await;
-    assert!(reply.message.contains("changed since you were shown it"), "{}", reply.message);
+    assert!(reply.message.contains("also shown in an older version"), "{}", reply.message);
     let read = session.ok("read_file", json!({ "path": "f" })).await;
     let named = json!({ "path": "f", "edits": call, "snapshot": read["snapshot"] });
     session.ok("hashline_edit", named).await;
@@ -183,13 +194,14 @@ async fn p1_a_line_that_has_not_moved_needs_no_proof() {
 async fn p1_what_comes_after_the_last_line_is_known_by_a_read() {
     let session = Session::new(&[("f", &numbered(20))]);
     session.ok("edit_lines", line_edit(3, 2, "a\nb")).await;
-    session.ok("read_file", json!({ "path": "f" })).await;
+    let read = session.ok("read_file", json!({ "path": "f" })).await;
     session.ok("edit_lines", line_edit(12, 12, "twelve")).await;
     session.ok("edit_lines", line_edit(23, 22, "end")).await;
     assert!(session.text("f").ends_with("line 20\nend\n"), "{}", session.text("f"));
     let reply = session.refused("edit_lines", line_edit(23, 22, "end"), "EDIT_STALE_ANCHOR").await;
     let said = "the place before line 23 is stale: it can mean the place before line 24 or the place before line 23 of the file as it is now";
-    assert!(reply.message.contains(said), "{}", reply.message);
+    let id = format!("\"{}\", which you read", &read["snapshot"].as_str().expect("id")[..12]);
+    assert!(reply.message.contains(said) && reply.message.contains(&id), "{}", reply.message);
     session.ok("edit_lines", line_edit(1, 0, "first")).await;
     let reply = session.refused("edit_lines", line_edit(1, 3, "x"), "EDIT_STALE_ANCHOR").await;
     let said = "the range 1-3 is stale: it can mean lines 2-4 or lines 1-3 of the file";

@@ -158,6 +158,18 @@ async fn out_of_range_and_inverted_ranges_are_refused_with_the_length() {
     assert_eq!(session.text("f"), "a\nb\nc\n");
 }
 
+#[tokio::test]
+async fn numbers_of_an_older_read_are_carried_with_its_snapshot() {
+    let session = Session::new(&[("f", &numbered(20))]);
+    let read = session.ok("read_file", json!({ "path": "f" })).await;
+    let first =
+        json!({ "path": "f", "start_line": 1, "end_line": 0, "new_content": "new 1\nnew 2" });
+    session.ok("edit_lines", first).await;
+    let second = json!({ "path": "f", "start_line": 10, "end_line": 10, "new_content": "ten", "snapshot": read["snapshot"] });
+    session.ok("edit_lines", second).await;
+    assert!(session.text("f").contains("line 9\nten\nline 11\n"));
+}
+
 // Seed 002.
 
 #[tokio::test]
