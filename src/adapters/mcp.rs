@@ -13,6 +13,8 @@ mod lines;
 mod metrics;
 mod session;
 mod stdio;
+#[cfg(unix)]
+mod streams;
 mod workers;
 
 use std::collections::BTreeSet;
@@ -69,7 +71,10 @@ needs; do not repeat a refused call as it was.";
 /// Serves the tools over stdin and stdout until the client closes them. The tokio runtime needs time and,
 /// on Unix, I/O: build it with `enable_all`.
 pub async fn serve_stdio(server: McpServer) -> Result<(), String> {
-    let (stdin, stdout) = rmcp::transport::stdio_pipes();
+    #[cfg(unix)]
+    let (stdin, stdout) = (streams::stdin(), streams::stdout());
+    #[cfg(not(unix))]
+    let (stdin, stdout) = rmcp::transport::stdio();
     let (transport, writer, client_left) = StdioTransport::new(stdin, stdout, MAX_FRAME);
     let ended = match server.serve(transport).await {
         Ok(service) => {

@@ -77,7 +77,9 @@ fn value_in(secret: &str, is_secret: impl Fn(&str) -> bool) -> &str {
     let in_quotes = secret.find(['"', '\'', '`']).and_then(|open| {
         let quote = secret[open..].chars().next()?;
         let close = secret.rfind(quote).filter(|close| *close > open + 1)?;
-        Some(&secret[open + 1..close])
+        // Where more follows, the quotes are around a name, and the value comes later.
+        let rest = secret[close + 1..].trim_start_matches([',', ';', ')', ']', '}', ' ', '\t']);
+        (rest.is_empty() || rest.starts_with(['#', '/'])).then(|| &secret[open + 1..close])
     });
     match in_quotes {
         Some(value) if is_secret(secret) && !is_secret(&secret.replace(value, "")) => value,

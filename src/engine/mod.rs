@@ -160,9 +160,16 @@ impl Engine {
         Self { allowance: Allowance { time, ..self.allowance }, ..self.clone() }
     }
 
-    /// The same engine, which reports each stage to `observer`.
+    /// The same engine, which reports each stage to `observer`, too.
     #[must_use]
     pub fn with_observer(&self, observer: Observer) -> Self {
+        let observer: Observer = match self.observer.clone() {
+            None => observer,
+            Some(first) => Arc::new(move |stage, subject| {
+                first(stage, subject);
+                observer(stage, subject);
+            }),
+        };
         Self { observer: Some(observer), ..self.clone() }
     }
 

@@ -99,7 +99,9 @@ impl PendingCall {
         text: &str,
     ) -> Result<(), String> {
         let EditRequest { old, new, language, .. } = &self.request;
-        let as_sent = judge(case, text);
+        let marked = with_marks(old, new, case.found);
+        let (old, new) = marked.as_ref().map_or((old, new), |(old, new)| (old, new));
+        let as_sent = judge(&Case { old, new, ..*case }, text);
         if as_sent.is_ok() {
             return as_sent;
         }
@@ -174,6 +176,27 @@ impl PendingCall {
         !language.lex(&after).is_well_formed()
             && closed(&language.lex(&self.request.old)) == closed(&language.lex(&self.request.new))
     }
+}
+
+/// Both texts with what the file has before each of their lines and they have not: the marks of a
+/// comment, of a quote, of a box. `None` unless it stands before two lines of `old`, and most.
+fn with_marks(old: &str, new: &str, found: &str) -> Option<(String, String)> {
+    let lines: Vec<&str> = old.lines().filter(|line| !line.trim().is_empty()).collect();
+    let marks_of = |line: &&str| {
+        let own = found.lines().find(|own| own.ends_with(line.trim_start()))?;
+        let marks = own.strip_suffix(*line)?;
+        Some(marks).filter(|marks| !marks.trim().is_empty())
+    };
+    let marks = lines.iter().find_map(marks_of)?;
+    let marked = lines.iter().filter(|line| marks_of(line) == Some(marks)).count();
+    let mark = |text: &str| {
+        let lines = text.split('\n').map(|line| match line.trim().is_empty() {
+            true => line.to_owned(),
+            false => format!("{marks}{line}"),
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    (marked > 1 && 2 * marked > lines.len()).then(|| (mark(old), mark(new)))
 }
 
 /// The text without numbers that some of its lines were copied with; `None` if fewer than two lines

@@ -37,13 +37,16 @@ const MEANINGFUL_EMPTY: &[&str] = &[
     "insert_line",
 ];
 
+/// Names under which models wrap all arguments.
+const WRAPPERS: &[&str] = &["arguments", "parameters", "params", "input", "args"];
+
 /// The arguments under the tool's own names and with its types.
 pub(super) fn normalize(
     tool: &str,
     schema: &Value,
     arguments: Value,
 ) -> Result<Map<String, Value>, Refusal> {
-    let given = match arguments {
+    let mut given = match arguments {
         Value::Object(given) => given,
         Value::Null => Map::new(),
         Value::String(text) => match parse_lenient(&text) {
@@ -52,6 +55,14 @@ pub(super) fn normalize(
         },
         _ => return Err(not_an_object(tool, schema)),
     };
+    // Some models wrap all of them in one more object.
+    let is_known = |name: &String| properties(schema).is_some_and(|known| known.contains_key(name));
+    let is_wrapper = |name: &String| WRAPPERS.contains(&name.as_str()) && !is_known(name);
+    if let (1, Some((name, Value::Object(inner)))) = (given.len(), given.iter().next())
+        && is_wrapper(name)
+    {
+        given = inner.clone();
+    }
     normalize_object(&ArgumentPath { tool, path: String::new() }, schema, given)
 }
 
@@ -241,6 +252,11 @@ fn with_beside(list: Value, items: &Map<String, Value>, beside: &[(String, Value
         let Some(object) = item.as_object_mut() else { continue };
         for (name, value) in beside {
             let own_name = resolve(name, items, &empty);
+            // What is left empty in an item is not given there.
+            object.retain(|key, value| {
+                let is_empty = value.is_null() || own_name.is_some_and(|own| is_filler(own, value));
+                resolve(key, items, &empty) != own_name || !is_empty
+            });
             if object.keys().all(|key| resolve(key, items, &empty) != own_name) {
                 object.insert(name.clone(), value.clone());
             }

@@ -38,7 +38,7 @@ pub(super) struct Arguments {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 struct EditArgument {
     /// replace, append or prepend.
-    op: Op,
+    op: Option<Op>,
     /// The anchor, as LINE#ID; the first line of a range.
     pos: Option<String>,
     /// The last line of a range, as LINE#ID.
@@ -57,7 +57,15 @@ impl EditArgument {
             })
         };
         let (pos, end) = (anchor(&self.pos)?, anchor(&self.end)?);
-        Ok(HashlineEdit { op: self.op, pos, end, lines: self.lines.into_lines() })
+        // An edit that only names lines replaces them.
+        let op = self.op.or((pos.is_some() || end.is_some()).then_some(Op::Replace));
+        let op = op.ok_or_else(|| {
+            Refusal::invalid(
+                format!("edit {number} has no `op` and no `pos`"),
+                "Send `op` as replace, append or prepend.",
+            )
+        })?;
+        Ok(HashlineEdit { op, pos, end, lines: self.lines.into_lines() })
     }
 }
 

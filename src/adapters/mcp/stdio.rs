@@ -131,6 +131,13 @@ impl<R: AsyncRead + Unpin> StdioTransport<R> {
                     return None;
                 }
                 ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => {}
+                // Such as an `initialize` that lacks something: a right one may follow.
+                ClientRequest::CustomRequest(custom) if !self.has_begun => {
+                    let id = serde_json::to_value(&request.id).unwrap_or_default();
+                    let error = super::unknown_method(&custom.method);
+                    self.rejection = Some(rejection(id, error.code, &error.message));
+                    return None;
+                }
                 _ => self.has_begun = true,
             },
             _ if !self.has_begun => return None,
@@ -239,6 +246,14 @@ fn parse(text: &[u8]) -> Result<Option<RxJsonRpcMessage<RoleServer>>, Vec<u8>> {
             if value["jsonrpc"] == "2.0"
                 && value["method"].is_string()
                 && value.get("id").is_none() =>
+        {
+            Ok(None)
+        }
+        // An answer, which is never answered.
+        Ok(value)
+            if value["jsonrpc"] == "2.0"
+                && value.get("method").is_none()
+                && (value.get("result").is_some() || value.get("error").is_some()) =>
         {
             Ok(None)
         }

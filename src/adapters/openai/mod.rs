@@ -241,6 +241,9 @@ impl OpenAi {
         let mut profile = self.profile();
         // If the reason for a rejection is a guess, the simpler form is remembered only once it works.
         let mut guessed = false;
+        // After an answer that was cut off, nothing more is remembered: the form of the request may
+        // not be at fault.
+        let mut was_cut_off = false;
         let mut unusable_answers = 0;
         loop {
             let body = self.body(request, profile);
@@ -255,7 +258,7 @@ impl OpenAi {
                     tracing::debug!(?limitation, "the server lacks this; asking without");
                     guessed |= limitation == Limitation::Unknown;
                     profile = simpler;
-                    if !guessed {
+                    if !guessed && !was_cut_off {
                         self.remember(profile);
                     }
                     if !budget.has_requests() {
@@ -267,7 +270,9 @@ impl OpenAi {
             count_tokens(&answer, budget);
             let (next_profile, problem) = match answer_text(&answer) {
                 Ok(content) if is_usable(&content) => {
-                    self.remember(profile);
+                    if !was_cut_off {
+                        self.remember(profile);
+                    }
                     return Ok(ChatReply { content });
                 }
                 Ok(_) => (profile.avoiding(Limitation::AnswerFormat), UNREADABLE.to_owned()),
@@ -276,8 +281,11 @@ impl OpenAi {
                     self.remember(thinking);
                     (Some(thinking), CUT_OFF.to_owned())
                 }
-                // Another form would hardly make the answer shorter.
-                Err(UnusableAnswer::CutOff { .. }) => (None, CUT_OFF.to_owned()),
+                // A form that the server forces on the model may have filled the answer with blanks.
+                Err(UnusableAnswer::CutOff { .. }) => {
+                    was_cut_off = true;
+                    (profile.avoiding(Limitation::AnswerFormat), CUT_OFF.to_owned())
+                }
                 Err(UnusableAnswer::Other(why)) => {
                     (profile.avoiding(Limitation::AnswerFormat), why)
                 }

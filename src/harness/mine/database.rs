@@ -123,6 +123,7 @@ fn read_opencode(database: &Connection, found: &mut Findings) -> rusqlite::Resul
         let session = text_at(row, 0).unwrap_or_default();
         if found.transcripts.last().is_none_or(|last| last.session != session) {
             found.transcripts.push(Transcript::new(Client::Opencode, &session));
+            (turn, message) = (0, None);
         }
         let Some(out) = found.transcripts.last_mut() else { continue };
         let id = text_at(row, 1);

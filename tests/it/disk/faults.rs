@@ -670,7 +670,7 @@ fn faults_in(
         "openat",
     ];
     const ERRORS: &[&str] = &["EIO", "ENOSPC", "EMFILE", "EACCES", "EINTR"];
-    let calls = if super::is_long_run() { CALLS } else { &CALLS[..3] };
+    let calls = if super::is_long_run() { CALLS } else { &CALLS[..4] };
     let errors = if super::is_long_run() { ERRORS } else { &ERRORS[..2] };
     let (mut faults, mut lies) = (0, Vec::new());
     let work = Sandbox::in_memory();
