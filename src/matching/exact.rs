@@ -27,7 +27,7 @@ pub(super) fn decide(request: &EditRequest, file: &SourceFile<'_>) -> Option<Ver
     if occurrences.ranges.is_empty() {
         return None;
     }
-    Some(match choose_occurrences(request, file, &occurrences) {
+    Some(match choose_occurrences(request, file, &request.new, &occurrences) {
         Ok(ranges) => replace(request, file, &ranges, &occurrences.finder),
         Err(refusal) => Verdict::Refused(refusal),
     })
@@ -58,14 +58,35 @@ pub(super) fn find_occurrences<'a>(file: &SourceFile<'_>, old: &'a str) -> Occur
         let to = (range.end + old.len() - 1).min(bytes.len());
         finder.find(&bytes[range.start + 1..to]).is_some_and(|at| range.start + 1 + at < range.end)
     };
-    let overlapping = ranges.iter().any(overlaps);
+    // A text can overlap itself only if a prefix of it is also a suffix. For few occurrences,
+    // searching is cheaper than checking that.
+    let overlapping = (ranges.len() <= MAX_UNCHECKED || has_border(old.as_bytes()))
+        && ranges.iter().any(overlaps);
     Occurrences { finder, ranges, overlapping }
+}
+
+/// For up to this many occurrences, overlaps are searched without a check whether they are possible.
+const MAX_UNCHECKED: usize = 2;
+
+/// Whether some proper prefix of a text is also a suffix (a border).
+fn has_border(text: &[u8]) -> bool {
+    let mut border_lens = vec![0; text.len()];
+    let mut matched = 0;
+    for at in 1..text.len() {
+        while matched > 0 && text[at] != text[matched] {
+            matched = border_lens[matched - 1];
+        }
+        matched += usize::from(text[at] == text[matched]);
+        border_lens[at] = matched;
+    }
+    border_lens.last().is_some_and(|&border| border > 0)
 }
 
 /// The occurrences that the call means, by its expected count and `near_line`.
 pub(super) fn choose_occurrences(
     request: &EditRequest,
     file: &SourceFile<'_>,
+    new: &str,
     occurrences: &Occurrences<'_>,
 ) -> Result<Vec<Range<usize>>, Refusal> {
     let lines = || -> Vec<usize> {
@@ -78,13 +99,14 @@ pub(super) fn choose_occurrences(
     let wrong_count = || Err(refuse::wrong_count(request, &lines(), occurrences.overlapping));
     match request.expected {
         Expected::All => Ok(occurrences.ranges.clone()),
-        Expected::Exactly(_) if occurrences.overlapping => wrong_count(),
         Expected::Exactly(count) if count.get() == occurrences.ranges.len() => {
-            Ok(occurrences.ranges.clone())
+            let is_unclear = occurrences.overlapping
+                && !gives_same_text(file.text, &request.old, new, &occurrences.ranges);
+            if is_unclear { wrong_count() } else { Ok(occurrences.ranges.clone()) }
         }
         Expected::Exactly(count) if count.get() == 1 => match nearest_to_line(request, &lines()) {
-            Some(at) => Ok(vec![occurrences.ranges[at].clone()]),
-            None => wrong_count(),
+            Some(at) if !occurrences.overlapping => Ok(vec![occurrences.ranges[at].clone()]),
+            _ => wrong_count(),
         },
         Expected::Exactly(_) => wrong_count(),
     }
@@ -97,6 +119,32 @@ pub(super) fn nearest_to_line(request: &EditRequest, lines: &[usize]) -> Option<
     let best = (0..lines.len()).min_by_key(distance)?;
     let tied = (0..lines.len()).filter(|at| distance(at) == distance(&best)).count();
     (tied == 1).then_some(best)
+}
+
+/// The most overlapping occurrences that are compared.
+const MAX_OVERLAPS: usize = 16;
+
+/// Whether it makes no difference to the resulting text if the only range in `ranges` is replaced or
+/// an occurrence that overlaps it. False if there are several ranges.
+fn gives_same_text(text: &str, old: &str, new: &str, ranges: &[Range<usize>]) -> bool {
+    let [range] = ranges else { return false };
+    let from = range.start + 1;
+    let to = (range.end + old.len() - 1).min(text.len());
+    let finder = Finder::new(old);
+    let bytes = &text.as_bytes()[from..to];
+    let overlapping_starts = (0..bytes.len()).scan(0, |next, _| {
+        let at = finder.find(&bytes[*next..])? + *next;
+        *next = at + 1;
+        Some(from + at)
+    });
+    let starts: Vec<usize> = overlapping_starts.take(MAX_OVERLAPS + 1).collect();
+    starts.len() <= MAX_OVERLAPS
+        && starts.into_iter().all(|at| {
+            let first_replaced =
+                [new.as_bytes(), &text.as_bytes()[range.end..at + old.len()]].concat();
+            let second_replaced = [&text.as_bytes()[range.start..at], new.as_bytes()].concat();
+            first_replaced == second_replaced
+        })
 }
 
 /// The verdict on replacing these occurrences by `new_str`.
@@ -155,10 +203,22 @@ fn has_only_lf(text: &str) -> bool {
 /// of the file are LF.
 pub(super) fn with_file_endings(file: &SourceFile<'_>, at: usize, new: &str) -> String {
     match file.snapshot.ending_near(at) {
-        LineEnding::Lf if has_only_lf(file.text) => new.replace("\r\n", "\n"),
-        LineEnding::CrLf => new.replace("\r\n", "\n").replace('\n', "\r\n"),
-        _ => new.to_owned(),
+        LineEnding::Lf if new.contains("\r\n") && has_only_lf(file.text) => {
+            return new.replace("\r\n", "\n");
+        }
+        LineEnding::CrLf if new.contains('\n') => {}
+        _ => return new.to_owned(),
     }
+    let mut out = String::with_capacity(new.len() + 16);
+    let mut previous = ' ';
+    for c in new.chars() {
+        if c == '\n' && previous != '\r' {
+            out.push('\r');
+        }
+        out.push(c);
+        previous = c;
+    }
+    out
 }
 
 /// The line (from 1) at which the file already has `new` around the occurrence, so that the call
@@ -215,33 +275,31 @@ fn mends_structure(request: &EditRequest, file: &SourceFile<'_>, range: &Range<u
     added == "end" && {
         let opens = |line: &&str| {
             let line = line.trim();
-            let mut words = line.split(|c: char| !is_word_char(c));
-            let opens_block = words.clone().next().is_some_and(|word| OPENERS.contains(&word))
-                || line.ends_with(" do")
-                || line.ends_with('|') && line.contains(" do |");
-            opens_block && !words.any(|word| word == "end")
+            let first = line.split(|c: char| !is_word_char(c)).next().unwrap_or_default();
+            let is_one_line = line.split(|c: char| !is_word_char(c)).any(|word| word == "end");
+            !is_one_line
+                && (matches!(
+                    first,
+                    "def"
+                        | "class"
+                        | "module"
+                        | "if"
+                        | "unless"
+                        | "while"
+                        | "until"
+                        | "case"
+                        | "begin"
+                        | "for"
+                        | "function"
+                        | "defmodule"
+                        | "defp"
+                ) || line.ends_with(" do")
+                    || line.ends_with('|') && line.contains(" do |"))
         };
         let closes = |line: &&str| line.trim() == "end" || line.trim().starts_with("end)");
         file.text.lines().filter(opens).count() > file.text.lines().filter(closes).count()
     }
 }
-
-/// The words that begin a block which `end` closes, in the languages that have such blocks.
-const OPENERS: &[&str] = &[
-    "def",
-    "class",
-    "module",
-    "if",
-    "unless",
-    "while",
-    "until",
-    "case",
-    "begin",
-    "for",
-    "function",
-    "defmodule",
-    "defp",
-];
 
 /// A placeholder that `new_str` adds in code, if the edit would delete lines for it.
 fn introduced_placeholder<'a>(request: &'a EditRequest, file: &SourceFile<'_>) -> Option<&'a str> {
@@ -274,21 +332,22 @@ fn warnings_for(
             "the old text begins or ends inside a word on line {line}; only that part was replaced"
         ));
     }
-    let joins_below =
-        old.ends_with('\n') && !new.is_empty() && !new.ends_with('\n') && after.is_some();
+    if old.ends_with('\n') && !new.is_empty() && !new.ends_with('\n') && after.is_some() {
+        out.push("the old text ends with a line break and the new text does not, so the last line of the new text and the next line of the file are now one line".into());
+    }
     let joins_above = old.starts_with(['\n', '\r'])
         && !new.starts_with(['\n', '\r'])
         && !new.is_empty()
         && before.is_some_and(|c| c != '\n');
-    if joins_below || joins_above {
-        let edge = if joins_below { "ends" } else { "begins" };
-        out.push(format!(
-            "the old text {edge} with a line break and the new text does not, so a line of the new text and the line of the file beside it are now one line"
-        ));
+    if joins_above {
+        out.push("the old text begins with a line break and the new text does not, so the line above and the first line of the new text are now one line".into());
     }
-    out.extend(indentation_warning(file, range, old, new));
+    out.extend(edge_indentation_warning(file, range, old, new));
     if matches!(after, Some('\r' | '\n')) {
         out.extend(added_blank_line_warning(old, new));
+    }
+    if let Some(warning) = dedent_warning(file, range, new) {
+        out.push(warning);
     }
     out.extend(suspicious_text_warnings(file, old, new));
     if let Some(repeated) = repeated_neighbour(file, range, old, new) {
@@ -342,46 +401,77 @@ pub(super) fn suspicious_text_warnings(file: &SourceFile<'_>, old: &str, new: &s
     out
 }
 
-/// The warning that lines may have the wrong indentation now: because the two strings begin or end with
-/// different parts of it, or because lines of `new` are less deep than those around them.
-fn indentation_warning(
+/// The warning that the indentation of a line changes, because the two strings begin or end with
+/// different parts of it.
+fn edge_indentation_warning(
     file: &SourceFile<'_>,
     range: &Range<usize>,
     old: &str,
     new: &str,
 ) -> Option<String> {
     let text = file.text;
-    let next_line = text[range.end..].lines().next().unwrap_or_default();
     let blanks_at_end = |text: &str| text.len() - text.trim_end_matches([' ', '\t']).len();
     let (old_blanks, new_blanks) = (blanks_at_end(old), blanks_at_end(new));
-    let ends_differ = old[..old.len() - old_blanks].ends_with('\n')
-        && new[..new.len() - new_blanks].ends_with('\n')
-        && next_line.starts_with(|c: char| !c.is_whitespace())
-        && old_blanks != new_blanks;
+    let text_follows = text[range.end..].chars().next().is_some_and(|c| !c.is_whitespace());
+    let both_are_indentation = old[..old.len() - old_blanks].ends_with('\n')
+        && new[..new.len() - new_blanks].ends_with('\n');
+    if both_are_indentation && text_follows && old_blanks != new_blanks {
+        return Some("the old text and the new text end with different parts of the next line's indentation, so the indentation of that line has changed".to_owned());
+    }
     let line_start = text[..range.start].rfind('\n').map_or(0, |feed| feed + 1);
     let leading = &text[line_start..range.start];
-    let begins_inside = !leading.is_empty() && leading.trim().is_empty();
-    let starts_differ = || match indent_of(old).is_empty() {
-        true => !indent_of(new).is_empty(),
-        false => new.lines().count() > 1,
-    };
-    let leaves_rest = || new.is_empty() && old.ends_with('\n') && !next_line.trim().is_empty();
-    let width = |line: &str| indent::columns(indent_of(line), 4);
-    let least_after_first =
-        |text: &str| text.lines().skip(1).filter(|line| !line.trim().is_empty()).map(width).min();
-    let is_dedented = || {
-        let first = indent::columns(leading, 4) + width(new);
-        let old = least_after_first(&text[range.clone()]).unwrap_or(first);
-        least_after_first(new).is_some_and(|new| new < old.min(first))
-    };
-    let warning = if begins_inside && is_dedented() {
-        "the new text was written as sent, and its lines after the first are indented less than the lines around them: indent them if they belong there"
-    } else if ends_differ || begins_inside && (starts_differ() || leaves_rest()) {
-        "the old text begins or ends inside the indentation of a line, and the new text was written as sent: check the indentation of its lines and of the next one"
-    } else {
+    let inside_indent = !leading.is_empty() && leading.trim().is_empty();
+    if inside_indent && new.is_empty() && old.ends_with('\n') && text_follows_line(text, range) {
+        return Some("the old text begins inside the indentation of its first line, and what is left of it is now before the next line: quote the whole indentation".to_owned());
+    }
+    if inside_indent && !indent_of(old).is_empty() && new.lines().count() > 1 {
+        return Some("the old text begins inside the indentation of its first line, and the lines after the first were written with the indentation that was sent".to_owned());
+    }
+    (inside_indent && indent_of(old).is_empty() && !indent_of(new).is_empty()).then(|| {
+        "the old text begins after the line's indentation and the new text brings its own, so the first line is now indented further".to_owned()
+    })
+}
+
+/// Whether the line below a range that ends with a line break is not blank.
+fn text_follows_line(text: &str, range: &Range<usize>) -> bool {
+    text[range.end..].lines().next().is_some_and(|line| !line.trim().is_empty())
+}
+
+/// The warning that the lines of `new` after the first are indented less than the lines around
+/// them.
+fn dedent_warning(file: &SourceFile<'_>, range: &Range<usize>, new: &str) -> Option<String> {
+    let text = file.text;
+    let line_start = text[..range.start].rfind('\n').map_or(0, |feed| feed + 1);
+    let leading = &text[line_start..range.start];
+    let is_nonblank = |line: &&str| !line.trim().is_empty();
+    if leading.is_empty() || !leading.trim().is_empty() {
         return None;
+    }
+    let width = |line: &str| indent::columns(indent_of(line), 4);
+    let least_after_first = |text: &str| text.lines().skip(1).filter(is_nonblank).map(width).min();
+    let replaced = &text[range.clone()];
+    let column = indent::columns(leading, 4);
+    let new_width = least_after_first(new)?;
+    let first_width = column + width(new);
+    let old_width = least_after_first(replaced).unwrap_or(first_width);
+    let is_dedented = new_width < old_width.min(first_width);
+    (is_flattened(replaced, new, column) || is_dedented).then(|| {
+        "the new text was written as sent, and its lines after the first are indented less than the lines around them: indent them if they belong there".to_owned()
+    })
+}
+
+/// Whether both texts begin with a line that opens a block, but only `old` indents the line after
+/// it. Both begin at column `column`.
+fn is_flattened(old: &str, new: &str, column: usize) -> bool {
+    let indents_second = |text: &str| {
+        let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+        let opens = lines.next()?.trim_end().ends_with([':', '{', '(', '[']);
+        let body =
+            lines.next().filter(|line| opens && !line.trim().starts_with(['}', ')', ']']))?;
+        let first = column + indent::columns(indent_of(text), 4);
+        Some(indent::columns(indent_of(body), 4) > first)
     };
-    Some(warning.to_owned())
+    indents_second(old) == Some(true) && indents_second(new) == Some(false)
 }
 
 /// The number of a line next to the place that `new_str` repeats as its first or last line, if
@@ -398,15 +488,24 @@ fn repeated_neighbour(
         return None;
     }
     let (first, last) = (new.lines().find(is_nonblank)?, new.lines().rev().find(is_nonblank)?);
-    let number_at = |offset| file.snapshot.lines().number_at(offset);
-    let (above, below) = (number_at(range.start) - 1, number_at(range.end - 1) + 1);
-    let is_repeated = |number: usize, new_line: &str| {
-        let is_in_old = || old.lines().any(|old_line| old_line.trim() == new_line.trim());
-        let neighbour = file.snapshot.line(number).map(str::trim);
-        neighbour == Some(new_line.trim()) && is_distinctive(new_line) && !is_in_old()
+    let text = file.text;
+    let start = text[..range.start].rfind('\n').map_or(0, |feed| feed + 1);
+    let end = match text[..range.end].ends_with('\n') {
+        true => range.end,
+        false => text[range.end..].find('\n').map_or(text.len(), |feed| range.end + feed + 1),
     };
-    if is_repeated(above, first) {
-        return Some(above);
-    }
-    is_repeated(below, last).then_some(below)
+    let above = text[..start].lines().next_back().unwrap_or_default();
+    let below = text[end..].lines().next().unwrap_or_default();
+    let is_repeated = |neighbour: &str, new_line: &str| {
+        let is_in_old = || old.lines().any(|old_line| old_line.trim() == new_line.trim());
+        neighbour.trim() == new_line.trim() && is_distinctive(new_line) && !is_in_old()
+    };
+    let at = if is_repeated(above, first) {
+        start.checked_sub(1)?
+    } else if is_repeated(below, last) {
+        end
+    } else {
+        return None;
+    };
+    Some(file.snapshot.lines().number_at(at))
 }
