@@ -2,8 +2,10 @@
 //! word stands in it, its literals and comments. Everything is computed on first use.
 
 use std::cell::OnceCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use super::costs::MAX_LINE_BITS;
 use super::fold::{self, is_word_char};
@@ -20,7 +22,7 @@ pub(super) const BLANK_LINE_KEY: u64 = 0;
 pub(super) fn push_lax(line: &str, out: &mut String) {
     let start = out.len();
     if is_plain(line) {
-        out.extend(line.chars().filter_map(lax_char));
+        push_plain_lax(line, out);
     } else {
         let chars = fold::canonical(line, super::costs::Difference::LookAlikes);
         out.extend(chars.iter().filter_map(|canonical| lax_char(canonical.char)));
@@ -30,6 +32,31 @@ pub(super) fn push_lax(line: &str, out: &mut String) {
         out.push(',');
     }
 }
+
+/// Adds the lax key of a line of ASCII.
+fn push_plain_lax(line: &str, out: &mut String) {
+    let lax_bytes = &*LAX_BYTES;
+    let mut kept = [0; 64];
+    for bytes in line.as_bytes().chunks(kept.len()) {
+        let mut len = 0;
+        for &byte in bytes {
+            kept[len] = lax_bytes[usize::from(byte)];
+            len += usize::from(kept[len] != LEFT_OUT);
+        }
+        out.push_str(std::str::from_utf8(&kept[..len]).unwrap_or_default());
+    }
+}
+
+/// What a lax key has for each byte of ASCII.
+static LAX_BYTES: LazyLock<[u8; 256]> = LazyLock::new(|| {
+    std::array::from_fn(|byte| {
+        let c = u8::try_from(byte).ok().filter(u8::is_ascii).and_then(|b| lax_char(char::from(b)));
+        c.and_then(|c| u8::try_from(c).ok()).unwrap_or(LEFT_OUT)
+    })
+});
+
+/// Stands for a byte that a lax key leaves out.
+const LEFT_OUT: u8 = 0xff;
 
 /// Whether a line has no look-alikes.
 fn is_plain(line: &str) -> bool {
@@ -59,37 +86,101 @@ fn hash(key: &str) -> u64 {
     if key.is_empty() { BLANK_LINE_KEY } else { xxhash_rust::xxh3::xxh3_64(key.as_bytes()).max(1) }
 }
 
+/// Hashes keys that are hashes already.
+#[derive(Debug, Default)]
+pub(super) struct KeyHasher(u64);
+
+impl Hasher for KeyHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = xxhash_rust::xxh3::xxh3_64(bytes);
+    }
+
+    fn write_u64(&mut self, key: u64) {
+        self.0 = key;
+    }
+}
+
+/// A map by keys that are hashes.
+type KeyMap<T> = HashMap<u64, T, BuildHasherDefault<KeyHasher>>;
+
 /// A line or word that occurs at more positions says little about the place and gets no vote.
 pub(super) const MAX_POSITIONS: usize = 64;
 
-/// How often a key stands in the file, and the lines (from 0) that have it: of a common one only the
-/// first ones, more than [`MAX_POSITIONS`].
-#[derive(Debug, Default)]
-struct KeyUses {
-    count: u32,
+/// How often keys stand in the file, and on which lines.
+#[derive(Debug)]
+struct Index {
+    /// A number for each key.
+    numbers: KeyMap<u32>,
+    /// How often the key with each number stands in the file.
+    counts: Vec<u32>,
+    /// The number of each key of the file, in order, and its line.
+    uses: Vec<(u32, u32)>,
+    lines: OnceCell<KeyLines>,
+}
+
+/// The lines of each key.
+#[derive(Debug)]
+struct KeyLines {
+    /// Where those of the key with each number are in `lines`.
+    ranges: Vec<Range<usize>>,
     lines: Vec<u32>,
 }
 
-/// The uses of keys.
-type Index = HashMap<u64, KeyUses>;
-
-/// The index of keys and their lines (from 0), in order.
-fn index(keys: impl Iterator<Item = (u64, usize)>) -> Index {
-    let mut out = Index::new();
-    for (key, line) in keys {
-        let line = u32::try_from(line).unwrap_or(u32::MAX);
-        let uses = out.entry(key).or_default();
-        uses.count += 1;
-        if uses.lines.len() <= MAX_POSITIONS && uses.lines.last() != Some(&line) {
-            uses.lines.push(line);
+impl Index {
+    /// The index of keys and their lines (from 0), in order.
+    /// `lines` is how many lines have some.
+    fn of(keys: impl Iterator<Item = (u64, usize)>, lines: usize) -> Self {
+        let small = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        let mut numbers = KeyMap::with_capacity_and_hasher(lines, BuildHasherDefault::default());
+        let (mut counts, mut uses) = (Vec::with_capacity(lines), Vec::with_capacity(4 * lines));
+        for (key, line) in keys {
+            let number = *numbers.entry(key).or_insert_with(|| {
+                counts.push(0);
+                small(counts.len() - 1)
+            });
+            counts[number as usize] += 1;
+            uses.push((number, small(line)));
         }
+        Self { numbers, counts, uses, lines: OnceCell::new() }
     }
-    out
-}
 
-/// The lines that have a key.
-fn lines_with(index: &Index, key: u64) -> &[u32] {
-    index.get(&key).map_or(&[], |uses| &uses.lines)
+    /// How often a key stands in the file.
+    fn count(&self, key: u64) -> u32 {
+        self.numbers.get(&key).map_or(0, |&number| self.counts[number as usize])
+    }
+
+    /// The lines (from 0) that have a key; of a common one only the first ones, more than
+    /// [`MAX_POSITIONS`].
+    fn lines_with(&self, key: u64) -> &[u32] {
+        let Some(number) = self.numbers.get(&key).map(|&number| number as usize) else {
+            return &[];
+        };
+        let KeyLines { ranges, lines } = self.lines.get_or_init(|| self.key_lines());
+        &lines[ranges[number].clone()]
+    }
+
+    fn key_lines(&self) -> KeyLines {
+        let mut room = 0;
+        let mut ranges: Vec<Range<usize>> = Vec::with_capacity(self.counts.len());
+        for &count in &self.counts {
+            ranges.push(room..room);
+            room += (count as usize).min(MAX_POSITIONS + 1);
+        }
+        let mut lines = vec![0; room];
+        for &(number, line) in &self.uses {
+            let range = &mut ranges[number as usize];
+            let listed = &lines[range.clone()];
+            if listed.len() <= MAX_POSITIONS && listed.last() != Some(&line) {
+                lines[range.end] = line;
+                range.end += 1;
+            }
+        }
+        KeyLines { ranges, lines }
+    }
 }
 
 /// The lax keys of all lines that are not blank, joined, so that text that is broken into lines in
@@ -103,9 +194,42 @@ pub(super) struct Joined {
 
 /// The keys of the lines and words of a call. Nearly all that is asked about a file is asked about
 /// these, and a file has many more.
-fn keys_of_call(texts: [&str; 2]) -> HashSet<u64> {
-    let lines = texts.into_iter().flat_map(split_lines).map(line_key);
-    lines.chain(texts.into_iter().flat_map(words).map(fold::plain_key)).collect()
+struct CallKeys {
+    keys: KeyMap<()>,
+    /// For each first byte, the lengths of words that begin with it, a bit each: most words of a file
+    /// are told apart from those of the call without their keys.
+    lengths: [u16; 256],
+}
+
+impl CallKeys {
+    fn of(texts: [&str; 2]) -> Self {
+        let mut out = Self { keys: KeyMap::default(), lengths: [0; 256] };
+        for text in texts {
+            out.keys.extend(split_lines(text).into_iter().map(|line| (line_key(line), ())));
+            for word in words(text) {
+                out.keys.insert(fold::plain_key(word), ());
+                out.lengths[usize::from(word.as_bytes()[0])] |= Self::length_bit(word);
+            }
+        }
+        out
+    }
+
+    fn length_bit(word: &str) -> u16 {
+        1 << word.len().min(15)
+    }
+
+    fn has(&self, key: u64) -> bool {
+        self.keys.contains_key(&key)
+    }
+
+    /// The key of a word, if the call has it.
+    fn of_word(&self, word: &str) -> Option<u64> {
+        let lengths = self.lengths[usize::from(word.as_bytes()[0])];
+        if lengths & Self::length_bit(word) == 0 {
+            return None;
+        }
+        Some(fold::plain_key(word)).filter(|key| self.has(*key))
+    }
 }
 
 /// A file and what is computed from it during one call.
@@ -118,7 +242,7 @@ pub(super) struct SourceFile<'t> {
     joined: OnceCell<Joined>,
     keys: OnceCell<Vec<u64>>,
     call: [&'t str; 2],
-    call_keys: OnceCell<HashSet<u64>>,
+    call_keys: OnceCell<CallKeys>,
     call_words: OnceCell<Index>,
     call_lines: OnceCell<Index>,
     word_index: OnceCell<Index>,
@@ -166,7 +290,11 @@ impl<'t> SourceFile<'t> {
 
     /// Whether a line (from 0) has nothing but whitespace.
     pub(super) fn is_blank(&self, at: usize) -> bool {
-        self.body(at).trim().is_empty()
+        let body = self.body(at);
+        match body.bytes().find(|byte| !matches!(byte, b' ' | b'\t')) {
+            None => true,
+            Some(byte) => !byte.is_ascii_graphic() && body.trim().is_empty(),
+        }
     }
 
     /// The lines that are not blank, from 0.
@@ -214,8 +342,7 @@ impl<'t> SourceFile<'t> {
                 continue;
             }
             seen.push(key);
-            let count =
-                f64::from(self.words_with(key).get(&key).map_or(1, |uses| uses.count)).log2();
+            let count = f64::from(self.words_with(key).count(key).max(1)).log2();
             #[expect(clippy::cast_precision_loss, reason = "the length of a word")]
             let chars = word.chars().count() as f64;
             bits += ((2.0 + 2.0 * chars).min(12.0 + count) - count).clamp(0.0, 12.0);
@@ -223,32 +350,37 @@ impl<'t> SourceFile<'t> {
         if bits > MAX_LINE_BITS { MAX_LINE_BITS } else { bits }
     }
 
-    /// The lines (from 0) that have the word with a key; of a common one only the first.
+    /// The lines (from 0) that have the word with a key, as [`Index::lines_with`] gives them.
     pub(super) fn lines_with_word(&self, key: u64) -> &[u32] {
-        lines_with(self.words_with(key), key)
+        self.words_with(key).lines_with(key)
     }
 
     /// The lines (from 0) that are not blank and have this lax key.
     pub(super) fn lines_with_key(&self, key: u64) -> &[u32] {
-        lines_with(self.lines_by_key(key), key)
+        self.lines_by_key(key).lines_with(key)
     }
 
-    fn call_keys(&self) -> &HashSet<u64> {
-        self.call_keys.get_or_init(|| keys_of_call(self.call))
+    fn call_keys(&self) -> &CallKeys {
+        self.call_keys.get_or_init(|| CallKeys::of(self.call))
     }
 
     /// The words of the file: if the call has the word with this key, only those of the call.
     fn words_with(&self, key: u64) -> &Index {
-        let words_of =
-            |&at: &usize| words(self.body(at)).map(move |word| (fold::plain_key(word), at));
-        let keys = self.nonblank_lines().iter().flat_map(words_of);
-        if self.word_index.get().is_none() && self.call_keys().contains(&key) {
-            let of_call = self.call_keys();
-            return self
-                .call_words
-                .get_or_init(|| index(keys.filter(|(key, _)| of_call.contains(key))));
+        let lines = self.nonblank_lines();
+        if self.word_index.get().is_none() && self.call_keys().has(key) {
+            return self.call_words.get_or_init(|| {
+                let of_call = self.call_keys();
+                let words_of = |&at: &usize| {
+                    words(self.body(at)).filter_map(move |word| Some((of_call.of_word(word)?, at)))
+                };
+                Index::of(lines.iter().flat_map(words_of), 0)
+            });
         }
-        self.word_index.get_or_init(|| index(keys))
+        self.word_index.get_or_init(|| {
+            let words_of =
+                |&at: &usize| words(self.body(at)).map(move |word| (fold::plain_key(word), at));
+            Index::of(lines.iter().flat_map(words_of), lines.len())
+        })
     }
 
     /// The lines of the file by their lax keys: if the call has a line with this key, only those of the
@@ -256,13 +388,13 @@ impl<'t> SourceFile<'t> {
     fn lines_by_key(&self, key: u64) -> &Index {
         let lines = self.nonblank_lines();
         let keys = lines.iter().map(|&at| (self.keys()[at], at));
-        if self.line_index.get().is_none() && self.call_keys().contains(&key) {
+        if self.line_index.get().is_none() && self.call_keys().has(key) {
             return self.call_lines.get_or_init(|| {
                 let of_call = self.call_keys();
-                index(keys.filter(|(key, _)| of_call.contains(key)))
+                Index::of(keys.filter(|(key, _)| of_call.has(*key)), 0)
             });
         }
-        self.line_index.get_or_init(|| index(keys))
+        self.line_index.get_or_init(|| Index::of(keys, lines.len()))
     }
 
     /// The line (from 0) that contains an offset.
