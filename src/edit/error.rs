@@ -397,8 +397,13 @@ impl Refusal {
                 (false, false) => "",
             };
             let title = if number == 0 { "Nearest" } else { "As near" };
+            // Nothing alike but in another letter case is near for another reason.
+            let similar = match percent {
+                1.0.. => format!(" ({percent:.0} % similar)"),
+                _ => String::new(),
+            };
             out.push_str(&format!(
-                "\n{title}: {span} ({percent:.0} % similar). First difference at line {}{explained_marks}:\n  {call:<width$} {}\n  {file:<width$} {}",
+                "\n{title}: {span}{similar}. First difference at line {}{explained_marks}:\n  {call:<width$} {}\n  {file:<width$} {}",
                 difference.line, difference.expected, difference.found
             ));
         }

@@ -192,7 +192,7 @@ pub(super) fn undo_in_new_only(old: &str, new: &str) -> Vec<String> {
         return Vec::new();
     }
     let mut out = vec![breaks];
-    let all = Escapes::ALL.unescape(new);
+    let all = unescape_all(new);
     if QUOTES.iter().any(|quote| new.contains(&format!("\\{quote}"))) && all != out[0] {
         out.push(all);
     }
@@ -257,6 +257,16 @@ fn unescape_breaks(text: &str) -> String {
         previous = c;
     }
     out
+}
+
+/// Undoes one level of escaping for all characters.
+pub(crate) fn unescape_all(text: &str) -> String {
+    Escapes::ALL.unescape(text)
+}
+
+/// Undoes one level of escaping for quotes.
+pub(crate) fn unescape_quotes(text: &str) -> String {
+    Escapes::QUOTES.unescape(text)
 }
 
 /// Languages in which a backslash before `n`, `t` or a quote is an error outside of literals.
@@ -374,16 +384,28 @@ pub(super) fn review_escapes(
     {
         return EscapeReview::Fine;
     }
+    let whole = |new: &str| [&file.text[..place.start], new, &file.text[place.end..]].concat();
+    let may_be_proven = file.lexed().is_some_and(Lexed::is_well_formed);
+    review(language, new, place.start, &whole, may_be_proven)
+}
+
+/// Reviews `new` at `start` of the text that `whole` makes of it.
+fn review(
+    language: &Language,
+    new: &str,
+    start: usize,
+    whole: &dyn Fn(&str) -> String,
+    may_be_proven: bool,
+) -> EscapeReview {
     let is_clean = |new: &str, must_be_whole: bool| {
-        let text = [&file.text[..place.start], new, &file.text[place.end..]].concat();
+        let text = whole(new);
         let lexed = language.lex(&text);
         (!must_be_whole || lexed.is_well_formed())
-            && !escapes_in_code(&lexed, &text, place.start..place.start + new.len())
+            && !escapes_in_code(&lexed, &text, start..start + new.len())
     };
     if is_clean(new, false) {
         return EscapeReview::Fine;
     }
-    let may_be_proven = file.lexed().is_some_and(Lexed::is_well_formed);
     if !may_be_proven || may_be_markup(language, new) {
         return EscapeReview::Suspicious;
     }
@@ -392,15 +414,15 @@ pub(super) fn review_escapes(
     if is_clean(&least, true) {
         return EscapeReview::Proven(least);
     }
-    let all = Escapes::ALL.unescape(new);
+    let all = unescape_all(new);
     let valid: Vec<String> =
-        [all.clone(), Escapes::QUOTES.unescape(new), Escapes::QUOTES_AND_BREAKS.unescape(new)]
+        [all.clone(), unescape_quotes(new), Escapes::QUOTES_AND_BREAKS.unescape(new)]
             .into_iter()
             .filter(|text| is_clean(text, true))
             .collect();
     // Where every quote and backslash of a line is escaped, the line as a whole was, behind its indentation.
     let mut lines = new.split('\n').map(str::trim_start);
-    let was_escaped_whole = lines.all(|line| escape(&Escapes::ALL.unescape(line)) == line);
+    let was_escaped_whole = lines.all(|line| escape(&unescape_all(line)) == line);
     match &valid[..] {
         [first, ..] if *first == all && was_escaped_whole => EscapeReview::Proven(all),
         [first, rest @ ..] if rest.iter().all(|other| other == first) => {
@@ -435,10 +457,27 @@ pub(crate) fn review_line_escapes(
     review_escapes(&file, place, &file.text[place.clone()], new)
 }
 
+/// Reviews the content of a new file.
+pub(crate) fn review_file_escapes(
+    language: Option<&'static Language>,
+    content: &str,
+) -> EscapeReview {
+    let Some(language) = language.filter(|language| forbids_escapes(language)) else {
+        return match has_written_break(language, content) {
+            true => EscapeReview::Suspicious,
+            false => EscapeReview::Fine,
+        };
+    };
+    if !has_escape(content) {
+        return EscapeReview::Fine;
+    }
+    review(language, content, 0, &|text| text.to_owned(), true)
+}
+
 /// The unescaped forms of `new` that a model may choose from, those that change most first.
 pub(crate) fn escape_readings(new: &str) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
-    for text in [Escapes::ALL.unescape(new), Escapes::QUOTES.unescape(new)] {
+    for text in [unescape_all(new), unescape_quotes(new)] {
         if text != new && !out.contains(&text) {
             out.push(text);
         }

@@ -58,7 +58,7 @@ use source_file::SourceFile;
 
 pub(crate) use escapes::{ESCAPES_WARNING, EscapeReview, escape_readings, review_line_escapes};
 pub(crate) use indent::indent_of;
-pub(crate) use rank::nearest;
+pub(crate) use rank::nearest_lines;
 pub(crate) use reading::spoiled_readings;
 pub(crate) use refuse::describe_conflict;
 
@@ -326,8 +326,7 @@ fn fill_empty_file(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
     }
     let mut explanation = Explanation::plain(Rung::Exact);
     let mut text = request.new.clone();
-    let file = SourceFile::new(snapshot, request.language);
-    match escapes::review_escapes(&file, &(0..0), "", &request.new) {
+    match escapes::review_file_escapes(request.language, &request.new) {
         escapes::EscapeReview::Proven(repaired) => {
             text = repaired;
             explanation.rewrites.push(Rewrite::UnescapeNew);
@@ -342,4 +341,9 @@ fn fill_empty_file(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
         explanation,
         is_guess: false,
     })
+}
+
+/// The regions of a file that are most similar to a text, best first.
+pub fn nearest(snapshot: &Snapshot, old: &str, max_count: usize) -> Vec<Near> {
+    rank::nearest(&SourceFile::new(snapshot, None).for_call(old, ""), old, max_count)
 }

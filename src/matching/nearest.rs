@@ -149,6 +149,10 @@ fn starts_by_letters(file: &SourceFile<'_>, text: &[&str], nonblank: &[usize]) -
     if sought.is_empty() {
         return Vec::new();
     }
+    let letters = ShortLines::of(&sought);
+    let has_short = sought.iter().any(SoughtLine::is_short);
+    // A line that the next one is compared together with.
+    let mut waiting: Option<(usize, &str)> = None;
     for &place in file.nonblank_lines() {
         let body = file.body(place).trim();
         if body.len() > MAX_LINE_CHARS {
@@ -157,9 +161,19 @@ fn starts_by_letters(file: &SourceFile<'_>, text: &[&str], nonblank: &[usize]) -
         if budget::spend(sought.len() * (8 + body.len() / 4)).is_err() {
             break;
         }
-        for line in &mut sought {
-            line.compare(body, place);
+        let is_ascii = body.is_ascii();
+        match (waiting.take(), is_ascii && has_short) {
+            (None, true) => waiting = Some((place, body)),
+            (Some(first), true) => letters.compare([first, (place, body)], &mut sought),
+            (Some(first), false) => letters.compare([first, (0, "")], &mut sought),
+            (None, false) => {}
         }
+        for line in sought.iter_mut().filter(|line| !is_ascii || !line.is_short()) {
+            line.compare(body, is_ascii, place);
+        }
+    }
+    if let Some(first) = waiting {
+        letters.compare([first, (0, "")], &mut sought);
     }
     let starts = sought.iter().flat_map(|line| {
         line.best.iter().map(|(_, place)| place.cast_signed() - line.at.cast_signed())
@@ -168,29 +182,119 @@ fn starts_by_letters(file: &SourceFile<'_>, text: &[&str], nonblank: &[usize]) -
 }
 
 /// A line of the text, and the lines of the file whose letters are most like its own.
-struct SoughtLine {
+struct SoughtLine<'a> {
     at: usize,
-    letters: indel::BatchComparator<char>,
+    line: &'a str,
+    /// For lines of ASCII, bytes are the same letters and quicker.
+    by_bytes: Option<indel::BatchComparator<u8>>,
+    by_chars: indel::BatchComparator<char>,
     /// The similarity and the place of each, most similar first.
     best: Vec<(f64, usize)>,
 }
 
-impl SoughtLine {
-    fn new(at: usize, line: &str) -> Self {
-        let letters = line.chars().map(|c| c.to_ascii_lowercase());
-        Self { at, letters: indel::BatchComparator::new(letters), best: Vec::new() }
+impl<'a> SoughtLine<'a> {
+    fn new(at: usize, line: &'a str) -> Self {
+        let by_bytes = line.is_ascii().then(|| indel::BatchComparator::new(line.bytes()));
+        let by_chars = indel::BatchComparator::new(line.chars());
+        Self { at, line, by_bytes, by_chars, best: Vec::new() }
+    }
+
+    /// Whether [`ShortLines`] has it.
+    fn is_short(&self) -> bool {
+        self.line.len() <= ShortLines::MAX_BYTES && self.by_bytes.is_some()
+    }
+
+    /// The least similarity that a line of the file must have.
+    fn least(&self) -> f64 {
+        self.best.get(MAX_STARTS - 1).map_or(0.5, |(score, _)| *score)
     }
 
     /// Compares a line of the file.
-    fn compare(&mut self, body: &str, place: usize) {
-        let least = self.best.get(MAX_STARTS - 1).map_or(0.5, |(score, _)| *score);
-        let args = indel::Args::default().score_cutoff(least);
-        let letters = body.chars().map(|c| c.to_ascii_lowercase());
-        if let Some(score) = self.letters.normalized_similarity_with_args(letters, &args) {
-            let at = self.best.partition_point(|(better, _)| *better >= score);
-            self.best.insert(at, (score, place));
-            self.best.truncate(MAX_STARTS);
+    fn compare(&mut self, body: &str, is_ascii: bool, place: usize) {
+        let args = indel::Args::default().score_cutoff(self.least());
+        let score = match self.by_bytes.as_ref().filter(|_| is_ascii) {
+            Some(comparator) => comparator.normalized_similarity_with_args(body.bytes(), &args),
+            None => self.by_chars.normalized_similarity_with_args(body.chars(), &args),
+        };
+        if let Some(score) = score {
+            self.note(score, place);
         }
+    }
+
+    /// Notes a line of the file of `len` bytes, which has `common` bytes of this line in their order.
+    fn note_common(&mut self, common: u32, len: usize, place: usize) {
+        let all = self.line.len() + len;
+        #[expect(clippy::cast_precision_loss, reason = "lengths of lines")]
+        let (all, different) = (all as f64, (all - 2 * common as usize) as f64);
+        // The division is slow, and most lines are far from alike.
+        let least = self.least();
+        if different <= (1.0 - least) * all + 0.5 {
+            let score = 1.0 - different / all;
+            if score >= least {
+                self.note(score, place);
+            }
+        }
+    }
+
+    fn note(&mut self, score: f64, place: usize) {
+        let at = self.best.partition_point(|(better, _)| *better >= score);
+        self.best.insert(at, (score, place));
+        self.best.truncate(MAX_STARTS);
+    }
+}
+
+/// The short lines of ASCII among those that are sought: lines of the file are compared with all of them
+/// in one pass, two at a time, since the processor does most of that at the same time.
+struct ShortLines {
+    /// For each byte, where it stands in each line, one bit a place.
+    places: Box<[[u64; MAX_BY_LETTERS]; 128]>,
+}
+
+impl ShortLines {
+    /// A bit for each byte.
+    const MAX_BYTES: usize = 64;
+
+    fn of(sought: &[SoughtLine<'_>]) -> Self {
+        let mut places = Box::new([[0; MAX_BY_LETTERS]; 128]);
+        for (index, line) in sought.iter().enumerate().filter(|(_, line)| line.is_short()) {
+            for (at, byte) in line.line.bytes().enumerate() {
+                places[usize::from(byte)][index] |= 1 << at;
+            }
+        }
+        Self { places }
+    }
+
+    /// Compares two lines of the file, each with its place. The second may be empty.
+    fn compare(&self, lines: [(usize, &str); 2], sought: &mut [SoughtLine<'_>]) {
+        let common = self.common(lines.map(|(_, body)| body));
+        for ((place, body), common) in lines.into_iter().zip(common) {
+            for (line, common) in sought.iter_mut().zip(common).filter(|(line, _)| line.is_short())
+            {
+                line.note_common(common, body.len(), place);
+            }
+        }
+    }
+
+    /// How many bytes two lines of ASCII have in common with each line: the length of the longest common
+    /// subsequence, by Hyyrö's bit-parallel recurrence.
+    fn common(&self, bodies: [&str; 2]) -> [[u32; MAX_BY_LETTERS]; 2] {
+        let step = |left: &mut [u64; MAX_BY_LETTERS], byte: u8| {
+            let places = &self.places[usize::from(byte & 0x7f)];
+            for (left, places) in left.iter_mut().zip(places) {
+                let equal = *left & places;
+                *left = left.wrapping_add(equal) | (*left - equal);
+            }
+        };
+        let [mut first, mut second] = [[u64::MAX; MAX_BY_LETTERS]; 2];
+        let [one, other] = bodies.map(str::as_bytes);
+        let both = one.len().min(other.len());
+        for (one, other) in one.iter().zip(other) {
+            step(&mut first, *one);
+            step(&mut second, *other);
+        }
+        one[both..].iter().for_each(|byte| step(&mut first, *byte));
+        other[both..].iter().for_each(|byte| step(&mut second, *byte));
+        [first, second].map(|left| left.map(u64::count_zeros))
     }
 }
 
@@ -252,7 +356,7 @@ fn compare(
             pairs[line] = Some(place);
             let similarity = match text.len() {
                 1 => partial_similarity(text_line, file.body(place).trim()),
-                _ => similarity(text_line, file.body(place).trim()),
+                _ => line_similarity(file, text_line, file.body(place).trim()),
             };
             equal += usize::from(file_keys[place] == line_key(text[line]));
             weighted_similarity += line_weight * similarity;
@@ -343,7 +447,7 @@ fn pair_similar_lines(
                 None => return,
             }
             let most_similar = (next_free..search_end)
-                .map(|b| (similarity(line, file.body(window[b]).trim()), b))
+                .map(|b| (line_similarity(file, line, file.body(window[b]).trim()), b))
                 .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
             if let Some((score, b)) = most_similar
                 && (score >= MIN_PAIR_SIMILARITY || nonblank.len() == 1)
@@ -356,10 +460,34 @@ fn pair_similar_lines(
     }
 }
 
+/// Pairs a text with lines of the file that are known to be meant.
+pub(super) fn align_to_lines(file: &SourceFile<'_>, text: &[&str], lines: Range<usize>) -> Region {
+    let nonblank: Vec<usize> = (0..text.len()).filter(|&at| !text[at].trim().is_empty()).collect();
+    let start = lines.start.cast_signed();
+    let mut pairs_left = MAX_SIMILARITY_PAIRS;
+    match compare(file, text, &nonblank, lines.clone(), start, &mut pairs_left) {
+        Some(region) => Region { lines, ..region },
+        None => Region { lines, pairs: vec![None; text.len()], score: 0.0, equal: 0 },
+    }
+}
+
+/// How similar two lines are, from 0 to 1; a comment at their ends counts little.
+fn line_similarity(file: &SourceFile<'_>, a: &str, b: &str) -> f64 {
+    let whole = similarity(a, b);
+    let Some(language) = file.language.filter(|_| whole < 0.9) else { return whole };
+    let commented = |line: &str| language.comment_openers().any(|mark| line.contains(mark));
+    if !commented(a) && !commented(b) {
+        return whole;
+    }
+    let (a, b) = (language.strip_trailing_comment(a), language.strip_trailing_comment(b));
+    if a.is_empty() || b.is_empty() { whole } else { whole.max(0.9 * similarity(a, b)) }
+}
+
 /// How similar a text is to a line or to the most similar part of it, from 0 to 1.
 fn partial_similarity(a: &str, b: &str) -> f64 {
     let whole = similarity(a, b);
-    let (a, b) = (letters(a), letters(b));
+    let (a, b): (Vec<char>, Vec<char>) =
+        (a.chars().collect(), b.chars().take(MAX_LINE_CHARS).collect());
     if b.len() <= a.len() || a.len() > MAX_LINE_CHARS / 2 {
         return whole;
     }
@@ -384,17 +512,13 @@ fn partial_similarity(a: &str, b: &str) -> f64 {
     whole.max(within * 0.97)
 }
 
-/// The letters of a line that are compared, in one case.
-fn letters(line: &str) -> Vec<char> {
-    line.chars().take(MAX_LINE_CHARS).map(|c| c.to_ascii_lowercase()).collect()
-}
-
-/// How similar two texts are by their letters, in whatever case, from 0 to 1.
+/// How similar two texts are by their letters, from 0 to 1.
 fn similarity(a: &str, b: &str) -> f64 {
     if a == b {
         return 1.0;
     }
-    let (a, b) = (letters(a), letters(b));
+    let cut = |text: &'_ str| text.chars().take(MAX_LINE_CHARS).collect::<Vec<char>>();
+    let (a, b) = (cut(a), cut(b));
     if budget::spend(128 + 4 * (a.len() + b.len()) + a.len() * b.len() / 64).is_err() {
         return 0.0;
     }
@@ -482,7 +606,7 @@ mod tests {
 
     fn best(text: &str, old: &str) -> Option<Near> {
         let snapshot = Snapshot::from_text(text);
-        nearest(&snapshot, old, 1).pop()
+        nearest(&SourceFile::new(&snapshot, None), old, 1).pop()
     }
 
     #[test]
@@ -493,6 +617,25 @@ mod tests {
         assert_eq!((near.start_line, near.score > 0.7), (2, true));
         let near = best("x\n  fetchUser(id)\ny\n", "fetchUsr(id)").expect("near");
         assert_eq!((near.start_line, near.score > 0.85), (2, true));
+    }
+
+    #[test]
+    fn short_lines_have_the_letters_in_common_that_any_have() {
+        let line = |seed: usize, len: usize| -> String {
+            (0..len).map(|at| char::from(b"ab(c) _x"[(seed * 7 + at * at * 3 + at) % 8])).collect()
+        };
+        for seed in 0..200 {
+            let short = [3, 40, 64].map(|len| line(seed, len));
+            let bodies = [line(seed + 1, 1 + seed * 3), line(seed + 2, 300 - seed)];
+            let lines: Vec<SoughtLine<'_>> =
+                short.iter().map(|line| SoughtLine::new(0, line)).collect();
+            let common = ShortLines::of(&lines).common([&bodies[0], &bodies[1]]);
+            for (common, body) in common.into_iter().zip(&bodies) {
+                let expected =
+                    [0, 1, 2].map(|at: usize| lcs_seq::similarity(short[at].bytes(), body.bytes()));
+                assert_eq!(common.map(|common| common as usize), expected, "{short:?} {body}");
+            }
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use super::budget;
 use super::fold::{is_word_char, plain_key};
+use super::indent_of;
 use super::nearest::{MAX_REGIONS, Region, regions, to_near};
 use super::source_file::{MAX_POSITIONS, SourceFile, line_key, split_lines};
 use super::tokens::words;
@@ -17,6 +18,8 @@ use crate::text::Snapshot;
 
 /// How much the share of rare lines and words counts in a rank.
 const RARITY: f64 = 0.3;
+/// How much the share of lines with the same indentation counts in a rank.
+const SAME_INDENTATION: f64 = 0.1;
 /// Regions whose ranks differ by less are equally near.
 const MIN_LEAD: f64 = 0.05;
 /// If the text has clues to both of two regions, they are equally near unless their ranks differ by
@@ -72,7 +75,8 @@ pub(super) fn rank(file: &SourceFile<'_>, text: &[&str], max_count: usize) -> Ra
     let mut ranked: Vec<RankedRegion> = Vec::new();
     for region in regions(file, text, MAX_REGIONS) {
         let clues = clues_of(file, &region.lines, &weights);
-        let rank = region.score + RARITY * weigh(&clues) / total;
+        let indentation = same_indentation_share(file, text, &region);
+        let rank = region.score + RARITY * weigh(&clues) / total + SAME_INDENTATION * indentation;
         ranked.push(RankedRegion { rank, clues, region });
     }
     ranked.sort_by(|a, b| b.rank.total_cmp(&a.rank));
@@ -104,6 +108,18 @@ fn clues_of(file: &SourceFile<'_>, lines: &Range<usize>, weights: &BTreeMap<u64,
     clues
 }
 
+/// The share of the paired lines of a region that have the same indentation in text and file.
+fn same_indentation_share(file: &SourceFile<'_>, text: &[&str], region: &Region) -> f64 {
+    let (mut same, mut all) = (0_u32, 0_u32);
+    for (pair, line) in region.pairs.iter().zip(text) {
+        if let Some(at) = *pair {
+            all += 1;
+            same += u32::from(indent_of(file.body(at)) == indent_of(line));
+        }
+    }
+    f64::from(same) / f64::from(all.max(1))
+}
+
 /// The keys of the lines and words that text and file share, with their weights. A line or word weighs
 /// more if few lines of the file have it, and a long word weighs more than a short one.
 fn clue_weights(file: &SourceFile<'_>, text: &[&str]) -> BTreeMap<u64, f64> {
@@ -128,13 +144,22 @@ fn clue_weights(file: &SourceFile<'_>, text: &[&str]) -> BTreeMap<u64, f64> {
     weights
 }
 
-/// The regions of a file that are most similar to a text, best first: what a refusal reports and a model
-/// is shown.
-pub(crate) fn nearest(snapshot: &Snapshot, old: &str, max_count: usize) -> Vec<Near> {
-    let file = SourceFile::new(snapshot, None).for_call(old, "");
+/// The regions nearest to a text, in the form in which a refusal reports them.
+pub(super) fn nearest(file: &SourceFile<'_>, old: &str, max_count: usize) -> Vec<Near> {
     let text = split_lines(old);
-    let ranking = rank(&file, &text, max_count);
-    ranking.regions.iter().map(|region| to_near(&file, &text, region)).collect()
+    let ranking = rank(file, &text, max_count);
+    ranking.regions.iter().map(|region| to_near(file, &text, region)).collect()
+}
+
+/// The lines (from 0) and the score of the regions nearest to a text: what a model is shown.
+pub(crate) fn nearest_lines(
+    snapshot: &Snapshot,
+    old: &str,
+    max_count: usize,
+) -> Vec<(Range<usize>, f64)> {
+    let file = SourceFile::new(snapshot, None);
+    let ranking = rank(&file, &split_lines(old), max_count);
+    ranking.regions.into_iter().map(|region| (region.lines, region.score)).collect()
 }
 
 #[cfg(test)]
@@ -203,5 +228,16 @@ mod tests {
         let refusal = refusal(&old);
         let lines: Vec<usize> = refusal.nearest.iter().map(|near| near.start_line).collect();
         assert_eq!((lines[0], lines[1], refusal.equally_near), (41, 351, 2));
+    }
+
+    #[test]
+    fn the_same_lines_at_the_same_depth_are_nearer() {
+        let file = "if a {\n    one(1);\n    two(2);\n}\n        one(1);\n        two(2);\n";
+        let near = nearest(
+            &SourceFile::new(&Snapshot::from_text(file), None),
+            "        one(1);\n        two(3);",
+            2,
+        );
+        assert_eq!((near[0].start_line, near[1].start_line), (5, 2));
     }
 }

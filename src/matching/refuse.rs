@@ -37,9 +37,26 @@ pub(super) fn not_found(request: &EditRequest, file: &SourceFile<'_>) -> Refusal
     }
     let lines = split_lines(&request.old);
     let mut refusal = Refusal::new(EditCode::NoOccurrence, said!("{OLD} is not in the file"));
+    let to_near = |region: &Region| nearest::to_near(file, &lines, region);
+    let in_other_case = lines_in_other_case(file, &request.old);
+    if let Some(first) = in_other_case.first() {
+        let (place, which) = match in_other_case.len() {
+            1 => (format!("line {first} has"), "that line has"),
+            _ => (format!("lines {} have", list(&in_other_case)), "the one you mean has"),
+        };
+        refusal.message.push(format_args!("; {place} it in different letter case"));
+        let region = |first: &usize| {
+            let end = (first - 1 + lines.len()).min(file.lines().len());
+            nearest::align_to_lines(file, &lines, first - 1..end)
+        };
+        refusal.nearest =
+            in_other_case.iter().take(MAX_NEAREST).map(|first| to_near(&region(first))).collect();
+        refusal.equally_near = refusal.nearest.len();
+        return refusal.hint(format!("Quote the text as {which} it, then send the edit again."));
+    }
     let ranking = rank(file, &lines, MAX_NEAREST);
     let regions = &ranking.regions;
-    refusal.nearest = regions.iter().map(|region| nearest::to_near(file, &lines, region)).collect();
+    refusal.nearest = regions.iter().map(to_near).collect();
     if regions.is_empty() {
         refusal.message.push(", and nothing in the file is like it");
         return refusal.hint(said!("Read the file again, or search for a name from {OLD}: the text may be in another file, or it may be gone."));
@@ -108,6 +125,21 @@ fn describe_nearest(refusal: &Refusal, ranking: &Ranking) -> String {
 /// The lines of a region, from 1.
 fn span(region: &Region) -> LineSpan {
     LineSpan { start: region.lines.start + 1, end: region.lines.end }
+}
+
+/// The lines (from 1) that have the text in different letter case.
+fn lines_in_other_case(file: &SourceFile<'_>, old: &str) -> Vec<usize> {
+    const MAX_BYTES: usize = 1 << 20;
+    if file.text.len() > MAX_BYTES {
+        return Vec::new();
+    }
+    // Only ASCII letters change case here, so that every byte offset stays the same.
+    let (text, old) = (file.text.to_ascii_lowercase(), old.to_ascii_lowercase());
+    let places = memchr::memmem::find_iter(text.as_bytes(), &old);
+    let lines = places.map(|offset| file.snapshot.lines().number_at(offset));
+    let mut lines: Vec<usize> = lines.take(MAX_LISTED_LINES).collect();
+    lines.dedup();
+    lines
 }
 
 /// The first few line numbers, for a sentence.
@@ -208,23 +240,21 @@ pub(super) fn wrong_count(request: &EditRequest, lines: &[usize], overlapping: b
         said!(
             "Edit the places one by one, each with lines around it in {OLD} and {NEW}, as the file has them."
         )
-    } else if expected > 1 || count == 1 {
-        "Quote more or fewer lines so that as many places fit as you expect.".into()
-    } else if lines.len() == 1 {
+    } else if expected == 1 && count > 1 && lines.len() == 1 {
         said!("Quote more of that line in {OLD} and {NEW} so that only one place fits.")
-    } else {
-        let mut hint = Message::default();
-        if request.near_line.is_some() && !overlapping {
-            hint.push(said!("Several places are equally near to {NEAR}.{THEN}"));
-        }
-        hint.push(said!(
-            "Add lines above or below to {OLD} and {NEW} so that only one place fits."
-        ));
+    } else if expected == 1 && overlapping {
         // A line does not tell places apart that share lines.
-        if !overlapping {
-            hint.push(said!("{THEN}Or give a line next to it as {NEAR}."));
-        }
-        hint
+        said!("Add lines above or below to {OLD} and {NEW} so that only one place fits.")
+    } else if expected == 1 && request.near_line.is_some() {
+        said!(
+            "Several places are equally near to {NEAR}.{THEN}Add lines above or below to {OLD} and {NEW} so that only one place fits.{THEN}Or give the line of one of them as {NEAR}."
+        )
+    } else if expected == 1 {
+        said!(
+            "Add lines above or below to {OLD} and {NEW} so that only one place fits.{THEN}Or give a line next to it as {NEAR}."
+        )
+    } else {
+        "Quote more or fewer lines so that as many places fit as you expect.".into()
     };
     let mut refusal = Refusal::new(EditCode::OccurrenceMismatch, message).hint(hint);
     lines.truncate(MAX_LISTED_LINES);

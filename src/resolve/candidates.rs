@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use crate::edit::{Conflict, EditRequest};
-use crate::matching::nearest;
+use crate::matching::nearest_lines;
 use crate::port::Window;
 use crate::text::{Snapshot, words};
 
@@ -53,11 +53,11 @@ impl Candidates {
     /// Searches the file for the text of the call. `conflicts` are at its place, if that is known.
     pub(super) fn of(request: &EditRequest, snapshot: &Snapshot, conflicts: &[Conflict]) -> Self {
         let index = snapshot.lines();
-        let found = nearest(snapshot, &request.old, MAX_REGIONS).into_iter();
+        let found = nearest_lines(snapshot, &request.old, MAX_REGIONS).into_iter();
         let mut regions: Vec<Region> = found
-            .map(|near| Region {
-                range: index.start(near.start_line)..index.start(near.end_line + 1),
-                score: near.score,
+            .map(|(lines, score)| Region {
+                range: index.start(lines.start + 1)..index.start(lines.end + 1),
+                score,
             })
             .collect();
         // A conflict without a line of the file is no place.

@@ -51,6 +51,9 @@ const MISTAKES: &[&dyn Mistake] = &[
     &wrappers::OuterBlankLines,
 ];
 
+/// The mistakes that `new_str` may have alone.
+const IN_NEW_ONLY: &[&dyn Mistake] = &[&line_numbers::LineNumbers::Bare];
+
 /// The most mistakes that one call may have: calls with two occur in practice.
 const MAX_COMBINED_MISTAKES: usize = 2;
 
@@ -210,9 +213,8 @@ impl Draft {
 fn only_in_new(old: &str, new: &str) -> Vec<(Difference, String)> {
     let escapes = escapes::undo_in_new_only(old, new).into_iter();
     let mut out: Vec<_> = escapes.map(|text| (Difference::Unescape, text)).collect();
-    let numbers = &line_numbers::LineNumbers::Bare;
-    if numbers.undo(old, new).is_none() {
-        out.extend(numbers.undo(new, new).map(|(text, _)| (Difference::LineNumbers, text)));
+    for mistake in IN_NEW_ONLY.iter().filter(|mistake| mistake.undo(old, new).is_none()) {
+        out.extend(mistake.undo(new, new).map(|(text, _)| (mistake.difference(), text)));
     }
     out.extend(wrappers::unmarked_new(old, new).map(|text| (Difference::DiffMarkers, text)));
     out
