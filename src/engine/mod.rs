@@ -283,7 +283,9 @@ impl Engine {
         decoded.map_err(|why| {
             let hint = match why {
                 NotText::WrongEncoding(_) => "Give another `encoding`, or leave it out.",
-                _ => "restitch reads and edits only text; use another tool for this file.",
+                _ => {
+                    "restitch reads and edits only text. If this is UTF-16 without a mark, give `encoding`: utf-16le or utf-16be; else use another tool."
+                }
             };
             Refusal::new(EditCode::NotText, format!("`{path}` is not text: {why}"))
                 .at(path.as_str())

@@ -29,7 +29,7 @@ pub(super) fn first_error(lexed: &Lexed, text: &str) -> Option<(usize, &'static 
         if !is_continuation && !is_blank && !is_comment {
             let top = levels.last().copied().unwrap_or_default();
             if last_char == Some(':') {
-                if indent.len() <= top.len() || !indent.starts_with(top) {
+                if ![1, 8].into_iter().all(|tab| column(indent, tab) > column(top, tab)) {
                     return Some((
                         first,
                         "this line is not indented further than the one that opens its block",
@@ -69,6 +69,12 @@ pub(super) fn first_error(lexed: &Lexed, text: &str) -> Option<(usize, &'static 
         }
     }
     (last_char == Some(':')).then_some((text.len(), "an indented block is missing"))
+}
+
+/// The column that an indentation reaches with tabs of this width. Python wants a block to be deeper
+/// whatever the width.
+fn column(indent: &str, tab: usize) -> usize {
+    indent.bytes().fold(0, |at, byte| if byte == b'\t' { (at / tab + 1) * tab } else { at + 1 })
 }
 
 #[cfg(test)]

@@ -49,7 +49,8 @@ use std::num::NonZeroUsize;
 
 use crate::edit::message::{NEW, OLD};
 use crate::edit::{
-    Corrected, EditCode, EditRequest, Expected, Explanation, Refusal, Rewrite, Rung, Splice, said,
+    Corrected, EditCode, EditRequest, Expected, Explanation, Near, Refusal, Rewrite, Rung, Splice,
+    said,
 };
 use crate::text::{Snapshot, pluralize};
 
