@@ -68,6 +68,26 @@ fn what_cannot_be_undone_is_not_for_a_revision_that_is_undone_already() {
 }
 
 #[test]
+fn the_record_of_a_commit_is_read_and_written_in_the_form_that_logs_have() {
+    let sha256 = "0".repeat(64);
+    let file = json!({
+        "path": "a/f",
+        "before": { "sha256": sha256, "metadata": { "mode": 420, "uid": 1, "gid": 2, "flags": 64 } },
+        "after": sha256,
+        "made": ["a"],
+        "patch": { "at": 3, "old": "x", "new": "y" },
+        "lines": [1, 1],
+    });
+    let record = json!({
+        "revision": 7, "unix_millis": 5, "files": [file], "request": "r", "asks": sha256,
+        "client": "c", "undoes": 6,
+    });
+    let read: restitch::internals::store::CommitRecord =
+        serde_json::from_value(record.clone()).expect("read");
+    assert_eq!(serde_json::to_value(read).expect("written"), record);
+}
+
+#[test]
 fn a_history_that_is_removed_is_told_as_that() {
     let work = Sandbox::new();
     fs::write(work.file("f"), "b\n").expect("file");
