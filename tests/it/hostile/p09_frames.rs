@@ -42,8 +42,10 @@ fn what_is_no_message_is_answered_and_the_session_goes_on() {
         mcp.send_raw(&[&line[..], b"\n"].concat());
         assert_eq!(code(&mcp), wanted, "{}", String::from_utf8_lossy(&line));
     }
+    // A broken answer of the client gets none.
+    mcp.send_raw(b"{\"jsonrpc\":\"2.0\",\"id\":0,\"error\":{\"code\":-32601}}\n");
     mcp.ping("still there");
-    mcp.answer(&"still there".into(), SOON);
+    assert_eq!(mcp.next(SOON)["id"], "still there");
     // The end of the input cuts the last frame.
     mcp.send_raw(&call("9", "\"x\"").as_bytes()[..70]);
     mcp.close_stdin();
@@ -120,6 +122,10 @@ fn what_stands_before_the_first_message_does_not_end_the_session() {
         "\u{feff}".to_owned(),
         format!("{early}\n"),
         format!("\u{feff}{early}\n"),
+        // An `initialize` that lacks something is refused, and a right one may follow.
+        format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"initialize\",\"params\":{{}}}}\n{early}\n"
+        ),
         format!("{early}\n{{\"jsonrpc\":\"2.0\",\"id\":\"p\",\"method\":\"ping\"}}\n{early}\n"),
     ] {
         let mut mcp = sandbox.client(&["mcp"]);
