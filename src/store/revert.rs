@@ -119,6 +119,7 @@ fn changed_ranges(old: &[&[u8]], new: &[&[u8]]) -> Vec<(Range<usize>, Range<usiz
 }
 
 /// How many bytes two versions share at their starts and, of the rest, at their ends.
+#[cfg(unix)]
 pub(super) fn shared_ends(before: &[u8], after: &[u8]) -> (usize, usize) {
     // In blocks first: byte by byte takes as long as hashing the file.
     const BLOCK: usize = 64;
