@@ -26,6 +26,15 @@ const MAX_NAMED_RANGES: usize = 8;
 /// At most this many warnings about lines that have moved.
 const MAX_MOVE_WARNINGS: usize = 4;
 
+/// What may be done to the new lines.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Repairs {
+    /// Nothing.
+    None,
+    /// What is proven to be a mistake is repaired.
+    Proven,
+}
+
 impl Engine {
     /// Edits lines by number. The numbers are those of the version that the caller was shown, or of
     /// the version with the id `snapshot`.
@@ -37,7 +46,23 @@ impl Engine {
         options: &CallOptions,
     ) -> Result<EditReport, Refusal> {
         let edit = self
-            .prepare_lines(path, changes, snapshot)
+            .prepare_lines(path, changes, snapshot, Repairs::Proven)
+            .await
+            .map_err(|refusal| refusal.at(path.as_str()))?;
+        self.commit_one(edit, options).await
+    }
+
+    /// Inserts lines after a line of a file, as they are.
+    pub(crate) async fn insert_lines(
+        &self,
+        path: &WorkPath,
+        after: usize,
+        lines: Vec<String>,
+        options: &CallOptions,
+    ) -> Result<EditReport, Refusal> {
+        let change = LineChange { span: LineSpan { start: after + 1, end: after }, lines };
+        let edit = self
+            .prepare_lines(path, vec![change], None, Repairs::None)
             .await
             .map_err(|refusal| refusal.at(path.as_str()))?;
         self.commit_one(edit, options).await
@@ -49,6 +74,7 @@ impl Engine {
         path: &WorkPath,
         changes: Vec<LineChange>,
         snapshot: Option<&str>,
+        repairs: Repairs,
     ) -> Result<VerifiedEdit, Refusal> {
         refuse_too_many_edits("edits", changes.len())?;
         if changes.is_empty() {
@@ -118,6 +144,10 @@ impl Engine {
             explanation.warnings.push(
                 "the file has changed since you read it, but not in the lines you edited".into(),
             );
+        }
+        if repairs == Repairs::None {
+            explanation.replacements = located.len();
+            return verified_edit(path, &current, line_edit::to_changes(&located), explanation);
         }
         // A caller that names the version has read it.
         let known = if snapshot.is_some() { None } else { Some(&[][..]) };

@@ -42,7 +42,7 @@ pub(crate) struct DecidedEdits {
 }
 
 /// The changes that the edits make, with insertions at the same gap in their order.
-pub(super) fn to_changes(edits: &[LocatedEdit]) -> Vec<LineChange> {
+pub(crate) fn to_changes(edits: &[LocatedEdit]) -> Vec<LineChange> {
     let mut sorted: Vec<&LocatedEdit> = edits.iter().collect();
     sorted.sort_by_key(|edit| edit.order);
     let change = |edit: &LocatedEdit| LineChange { span: edit.span, lines: edit.lines.clone() };

@@ -11,8 +11,7 @@ use crate::edit::message::{FIRST_LINE, LAST_LINE};
 use crate::edit::{EditCode, Message, Refusal, Splice, said};
 use crate::text::{LineEnding, LineSpan, Snapshot, each_line};
 
-use decide::to_changes;
-pub(crate) use decide::{AddsErrors, DecidedEdits, LocatedEdit, decide};
+pub(crate) use decide::{AddsErrors, DecidedEdits, LocatedEdit, decide, to_changes};
 
 /// New lines that replace old ones.
 #[derive(Debug, Clone, PartialEq, Eq)]

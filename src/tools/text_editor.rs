@@ -12,7 +12,6 @@ use serde_json::{Map, Value, json};
 use super::lines_argument::LinesArgument;
 use super::{Dialect, ToolCall, ToolReply, ToolSpec, Visibility, find, parse, schema};
 use crate::edit::{EditCode, EditReport, EditRequest, Refusal};
-use crate::line_edit::LineChange;
 use crate::port::BoxFuture;
 use crate::text::{LineSpan, format_ranges, pluralize};
 
@@ -114,9 +113,8 @@ async fn insert(call: ToolCall<'_>, given: &TextEditorArguments) -> Result<EditR
         .at(path.as_str())
         .hint(format!("Give a line from 0 to {total}.")));
     }
-    let span = LineSpan { start: line + 1, end: line };
-    let change = LineChange { span, lines: LinesArgument::One(text).into_lines() };
-    let inserted = call.engine.edit_lines(&path, vec![change], None, call.options).await;
+    let lines = LinesArgument::One(text).into_lines();
+    let inserted = call.engine.insert_lines(&path, line, lines, call.options).await;
     inserted.map_err(|refusal| match refusal.code {
         EditCode::StaleAnchor => by_number(refusal),
         _ => refusal,

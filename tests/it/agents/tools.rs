@@ -111,6 +111,12 @@ async fn the_text_editor_tool_views_creates_replaces_and_inserts() {
             json!({"command": "str_replace", "path": "a.txt", "old_str": "two", "new_str": "2"}),
             "zero\none\n2\nthree\nend",
         ),
+        (json!({"command": "view", "path": "a.txt"}), "zero\none\n2\nthree\nend"),
+        // A line that repeats the one above it is meant.
+        (
+            json!({"command": "insert", "path": "a.txt", "insert_line": 2, "insert_text": "one\nmore\n\n"}),
+            "zero\none\none\nmore\n\n2\nthree\nend",
+        ),
     ] {
         let reply = call(&tools, tool, arguments.clone()).await;
         assert!(reply.ok, "{arguments}: {}", reply.message);
@@ -131,7 +137,7 @@ async fn the_text_editor_tool_views_creates_replaces_and_inserts() {
         json!({"command": "insert", "path": "a.txt", "insert_line": 99, "insert_text": "x"}),
     )
     .await;
-    assert!(lost.message.contains("has 5 lines"), "{}", lost.message);
+    assert!(lost.message.contains("has 8 lines"), "{}", lost.message);
     let missing =
         call(&tools, tool, json!({"command": "insert", "path": "a.txt", "insert_line": 1})).await;
     assert!(missing.message.contains("needs `insert_text`"), "{}", missing.message);
