@@ -41,6 +41,8 @@ pub(super) struct Explanation {
     pub(super) evidence: f64,
     /// The share of the text that stands there, by letters.
     pub(super) share: f64,
+    /// The letters of the lines that stand there character for character.
+    pub(super) as_quoted: f64,
     /// Every difference between call and file.
     pub(super) differences: Vec<Difference>,
     /// The lines of the file at the place, from 0.
@@ -186,6 +188,7 @@ fn as_it_stands(file: &SourceFile<'_>, reading: &Rc<Reading>) -> Vec<Explanation
             cost,
             evidence,
             share: 1.0,
+            as_quoted: letters(old.split('\n')),
             differences: reading.mistakes.clone(),
             lines: first..last + 1,
             reading: Rc::clone(reading),
@@ -333,6 +336,7 @@ impl Results<'_, '_, '_, '_, '_> {
             cost: sum.plain + sum.loose,
             evidence: self.scales.evidence(),
             share: self.scales.share(),
+            as_quoted: sum.as_quoted,
             differences,
             lines: place.lines(),
             reading: Rc::clone(self.reading),

@@ -200,9 +200,10 @@ impl Trial<'_, '_> {
             dropped = Some(found.remove(at));
         };
         let best = found.swap_remove(best);
-        if best.needs_unseen {
-            found.extend(faint);
-        }
+        // What stands somewhere as it was quoted, but for a line that has changed, is likelier than a twin
+        // that has fewer lines so.
+        let is_closer = |e: &Explanation| e.cost < best.cost && e.as_quoted > best.as_quoted;
+        found.extend(faint.into_iter().filter(|e| best.needs_unseen || is_closer(e)));
         let limit = best.cost + margin(&best);
         if let Some((cost, made)) = &self.made
             && *cost < limit

@@ -221,7 +221,11 @@ impl<'c, 'a, 'f, 't> Scales<'c, 'a, 'f, 't> {
         let is_reverse = self.strictness == Strictness::Reverse;
         let keeps = self.keeps(link);
         self.sum.evidence += self.bits(link);
-        self.sum.matched += letters(call.old[link.old.clone()].iter().copied());
+        let matched = letters(call.old[link.old.clone()].iter().copied());
+        self.sum.matched += matched;
+        if link.is_pair() && call.old[link.old.start] == file.body(link.lines.start) {
+            self.sum.as_quoted += matched;
+        }
         self.sum.matched_lines +=
             link.old.clone().filter(|&old| call.old[old].contains(is_word_char)).count();
         if let Some(difference) = self.differences[at] {
@@ -317,6 +321,8 @@ pub(super) struct Sum {
     evidence: f64,
     /// The letters of the lines that match.
     matched: f64,
+    /// Those of them that match character for character.
+    pub(super) as_quoted: f64,
     /// How many lines with words match.
     matched_lines: usize,
     pub(super) differences: Vec<Difference>,
