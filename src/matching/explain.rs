@@ -41,7 +41,7 @@ pub(super) struct Explanation {
     pub(super) evidence: f64,
     /// The share of the text that stands there, by letters.
     pub(super) share: f64,
-    /// The letters of the lines that stand there character for character.
+    /// The same of the lines that stand there character for character.
     pub(super) as_quoted: f64,
     /// Every difference between call and file.
     pub(super) differences: Vec<Difference>,
@@ -65,6 +65,8 @@ pub(super) struct Explanation {
     pub(super) is_faint: bool,
     /// Whether nothing at the place shows some of what it writes.
     pub(super) is_guess: bool,
+    /// Whether a line that it changes is only a part of the file's.
+    pub(super) is_part: bool,
 }
 
 impl Explanation {
@@ -188,7 +190,7 @@ fn as_it_stands(file: &SourceFile<'_>, reading: &Rc<Reading>) -> Vec<Explanation
             cost,
             evidence,
             share: 1.0,
-            as_quoted: letters(old.split('\n')),
+            as_quoted: 1.0,
             differences: reading.mistakes.clone(),
             lines: first..last + 1,
             reading: Rc::clone(reading),
@@ -199,6 +201,7 @@ fn as_it_stands(file: &SourceFile<'_>, reading: &Rc<Reading>) -> Vec<Explanation
             needs_unseen: false,
             is_faint: false,
             is_guess: false,
+            is_part,
         });
     }
     out
@@ -336,7 +339,7 @@ impl Results<'_, '_, '_, '_, '_> {
             cost: sum.plain + sum.loose,
             evidence: self.scales.evidence(),
             share: self.scales.share(),
-            as_quoted: sum.as_quoted,
+            as_quoted: self.scales.as_quoted(),
             differences,
             lines: place.lines(),
             reading: Rc::clone(self.reading),
@@ -347,6 +350,7 @@ impl Results<'_, '_, '_, '_, '_> {
             needs_unseen: sum.extra + sum.made > 0,
             is_faint: self.is_faint,
             is_guess: false,
+            is_part: sum.is_part,
         }
     }
 

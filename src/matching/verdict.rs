@@ -3,7 +3,8 @@
 //! elsewhere and the reverse of the call are a margin dearer.
 
 use super::costs::{
-    COMMENT_EVIDENCE, Difference, LOOSE_EVIDENCE, LOOSE_MARGIN, MARGIN, STALE_SHARE, THRESHOLD,
+    COMMENT_EVIDENCE, Difference, LOOSE_EVIDENCE, LOOSE_MARGIN, MARGIN, PLAIN_SHARE, STALE_SHARE,
+    THRESHOLD,
 };
 use super::escapes::{self, EscapeReview};
 use super::exact;
@@ -200,13 +201,19 @@ impl Trial<'_, '_> {
             dropped = Some(found.remove(at));
         };
         let best = found.swap_remove(best);
-        // What stands somewhere as it was quoted, but for a line that has changed, is likelier than a twin
+        // What stands somewhere as it was quoted, but for what has changed since, is likelier than a twin
         // that has fewer lines so.
-        let is_closer = |e: &Explanation| e.cost < best.cost && e.as_quoted > best.as_quoted;
-        found.extend(faint.into_iter().filter(|e| best.needs_unseen || is_closer(e)));
+        let best_as_quoted = best.as_quoted;
+        let is_closer = |e: &Explanation| e.as_quoted > best_as_quoted;
+        let lines = best.lines.clone();
+        let stands = |e: &Explanation| {
+            is_closer(e) && e.as_quoted >= PLAIN_SHARE && !overlap(&e.lines, &lines)
+        };
+        found.extend(faint.into_iter().filter(|e| best.needs_unseen || e.cost < best.cost && is_closer(e)));
         let limit = best.cost + margin(&best);
         if let Some((cost, made)) = &self.made
-            && *cost < limit
+            && (*cost < limit || stands(made))
+            && (!made.is_part || best.splice().is_some())
         {
             return Verdict::Refused(refuse::already_applied(made.lines.start + 1));
         }
@@ -225,8 +232,9 @@ impl Trial<'_, '_> {
         }
         // Results at the same place differ in what is written there, not in what was quoted.
         let limit_here = best.cost + MARGIN;
-        let lines = best.lines.clone();
-        found.retain(|e| e.cost < if overlap(&e.lines, &lines) { limit_here } else { limit });
+        let limit_at =
+            |e: &Explanation| if overlap(&e.lines, &lines) { limit_here } else { limit };
+        found.retain(|e| e.cost < limit_at(e) || stands(e));
         if found.len() <= MAX_VETOED {
             found.retain(|e| !self.breaks(e));
         }
@@ -418,9 +426,11 @@ impl Trial<'_, '_> {
 
     /// The refusal where nothing explains the call well enough.
     fn nothing_strong(&self, found: &[Explanation], dropped: Option<&Explanation>) -> Verdict {
-        // A bracket or a short line is in many places, and does not show that the call was made.
+        // A bracket, a short line or a part of one is in many places, and does not show that the call was
+        // made.
         if let Some((_, made)) = &self.made
             && made.evidence - made.cost >= forbidden::TELLING
+            && !made.is_part
         {
             return Verdict::Refused(refuse::already_applied(made.lines.start + 1));
         }

@@ -79,6 +79,11 @@ impl<'c, 'a, 'f, 't> Scales<'c, 'a, 'f, 't> {
         self.sum.matched / letters(self.call.old.iter().copied()).max(1.0)
     }
 
+    /// The share of the text that stands there character for character.
+    pub(super) fn as_quoted(&self) -> f64 {
+        self.sum.as_quoted / letters(self.call.old.iter().copied()).max(1.0)
+    }
+
     /// How much what matches says about the place.
     pub(super) fn evidence(&self) -> f64 {
         match self.sum.needs_code {
@@ -252,8 +257,9 @@ impl<'c, 'a, 'f, 't> Scales<'c, 'a, 'f, 't> {
                 && difference != Difference::TrailingBlanks
                 && !self.shows(difference);
         }
-        if is_reverse && !keeps {
-            self.conflict |= !link.starts_line(file) || !link.ends_line(file);
+        if !keeps && !(link.starts_line(file) && link.ends_line(file)) {
+            self.sum.is_part = true;
+            self.conflict |= is_reverse && call.old.len() > 1;
         }
     }
 
@@ -312,6 +318,8 @@ pub(super) struct Sum {
     missing: u32,
     /// Lines that only the file has.
     pub(super) extra: u32,
+    /// Whether a line that the call changes is only a part of the file's.
+    pub(super) is_part: bool,
     /// Changed lines that read as the call would write them.
     pub(super) made: u32,
     /// Whether some of these are no comments.
@@ -322,7 +330,7 @@ pub(super) struct Sum {
     /// The letters of the lines that match.
     matched: f64,
     /// Those of them that match character for character.
-    pub(super) as_quoted: f64,
+    as_quoted: f64,
     /// How many lines with words match.
     matched_lines: usize,
     pub(super) differences: Vec<Difference>,
