@@ -161,6 +161,24 @@ pub(super) enum LineOp {
     Insert(usize),
 }
 
+impl LineOp {
+    /// The line of `old` that it is about; `None` for a new line.
+    pub(super) fn old_at(self) -> Option<usize> {
+        match self {
+            Self::Keep(old, _) | Self::Change(old, _) | Self::Delete(old) => Some(old),
+            Self::Insert(_) => None,
+        }
+    }
+
+    /// The line of `new` that it leaves; `None` for a deleted line.
+    pub(super) fn new_at(self) -> Option<usize> {
+        match self {
+            Self::Keep(_, new) | Self::Change(_, new) | Self::Insert(new) => Some(new),
+            Self::Delete(_) => None,
+        }
+    }
+}
+
 /// How alike a line and the one that replaces it are at least if they have something in common.
 pub(super) const MIN_SIMILARITY: f64 = 0.2;
 

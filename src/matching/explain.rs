@@ -323,7 +323,7 @@ impl Results<'_, '_, '_, '_, '_> {
         explanation.cost += map.price;
         // A line of code with other words needs a place that is plain in all else.
         explanation.is_guess = map.is_guess || map.price >= IRREGULAR && self.scales.sum.needs_code;
-        if !map.is_same {
+        if map.how.is_some() {
             explanation.differences.push(Difference::Indentation);
         }
         out.push(explanation);

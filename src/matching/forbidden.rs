@@ -136,10 +136,10 @@ pub(super) fn other_bracket(file: &SourceFile<'_>, call: &Call<'_>, place: &Plac
     if deleted.peek().is_none() || words.is_empty() {
         return false;
     }
-    let indents: Vec<(String, String)> = words
+    let indents: Vec<(&str, &str)> = words
         .iter()
         .map(|link| (call.old[link.old.start], file.body(link.lines.start)))
-        .map(|(old, there)| (indent_of(old).to_owned(), indent_of(there).to_owned()))
+        .map(|(old, there)| (indent_of(old), indent_of(there)))
         .collect();
     let levels = LevelWidths::new(file, &call.old, &call.new);
     let (rules, _) = fit(&indents, levels, levels);

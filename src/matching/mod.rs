@@ -101,6 +101,7 @@ pub(crate) fn reindent(
     if pairs.iter().all(|(from, to)| from == to) {
         return None;
     }
+    let pairs: Vec<_> = pairs.iter().map(|(from, to)| (from.as_str(), to.as_str())).collect();
     let (rules, first_lost) = indent::fit(&pairs, levels, levels_after_first);
     if first_lost {
         return None;
@@ -111,8 +112,7 @@ pub(crate) fn reindent(
             if line.trim().is_empty() {
                 return Some(line.clone());
             }
-            let indent = indent_of(line);
-            Some(format!("{}{}", rule.apply(indent)?, &line[indent.len()..]))
+            Some(indent::with_indent(line, &rule.apply(indent_of(line))?))
         };
         let reindented = lines.iter().map(reindent_line).collect::<Option<Vec<_>>>()?;
         if !variants.contains(&reindented) {
