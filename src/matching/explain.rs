@@ -19,7 +19,7 @@ use super::places::{Edges, Place, places};
 use super::reading::{Reading, is_fence};
 use super::source_file::SourceFile;
 use super::weigh::{Scales, letters};
-use super::write::{Choice, ConflictHunk, Input, Written, write};
+use super::write::{Choice, ConflictHunk, Input, write};
 use crate::edit::{Kept, Splice};
 
 /// What an explanation leads to.
@@ -289,20 +289,17 @@ impl Results<'_, '_, '_, '_, '_> {
             for map in maps(file, call, place) {
                 for choice in Choice::ALL {
                     match write(&input, &map, choice) {
-                        Written::Conflict(hunks) => {
+                        Err(hunks) => {
                             conflict.get_or_insert(hunks);
                             break;
                         }
-                        Written::Text { used, .. }
+                        Ok((_, used))
                             if choice.below_blank && !used.below_blank
                                 || choice.marks_as_sent && !used.marks_as_sent => {}
-                        Written::Text { splice, .. } => {
-                            let how = [
-                                self.reading.how,
-                                map.how,
-                                choice.how(),
-                                (number > 0).then_some("dashes as they were sent"),
-                            ];
+                        Ok((splice, _)) => {
+                            let [blank, marks] = choice.how();
+                            let dashes = (number > 0).then_some("dashes as they were sent");
+                            let how = [self.reading.how, map.how, blank, marks, dashes];
                             let how: Vec<&str> = how.into_iter().flatten().collect();
                             self.push(splice, &map, how.join(", "), out);
                         }
@@ -365,10 +362,8 @@ impl Results<'_, '_, '_, '_, '_> {
         let Scales { file, call, place, differences, .. } = &self.scales;
         let input = Input { file, call, place, differences, is_padded: false };
         let maps = maps(file, call, place);
-        let hunks = match maps.first().map(|map| write(&input, map, Choice::ALL[0])) {
-            Some(Written::Conflict(hunks)) => hunks,
-            _ => Vec::new(),
-        };
+        let written = maps.first().map(|map| write(&input, map, Choice::default()));
+        let hunks = written.and_then(Result::err).unwrap_or_default();
         out.push(self.conflict(hunks, &maps));
     }
 }

@@ -4,6 +4,7 @@
 //! there is a conflict.
 
 use std::collections::VecDeque;
+use std::iter;
 use std::ops::Range;
 
 use super::call::{Call, Fate};
@@ -11,7 +12,7 @@ use super::costs::Difference;
 use super::diff::{LineOp, MIN_SIMILARITY};
 use super::difference::is_made;
 use super::fold::is_word_char;
-use super::indent_of;
+use super::indent::{indent_of, unindented, with_indent};
 use super::maps::IndentMap;
 use super::places::{Link, LinkKind, Place, Words};
 use super::source_file::SourceFile;
@@ -31,7 +32,7 @@ pub(super) struct ConflictHunk {
 }
 
 /// What the lines of the call do not decide: each combination is a result of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Choice {
     /// New lines go below a blank line that only the file has there.
     pub(super) below_blank: bool,
@@ -48,68 +49,53 @@ impl Choice {
     ];
 
     /// How it reads the call, in words.
-    pub(super) fn how(self) -> Option<&'static str> {
-        match (self.below_blank, self.marks_as_sent) {
-            (false, false) => None,
-            (true, false) => Some("new lines above the file's blank line"),
-            (false, true) => Some("changed lines with the quotes and punctuation of the new text"),
-            (true, true) => Some(
-                "new lines above the file's blank line, changed lines with the quotes and punctuation of the new text",
-            ),
-        }
+    pub(super) fn how(self) -> [Option<&'static str>; 2] {
+        [
+            self.below_blank.then_some("new lines above the file's blank line"),
+            self.marks_as_sent
+                .then_some("changed lines with the quotes and punctuation of the new text"),
+        ]
     }
 }
 
 /// A call at a place, with how each line differs there.
-pub(super) struct Input<'c, 'a, 'f, 't> {
-    pub(super) file: &'f SourceFile<'t>,
-    pub(super) call: &'c Call<'a>,
-    pub(super) place: &'c Place,
+pub(super) struct Input<'p> {
+    pub(super) file: &'p SourceFile<'p>,
+    pub(super) call: &'p Call<'p>,
+    pub(super) place: &'p Place,
     /// For each link, how its lines differ apart from indentation.
-    pub(super) differences: &'c [Option<Difference>],
+    pub(super) differences: &'p [Option<Difference>],
     /// Whether the call ends lines in blanks that the file does not have, in all its lines.
     pub(super) is_padded: bool,
 }
 
-/// The result of a merge.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Written {
-    Text {
-        splice: Splice,
-        /// The choices that made a difference.
-        used: Choice,
-    },
-    Conflict(Vec<ConflictHunk>),
-}
-
-/// Merges the call at the place.
-pub(super) fn write(input: &Input<'_, '_, '_, '_>, map: &IndentMap, choice: Choice) -> Written {
+/// Merges the call at the place: what it writes, and the choices that made a difference, or the conflicts.
+pub(super) fn write(
+    input: &Input<'_>,
+    map: &IndentMap,
+    choice: Choice,
+) -> Result<(Splice, Choice), Vec<ConflictHunk>> {
     let mut writer = Writer {
         input,
         map,
         choice,
         out: Vec::new(),
         hunks: Vec::new(),
-        used: Choice { below_blank: false, marks_as_sent: false },
+        used: Choice::default(),
+        next_link: 0,
         inserts: Vec::new(),
         above: Status::Kept,
         deleted: VecDeque::new(),
         blank_above: 0,
     };
     writer.run();
-    if !writer.hunks.is_empty() {
-        return Written::Conflict(writer.hunks);
+    match writer.hunks.is_empty() {
+        true => Ok((writer.compose(), writer.used)),
+        false => Err(writer.hunks),
     }
-    Written::Text { splice: writer.compose(), used: writer.used }
 }
 
-/// A line of the result; no ending means that of the lines around the place.
-struct OutputLine {
-    text: String,
-    ending: Option<LineEnding>,
-}
-
-/// What happened to a line of the file.
+/// What happened to lines of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Status {
     Kept,
@@ -117,27 +103,29 @@ enum Status {
     Deleted,
 }
 
-/// Whether a blank at an end of the quote, which the file does not have there, may hold apart what would be
-/// joined without it: `new` begins or ends with another kind of character than `old`.
-fn joins_words(file: &SourceFile<'_>, link: &Link, old: &str, new: &str) -> bool {
-    let kind = |c: Option<char>| c.map(|c| if is_word_char(c) { 'a' } else { c });
-    let [from, to] = [old, new].map(str::trim);
-    let is_padded = |rest: &str| rest.len() < old.len();
-    !link.starts_line(file)
-        && is_padded(old.trim_start())
-        && kind(from.chars().next()) != kind(to.chars().next())
-        || !link.ends_line(file)
-            && is_padded(old.trim_end())
-            && kind(from.chars().next_back()) != kind(to.chars().next_back())
+impl Status {
+    /// What operations do to the lines of one link.
+    fn of(ops: &[LineOp]) -> Self {
+        if ops.iter().all(|op| matches!(op, LineOp::Keep(..))) {
+            Self::Kept
+        } else if ops.iter().all(|op| matches!(op, LineOp::Delete(_))) {
+            Self::Deleted
+        } else {
+            Self::Changed
+        }
+    }
 }
 
-struct Writer<'i, 'c, 'a, 'f, 't> {
-    input: &'i Input<'c, 'a, 'f, 't>,
-    map: &'i IndentMap,
+struct Writer<'p> {
+    input: &'p Input<'p>,
+    map: &'p IndentMap,
     choice: Choice,
-    out: Vec<OutputLine>,
+    /// The lines of the result; no ending means that of the lines around the place.
+    out: Vec<(String, LineEnding)>,
     hunks: Vec<ConflictHunk>,
     used: Choice,
+    /// The first link that is not written.
+    next_link: usize,
     /// New lines that wait until the lines that they replace are deleted.
     inserts: Vec<usize>,
     above: Status,
@@ -147,58 +135,40 @@ struct Writer<'i, 'c, 'a, 'f, 't> {
     blank_above: usize,
 }
 
-impl<'i> Writer<'i, '_, '_, '_, '_> {
+impl<'p> Writer<'p> {
     fn run(&mut self) {
-        let (call, links) = (self.input.call, &self.input.place.links);
-        let mut next_link = 0;
+        let Input { call, place, .. } = *self.input;
         let mut at = 0;
         while at < call.ops.len() {
-            if let Some(end) = self.write_counted_blank_lines(at, &mut next_link) {
+            if let Some(end) = self.write_counted_blank_lines(at) {
                 at = end;
                 continue;
             }
-            let (old_at, status) = match call.ops[at] {
-                LineOp::Insert(new_at) => {
-                    self.inserts.push(new_at);
-                    at += 1;
-                    continue;
-                }
-                LineOp::Keep(old_at, _) => (old_at, Status::Kept),
-                LineOp::Change(old_at, _) => (old_at, Status::Changed),
-                LineOp::Delete(old_at) => (old_at, Status::Deleted),
+            let op = call.ops[at];
+            let Some(old_at) = op.old_at() else {
+                self.inserts.extend(op.new_at());
+                at += 1;
+                continue;
             };
+            let link_at = place.link_index(old_at);
+            let Some(link) = place.links.get(link_at) else { break };
+            let is_block = link.kind == LinkKind::Reflowed;
+            let ops = &call.ops[at..if is_block { self.end_of_block(at, link) } else { at + 1 }];
+            let status = Status::of(ops);
             // The lines before this one that only the file has.
-            let mut gap = Vec::new();
-            while let Some(link) = links.get(next_link).filter(|link| link.old.end <= old_at) {
-                if link.old.is_empty() {
-                    gap.push(link);
-                }
-                next_link += 1;
+            let unseen = place.links[self.next_link..link_at].iter().filter(|l| l.old.is_empty());
+            let gap: Vec<usize> = unseen.flat_map(|link| link.lines.clone()).collect();
+            self.next_link = link_at;
+            let begins_deleted = matches!(op, LineOp::Delete(_));
+            self.write_boundary(&gap, if begins_deleted { Status::Deleted } else { status });
+            match is_block {
+                true => self.write_block(link, ops, status),
+                false => self.write_line(link_at, old_at, at),
             }
-            let Some(link) = links.get(next_link) else { break };
-            if link.kind == LinkKind::Reflowed {
-                let end = self.end_of_block(at, link);
-                let kept = self.is_kept(at, end);
-                self.write_boundary(
-                    &gap,
-                    if kept {
-                        Status::Kept
-                    } else if status == Status::Deleted {
-                        status
-                    } else {
-                        Status::Changed
-                    },
-                );
-                self.write_block(link, at, end, kept);
-                at = end;
-                continue;
-            }
-            self.write_boundary(&gap, status);
-            self.write_line(next_link, old_at, at);
             if !link.lines.is_empty() || status == Status::Deleted {
                 self.above = status;
             }
-            at += 1;
+            at += ops.len();
         }
         // A new line below a deleted one has nothing to wait for.
         self.write_boundary(&[], Status::Kept);
@@ -206,149 +176,101 @@ impl<'i> Writer<'i, '_, '_, '_, '_> {
 
     /// Writes a run of blank lines whose number the call changes, but does not know: it gets the number
     /// that `new_str` has. Returns where the operations of the run end.
-    fn write_counted_blank_lines(&mut self, at: usize, next_link: &mut usize) -> Option<usize> {
+    fn write_counted_blank_lines(&mut self, at: usize) -> Option<usize> {
         let Input { file, call, place, .. } = *self.input;
-        let is_blank = |op: &LineOp| match *op {
-            LineOp::Keep(old, _) | LineOp::Change(old, _) | LineOp::Delete(old) => {
-                call.old[old].trim().is_empty()
-            }
-            LineOp::Insert(new) => call.new[new].trim().is_empty(),
+        let is_blank = |op: &&LineOp| {
+            let old = op.old_at().map(|old| call.old[old]);
+            old.or(op.new_at().map(|new| call.new[new])).is_some_and(|line| line.trim().is_empty())
         };
-        let run = call.ops[at..].iter().take_while(|op| is_blank(op)).count();
-        let ends = |op: Option<&LineOp>| matches!(op, Some(LineOp::Keep(..) | LineOp::Change(..)));
-        if run == 0
-            || at == 0
-            || !ends(call.ops.get(at - 1))
-            || !ends(call.ops.get(at + run))
-            || !self.inserts.is_empty()
+        let (above, ops) = call.ops.split_at(at);
+        let (ops, below) = ops.split_at(ops.iter().take_while(is_blank).count());
+        let old_count = ops.iter().filter_map(|op| op.old_at()).count();
+        let new_count = ops.iter().filter_map(|op| op.new_at()).count();
+        if old_count == new_count || !self.inserts.is_empty() {
+            return None;
+        }
+        let link_index = |op: Option<&LineOp>| {
+            let op = op.filter(|op| op.new_at().is_some());
+            Some(place.link_index(op?.old_at()?))
+        };
+        let (above, next_link) = (link_index(above.last())?, link_index(below.first())?);
+        let (above, below) = (place.links.get(above)?, place.links.get(next_link)?);
+        let there = above.lines.end..below.lines.start;
+        if above.lines.is_empty()
+            || below.lines.is_empty()
+            || there.len() == old_count
+            || !there.clone().all(|line| file.is_blank(line))
         {
             return None;
         }
-        let ops = &call.ops[at..at + run];
-        let old = ops.iter().filter(|op| !matches!(op, LineOp::Insert(_))).count();
-        let new = ops.iter().filter(|op| !matches!(op, LineOp::Delete(_))).count();
-        let (
-            Some(LineOp::Keep(above, _) | LineOp::Change(above, _)),
-            Some(LineOp::Keep(below, _) | LineOp::Change(below, _)),
-        ) = (call.ops.get(at - 1), call.ops.get(at + run))
-        else {
-            return None;
-        };
-        let (above, below) = (place.link_at(*above)?, place.link_at(*below)?);
-        if old == new || above.lines.is_empty() || below.lines.is_empty() {
-            return None;
-        }
-        let there = above.lines.end..below.lines.start;
-        if there.len() == old || !there.clone().all(|line| file.is_blank(line)) {
-            return None;
-        }
-        for n in 0..new {
-            let line = there.start + n;
-            let (text, ending) = match there.contains(&line) {
-                true => (file.body(line).to_owned(), Some(file.lines()[line].ending)),
-                false => (String::new(), None),
-            };
-            self.out.push(OutputLine { text, ending });
-        }
-        while place.links.get(*next_link).is_some_and(|link| {
-            link.old.end <= below.old.start && link.lines.end <= below.lines.start
-        }) {
-            *next_link += 1;
-        }
-        Some(at + run)
-    }
-
-    /// Whether the call keeps every line in this range of operations.
-    fn is_kept(&self, from: usize, to: usize) -> bool {
-        self.input.call.ops[from..to].iter().all(|op| matches!(op, LineOp::Keep(..)))
+        let lines = there.map(|line| self.line_there(line));
+        let more = iter::repeat((String::new(), LineEnding::None));
+        self.out.extend(lines.chain(more).take(new_count).collect::<Vec<_>>());
+        self.next_link = next_link;
+        Some(at + ops.len())
     }
 
     /// Where the operations of a link of several lines end; they begin at `at`.
     fn end_of_block(&self, at: usize, link: &Link) -> usize {
-        let ops = &self.input.call.ops;
-        let within = |op: &&LineOp| match **op {
-            LineOp::Keep(old, _) | LineOp::Change(old, _) | LineOp::Delete(old) => {
-                link.old.contains(&old)
-            }
-            LineOp::Insert(_) => true,
-        };
-        let mut end = at + ops[at..].iter().take_while(within).count();
+        let is_within = |op: &LineOp| op.old_at().is_none_or(|old| link.old.contains(&old));
+        let within = self.input.call.ops[at..].iter().take_while(|op| is_within(op));
         // New lines after the last line of the link do not belong to it.
-        while matches!(ops[end - 1], LineOp::Insert(_)) {
-            end -= 1;
-        }
-        end
+        let last = within.enumerate().filter(|(_, op)| op.old_at().is_some()).last();
+        at + 1 + last.map_or(0, |(last, _)| last)
     }
 
     /// The text that a link matches in the file.
-    fn text(&self, link: &Link) -> &'i str {
+    fn text(&self, link: &Link) -> &'p str {
         &self.input.file.text[link.bytes.clone()]
     }
 
-    /// Writes a link in which call and file break the lines differently. `from..to` are its operations.
-    fn write_block(&mut self, link: &Link, from: usize, to: usize, kept: bool) {
+    /// A line of the file and its ending.
+    fn line_there(&self, at: usize) -> (String, LineEnding) {
+        let file = self.input.file;
+        (file.body(at).to_owned(), file.lines()[at].ending)
+    }
+
+    /// Writes a line or block that is certain, with the ending that the link has.
+    fn push(&mut self, text: String, link: &Link) {
+        self.out.push((text, self.input.file.lines()[link.lines.end - 1].ending));
+    }
+
+    /// Writes a link in which call and file break the lines differently.
+    fn write_block(&mut self, link: &Link, ops: &[LineOp], status: Status) {
         let Input { file, call, .. } = *self.input;
         let text = self.text(link);
-        let ending = file.lines()[link.lines.end - 1].ending;
-        if kept {
-            self.push(text.to_owned(), Some(ending));
-            self.above = Status::Kept;
-            return;
+        match status {
+            Status::Kept => return self.push(text.to_owned(), link),
+            Status::Deleted => return,
+            Status::Changed => {}
         }
-        let ops = &call.ops[from..to];
-        if ops.iter().all(|op| matches!(op, LineOp::Delete(_))) {
-            self.above = Status::Deleted;
-            return;
-        }
-        self.above = Status::Changed;
         let old = call.old[link.old.clone()].join("\n");
-        let new: Vec<&str> = ops
-            .iter()
-            .filter_map(|op| match *op {
-                LineOp::Keep(_, at) | LineOp::Change(_, at) | LineOp::Insert(at) => {
-                    Some(call.new[at])
-                }
-                LineOp::Delete(_) => None,
-            })
-            .collect();
-        // The words may change, but if the line breaks change as well, it is unclear which are meant.
-        let same_breaks = new.len() == link.old.len();
-        let new = new.join("\n");
+        let new_lines: Vec<usize> = ops.iter().filter_map(|op| op.new_at()).collect();
+        let new = new_lines.iter().map(|&at| call.new[at]).collect::<Vec<_>>().join("\n");
         let found = text.replace('\r', "");
-        let [believed, there, wanted] =
-            [old.as_str(), found.as_str(), new.as_str()].map(str::trim_start);
-        let fold = Some(Difference::Reflow);
+        let [believed, there, wanted] = [&old, &found, &new].map(|text| text.trim_start());
         // A statement that becomes a comment is another one.
-        let is_comment =
-            |text: &str| file.language.is_some_and(|language| language.is_comment(text));
+        let is_comment = |text: &str| file.language.is_some_and(|l| l.is_comment(text));
         let same_kind = is_comment(believed) == is_comment(wanted);
-        match tokens::merge(believed, there, wanted, fold, file.language) {
-            Some(Merged::Certain(merged)) if same_breaks && same_kind => {
-                let head = if link.starts_line(file) { indent_of(text) } else { "" };
-                let merged =
-                    if text.contains("\r\n") { merged.replace('\n', "\r\n") } else { merged };
-                self.push(format!("{head}{merged}"), Some(ending));
-            }
-            // Otherwise the statement is replaced as a whole, by the lines of the call.
-            _ => {
-                let from_start = link.starts_line(file);
-                let mut is_first = true;
-                for op in ops {
-                    let (LineOp::Keep(_, new_at)
-                    | LineOp::Change(_, new_at)
-                    | LineOp::Insert(new_at)) = *op
-                    else {
-                        continue;
-                    };
-                    let line = call.new[new_at];
-                    let head = match std::mem::take(&mut is_first) && !from_start {
-                        true => indent_of(line),
-                        false => &self.map.indents[new_at],
-                    };
-                    let line = format!("{head}{}", &line[indent_of(line).len()..]);
-                    self.push(line, Some(ending));
-                }
-            }
+        let merged =
+            tokens::merge(believed, there, wanted, Some(Difference::Reflow), file.language);
+        // The words may change, but if the line breaks change as well, it is unclear which are meant.
+        if let Some(Merged::Certain(merged)) = merged
+            && new_lines.len() == link.old.len()
+            && same_kind
+        {
+            let head = if link.starts_line(file) { indent_of(text) } else { "" };
+            let merged = if text.contains("\r\n") { merged.replace('\n', "\r\n") } else { merged };
+            return self.push(format!("{head}{merged}"), link);
+        }
+        // Otherwise the statement is replaced as a whole, by the lines of the call.
+        for (n, &at) in new_lines.iter().enumerate() {
+            let line = call.new[at];
+            let line = match n == 0 && !link.starts_line(file) {
+                true => line.to_owned(),
+                false => with_indent(line, &self.map.indents[at]),
+            };
+            self.push(line, link);
         }
     }
 
@@ -356,16 +278,14 @@ impl<'i> Writer<'i, '_, '_, '_, '_> {
     /// with none. `at` is the index of its operation.
     fn write_line(&mut self, link_at: usize, old_at: usize, at: usize) {
         let Input { file, call, place, differences, .. } = *self.input;
-        let link = &place.links[link_at];
-        let op = call.ops[at];
+        let (link, op, believed) = (&place.links[link_at], call.ops[at], call.old[old_at]);
         let text = self.text(link);
-        let ending = link.lines.end.checked_sub(1).map(|line| file.lines()[line].ending);
         let differs = matches!(differences[link_at], Some(Difference::Words | Difference::Comment));
-        let is_blank = call.old[old_at].trim().is_empty();
+        let is_blank = believed.trim().is_empty();
         if link.kind == LinkKind::Elided {
             // What a placeholder stands for stays, once.
             if link.old.start == old_at && !link.lines.is_empty() {
-                self.push(text.to_owned(), ending);
+                self.push(text.to_owned(), link);
             }
             return;
         }
@@ -375,52 +295,41 @@ impl<'i> Writer<'i, '_, '_, '_, '_> {
                 LineOp::Change(_, new_at) if is_blank => self.inserts.push(new_at),
                 LineOp::Change(..) | LineOp::Delete(_) if !is_blank => {
                     let line = place.lines().start + self.out.len();
-                    self.push_conflict(line..line, call.old[old_at], "");
+                    self.push_conflict(line..line, believed, "");
                 }
                 _ => {}
             }
             return;
         }
-        match op {
+        let line = match op {
             LineOp::Keep(_, new_at) => {
-                let text = self.with_closing_mark_of_call(link_at, at, text, call.new[new_at]);
-                let moved = self.map.moves_kept && link.starts_line(file) && !is_blank;
-                let text = match moved {
-                    true => {
-                        format!("{}{}", self.map.indents[new_at], &text[indent_of(&text).len()..])
-                    }
-                    false => text,
-                };
-                self.push(text, ending);
+                let line = self.with_closing_mark_of_call(link_at, at, text, call.new[new_at]);
+                let is_moved = self.map.moves_kept && link.starts_line(file) && !is_blank;
+                if is_moved { with_indent(&line, &self.map.indents[new_at]) } else { line }
             }
             LineOp::Change(_, new_at)
                 if differs
                     && is_made(file, call, link)
                     && self.indent(link, old_at, new_at) == indent_of(text) =>
             {
-                self.push(text.to_owned(), ending)
-            }
-            LineOp::Delete(_) if !differs => {
-                self.deleted.extend(ending);
+                text.to_owned()
             }
             LineOp::Change(_, new_at)
-                if joins_words(file, link, call.old[old_at], call.new[new_at]) =>
+                if (!differs || call.fate(old_at) == Fate::Moved)
+                    && !joins_words(file, link, believed, call.new[new_at]) =>
             {
-                self.push_conflict(link.lines.clone(), call.old[old_at], text);
-            }
-            LineOp::Change(_, new_at) if !differs || call.fate(old_at) == Fate::Moved => {
                 let line = match differs {
                     true => format!("{}{}", self.indent(link, old_at, new_at), text.trim_start()),
                     false => self.changed_line(link_at, old_at, new_at),
                 };
-                let line = self.with_closing_mark_of_call(link_at, at, &line, call.new[new_at]);
-                self.push(line, ending);
+                self.with_closing_mark_of_call(link_at, at, &line, call.new[new_at])
             }
-            LineOp::Change(..) | LineOp::Delete(_) => {
-                self.push_conflict(link.lines.clone(), call.old[old_at], text);
+            LineOp::Delete(_) if !differs => {
+                return self.deleted.push_back(file.lines()[link.lines.end - 1].ending);
             }
-            LineOp::Insert(_) => {}
-        }
+            _ => return self.push_conflict(link.lines.clone(), believed, text),
+        };
+        self.push(line, link);
     }
 
     /// The line with the closing `,` or `;` of the call, where the file has a different one, lines are
@@ -432,95 +341,69 @@ impl<'i> Writer<'i, '_, '_, '_, '_> {
         line: &str,
         new: &str,
     ) -> String {
+        let Input { call, differences, .. } = *self.input;
         let mark =
             |line: &str| line.trim_end().chars().next_back().filter(|c| matches!(c, ',' | ';'));
-        let is_new_or_gone =
-            |op: Option<&LineOp>| matches!(op, Some(LineOp::Insert(_) | LineOp::Delete(_)));
-        let ops = &self.input.call.ops;
-        let neighbour_changes = is_new_or_gone(ops.get(at + 1));
-        if mark(line) == mark(new)
-            || !neighbour_changes
-            || self.input.differences[link_at] != Some(Difference::Punctuation)
-        {
+        let below = call.ops.get(at + 1);
+        let changes_below = matches!(below, Some(LineOp::Insert(_) | LineOp::Delete(_)));
+        let is_open = differences[link_at] == Some(Difference::Punctuation)
+            && changes_below
+            && mark(line) != mark(new);
+        self.used.marks_as_sent |= is_open;
+        if !is_open || !self.choice.marks_as_sent {
             return line.to_owned();
         }
-        self.used.marks_as_sent = true;
-        if !self.choice.marks_as_sent {
-            return line.to_owned();
-        }
-        let bare = line.trim_end().trim_end_matches([',', ';']);
-        bare.chars().chain(mark(new)).collect()
-    }
-
-    /// Writes a line that is certain.
-    fn push(&mut self, text: String, ending: Option<LineEnding>) {
-        self.out.push(OutputLine { text, ending });
+        line.trim_end().trim_end_matches([',', ';']).chars().chain(mark(new)).collect()
     }
 
     /// Records that the file has `found` where the call changes `believed`.
     fn push_conflict(&mut self, lines: Range<usize>, believed: &str, found: &str) {
-        if let Some(hunk) = self.hunks.last_mut()
-            && (hunk.lines.end == lines.start || lines.is_empty())
-        {
-            // Conflicts in neighbouring lines are one.
-            hunk.lines.end = hunk.lines.end.max(lines.end);
-            for (text, more) in [(&mut hunk.believed, believed), (&mut hunk.found, found)] {
-                if !more.is_empty() {
-                    if !text.is_empty() {
-                        text.push('\n');
-                    }
-                    text.push_str(more);
-                }
+        // Conflicts in neighbouring lines are one.
+        let goes_on = |hunk: &&mut ConflictHunk| hunk.lines.end == lines.start || lines.is_empty();
+        let Some(hunk) = self.hunks.last_mut().filter(goes_on) else {
+            let [believed, found] = [believed, found].map(str::to_owned);
+            return self.hunks.push(ConflictHunk { lines, believed, found });
+        };
+        hunk.lines.end = hunk.lines.end.max(lines.end);
+        for (text, more) in [(&mut hunk.believed, believed), (&mut hunk.found, found)] {
+            if !text.is_empty() && !more.is_empty() {
+                text.push('\n');
             }
-            return;
+            text.push_str(more);
         }
-        let [believed, found] = [believed, found].map(str::to_owned);
-        self.hunks.push(ConflictHunk { lines, believed, found });
     }
 
     /// Writes what comes between two lines of the call: the lines in `gap`, which only the file has, and
     /// new lines.
-    fn write_boundary(&mut self, gap: &[&Link], below: Status) {
-        let file = self.input.file;
+    fn write_boundary(&mut self, gap: &[usize], below: Status) {
+        let Input { file, call, .. } = *self.input;
         // A line that only the file has is safe between kept lines. New lines could go on either side of
         // it, and it may belong to what is deleted or changed; a comment is safe beside a changed line.
-        let is_comment = gap.iter().all(|link| {
-            link.lines.clone().all(|line| file.is_blank(line) || file.is_comment(line))
-        });
+        let is_comment = gap.iter().all(|&line| file.is_blank(line) || file.is_comment(line));
         let is_safe = |status| status == Status::Kept || is_comment && status == Status::Changed;
         let beside_change = !self.inserts.is_empty() || !is_safe(self.above) || !is_safe(below);
-        for link in gap {
-            let text = self.text(link);
-            if beside_change && !text.trim().is_empty() {
-                self.inserts.clear();
-                self.push_conflict(link.lines.clone(), "", text);
-                return;
-            }
+        if let Some(&line) = gap.iter().find(|&&line| beside_change && !file.is_blank(line)) {
+            self.inserts.clear();
+            return self.push_conflict(line..line + 1, "", file.body(line));
         }
-        let gap_stays = self.above != Status::Deleted || below != Status::Deleted;
-        let gap_lines: Vec<usize> =
-            gap.iter().filter(|_| gap_stays).flat_map(|link| link.lines.clone()).collect();
+        let all_goes = self.above == Status::Deleted && below == Status::Deleted;
+        let gap = if all_goes { &[] } else { gap };
         // New lines wait until the lines that they replace are deleted.
-        if !self.inserts.is_empty() && below == Status::Deleted && gap_lines.is_empty() {
+        if !self.inserts.is_empty() && below == Status::Deleted && gap.is_empty() {
             return;
         }
         if below != Status::Deleted && self.inserts.is_empty() {
             self.deleted.clear();
         }
-        self.used.below_blank |= !gap_lines.is_empty() && !self.inserts.is_empty();
-        let push_gap = |out: &mut Vec<OutputLine>| {
-            out.extend(gap_lines.iter().map(|&line| OutputLine {
-                text: file.body(line).to_owned(),
-                ending: Some(file.lines()[line].ending),
-            }));
-        };
+        self.used.below_blank |= !gap.is_empty() && !self.inserts.is_empty();
+        let mut gap_lines = gap.iter().map(|&line| self.line_there(line)).collect();
         if !self.choice.below_blank {
-            push_gap(&mut self.out);
+            self.out.append(&mut gap_lines);
         }
         let mut inserts = std::mem::take(&mut self.inserts);
-        if gap_lines.is_empty() {
+        if gap.is_empty() {
             // Blank lines above what was deleted are those above what replaces it.
-            let is_blank = |at: &&usize| self.input.call.new[**at].trim().is_empty();
+            let is_blank = |at: &&usize| call.new[**at].trim().is_empty();
             let blank = inserts.iter().take_while(is_blank).count();
             inserts.drain(..blank.min(self.blank_above));
         }
@@ -528,62 +411,55 @@ impl<'i> Writer<'i, '_, '_, '_, '_> {
             self.blank_above = 0;
         }
         if below == Status::Deleted {
-            self.blank_above += gap_lines.len();
+            self.blank_above += gap.len();
         }
         for new_at in inserts {
             let line = self.new_line(new_at);
-            let ending = self.deleted.pop_front();
-            self.push(line, ending);
+            self.out.push((line, self.deleted.pop_front().unwrap_or(LineEnding::None)));
         }
-        if self.choice.below_blank {
-            push_gap(&mut self.out);
-        }
+        self.out.append(&mut gap_lines);
     }
 
     /// The file's form of line `new_at` of `new_str`, if the call moves that line here from elsewhere in
     /// `old_str`, which quotes it otherwise.
-    fn moved_line(&self, new_at: usize) -> Option<&'i str> {
+    fn moved_line(&self, new_at: usize) -> Option<&'p str> {
         let Input { call, place, differences, .. } = *self.input;
         let line = call.new[new_at].trim();
-        let is_other_form = |difference: &Option<Difference>| {
+        let mut links = place.links.iter().zip(differences);
+        let is_origin = |(link, difference): &(&Link, &Option<Difference>)| {
             matches!(difference, Some(Difference::Spacing | Difference::Punctuation))
-        };
-        let mut from = place.links.iter().zip(differences).filter(|(link, difference)| {
-            is_other_form(difference)
                 && link.is_pair()
                 && call.fate(link.old.start) == Fate::Deleted
                 && call.old[link.old.start].trim() == line
-        });
-        from.next().map(|(link, _)| self.text(link).trim())
+        };
+        links.find(is_origin).map(|(link, _)| self.text(link).trim())
     }
 
     /// A new line: as sent, except for its indentation.
     fn new_line(&self, new_at: usize) -> String {
         let Input { file, call, place, is_padded, .. } = *self.input;
-        let line = call.new[new_at];
+        let (line, indent) = (call.new[new_at], &self.map.indents[new_at]);
         if let Some(moved) = self.moved_line(new_at) {
-            return format!("{}{moved}", self.map.indents[new_at]);
+            return format!("{indent}{moved}");
         }
         let line = if is_padded { line.trim_end() } else { line };
-        if line.trim().is_empty() {
+        let begins_inside = || place.links.first().is_some_and(|link| !link.starts_line(file));
+        if line.trim().is_empty() || self.out.is_empty() && begins_inside() {
             return line.to_owned();
         }
-        let inside_line =
-            self.out.is_empty() && place.links.first().is_some_and(|link| !link.starts_line(file));
-        let head = if inside_line { indent_of(line) } else { &self.map.indents[new_at] };
-        format!("{head}{}", &line[indent_of(line).len()..])
+        with_indent(line, indent)
     }
 
     /// The indentation of line `new_at` of `new_str`, which replaces line `old_at` of `old_str`.
-    fn indent(&self, link: &Link, old_at: usize, new_at: usize) -> String {
+    fn indent(&self, link: &Link, old_at: usize, new_at: usize) -> &'p str {
         let Input { file, call, .. } = *self.input;
         let (old, new) = (indent_of(call.old[old_at]), indent_of(call.new[new_at]));
         if !link.starts_line(file) {
-            new.strip_prefix(old).unwrap_or_default().to_owned()
+            new.strip_prefix(old).unwrap_or_default()
         } else if old == new && !self.map.moves_kept {
-            indent_of(self.text(link)).to_owned()
+            indent_of(self.text(link))
         } else {
-            self.map.indents[new_at].clone()
+            &self.map.indents[new_at]
         }
     }
 
@@ -597,12 +473,9 @@ impl<'i> Writer<'i, '_, '_, '_, '_> {
         }
         let head = self.indent(link, old_at, new_at);
         // The blanks at the end are the caller's, never those of the line that is replaced.
-        let tail = |line: &'_ str| line[line.trim_end().len()..].to_owned();
-        let mut end = if is_padded || tail(old) == tail(new) && tail(there).is_empty() {
-            String::new()
-        } else {
-            tail(new)
-        };
+        let tail = |line: &'p str| &line[line.trim_end().len()..];
+        let has_mistake = is_padded || tail(old) == tail(new) && tail(there).is_empty();
+        let mut end = if has_mistake { "" } else { tail(new) };
         // In Markdown they break the line, so that either may be meant.
         let is_break = file.language.is_some_and(|language| language.name == "markdown");
         if is_break && tail(old).is_empty() && end.is_empty() && tail(there).len() > 1 {
@@ -611,10 +484,8 @@ impl<'i> Writer<'i, '_, '_, '_, '_> {
                 end = tail(there);
             }
         }
-        let there =
-            if link.starts_line(file) { there.trim_start_matches(indent_of(there)) } else { there };
-        let [old, there, new] =
-            [&old[indent_of(old).len()..], there, &new[indent_of(new).len()..]].map(str::trim_end);
+        let there = if link.starts_line(file) { unindented(there) } else { there };
+        let [old, there, new] = [unindented(old), there, unindented(new)].map(str::trim_end);
         let fold = differences[link_at].filter(|difference| *difference >= Difference::LookAlikes);
         let is_other = Words::of(old).similarity(&Words::of(new)) < MIN_SIMILARITY;
         let merged = (!is_other).then(|| tokens::merge(old, there, new, fold, file.language));
@@ -631,28 +502,36 @@ impl<'i> Writer<'i, '_, '_, '_, '_> {
     }
 
     /// Joins the lines to the text that replaces the place.
-    fn compose(&mut self) -> Splice {
+    fn compose(&self) -> Splice {
         let Input { file, call, place, .. } = *self.input;
         let (mut range, lines) = (place.bytes(), place.lines());
         let last = lines.end.checked_sub(1).map(|last| &file.lines()[last]);
-        let mut end = String::new();
-        if let Some(last) = last.filter(|last| call.ends_with_newline && range.end == last.body.end)
-        {
-            end = file.text[range.end..last.full().end].to_owned();
-            range.end = last.full().end;
-        }
+        let last = last.filter(|last| call.ends_with_newline && range.end == last.body.end);
+        let end = last.map_or("", |last| &file.text[range.end..last.full().end]);
+        range.end += end.len();
         let nearby = file.ending_near(lines.start).as_str();
-        let count = self.out.len();
         let mut text = String::new();
-        for (at, line) in self.out.iter().enumerate() {
-            text.push_str(&line.text);
-            if at + 1 < count {
-                let known = line.ending.filter(|ending| *ending != LineEnding::None);
-                text.push_str(known.map_or(nearby, LineEnding::as_str));
-            } else {
-                text.push_str(&end);
-            }
+        for (at, (line, ending)) in self.out.iter().enumerate() {
+            text.push_str(line);
+            text.push_str(match ending {
+                _ if at + 1 == self.out.len() => end,
+                LineEnding::None => nearby,
+                ending => ending.as_str(),
+            });
         }
         Splice { range, text }
     }
+}
+
+/// Whether a blank at an end of the quote, which the file does not have there, may hold apart what would be
+/// joined without it: `new` begins or ends with another kind of character than `old`.
+fn joins_words(file: &SourceFile<'_>, link: &Link, old: &str, new: &str) -> bool {
+    let kind = |c: Option<char>| c.map(|c| if is_word_char(c) { 'a' } else { c });
+    let [from, to] = [old, new].map(str::trim);
+    !link.starts_line(file)
+        && old.trim_start().len() < old.len()
+        && kind(from.chars().next()) != kind(to.chars().next())
+        || !link.ends_line(file)
+            && old.trim_end().len() < old.len()
+            && kind(from.chars().next_back()) != kind(to.chars().next_back())
 }

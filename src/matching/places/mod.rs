@@ -130,10 +130,14 @@ impl Place {
         }
     }
 
-    /// The link with line `old` of the call (from 0).
+    /// The index of the link with line `old` of the call (from 0).
+    pub(super) fn link_index(&self, old: usize) -> usize {
+        self.links.partition_point(|link| link.old.end <= old)
+    }
+
+    /// That link.
     pub(super) fn link_at(&self, old: usize) -> Option<&Link> {
-        let at = self.links.partition_point(|link| link.old.end <= old);
-        self.links[at..].iter().find(|link| link.old.contains(&old))
+        self.links.get(self.link_index(old))
     }
 
     /// Whether the first line of the file has text before the matched bytes, and the last one after
