@@ -23,34 +23,30 @@ impl CharacterMap {
         place: &Place,
         differences: &[Option<Difference>],
     ) -> Vec<Self> {
-        let differs = |d: &Option<Difference>| d.is_some_and(|d| d >= Difference::LookAlikes);
-        if call.old.iter().all(|line| line.is_ascii()) || !differences.iter().any(differs) {
-            return vec![Self::default()];
-        }
+        let is_other = |d: &Option<Difference>| d.is_some_and(|d| d >= Difference::LookAlikes);
         // A line that both strings have, and `new_str` as the file has it, shows that only old_str is wrong.
-        let is_mended = |new: usize| {
-            let old = call.partner(new)?;
-            let link = place.link_at(old).filter(|link| link.is_pair())?;
-            let (line, there) = (call.new[new].trim(), file.text[link.bytes.clone()].trim());
-            Some(line == there && line != call.old[old].trim())
+        let is_mended = |(at, new): (usize, &&str)| {
+            let Some(old) = call.partner(at) else { return false };
+            let link = place.link_at(old).filter(|link| link.is_pair());
+            let there = link.map(|link| file.text[link.bytes.clone()].trim());
+            there == Some(new.trim()) && new.trim() != call.old[old].trim()
         };
-        if (0..call.new.len()).any(|new| is_mended(new) == Some(true)) {
+        if call.old.iter().all(|line| line.is_ascii())
+            || !differences.iter().any(is_other)
+            || call.new.iter().enumerate().any(is_mended)
+        {
             return vec![Self::default()];
         }
         // `None` where the file has several texts for one of the call.
         let mut seen: Vec<(&str, Option<&str>)> = Vec::new();
-        for (link, difference) in place.links.iter().zip(differences) {
-            let is_equal = !matches!(difference, Some(Difference::Words | Difference::Comment));
-            if !link.is_pair() || !is_equal {
-                continue;
-            }
-            let (old, there) = (call.old[link.old.start], &file.text[link.bytes.clone()]);
-            for (from, to) in
-                look_alikes(old, there).into_iter().filter(|(from, _)| !from.is_ascii())
-            {
+        let has_other_words =
+            |d: &Option<Difference>| matches!(d, Some(Difference::Words | Difference::Comment));
+        let links = place.links.iter().zip(differences);
+        for (link, _) in links.filter(|(link, d)| link.is_pair() && !has_other_words(d)) {
+            let pairs = look_alikes(call.old[link.old.start], &file.text[link.bytes.clone()]);
+            for (from, to) in pairs.into_iter().filter(|(from, _)| !from.is_ascii()) {
                 match seen.iter_mut().find(|(known, _)| *known == from) {
-                    Some((_, target)) if *target != Some(to) => *target = None,
-                    Some(_) => {}
+                    Some((_, target)) => *target = target.filter(|target| *target == to),
                     None => seen.push((from, Some(to))),
                 }
             }
@@ -80,7 +76,7 @@ impl CharacterMap {
 
 /// The characters of two lines as pairs of (text in the call, text in the file). Empty if the lines
 /// differ in length once look-alikes are the same.
-pub(super) fn look_alikes<'a>(call: &'a str, file: &'a str) -> Vec<(&'a str, &'a str)> {
+fn look_alikes<'a>(call: &'a str, file: &'a str) -> Vec<(&'a str, &'a str)> {
     let (call, file) = (call.trim(), file.trim());
     let [call_chars, file_chars] =
         [call, file].map(|line| fold::canonical(line, Difference::LookAlikes));

@@ -9,7 +9,7 @@ use super::call::{Call, Fate};
 use super::costs::{AS_SENT, Difference, IRREGULAR, MOVED, ODD};
 use super::fold::is_word_char;
 use super::indent::{IndentRule, LevelWidths, depth, fit, indent_of};
-use super::new_literals::{lines_of_new_literals, unmapped_lines};
+use super::new_literals::{heredoc_lines, literal_lines};
 use super::places::{Link, LinkKind, Place};
 use super::shape::{line_of, odd_by_itself, odd_lines};
 use super::source_file::{SourceFile, line_key};
@@ -168,7 +168,8 @@ struct NewLine<'p> {
     old_above: usize,
     /// Whether it stays as it was sent, whatever the map.
     is_unmapped: bool,
-    /// Whether it is inside a literal that only `new_str` has.
+    /// Whether it is inside a literal that only `new_str` has. Nothing shows whether its white space is a
+    /// part of the text, but for a docstring, where it is not.
     is_new_text: bool,
     /// What it says about whose indentation it has.
     says: Option<Frame>,
@@ -234,17 +235,24 @@ impl<'p> Lines<'p> {
             }
             old_above = op.old_at().map_or(old_above, |old| old + 1);
         }
-        for at in unmapped_lines(file, &call.new, file.begins_in_literal(place.lines().start)) {
+        for at in heredoc_lines(file, &call.new) {
             new[at].is_unmapped = true;
+        }
+        let begins_in_literal = file.begins_in_literal(place.lines().start);
+        for (at, opener) in literal_lines(file, &call.new) {
+            // The white space of what is less deep than the opening line is a part of the literal.
+            let is_outdented = depth(new[at].sent) < depth(new[opener].sent);
+            new[at].is_unmapped |= is_outdented && !begins_in_literal;
+            let is_new = call.partner(opener).is_none_or(|old| call.fate(old) == Fate::Changed);
+            let line = call.new[opener].trim_start();
+            let is_docstring = line.starts_with("\"\"\"") || line.starts_with("'''");
+            new[at].is_new_text = is_new && !is_docstring && new[at].old.is_none();
         }
         // A line that the file indents otherwise shows how those around it are indented.
         for run in new.chunk_by_mut(|a, b| a.is_unmapped == b.is_unmapped) {
             if run.iter().any(|line| line.pair.is_some_and(|pair| pair.sent != pair.there)) {
                 run.iter_mut().for_each(|line| line.is_unmapped = false);
             }
-        }
-        for at in lines_of_new_literals(file, call) {
-            new[at].is_new_text = true;
         }
         let lost = pairs.iter().find(|pair| first_lost && !pair.in_literal).copied();
         let first = new.iter().position(|line| !line.is_blank);

@@ -106,50 +106,40 @@ pub(super) fn is_bare(line: &str) -> bool {
 /// The first placeholder that `new` adds: one that is in neither `old` nor the file, or one more
 /// than `old` has. Prose may speak of them, and outside of code one must say what it leaves out.
 pub(super) fn introduced<'a>(old: &str, new: &'a str, file: &SourceFile<'_>) -> Option<&'a str> {
-    let is_prose = file.language.is_some_and(|l| matches!(l.name, "markdown" | "text"));
+    let language = file.language.map_or("", |language| language.name);
+    if matches!(language, "markdown" | "text") {
+        return None;
+    }
     let is_code = file.language.is_some_and(|language| language.is_code());
-    if is_prose {
-        return None;
+    let is_placeholder =
+        |line: &str| is_placeholder(line) && (is_code || line.contains(char::is_alphabetic));
+    let is_unknown = |line: &&str| is_placeholder(line) && !file.text.contains(line);
+    let old_lines = || old.lines().map(str::trim);
+    if language == "python"
+        && let Some(dots) = dots_beside_code(new).filter(|_| !old.lines().any(is_bare))
+    {
+        return Some(dots);
     }
-    let is_python = file.language.is_some_and(|language| language.name == "python");
-    let file = file.text;
-    let says_enough = |line: &str| is_code || line.contains(char::is_alphabetic);
-    let is_placeholder = |line: &str| is_placeholder(line) && says_enough(line);
-    if !new.lines().any(&is_placeholder) {
-        return None;
-    }
-    let is_new = |line: &&str| {
-        let line = line.trim();
-        is_placeholder(line)
-            && !is_bare(line)
-            && !file.contains(line)
-            && !old.lines().map(str::trim).any(|old_line| {
-                old_line == line || is_placeholder(old_line) && !file.contains(old_line)
-            })
-    };
+    let mut unknown =
+        new.lines().map(str::trim).filter(|line| is_unknown(line) && !is_bare(line)).peekable();
+    unknown.peek()?;
+    let is_new = |line: &&str| !old_lines().any(|other| other == *line || is_unknown(&other));
     // If `new` has more placeholders than `old`, the additional one stands for lines that `old`
     // does not leave out.
-    let is_unknown =
-        |line: &&str| is_placeholder(line) && !is_bare(line) && !file.contains(line.trim());
-    if let Some(line) = dots_beside_code(new).filter(|_| is_python && !old.lines().any(is_bare)) {
-        return Some(line);
-    }
-    let one_more = new.lines().filter(is_unknown).nth(old.lines().filter(is_unknown).count());
-    new.lines().find(is_new).or(one_more).map(str::trim)
+    let in_old = || old_lines().filter(|line| is_unknown(line) && !is_bare(line)).count();
+    unknown.clone().find(is_new).or_else(|| unknown.nth(in_old()))
 }
 
 /// Dots on a line of their own beside a statement of the same block: as code they would do nothing.
 fn dots_beside_code(text: &str) -> Option<&str> {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    let is_sibling = |line: &str, other: Option<&&str>| {
-        other.is_some_and(|other| {
-            indent_of(other) == indent_of(line) && !other.trim_end().ends_with(['"', '\'', '.'])
-        })
-    };
     let is_filler = |at: &usize| {
-        let line = lines[*at];
-        let above = at.checked_sub(1).and_then(|above| lines.get(above));
-        is_bare(line) && (is_sibling(line, above) || is_sibling(line, lines.get(at + 1)))
+        let beside = [at.checked_sub(1), Some(at + 1)].into_iter().flatten();
+        let is_sibling = |other: &&str| {
+            indent_of(other) == indent_of(lines[*at])
+                && !other.trim_end().ends_with(['"', '\'', '.'])
+        };
+        is_bare(lines[*at]) && beside.filter_map(|other| lines.get(other)).any(is_sibling)
     };
     (0..lines.len()).find(is_filler).map(|at| lines[at].trim())
 }

@@ -6,8 +6,7 @@ use std::ops::Range;
 use super::call::Call;
 use super::diff::LineOp;
 use super::fold::plain_key;
-use super::indent::{TAB_WIDTH, columns};
-use super::indent_of;
+use super::indent::depth;
 use super::places::{Link, Place, begins_section};
 use super::reading::is_fence;
 use super::shape::{ends_in_block_word, is_branch, leaves};
@@ -31,54 +30,50 @@ fn beside_change(file: &SourceFile<'_>, call: &Call<'_>, place: &Place, at: usiz
     let above = above.iter().rev().flat_map(|link| link.old.clone().rev()).find(is_full);
     let below = below.iter().flat_map(|link| link.old.clone()).find(is_full);
     let (Some(above), Some(below)) = (above, below) else { return false };
-    let is_at = |op: &LineOp, line: usize| matches!(*op, LineOp::Keep(old, _) | LineOp::Change(old, _) | LineOp::Delete(old) if old == line);
-    let from = call.ops.iter().position(|op| is_at(op, above)).unwrap_or(0);
-    let between = call.ops[from..].iter();
-    let to = between.clone().position(|op| is_at(op, below)).unwrap_or(0);
     let is_quiet = |op: &LineOp| match *op {
         LineOp::Keep(..) => true,
         LineOp::Change(old, new) => is_comment || call.old[old].trim() == call.new[new].trim(),
         LineOp::Delete(old) => call.old[old].trim().is_empty(),
         LineOp::Insert(new) => call.new[new].trim().is_empty(),
     };
-    !between.take(to + 1).all(is_quiet)
+    let ops = call.ops.iter().skip_while(|op| op.old_at() != Some(above));
+    let count = ops.clone().take_while(|op| op.old_at() != Some(below)).count();
+    !ops.take(count + 1).all(is_quiet)
 }
 
 /// A run of such lines neither ends the block of the line below it nor begins its section, branch, comment
 /// or literal: that would be another one than the call shows. `at` is the link of its first line.
 fn other_block(file: &SourceFile<'_>, call: &Call<'_>, place: &Place, at: usize) -> bool {
+    let is_full = |line: &&str| !line.trim().is_empty();
     let is_pair = |link: &&Link| {
-        !link.lines.is_empty()
-            && call.old[link.old.clone()].iter().any(|line| !line.trim().is_empty())
+        !link.lines.is_empty() && call.old[link.old.clone()].iter().any(|line| is_full(line))
     };
     let (above, below) = place.links.split_at(at);
     let is_unseen = |link: &Link| link.lines.clone().any(|line| !file.is_blank(line));
     let is_first = !above.iter().rev().take_while(|link| !is_pair(link)).any(is_unseen);
     let Some(below) = below.iter().find(is_pair).filter(|_| is_first) else { return false };
     let from = above.iter().rev().find(is_pair).map_or(0, |link| link.old.end);
-    let column = |line: &str| columns(indent_of(line), TAB_WIDTH);
     // The head of the block may have other words in the call.
-    let head = call.old[from..below.old.start].iter().filter(|line| !line.trim().is_empty());
-    let shows_head = head.clone().any(|line| column(line) < column(call.old[below.old.start]));
+    let head = call.old[from..below.old.start].iter().filter(|line| is_full(line));
+    let shows_head = head.into_iter().any(|line| depth(line) < depth(call.old[below.old.start]));
     let (run, there) = (place.links[at].lines.start..below.lines.start, below.lines.start);
-    let depth = column(file.body(there));
+    let column = |line: usize| depth(file.body(line));
     let is_code = file.language.is_some_and(|language| language.is_code());
     let fences = run.clone().filter(|&line| is_fence(file.body(line))).count();
-    let lines = || run.clone().filter(|&line| !file.is_blank(line) && !file.is_comment(line));
+    let mut lines = run.clone().filter(|&line| !file.is_blank(line) && !file.is_comment(line));
     let begins_branch = |line: usize| {
         let text = file.body(line).trim();
-        is_code && (is_branch(text) || ends_in_block_word(text))
-            || is_code && column(file.body(line)) == depth && leaves(text)
+        let leaves = || column(line) == column(there) && leaves(text);
+        is_code && (is_branch(text) || ends_in_block_word(text) || leaves())
     };
     let begins = |line: usize| {
-        begins_section(file, line) && !begins_section(file, there)
-            || column(file.body(line)) < depth
+        begins_section(file, line) && !begins_section(file, there) || column(line) < column(there)
     };
     file.kind_across(run.start) != file.kind_across(there)
         || fences % 2 == 1
-        || lines().any(begins_branch)
+        || lines.clone().any(begins_branch)
         || !shows_head
-            && (with_slides(file, &run).all(|run| is_unbalanced(file, &run)) || lines().any(begins))
+            && (with_slides(file, &run).all(|run| is_unbalanced(file, &run)) || lines.any(begins))
 }
 
 /// A run of lines, and the same one line lower or higher where the line that it takes in is equal to the
@@ -93,9 +88,8 @@ fn with_slides(file: &SourceFile<'_>, run: &Range<usize>) -> impl Iterator<Item 
 
 /// Whether lines close a bracket or an element that they do not open, or leave one open.
 fn is_unbalanced(file: &SourceFile<'_>, run: &Range<usize>) -> bool {
-    let is_markup = file
-        .language
-        .is_some_and(|language| matches!(language.name, "html" | "xml" | "vue" | "svelte"));
+    let name = file.language.map_or("", |language| language.name);
+    let is_markup = matches!(name, "html" | "xml" | "vue" | "svelte");
     let bytes = file.byte_range(run);
     let text = &file.text[bytes.clone()];
     let is_in_code = |at: usize| {
@@ -104,7 +98,7 @@ fn is_unbalanced(file: &SourceFile<'_>, run: &Range<usize>) -> bool {
     let mut depth = 0_i32;
     for (at, c) in text.char_indices() {
         let rest = &text[at + c.len_utf8()..];
-        let step = match c {
+        depth += match c {
             '<' if is_markup && rest.starts_with('/') => -1,
             '<' if is_markup && rest.starts_with(char::is_alphabetic) => 1,
             '/' if is_markup && rest.starts_with('>') => -1,
@@ -112,7 +106,6 @@ fn is_unbalanced(file: &SourceFile<'_>, run: &Range<usize>) -> bool {
             ')' | ']' | '}' if !is_markup && is_in_code(at) => -1,
             _ => 0,
         };
-        depth += step;
         if depth < 0 {
             return true;
         }
@@ -124,9 +117,7 @@ fn is_unbalanced(file: &SourceFile<'_>, run: &Range<usize>) -> bool {
 /// change, too.
 fn uses_old_name(file: &SourceFile<'_>, call: &Call<'_>, lines: &Range<usize>) -> bool {
     let is_gone = |word: &str| call.gone_names().contains(&plain_key(word));
+    let mut code = lines.clone().filter(|&line| !file.is_comment(line));
     file.language.is_some_and(|language| language.is_code())
-        && lines
-            .clone()
-            .filter(|&line| !file.is_comment(line))
-            .any(|line| words(file.body(line)).any(is_gone))
+        && code.any(|line| words(file.body(line)).any(is_gone))
 }
