@@ -49,8 +49,7 @@ use std::num::NonZeroUsize;
 
 use crate::edit::message::{NEW, OLD};
 use crate::edit::{
-    Corrected, EditCode, EditRequest, Expected, Explanation, Near, Refusal, Rewrite, Rung, Splice,
-    said,
+    Corrected, EditCode, EditRequest, Expected, Explanation, Refusal, Rewrite, Rung, Splice, said,
 };
 use crate::text::{Snapshot, pluralize};
 
@@ -59,7 +58,7 @@ use source_file::SourceFile;
 
 pub(crate) use escapes::{ESCAPES_WARNING, EscapeReview, escape_readings, review_line_escapes};
 pub(crate) use indent::indent_of;
-pub(crate) use rank::nearest_lines;
+pub(crate) use rank::{nearest, nearest_lines};
 pub(crate) use reading::spoiled_readings;
 pub(crate) use refuse::describe_conflict;
 
@@ -342,9 +341,4 @@ fn fill_empty_file(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
         explanation,
         is_guess: false,
     })
-}
-
-/// The regions of a file that are most similar to a text, best first.
-pub fn nearest(snapshot: &Snapshot, old: &str, max_count: usize) -> Vec<Near> {
-    rank::nearest(&SourceFile::new(snapshot, None).for_call(old, ""), old, max_count)
 }

@@ -2,7 +2,7 @@
 //! a file of almost equal functions, each has most lines of the text, so their similarity hardly
 //! tells them apart. Lines and words that are rare in the file do.
 //!
-//! A rank is never a reason to match: alignment goes by similarity alone.
+//! A rank is never a reason to match.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -10,7 +10,8 @@ use std::ops::Range;
 use super::budget;
 use super::fold::{is_word_char, plain_key};
 use super::indent_of;
-use super::nearest::{MAX_REGIONS, Region, regions, to_near};
+pub(super) use super::nearest::overlap;
+use super::nearest::{Region, regions, to_near};
 use super::source_file::{MAX_POSITIONS, SourceFile, line_key, split_lines};
 use super::tokens::words;
 use crate::edit::Near;
@@ -51,46 +52,32 @@ impl Ranking {
     }
 }
 
-/// Whether two ranges have a line in common.
-pub(super) fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
-    a.start < b.end && b.start < a.end
-}
-
 /// The keys of the lines and words that a region shares with the text. They are sorted, so that the
 /// sum of their weights is the same in each run.
 type Clues = BTreeSet<u64>;
-
-/// A region with its rank.
-struct RankedRegion {
-    rank: f64,
-    clues: Clues,
-    region: Region,
-}
 
 /// Ranks the regions most similar to a text.
 pub(super) fn rank(file: &SourceFile<'_>, text: &[&str], max_count: usize) -> Ranking {
     let weights = clue_weights(file, text);
     let total = weights.values().sum::<f64>().max(1.0);
     let weigh = |clues: &Clues| clues.iter().map(|clue| weights[clue]).sum::<f64>();
-    let mut ranked: Vec<RankedRegion> = Vec::new();
-    for region in regions(file, text, MAX_REGIONS) {
+    let ranked = regions(file, text).into_iter().map(|region| {
         let clues = clues_of(file, &region.lines, &weights);
         let indentation = same_indentation_share(file, text, &region);
         let rank = region.score + RARITY * weigh(&clues) / total + SAME_INDENTATION * indentation;
-        ranked.push(RankedRegion { rank, clues, region });
-    }
-    ranked.sort_by(|a, b| b.rank.total_cmp(&a.rank));
-    let is_equally_near = |other: &&RankedRegion| {
-        let best = &ranked[0];
-        let only_other_has = weigh(&(&other.clues - &best.clues));
-        let only_best_has = weigh(&(&best.clues - &other.clues));
+        (rank, clues, region)
+    });
+    let mut ranked: Vec<(f64, Clues, Region)> = ranked.collect();
+    ranked.sort_by(|(a, ..), (b, ..)| b.total_cmp(a));
+    let is_equally_near = |(rank, clues, _): &&(f64, Clues, Region)| {
+        let (best_rank, best_clues, _) = &ranked[0];
+        let only_other_has = weigh(&(clues - best_clues));
+        let only_best_has = weigh(&(best_clues - clues));
         let is_mixed = only_other_has > 0.0 && only_other_has >= MIXED_SHARE * only_best_has;
-        let lead = if is_mixed { MIN_LEAD_IF_MIXED } else { MIN_LEAD };
-        other.rank > best.rank - lead
+        *rank > best_rank - if is_mixed { MIN_LEAD_IF_MIXED } else { MIN_LEAD }
     };
     let equally_near = ranked.iter().take_while(is_equally_near).count();
-    let mut regions: Vec<Region> = ranked.into_iter().map(|ranked| ranked.region).collect();
-    regions.truncate(max_count);
+    let regions = ranked.into_iter().take(max_count).map(|(_, _, region)| region).collect();
     Ranking { regions, equally_near }
 }
 
@@ -101,8 +88,7 @@ fn clues_of(file: &SourceFile<'_>, lines: &Range<usize>, weights: &BTreeMap<u64,
         if budget::spend(4 + file.body(at).len() / 4).is_err() {
             break;
         }
-        let keys = words(file.body(at)).map(plain_key);
-        let keys = keys.chain([file.keys()[at]]);
+        let keys = words(file.body(at)).map(plain_key).chain([file.keys()[at]]);
         clues.extend(keys.filter(|key| weights.contains_key(key)));
     }
     clues
@@ -110,13 +96,10 @@ fn clues_of(file: &SourceFile<'_>, lines: &Range<usize>, weights: &BTreeMap<u64,
 
 /// The share of the paired lines of a region that have the same indentation in text and file.
 fn same_indentation_share(file: &SourceFile<'_>, text: &[&str], region: &Region) -> f64 {
-    let (mut same, mut all) = (0_u32, 0_u32);
-    for (pair, line) in region.pairs.iter().zip(text) {
-        if let Some(at) = *pair {
-            all += 1;
-            same += u32::from(indent_of(file.body(at)) == indent_of(line));
-        }
-    }
+    let pairs = region.pairs.iter().zip(text).filter_map(|(pair, line)| Some(((*pair)?, line)));
+    let (same, all) = pairs.fold((0_u32, 0_u32), |(same, all), (at, line)| {
+        (same + u32::from(indent_of(file.body(at)) == indent_of(line)), all + 1)
+    });
     f64::from(same) / f64::from(all.max(1))
 }
 
@@ -144,11 +127,12 @@ fn clue_weights(file: &SourceFile<'_>, text: &[&str]) -> BTreeMap<u64, f64> {
     weights
 }
 
-/// The regions nearest to a text, in the form in which a refusal reports them.
-pub(super) fn nearest(file: &SourceFile<'_>, old: &str, max_count: usize) -> Vec<Near> {
+/// The regions of a file that are most similar to a text, best first, as a refusal reports them.
+pub(crate) fn nearest(snapshot: &Snapshot, old: &str, max_count: usize) -> Vec<Near> {
+    let file = SourceFile::new(snapshot, None).for_call(old, "");
     let text = split_lines(old);
-    let ranking = rank(file, &text, max_count);
-    ranking.regions.iter().map(|region| to_near(file, &text, region)).collect()
+    let regions = rank(&file, &text, max_count).regions;
+    regions.iter().map(|region| to_near(&file, &text, region)).collect()
 }
 
 /// The lines (from 0) and the score of the regions nearest to a text: what a model is shown.
@@ -158,8 +142,8 @@ pub(crate) fn nearest_lines(
     max_count: usize,
 ) -> Vec<(Range<usize>, f64)> {
     let file = SourceFile::new(snapshot, None);
-    let ranking = rank(&file, &split_lines(old), max_count);
-    ranking.regions.into_iter().map(|region| (region.lines, region.score)).collect()
+    let regions = rank(&file, &split_lines(old), max_count).regions;
+    regions.into_iter().map(|region| (region.lines, region.score)).collect()
 }
 
 #[cfg(test)]
@@ -233,11 +217,8 @@ mod tests {
     #[test]
     fn the_same_lines_at_the_same_depth_are_nearer() {
         let file = "if a {\n    one(1);\n    two(2);\n}\n        one(1);\n        two(2);\n";
-        let near = nearest(
-            &SourceFile::new(&Snapshot::from_text(file), None),
-            "        one(1);\n        two(3);",
-            2,
-        );
+        let old = "        one(1);\n        two(3);";
+        let near = nearest(&Snapshot::from_text(file), old, 2);
         assert_eq!((near[0].start_line, near[1].start_line), (5, 2));
     }
 }
