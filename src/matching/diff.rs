@@ -8,86 +8,123 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::budget;
+use super::fold::plain_key;
 use super::places::Words;
 
 /// The most cells of one comparison table. Blocks of lines that need more count as replaced.
 const MAX_CELLS: usize = 250_000;
 /// The most cells of all tables of one comparison. Lines in another order need many tables.
 const MAX_TOTAL_CELLS: usize = 16 * MAX_CELLS;
+/// The same for one table of similarities: to compare the words of two lines takes longer than to
+/// compare two keys.
+const MAX_SIMILARITY_CELLS: usize = MAX_CELLS / 25;
+
+/// Indices of lines that are paired, in order on both sides.
+type Pairs = Vec<(usize, usize)>;
 
 /// Pairs of equal lines, in order on both sides, as many as the bounded search finds.
-pub(super) fn common_pairs(a: &[u64], b: &[u64]) -> Vec<(usize, usize)> {
-    let mut out = Pairs { found: Vec::new(), cells_left: MAX_TOTAL_CELLS };
-    pair_between(a, b, 0..a.len(), 0..b.len(), &mut out);
-    out.found
+pub(super) fn common_pairs(a: &[u64], b: &[u64]) -> Pairs {
+    let mut common = Common { a, b, pairs: Pairs::new(), cells_left: MAX_TOTAL_CELLS };
+    common.pair_between(0..a.len(), 0..b.len());
+    common.pairs
 }
 
-/// Pairs of equal lines.
-struct Pairs {
-    found: Vec<(usize, usize)>,
+/// The search for pairs of equal lines.
+struct Common<'a> {
+    a: &'a [u64],
+    b: &'a [u64],
+    pairs: Pairs,
     /// How many table cells the search may still use.
     cells_left: usize,
 }
 
-/// Adds the pairs of equal lines in the range `x` of `a` and the range `y` of `b`.
-fn pair_between(a: &[u64], b: &[u64], mut x: Range<usize>, mut y: Range<usize>, out: &mut Pairs) {
-    while !x.is_empty() && !y.is_empty() && a[x.start] == b[y.start] {
-        out.found.push((x.start, y.start));
-        (x.start, y.start) = (x.start + 1, y.start + 1);
-    }
-    let mut tail = Vec::new();
-    while !x.is_empty() && !y.is_empty() && a[x.end - 1] == b[y.end - 1] {
-        (x.end, y.end) = (x.end - 1, y.end - 1);
-        tail.push((x.end, y.end));
-    }
-    if !x.is_empty() && !y.is_empty() {
-        let unique = unique_pairs(a, b, &x, &y);
-        if unique.is_empty() {
-            longest_common_subsequence(a, b, &x, &y, out);
-        } else {
-            let (mut a_from, mut b_from) = (x.start, y.start);
-            for (in_a, in_b) in unique {
-                pair_between(a, b, a_from..in_a, b_from..in_b, out);
-                out.found.push((in_a, in_b));
-                (a_from, b_from) = (in_a + 1, in_b + 1);
+impl Common<'_> {
+    /// Adds the pairs in the range `x` of `a` and the range `y` of `b`.
+    fn pair_between(&mut self, mut x: Range<usize>, mut y: Range<usize>) {
+        let (a, b) = (self.a, self.b);
+        while !x.is_empty() && !y.is_empty() && a[x.start] == b[y.start] {
+            self.pairs.push((x.start, y.start));
+            (x.start, y.start) = (x.start + 1, y.start + 1);
+        }
+        let mut tail = Pairs::new();
+        while !x.is_empty() && !y.is_empty() && a[x.end - 1] == b[y.end - 1] {
+            (x.end, y.end) = (x.end - 1, y.end - 1);
+            tail.push((x.end, y.end));
+        }
+        if !x.is_empty() && !y.is_empty() {
+            let unique = unique_pairs(a, b, &x, &y);
+            if unique.is_empty() {
+                self.pair_most(x, y);
+            } else {
+                self.fill(x, y, unique);
             }
-            pair_between(a, b, a_from..x.end, b_from..y.end, out);
+        }
+        self.pairs.extend(tail.into_iter().rev());
+    }
+
+    /// Adds these pairs, and those between them.
+    fn fill(&mut self, x: Range<usize>, y: Range<usize>, pairs: Pairs) {
+        for (x, y, pair) in with_gaps(x, y, pairs) {
+            self.pair_between(x, y);
+            self.pairs.extend(pair);
         }
     }
-    out.found.extend(tail.into_iter().rev());
+
+    /// Adds the longest common subsequence of two blocks of lines, unless their table is too large.
+    fn pair_most(&mut self, x: Range<usize>, y: Range<usize>) {
+        let cells = x.len().saturating_mul(y.len());
+        if cells > MAX_CELLS.min(self.cells_left) {
+            return;
+        }
+        self.cells_left -= cells;
+        if budget::spend(cells).is_ok() {
+            let is_equal = |r: usize, c: usize| self.a[x.start + r] == self.b[y.start + c];
+            let pairs = align(x.len(), y.len(), |r, c| is_equal(r, c).then_some(1.0));
+            self.pairs.extend(pairs.into_iter().map(|(r, c)| (x.start + r, y.start + c)));
+        }
+    }
+}
+
+/// Each pair with what lies between it and the one before, and last what lies behind them all, in the
+/// range `x` of one side and the range `y` of the other.
+fn with_gaps(
+    mut x: Range<usize>,
+    mut y: Range<usize>,
+    pairs: Pairs,
+) -> impl Iterator<Item = (Range<usize>, Range<usize>, Option<(usize, usize)>)> {
+    let pairs = pairs.into_iter().map(Some).chain([None]);
+    pairs.map(move |pair| {
+        let (in_x, in_y) = pair.unwrap_or((x.end, y.end));
+        let gap = (x.start..in_x, y.start..in_y);
+        (x.start, y.start) = (in_x + 1, in_y + 1);
+        (gap.0, gap.1, pair)
+    })
 }
 
 /// Pairs of lines that occur once on each side: the longest sequence of them that has the same order
 /// on both sides.
-fn unique_pairs(a: &[u64], b: &[u64], x: &Range<usize>, y: &Range<usize>) -> Vec<(usize, usize)> {
+fn unique_pairs(a: &[u64], b: &[u64], x: &Range<usize>, y: &Range<usize>) -> Pairs {
     /// How often a line occurs on each side, and where it does so last.
     #[derive(Default)]
     struct Occurrences {
-        count_a: usize,
-        last_a: usize,
-        count_b: usize,
-        last_b: usize,
+        count: [usize; 2],
+        last: [usize; 2],
     }
     let mut seen: HashMap<u64, Occurrences> = HashMap::new();
-    for at in x.clone() {
-        let line = seen.entry(a[at]).or_default();
-        line.count_a += 1;
-        line.last_a = at;
+    let lines = x.clone().map(|at| (a[at], 0, at)).chain(y.clone().map(|at| (b[at], 1, at)));
+    for (key, side, at) in lines {
+        let line = seen.entry(key).or_default();
+        line.count[side] += 1;
+        line.last[side] = at;
     }
-    for at in y.clone() {
-        if let Some(line) = seen.get_mut(&b[at]) {
-            line.count_b += 1;
-            line.last_b = at;
-        }
-    }
-    let unique = seen.values().filter(|line| line.count_a == 1 && line.count_b == 1);
-    let mut pairs: Vec<(usize, usize)> = unique.map(|line| (line.last_a, line.last_b)).collect();
+    let unique = seen.values().filter(|line| line.count == [1, 1]);
+    let mut pairs: Pairs = unique.map(|line| line.last.into()).collect();
     pairs.sort_unstable();
     longest_increasing(&pairs)
 }
 
 /// The longest subsequence of pairs whose second members increase.
-fn longest_increasing(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
+fn longest_increasing(pairs: &[(usize, usize)]) -> Pairs {
     let mut ends: Vec<usize> = Vec::new();
     let mut previous: Vec<Option<usize>> = Vec::with_capacity(pairs.len());
     for (at, pair) in pairs.iter().enumerate() {
@@ -98,54 +135,38 @@ fn longest_increasing(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
             None => ends.push(at),
         }
     }
-    let mut out = Vec::new();
-    let mut at = ends.last().copied();
-    while let Some(here) = at {
-        out.push(pairs[here]);
-        at = previous[here];
-    }
+    let chain = std::iter::successors(ends.last().copied(), |&at| previous[at]);
+    let mut out: Pairs = chain.map(|at| pairs[at]).collect();
     out.reverse();
     out
 }
 
-/// Adds the longest common subsequence of two blocks of lines, unless their table is too large.
-fn longest_common_subsequence(
-    a: &[u64],
-    b: &[u64],
-    x: &Range<usize>,
-    y: &Range<usize>,
-    out: &mut Pairs,
-) {
-    let (rows, columns) = (x.len(), y.len());
-    let cells = rows.saturating_mul(columns);
-    if cells > MAX_CELLS.min(out.cells_left) {
-        return;
-    }
-    out.cells_left -= cells;
-    if budget::spend(cells).is_err() {
-        return;
-    }
+/// The pairs of rows and columns, in order, that are worth most together; those that `worth` gives
+/// nothing for are no pairs.
+fn align(rows: usize, columns: usize, worth: impl Fn(usize, usize) -> Option<f64>) -> Pairs {
     let width = columns + 1;
-    let mut best = vec![0_u32; (rows + 1) * width];
-    for i in (0..rows).rev() {
-        for j in (0..columns).rev() {
-            best[i * width + j] = match a[x.start + i] == b[y.start + j] {
-                true => best[(i + 1) * width + j + 1] + 1,
-                false => best[(i + 1) * width + j].max(best[i * width + j + 1]),
-            };
+    let mut best = vec![0.0_f64; (rows + 1) * width];
+    for r in (0..rows).rev() {
+        for c in (0..columns).rev() {
+            let skipped = best[(r + 1) * width + c].max(best[r * width + c + 1]);
+            let paired = worth(r, c).map(|worth| worth + best[(r + 1) * width + c + 1]);
+            best[r * width + c] = paired.map_or(skipped, |paired| paired.max(skipped));
         }
     }
-    let (mut i, mut j) = (0, 0);
-    while i < rows && j < columns {
-        if a[x.start + i] == b[y.start + j] {
-            out.found.push((x.start + i, y.start + j));
-            (i, j) = (i + 1, j + 1);
-        } else if best[(i + 1) * width + j] >= best[i * width + j + 1] {
-            i += 1;
+    let mut out = Pairs::new();
+    let (mut r, mut c) = (0, 0);
+    while r < rows && c < columns {
+        let here = best[r * width + c];
+        if worth(r, c).is_some_and(|worth| worth + best[(r + 1) * width + c + 1] >= here) {
+            out.push((r, c));
+            (r, c) = (r + 1, c + 1);
+        } else if best[(r + 1) * width + c] >= here {
+            r += 1;
         } else {
-            j += 1;
+            c += 1;
         }
     }
+    out
 }
 
 /// What a call does to a line, by its indices in `old` and `new` (in this order, from 0).
@@ -184,105 +205,51 @@ pub(super) const MIN_SIMILARITY: f64 = 0.2;
 
 /// What a call does to its lines, in order.
 pub(super) fn line_ops(old: &[&str], new: &[&str]) -> Vec<LineOp> {
-    let exact_keys = |lines: &[&str]| -> Vec<u64> {
-        lines.iter().map(|line| super::fold::plain_key(line)).collect()
-    };
     // What replaces one line is that line, whatever they have in common.
     if let ([one], [other]) = (old, new)
         && one != other
     {
         return vec![LineOp::Change(0, 0)];
     }
-    let mut pairs = common_pairs(&exact_keys(old), &exact_keys(new));
-    // Between the equal lines, lines that differ only in their indentation are paired.
-    let keys = |lines: &[&str]| -> Vec<u64> {
-        lines.iter().map(|line| super::fold::plain_key(line.trim())).collect()
+    let keys = |lines: &[&str], part: fn(&str) -> &str| -> Vec<u64> {
+        lines.iter().map(|line| plain_key(part(line))).collect()
     };
-    let (old_keys, new_keys) = (keys(old), keys(new));
-    let mut reindented = Pairs { found: Vec::new(), cells_left: MAX_TOTAL_CELLS };
-    // One more pair, behind the last lines, so that the loops also see the lines after the last pair.
-    let end_pair = [(old.len(), new.len())];
-    let (mut old_from, mut new_from) = (0, 0);
-    for &(in_old, in_new) in pairs.iter().chain(&end_pair) {
-        pair_between(&old_keys, &new_keys, old_from..in_old, new_from..in_new, &mut reindented);
-        (old_from, new_from) = (in_old + 1, in_new + 1);
-    }
-    pairs.extend(reindented.found);
-    pairs.sort_unstable();
+    let (x, y) = (0..old.len(), 0..new.len());
+    let equal = common_pairs(&keys(old, |line| line), &keys(new, |line| line));
+    // Between the equal lines, lines that differ only in their indentation are paired, and between
+    // those the most similar ones.
+    let (a, b) = (keys(old, str::trim), keys(new, str::trim));
+    let mut common = Common { a: &a, b: &b, pairs: Pairs::new(), cells_left: MAX_TOTAL_CELLS };
+    common.fill(x.clone(), y.clone(), equal);
+    let gaps = with_gaps(x.clone(), y.clone(), common.pairs);
+    let pairs = gaps.flat_map(|(x, y, pair)| similar_pairs(old, new, x, y).into_iter().chain(pair));
     let mut out = Vec::new();
-    let (mut old_from, mut new_from) = (0, 0);
-    for (in_old, in_new) in pairs.into_iter().chain(end_pair) {
-        pair_changed(old, new, old_from..in_old, new_from..in_new, &mut out);
-        if in_old < old.len() || in_new < new.len() {
+    for (deleted, inserted, pair) in with_gaps(x, y, pairs.collect()) {
+        out.extend(deleted.map(LineOp::Delete));
+        out.extend(inserted.map(LineOp::Insert));
+        out.extend(pair.map(|(in_old, in_new)| {
             let op = if old[in_old] == new[in_new] { LineOp::Keep } else { LineOp::Change };
-            out.push(op(in_old, in_new));
-        }
-        (old_from, new_from) = (in_old + 1, in_new + 1);
+            op(in_old, in_new)
+        }));
     }
     out
 }
 
-/// Adds the operations of a replaced block: the most similar lines, paired in order, are changes, and
-/// the others are deletions and insertions.
-fn pair_changed(
-    old: &[&str],
-    new: &[&str],
-    x: Range<usize>,
-    y: Range<usize>,
-    out: &mut Vec<LineOp>,
-) {
-    let (rows, columns) = (x.len(), y.len());
-    // A cell compares the words of two lines, which takes longer than to compare two keys.
-    let max_cells = MAX_CELLS / 25;
-    if rows == 0 || columns == 0 || rows.saturating_mul(columns) > max_cells {
-        out.extend(x.map(LineOp::Delete));
-        out.extend(y.map(LineOp::Insert));
-        return;
-    }
-    if budget::spend(8 * rows * columns).is_err() {
-        return;
+/// The lines of a replaced block that are changed into each other: the most similar ones, in order.
+fn similar_pairs(old: &[&str], new: &[&str], x: Range<usize>, y: Range<usize>) -> Pairs {
+    let cells = x.len().saturating_mul(y.len());
+    if cells == 0 || cells > MAX_SIMILARITY_CELLS || budget::spend(8 * cells).is_err() {
+        return Pairs::new();
     }
     let words = |lines: &[&str]| lines.iter().map(|line| Words::of(line)).collect::<Vec<_>>();
     let (old_words, new_words) = (words(&old[x.clone()]), words(&new[y.clone()]));
-    let mut similarity = vec![0.0_f64; rows * columns];
-    for (r, in_old) in x.clone().enumerate() {
-        for (c, in_new) in y.clone().enumerate() {
-            let are_blank = old[in_old].trim().is_empty() && new[in_new].trim().is_empty();
-            similarity[r * columns + c] =
-                if are_blank { 0.5 } else { old_words[r].similarity(&new_words[c]) };
-        }
-    }
     // A single line that replaces a single line is a change even if the two have little in common.
-    let min_similarity = if rows == 1 && columns == 1 { MIN_SIMILARITY } else { 0.5 };
-    let value = |r: usize, c: usize| {
-        let similarity = similarity[r * columns + c];
-        if similarity >= min_similarity { similarity } else { f64::NEG_INFINITY }
-    };
-    let width = columns + 1;
-    let mut best = vec![0.0_f64; (rows + 1) * width];
-    for r in (0..rows).rev() {
-        for c in (0..columns).rev() {
-            let paired = value(r, c) + best[(r + 1) * width + c + 1];
-            let skipped = best[(r + 1) * width + c].max(best[r * width + c + 1]);
-            best[r * width + c] = paired.max(skipped);
-        }
-    }
-    let (mut r, mut c) = (0, 0);
-    while r < rows && c < columns {
-        let here = best[r * width + c];
-        if value(r, c) + best[(r + 1) * width + c + 1] >= here && value(r, c) > 0.0 {
-            out.push(LineOp::Change(x.start + r, y.start + c));
-            (r, c) = (r + 1, c + 1);
-        } else if best[(r + 1) * width + c] >= here {
-            out.push(LineOp::Delete(x.start + r));
-            r += 1;
-        } else {
-            out.push(LineOp::Insert(y.start + c));
-            c += 1;
-        }
-    }
-    out.extend((x.start + r..x.end).map(LineOp::Delete));
-    out.extend((y.start + c..y.end).map(LineOp::Insert));
+    let least = if cells == 1 { MIN_SIMILARITY } else { 0.5 };
+    let pairs = align(x.len(), y.len(), |r, c| {
+        let similarity = old_words[r].similarity(&new_words[c]);
+        (similarity >= least).then_some(similarity)
+    });
+    pairs.into_iter().map(|(r, c)| (x.start + r, y.start + c)).collect()
 }
 
 #[cfg(test)]
