@@ -63,26 +63,7 @@ pub(crate) use reading::spoiled_readings;
 pub(crate) use refuse::describe_conflict;
 
 /// The rungs, strictest first, as the report ranks them.
-pub const LADDER: &[Rung] = &[
-    Rung::Exact,
-    Rung::LineEndings,
-    Rung::Unescaped,
-    Rung::LineNumbers,
-    Rung::DiffMarkers,
-    Rung::CodeFence,
-    Rung::HtmlEntities,
-    Rung::OuterBlankLines,
-    Rung::TrailingBlanks,
-    Rung::LookAlikes,
-    Rung::Indentation,
-    Rung::LookAlikesAndIndentation,
-    Rung::BlankLines,
-    Rung::Spacing,
-    Rung::Punctuation,
-    Rung::Reflowed,
-    Rung::Elided,
-    Rung::Aligned,
-];
+pub const LADDER: &[Rung] = Rung::ALL.split_at(Rung::Aligned as usize + 1).0;
 
 /// The lines of a call re-indented for the file, once for each rule that explains all `pairs` of
 /// (indentation in the call, indentation in the file). `None` if no pair differs, if no rule
@@ -92,14 +73,14 @@ pub(crate) fn reindent(
     lines: &[String],
     pairs: Vec<(String, String)>,
 ) -> Option<Vec<Vec<String>>> {
-    let file = SourceFile::new(snapshot, None);
-    let new: Vec<&str> = lines.iter().map(String::as_str).collect();
-    let after_first = new.get(1..).unwrap_or_default();
-    let levels = indent::LevelWidths::new(&file, &[], &new);
-    let levels_after_first = indent::LevelWidths::new(&file, &[], after_first);
     if pairs.iter().all(|(from, to)| from == to) {
         return None;
     }
+    let file = SourceFile::new(snapshot, None);
+    let new: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let after_first = new.get(1..).unwrap_or_default();
+    let [levels, levels_after_first] =
+        [&new[..], after_first].map(|new| indent::LevelWidths::new(&file, &[], new));
     let pairs: Vec<_> = pairs.iter().map(|(from, to)| (from.as_str(), to.as_str())).collect();
     let (rules, first_lost) = indent::fit(&pairs, levels, levels_after_first);
     if first_lost {
@@ -107,13 +88,11 @@ pub(crate) fn reindent(
     }
     let mut variants: Vec<Vec<String>> = Vec::new();
     for rule in &rules {
-        let reindent_line = |line: &String| {
-            if line.trim().is_empty() {
-                return Some(line.clone());
-            }
-            Some(indent::with_indent(line, &rule.apply(indent_of(line))?))
-        };
-        let reindented = lines.iter().map(reindent_line).collect::<Option<Vec<_>>>()?;
+        let reindented = new.iter().map(|line| match indent_of(line) {
+            _ if line.trim().is_empty() => Some((*line).to_owned()),
+            indent => Some(indent::with_indent(line, &rule.apply(indent)?)),
+        });
+        let reindented = reindented.collect::<Option<Vec<_>>>()?;
         if !variants.contains(&reindented) {
             variants.push(reindented);
         }
@@ -213,12 +192,10 @@ pub fn decide(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
             && refusal.code == EditCode::OccurrenceMismatch
             && request.expected != Expected::All
         {
-            let one = |expected| match decide_unbounded(
-                &EditRequest { expected, ..request.clone() },
-                snapshot,
-            ) {
-                Verdict::One(edit) => Some(edit.explanation.replacements),
-                _ => None,
+            let one = |expected| {
+                let request = EditRequest { expected, ..request.clone() };
+                let edit = decide_unbounded(&request, snapshot).into_result().ok()?;
+                Some(edit.explanation.replacements)
             };
             if let Some(count) = one(Expected::All) {
                 // Where places overlap, no number of them is accepted.
@@ -265,42 +242,35 @@ fn decide_unbounded(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
 
 /// The verdict of the exact rung on the call with the other kind of line ending.
 fn exact_but_line_endings(request: &EditRequest, file: &SourceFile<'_>) -> Option<Verdict> {
-    let to_lf = |text: &str| text.replace("\r\n", "\n");
-    let (old, new) = match request.old.contains("\r\n") {
-        // Without its last line break, new_str would join two lines.
-        _ if request.old.ends_with('\n')
-            && !request.new.is_empty()
-            && !request.new.ends_with('\n') =>
-        {
-            return None;
-        }
-        true => (to_lf(&request.old), to_lf(&request.new)),
-        false if file.text.contains("\r\n") => {
-            let to_crlf = |text: &str| to_lf(text).replace('\n', "\r\n");
-            (to_crlf(&request.old), to_crlf(&request.new))
-        }
-        false => return None,
-    };
-    if old == request.old {
+    let (sent_old, sent_new) = (&request.old, &request.new);
+    // Without its last line break, new_str would join two lines.
+    if sent_old.ends_with('\n') && !sent_new.is_empty() && !sent_new.ends_with('\n') {
         return None;
     }
-    let verdict = exact::decide(&EditRequest { old, new, ..request.clone() }, file)?;
-    let begins_line = |splice: &Splice| {
-        file.text[..splice.range.start].ends_with('\n') || splice.range.start == 0
+    let [old, new] = [sent_old, sent_new].map(|text| {
+        let text = text.replace("\r\n", "\n");
+        if sent_old.contains("\r\n") { text } else { text.replace('\n', "\r\n") }
+    });
+    if old == *sent_old {
+        return None;
+    }
+    let explained = match exact::decide(&EditRequest { old, new, ..request.clone() }, file)? {
+        Verdict::One(explained) => explained,
+        other => return Some(other),
     };
-    Some(match verdict {
-        // A first line that lacks its indentation is more than another line ending.
-        Verdict::One(explained) if !explained.splices.iter().all(begins_line) => return None,
-        Verdict::One(explained) => {
-            let mut explanation = explained.explanation;
-            explanation.rung = Rung::LineEndings;
-            if !explanation.rewrites.contains(&Rewrite::LineEndings) {
-                explanation.rewrites.insert(0, Rewrite::LineEndings);
-            }
-            Verdict::One(Explained::new(request, file, explained.splices, explanation))
-        }
-        other => other,
-    })
+    // A first line that lacks its indentation is more than another line ending.
+    let begins_line = |splice: &Splice| {
+        splice.range.start == 0 || file.text[..splice.range.start].ends_with('\n')
+    };
+    if !explained.splices.iter().all(begins_line) {
+        return None;
+    }
+    let Explained { splices, mut explanation, .. } = explained;
+    explanation.rung = Rung::LineEndings;
+    if !explanation.rewrites.contains(&Rewrite::LineEndings) {
+        explanation.rewrites.insert(0, Rewrite::LineEndings);
+    }
+    Some(Verdict::One(Explained::new(request, file, splices, explanation)))
 }
 
 /// The text without the spaces and tabs after its last line break. They are the indentation of the
@@ -326,19 +296,14 @@ fn fill_empty_file(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
     }
     let mut explanation = Explanation::plain(Rung::Exact);
     let mut text = request.new.clone();
-    match escapes::review_file_escapes(request.language, &request.new) {
-        escapes::EscapeReview::Proven(repaired) => {
+    match escapes::review_file_escapes(request.language, &text) {
+        EscapeReview::Proven(repaired) => {
             text = repaired;
             explanation.rewrites.push(Rewrite::UnescapeNew);
         }
-        escapes::EscapeReview::Suspicious => {
-            explanation.warnings.push(escapes::ESCAPES_WARNING.into())
-        }
-        escapes::EscapeReview::Fine => {}
+        EscapeReview::Suspicious => explanation.warnings.push(ESCAPES_WARNING.into()),
+        EscapeReview::Fine => {}
     }
-    Verdict::One(Explained {
-        splices: vec![Splice { range: 0..0, text }],
-        explanation,
-        is_guess: false,
-    })
+    let splices = vec![Splice { range: 0..0, text }];
+    Verdict::One(Explained { splices, explanation, is_guess: false })
 }

@@ -18,8 +18,13 @@ const MAX_LISTED_LINES: usize = 50;
 /// The most characters of a line that a message quotes.
 const MAX_EXCERPT_CHARS: usize = 100;
 
+/// The most bytes that a hint asks a model to copy; of a longer region, the hint asks only for
+/// the part that changes.
+const MAX_QUOTED_BYTES: usize = 2_000;
 /// The most places that a refusal shows.
 pub(super) const MAX_NEAREST: usize = 3;
+/// A region at least this similar is what the call means.
+const NEAR_SCORE: f64 = 0.6;
 
 /// The refusal of a call for which no rung found a candidate. It names the most similar regions.
 pub(super) fn not_found(request: &EditRequest, file: &SourceFile<'_>) -> Refusal {
@@ -45,19 +50,17 @@ pub(super) fn not_found(request: &EditRequest, file: &SourceFile<'_>) -> Refusal
             _ => (format!("lines {} have", list(&in_other_case)), "the one you mean has"),
         };
         refusal.message.push(format_args!("; {place} it in different letter case"));
-        let region = |first: &usize| {
+        let near = |first: &usize| {
             let end = (first - 1 + lines.len()).min(file.lines().len());
-            nearest::align_to_lines(file, &lines, first - 1..end)
+            to_near(&nearest::align_to_lines(file, &lines, first - 1..end))
         };
-        refusal.nearest =
-            in_other_case.iter().take(MAX_NEAREST).map(|first| to_near(&region(first))).collect();
+        refusal.nearest = in_other_case.iter().take(MAX_NEAREST).map(near).collect();
         refusal.equally_near = refusal.nearest.len();
         return refusal.hint(format!("Quote the text as {which} it, then send the edit again."));
     }
     let ranking = rank(file, &lines, MAX_NEAREST);
-    let regions = &ranking.regions;
-    refusal.nearest = regions.iter().map(to_near).collect();
-    if regions.is_empty() {
+    refusal.nearest = ranking.regions.iter().map(to_near).collect();
+    if refusal.nearest.is_empty() {
         refusal.message.push(", and nothing in the file is like it");
         return refusal.hint(said!("Read the file again, or search for a name from {OLD}: the text may be in another file, or it may be gone."));
     }
@@ -67,8 +70,8 @@ pub(super) fn not_found(request: &EditRequest, file: &SourceFile<'_>) -> Refusal
         None => describe_nearest(&refusal, &ranking),
     });
     let mut hint = quoting_hint(&lines, request, file, &ranking);
-    let escapes = ["\\n", "\\\""].into_iter().filter(|escape| request.old.contains(escape));
-    if escapes.clone().any(|escape| !file.text.contains(escape)) {
+    let is_only_sent = |escape| request.old.contains(escape) && !file.text.contains(escape);
+    if ["\\n", "\\\""].into_iter().any(is_only_sent) {
         hint.push(" Send line breaks and quotes as they are, not as \\n and \\\".");
     }
     refusal.hint = Some(hint);
@@ -78,31 +81,34 @@ pub(super) fn not_found(request: &EditRequest, file: &SourceFile<'_>) -> Refusal
 /// The one line in which the nearest region differs, in words; `None` if there are more, or fewer.
 fn only_difference(old: &[&str], file: &SourceFile<'_>, ranking: &Ranking) -> Option<String> {
     let best = &ranking.regions[0];
-    let is_near = ranking.tied().is_empty() && (best.equal > 0 || best.score >= NEAR_SCORE);
     let mut others = old.iter().zip(&best.pairs).filter_map(|(line, pair)| {
-        let found = pair.map(|at| (at, file.body(at)));
-        let differs =
-            !line.trim().is_empty() && found.is_none_or(|(_, text)| text.trim() != line.trim());
-        differs.then_some((*line, found))
+        let found = pair.map(|at| (at + 1, file.body(at)));
+        let is_there = found.is_some_and(|(_, text)| text.trim() == line.trim());
+        (!is_there && !line.trim().is_empty()).then_some((*line, found))
     });
     match (others.next(), others.next()) {
-        (Some((line, Some((at, text)))), None) if is_near => Some(describe_conflict(&Conflict {
-            start_line: at + 1,
-            end_line: at + 1,
-            believed: line.to_owned(),
-            found: text.to_owned(),
-            written: None,
-        })),
+        (Some((line, Some((number, text)))), None)
+            if ranking.tied().is_empty() && is_near(best) =>
+        {
+            Some(describe_conflict(&Conflict {
+                start_line: number,
+                end_line: number,
+                believed: line.to_owned(),
+                found: text.to_owned(),
+                written: None,
+            }))
+        }
         _ => None,
     }
 }
 
-/// A region at least this similar is what the call means.
-const NEAR_SCORE: f64 = 0.6;
+/// Whether a region is probably what the call means.
+fn is_near(region: &Region) -> bool {
+    region.equal > 0 || region.score >= NEAR_SCORE
+}
 
 /// The sentence on the nearest region, or on those that are equally near.
 fn describe_nearest(refusal: &Refusal, ranking: &Ranking) -> String {
-    let near = &refusal.nearest[0];
     let tied = ranking.tied();
     if !tied.is_empty() {
         let mut spans: Vec<String> = tied.iter().map(|region| span(region).to_string()).collect();
@@ -112,13 +118,14 @@ fn describe_nearest(refusal: &Refusal, ranking: &Ranking) -> String {
         let last = spans.pop().unwrap_or_default();
         return format!("; {} and {last} are about equally similar", spans.join(", "));
     }
-    let span = near.span();
-    let verb = if span.start == span.end { "is" } else { "are" };
-    let percent = near.percent();
-    let sentence = format!("; {span} {verb} {percent:.0} % similar");
-    match near.first_difference.as_ref().filter(|_| span.start != span.end) {
-        Some(difference) => format!("{sentence} and first differ at line {}", difference.line),
-        None => sentence,
+    let near = &refusal.nearest[0];
+    let (span, percent) = (near.span(), near.percent());
+    match &near.first_difference {
+        _ if span.start == span.end => format!("; {span} is {percent:.0} % similar"),
+        None => format!("; {span} are {percent:.0} % similar"),
+        Some(first) => {
+            format!("; {span} are {percent:.0} % similar and first differ at line {}", first.line)
+        }
     }
 }
 
@@ -135,9 +142,8 @@ fn lines_in_other_case(file: &SourceFile<'_>, old: &str) -> Vec<usize> {
     }
     // Only ASCII letters change case here, so that every byte offset stays the same.
     let (text, old) = (file.text.to_ascii_lowercase(), old.to_ascii_lowercase());
-    let places = memchr::memmem::find_iter(text.as_bytes(), &old);
-    let lines = places.map(|offset| file.snapshot.lines().number_at(offset));
-    let mut lines: Vec<usize> = lines.take(MAX_LISTED_LINES).collect();
+    let places = memchr::memmem::find_iter(text.as_bytes(), &old).take(MAX_LISTED_LINES);
+    let mut lines: Vec<usize> = places.map(|at| file.snapshot.lines().number_at(at)).collect();
     lines.dedup();
     lines
 }
@@ -148,24 +154,22 @@ fn list(lines: &[usize]) -> String {
     if lines.len() > 10 { list + ", …" } else { list }
 }
 
-/// Whether these lines are too much to be quoted as a whole.
-fn is_long(file: &SourceFile<'_>, span: LineSpan) -> bool {
-    let line_len = |number| file.snapshot.line(number).map_or(0, str::len);
-    (span.start..=span.end).map(line_len).sum::<usize>() > MAX_QUOTED_BYTES
-}
-
-/// The hint to quote less.
-fn part_hint(span: LineSpan) -> Message {
-    said!(
-        "Quote only the part of {span} that changes, exactly as in the file, and send {NEW} for that part."
-    )
-}
-
 /// The hint to copy lines of the file, after the verb. What the call has as `new_str` may lack what
 /// these lines have, or have what they lack, so the new text is made from them.
 fn copying_hint(span: LineSpan) -> Message {
     said!(
         "{span} of the file exactly into {OLD} (read only that part), and the same text with your change into {NEW}."
+    )
+}
+
+/// The hint to copy lines of the file, or to quote less if they are too much to be copied.
+fn copy_or_part_hint(file: &SourceFile<'_>, span: LineSpan) -> Message {
+    let line_len = |number| file.snapshot.line(number).map_or(0, str::len);
+    if (span.start..=span.end).map(line_len).sum::<usize>() <= MAX_QUOTED_BYTES {
+        return said!("Copy {}", copying_hint(span));
+    }
+    said!(
+        "Quote only the part of {span} that changes, exactly as in the file, and send {NEW} for that part."
     )
 }
 
@@ -180,7 +184,6 @@ fn quoting_hint(
     if !ranking.tied().is_empty() {
         return "Read these places, and quote the one you mean exactly as it is in the file, with a line that only it has.".into();
     }
-    let quote_best = copying_hint(span(best));
     let missing: Vec<usize> = (0..old.len())
         .filter(|&at| best.pairs[at].is_none() && old[at].contains(is_word_char))
         .collect();
@@ -191,17 +194,15 @@ fn quoting_hint(
                 more => format!(" (and {} more)", more - 1),
             };
             let is_in_new = request.new.lines().any(|line| line.trim() == old[at].trim());
-            let advice = if is_in_new { " Leave it out of both strings. Or copy" } else { " Copy" };
+            let advice = if is_in_new { "Leave it out of both strings. Or copy" } else { "Copy" };
             said!(
-                "Line {} of {OLD}, `{}`{others}, is not in that part of the file.{advice} {quote_best}",
+                "Line {} of {OLD}, `{}`{others}, is not in that part of the file. {advice} {}",
                 at + 1,
-                excerpt(old[at])
+                excerpt(old[at]),
+                copying_hint(span(best))
             )
         }
-        _ if (best.equal > 0 || best.score >= NEAR_SCORE) && is_long(file, span(best)) => {
-            part_hint(span(best))
-        }
-        _ if best.equal > 0 || best.score >= NEAR_SCORE => said!("Copy {quote_best}"),
+        _ if is_near(best) => copy_or_part_hint(file, span(best)),
         _ => "Read the file again; the text has changed or is in another file.".into(),
     }
 }
@@ -215,46 +216,44 @@ pub(super) fn wrong_count(request: &EditRequest, lines: &[usize], overlapping: b
     let list = list(&lines);
     let expected = match request.expected {
         Expected::Exactly(number) => number.get(),
-        Expected::All => 1,
+        Expected::All => count,
     };
-    let is_expected = request.expected == Expected::All || expected == count;
-    let message = match (overlapping, count > 1) {
-        (false, true) if is_expected => said!(
-            "{OLD} fits {count} places (at lines {list}), but not all of them in one way that is certain"
-        ),
-        (true, _) => said!(
+    let (is_expected, is_one_line) = (expected == count, count > 1 && lines.len() == 1);
+    let message = if overlapping {
+        said!(
             "{OLD} occurs in places that overlap (at lines {list}), so the result depends on which is meant"
-        ),
-        (false, true) if lines.len() == 1 => {
-            said!("{OLD} fits at line {list} in {count} ways, expected {expected}")
-        }
-        (false, true) => {
-            said!("{OLD} fits {count} places (at lines {list}), expected {expected}")
-        }
-        (false, false) => {
-            said!("{OLD} fits {count} place (at line {list}), expected {expected}")
-        }
+        )
+    } else if count > 1 && is_expected {
+        said!(
+            "{OLD} fits {count} places (at lines {list}), but not all of them in one way that is certain"
+        )
+    } else if is_one_line {
+        said!("{OLD} fits at line {list} in {count} ways, expected {expected}")
+    } else {
+        let s = if count > 1 { "s" } else { "" };
+        said!("{OLD} fits {count} place{s} (at line{s} {list}), expected {expected}")
     };
     // Each advice is a sentence: a caller whose tool has not what one of them needs gets the others.
     let hint = if is_expected {
         said!(
             "Edit the places one by one, each with lines around it in {OLD} and {NEW}, as the file has them."
         )
-    } else if expected == 1 && count > 1 && lines.len() == 1 {
-        said!("Quote more of that line in {OLD} and {NEW} so that only one place fits.")
-    } else if expected == 1 && overlapping {
-        // A line does not tell places apart that share lines.
-        said!("Add lines above or below to {OLD} and {NEW} so that only one place fits.")
-    } else if expected == 1 && request.near_line.is_some() {
-        said!(
-            "Several places are equally near to {NEAR}.{THEN}Add lines above or below to {OLD} and {NEW} so that only one place fits.{THEN}Or give the line of one of them as {NEAR}."
-        )
-    } else if expected == 1 {
-        said!(
-            "Add lines above or below to {OLD} and {NEW} so that only one place fits.{THEN}Or give a line next to it as {NEAR}."
-        )
-    } else {
+    } else if expected > 1 {
         "Quote more or fewer lines so that as many places fit as you expect.".into()
+    } else if is_one_line {
+        said!("Quote more of that line in {OLD} and {NEW} so that only one place fits.")
+    } else {
+        let mut hint =
+            said!("Add lines above or below to {OLD} and {NEW} so that only one place fits.");
+        // A line does not tell places apart that share lines.
+        if !overlapping && request.near_line.is_some() {
+            hint = said!(
+                "Several places are equally near to {NEAR}.{THEN}{hint}{THEN}Or give the line of one of them as {NEAR}."
+            );
+        } else if !overlapping {
+            hint.push(format_args!("{THEN}Or give a line next to it as {NEAR}."));
+        }
+        hint
     };
     let mut refusal = Refusal::new(EditCode::OccurrenceMismatch, message).hint(hint);
     lines.truncate(MAX_LISTED_LINES);
@@ -319,10 +318,15 @@ pub(super) fn unseen_lines_go(lines: &Range<usize>) -> Refusal {
     ))
 }
 
+/// Where `old_str` is, for a message.
+fn found_at(line: usize, cause: Difference) -> Message {
+    said!("{OLD} is at line {line} with different {}", cause.name())
+}
+
 /// The refusal of a call whose place is known, but not which of `count` results it means there;
 /// 0 if every result would be a guess.
 pub(super) fn ambiguous(line: usize, cause: Difference, count: usize) -> Refusal {
-    let place = said!("{OLD} is at line {line} with different {}", cause.name());
+    let place = found_at(line, cause);
     let message = match count {
         0 => said!("{place}, and it is not clear how {NEW} should be written there"),
         _ => said!("{place}, and {NEW} can be written there in {count} ways"),
@@ -334,39 +338,30 @@ pub(super) fn ambiguous(line: usize, cause: Difference, count: usize) -> Refusal
 /// The refusal of an edit that changes only what the rung ignores, such as indentation, where the
 /// file has neither `old_str` nor `new_str` character for character.
 pub(super) fn only_ignored_changes(line: usize, cause: Difference) -> Refusal {
-    let message = said!(
-        "{OLD} is at line {line} with different {0}, and {NEW} changes only {0}",
-        cause.name()
-    );
+    let message = said!("{}, and {NEW} changes only {}", found_at(line, cause), cause.name());
     Refusal::new(EditCode::NoOccurrence, message).hint(said!(
         "Read around line {line}, then send {OLD} exactly as the file has it and {NEW} as it should be."
+    ))
+}
+
+/// The refusal of an edit whose every possible result leaves brackets or literals unclosed.
+pub(super) fn leaves_unclosed(line: usize, cause: Difference) -> Refusal {
+    let place = found_at(line, cause);
+    let message = said!("{place}, and {NEW} there would leave brackets or literals unclosed");
+    Refusal::new(EditCode::Syntax, message).hint(said!(
+        "Read around line {line}, quote it exactly, and check the brackets and quotes of {NEW}."
     ))
 }
 
 /// Adds to the hint of a refusal that the call would fit if the language were known: only then may
 /// the difference `cause` be ignored.
 pub(super) fn blame_unknown_language(refusal: &mut Refusal, cause: Difference) {
-    let difference = cause.name();
     refusal.hint.get_or_insert_default().push(format_args!(
-        " The only difference is in {difference}; it counts, since the language is unknown."
+        " The only difference is in {}; it counts, since the language is unknown.",
+        cause.name()
     ));
     refusal.unknown_language = true;
 }
-
-/// The refusal of an edit whose every possible result leaves brackets or literals unclosed.
-pub(super) fn leaves_unclosed(line: usize, cause: Difference) -> Refusal {
-    let message = said!(
-        "{OLD} is at line {line} with different {}, and {NEW} there would leave brackets or literals unclosed",
-        cause.name()
-    );
-    Refusal::new(EditCode::Syntax, message).hint(said!(
-        "Read around line {line}, quote it exactly, and check the brackets and quotes of {NEW}."
-    ))
-}
-
-/// The most bytes that a hint asks a model to copy; of a longer region, the hint asks only for
-/// the part that changes.
-const MAX_QUOTED_BYTES: usize = 2_000;
 
 /// The refusal of a call whose place is known, but where the file has different text in lines that
 /// the call rewrites.
@@ -377,16 +372,14 @@ pub(super) fn stale(
     place: &Range<usize>,
     hunks: &[ConflictHunk],
 ) -> Refusal {
-    let conflicts: Vec<Conflict> = hunks
-        .iter()
-        .map(|hunk| Conflict {
-            start_line: hunk.lines.start + 1,
-            end_line: hunk.lines.end,
-            believed: hunk.believed.clone(),
-            found: hunk.found.clone(),
-            written: None,
-        })
-        .collect();
+    let conflict = |hunk: &ConflictHunk| Conflict {
+        start_line: hunk.lines.start + 1,
+        end_line: hunk.lines.end,
+        believed: hunk.believed.clone(),
+        found: hunk.found.clone(),
+        written: None,
+    };
+    let conflicts: Vec<Conflict> = hunks.iter().map(conflict).collect();
     let descriptions: Vec<String> = conflicts.iter().take(3).map(describe_conflict).collect();
     let message = said!("{OLD} is not in the file: {}", descriptions.join("; "));
     let lines = split_lines(&request.old);
@@ -394,22 +387,18 @@ pub(super) fn stale(
     regions.sort_by_key(|region| !overlap(&region.lines, place));
     let mut refusal = Refusal::new(EditCode::NoOccurrence, message);
     refusal.nearest = regions.iter().map(|region| nearest::to_near(file, &lines, region)).collect();
-    let span = refusal.nearest.first().map(|near| near.span());
-    let span = span
-        .or_else(|| conflicts.first().map(|c| LineSpan { start: c.start_line, end: c.start_line }));
-    refusal.hint = span.map(|span| {
+    let near = refusal.nearest.first().map(|near| near.span());
+    let first = || conflicts.first().map(|c| LineSpan { start: c.start_line, end: c.start_line });
+    refusal.hint = near.or_else(first).map(|span| {
         let file_lines = (span.start..=span.end).filter_map(|number| file.snapshot.line(number));
         let new_lines = split_lines(&request.new);
-        if file_lines.map(str::trim).eq(new_lines.iter().map(|line| line.trim())) {
-            let verb = if span.end > span.start { "read" } else { "reads" };
-            return said!(
-                "{span} of the file already {verb} like {NEW}. Go on if that is right; otherwise copy {span} exactly into {OLD}."
-            );
+        if !file_lines.map(str::trim).eq(new_lines.iter().map(|line| line.trim())) {
+            return copy_or_part_hint(file, span);
         }
-        if is_long(file, span) {
-            return part_hint(span);
-        }
-        said!("Copy {}", copying_hint(span))
+        let verb = if span.end > span.start { "read" } else { "reads" };
+        said!(
+            "{span} of the file already {verb} like {NEW}. Go on if that is right; otherwise copy {span} exactly into {OLD}."
+        )
     });
     refusal.conflicts = conflicts;
     refusal
@@ -419,7 +408,10 @@ pub(super) fn stale(
 pub(crate) fn describe_conflict(conflict: &Conflict) -> String {
     let first_line = |text: &str| text.lines().find(|line| !line.trim().is_empty()).map(excerpt);
     let span = LineSpan { start: conflict.start_line, end: conflict.end_line };
-    let verb = if span.end > span.start { "have" } else { "has" };
+    let (has, differs) = match span.end > span.start {
+        true => ("have", "differ"),
+        false => ("has", "differs"),
+    };
     let (believed, found) = (first_line(&conflict.believed), first_line(&conflict.found));
     if let Some(written) = conflict.written.as_deref() {
         let believed = believed.unwrap_or_default();
@@ -432,14 +424,13 @@ pub(crate) fn describe_conflict(conflict: &Conflict) -> String {
     match (believed, found) {
         (Some(believed), Some(found)) => {
             let note = lookalike_letter_note(&believed, &found).unwrap_or_default();
-            format!("{span} {verb} `{found}`, not `{believed}`{note}")
+            format!("{span} {has} `{found}`, not `{believed}`{note}")
         }
         (None, Some(found)) => {
-            format!("{span} {verb} `{found}`, which the call does not have there")
+            format!("{span} {has} `{found}`, which the call does not have there")
         }
         (Some(believed), None) => format!("`{believed}` is not at {span}"),
-        (None, None) if span.end > span.start => format!("{span} differ"),
-        (None, None) => format!("{span} differs"),
+        (None, None) => format!("{span} {differs}"),
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use similar::{Algorithm, DiffOp, capture_diff_slices};
+use similar::{Algorithm, DiffTag, capture_diff_slices_by_key};
 
 use super::budget;
 use super::costs::Difference;
@@ -23,32 +23,26 @@ struct Token<'a> {
     start: usize,
 }
 
-/// Whether a statement can go on after the line: it ends with an opening bracket or an operator, or is
-/// empty.
-fn statement_continues(line: &str) -> bool {
-    let line = line.trim_end();
-    line.is_empty()
-        || line.ends_with("=>")
-        || line.ends_with("->")
-        || line.ends_with(|c| "([{<,;:=+-*/%|&^.\\".contains(c))
+impl Token<'_> {
+    fn end(&self) -> usize {
+        self.start + self.text.len()
+    }
 }
 
-/// The tokens of a text, and the whitespace after the last one.
-fn tokens(text: &str) -> (Vec<Token<'_>>, &str) {
+/// The tokens of a text.
+fn tokens(text: &str) -> Vec<Token<'_>> {
     let mut out = Vec::new();
     let mut at = 0;
     loop {
-        let rest = &text[at..];
-        let gap = &rest[..rest.len() - rest.trim_start().len()];
-        let start = at + gap.len();
-        let rest = &text[start..];
-        let Some(first) = rest.chars().next() else { return (out, gap) };
+        let rest = text[at..].trim_start();
+        let start = text.len() - rest.len();
+        let Some(first) = rest.chars().next() else { return out };
         let len = if is_word_char(first) {
             rest.find(|c: char| !is_word_char(c)).unwrap_or(rest.len())
         } else {
             first.len_utf8()
         };
-        out.push(Token { gap, text: &rest[..len], start });
+        out.push(Token { gap: &text[at..start], text: &rest[..len], start });
         at = start + len;
     }
 }
@@ -88,33 +82,27 @@ pub(super) fn merge(
     if old == file {
         return Some(Merged::Certain(new.to_owned()));
     }
-    let (old_tokens, old_tail) = tokens(old);
-    let (new_tokens, new_tail) = tokens(new);
-    if old_tokens.len() + new_tokens.len() > MAX_TOKENS {
-        return None;
-    }
-    let spans = positions(old, file, &old_tokens, fold)?;
-    let aligned = Alignment::new(old_tokens, new_tokens, file, spans);
+    let aligned = Alignment::new(old, file, new, fold)?;
     let mut out = aligned.merged();
-    let end = aligned.spans.last().map_or(0, |last| last.end);
-    let file_tail = &file[end..];
-    let has_tail_already = out.ends_with(file_tail.trim())
-        && !file_tail.trim().is_empty()
-        && aligned.partner.last() == Some(&None);
-    // Text that the file has after the last token of the call is kept.
+    // What follows the last token. In the file this may be a mark that the fold ignores.
+    let [old_tail, new_tail] = [(old, &aligned.old), (new, &aligned.new)]
+        .map(|(text, tokens)| &text[tokens.last().map_or(0, Token::end)..]);
+    let file_tail = &file[aligned.spans.last().map_or(0, |last| last.end)..];
+    let mark = file_tail.trim();
+    let has_mark_already =
+        !mark.is_empty() && out.ends_with(mark) && aligned.partner.last() == Some(&None);
     if old_tail != new_tail {
         out.push_str(file_tail.trim_end());
         out.push_str(new_tail);
-    } else if has_tail_already {
-        // The call has added the same text.
-    } else if !file_tail.trim().is_empty()
+    } else if !mark.is_empty()
+        && !has_mark_already
         && (statement_continues(new) || language.is_some_and(|l| adds_comment(l, old, new)))
     {
         // A closing mark ends a statement. The new line opens or continues one, or has a comment behind
         // it, so the file's mark may no longer be meant.
         let sent = out.clone() + new_tail;
         return Some(Merged::Ambiguous(out + file_tail, sent));
-    } else {
+    } else if !has_mark_already {
         out.push_str(file_tail);
     }
     let interchangeable = language.is_some_and(Language::has_interchangeable_quotes);
@@ -129,22 +117,26 @@ pub(super) fn merge(
 }
 
 impl<'a> Alignment<'a> {
-    fn new(
-        old: Vec<Token<'a>>,
-        new: Vec<Token<'a>>,
-        file: &'a str,
-        spans: Vec<Range<usize>>,
-    ) -> Self {
+    fn new(old: &'a str, file: &'a str, new: &'a str, fold: Option<Difference>) -> Option<Self> {
+        let (old_text, old, new) = (old, tokens(old), tokens(new));
+        if old.len() + new.len() > MAX_TOKENS {
+            return None;
+        }
+        let spans = positions(old_text, file, &old, fold)?;
         let (mut partner, mut stands_for) = (vec![None; new.len()], vec![None; new.len()]);
-        for pair in pairs(&old, &new) {
-            match pair {
-                Pair::Same(old_at, new_at) => {
-                    (partner[new_at], stands_for[new_at]) = (Some(old_at), Some(old_at))
+        budget::spend(2 * (old.len() + new.len()) + old.len() * new.len() / 16).ok()?;
+        let text = |token: &Token<'a>| token.text;
+        for op in capture_diff_slices_by_key(Algorithm::Myers, &old, &new, text) {
+            let (x, y) = (op.old_range(), op.new_range());
+            // A run that is replaced by one of the same length is so token by token.
+            if x.len() == y.len() {
+                for (old_at, new_at) in x.zip(y) {
+                    stands_for[new_at] = Some(old_at);
+                    partner[new_at] = stands_for[new_at].filter(|_| op.tag() == DiffTag::Equal);
                 }
-                Pair::Replaced(old_at, new_at) => stands_for[new_at] = Some(old_at),
             }
         }
-        Self { old, new, file, spans, partner, stands_for }
+        Some(Self { old, new, file, spans, partner, stands_for })
     }
 
     /// What the file has for a token of `old`.
@@ -162,32 +154,32 @@ impl<'a> Alignment<'a> {
     fn merged(&self) -> String {
         let Self { old, new, spans, partner, stands_for, .. } = self;
         let mut out = String::with_capacity(self.file.len());
-        let mut previous: Option<usize> = None;
         for (at, token) in new.iter().enumerate() {
             // If the call changes neither the token before nor the whitespace, the whitespace is the
-            // file's.
-            let follows_previous = |old_at: &usize| match previous {
-                Some(previous) => *old_at == previous + 1,
-                None => at == 0 && *old_at == 0,
+            // file's. Before a closing bracket it is, whatever is added there.
+            let follows = |old_at: usize| match at {
+                0 => old_at == 0,
+                _ => stands_for[at - 1].is_some_and(|before| before + 1 == old_at),
             };
-            // Before a closing bracket it is the file's, whatever is added there.
-            let closes = |_: &usize| partner[at].is_some() && matches!(token.text, ")" | "]" | "}");
-            match stands_for[at].filter(|old_at| follows_previous(old_at) || closes(old_at)) {
-                Some(old_at) if old[old_at].gap == token.gap && !spans[old_at].is_empty() => {
-                    out.push_str(self.gap_there(old_at));
-                }
-                _ => out.push_str(token.gap),
-            }
+            let closes = partner[at].is_some() && matches!(token.text, ")" | "]" | "}");
+            let has_gap_there = |&old_at: &usize| {
+                (closes || follows(old_at))
+                    && old[old_at].gap == token.gap
+                    && !spans[old_at].is_empty()
+            };
+            let gap = stands_for[at].filter(has_gap_there);
+            out.push_str(gap.map_or(token.gap, |old_at| self.gap_there(old_at)));
             // A closing comma that the file lacks is needed once something follows it.
-            let next = stands_for.get(at + 1).copied().flatten();
-            let next = next.or((at + 1 == new.len()).then_some(old.len()));
-            let is_mark = matches!(token.text, "," | ";");
-            let closes =
-                |old_at: usize| !is_mark || !spans[old_at].is_empty() || next == Some(old_at + 1);
-            let same =
-                partner[at].filter(|&old_at| closes(old_at) && is_same_run(old, old_at, new, at));
+            let is_needed = |old_at: usize| {
+                let is_last = at + 1 == new.len() && old_at + 1 == old.len();
+                let next = stands_for.get(at + 1).copied().flatten();
+                matches!(token.text, "," | ";")
+                    && spans[old_at].is_empty()
+                    && !(is_last || next == Some(old_at + 1))
+            };
+            let is_same = |&old_at: &usize| !is_needed(old_at) && is_same_run(old, old_at, new, at);
+            let same = partner[at].filter(is_same);
             out.push_str(same.map_or(token.text, |old_at| self.there(old_at)));
-            previous = stands_for[at];
         }
         out
     }
@@ -197,7 +189,7 @@ impl<'a> Alignment<'a> {
     /// means something.
     fn changes_gaps_as_well(&self) -> bool {
         let Self { old, new, partner, .. } = self;
-        if !(1..old.len()).any(|at| self.gap_there(at) != old[at].gap) {
+        if (1..old.len()).all(|at| self.gap_there(at) == old[at].gap) {
             return false;
         }
         let (old_quoted, new_quoted) = (quoted(old), quoted(new));
@@ -211,45 +203,46 @@ impl<'a> Alignment<'a> {
     /// Whether the call keeps a quote for which the file has another character, and also adds or
     /// removes quotes, so that a pair of quotes could end up with two different ones.
     fn has_ambiguous_quotes(&self) -> bool {
-        let is_quote = |text: &str| {
-            text.starts_with(['"', '\'', '`', '“', '”', '‘', '’', '«', '»'])
-                && text.chars().count() == 1
+        let Self { old, new, partner, .. } = self;
+        let is_quote = |token: &Token<'_>| {
+            token.text.starts_with(['"', '\'', '`', '“', '”', '‘', '’', '«', '»'])
         };
-        let in_old: Vec<usize> =
-            (0..self.old.len()).filter(|&at| is_quote(self.old[at].text)).collect();
-        let file_differs = in_old.iter().any(|&at| self.there(at) != self.old[at].text);
-        let kept = self.partner.iter().flatten().filter(|at| in_old.contains(at)).count();
-        let is_added = |(token, partner): (&Token<'_>, &Option<usize>)| {
-            is_quote(token.text) && partner.is_none()
-        };
-        let adds_quotes = self.new.iter().zip(&self.partner).any(is_added);
-        file_differs && (adds_quotes || kept < in_old.len()) && kept > 0
+        let quotes: Vec<usize> = (0..old.len()).filter(|&at| is_quote(&old[at])).collect();
+        let kept = partner.iter().flatten().filter(|at| quotes.contains(at)).count();
+        let adds_quotes = || (0..new.len()).any(|at| partner[at].is_none() && is_quote(&new[at]));
+        kept > 0
+            && quotes.iter().any(|&at| self.there(at) != old[at].text)
+            && (kept < quotes.len() || adds_quotes())
     }
 
     /// Whether the call changes text between quotes for which the file has another kind of quotes, so
     /// that the text may mean something else there. `interchangeable` says that single and double
     /// quotes mean the same.
     fn changes_quoted_text(&self, interchangeable: bool) -> bool {
-        let is_other_quote = |at: &usize| {
-            self.partner[*at].is_some_and(|old_at| {
-                let (sent, there) = (self.old[old_at].text, self.there(old_at));
-                let is_quote = |text: &str| matches!(text, "\"" | "'" | "`");
-                let means_same = interchangeable && sent != "`" && there != "`";
-                is_quote(sent) && is_quote(there) && sent != there && !means_same
-            })
+        let is_quote = |text: &str| matches!(text, "\"" | "'" | "`");
+        let is_other_quote = |&(_, old_at): &(usize, usize)| {
+            let (sent, there) = (self.old[old_at].text, self.there(old_at));
+            let means_same = interchangeable && sent != "`" && there != "`";
+            is_quote(sent) && is_quote(there) && sent != there && !means_same
         };
-        let quotes: Vec<usize> = (0..self.new.len()).filter(is_other_quote).collect();
+        let kept =
+            self.partner.iter().enumerate().filter_map(|(at, partner)| Some((at, (*partner)?)));
+        let quotes: Vec<(usize, usize)> = kept.filter(is_other_quote).collect();
         quotes.chunks_exact(2).any(|pair| {
-            let (open, close) = (pair[0], pair[1]);
-            let (Some(old_open), Some(old_close)) = (self.partner[open], self.partner[close])
-            else {
-                return true;
-            };
-            let mut both = (open..close).zip(old_open..old_close);
-            close - open != old_close - old_open
-                || both.any(|(new_at, old_at)| self.partner[new_at] != Some(old_at))
+            let ((open, old_open), (close, old_close)) = (pair[0], pair[1]);
+            !self.partner[open..close].iter().copied().eq((old_open..old_close).map(Some))
         })
     }
+}
+
+/// Whether a statement can go on after the line: it ends with an opening bracket or an operator, or is
+/// empty.
+fn statement_continues(line: &str) -> bool {
+    let line = line.trim_end();
+    line.is_empty()
+        || line.ends_with("=>")
+        || line.ends_with("->")
+        || line.ends_with(|c| "([{<,;:=+-*/%|&^.\\".contains(c))
 }
 
 /// Whether the new line has a comment behind it that the old one does not have.
@@ -262,130 +255,74 @@ fn adds_comment(language: &Language, old: &str, new: &str) -> bool {
 }
 
 /// For each token, whether it is between quotes.
-fn quoted<'a>(tokens: &[Token<'a>]) -> Vec<bool> {
-    let mut open: Option<&'a str> = None;
+fn quoted<'t>(tokens: &[Token<'t>]) -> Vec<bool> {
+    let mut open = None;
     let mut is_escaped = false;
-    let is_inside = |token: &Token<'a>| {
-        let is_quote = matches!(token.text, "\"" | "'" | "`") && !is_escaped;
+    let is_inside = |token: &Token<'t>| {
+        let is_quote = matches!(token.text, "\"" | "'" | "`")
+            && !is_escaped
+            && open.is_none_or(|quote| quote == token.text);
         is_escaped = token.text == "\\" && !is_escaped;
-        if is_quote && open.is_none_or(|quote| quote == token.text) {
-            open = if open.is_none() { Some(token.text) } else { None };
-            return false;
+        if is_quote {
+            open = open.xor(Some(token.text));
         }
-        open.is_some()
+        !is_quote && open.is_some()
     };
     tokens.iter().map(is_inside).collect()
 }
 
 /// Whether two equal tokens are parts of the same sequence of marks. For example, the `-` of `- 1` is
 /// not the one of `->`.
-fn is_same_run(
-    old_tokens: &[Token<'_>],
-    old_at: usize,
-    new_tokens: &[Token<'_>],
-    new_at: usize,
-) -> bool {
+fn is_same_run(old: &[Token<'_>], old_at: usize, new: &[Token<'_>], new_at: usize) -> bool {
+    /// Whether a mark can form one operator with the marks next to it.
+    fn is_operator(mark: &Token<'_>) -> bool {
+        mark.text.starts_with(|c: char| "-–—.…<>=+*/~|&!".contains(c))
+    }
     /// The marks around a token that follow each other without whitespace.
     fn run<'t>(tokens: &'t [Token<'_>], at: usize) -> impl Iterator<Item = &'t str> {
-        let joins = |at: usize| tokens[at].gap.is_empty() && is_operator(tokens[at].text);
-        let mut from = at;
-        while from > 0 && joins(from) && is_operator(tokens[from - 1].text) {
-            from -= 1;
-        }
-        let more =
-            tokens[from + 1..].iter().take_while(|t| t.gap.is_empty() && is_operator(t.text));
-        tokens[from..=from].iter().chain(more).map(|token| token.text)
+        let joins = |pair: &&[Token<'_>]| pair[1].gap.is_empty() && pair.iter().all(is_operator);
+        let before = tokens[..=at].windows(2).rev().take_while(joins).count();
+        let after = tokens[at..].windows(2).take_while(joins).count();
+        tokens[at - before..=at + after].iter().map(|token| token.text)
     }
-    !is_operator(new_tokens[new_at].text) || run(old_tokens, old_at).eq(run(new_tokens, new_at))
+    !is_operator(&new[new_at]) || run(old, old_at).eq(run(new, new_at))
 }
 
-/// Whether a mark can form one operator with the marks next to it.
-fn is_operator(mark: &str) -> bool {
-    mark.starts_with(|c: char| "-–—.…<>=+*/~|&!".contains(c))
-}
-
-/// A token of `old` and a token of `new`, by their indices.
-enum Pair {
-    /// The tokens are equal.
-    Same(usize, usize),
-    /// The second one replaces the first, in a run that is replaced by one of the same length.
-    Replaced(usize, usize),
-}
-
-/// The pairs of tokens in a diff of `old_tokens` and `new_tokens`.
-fn pairs(old_tokens: &[Token<'_>], new_tokens: &[Token<'_>]) -> Vec<Pair> {
-    let texts = |tokens: &[Token<'_>]| tokens.iter().map(|t| t.text.to_owned()).collect::<Vec<_>>();
-    let mut out = Vec::new();
-    let (old_len, new_len) = (old_tokens.len(), new_tokens.len());
-    if budget::spend(2 * (old_len + new_len) + old_len * new_len / 16).is_err() {
-        return out;
-    }
-    for op in capture_diff_slices(Algorithm::Myers, &texts(old_tokens), &texts(new_tokens)) {
-        let (x, y) = (op.old_range(), op.new_range());
-        match op {
-            DiffOp::Equal { .. } => {
-                out.extend(x.zip(y).map(|(old_at, new_at)| Pair::Same(old_at, new_at)))
-            }
-            DiffOp::Replace { .. } if x.len() == y.len() => {
-                out.extend(x.zip(y).map(|(old_at, new_at)| Pair::Replaced(old_at, new_at)));
-            }
-            _ => {}
-        }
-    }
-    out
-}
-
-/// The bytes of `file` for each token of `old`. `None` if the two are not the same under `fold`.
+/// The bytes of `file` for each token of `old`. `None` if the two are not the same under `fold`;
+/// without one, all tokens must be equal.
 fn positions(
     old: &str,
     file: &str,
-    tokens: &[Token<'_>],
+    old_tokens: &[Token<'_>],
     fold: Option<Difference>,
 ) -> Option<Vec<Range<usize>>> {
     let Some(fold) = fold else {
-        // Without a fold, all tokens must be equal.
-        let (file_tokens, _) = self::tokens(file);
-        let is_same = file_tokens.len() == tokens.len()
-            && file_tokens.iter().zip(tokens).all(|(a, b)| a.text == b.text);
-        let range = |token: &Token<'_>| token.start..token.start + token.text.len();
-        return is_same.then(|| file_tokens.iter().map(range).collect());
+        let there = tokens(file);
+        let is_same = there.iter().map(|t| t.text).eq(old_tokens.iter().map(|t| t.text));
+        return is_same.then(|| there.iter().map(|token| token.start..token.end()).collect());
     };
     let (old_chars, file_chars) = (canonical(old, fold), canonical(file, fold));
-    if old_chars.len() != file_chars.len()
-        || old_chars.iter().zip(&file_chars).any(|(a, b)| a.char != b.char)
-    {
+    if !old_chars.iter().map(|c| c.char).eq(file_chars.iter().map(|c| c.char)) {
         return None;
     }
-    // Both have the same number of canonical characters, which correspond one to one.
-    let count = old_chars.len();
-    let mut out = Vec::with_capacity(tokens.len());
-    let (mut at, mut end) = (0, 0);
-    for token in tokens {
-        let stop = token.start + token.text.len();
-        while at < count && old_chars[at].end <= token.start {
-            at += 1;
-        }
-        let from = at;
-        while at < count && old_chars[at].start < stop {
-            at += 1;
-        }
-        let range = match at > from {
-            true => file_chars[from].start.max(end)..file_chars[at - 1].end.max(end),
+    // The canonical characters correspond one to one.
+    let mut chars = old_chars.iter().zip(&file_chars).peekable();
+    let mut end = 0;
+    let positions = old_tokens.iter().map(|token| {
+        while chars.next_if(|(old, _)| old.end <= token.start).is_some() {}
+        let own = std::iter::from_fn(|| chars.next_if(|(old, _)| old.start < token.end()));
+        let own = own.map(|(_, there)| there.range()).reduce(|first, last| first.start..last.end);
+        let range = own.unwrap_or_else(|| {
             // The fold has dropped the token: in the file it follows the token before, or is missing.
-            false => {
-                let rest = &file[end..];
-                let mark = rest.trim_start();
-                let skipped = rest.len() - mark.len();
-                match mark.strip_prefix(token.text) {
-                    Some(_) => end + skipped..end + skipped + token.text.len(),
-                    None => end..end,
-                }
-            }
-        };
+            let mark = file[end..].trim_start();
+            let start = file.len() - mark.len();
+            if mark.starts_with(token.text) { start..start + token.text.len() } else { end..end }
+        });
+        let range = range.start.max(end)..range.end.max(end);
         end = range.end;
-        out.push(range);
-    }
-    Some(out)
+        range
+    });
+    Some(positions.collect())
 }
 
 #[cfg(test)]
