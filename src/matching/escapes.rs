@@ -8,10 +8,12 @@
 //! Evidence: all models of the Gemini family make this mistake, and gemini-cli has an unescape step
 //! of its own for it.
 
+use std::cell::LazyCell;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::costs::{Difference, NEW_OTHERWISE};
-use super::reading::{Form, Mistake, Signs, UndoNew, own_lines};
+use super::costs::NEW_OTHERWISE;
+use super::reading::{Form, Signs, Undone, own_lines};
 use super::source_file::SourceFile;
 use crate::language::{Language, Lexed, TokenKind};
 use crate::text::Snapshot;
@@ -34,55 +36,6 @@ enum Breaks {
     All,
 }
 
-impl Mistake for Escapes {
-    fn difference(&self) -> Difference {
-        Difference::Unescape
-    }
-
-    fn whole_lines(&self) -> bool {
-        false
-    }
-
-    fn undo(&self, old: &str, _new: &str) -> Option<(String, UndoNew)> {
-        let has_break = old.trim_end_matches('\n').contains('\n');
-        if self.breaks == Breaks::Outside && has_break {
-            return None;
-        }
-        let undone = self.unescape(old);
-        if undone == old {
-            return None;
-        }
-        let (sent, text) = (old.to_owned(), undone.clone());
-        let undo = move |new: &str| {
-            let own = own_lines(&sent, new);
-            let mut signs = [signs(&sent), signs(&own)];
-            // Where old_str has all backslashes doubled, single ones are as they are.
-            let [in_old, in_new] = [&sent, new].map(backslash_runs);
-            if let (Some(least), Some(most)) = (in_old.iter().min(), in_new.iter().max())
-                && most < least
-            {
-                signs[1].bare.push('\\');
-            }
-            // An escape that the file has, too, shows that backslashes are not doubled.
-            if has_escape(&undone) && !signs[0].written.contains(&'\\') {
-                signs[0].bare.push('\\');
-            }
-            let is_guess = Signs::are_unclear(&signs[0], &signs[1]);
-            let form = |way: Self| {
-                let text = way.unescape(new);
-                if text == new {
-                    return Signs::as_sent(&signs[0], &signs[1], new);
-                }
-                let against = Signs::against(&signs[0], &signs[1], |c| way.undoes(c));
-                let other = if way.unescape(&sent) == undone { 0.0 } else { NEW_OTHERWISE };
-                Form { text, price: other + against, is_guess }
-            };
-            Self::every().map(form).collect()
-        };
-        Some((text, Box::new(undo)))
-    }
-}
-
 /// The quotes of programming languages.
 pub(super) const QUOTES: &[char] = &['"', '\'', '`'];
 
@@ -98,6 +51,45 @@ impl Escapes {
     /// Quotes, then line breaks and tabs outside of the literals that they enclose.
     pub(super) const QUOTES_AND_BREAKS: Self = Self { quotes: QUOTES, ..Self::BREAKS };
 
+    /// Undoes them in the strings of a call, if `old` has some.
+    pub(super) fn undo(self, old: &str) -> Option<Undone<'_>> {
+        let has_break = old.trim_end_matches('\n').contains('\n');
+        if self.breaks == Breaks::Outside && has_break {
+            return None;
+        }
+        let undone = self.unescape(old);
+        if undone == old {
+            return None;
+        }
+        let text = undone.clone();
+        let undo_new = move |new: &str| {
+            let mut signs = [signs(old), signs(&own_lines(old, new))];
+            // Where old_str has all backslashes doubled, single ones are as they are.
+            let [in_old, in_new] = [old, new].map(backslash_runs);
+            if let (Some(least), Some(most)) = (in_old.iter().min(), in_new.iter().max())
+                && most < least
+            {
+                signs[1].bare.insert('\\');
+            }
+            // An escape that the file has, too, shows that backslashes are not doubled.
+            if has_escape(&undone) && !signs[0].written.contains(&'\\') {
+                signs[0].bare.insert('\\');
+            }
+            let is_guess = Signs::are_unclear(&signs[0], &signs[1]);
+            let form = |way: Self| {
+                let text = way.unescape(new);
+                if text == new {
+                    return Signs::as_sent(&signs[0], &signs[1], new);
+                }
+                let against = Signs::against(&signs[0], &signs[1], |c| way.undoes(c));
+                let other = if way.unescape(old) == undone { 0.0 } else { NEW_OTHERWISE };
+                Form { text, price: other + against, is_guess }
+            };
+            Self::every().map(form).collect()
+        };
+        Some(Undone { text, undo_new: Box::new(undo_new) })
+    }
+
     /// Every way to undo some of them, none among them.
     fn every() -> impl Iterator<Item = Self> {
         let quotes: [&[char]; 5] = [QUOTES, &['"'], &['\''], &['`'], &[]];
@@ -111,18 +103,16 @@ impl Escapes {
 
     /// The text with these escapes undone.
     fn unescape(self, text: &str) -> String {
-        let undo = |breaks: bool, backslashes: bool, quotes: &[char], text: &str| {
-            unescape_chars(text, &|c| match c {
-                'n' | 'r' | 't' => breaks,
-                '\\' | '$' => backslashes,
-                c => quotes.contains(&c),
-            })
-        };
-        if self.breaks != Breaks::Outside {
-            return undo(self.breaks == Breaks::All, self.backslashes, self.quotes, text);
+        let is_quote = |c: char| self.quotes.contains(&c);
+        let is_break = |c: char| matches!(c, 'n' | 'r' | 't');
+        let is_backslash = |c: char| self.backslashes && matches!(c, '\\' | '$');
+        if self.breaks == Breaks::Outside {
+            let text = unescape_chars(text, false, is_quote);
+            let text = unescape_chars(&text, true, is_break);
+            return unescape_chars(&text, false, is_backslash);
         }
-        let text = unescape_breaks(&undo(false, false, self.quotes, text));
-        if self.backslashes { undo(false, true, &[], &text) } else { text }
+        let breaks = self.breaks == Breaks::All;
+        unescape_chars(text, false, |c| is_quote(c) || is_backslash(c) || breaks && is_break(c))
     }
 
     /// Whether it undoes the escapes of a character; a line break or tab perhaps only outside of literals.
@@ -138,26 +128,23 @@ impl Escapes {
 /// The characters that a text has as they are and escaped. A backslash is as it is if it forms no known
 /// escape.
 fn signs(text: &str) -> Signs {
-    let mut out = Signs { bare: Vec::new(), written: Vec::new() };
+    let (mut bare, mut written) = (BTreeSet::new(), BTreeSet::new());
     let mut chars = text.trim_end_matches('\n').chars();
     while let Some(c) = chars.next() {
-        match c {
+        let (found, c) = match c {
             '\\' => match chars.next() {
-                Some('n' | 'r') => out.written.push('\n'),
-                Some('t') => out.written.push('\t'),
-                Some(c) if c == '\\' || QUOTES.contains(&c) => out.written.push(c),
-                Some('$' | '\n') => {}
-                _ => out.bare.push('\\'),
+                Some('n' | 'r') => (&mut written, '\n'),
+                Some('t') => (&mut written, '\t'),
+                Some(c) if c == '\\' || QUOTES.contains(&c) => (&mut written, c),
+                Some('$' | '\n') => continue,
+                _ => (&mut bare, '\\'),
             },
-            c if "\n\t".contains(c) || QUOTES.contains(&c) => out.bare.push(c),
-            _ => {}
-        }
+            c if "\n\t".contains(c) || QUOTES.contains(&c) => (&mut bare, c),
+            _ => continue,
+        };
+        found.insert(c);
     }
-    for found in [&mut out.bare, &mut out.written] {
-        found.sort_unstable();
-        found.dedup();
-    }
-    out
+    Signs { bare, written }
 }
 
 /// The lengths of the runs of backslashes that do not escape a quote.
@@ -180,114 +167,59 @@ fn backslash_runs(text: &str) -> Vec<usize> {
 /// The forms of a `new_str` that is one line with escaped line breaks, where `old_str` has its lines as
 /// they are: the breaks outside of literals undone, and if quotes are escaped as well, all escapes.
 pub(super) fn undo_in_new_only(old: &str, new: &str) -> Vec<String> {
+    let is_one_line = |text: &str| !text.trim_end_matches('\n').contains('\n');
     let has_break = old.contains("\\n") || old.contains("\\t");
-    let is_one_line = !new.trim_end_matches('\n').contains('\n');
-    if !is_one_line {
-        return Vec::new();
-    }
-    let breaks = unescape_breaks(new);
+    let breaks = Escapes::BREAKS.unescape(new);
     // Where old_str has such escapes, too, a line that both have shows that new_str has more of them.
     let shares_line = || breaks.lines().any(|line| old.lines().any(|other| other == line));
-    if !breaks.trim_end_matches('\n').contains('\n') || has_break && !shares_line() {
+    if !is_one_line(new) || is_one_line(&breaks) || has_break && !shares_line() {
         return Vec::new();
     }
-    let mut out = vec![breaks];
-    let all = unescape_all(new);
-    if QUOTES.iter().any(|quote| new.contains(&format!("\\{quote}"))) && all != out[0] {
-        out.push(all);
-    }
-    out
+    let has_quote = QUOTES.iter().any(|quote| new.contains(&format!("\\{quote}")));
+    let all = Some(Escapes::ALL.unescape(new)).filter(|all| has_quote && *all != breaks);
+    [breaks].into_iter().chain(all).collect()
 }
 
-/// Undoes one level of escaping for the characters for which `wanted` is true.
-fn unescape_chars(text: &str, wanted: &dyn Fn(char) -> bool) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut chars = text.chars();
-    while let Some(c) = chars.next() {
-        if c != '\\' {
-            out.push(c);
-            continue;
-        }
-        match chars.next() {
-            Some(next) if wanted(next) => out.push(match next {
-                'n' => '\n',
-                't' => '\t',
-                'r' => '\r',
-                c => c,
-            }),
-            Some(next) => out.extend(['\\', next]),
-            None => out.push('\\'),
-        }
-    }
-    out
-}
-
-/// Unescapes line breaks and tabs outside of what looks like a literal.
-fn unescape_breaks(text: &str) -> String {
+/// Undoes one level of escaping for the wanted characters; perhaps only outside of what looks like a
+/// literal.
+fn unescape_chars(text: &str, only_outside: bool, is_wanted: impl Fn(char) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut open: Option<char> = None;
-    let mut chars = text.chars();
     let mut previous = ' ';
+    let mut chars = text.chars();
     while let Some(c) = chars.next() {
         match c {
-            '\\' => match (chars.next(), open) {
-                (Some('n'), None) => out.push('\n'),
-                (Some('t'), None) => out.push('\t'),
-                (Some('r'), None) => out.push('\r'),
-                (Some(next), _) => out.extend(['\\', next]),
-                (None, _) => out.push('\\'),
+            '\\' => match chars.next() {
+                Some(next) if is_wanted(next) && !(only_outside && open.is_some()) => {
+                    out.push(match next {
+                        'n' => '\n',
+                        't' => '\t',
+                        'r' => '\r',
+                        c => c,
+                    });
+                }
+                next => out.extend([c].into_iter().chain(next)),
             },
-            '\n' => {
-                open = None;
+            _ => {
+                let is_apostrophe = c == '\'' && previous.is_alphanumeric();
+                open = match open {
+                    Some(quote) => Some(quote).filter(|quote| c != *quote && c != '\n'),
+                    None => Some(c).filter(|c| QUOTES.contains(c) && !is_apostrophe),
+                };
                 out.push(c);
             }
-            c if open == Some(c) => {
-                open = None;
-                out.push(c);
-            }
-            c if open.is_none()
-                && QUOTES.contains(&c)
-                && !(c == '\'' && previous.is_alphanumeric()) =>
-            {
-                open = Some(c);
-                out.push(c);
-            }
-            c => out.push(c),
         }
         previous = c;
     }
     out
 }
 
-/// Undoes one level of escaping for all characters.
-pub(crate) fn unescape_all(text: &str) -> String {
-    Escapes::ALL.unescape(text)
-}
-
-/// Undoes one level of escaping for quotes.
-pub(crate) fn unescape_quotes(text: &str) -> String {
-    Escapes::QUOTES.unescape(text)
-}
-
 /// Languages in which a backslash before `n`, `t` or a quote is an error outside of literals.
-const STRICT: &[&str] = &[
-    "rust",
-    "python",
-    "javascript",
-    "typescript",
-    "go",
-    "c",
-    "c++",
-    "java",
-    "kotlin",
-    "dart",
-    "json",
-    "protobuf",
-];
+const STRICT: &str = "rust python javascript typescript go c c++ java kotlin dart json protobuf";
 
 /// Whether a language has no escapes outside of literals.
 pub(super) fn forbids_escapes(language: &Language) -> bool {
-    STRICT.contains(&language.name)
+    STRICT.split(' ').any(|name| name == language.name)
 }
 
 /// Whether a text has a line break that is written as `\\n`, outside of literals as far as the language
@@ -307,7 +239,7 @@ fn has_written_break(language: Option<&'static Language>, text: &str) -> bool {
         is_prose
             && before.ends_with(|c: char| c.is_alphanumeric() || ".,!?".contains(c))
             && rest.starts_with(char::is_alphabetic)
-            && ['`', '"', '\''].iter().all(|quote| before.matches(*quote).count() % 2 == 0)
+            && QUOTES.iter().all(|quote| before.matches(*quote).count() % 2 == 0)
             && !is_other(before)
             && !is_other(rest)
     };
@@ -320,23 +252,21 @@ fn has_written_break(language: Option<&'static Language>, text: &str) -> bool {
                 || after.is_none_or(|c| c.is_whitespace() || "}])<#/*-".contains(c))
                 || joins_words(at))
     };
-    let mut breaks =
-        text.match_indices("\\n").map(|(at, _)| at).filter(|&at| may_be_break(at)).peekable();
-    if breaks.peek().is_none() {
-        return false;
-    }
-    let lexed = language.filter(|language| language.is_code()).map(|language| language.lex(text));
-    breaks.any(|at| lexed.as_ref().is_none_or(|lexed| lexed.kind_at(at) == TokenKind::Code))
+    let language = language.filter(|language| language.is_code());
+    let lexed = LazyCell::new(|| language.map(|language| language.lex(text)));
+    text.match_indices("\\n").any(|(at, _)| {
+        may_be_break(at) && lexed.as_ref().is_none_or(|lexed| lexed.kind_at(at) == TokenKind::Code)
+    })
 }
 
 /// Code in which a backslash before a quote may be outside of literals.
-const QUOTES_IN_CODE: &[&str] =
-    &["shell", "powershell", "perl", "make", "cmake", "dockerfile", "lisp", "vim"];
+const QUOTES_IN_CODE: &str = "shell powershell perl make cmake dockerfile lisp vim";
 
 /// Whether a text has an escaped quote outside of literals, in a language that has none there.
 fn has_written_quote(language: Option<&'static Language>, text: &str) -> bool {
     let has_quote = ["\\\"", "\\'"].iter().any(|quote| text.contains(quote));
-    let is_other = |l: &&Language| l.is_code() && !QUOTES_IN_CODE.contains(&l.name);
+    let is_other =
+        |l: &&Language| l.is_code() && !QUOTES_IN_CODE.split(' ').any(|name| name == l.name);
     let Some(language) = language.filter(is_other).filter(|_| has_quote) else { return false };
     let lexed = language.lex(text);
     text.match_indices('\\').any(|(at, _)| {
@@ -414,36 +344,26 @@ fn review(
     if is_clean(&least, true) {
         return EscapeReview::Proven(least);
     }
-    let all = unescape_all(new);
-    let valid: Vec<String> =
-        [all.clone(), unescape_quotes(new), Escapes::QUOTES_AND_BREAKS.unescape(new)]
-            .into_iter()
-            .filter(|text| is_clean(text, true))
-            .collect();
+    let ways = [Escapes::ALL, Escapes::QUOTES, Escapes::QUOTES_AND_BREAKS];
+    let mut valid = ways.map(|way| way.unescape(new)).to_vec();
+    valid.retain(|text| is_clean(text, true));
     // Where every quote and backslash of a line is escaped, the line as a whole was, behind its indentation.
-    let mut lines = new.split('\n').map(str::trim_start);
-    let was_escaped_whole = lines.all(|line| escape(&unescape_all(line)) == line);
-    match &valid[..] {
-        [first, ..] if *first == all && was_escaped_whole => EscapeReview::Proven(all),
-        [first, rest @ ..] if rest.iter().all(|other| other == first) => {
-            EscapeReview::Proven(first.clone())
-        }
+    let is_escaped_whole = |line: &str| escape(&Escapes::ALL.unescape(line)) == line;
+    let was_escaped_whole = || new.split('\n').map(str::trim_start).all(is_escaped_whole);
+    let is_sure = |text: &String| {
+        valid.iter().all(|other| other == text)
+            || *text == Escapes::ALL.unescape(new) && was_escaped_whole()
+    };
+    match valid.first() {
+        Some(text) if is_sure(text) => EscapeReview::Proven(text.clone()),
         _ => EscapeReview::Suspicious,
     }
 }
 
 /// The text with one level of escaping more, in the form that most serialisers write.
 fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 8);
-    for c in text.chars() {
-        match c {
-            '\n' => out.push_str("\\n"),
-            '\t' => out.push_str("\\t"),
-            '"' | '\\' => out.extend(['\\', c]),
-            c => out.push(c),
-        }
-    }
-    out
+    let quoted = text.replace('\\', "\\\\").replace('"', "\\\"");
+    quoted.replace('\n', "\\n").replace('\t', "\\t")
 }
 
 /// Reviews new text as the replacement of whole lines, for a caller that has no `old_str`.
@@ -458,30 +378,24 @@ pub(crate) fn review_line_escapes(
 }
 
 /// Reviews the content of a new file.
-pub(crate) fn review_file_escapes(
+pub(super) fn review_file_escapes(
     language: Option<&'static Language>,
     content: &str,
 ) -> EscapeReview {
-    let Some(language) = language.filter(|language| forbids_escapes(language)) else {
-        return match has_written_break(language, content) {
-            true => EscapeReview::Suspicious,
-            false => EscapeReview::Fine,
-        };
-    };
-    if !has_escape(content) {
-        return EscapeReview::Fine;
+    match language.filter(|language| forbids_escapes(language)) {
+        Some(language) if has_escape(content) => {
+            review(language, content, 0, &|text| text.to_owned(), true)
+        }
+        None if has_written_break(language, content) => EscapeReview::Suspicious,
+        _ => EscapeReview::Fine,
     }
-    review(language, content, 0, &|text| text.to_owned(), true)
 }
 
 /// The unescaped forms of `new` that a model may choose from, those that change most first.
 pub(crate) fn escape_readings(new: &str) -> Vec<String> {
-    let mut out: Vec<String> = Vec::new();
-    for text in [unescape_all(new), unescape_quotes(new)] {
-        if text != new && !out.contains(&text) {
-            out.push(text);
-        }
-    }
+    let mut out = [Escapes::ALL, Escapes::QUOTES].map(|way| way.unescape(new)).to_vec();
+    out.dedup();
+    out.retain(|text| text != new);
     out
 }
 

@@ -2,10 +2,7 @@
 //!
 //! Evidence: issues of Roo Code and Cline, whose tools decode entities for some models.
 
-use super::{Form, Mistake, Signs, UndoNew, own_lines};
-use crate::matching::costs::Difference;
-
-pub(super) struct HtmlEntities;
+use super::{Form, Signs, Undone, own_lines};
 
 /// An entity, and the character that it stands for.
 type Entity = (&'static str, char);
@@ -22,37 +19,23 @@ const ENTITIES: &[Entity] = &[
     ("&amp;", '&'),
 ];
 
-impl Mistake for HtmlEntities {
-    fn difference(&self) -> Difference {
-        Difference::HtmlEntities
-    }
-
-    fn whole_lines(&self) -> bool {
-        false
-    }
-
-    fn undo(&self, old: &str, _new: &str) -> Option<(String, UndoNew)> {
-        let text = decode(old, ENTITIES);
-        if text == old {
-            return None;
-        }
-        let sent = old.to_owned();
-        let undo = move |new: &str| {
-            let signs = [signs(&sent), signs(&own_lines(&sent, new))];
-            // Escaping a text does not produce `&nbsp;`, and HTML files have it as an entity.
-            let used = ENTITIES.iter().filter(|(name, _)| *name != "&nbsp;" || sent.contains(name));
-            let all: Vec<Entity> = used.copied().collect();
-            // A character that is only bare in old_str may be encoded in neither.
-            let is_shown = |c: char| signs[0].written.contains(&c) || !signs[0].bare.contains(&c);
-            let shown: Vec<Entity> = all.iter().copied().filter(|(_, c)| is_shown(*c)).collect();
-            let price = Signs::against(&signs[0], &signs[1], is_shown);
-            let as_sent = Signs::as_sent(&signs[0], &signs[1], new);
-            let is_guess = Signs::are_unclear(&signs[0], &signs[1]);
-            let form = |way: &[Entity]| Form { text: decode(new, way), price, is_guess };
-            vec![form(&all), form(&shown), as_sent]
-        };
-        Some((text, Box::new(undo)))
-    }
+/// Decodes entities.
+pub(super) fn undo<'a>(sent: &'a str, _new: &str) -> Option<Undone<'a>> {
+    let undo_new = move |new: &str| {
+        let signs = [signs(sent), signs(&own_lines(sent, new))];
+        // Escaping a text does not produce `&nbsp;`, and HTML files have it as an entity.
+        let used = |(name, _): &Entity| *name != "&nbsp;" || sent.contains(name);
+        // A character that is only bare in old_str may be encoded in neither.
+        let is_shown = |c: char| signs[0].written.contains(&c) || !signs[0].bare.contains(&c);
+        let price = Signs::against(&signs[0], &signs[1], is_shown);
+        let is_guess = Signs::are_unclear(&signs[0], &signs[1]);
+        let form = |text: String| Form { text, price, is_guess };
+        let all = decode(new, used);
+        let shown = decode(new, |entity| used(entity) && is_shown(entity.1));
+        vec![form(all), form(shown), Signs::as_sent(&signs[0], &signs[1], new)]
+    };
+    let text = decode(sent, |_| true);
+    (text != sent).then(|| Undone { text, undo_new: Box::new(undo_new) })
 }
 
 /// The characters that a text has as they are and as entities.
@@ -63,23 +46,22 @@ fn signs(text: &str) -> Signs {
     };
     let is_bare = |c: char| text.match_indices(c).any(|(at, _)| c != '&' || !is_entity(at));
     Signs {
-        bare: ENTITIES.iter().map(|entity| entity.1).filter(|&c| is_bare(c)).collect(),
+        bare: ENTITIES.iter().map(|(_, c)| *c).filter(|&c| is_bare(c)).collect(),
         written: ENTITIES.iter().filter(|(name, _)| text.contains(name)).map(|e| e.1).collect(),
     }
 }
 
-/// The text with some entities decoded.
-fn decode(text: &str, entities: &[Entity]) -> String {
+/// The text with the wanted entities decoded.
+fn decode(text: &str, is_wanted: impl Fn(&Entity) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('&') {
         out.push_str(&rest[..at]);
         rest = &rest[at..];
-        let known = entities.iter().find(|(name, _)| rest.starts_with(name));
-        let (name, c) = known.copied().unwrap_or(("&", '&'));
-        out.push(c);
+        let known = ENTITIES.iter().find(|e| rest.starts_with(e.0) && is_wanted(e));
+        let (name, c) = known.unwrap_or(&("&", '&'));
+        out.push(*c);
         rest = &rest[name.len()..];
     }
-    out.push_str(rest);
-    out
+    out + rest
 }

@@ -2,7 +2,7 @@
 //! part of it, or as it was sent. What both strings show bare and changed by the mistake is a price,
 //! and a form that keeps more of `old_str` is likelier.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::matching::costs::{BARE, LACKS, LEFT, MARGIN, NEW_AS_SENT};
 use crate::matching::fold::is_word_char;
@@ -30,8 +30,8 @@ impl Form {
 
 /// The characters that a text has as they are, and those that it has as a mistake writes them.
 pub(in crate::matching) struct Signs {
-    pub(in crate::matching) bare: Vec<char>,
-    pub(in crate::matching) written: Vec<char>,
+    pub(in crate::matching) bare: BTreeSet<char>,
+    pub(in crate::matching) written: BTreeSet<char>,
 }
 
 impl Signs {
@@ -42,9 +42,6 @@ impl Signs {
         new: &Self,
         undoes: impl Fn(char) -> bool,
     ) -> f64 {
-        let mut all: Vec<char> = old.written.iter().chain(&new.written).copied().collect();
-        all.sort_unstable();
-        all.dedup();
         let price = |c: &char| {
             let [in_old, in_new] = [old, new].map(|signs| signs.written.contains(c));
             let [bare_in_old, bare_in_new] = [old, new].map(|signs| signs.bare.contains(c));
@@ -57,22 +54,24 @@ impl Signs {
                 _ => 0.0,
             }
         };
-        all.iter().map(price).sum()
+        old.written.union(&new.written).map(price).sum()
     }
 
     /// Whether `new` has a character both as it is and as a mistake in `old` writes it. A line break, a tab
     /// and a backslash may be both: inside a literal and outside of it.
     pub(in crate::matching) fn are_unclear(old: &Self, new: &Self) -> bool {
-        let is_both = |c: &&char| new.written.contains(c) && new.bare.contains(c);
-        let may_be_both = |c: &char| ['\n', '\t', '\\'].contains(c) || old.bare.contains(c);
-        old.written.iter().filter(is_both).any(|c| !may_be_both(c))
+        let is_unclear = |c: &char| {
+            let is_both = new.written.contains(c) && new.bare.contains(c);
+            is_both && !"\n\t\\".contains(*c) && !old.bare.contains(c)
+        };
+        old.written.iter().any(is_unclear)
     }
 
     /// `text` as it was sent, and what that costs: more if it has what is a mistake in `old`, and nothing
     /// as it is that is a mistake there.
     pub(in crate::matching) fn as_sent(old: &Self, new: &Self, text: &str) -> Form {
         let is_right = old.written.iter().any(|c| !old.bare.contains(c) && new.bare.contains(c));
-        let shares_mistake = old.written.iter().any(|c| new.written.contains(c));
+        let shares_mistake = !old.written.is_disjoint(&new.written);
         let left = if shares_mistake && !is_right { LEFT } else { 0.0 };
         let is_guess = Self::are_unclear(old, new);
         Form { text: text.to_owned(), price: NEW_AS_SENT + left, is_guess }
@@ -87,11 +86,10 @@ pub(in crate::matching) fn own_lines(old: &str, new: &str) -> String {
 
 /// Whether `new` has a line of `old` with the mistake, and whether one without it.
 pub(super) fn shared(old: &str, undone: &str, new: &str) -> [bool; 2] {
-    let words = |line: &&str| line.contains(char::is_alphanumeric);
-    let set = |text: &'_ str| -> HashSet<String> {
-        text.lines().filter(words).map(|line| line.trim().to_owned()).collect()
-    };
-    let [old, undone, new] = [old, undone, new].map(set);
+    let [old, undone, new] = [old, undone, new].map(|text| -> HashSet<&str> {
+        let lines = text.lines().filter(|line| line.contains(char::is_alphanumeric));
+        lines.map(str::trim).collect()
+    });
     [(&old, &undone), (&undone, &old)]
         .map(|(of, other)| new.iter().any(|line| of.contains(line) && !other.contains(line)))
 }
@@ -99,19 +97,18 @@ pub(super) fn shared(old: &str, undone: &str, new: &str) -> [bool; 2] {
 /// `text`, a form of `new`, in which the lines that `old` and `new` share are those of `undone`, which is
 /// `old` without the mistake: the call keeps them, whatever they mean.
 pub(super) fn keep_shared(old: &str, undone: &str, new: &str, text: &str) -> String {
-    let [old, undone, new, text_lines] =
-        [old, undone, new, text].map(|text| text.split('\n').collect::<Vec<_>>());
-    if old.len() != undone.len() || new.len() != text_lines.len() {
+    let count = |text: &str| text.split('\n').count();
+    if count(old) != count(undone) || count(new) != count(text) {
         return text.to_owned();
     }
-    let mut known: HashMap<&str, usize> = HashMap::new();
-    for (at, line) in old.iter().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        known.entry(line).or_insert(at);
+    let mut known: HashMap<&str, &str> = HashMap::new();
+    for (line, undone) in old.split('\n').zip(undone.split('\n')) {
+        if !line.trim().is_empty() {
+            known.entry(line).or_insert(undone);
+        }
     }
-    let kept = text_lines
-        .iter()
-        .zip(&new)
-        .map(|(line, sent)| known.get(sent).map_or(*line, |&at| undone[at]));
+    let lines = text.split('\n').zip(new.split('\n'));
+    let kept = lines.map(|(line, sent)| known.get(sent).copied().unwrap_or(line));
     kept.collect::<Vec<_>>().join("\n")
 }
 
@@ -125,15 +122,13 @@ pub(super) fn weigh_forms(old: &str, forms: Vec<Form>) -> Vec<Form> {
             None => out.push(form),
         }
     }
-    if let [form] = &mut out[..] {
-        form.price = 0.0;
-        return out;
+    if out.len() > 1 {
+        let before = steps(old);
+        for form in &mut out {
+            form.price += LACKS * lacking(&before, &form.text);
+        }
+        out.sort_by(|a, b| a.price.total_cmp(&b.price));
     }
-    let before = steps(old);
-    for form in &mut out {
-        form.price += LACKS * lacking(&before, &form.text);
-    }
-    out.sort_by(|a, b| a.price.total_cmp(&b.price));
     let least = out.first().map_or(0.0, |form| form.price);
     for form in &mut out {
         form.price -= least;

@@ -17,48 +17,40 @@ pub(super) use wrappers::{is_diff_with_context, is_fence};
 use super::costs::{Difference, LEFT};
 use super::escapes::{self, Escapes};
 
-/// A mistake that affects a whole text.
-pub(super) trait Mistake: Sync {
-    /// Its name in the table of costs.
-    fn difference(&self) -> Difference;
-    /// What this way to undo the mistake costs more than the usual one.
-    fn surcharge(&self) -> f64 {
-        0.0
-    }
-    /// Whether the text consists of whole lines once the mistake is undone.
-    fn whole_lines(&self) -> bool {
-        true
-    }
-    /// `old` with the mistake undone, and a function that does the same for `new_str`, of which there
-    /// may be several forms by then. `None` if `old` and `new` do not show the mistake.
-    fn undo(&self, old: &str, new: &str) -> Option<(String, UndoNew)>;
+/// A call with a mistake undone.
+pub(super) struct Undone<'a> {
+    /// `old_str` without the mistake.
+    pub(super) text: String,
+    /// Undoes the mistake in `new_str`, in each way that may be meant.
+    pub(super) undo_new: Box<dyn Fn(&str) -> Vec<Form> + 'a>,
 }
 
-/// A function that undoes a mistake in `new_str`, in each way that may be meant.
-pub(super) type UndoNew = Box<dyn Fn(&str) -> Vec<Form>>;
+/// Undoes a mistake in the strings of a call; `None` if they do not show it.
+type Undo = for<'a> fn(&'a str, &'a str) -> Option<Undone<'a>>;
 
-/// The mistakes, in the order in which they are tried.
-const MISTAKES: &[&dyn Mistake] = &[
-    &Escapes::ALL,
-    &Escapes::QUOTES,
-    &Escapes::BREAKS,
-    &Escapes::QUOTES_AND_BREAKS,
-    &line_numbers::LineNumbers::Padded,
-    &line_numbers::LineNumbers::Bare,
-    &wrappers::DiffMarkers,
-    &wrappers::CodeFence,
-    &entities::HtmlEntities,
-    &wrappers::OuterBlankLines,
+use Difference as D;
+
+/// The mistakes that affect a whole text, in the order in which they are tried, and what each way to undo
+/// one costs more than the usual one.
+const MISTAKES: &[(Difference, f64, Undo)] = &[
+    (D::Unescape, 0.0, |old, _| Escapes::ALL.undo(old)),
+    (D::Unescape, 0.0, |old, _| Escapes::QUOTES.undo(old)),
+    (D::Unescape, 0.0, |old, _| Escapes::BREAKS.undo(old)),
+    (D::Unescape, 0.0, |old, _| Escapes::QUOTES_AND_BREAKS.undo(old)),
+    (D::LineNumbers, 0.0, |old, _| line_numbers::undo(old, true)),
+    // Where a space follows every number, it is the view's.
+    (D::LineNumbers, 1.0, |old, _| line_numbers::undo(old, false)),
+    (D::DiffMarkers, 0.0, wrappers::undo_diff_markers),
+    (D::CodeFence, 0.0, wrappers::undo_fence),
+    (D::HtmlEntities, 0.0, entities::undo),
+    (D::OuterBlankLines, 0.0, wrappers::undo_outer_blank_lines),
 ];
-
-/// The mistakes that `new_str` may have alone.
-const IN_NEW_ONLY: &[&dyn Mistake] = &[&line_numbers::LineNumbers::Bare];
 
 /// The most mistakes that one call may have: calls with two occur in practice.
 const MAX_COMBINED_MISTAKES: usize = 2;
 
 /// A call with some mistakes undone.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Reading {
     pub(super) old: String,
     pub(super) new: String,
@@ -80,10 +72,9 @@ pub(super) struct Reading {
 impl Reading {
     /// The call that takes this one back.
     pub(super) fn reversed(&self) -> Self {
-        let (old, new) = (self.new.clone(), self.old.clone());
         Self {
-            old,
-            new,
+            old: self.new.clone(),
+            new: self.old.clone(),
             whole_lines: false,
             first_line: None,
             numbers_must_agree: false,
@@ -92,91 +83,105 @@ impl Reading {
     }
 }
 
-/// A call with some mistakes undone in `old`, and what that may make of `new`.
+/// A reading, but for what it makes of `new`: the forms that may be meant, the likeliest first.
 #[derive(Debug, Clone)]
 struct Draft {
-    old: String,
-    /// The forms that may be meant, the likeliest first.
-    new: Vec<Form>,
-    mistakes: Vec<Difference>,
-    whole_lines: bool,
-    first_line: Option<usize>,
-    surcharge: f64,
+    reading: Reading,
+    forms: Vec<Form>,
+}
+
+impl Draft {
+    /// The draft with another mistake undone, if it shows that.
+    fn undo(&self, &(mistake, surcharge, undo): &(Difference, f64, Undo)) -> Option<Self> {
+        if self.reading.mistakes.contains(&mistake) {
+            return None;
+        }
+        let sent = &self.reading.old;
+        let Undone { text: old, undo_new } = undo(sent, &self.forms[0].text)?;
+        if old.trim().is_empty() {
+            return None;
+        }
+        let undo_form = |form: &Form| {
+            let [is_spoiled, is_right] = shared(sent, &old, &form.text);
+            let undone = undo_new(&form.text);
+            if is_right && !is_spoiled {
+                let is_guess = undone.iter().any(|form| form.is_guess);
+                return vec![Form { is_guess, ..form.clone() }];
+            }
+            let add = |more: Form| Form {
+                text: keep_shared(sent, &old, &form.text, &more.text),
+                price: form.price
+                    + more.price
+                    + if is_spoiled && more.text == form.text { LEFT } else { 0.0 },
+                is_guess: form.is_guess || more.is_guess,
+            };
+            undone.into_iter().map(add).collect()
+        };
+        let forms = weigh_forms(&old, self.forms.iter().flat_map(undo_form).collect());
+        let mut reading = Reading { old, ..self.reading.clone() };
+        reading.mistakes.push(mistake);
+        reading.surcharge += surcharge;
+        // All mistakes but these spoil whole lines.
+        reading.whole_lines |= !matches!(mistake, D::Unescape | D::HtmlEntities);
+        if mistake == D::LineNumbers {
+            reading.first_line = sent.lines().next().and_then(parse_line_number).map(|n| n.1);
+        }
+        Some(Self { reading, forms })
+    }
+
+    /// One reading for each form.
+    fn into_readings(self, new_sent: &str, is_spoiled: bool) -> impl Iterator<Item = Reading> {
+        let has_ways = self.forms.len() > 1 || is_spoiled;
+        self.forms.into_iter().map(move |form| Reading {
+            how: has_ways.then_some(match form.text == new_sent {
+                true => "the new text as it was sent",
+                false => "the new text with the same mistake undone",
+            }),
+            new: form.text,
+            surcharge: self.reading.surcharge + form.price,
+            is_guess: form.is_guess,
+            ..self.reading.clone()
+        })
+    }
 }
 
 /// All readings of a call: as it is, then with one mistake undone, then with two.
 pub(super) fn readings(sent: &str, new: &str) -> Vec<Reading> {
-    let mut out = vec![Draft {
-        old: sent.to_owned(),
-        new: vec![Form::usual(new.to_owned())],
-        mistakes: Vec::new(),
-        whole_lines: false,
-        first_line: None,
-        surcharge: 0.0,
-    }];
+    let plain = Reading { old: sent.to_owned(), ..Reading::default() };
+    let mut out = vec![Draft { reading: plain.clone(), forms: vec![Form::usual(new.to_owned())] }];
     for (mistake, text) in only_in_new(sent, new) {
-        let (new, mistakes) = (vec![Form::usual(text)], vec![mistake]);
-        out.push(Draft { new, mistakes, surcharge: 0.0, ..out[0].clone() });
-        out[0].surcharge = mistake.cost();
+        let reading = Reading { mistakes: vec![mistake], ..plain.clone() };
+        out.push(Draft { reading, forms: vec![Form::usual(text)] });
+        out[0].reading.surcharge = mistake.cost();
     }
     let is_spoiled = out.len() > 1;
     let mut from = 0;
     for _ in 0..MAX_COMBINED_MISTAKES {
         let to = out.len();
         for at in from..to {
-            let base = out[at].clone();
+            let is_only_new = out[at].reading.old == sent && !out[at].reading.mistakes.is_empty();
             for mistake in MISTAKES {
-                if base.mistakes.contains(&mistake.difference()) {
-                    continue;
-                }
-                let Some((old, undo)) = mistake.undo(&base.old, &base.new[0].text) else {
-                    continue;
+                let Some(draft) = out[at].undo(mistake) else { continue };
+                let is_same = |seen: &Draft| {
+                    seen.reading.old == draft.reading.old
+                        && (!is_only_new || seen.forms == draft.forms)
                 };
-                if old.trim().is_empty() {
-                    continue;
+                if !out.iter().any(is_same) {
+                    out.push(draft);
                 }
-                let undo_form = |form: &Form| {
-                    let [is_spoiled, is_right] = shared(&base.old, &old, &form.text);
-                    if is_right && !is_spoiled {
-                        let is_guess = undo(&form.text).iter().any(|form| form.is_guess);
-                        return vec![Form { is_guess, ..form.clone() }];
-                    }
-                    let add = |more: Form| {
-                        let left = if is_spoiled && more.text == form.text { LEFT } else { 0.0 };
-                        Form {
-                            text: keep_shared(&base.old, &old, &form.text, &more.text),
-                            price: form.price + more.price + left,
-                            is_guess: form.is_guess || more.is_guess,
-                        }
-                    };
-                    undo(&form.text).into_iter().map(add).collect()
-                };
-                let new = weigh_forms(&old, base.new.iter().flat_map(undo_form).collect());
-                let is_only_new = base.old == sent && !base.mistakes.is_empty();
-                let is_same = |seen: &Draft| seen.old == old && (!is_only_new || seen.new == new);
-                if out.iter().any(is_same) {
-                    continue;
-                }
-                let mut mistakes = base.mistakes.clone();
-                mistakes.push(mistake.difference());
-                let first_line = match mistake.difference() {
-                    Difference::LineNumbers => {
-                        base.old.lines().next().and_then(parse_line_number).map(|(_, n, _)| n)
-                    }
-                    _ => base.first_line,
-                };
-                let whole_lines = base.whole_lines || mistake.whole_lines();
-                let surcharge = base.surcharge + mistake.surcharge();
-                out.push(Draft { old, new, mistakes, whole_lines, first_line, surcharge });
             }
         }
         from = to;
     }
     // The reading without a rewrite would write the markers of the diff into the file.
-    if wrappers::is_diff_with_context(sent, new) {
+    if is_diff_with_context(sent, new) {
         out.remove(0);
     }
-    out.into_iter().flat_map(|draft| draft.into_readings(sent, new, is_spoiled)).collect()
+    let is_lone_number = lone_line_number(sent).is_some();
+    for Draft { reading, .. } in &mut out {
+        reading.numbers_must_agree = is_lone_number && reading.mistakes.contains(&D::LineNumbers);
+    }
+    out.into_iter().flat_map(|draft| draft.into_readings(new, is_spoiled)).collect()
 }
 
 /// Both strings of a call under each reading with a mistake undone.
@@ -185,37 +190,19 @@ pub(crate) fn spoiled_readings(old: &str, new: &str) -> impl Iterator<Item = (St
     readings.map(|reading| (reading.old, reading.new))
 }
 
-impl Draft {
-    /// One reading for each form of `new`; `old_sent` and `new_sent` are the strings of the call.
-    fn into_readings(self, old_sent: &str, new_sent: &str, is_spoiled: bool) -> Vec<Reading> {
-        let has_ways = self.new.len() > 1 || is_spoiled;
-        let numbers_must_agree = self.mistakes.contains(&Difference::LineNumbers)
-            && lone_line_number(old_sent).is_some();
-        let reading = |form: Form| Reading {
-            old: self.old.clone(),
-            how: has_ways.then_some(match form.text == new_sent {
-                true => "the new text as it was sent",
-                false => "the new text with the same mistake undone",
-            }),
-            new: form.text,
-            mistakes: self.mistakes.clone(),
-            whole_lines: self.whole_lines,
-            first_line: self.first_line,
-            numbers_must_agree,
-            surcharge: self.surcharge + form.price,
-            is_guess: form.is_guess,
-        };
-        self.new.into_iter().map(reading).collect()
-    }
-}
-
 /// The forms of `new` with a mistake undone that `old` does not have.
 fn only_in_new(old: &str, new: &str) -> Vec<(Difference, String)> {
     let escapes = escapes::undo_in_new_only(old, new).into_iter();
-    let mut out: Vec<_> = escapes.map(|text| (Difference::Unescape, text)).collect();
-    for mistake in IN_NEW_ONLY.iter().filter(|mistake| mistake.undo(old, new).is_none()) {
-        out.extend(mistake.undo(new, new).map(|(text, _)| (mistake.difference(), text)));
-    }
-    out.extend(wrappers::unmarked_new(old, new).map(|text| (Difference::DiffMarkers, text)));
-    out
+    let numbers =
+        line_numbers::undo(new, false).filter(|_| line_numbers::undo(old, false).is_none());
+    escapes
+        .map(|text| (D::Unescape, text))
+        .chain(numbers.map(|undone| (D::LineNumbers, undone.text)))
+        .chain(wrappers::unmarked_new(old, new).map(|text| (D::DiffMarkers, text)))
+        .collect()
+}
+
+/// How many spaces a line begins with.
+fn depth(line: &str) -> usize {
+    line.len() - line.trim_start_matches(' ').len()
 }
