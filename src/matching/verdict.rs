@@ -2,6 +2,11 @@
 //! rest competes by cost. The cheapest result is applied if the next different one, the conflict
 //! elsewhere and the reverse of the call are a margin dearer.
 
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Range;
+use std::rc::Rc;
+
+use super::call::{Call, Fate};
 use super::costs::{
     COMMENT_EVIDENCE, Difference, LOOSE_EVIDENCE, LOOSE_MARGIN, MARGIN, PLAIN_SHARE, STALE_SHARE,
     THRESHOLD,
@@ -9,18 +14,17 @@ use super::costs::{
 use super::escapes::{self, EscapeReview};
 use super::exact;
 use super::explain::{Explanation, Outcome, Strictness, explain};
+use super::fold::is_word_char;
 use super::forbidden::{self, Forbidden};
 use super::placeholder;
-use super::rank::{Ranking, overlap, rank};
+use super::rank::{overlap, rank};
 use super::reading::Reading;
 use super::source_file::{SourceFile, line_key, split_lines};
 use super::{Explained, Verdict, refuse, veto};
-use crate::edit::{EditRequest, Expected, OutcomeDiff, Rewrite, Rung, Splice, apply_splices};
+use crate::edit::{
+    EditRequest, Expected, OutcomeDiff, Rewrite, Rung, Splice, apply_splices, short_diff,
+};
 use crate::text::{LineEnding, Snapshot};
-use std::collections::BTreeMap;
-use std::collections::{HashMap, HashSet};
-use std::ops::Range;
-use std::rc::Rc;
 
 /// Weighs every explanation of a call that is not in the file as it was sent.
 pub(super) fn decide(
@@ -28,21 +32,17 @@ pub(super) fn decide(
     file: &SourceFile<'_>,
     readings: &[Reading],
 ) -> Verdict {
-    let mut found: Vec<Explanation> = Vec::new();
-    let mut made: Vec<(f64, Explanation)> = Vec::new();
-    let mut truncated = false;
-    let mut forbidden = Vec::new();
+    let (mut found, mut forbidden, mut truncated) = (Vec::new(), Vec::new(), false);
     for reading in readings {
-        let reading = Rc::new(reading.clone());
-        let more = explain(file, &reading, Strictness::Call);
+        let more = explain(file, &Rc::new(reading.clone()), Strictness::Call);
         found.extend(more.list);
-        truncated |= more.truncated;
         forbidden.extend(more.forbidden);
+        truncated |= more.truncated;
     }
     // Where the language forbids the escapes of new_str as it was sent, they are no part of the text.
     let is_clean = |e: &Explanation| {
         e.splice().is_none_or(|splice| {
-            let Reading { old, .. } = &*e.reading;
+            let old = &e.reading.old;
             escapes::review_escapes(file, &splice.range, old, &splice.text) == EscapeReview::Fine
         })
     };
@@ -52,41 +52,18 @@ pub(super) fn decide(
     }
     // On the lines of a result that needs no other words, a conflict and a result that does are only
     // worse alignments of the same place.
-    let plain = Spans::of(found.iter().filter(|e| e.splice().is_some() && !e.is_loose));
-    let written = Spans::of(found.iter().filter(|e| e.splice().is_some()));
+    let lines_of = |is_such: fn(&Explanation) -> bool| -> HashSet<usize> {
+        let such = found.iter().filter(|e| e.splice().is_some() && is_such(e));
+        such.flat_map(|e| e.lines.clone()).collect()
+    };
+    let (plain, written) = (lines_of(|e| !e.is_loose), lines_of(|_| true));
     found.retain(|e| match e.splice() {
-        Some(_) => !e.is_loose || !plain.meet(&e.lines),
-        None => e.share >= STALE_SHARE && !written.meet(&e.lines),
+        Some(_) => !e.is_loose || e.lines.clone().all(|line| !plain.contains(&line)),
+        None => e.share >= STALE_SHARE && e.lines.clone().all(|line| !written.contains(&line)),
     });
-    for reading in readings {
-        made.extend(explain_reverse(file, reading, readings));
-    }
-    let trial = Trial { request, file, made: cheapest_made(made), truncated, forbidden };
-    trial.judge(found)
-}
-
-/// Ranges of lines, joined where they overlap, in order.
-struct Spans(Vec<Range<usize>>);
-
-impl Spans {
-    fn of<'e>(explanations: impl Iterator<Item = &'e Explanation>) -> Self {
-        let mut all: Vec<Range<usize>> = explanations.map(|e| e.lines.clone()).collect();
-        all.sort_by_key(|lines| lines.start);
-        let mut joined: Vec<Range<usize>> = Vec::new();
-        for lines in all {
-            match joined.last_mut() {
-                Some(last) if lines.start < last.end => last.end = last.end.max(lines.end),
-                _ => joined.push(lines),
-            }
-        }
-        Self(joined)
-    }
-
-    /// Whether one of them has a line of these.
-    fn meet(&self, lines: &Range<usize>) -> bool {
-        let at = self.0.partition_point(|span| span.end <= lines.start);
-        self.0.get(at).is_some_and(|span| span.start < lines.end)
-    }
+    let made = readings.iter().flat_map(|reading| explain_reverse(file, reading, readings));
+    let made = made.min_by(|a, b| a.0.total_cmp(&b.0));
+    Trial { request, file, made, truncated, forbidden }.judge(found)
 }
 
 /// The explanations that the call was made already: its reverse would apply.
@@ -95,45 +72,30 @@ fn explain_reverse(
     reading: &Reading,
     readings: &[Reading],
 ) -> Vec<(f64, Explanation)> {
-    if reading.new.trim().is_empty() {
-        return Vec::new();
-    }
-    let old: HashSet<&str> = readings.iter().flat_map(|r| r.old.lines().map(str::trim)).collect();
+    let old_lines = || readings.iter().flat_map(|reading| reading.old.lines());
+    let old: HashSet<&str> = old_lines().map(str::trim).collect();
     let is_own = |line: &&str| !line.trim().is_empty() && !old.contains(line.trim());
     let own: Vec<&str> = reading.new.lines().filter(is_own).collect();
-    if own.is_empty() && !joins_lines(reading) {
+    if reading.new.trim().is_empty() || own.is_empty() && !joins_lines(reading) {
         return Vec::new();
     }
     // If the call changes no word, only a clearly cheaper reverse counts.
-    let old_keys: HashSet<u64> =
-        readings.iter().flat_map(|r| r.old.lines().map(line_key)).collect();
-    let has_words = own.iter().any(|line| {
-        line.contains(super::fold::is_word_char) && !old_keys.contains(&line_key(line))
-    });
-    let late = if has_words { 0.0 } else { MARGIN };
-    let found = explain(file, &Rc::new(reading.reversed()), Strictness::Reverse);
-    found
-        .list
-        .into_iter()
-        .filter(|e| e.splice().is_some() && e.evidence - e.cost >= THRESHOLD)
-        .map(|e| (e.cost + late, e))
-        .collect()
+    let old_keys: HashSet<u64> = old_lines().map(line_key).collect();
+    let has_words =
+        |line: &&str| line.contains(is_word_char) && !old_keys.contains(&line_key(line));
+    let late = if own.iter().any(has_words) { 0.0 } else { MARGIN };
+    let mut list = explain(file, &Rc::new(reading.reversed()), Strictness::Reverse).list;
+    list.retain(|e| e.splice().is_some() && e.evidence - e.cost >= THRESHOLD);
+    list.into_iter().map(|e| (e.cost + late, e)).collect()
 }
 
 /// Whether a call only deletes lines, between others that it keeps: then `new_str` shows where they met.
 fn joins_lines(reading: &Reading) -> bool {
-    let has_words = |line: &&str| line.contains(super::fold::is_word_char);
-    let call = super::call::Call::new(&reading.old, &reading.new);
-    let kept: Vec<usize> =
-        (0..call.old.len()).filter(|&at| call.keeps(at) && has_words(&call.old[at])).collect();
-    let (Some(first), Some(last)) = (kept.first(), kept.last()) else { return false };
-    (*first..*last)
-        .any(|at| call.fate(at) == super::call::Fate::Deleted && has_words(&call.old[at]))
-}
-
-/// The cheapest explanation that the call was made.
-fn cheapest_made(made: Vec<(f64, Explanation)>) -> Option<(f64, Explanation)> {
-    made.into_iter().min_by(|a, b| a.0.total_cmp(&b.0))
+    let call = Call::new(&reading.old, &reading.new);
+    let words = |at: &usize| call.old[*at].contains(is_word_char);
+    let mut kept = (0..call.old.len()).filter(|at| call.keeps(*at) && words(at));
+    let (Some(first), Some(last)) = (kept.next(), kept.next_back()) else { return false };
+    (first..last).any(|at| call.fate(at) == Fate::Deleted && words(&at))
 }
 
 /// A call with its explanations before the judge.
@@ -165,29 +127,31 @@ fn margin(explanation: &Explanation) -> f64 {
     if explanation.is_loose { LOOSE_MARGIN } else { MARGIN }
 }
 
-/// How many times its cost the evidence for an explanation must be if it is loose.
-fn loose_evidence(explanation: &Explanation) -> f64 {
-    if explanation.needs_code { LOOSE_EVIDENCE } else { COMMENT_EVIDENCE }
+/// Whether the evidence for an explanation is strong enough.
+fn is_strong(e: &Explanation) -> bool {
+    let least = if e.needs_code { LOOSE_EVIDENCE } else { COMMENT_EVIDENCE };
+    e.evidence - e.cost >= THRESHOLD
+        && (!e.is_loose || e.splice().is_none() || e.evidence >= least * e.cost)
 }
 
-/// Whether the evidence for an explanation is strong enough.
-fn is_strong(explanation: &Explanation) -> bool {
-    explanation.evidence - explanation.cost >= THRESHOLD
-        && (!explanation.is_loose
-            || explanation.splice().is_none()
-            || explanation.evidence >= loose_evidence(explanation) * explanation.cost)
+/// The laxest difference of an explanation.
+fn laxest(explanation: &Explanation) -> Difference {
+    explanation.differences.iter().copied().max().unwrap_or(Difference::LineEndings)
+}
+
+fn sort_by_cost(found: &mut [Explanation]) {
+    found.sort_by(|a, b| a.cost.total_cmp(&b.cost));
 }
 
 impl Trial<'_, '_> {
+    /// The verdict on a call, from all that was found.
     fn judge(self, mut found: Vec<Explanation>) -> Verdict {
         let faint: Vec<Explanation> = found.extract_if(.., |e| e.is_faint).collect();
-        found.sort_by(|a, b| a.cost.total_cmp(&b.cost));
-        self.drop_equal(&mut found);
+        sort_by_cost(&mut found);
+        let mut found = self.without_equal(found);
         // A result that changes nothing is no reading of the call beside a likelier one that does.
-        if let Some(cost) =
-            found.iter().find(|e| e.splice().is_some_and(|s| self.changes(s))).map(|e| e.cost)
-        {
-            found.retain(|e| e.cost < cost || e.splice().is_none_or(|splice| self.changes(splice)));
+        if let Some(cost) = found.iter().find(|e| self.changes(e)).map(|e| e.cost) {
+            found.retain(|e| e.cost < cost || e.splice().is_none() || self.changes(e));
         }
         self.charge_distance(&mut found);
         let mut dropped = None;
@@ -196,11 +160,10 @@ impl Trial<'_, '_> {
                 return self.nothing_strong(&found, dropped.as_ref());
             };
             if !self.breaks(&found[at]) {
-                break at;
+                break found.swap_remove(at);
             }
             dropped = Some(found.remove(at));
         };
-        let best = found.swap_remove(best);
         // What stands somewhere as it was quoted, but for what has changed since, is likelier than a twin
         // that has fewer lines so.
         let best_as_quoted = best.as_quoted;
@@ -211,20 +174,22 @@ impl Trial<'_, '_> {
         };
         found.extend(faint.into_iter().filter(|e| best.needs_unseen || e.cost < best.cost && is_closer(e)));
         let limit = best.cost + margin(&best);
-        if let Some((cost, made)) = &self.made
-            && (*cost < limit || stands(made))
-            && (!made.is_part || best.splice().is_some())
-        {
+        let is_made = |(cost, made): &&(f64, Explanation)| {
+            (*cost < limit || stands(made)) && (!made.is_part || best.splice().is_some())
+        };
+        if let Some((_, made)) = self.made.as_ref().filter(is_made) {
             return Verdict::Refused(refuse::already_applied(made.lines.start + 1));
         }
         if best.splice().is_none() {
             return self.stale(&best);
         }
-        if let Some(placeholder) = self.introduced_placeholder(&best) {
-            return Verdict::Refused(refuse::omission(&placeholder));
+        // A placeholder that new_str adds in code would replace lines if it was written as it is.
+        let Reading { old, new, .. } = &*best.reading;
+        if let Some(placeholder) = placeholder::introduced(old, new, self.file) {
+            return Verdict::Refused(refuse::omission(placeholder));
         }
         let chosen_by_veto = dropped.is_some_and(|d| d.cost < best.cost - MARGIN);
-        found.sort_by(|a, b| a.cost.total_cmp(&b.cost));
+        sort_by_cost(&mut found);
         if self.request.expected != Expected::default() || self.truncated {
             found.retain(|e| e.cost < limit || e.splice().is_some() && is_strong(e));
             found.insert(0, best);
@@ -252,87 +217,75 @@ impl Trial<'_, '_> {
         for e in found.iter_mut().filter(|e| distance(e) > least + NEAR) {
             e.cost += MARGIN;
         }
-        found.sort_by(|a, b| a.cost.total_cmp(&b.cost));
+        sort_by_cost(found);
     }
 
     /// The verdict on the cheapest result and its rivals.
     fn choose(&self, best: Explanation, rivals: Vec<Explanation>, chosen_by_veto: bool) -> Verdict {
-        let (here, elsewhere): (Vec<Explanation>, Vec<Explanation>) = rivals
-            .into_iter()
-            .partition(|e| e.lines.start < best.lines.end && best.lines.start < e.lines.end);
-        let here: Vec<Explanation> = here.into_iter().filter(|e| e.splice().is_some()).collect();
-        if !elsewhere.is_empty() {
-            let mut all: Vec<Explanation> =
-                std::iter::once(best).chain(here).chain(elsewhere).collect();
-            all.sort_by_key(|e| e.lines.start);
-            let mut lines: Vec<usize> = all.iter().map(|e| e.lines.start + 1).collect();
-            lines.dedup();
-            let is_near = |line: &usize| {
-                self.request.near_line.is_some_and(|near| line.abs_diff(near) <= FAR)
-            };
-            let nearest = exact::nearest_to_line(self.request, &lines).map(|at| lines[at]);
-            let nearest = nearest.filter(is_near);
-            if let Some(line) = nearest {
-                let mut near: Vec<Explanation> = all
-                    .into_iter()
-                    .filter(|e| e.lines.start + 1 == line && e.splice().is_some())
-                    .collect();
-                if !near.is_empty() {
-                    let best = near.remove(0);
-                    return self.write(best, near, chosen_by_veto);
-                }
-            } else if let Some(stale) = all.iter().find(|e| e.splice().is_none()) {
-                let here =
-                    all.iter().find(|e| e.splice().is_some()).map_or(1, |e| e.lines.start + 1);
-                return Verdict::Refused(refuse::closer_elsewhere(
-                    self.request,
-                    here,
-                    stale.lines.start + 1,
-                ));
-            }
-            return Verdict::Refused(refuse::wrong_count(self.request, &lines, false));
+        let (mut here, elsewhere): (Vec<_>, Vec<_>) =
+            rivals.into_iter().partition(|e| overlap(&e.lines, &best.lines));
+        here.retain(|e| e.splice().is_some());
+        if elsewhere.is_empty() {
+            return self.write(best, here, chosen_by_veto);
         }
-        self.write(best, here, chosen_by_veto)
+        let mut all = [vec![best], here, elsewhere].concat();
+        all.sort_by_key(|e| e.lines.start);
+        let mut lines: Vec<usize> = all.iter().map(|e| e.lines.start + 1).collect();
+        lines.dedup();
+        let is_near =
+            |line: &usize| self.request.near_line.is_some_and(|near| line.abs_diff(near) <= FAR);
+        let nearest = exact::nearest_to_line(self.request, &lines).map(|at| lines[at]);
+        let (written, stale): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|e| e.splice().is_some());
+        if let Some(line) = nearest.filter(is_near) {
+            let mut near = written.into_iter().filter(|e| e.lines.start + 1 == line);
+            if let Some(best) = near.next() {
+                return self.write(best, near.collect(), chosen_by_veto);
+            }
+        } else if let (Some(here), Some(stale)) = (written.first(), stale.first()) {
+            let [here, nearer] = [here, stale].map(|e| e.lines.start + 1);
+            return Verdict::Refused(refuse::closer_elsewhere(self.request, here, nearer));
+        }
+        Verdict::Refused(refuse::wrong_count(self.request, &lines, false))
     }
 
     /// The verdict on a result at the one place, and on others there.
     fn write(&self, best: Explanation, others: Vec<Explanation>, chosen_by_veto: bool) -> Verdict {
-        let line = best.lines.start + 1;
-        let cause = self.laxest(&best);
-        let splices = best.splice().cloned().into_iter().collect::<Vec<_>>();
-        if others.is_empty() && !best.is_guess && !chosen_by_veto {
-            if !splices.iter().any(|splice| self.changes(splice)) {
-                let writes_new = splices.iter().any(|s| s.text.trim() == self.request.new.trim());
-                return Verdict::Refused(match writes_new {
-                    true => refuse::already_applied(line),
-                    false => refuse::only_ignored_changes(line, cause),
-                });
+        let (line, cause) = (best.lines.start + 1, laxest(&best));
+        let is_alone = others.is_empty();
+        if is_alone && !best.is_guess && !chosen_by_veto {
+            if !self.changes(&best) {
+                let new = self.request.new.trim();
+                return Verdict::Refused(
+                    match best.splice().is_some_and(|s| s.text.trim() == new) {
+                        true => refuse::already_applied(line),
+                        false => refuse::only_ignored_changes(line, cause),
+                    },
+                );
             }
             if self.is_made_around(&best) && self.is_telling(&best) {
                 return Verdict::Refused(refuse::already_applied(line));
             }
-            let explained = self.explained(&best, splices);
+            let explained = self.explained(&best, best.splice().cloned().into_iter().collect());
             if !explained.is_guess {
                 return Verdict::One(explained);
             }
         }
-        let are_guesses = others.is_empty();
         let mut refusal =
-            refuse::ambiguous(line, cause, if are_guesses { 0 } else { others.len() + 1 });
-        let all: Vec<Explanation> = std::iter::once(best).chain(others).collect();
+            refuse::ambiguous(line, cause, if is_alone { 0 } else { others.len() + 1 });
         let mut outcomes = Vec::new();
-        for explanation in &all {
-            let Some(splice) = explanation.splice() else { continue };
-            let how = match are_guesses {
-                true => "a guess that nothing in the call confirms".to_owned(),
-                false if explanation.how.is_empty() => "lines as the file writes them".to_owned(),
-                false => explanation.how.clone(),
+        for explanation in std::iter::once(&best).chain(&others) {
+            let splices: Vec<Splice> = explanation.splice().cloned().into_iter().collect();
+            let how = match explanation.how.as_str() {
+                _ if is_alone => "a guess that nothing in the call confirms",
+                "" => "lines as the file writes them",
+                how => how,
             };
-            refusal
-                .outcomes
-                .push(OutcomeDiff { how, diff: self.diff(std::slice::from_ref(splice)) });
-            let mut outcome = self.explained(explanation, vec![splice.clone()]);
-            outcome.is_guess |= explanation.is_guess || are_guesses;
+            let after = Snapshot::from_text(apply_splices(self.file.text, &splices));
+            let diff = short_diff(self.file.snapshot, &splices, &after);
+            refusal.outcomes.push(OutcomeDiff { how: how.to_owned(), diff });
+            let mut outcome = self.explained(explanation, splices);
+            outcome.is_guess |= explanation.is_guess || is_alone;
             outcomes.push(outcome);
         }
         Verdict::Ambiguous { outcomes, refusal }
@@ -393,8 +346,8 @@ impl Trial<'_, '_> {
                 _ => refuse::partly_applied(made.lines.start + 1, count),
             });
         }
-        let mut whole = all[0].clone();
-        whole.differences = all.iter().flat_map(|e| e.differences.iter().copied()).collect();
+        let differences = all.iter().flat_map(|e| e.differences.iter().copied()).collect();
+        let whole = Explanation { differences, ..all[0].clone() };
         Verdict::One(self.explained(&whole, splices))
     }
 
@@ -428,32 +381,29 @@ impl Trial<'_, '_> {
     fn nothing_strong(&self, found: &[Explanation], dropped: Option<&Explanation>) -> Verdict {
         // A bracket, a short line or a part of one is in many places, and does not show that the call was
         // made.
-        if let Some((_, made)) = &self.made
-            && made.evidence - made.cost >= forbidden::TELLING
-            && !made.is_part
-        {
+        let made = self.made.as_ref().map(|(_, made)| made).filter(|made| !made.is_part);
+        if let Some(made) = made.filter(|e| e.evidence - e.cost >= forbidden::TELLING) {
             return Verdict::Refused(refuse::already_applied(made.lines.start + 1));
         }
         if let Some(dropped) = dropped {
-            return Verdict::Refused(refuse::leaves_unclosed(
-                dropped.lines.start + 1,
-                self.laxest(dropped),
-            ));
+            let line = dropped.lines.start + 1;
+            return Verdict::Refused(refuse::leaves_unclosed(line, laxest(dropped)));
         }
-        let unseen = self.forbidden.iter().find(|(why, _)| *why == Forbidden::UnseenLinesGo);
-        if let Some((_, lines)) = unseen {
-            return Verdict::Refused(refuse::unseen_lines_go(lines));
+        let mut meaningful = None;
+        for (why, lines) in &self.forbidden {
+            match *why {
+                Forbidden::UnseenLinesGo => {
+                    return Verdict::Refused(refuse::unseen_lines_go(lines));
+                }
+                Forbidden::Meaningful(difference) => meaningful = meaningful.or(Some(difference)),
+                _ => {}
+            }
         }
-        if let Some(stale) =
-            found.iter().find(|e| e.splice().is_none() && e.evidence > 2.0 * e.cost)
-        {
+        let is_stale = |e: &&Explanation| e.splice().is_none() && e.evidence > 2.0 * e.cost;
+        if let Some(stale) = found.iter().find(is_stale) {
             return self.stale(stale);
         }
         let mut refusal = refuse::not_found(self.request, self.file);
-        let meaningful = self.forbidden.iter().find_map(|(why, _)| match why {
-            Forbidden::Meaningful(difference) => Some(*difference),
-            _ => None,
-        });
         if let Some(difference) = meaningful.filter(|_| self.file.language.is_none()) {
             refuse::blame_unknown_language(&mut refusal, difference);
         }
@@ -462,28 +412,24 @@ impl Trial<'_, '_> {
 
     /// The refusal of a call whose place has changed.
     fn stale(&self, explanation: &Explanation) -> Verdict {
-        let ranking: Ranking =
-            rank(self.file, &split_lines(&self.request.old), refuse::MAX_NEAREST);
-        let Outcome::Conflict(hunks) = &explanation.outcome else {
-            return Verdict::Missing(refuse::not_found(self.request, self.file));
-        };
-        if hunks.is_empty() {
-            return Verdict::Missing(refuse::not_found(self.request, self.file));
-        }
-        Verdict::Missing(refuse::stale(self.request, self.file, ranking, &explanation.lines, hunks))
+        let (request, file) = (self.request, self.file);
+        Verdict::Missing(match &explanation.outcome {
+            Outcome::Conflict(hunks) if !hunks.is_empty() => {
+                let ranking = rank(file, &split_lines(&request.old), refuse::MAX_NEAREST);
+                refuse::stale(request, file, ranking, &explanation.lines, hunks)
+            }
+            _ => refuse::not_found(request, file),
+        })
     }
 
-    /// Keeps the cheapest of the explanations with the same result, and of the conflicts at one place.
-    fn drop_equal(&self, found: &mut Vec<Explanation>) {
-        let mut seen: HashMap<(usize, usize, String), usize> = HashMap::new();
+    /// The cheapest of the explanations with the same result, and of the conflicts at one place.
+    fn without_equal(&self, found: Vec<Explanation>) -> Vec<Explanation> {
+        let mut seen: HashMap<(Range<usize>, String), usize> = HashMap::new();
         let mut out: Vec<Explanation> = Vec::with_capacity(found.len());
-        for explanation in found.drain(..) {
-            let key = match &explanation.outcome {
-                Outcome::Writes(splice) => {
-                    let Splice { range, text } = normalized(self.file.text, splice);
-                    (range.start, range.end, text)
-                }
-                Outcome::Conflict(_) => (usize::MAX, explanation.lines.start, String::new()),
+        for explanation in found {
+            let key = match explanation.splice() {
+                Some(splice) => normalized(self.file.text, splice),
+                None => (usize::MAX..explanation.lines.start, String::new()),
             };
             match seen.get(&key) {
                 // What one explanation shows is no guess, if another one comes to the same text.
@@ -497,12 +443,12 @@ impl Trial<'_, '_> {
                 }
             }
         }
-        *found = out;
+        out
     }
 
-    /// Whether a splice changes the file.
-    fn changes(&self, splice: &Splice) -> bool {
-        self.file.text[splice.range.clone()] != splice.text
+    /// Whether an explanation changes the file.
+    fn changes(&self, explanation: &Explanation) -> bool {
+        explanation.splice().is_some_and(|s| self.file.text[s.range.clone()] != s.text)
     }
 
     /// Whether an explanation breaks brackets, literals or indentation that file and call had whole.
@@ -513,69 +459,40 @@ impl Trial<'_, '_> {
         })
     }
 
-    /// The laxest difference of an explanation.
-    fn laxest(&self, explanation: &Explanation) -> Difference {
-        explanation.differences.iter().copied().max().unwrap_or(Difference::LineEndings)
-    }
-
-    /// A short diff of what the splices change.
-    fn diff(&self, splices: &[Splice]) -> String {
-        let after = apply_splices(self.file.text, splices);
-        crate::edit::short_diff(self.file.snapshot, splices, &Snapshot::from_text(after))
-    }
-
-    /// A placeholder that `new_str` adds in code: written as it is, it would replace lines.
-    fn introduced_placeholder(&self, best: &Explanation) -> Option<String> {
-        let Reading { old, new, .. } = &*best.reading;
-        placeholder::introduced(old, new, self.file).map(str::to_owned)
-    }
-
     /// The edit of an explanation: rung and rewrites are read off its differences.
     fn explained(&self, explanation: &Explanation, mut splices: Vec<Splice>) -> Explained {
-        let mut warning = None;
-        let mut is_repaired = false;
-        let mut is_guess = false;
-        if let [splice] = &mut splices[..] {
-            match escapes::review_escapes(
-                self.file,
-                &splice.range,
-                &explanation.reading.old,
-                &splice.text,
-            ) {
-                EscapeReview::Proven(text) => {
-                    // Lines that come out of an escape are not indented for the place.
-                    let is_mapped = explanation.differences.contains(&Difference::Indentation);
-                    is_guess = is_mapped && text.lines().count() > splice.text.lines().count();
-                    splice.text = text;
-                    is_repaired = true;
-                }
-                // Only what was sent exactly is written although it looks odd in its language.
-                EscapeReview::Suspicious if self.file.language.is_some() => is_guess = true,
-                EscapeReview::Suspicious => warning = Some(escapes::ESCAPES_WARNING.to_owned()),
-                EscapeReview::Fine => {}
-            }
-        }
         let mut differences = explanation.differences.clone();
-        if self.line_endings_differ(explanation) && !differences.contains(&Difference::LineEndings)
-        {
+        if self.line_endings_differ(explanation) {
             differences.push(Difference::LineEndings);
         }
         differences.sort_unstable();
         differences.dedup();
-        let has = |difference| differences.contains(&difference);
-        let laxest = differences.last().copied().unwrap_or(Difference::LineEndings);
-        let rung = match laxest {
-            Difference::Indentation if has(Difference::LookAlikes) => {
+        let mut out = crate::edit::Explanation::plain(match laxest(explanation) {
+            Difference::Indentation if differences.contains(&Difference::LookAlikes) => {
                 Rung::LookAlikesAndIndentation
             }
             laxest => laxest.rung(),
-        };
-        let mut out = crate::edit::Explanation::plain(rung);
-        out.rewrites = differences.iter().map(|difference| difference.rewrite()).collect();
-        out.rewrites.extend(is_repaired.then_some(Rewrite::UnescapeNew));
-        out.rewrites.dedup();
+        });
         out.kept = explanation.kept.clone();
-        out.warnings.extend(warning);
+        out.rewrites = differences.iter().map(|difference| difference.rewrite()).collect();
+        out.rewrites.dedup();
+        let mut is_guess = false;
+        if let [Splice { range, text }] = &mut splices[..] {
+            let old = &explanation.reading.old;
+            match escapes::review_escapes(self.file, range, old, text) {
+                EscapeReview::Proven(unescaped) => {
+                    // Lines that come out of an escape are not indented for the place.
+                    let is_mapped = differences.contains(&Difference::Indentation);
+                    is_guess = is_mapped && unescaped.lines().count() > text.lines().count();
+                    *text = unescaped;
+                    out.rewrites.push(Rewrite::UnescapeNew);
+                }
+                // Only what was sent exactly is written although it looks odd in its language.
+                EscapeReview::Suspicious if self.file.language.is_some() => is_guess = true,
+                EscapeReview::Suspicious => out.warnings.push(escapes::ESCAPES_WARNING.to_owned()),
+                EscapeReview::Fine => {}
+            }
+        }
         let (old, new) = (&self.request.old, &self.request.new);
         out.warnings.extend(exact::suspicious_text_warnings(self.file, old, new));
         out.warnings.extend(exact::added_blank_line_warning(old, new));
@@ -585,49 +502,33 @@ impl Trial<'_, '_> {
 
     /// Whether call and file end their lines differently at the place.
     fn line_endings_differ(&self, explanation: &Explanation) -> bool {
-        let lines = &self.file.lines()[explanation.lines.clone()];
-        let has = |ending: LineEnding| lines.iter().any(|line| line.ending == ending);
         let old = &self.request.old;
-        let differ = match old.contains("\r\n") {
-            true => has(LineEnding::Lf),
-            false => has(LineEnding::CrLf),
-        };
-        let lacks_last = old.ends_with('\n')
-            && explanation.lines.end == self.file.lines().len()
-            && lines.last().is_some_and(|last| last.ending == LineEnding::None);
-        differ || lacks_last
+        let lines = &self.file.lines()[explanation.lines.clone()];
+        let other = if old.contains("\r\n") { LineEnding::Lf } else { LineEnding::CrLf };
+        let lacks_last = lines.last().is_some_and(|last| last.ending == LineEnding::None);
+        lines.iter().any(|line| line.ending == other) || old.ends_with('\n') && lacks_last
     }
 }
 
 /// The smallest splice with the same result; of several, the last.
-fn normalized(text: &str, splice: &Splice) -> Splice {
-    let old = &text[splice.range.clone()];
-    let new = splice.text.as_str();
+fn normalized(text: &str, splice: &Splice) -> (Range<usize>, String) {
     let shared = |a: &mut dyn Iterator<Item = (char, char)>| -> usize {
         a.take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum()
     };
+    let (old, new) = (&text[splice.range.clone()], splice.text.as_str());
     let head = shared(&mut old.chars().zip(new.chars()));
     let (old, new) = (&old[head..], &new[head..]);
     let tail = shared(&mut old.chars().rev().zip(new.chars().rev()));
     let (old, new) = (&old[..old.len() - tail], &new[..new.len() - tail]);
-    let mut start = splice.range.start + head;
-    let mut moved: std::collections::VecDeque<char> =
-        if old.is_empty() { new.chars().collect() } else { old.chars().collect() };
-    // What is only added or only removed can be moved along text that repeats it.
-    if old.is_empty() != new.is_empty() {
-        let mut after = text[start + old.len()..].chars();
-        while let (Some(first), Some(next)) = (moved.front().copied(), after.next()) {
-            if first != next {
-                break;
-            }
-            moved.rotate_left(1);
-            start += first.len_utf8();
-        }
-        let moved: String = moved.into_iter().collect();
-        return match old.is_empty() {
-            true => Splice { range: start..start, text: moved },
-            false => Splice { range: start..start + moved.len(), text: String::new() },
-        };
+    let start = splice.range.start + head;
+    let end = start + old.len();
+    if old.is_empty() == new.is_empty() {
+        return (start..end, new.to_owned());
     }
-    Splice { range: start..start + old.len(), text: new.to_owned() }
+    // What is only added or only removed can be moved along text that repeats it.
+    let moved = if old.is_empty() { new } else { old };
+    let by = shared(&mut moved.chars().cycle().zip(text[end..].chars()));
+    let (front, back) = moved.split_at(by % moved.len());
+    let text = if old.is_empty() { [back, front].concat() } else { String::new() };
+    (start + by..end + by, text)
 }
