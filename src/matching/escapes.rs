@@ -15,6 +15,7 @@ use std::ops::Range;
 use super::costs::NEW_OTHERWISE;
 use super::reading::{Form, Signs, Undone, own_lines};
 use super::source_file::SourceFile;
+use crate::edit::{Explanation, Rewrite};
 use crate::language::{Language, Lexed, TokenKind};
 use crate::text::Snapshot;
 
@@ -287,6 +288,20 @@ pub(crate) enum EscapeReview {
     Proven(String),
     /// They are perhaps a mistake.
     Suspicious,
+}
+
+impl EscapeReview {
+    /// Undoes the mistake in `text`, or warns of what may be one.
+    pub(super) fn settle(self, text: &mut String, explanation: &mut Explanation) {
+        match self {
+            Self::Fine => {}
+            Self::Proven(unescaped) => {
+                *text = unescaped;
+                explanation.rewrites.push(Rewrite::UnescapeNew);
+            }
+            Self::Suspicious => explanation.warnings.push(ESCAPES_WARNING.to_owned()),
+        }
+    }
 }
 
 /// Reviews `new` as the replacement of a range of the file.

@@ -296,14 +296,8 @@ fn fill_empty_file(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
     }
     let mut explanation = Explanation::plain(Rung::Exact);
     let mut text = request.new.clone();
-    match escapes::review_file_escapes(request.language, &text) {
-        EscapeReview::Proven(repaired) => {
-            text = repaired;
-            explanation.rewrites.push(Rewrite::UnescapeNew);
-        }
-        EscapeReview::Suspicious => explanation.warnings.push(ESCAPES_WARNING.into()),
-        EscapeReview::Fine => {}
-    }
+    escapes::review_file_escapes(request.language, &request.new)
+        .settle(&mut text, &mut explanation);
     let splices = vec![Splice { range: 0..0, text }];
     Verdict::One(Explained { splices, explanation, is_guess: false })
 }

@@ -21,9 +21,7 @@ use super::rank::{overlap, rank};
 use super::reading::Reading;
 use super::source_file::{SourceFile, line_key, split_lines};
 use super::{Explained, Verdict, refuse, veto};
-use crate::edit::{
-    EditRequest, Expected, OutcomeDiff, Rewrite, Rung, Splice, apply_splices, short_diff,
-};
+use crate::edit::{EditRequest, Expected, OutcomeDiff, Rung, Splice, apply_splices, short_diff};
 use crate::text::{LineEnding, Snapshot};
 
 /// Weighs every explanation of a call that is not in the file as it was sent.
@@ -478,24 +476,21 @@ impl Trial<'_, '_> {
         out.rewrites.dedup();
         let mut is_guess = false;
         if let [Splice { range, text }] = &mut splices[..] {
-            let old = &explanation.reading.old;
-            match escapes::review_escapes(self.file, range, old, text) {
-                EscapeReview::Proven(unescaped) => {
-                    // Lines that come out of an escape are not indented for the place.
-                    let is_mapped = differences.contains(&Difference::Indentation);
-                    is_guess = is_mapped && unescaped.lines().count() > text.lines().count();
-                    *text = unescaped;
-                    out.rewrites.push(Rewrite::UnescapeNew);
-                }
+            match escapes::review_escapes(self.file, range, &explanation.reading.old, text) {
                 // Only what was sent exactly is written although it looks odd in its language.
                 EscapeReview::Suspicious if self.file.language.is_some() => is_guess = true,
-                EscapeReview::Suspicious => out.warnings.push(escapes::ESCAPES_WARNING.to_owned()),
-                EscapeReview::Fine => {}
+                review => {
+                    let count = text.lines().count();
+                    review.settle(text, &mut out);
+                    // Lines that come out of an escape are not indented for the place.
+                    is_guess = differences.contains(&Difference::Indentation)
+                        && text.lines().count() > count;
+                }
             }
         }
         let (old, new) = (&self.request.old, &self.request.new);
         out.warnings.extend(exact::suspicious_text_warnings(self.file, old, new));
-        out.warnings.extend(exact::added_blank_line_warning(old, new));
+        out.warnings.extend(exact::added_blank_line_warning(old, new).map(str::to_owned));
         let explained = Explained::new(self.request, self.file, splices, out);
         Explained { is_guess, ..explained }
     }
