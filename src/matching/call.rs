@@ -5,8 +5,7 @@ use std::collections::HashSet;
 
 use super::diff::{LineOp, line_ops};
 use super::fold::plain_key;
-use super::indent::{TAB_WIDTH, columns};
-use super::indent_of;
+use super::shape::depth;
 use super::source_file::{new_lines, split_lines};
 use crate::text::words;
 
@@ -29,9 +28,21 @@ pub(super) struct Call<'a> {
     fates: Vec<Fate>,
     /// For each line of `new_str`: the line of `old_str` that it is or that it replaces.
     partners: Vec<Option<usize>>,
+    /// The same the other way round.
+    successors: Vec<Option<usize>>,
     /// Whether `old_str` ends with a line break.
     pub(super) ends_with_newline: bool,
     gone_names: OnceCell<HashSet<u64>>,
+}
+
+impl LineOp {
+    /// The line of `old_str` that it is about.
+    pub(super) fn old_line(&self) -> Option<usize> {
+        match *self {
+            Self::Keep(old, _) | Self::Change(old, _) | Self::Delete(old) => Some(old),
+            Self::Insert(_) => None,
+        }
+    }
 }
 
 impl<'a> Call<'a> {
@@ -41,22 +52,18 @@ impl<'a> Call<'a> {
         let (new, old) = (new_lines(old, new), split_lines(old));
         let ops = line_ops(&old, &new);
         let mut fates = vec![Fate::Deleted; old.len()];
-        let mut partners = vec![None; new.len()];
+        let (mut partners, mut successors) = (vec![None; new.len()], vec![None; old.len()]);
         for op in &ops {
-            match *op {
-                LineOp::Keep(at, new_at) => {
-                    (fates[at], partners[new_at]) = (Fate::Kept, Some(at));
-                }
-                LineOp::Change(at, new_at) => {
-                    let is_moved = old[at].trim() == new[new_at].trim();
-                    fates[at] = if is_moved { Fate::Moved } else { Fate::Changed };
-                    partners[new_at] = Some(at);
-                }
-                LineOp::Delete(_) | LineOp::Insert(_) => {}
-            }
+            let (LineOp::Keep(at, new_at) | LineOp::Change(at, new_at)) = *op else { continue };
+            (partners[new_at], successors[at]) = (Some(at), Some(new_at));
+            fates[at] = match op {
+                LineOp::Keep(..) => Fate::Kept,
+                _ if old[at].trim() == new[new_at].trim() => Fate::Moved,
+                _ => Fate::Changed,
+            };
         }
         let gone_names = OnceCell::new();
-        Self { old, new, ops, fates, partners, ends_with_newline, gone_names }
+        Self { old, new, ops, fates, partners, successors, ends_with_newline, gone_names }
     }
 
     /// What the call does to a line of `old_str`.
@@ -74,6 +81,27 @@ impl<'a> Call<'a> {
         self.partners[new]
     }
 
+    /// The line of `new_str` that a line of `old_str` becomes.
+    pub(super) fn successor(&self, old: usize) -> Option<usize> {
+        self.successors[old]
+    }
+
+    /// The line that an operation is about; of a changed one, that of `old_str`.
+    pub(super) fn line(&self, op: &LineOp) -> &'a str {
+        match *op {
+            LineOp::Insert(new) => self.new[new],
+            LineOp::Keep(old, _) | LineOp::Change(old, _) | LineOp::Delete(old) => self.old[old],
+        }
+    }
+
+    /// The lines of `new_str` that `old_str` does not have as they are.
+    pub(super) fn written(&self) -> impl Iterator<Item = &'a str> {
+        self.ops.iter().filter_map(|op| match *op {
+            LineOp::Insert(new) | LineOp::Change(_, new) => Some(self.new[new]),
+            LineOp::Keep(..) | LineOp::Delete(_) => None,
+        })
+    }
+
     /// The names that `old_str` has and `new_str` has not.
     pub(super) fn gone_names(&self) -> &HashSet<u64> {
         self.gone_names.get_or_init(|| {
@@ -81,20 +109,18 @@ impl<'a> Call<'a> {
             let names = |lines: &[&str]| -> HashSet<u64> {
                 lines.iter().flat_map(|line| words(line).filter(is_name)).map(plain_key).collect()
             };
-            let new = names(&self.new);
-            names(&self.old).into_iter().filter(|name| !new.contains(name)).collect()
+            &names(&self.old) - &names(&self.new)
         })
     }
 
     /// Whether the call indents all lines that it keeps otherwise, and not by one step: then `new_str` only
     /// has levels of another width, or none.
     pub(super) fn rescales(&self) -> bool {
-        let width = |line: &str| columns(indent_of(line), TAB_WIDTH).cast_signed();
-        let steps = self.partners.iter().enumerate().filter_map(|(new, old)| {
+        let step = |(new, old): (&&str, &Option<usize>)| {
             let old = old.filter(|&old| self.keeps(old) && !self.old[old].trim().is_empty())?;
-            Some(width(self.new[new]) - width(self.old[old]))
-        });
-        let steps: Vec<isize> = steps.collect();
+            Some(depth(new).cast_signed() - depth(self.old[old]).cast_signed())
+        };
+        let steps: Vec<isize> = self.new.iter().zip(&self.partners).filter_map(step).collect();
         !steps.contains(&0) && steps.iter().any(|step| *step != steps[0])
     }
 
@@ -102,22 +128,17 @@ impl<'a> Call<'a> {
     /// all its lines.
     pub(super) fn new_lost_indent(&self) -> bool {
         let is_deep = |line: &str| line.starts_with([' ', '\t']);
-        let is_full = |line: &&&str| !line.trim().is_empty();
-        let mut new = self.new.iter().filter(is_full);
-        let Some(first) = self.new.iter().position(|line| is_full(&line)) else { return false };
-        let keeps = |new: usize| self.partner(new).is_some_and(|old| self.keeps(old));
+        let is_full = |line: &&str| !line.trim().is_empty();
+        let Some(first) = self.new.iter().position(is_full) else { return false };
         if is_deep(self.new[first]) {
             return false;
         }
-        let is_alone = !(0..self.new.len()).any(keeps);
-        let is_flat = !new.any(|line| is_deep(line)) && self.new.len() > 1;
-        let keeps_depth = |new: usize| {
-            let old = self.partner(new);
-            old.is_some_and(|old| self.fates[old] == Fate::Kept) && is_deep(self.new[new])
-        };
-        let is_lost = self.partner(first).is_some_and(|old| is_deep(self.old[old]));
-        self.old.iter().filter(is_full).all(|line| is_deep(line)) && (is_alone || is_flat)
-            || is_lost && (first + 1..self.new.len()).any(keeps_depth)
+        let is_alone = !self.partners.iter().flatten().any(|&old| self.keeps(old));
+        let is_flat = self.new.len() > 1 && !self.new.iter().copied().filter(is_full).any(is_deep);
+        let was_deep = self.partners[first].is_some_and(|old| is_deep(self.old[old]));
+        let keeps_deep = |op: &LineOp| matches!(*op, LineOp::Keep(_, new) if new > first && is_deep(self.new[new]));
+        (is_alone || is_flat) && self.old.iter().copied().filter(is_full).all(is_deep)
+            || was_deep && self.ops.iter().any(keeps_deep)
     }
 
     /// Whether the call changes, removes or adds a line beside line `old`, blank lines aside.
@@ -132,34 +153,19 @@ impl<'a> Call<'a> {
 
     /// Whether the call adds a line above and below line `old`, blank lines aside.
     pub(super) fn adds_beside(&self, old: usize) -> (bool, bool) {
-        self.beside(
-            old,
-            |op| matches!(op, LineOp::Insert(new) if !self.new[*new].trim().is_empty()),
-        )
+        let is_blank = |op: &LineOp| self.line(op).trim().is_empty();
+        self.beside(old, |op| matches!(op, LineOp::Insert(_)) && !is_blank(op))
     }
 
     /// Whether there is such an operation above and below line `old`: those of the nearest line with text
     /// and of all blank ones up to it count.
     fn beside(&self, old: usize, is_such: impl Fn(&LineOp) -> bool) -> (bool, bool) {
-        let is_at = |op: &LineOp| matches!(*op, LineOp::Keep(at, _) | LineOp::Change(at, _) | LineOp::Delete(at) if at == old);
-        let Some(at) = self.ops.iter().position(is_at) else { return (true, true) };
-        let is_blank = |op: &LineOp| match *op {
-            LineOp::Keep(at, _) | LineOp::Change(at, _) | LineOp::Delete(at) => {
-                self.old[at].trim().is_empty()
-            }
-            LineOp::Insert(at) => self.new[at].trim().is_empty(),
+        let Some(at) = self.ops.iter().position(|op| op.old_line() == Some(old)) else {
+            return (true, true);
         };
-        let is_on = |ops: &mut dyn Iterator<Item = &LineOp>| {
-            for op in ops {
-                if is_such(op) {
-                    return true;
-                }
-                if !is_blank(op) {
-                    return false;
-                }
-            }
-            false
-        };
-        (is_on(&mut self.ops[..at].iter().rev()), is_on(&mut self.ops[at + 1..].iter()))
+        let ends = |op: &&LineOp| is_such(op) || !self.line(op).trim().is_empty();
+        let above = self.ops[..at].iter().rev().find(ends);
+        let below = self.ops[at + 1..].iter().find(ends);
+        (above.is_some_and(&is_such), below.is_some_and(&is_such))
     }
 }

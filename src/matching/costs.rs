@@ -35,92 +35,62 @@ pub(super) enum Difference {
 use Difference as D;
 
 impl Difference {
-    /// What one such difference costs.
-    pub(super) const fn cost(self) -> f64 {
+    /// What one such difference costs, the rung of a call whose laxest it is, the rewrite that undoes
+    /// it, and its name in messages.
+    const fn row(self) -> (f64, Rung, Rewrite, &'static str) {
+        const MARKUP: &str = "line prefixes or markup";
+        const ENDS: &str = "spaces at line ends";
         match self {
             // No one sees a line ending.
-            D::LineEndings => 0.0,
-            // Invisible in every view, and stripped by most.
-            D::TrailingBlanks => 1.0,
-            // Models write these around a text by habit; nearly never part of code.
-            D::CodeFence | D::DiffMarkers => 2.0,
-            // Formatters change it, and models type it from memory.
-            D::Spacing => 2.0,
-            D::OuterBlankLines => 1.0,
+            D::LineEndings => (0.0, Rung::LineEndings, Rewrite::LineEndings, "line endings"),
             // Each needs a tool on the way that encodes the text once too often.
-            D::Unescape | D::LineNumbers | D::HtmlEntities => 3.0,
-            D::Punctuation => 3.0,
-            D::BlankLines => 3.5,
+            D::Unescape => (3.0, Rung::Unescaped, Rewrite::Unescape, "escapes"),
+            D::LineNumbers => (3.0, Rung::LineNumbers, Rewrite::LineNumbers, MARKUP),
+            D::HtmlEntities => (3.0, Rung::HtmlEntities, Rewrite::HtmlEntities, MARKUP),
+            // Models write these around a text by habit; nearly never part of code.
+            D::DiffMarkers => (2.0, Rung::DiffMarkers, Rewrite::DiffMarkers, MARKUP),
+            D::CodeFence => (2.0, Rung::CodeFence, Rewrite::CodeFence, MARKUP),
+            D::OuterBlankLines => {
+                (1.0, Rung::OuterBlankLines, Rewrite::OuterBlankLines, "blank lines")
+            }
+            // Invisible in every view, and stripped by most.
+            D::TrailingBlanks => (1.0, Rung::TrailingBlanks, Rewrite::TrailingBlanks, ENDS),
+            D::LookAlikes => {
+                (4.0, Rung::LookAlikes, Rewrite::LookAlikes, "quotes, dashes or spaces")
+            }
             // Every rule costs this; a table of lines costs IRREGULAR.
-            D::Indentation => 4.0,
-            D::LookAlikes => 4.0,
-            D::Reflow | D::Elision => 5.0,
-            D::Comment => 5.0,
-            D::Words => 10.0,
+            D::Indentation => (4.0, Rung::Indentation, Rewrite::Indentation, "indentation"),
+            D::BlankLines => (3.5, Rung::BlankLines, Rewrite::BlankLines, "blank lines"),
+            // Formatters change it, and models type it from memory.
+            D::Spacing => (2.0, Rung::Spacing, Rewrite::Spacing, "white space"),
+            D::Punctuation => {
+                (3.0, Rung::Punctuation, Rewrite::Punctuation, "quotes or closing marks")
+            }
+            D::Reflow => (5.0, Rung::Reflowed, Rewrite::Reflow, "line breaks"),
+            D::Elision => (5.0, Rung::Elided, Rewrite::Elision, "words"),
+            D::Comment => (5.0, Rung::Aligned, Rewrite::StaleContext, "words"),
+            D::Words => (10.0, Rung::Aligned, Rewrite::StaleContext, "words"),
         }
+    }
+
+    /// What one such difference costs.
+    pub(super) const fn cost(self) -> f64 {
+        self.row().0
     }
 
     /// The rung that a call with this difference as its laxest is reported at.
-    pub(super) fn rung(self) -> Rung {
-        match self {
-            D::LineEndings => Rung::LineEndings,
-            D::Unescape => Rung::Unescaped,
-            D::LineNumbers => Rung::LineNumbers,
-            D::DiffMarkers => Rung::DiffMarkers,
-            D::CodeFence => Rung::CodeFence,
-            D::HtmlEntities => Rung::HtmlEntities,
-            D::OuterBlankLines => Rung::OuterBlankLines,
-            D::TrailingBlanks => Rung::TrailingBlanks,
-            D::LookAlikes => Rung::LookAlikes,
-            D::Indentation => Rung::Indentation,
-            D::BlankLines => Rung::BlankLines,
-            D::Spacing => Rung::Spacing,
-            D::Punctuation => Rung::Punctuation,
-            D::Reflow => Rung::Reflowed,
-            D::Elision => Rung::Elided,
-            D::Comment | D::Words => Rung::Aligned,
-        }
+    pub(super) const fn rung(self) -> Rung {
+        self.row().1
     }
 
     /// The rewrite that undoes it.
-    pub(super) fn rewrite(self) -> Rewrite {
-        match self {
-            D::LineEndings => Rewrite::LineEndings,
-            D::Unescape => Rewrite::Unescape,
-            D::LineNumbers => Rewrite::LineNumbers,
-            D::DiffMarkers => Rewrite::DiffMarkers,
-            D::CodeFence => Rewrite::CodeFence,
-            D::HtmlEntities => Rewrite::HtmlEntities,
-            D::OuterBlankLines => Rewrite::OuterBlankLines,
-            D::TrailingBlanks => Rewrite::TrailingBlanks,
-            D::LookAlikes => Rewrite::LookAlikes,
-            D::Indentation => Rewrite::Indentation,
-            D::BlankLines => Rewrite::BlankLines,
-            D::Spacing => Rewrite::Spacing,
-            D::Punctuation => Rewrite::Punctuation,
-            D::Reflow => Rewrite::Reflow,
-            D::Elision => Rewrite::Elision,
-            D::Comment | D::Words => Rewrite::StaleContext,
-        }
+    pub(super) const fn rewrite(self) -> Rewrite {
+        self.row().2
     }
 
     /// Its name in messages.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            D::LineEndings => "line endings",
-            D::Unescape => "escapes",
-            D::LineNumbers | D::DiffMarkers | D::CodeFence | D::HtmlEntities => {
-                "line prefixes or markup"
-            }
-            D::OuterBlankLines | D::BlankLines => "blank lines",
-            D::TrailingBlanks => "spaces at line ends",
-            D::LookAlikes => "quotes, dashes or spaces",
-            D::Indentation => "indentation",
-            D::Spacing => "white space",
-            D::Punctuation => "quotes or closing marks",
-            D::Reflow => "line breaks",
-            D::Elision | D::Comment | D::Words => "words",
-        }
+    pub(super) const fn name(self) -> &'static str {
+        self.row().3
     }
 }
 

@@ -5,46 +5,49 @@ use super::costs::Difference;
 use super::escapes::QUOTES;
 use super::fold::{self, is_word_char};
 use super::forbidden;
-use super::places::{Link, LinkKind};
+use super::indent_of;
+use super::places::{Link, LinkKind, Place};
 use super::shape::goes_on;
 use super::source_file::{SourceFile, line_key};
 
-/// How the lines of a link differ, apart from their indentation; `None` if they do not.
-pub(super) fn difference(
+/// For each link of a place, how its lines differ.
+pub(super) fn differences(
     file: &SourceFile<'_>,
     call: &Call<'_>,
-    link: &Link,
-) -> Option<Difference> {
-    if link.old.is_empty() || link.lines.is_empty() || link.kind == LinkKind::Elided {
+    place: &Place,
+) -> Vec<Option<Difference>> {
+    place.links.iter().map(|link| difference(file, call, link)).collect()
+}
+
+/// How the lines of a link differ, apart from their indentation; `None` if they do not.
+fn difference(file: &SourceFile<'_>, call: &Call<'_>, link: &Link) -> Option<Difference> {
+    if !link.is_paired() || link.kind == LinkKind::Elided {
         return None;
     }
-    let found = &file.text[link.bytes.clone()];
+    let found = link.text(file);
     if link.kind == LinkKind::Reflowed {
-        return Some(if forbidden::reflow(file, call, link) || !is_reflowed(call, link, found) {
-            Difference::Words
-        } else {
-            Difference::Reflow
-        });
+        let sent = call.old[link.old.clone()].join("\n");
+        let join = |text: &str| text.lines().map(str::trim).collect::<Vec<_>>().join(" ");
+        let is_reflowed = !forbidden::reflow(file, call, link)
+            && fold::is_equal(&join(&sent), &join(found), Difference::Reflow);
+        return Some(if is_reflowed { Difference::Reflow } else { Difference::Words });
     }
-    let believed = call.old[link.old.start].trim_start_matches([' ', '\t', '\u{a0}', '\u{3000}']);
-    let there = found.trim_start_matches([' ', '\t', '\u{a0}', '\u{3000}']);
+    let sent = call.old[link.old.start];
+    let [believed, there] = [sent, found].map(|line| &line[indent_of(line).len()..]);
     if believed == there {
-        let is_padded = !link.starts_line(file) && found.len() < call.old[link.old.start].len();
+        let is_padded = !link.starts_line(file) && found.len() < sent.len();
         return is_padded.then_some(Difference::TrailingBlanks);
     }
-    if believed.trim_end() == there.trim_end() {
-        return Some(Difference::TrailingBlanks);
-    }
-    if believed.trim().is_empty() || there.trim().is_empty() {
-        return Some(Difference::Words);
-    }
     let line = link.lines.start;
-    if is_damaged(believed, there) {
-        return Some(Difference::LookAlikes);
-    }
     let classes =
         [Difference::LookAlikes, Difference::Spacing, Difference::Punctuation, Difference::Reflow];
-    if let Some(class) = classes.into_iter().find(|class| fold::is_equal(believed, there, *class)) {
+    Some(if believed.trim_end() == there.trim_end() {
+        Difference::TrailingBlanks
+    } else if believed.trim().is_empty() || there.trim().is_empty() {
+        Difference::Words
+    } else if is_damaged(believed, there) {
+        Difference::LookAlikes
+    } else if let Some(class) = classes.into_iter().find(|d| fold::is_equal(believed, there, *d)) {
         let in_literal = class > Difference::LookAlikes && file.begins_in_literal(line);
         // A statement that goes on below does not end where the call ends it.
         let goes_on = class == Difference::Punctuation
@@ -52,9 +55,8 @@ pub(super) fn difference(
             && believed.trim_end().ends_with(';')
             && file.lines().len() > link.lines.end
             && goes_on(file.body(link.lines.end));
-        return Some(if in_literal || goes_on { Difference::Words } else { class });
-    }
-    Some(if is_misquoted_comment(file, believed, line, there) {
+        if in_literal || goes_on { Difference::Words } else { class }
+    } else if is_misquoted_comment(file, believed, line, there) {
         Difference::Comment
     } else {
         Difference::Words
@@ -63,14 +65,14 @@ pub(super) fn difference(
 
 /// Whether a line has the same characters in the call and in the file, apart from its spacing.
 pub(super) fn has_same_characters(file: &SourceFile<'_>, call: &Call<'_>, link: &Link) -> bool {
-    let dense = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
-    dense(call.old[link.old.start]) == dense(&file.text[link.bytes.clone()])
+    let dense = |text: &str| text.split_whitespace().collect::<String>();
+    dense(call.old[link.old.start]) == dense(link.text(file))
 }
 
 /// The quotes that a line has in the call where the file has others.
 pub(super) fn other_quotes_of(file: &SourceFile<'_>, call: &Call<'_>, link: &Link) -> Vec<char> {
     let quotes = |text: &str| text.chars().filter(|c| QUOTES.contains(c)).collect::<Vec<_>>();
-    let (sent, there) = (quotes(call.old[link.old.start]), quotes(&file.text[link.bytes.clone()]));
+    let (sent, there) = (quotes(call.old[link.old.start]), quotes(link.text(file)));
     sent.into_iter().zip(there).filter(|(a, b)| a != b).map(|(a, _)| a).collect()
 }
 
@@ -79,18 +81,9 @@ pub(super) fn is_made(file: &SourceFile<'_>, call: &Call<'_>, link: &Link) -> bo
     if !link.is_pair() || call.keeps(link.old.start) {
         return false;
     }
-    let found = file.text[link.bytes.clone()].trim();
-    let new = (0..call.new.len()).find(|&new| call.partner(new) == Some(link.old.start));
-    found != call.old[link.old.start].trim()
-        && new.is_some_and(|new| call.new[new].trim() == found && found.contains(is_word_char))
-}
-
-/// Whether the lines of a link have the same tokens.
-fn is_reflowed(call: &Call<'_>, link: &Link, found: &str) -> bool {
-    let join =
-        |lines: &mut dyn Iterator<Item = &str>| lines.map(str::trim).collect::<Vec<_>>().join(" ");
-    let believed = join(&mut call.old[link.old.clone()].iter().copied());
-    fold::is_equal(&believed, &join(&mut found.lines()), Difference::Reflow)
+    let there = link.text(file).trim();
+    let new = call.successor(link.old.start).map(|new| call.new[new].trim());
+    there != call.old[link.old.start].trim() && new == Some(there) && there.contains(is_word_char)
 }
 
 /// Whether the file's line is the call's but for damaged characters: U+FFFD stands for what was lost.
@@ -119,16 +112,14 @@ pub(super) fn is_misquoted_comment(
     if file.keys().contains(&line_key(believed)) {
         return false;
     }
-    let is_comment = file.is_comment(line) && language.is_comment(believed);
-    if is_comment {
-        return !is_directive(believed) && !is_directive(there);
+    match (file.is_comment(line), language.is_comment(believed)) {
+        (true, true) => !is_directive(believed) && !is_directive(there),
+        (false, false) => {
+            let [a, b] = [believed, there].map(|text| language.strip_trailing_comment(text).trim());
+            a == b && a.contains(is_word_char)
+        }
+        _ => false,
     }
-    if file.is_comment(line) || language.is_comment(believed) {
-        return false;
-    }
-    let code = |text: &str| language.strip_trailing_comment(text).trim().to_owned();
-    let (a, b) = (code(believed), code(there));
-    a == b && !a.is_empty() && a.contains(is_word_char)
 }
 
 /// Whether a line of the call is a comment that stands nowhere in the file.

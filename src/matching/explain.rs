@@ -9,8 +9,8 @@ use memchr::memmem;
 use super::budget;
 use super::call::Call;
 use super::characters::CharacterMap;
-use super::costs::{Difference, IRREGULAR, KEPT_SHARE, NUMBERS_OFF, PART, STALE_SHARE};
-use super::difference::difference;
+use super::costs::{Difference, IRREGULAR, NUMBERS_OFF, PART};
+use super::difference::differences as differences_of;
 use super::exact::with_file_endings;
 use super::forbidden::{self, Forbidden};
 use super::indent_of;
@@ -70,6 +70,28 @@ pub(super) struct Explanation {
 }
 
 impl Explanation {
+    /// An explanation by a reading, at lines that stand there as they were quoted.
+    pub(super) fn of(reading: &Rc<Reading>, lines: Range<usize>) -> Self {
+        Self {
+            outcome: Outcome::Conflict(Vec::new()),
+            cost: 0.0,
+            evidence: 0.0,
+            share: 1.0,
+            as_quoted: 1.0,
+            differences: reading.mistakes.clone(),
+            lines,
+            reading: Rc::clone(reading),
+            how: String::new(),
+            kept: Vec::new(),
+            is_loose: false,
+            needs_code: false,
+            needs_unseen: false,
+            is_faint: false,
+            is_guess: false,
+            is_part: false,
+        }
+    }
+
     /// What it writes; `None` for a conflict.
     pub(super) fn splice(&self) -> Option<&Splice> {
         match &self.outcome {
@@ -112,33 +134,27 @@ pub(super) fn explain(
     let plain: Vec<usize> = out.list.iter().map(|e| e.lines.start).collect();
     // The line break after the last line is that of a line of the file.
     let is_line = call.ends_with_newline && call.old.len() == 1;
-    let has_text = |line: Option<&&str>| line.is_some_and(|line| !line.trim().is_empty());
+    let has_text = |line: &str| !line.trim().is_empty();
+    let (first, last) = (call.old[0], call.old[call.old.len() - 1]);
     let edges = Edges {
-        may_begin_inside: !reading.whole_lines && !is_line && has_text(call.old.first()),
-        may_end_inside: !reading.whole_lines
-            && !call.ends_with_newline
-            && has_text(call.old.last()),
+        may_begin_inside: !reading.whole_lines && !is_line && has_text(first),
+        may_end_inside: !reading.whole_lines && !call.ends_with_newline && has_text(last),
     };
     let found = places(file, &call, edges);
+    out.truncated = found.truncated;
     for mut place in found.list {
-        place.prefer_kept_blank_lines(&call.old, &|at| call.keeps(at));
-        let place = &place;
+        place.prefer_kept_blank_lines(&call);
         if budget::spend(64 + 64 * place.links.len()).is_err() {
             break;
         }
-        if !reading.may_stand_at(file, place) {
+        if !reading.may_stand_at(file, &place) || plain.contains(&place.lines().start) {
             continue;
         }
-        if plain.contains(&place.lines().start) {
-            continue;
+        match Scales::weigh(file, &call, &place, reading, strictness) {
+            Ok(scales) => push_outcomes(&scales, &mut out.list),
+            Err(why) => out.forbidden.push((why, place.lines())),
         }
-        let weighed = match forbidden::edge(file, &call, place) {
-            Some(why) => Err(why),
-            None => weigh(file, &call, place, reading, strictness, &mut out.list),
-        };
-        out.forbidden.extend(weighed.err().map(|why| (why, place.lines())));
     }
-    out.truncated = found.truncated;
     let is_guess = reading.is_guess || forbidden::may_be_own(file, &call, &reading.mistakes);
     let is_lost = call.new_lost_indent();
     for explanation in &mut out.list {
@@ -148,223 +164,114 @@ pub(super) fn explain(
     out
 }
 
-/// Where the text of a reading stands byte for byte, it is a plain replacement.
-fn as_it_stands(file: &SourceFile<'_>, reading: &Rc<Reading>) -> Vec<Explanation> {
-    let mut out = Vec::new();
-    let (old, new) = (&reading.old, &reading.new);
-    // Without its last line break, new_str would join two lines.
-    if old.ends_with('\n') && !new.is_empty() && !new.ends_with('\n') {
-        return out;
-    }
-    let evidence = plain_evidence(file, old.split('\n'));
-    for start in memmem::find_iter(file.text.as_bytes(), old.as_str()).take(MAX_PLAIN) {
-        let end = start + old.len();
-        if file.splits_name(start) || file.splits_name(end) {
-            continue;
-        }
-        let (first, last) = (file.line_at(start), file.line_at(end.saturating_sub(1).max(start)));
-        // Behind its indentation, the first line has lost it. Then new_str stands as it is only if its
-        // first line has lost it, too, and the others have all of theirs, as those of old_str.
-        let line_start = file.lines()[first].body.start;
-        let before = &file.text[line_start..start];
-        let is_shallow = |line: &str| !line.trim().is_empty() && !line.starts_with(before);
-        if !before.is_empty()
-            && before.trim().is_empty()
-            && (!indent_of(new).is_empty()
-                || !old.contains('\n') && new.lines().skip(1).any(is_shallow))
-        {
-            continue;
-        }
-        let mut cost = reading.cost();
-        let is_part = !file.text[file.lines()[first].body.start..start].trim().is_empty()
-            || !file.text[end..file.lines()[last].body.end.max(end)].trim().is_empty();
-        cost += if is_part { PART } else { 0.0 } + numbers_price(reading, first);
-        // What goes on behind the last line belongs to it, and not to new lines below.
-        let goes_on = !file.text[end..file.lines()[last].body.end.max(end)].trim().is_empty();
-        if goes_on && old.contains('\n') && new.lines().count() > old.lines().count() {
-            continue;
-        }
-        let text = with_file_endings(file, start, new);
-        out.push(Explanation {
-            outcome: Outcome::Writes(Splice { range: start..end, text }),
-            cost,
-            evidence,
-            share: 1.0,
-            as_quoted: 1.0,
-            differences: reading.mistakes.clone(),
-            lines: first..last + 1,
-            reading: Rc::clone(reading),
-            how: reading.how.unwrap_or_default().to_owned(),
-            kept: Vec::new(),
-            is_loose: false,
-            needs_code: false,
-            needs_unseen: false,
-            is_faint: false,
-            is_guess: false,
-            is_part,
-        });
-    }
-    out
-}
-
 /// The most places at which a reading stands byte for byte.
 const MAX_PLAIN: usize = 1_000;
 
-/// The evidence of text that stands in the file as it is.
-fn plain_evidence<'l>(file: &SourceFile<'_>, lines: impl Iterator<Item = &'l str> + Clone) -> f64 {
-    let bits: f64 = lines.clone().map(|line| file.bits(line)).sum();
-    bits.max(2.0 * letters(lines))
-}
-
-/// What copied line numbers say about a place whose first line is `first` (from 0).
-fn numbers_price(reading: &Rc<Reading>, first: usize) -> f64 {
-    match reading.first_line {
-        Some(number) if number != first + 1 => NUMBERS_OFF,
-        _ => 0.0,
+/// Where the text of a reading stands byte for byte, it is a plain replacement.
+fn as_it_stands(file: &SourceFile<'_>, reading: &Rc<Reading>) -> Vec<Explanation> {
+    let (old, new) = (reading.old.as_str(), reading.new.as_str());
+    // Without its last line break, new_str would join two lines.
+    if old.ends_with('\n') && !new.is_empty() && !new.ends_with('\n') {
+        return Vec::new();
     }
+    let bits: f64 = old.split('\n').map(|line| file.bits(line)).sum();
+    let evidence = bits.max(2.0 * letters(old.split('\n')));
+    let explanation = |start: usize| {
+        let end = start + old.len();
+        let (first, last) = (file.line_at(start), file.line_at(end.saturating_sub(1).max(start)));
+        let before = &file.text[file.lines()[first].body.start..start];
+        let after = &file.text[end..file.lines()[last].body.end.max(end)];
+        let [begins_inside, goes_on] = [before, after].map(|text| !text.trim().is_empty());
+        // Behind its indentation, the first line has lost it. Then new_str stands as it is only if its
+        // first line has lost it, too, and the others have all of theirs, as those of old_str.
+        let is_shallow = |line: &str| !line.trim().is_empty() && !line.starts_with(before);
+        let lost_indent = !before.is_empty()
+            && !begins_inside
+            && (!indent_of(new).is_empty()
+                || !old.contains('\n') && new.lines().skip(1).any(is_shallow));
+        // What goes on behind the last line belongs to it, and not to new lines below.
+        let adds_below = goes_on && old.contains('\n') && new.lines().count() > old.lines().count();
+        if file.splits_name(start) || file.splits_name(end) || lost_indent || adds_below {
+            return None;
+        }
+        let is_part = begins_inside || goes_on;
+        let text = with_file_endings(file, start, new);
+        Some(Explanation {
+            outcome: Outcome::Writes(Splice { range: start..end, text }),
+            cost: reading.cost_at(first) + if is_part { PART } else { 0.0 },
+            evidence,
+            is_part,
+            how: reading.how.unwrap_or_default().to_owned(),
+            ..Explanation::of(reading, first..last + 1)
+        })
+    };
+    let starts = memmem::find_iter(file.text.as_bytes(), old).take(MAX_PLAIN);
+    starts.filter_map(explanation).collect()
 }
 
-/// Adds the explanations of a reading at one place; the error says why they are forbidden.
-fn weigh(
-    file: &SourceFile<'_>,
-    call: &Call<'_>,
-    place: &Place,
-    reading: &Rc<Reading>,
-    strictness: Strictness,
-    out: &mut Vec<Explanation>,
-) -> Result<(), Forbidden> {
-    let first_old = place.links.iter().find(|l| !l.lines.is_empty()).map_or(0, |l| l.old.start);
-    let number_at = place.lines().start.saturating_sub(first_old);
-    let read_cost = reading.cost() + numbers_price(reading, number_at);
-    let scales = Scales::weigh(file, call, place, read_cost, strictness);
-    // Where what the call keeps has other words, the place may be the one that was meant, too.
-    let has_other_words = scales.forbidden == Some(Forbidden::OtherWords);
-    let conflict = scales.conflict || has_other_words && scales.share() >= STALE_SHARE;
-    if let Some(why) = scales.forbidden.filter(|_| !conflict) {
-        return Err(why);
+/// Adds the results of a place under every map of indentation and every other choice, or the explanation
+/// that the place has changed.
+fn push_outcomes(scales: &Scales<'_, '_, '_, '_>, out: &mut Vec<Explanation>) {
+    let Scales { file, call, place, differences, explanation: base, .. } = scales;
+    let (file, place) = (*file, *place);
+    let stale = |hunks, maps: &[IndentMap]| Explanation {
+        outcome: Outcome::Conflict(hunks),
+        cost: scales.stale_cost(maps),
+        ..base.clone()
+    };
+    if scales.conflict {
+        let maps = maps(file, call, place);
+        let input = Input { file, call, place, differences, is_padded: false };
+        let hunks = write(&input, &maps[0], Choice::default()).err().unwrap_or_default();
+        out.push(stale(hunks, &maps));
+        return;
     }
-    let is_faint = has_other_words && !scales.conflict && scales.share() < KEPT_SHARE;
-    let results = Results { scales, reading, is_faint };
-    if conflict {
-        results.push_conflict(out);
-    } else {
-        results.push_all(out);
-    }
-    Ok(())
-}
-
-/// What comes of a reading at one place.
-struct Results<'b, 'c, 'a, 'f, 't> {
-    scales: Scales<'c, 'a, 'f, 't>,
-    reading: &'b Rc<Reading>,
-    is_faint: bool,
-}
-
-impl Results<'_, '_, '_, '_, '_> {
-    /// Adds the results of every map of indentation and every other choice, or the conflict.
-    fn push_all(&self, out: &mut Vec<Explanation>) {
-        let Scales { file, call, place, differences, .. } = &self.scales;
-        let (file, call, place) = (*file, *call, *place);
-        let mut conflict = None;
-        let from = out.len();
-        let (old, new) = (self.reading.old.as_str(), self.reading.new.as_str());
-        for (number, characters) in
-            CharacterMap::learn(file, call, place, differences).iter().enumerate()
-        {
-            let mapped =
-                (!characters.is_empty()).then(|| (characters.apply(old), characters.apply(new)));
-            let mapped_call = mapped.as_ref().map(|(old, new)| Call::new(old, new));
-            let call = mapped_call.as_ref().unwrap_or(call);
-            let mapped_differences: Vec<Option<Difference>>;
-            let differences = match mapped_call.is_some() {
-                true => {
-                    mapped_differences =
-                        place.links.iter().map(|link| difference(file, call, link)).collect();
-                    &mapped_differences
-                }
-                false => differences,
-            };
-            let input =
-                Input { file, call, place, differences, is_padded: is_padded(file, call, place) };
-            for map in maps(file, call, place) {
-                for choice in Choice::ALL {
-                    match write(&input, &map, choice) {
-                        Err(hunks) => {
-                            conflict.get_or_insert(hunks);
-                            break;
-                        }
-                        Ok((_, used))
-                            if choice.below_blank && !used.below_blank
-                                || choice.marks_as_sent && !used.marks_as_sent => {}
-                        Ok((splice, _)) => {
-                            let [blank, marks] = choice.how();
-                            let dashes = (number > 0).then_some("dashes as they were sent");
-                            let how = [self.reading.how, map.how, blank, marks, dashes];
-                            let how: Vec<&str> = how.into_iter().flatten().collect();
-                            self.push(splice, &map, how.join(", "), out);
-                        }
+    let mut conflict = None;
+    let from = out.len();
+    let characters = CharacterMap::learn(file, call, place, differences);
+    for (number, characters) in characters.iter().enumerate() {
+        let [old, new] = [&base.reading.old, &base.reading.new].map(|text| characters.apply(text));
+        let mapped = (!characters.is_empty()).then(|| Call::new(&old, &new));
+        let call = mapped.as_ref().unwrap_or(call);
+        let mapped_differences = mapped.as_ref().map(|call| differences_of(file, call, place));
+        let differences = mapped_differences.as_ref().unwrap_or(differences);
+        let is_padded = is_padded(file, call, place);
+        let input = Input { file, call, place, differences, is_padded };
+        for map in maps(file, call, place) {
+            for choice in Choice::ALL {
+                let (splice, used) = match write(&input, &map, choice) {
+                    Ok(written) => written,
+                    Err(hunks) => {
+                        conflict.get_or_insert(hunks);
+                        break;
                     }
+                };
+                // A choice that makes no difference leads to no other result.
+                if choice.below_blank && !used.below_blank
+                    || choice.marks_as_sent && !used.marks_as_sent
+                {
+                    continue;
                 }
+                let dashes = (number > 0).then_some("dashes as they were sent");
+                let [blank, marks] = choice.how();
+                let how = [base.reading.how, map.how, blank, marks, dashes];
+                let mut explanation = Explanation {
+                    outcome: Outcome::Writes(splice),
+                    how: how.into_iter().flatten().collect::<Vec<_>>().join(", "),
+                    cost: base.cost + map.price,
+                    // A line of code with other words needs a place that is plain in all else.
+                    is_guess: map.is_guess || map.price >= IRREGULAR && base.needs_code,
+                    ..base.clone()
+                };
+                if map.how.is_some() {
+                    explanation.differences.push(Difference::Indentation);
+                }
+                out.push(explanation);
             }
         }
-        if out.len() == from
-            && let Some(hunks) = conflict
-        {
-            out.push(self.conflict(hunks, &maps(file, call, place)));
-        }
     }
-
-    /// Adds a result, unless it is there already for less.
-    fn push(&self, splice: Splice, map: &IndentMap, how: String, out: &mut Vec<Explanation>) {
-        let mut explanation = self.explanation(Outcome::Writes(splice), how);
-        explanation.cost += map.price;
-        // A line of code with other words needs a place that is plain in all else.
-        explanation.is_guess = map.is_guess || map.price >= IRREGULAR && self.scales.sum.needs_code;
-        if map.how.is_some() {
-            explanation.differences.push(Difference::Indentation);
-        }
-        out.push(explanation);
-    }
-
-    /// An explanation at this place, without the price of a map.
-    fn explanation(&self, outcome: Outcome, how: String) -> Explanation {
-        let Scales { sum, kept, place, .. } = &self.scales;
-        let mut differences = self.reading.mistakes.clone();
-        differences.extend(&sum.differences);
-        Explanation {
-            outcome,
-            cost: sum.plain + sum.loose,
-            evidence: self.scales.evidence(),
-            share: self.scales.share(),
-            as_quoted: self.scales.as_quoted(),
-            differences,
-            lines: place.lines(),
-            reading: Rc::clone(self.reading),
-            how,
-            kept: kept.clone(),
-            is_loose: sum.is_loose(),
-            needs_code: sum.needs_code,
-            needs_unseen: sum.extra + sum.made > 0,
-            is_faint: self.is_faint,
-            is_guess: false,
-            is_part: sum.is_part,
-        }
-    }
-
-    /// The explanation that the place has changed.
-    fn conflict(&self, hunks: Vec<ConflictHunk>, maps: &[IndentMap]) -> Explanation {
-        let cost = self.scales.stale_cost(maps);
-        Explanation { cost, ..self.explanation(Outcome::Conflict(hunks), String::new()) }
-    }
-
-    /// Adds the explanation that the place has changed.
-    fn push_conflict(&self, out: &mut Vec<Explanation>) {
-        let Scales { file, call, place, differences, .. } = &self.scales;
-        let input = Input { file, call, place, differences, is_padded: false };
-        let maps = maps(file, call, place);
-        let written = maps.first().map(|map| write(&input, map, Choice::default()));
-        let hunks = written.and_then(Result::err).unwrap_or_default();
-        out.push(self.conflict(hunks, &maps));
+    if let Some(hunks) = conflict.filter(|_| out.len() == from) {
+        out.push(stale(hunks, &maps(file, call, place)));
     }
 }
 
@@ -373,7 +280,7 @@ fn is_padded(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> bool {
     let has_tail = |line: &str| !line.trim().is_empty() && line.ends_with([' ', '\t']);
     let mut padded = false;
     for link in place.links.iter().filter(|link| link.is_pair() && link.ends_line(file)) {
-        if has_tail(&file.text[link.bytes.clone()]) {
+        if has_tail(link.text(file)) {
             return false;
         }
         padded |= has_tail(call.old[link.old.start]);
@@ -408,9 +315,11 @@ impl Reading {
             && !(self.mistakes.contains(&Difference::CodeFence) && is_below_fence())
     }
 
-    /// What the mistakes of this reading cost.
-    pub(super) fn cost(&self) -> f64 {
+    /// What its mistakes cost, and that copied line numbers do not agree with a place whose first line is
+    /// `first` (from 0).
+    pub(super) fn cost_at(&self, first: usize) -> f64 {
         let mistakes: f64 = self.mistakes.iter().map(|mistake| mistake.cost()).sum();
-        mistakes + self.surcharge
+        let is_off = self.first_line.is_some_and(|number| number != first + 1);
+        mistakes + self.surcharge + if is_off { NUMBERS_OFF } else { 0.0 }
     }
 }

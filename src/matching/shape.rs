@@ -2,6 +2,7 @@
 //! indent the same text, the one whose steps are those of code is likelier.
 
 use std::cmp::Ordering;
+use std::ops::Range;
 
 use super::fold::is_word_char;
 use super::indent::{TAB_WIDTH, columns, unit};
@@ -41,28 +42,27 @@ pub(super) fn line_of<'l>(file: &'l SourceFile<'_>, at: usize) -> (Option<&'l st
     ((!file.begins_in_literal(at)).then(|| indent_of(body)), body)
 }
 
+/// The width of the indentation of a line.
+pub(super) fn depth(line: &str) -> usize {
+    columns(indent_of(line), TAB_WIDTH)
+}
+
 /// How many lines of a result stand at a depth that nothing explains, with the lines around the place.
 pub(super) fn odd_lines<'l>(
     file: &'l SourceFile<'_>,
     place: &Place,
     lines: impl Iterator<Item = (Option<&'l str>, &'l str)>,
 ) -> u8 {
-    let range = place.lines();
-    let is_full = |at: &usize| !file.is_blank(*at);
-    let mut shape = Shape::above(file, range.start);
-    let below = (range.end..file.lines().len()).find(is_full).map(|at| line_of(file, at));
-    let full = lines.chain(below).filter(|line| !line.1.trim().is_empty());
-    let odd = full.filter(|(indent, line)| shape.add(*indent, line.trim())).count();
-    u8::try_from(odd).unwrap_or(u8::MAX)
+    let Range { start, end } = place.lines();
+    let below = (end..file.lines().len()).find(|&at| !file.is_blank(at));
+    Shape::above(file, start).odd(lines.chain(below.map(|at| line_of(file, at))))
 }
 
 /// The same of a text by itself, whose levels may be of another width.
 pub(super) fn odd_by_itself(file: &SourceFile<'_>, lines: &[&str]) -> u8 {
-    let unit = unit(lines.iter().copied()).or(file.indent_unit());
-    let mut shape = Shape { open: Vec::new(), unit, ..Shape::above(file, 0) };
-    let full = lines.iter().filter(|line| !line.trim().is_empty());
-    let odd = full.filter(|line| shape.add(Some(indent_of(line)), line.trim())).count();
-    u8::try_from(odd).unwrap_or(u8::MAX)
+    let mut shape = Shape::above(file, 0);
+    shape.unit = unit(lines.iter().copied()).or(shape.unit);
+    shape.odd(lines.iter().map(|line| (Some(indent_of(line)), *line)))
 }
 
 /// The levels that are open below a line: the depth of each, and the last line there.
@@ -105,12 +105,16 @@ impl<'l> Shape<'l> {
         }
     }
 
+    /// How many of these lines, which go on below, stand at an odd depth.
+    fn odd(mut self, lines: impl Iterator<Item = (Option<&'l str>, &'l str)>) -> u8 {
+        let full = lines.filter(|(_, line)| !line.trim().is_empty());
+        let odd = full.filter(|(indent, line)| self.add(*indent, line.trim())).count();
+        u8::try_from(odd).unwrap_or(u8::MAX)
+    }
+
     /// Goes on with a line; whether its depth is odd.
     fn add(&mut self, indent: Option<&str>, text: &'l str) -> bool {
-        if text
-            .strip_prefix('#')
-            .is_some_and(|rest| PREPROCESSOR.contains(&first_word(rest.trim_start())))
-        {
+        if directive(text).is_some() {
             return false;
         }
         let Some(indent) = indent else {
@@ -184,16 +188,15 @@ impl<'l> Shape<'l> {
             || line.contains("<<")
             || is_head(line)
             || ends_in_block_word(line)
-            || has_more(line, ['(', '[', '{'], [')', ']', '}'])
+            || leaves_open(line)
             || line.matches(')').count() > line.matches('(').count()
                 && !line.starts_with([')', ']', '}'])
     }
 
     /// Whether a deeper line goes on with the one above it.
     fn goes_on_with(&self, last: &str, text: &str) -> bool {
-        let is_text_of_key =
-            || last.contains(": ") && !text.contains(": ") && !text.starts_with("- ");
-        self.is_code && goes_on(text) || self.is_yaml && is_text_of_key()
+        let is_value = last.contains(": ") && !text.contains(": ") && !text.starts_with("- ");
+        self.is_code && goes_on(text) || self.is_yaml && is_value
     }
 
     /// Whether a line may stand below what is deeper than the line above it at its own depth.
@@ -246,10 +249,9 @@ fn must_hold(line: &str) -> bool {
 
 /// Whether a line leaves its block, whatever holds.
 pub(super) fn leaves(line: &str) -> bool {
-    let goes_on = |c| matches!(c, '{' | '(' | '[' | ',' | '\\' | '+' | '|' | '&' | '=' | '?' | ':');
     is_one_of(LEAVES, first_word(line))
-        && !line.ends_with(goes_on)
-        && !has_more(line, ['(', '[', '{'], [')', ']', '}'])
+        && !line.ends_with(['{', '(', '[', ',', '\\', '+', '|', '&', '=', '?', ':'])
+        && !leaves_open(line)
         && !line.contains(" if ")
         && !line.contains(" unless ")
 }
@@ -264,8 +266,8 @@ fn is_seam(line: &str) -> bool {
 
 /// Whether a line ends one branch and begins another.
 pub(super) fn is_branch(line: &str) -> bool {
-    if let Some(word) = line.strip_prefix('#').map(|rest| first_word(rest.trim_start())) {
-        return PREPROCESSOR.contains(&word) && word != "define" && word != "include";
+    if let Some(word) = directive(line) {
+        return !matches!(word, "define" | "include");
     }
     let line = line.trim_start_matches(['}', ' ']);
     let is_label = line.ends_with([':', '>', '{']);
@@ -274,16 +276,15 @@ pub(super) fn is_branch(line: &str) -> bool {
 
 /// Whether a line begins a statement, and is no label.
 fn is_statement(line: &str) -> bool {
-    let word = first_word(line);
     line.starts_with(|c| is_word_char(c) || c == '@')
-        && !matches!(word, "case" | "default" | "when")
+        && !matches!(first_word(line), "case" | "default" | "when")
         && !is_seam(line)
         && line.strip_suffix(':').is_none_or(|label| !label.chars().all(is_word_char))
 }
 
-/// Whether a line has more of some characters than of others.
-fn has_more(line: &str, some: [char; 3], others: [char; 3]) -> bool {
-    line.matches(some).count() > line.matches(others).count()
+/// Whether a line opens more brackets than it closes.
+fn leaves_open(line: &str) -> bool {
+    line.matches(['(', '[', '{']).count() > line.matches([')', ']', '}']).count()
 }
 
 /// Whether a block begins below a line, by the word at its end; what it takes may follow: `do |item|`.
@@ -309,9 +310,20 @@ pub(super) fn goes_on(line: &str) -> bool {
         || is_one_of(&["and", "or"], first_word(line))
 }
 
+/// The word of a preprocessor line.
+fn directive(line: &str) -> Option<&str> {
+    let word = first_word(line.strip_prefix('#')?.trim_start());
+    PREPROCESSOR.contains(&word).then_some(word)
+}
+
 /// Whether a word is in a list; SQL and BASIC write it in capitals.
 fn is_one_of(words: &[&str], word: &str) -> bool {
     words.iter().any(|other| other.eq_ignore_ascii_case(word))
+}
+
+/// Whether a word is in a list of words with blanks between.
+pub(super) fn is_among(words: &str, word: &str) -> bool {
+    words.split(' ').any(|other| other == word)
 }
 
 /// The word that a line begins with.

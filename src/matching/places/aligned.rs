@@ -1,7 +1,7 @@
 //! The places where some lines of a text differ in words, are missing, or are more: an alignment in
 //! bands around its rare lines.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use super::joined::{head_offset, splits_run, tail_offset};
@@ -12,6 +12,7 @@ use crate::matching::costs::{Difference, EXTRA, LOST, MISSING, PART, STALE};
 use crate::matching::difference::is_misquoted_comment;
 use crate::matching::fold::{is_word_char, plain_key};
 use crate::matching::indent_of;
+use crate::matching::rank::overlap;
 use crate::matching::source_file::{SourceFile, line_key, push_lax};
 use crate::matching::tokens::words;
 
@@ -40,41 +41,14 @@ pub(super) fn aligned(
     full: &[usize],
     edges: Edges,
 ) -> Vec<Place> {
-    if full.len() < 2 {
-        return Vec::new();
-    }
-    let lines = file.nonblank_lines();
-    let text = Text::new(file, call, full, edges);
-    let mut votes: HashMap<isize, f64> = HashMap::new();
-    for (at, key) in text.keys.iter().enumerate() {
-        let hits = file.lines_with_key(*key);
-        if (1..=MAX_ANCHORS).contains(&hits.len()) {
-            #[expect(clippy::cast_precision_loss, reason = "at most MAX_ANCHORS")]
-            let weight = text.bits[at] / (hits.len() as f64).sqrt();
-            for &hit in hits {
-                let hit = lines.partition_point(|&line| line < hit as usize);
-                *votes.entry(hit.cast_signed() - at.cast_signed()).or_default() += weight;
-            }
-        }
-    }
-    let mut diagonals: Vec<(isize, f64)> = votes.into_iter().collect();
-    diagonals.sort_unstable_by_key(|(diagonal, _)| *diagonal);
-    let mut bands: Vec<(Range<isize>, f64)> = Vec::new();
-    for (diagonal, weight) in diagonals {
-        match bands.last_mut() {
-            Some((band, sum))
-                if diagonal - band.end < SLACK && diagonal - band.start < MAX_BAND =>
-            {
-                band.end = diagonal + 1;
-                *sum += weight;
-            }
-            _ => bands.push((diagonal..diagonal + 1, weight)),
-        }
-    }
-    bands.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.start.cmp(&b.0.start)));
-    let total: f64 = text.bits.iter().sum();
     let mut out: Vec<Place> = Vec::new();
-    for (band, weight) in bands.into_iter().take(MAX_BANDS) {
+    if full.len() < 2 {
+        return out;
+    }
+    let lines = full.iter().map(|&old| TextLine::new(file, call, old)).collect();
+    let text = Text { file, call, edges, lines };
+    let total: f64 = text.lines.iter().map(|line| line.bits).sum();
+    for (band, weight) in text.bands().into_iter().take(MAX_BANDS) {
         if weight < MIN_SHARE * total || weight < 4.0 {
             break;
         }
@@ -92,14 +66,45 @@ pub(super) fn aligned(
 struct Text<'a, 't> {
     file: &'a SourceFile<'t>,
     call: &'a Call<'a>,
-    full: &'a [usize],
     edges: Edges,
-    keys: Vec<u64>,
-    /// Those of the lines that the call writes instead.
-    new_keys: Vec<Option<u64>>,
-    lax: Vec<String>,
-    bits: Vec<f64>,
-    words: Vec<Words>,
+    lines: Vec<TextLine<'a>>,
+}
+
+/// A line of the text.
+struct TextLine<'a> {
+    /// Its number in `old_str`.
+    old: usize,
+    text: &'a str,
+    lax: String,
+    key: u64,
+    /// The key of the line that the call writes instead.
+    new_key: Option<u64>,
+    bits: f64,
+    words: Words,
+    is_comment: bool,
+    /// What it costs that the line differs in words or is missing, if the call changes it. It is little,
+    /// so that the place which has changed since stays in the race.
+    change: f64,
+}
+
+impl<'a> TextLine<'a> {
+    fn new(file: &SourceFile<'_>, call: &Call<'a>, old: usize) -> Self {
+        let (text, keeps) = (call.old[old], call.keeps(old));
+        let mut lax = String::new();
+        push_lax(text, &mut lax);
+        let new = call.successor(old).filter(|_| !keeps).map(|new| call.new[new]);
+        Self {
+            old,
+            text,
+            lax,
+            key: line_key(text),
+            new_key: new.filter(|new| new.contains(is_word_char)).map(line_key),
+            bits: file.bits(text),
+            words: Words::of(text),
+            is_comment: file.language.is_some_and(|language| language.is_comment(text)),
+            change: if keeps { 0.0 } else { STALE },
+        }
+    }
 }
 
 /// How a cell of an alignment was reached.
@@ -113,88 +118,85 @@ enum Step {
     Extra,
 }
 
-impl<'a, 't> Text<'a, 't> {
-    fn new(file: &'a SourceFile<'t>, call: &'a Call<'a>, full: &'a [usize], edges: Edges) -> Self {
-        let old = &call.old;
-        let mut news = vec![None; old.len()];
-        for new in 0..call.new.len() {
-            if let Some(old) = call.partner(new) {
-                news[old] = Some(new);
+impl Text<'_, '_> {
+    /// The bands of diagonals on which rare lines of text and file meet, and their weights, the heaviest
+    /// first.
+    fn bands(&self) -> Vec<(Range<isize>, f64)> {
+        let mut votes: BTreeMap<isize, f64> = BTreeMap::new();
+        for (at, line) in self.lines.iter().enumerate() {
+            let hits = self.file.lines_with_key(line.key);
+            if !(1..=MAX_ANCHORS).contains(&hits.len()) {
+                continue;
+            }
+            #[expect(clippy::cast_precision_loss, reason = "at most MAX_ANCHORS")]
+            let weight = line.bits / (hits.len() as f64).sqrt();
+            for &hit in hits {
+                let before = |line: &usize| *line < hit as usize;
+                let hit = self.file.nonblank_lines().partition_point(before);
+                *votes.entry(hit.cast_signed() - at.cast_signed()).or_default() += weight;
             }
         }
-        let new_key = |&at: &usize| {
-            let new: usize = news[at]?;
-            (!call.keeps(at) && call.new[new].contains(is_word_char))
-                .then(|| line_key(call.new[new]))
-        };
-        let lax = |&at: &usize| {
-            let mut key = String::new();
-            push_lax(old[at], &mut key);
-            key
-        };
-        Self {
-            file,
-            call,
-            full,
-            edges,
-            new_keys: full.iter().map(new_key).collect(),
-            keys: full.iter().map(|&at| line_key(old[at])).collect(),
-            lax: full.iter().map(lax).collect(),
-            bits: full.iter().map(|&at| file.bits(old[at])).collect(),
-            words: full.iter().map(|&at| Words::of(old[at])).collect(),
+        let mut bands: Vec<(Range<isize>, f64)> = Vec::new();
+        for (diagonal, weight) in votes {
+            match bands.last_mut() {
+                Some((band, sum))
+                    if diagonal - band.end < SLACK && diagonal - band.start < MAX_BAND =>
+                {
+                    band.end = diagonal + 1;
+                    *sum += weight;
+                }
+                _ => bands.push((diagonal..diagonal + 1, weight)),
+            }
         }
+        // Of equal ones, the upper comes first.
+        bands.sort_by(|a, b| b.1.total_cmp(&a.1));
+        bands
     }
 
     /// The best alignments with the file between two diagonals, as links of lines that are not blank.
     fn align(&self, band: Range<isize>) -> Vec<Vec<Link>> {
-        let count = self.full.len();
-        let width = usize::try_from(band.end - band.start).unwrap_or(1);
-        let total = self.file.nonblank_lines().len().cast_signed();
-        if count.saturating_mul(width) > MAX_CELLS {
-            return Vec::new();
-        }
-        if budget::spend(8 * count * width).is_err() {
-            return Vec::new();
-        }
         const NEVER: f64 = f64::NEG_INFINITY;
+        let (count, nonblank) = (self.lines.len(), self.file.nonblank_lines());
+        let width = usize::try_from(band.end - band.start).unwrap_or(1);
+        if count.saturating_mul(width) > MAX_CELLS || budget::spend(8 * count * width).is_err() {
+            return Vec::new();
+        }
         let line_at = |at: usize, d: usize| {
-            let line = at.cast_signed() + band.start + d.cast_signed();
-            (0..total).contains(&line).then(|| line.cast_unsigned())
+            (at + d).checked_add_signed(band.start).filter(|&n| n < nonblank.len())
+        };
+        let price = |is_comment: bool, code: f64| match is_comment {
+            true => Difference::Comment.cost(),
+            false => code,
         };
         let mut file_words: HashMap<usize, Words> = HashMap::new();
         let mut best = vec![0.0; width + 1];
         let mut steps = vec![Step::None; count * (width + 1)];
-        for at in 0..count {
+        for (at, from) in steps.chunks_mut(width + 1).enumerate() {
+            let line = &self.lines[at];
             let mut row = vec![NEVER; width + 1];
-            let from = &mut steps[at * (width + 1)..(at + 1) * (width + 1)];
             for d in 0..=width {
-                if let Some(line) = line_at(at, d)
-                    && let Some(score) = self.pair_score(at, line, &mut file_words)
+                if let Some(n) = line_at(at, d)
+                    && let Some(score) = self.pair_score(at, n, &mut file_words)
                     && best[d] + score > row[d]
                 {
                     (row[d], from[d]) = (best[d] + score, Step::Pair);
                 }
                 if d < width {
-                    let change = if self.call.keeps(self.full[at]) { 0.0 } else { CONFLICT };
-                    let is_comment = self
-                        .file
-                        .language
-                        .is_some_and(|language| language.is_comment(self.call.old[self.full[at]]));
-                    let price = if is_comment { Difference::Comment.cost() } else { MISSING };
-                    let score = best[d + 1] - price - LOST * self.bits[at] - change;
+                    let missing = price(line.is_comment, MISSING);
+                    let score = best[d + 1] - missing - LOST * line.bits - line.change;
                     if score > row[d] {
                         (row[d], from[d]) = (score, Step::Missing);
                     }
                 }
             }
-            if at + 1 < count {
-                for d in 1..=width {
-                    let is_comment = line_at(at + 1, d - 1)
-                        .is_some_and(|line| self.file.is_comment(self.file.nonblank_lines()[line]));
-                    let price = if is_comment { Difference::Comment.cost() } else { EXTRA };
-                    if row[d - 1] - price > row[d] {
-                        (row[d], from[d]) = (row[d - 1] - price, Step::Extra);
-                    }
+            // Below the last line, the file has no line more.
+            let last = if at + 1 < count { width } else { 0 };
+            for d in 1..=last {
+                let is_comment =
+                    line_at(at + 1, d - 1).is_some_and(|n| self.file.is_comment(nonblank[n]));
+                let score = row[d - 1] - price(is_comment, EXTRA);
+                if score > row[d] {
+                    (row[d], from[d]) = (score, Step::Extra);
                 }
             }
             best = row;
@@ -205,14 +207,10 @@ impl<'a, 't> Text<'a, 't> {
         ends.sort_by(|&a, &b| best[b].total_cmp(&best[a]));
         let mut out: Vec<Vec<Link>> = Vec::new();
         for links in ends.into_iter().filter_map(|d| self.trace(&steps, width, d, band.start)) {
+            let span = |links: &[Link]| links[0].lines.start..links[links.len() - 1].lines.end;
             // The same lines in a worse alignment are no other place.
-            let overlaps = |seen: &Vec<Link>| {
-                let span =
-                    |links: &[Link]| (links[0].lines.start, links[links.len() - 1].lines.end);
-                let (a, b) = (span(seen), span(&links));
-                a.0 < b.1 && b.0 < a.1
-            };
-            if out.len() < MAX_ALIGNMENTS && !out.iter().any(overlaps) {
+            let is_seen = out.iter().any(|seen| overlap(&span(seen), &span(&links)));
+            if out.len() < MAX_ALIGNMENTS && !is_seen {
                 out.push(links);
             }
         }
@@ -221,24 +219,15 @@ impl<'a, 't> Text<'a, 't> {
 
     /// The links of the alignment that ends on a diagonal.
     fn trace(&self, steps: &[Step], width: usize, mut d: usize, start: isize) -> Option<Vec<Link>> {
-        let lines = self.file.nonblank_lines();
-        let mut at = self.full.len();
+        let mut at = self.lines.len();
         let mut links = Vec::new();
         while at > 0 {
             match steps[(at - 1) * (width + 1) + d] {
                 Step::Pair => {
                     at -= 1;
-                    let n = (at.cast_signed() + start + d.cast_signed()).cast_unsigned();
-                    let (old, line) = (self.full[at], lines[n]);
-                    let mut link =
-                        Link::new(self.file, old..old + 1, line..line + 1, LinkKind::Line);
-                    self.narrow(at, line, &mut link);
-                    links.push(link);
+                    links.push(self.link(at, (at + d).checked_add_signed(start)?));
                 }
-                Step::Missing => {
-                    at -= 1;
-                    d += 1;
-                }
+                Step::Missing => (at, d) = (at - 1, d + 1),
                 Step::Extra => d -= 1,
                 Step::None => return None,
             }
@@ -247,43 +236,53 @@ impl<'a, 't> Text<'a, 't> {
         (!links.is_empty()).then_some(links)
     }
 
-    /// Limits the link of a first or last line to the part of the file's line that it quotes.
-    fn narrow(&self, at: usize, line: usize, link: &mut Link) {
-        if self.keys[at] == self.file.keys()[line] {
-            return;
+    /// The link of a line of the text with line `n` of those that are not blank; of a first or last one
+    /// only with the part that it quotes.
+    fn link(&self, at: usize, n: usize) -> Link {
+        let (file, text, line) = (self.file, &self.lines[at], self.file.nonblank_lines()[n]);
+        let mut link = Link::new(file, text.old..text.old + 1, line..line + 1, LinkKind::Line);
+        if text.key == file.keys()[line] || !self.is_part(at, n) {
+            return link;
         }
-        let body = self.file.body(line);
-        let mut lax = String::new();
-        push_lax(body, &mut lax);
-        let start = self.file.lines()[line].body.start;
-        let text = self.call.old[self.full[at]];
-        if at == 0
-            && indent_of(text).is_empty()
-            && self.is_part(at)
-            && lax.ends_with(&self.lax[at])
-            && let Some(head) = head_offset(body, lax.len() - self.lax[at].len())
-            && !splits_run(self.file, start + head)
-        {
-            link.bytes.start = start + head;
-        } else if at + 1 == self.full.len()
-            && self.is_part(at)
-            && lax.starts_with(&self.lax[at])
-            && let Some(tail) =
-                tail_offset(body, self.lax[at].len(), text.trim_end().chars().next_back())
-            && !splits_run(self.file, start + tail)
-        {
-            link.bytes.end = start + tail;
+        let offset = match at {
+            0 => head_offset(file.body(line), self.lax_there(n).len() - text.lax.len()),
+            _ => {
+                let closing = text.text.trim_end().chars().next_back();
+                tail_offset(file.body(line), text.lax.len(), closing)
+            }
+        };
+        let offset = offset.map(|offset| link.bytes.start + offset);
+        match offset.filter(|&offset| !splits_run(file, offset)) {
+            Some(offset) if at == 0 => link.bytes.start = offset,
+            Some(offset) => link.bytes.end = offset,
+            None => {}
         }
+        link
     }
 
-    /// Whether a first or last line may be the part of a line: it is long enough, and the call keeps it
-    /// or does not say that it is whole.
-    fn is_part(&self, at: usize) -> bool {
-        let Edges { may_begin_inside, may_end_inside } = self.edges;
-        let may_be = if at == 0 { may_begin_inside } else { may_end_inside };
-        (may_be || self.call.keeps(self.full[at]))
-            && self.lax[at].len() > 3
-            && self.lax[at].contains(is_word_char)
+    /// The lax key of line `n` of those that are not blank.
+    fn lax_there(&self, n: usize) -> &str {
+        let joined = self.file.joined();
+        &joined.text[joined.starts[n]..joined.starts[n + 1]]
+    }
+
+    /// Whether a first or last line may be the end or the beginning of line `n`: it is long enough, and
+    /// the call keeps it or does not say that it is whole.
+    fn is_part(&self, at: usize, n: usize) -> bool {
+        let (line, there) = (&self.lines[at], self.lax_there(n));
+        let (may_be, fits) = match at {
+            0 => {
+                let is_end = indent_of(line.text).is_empty() && there.ends_with(&line.lax);
+                (self.edges.may_begin_inside, is_end)
+            }
+            _ => {
+                let is_last = at + 1 == self.lines.len();
+                (self.edges.may_end_inside, is_last && there.starts_with(&line.lax))
+            }
+        };
+        fits && (may_be || self.call.keeps(line.old))
+            && line.lax.len() > 3
+            && line.lax.contains(is_word_char)
     }
 
     /// What it is worth to take a line of the text for line `n` of those that are not blank; `None` if
@@ -294,50 +293,37 @@ impl<'a, 't> Text<'a, 't> {
         n: usize,
         file_words: &mut HashMap<usize, Words>,
     ) -> Option<f64> {
-        let line = self.file.nonblank_lines()[n];
-        let bits = self.bits[at] + 1.0;
-        if self.keys[at] == self.file.keys()[line] {
+        let (file, text) = (self.file, &self.lines[at]);
+        let line = file.nonblank_lines()[n];
+        let bits = text.bits + 1.0;
+        if text.key == file.keys()[line] {
             return Some(bits);
         }
-        if self.new_keys[at] == Some(self.file.keys()[line]) {
-            return Some(-CONFLICT);
+        if text.new_key == Some(file.keys()[line]) {
+            return Some(-STALE);
         }
-        let joined = self.file.joined();
-        let lax = &joined.text[joined.starts[n]..joined.starts[n + 1]];
-        let text = self.call.old[self.full[at]];
-        let is_head = at == 0 && indent_of(text).is_empty() && lax.ends_with(&self.lax[at]);
-        let is_tail = at + 1 == self.full.len() && lax.starts_with(&self.lax[at]);
-        if self.is_part(at) && (is_head || is_tail) {
+        if self.is_part(at, n) {
             return Some(bits - PART);
         }
-        let change = if self.call.keeps(self.full[at]) { 0.0 } else { CONFLICT };
-        let (a, b) = (self.lax[at].len(), lax.len());
-        let is_near = a.abs_diff(b) <= a.max(12);
-        let similarity = if is_near {
-            let words = file_words.entry(n).or_insert_with(|| Words::of(self.file.body(line)));
-            self.words[at].similarity(words)
-        } else {
-            0.0
+        let (lax, there) = (text.lax.as_str(), self.lax_there(n));
+        let is_near = lax.len().abs_diff(there.len()) <= lax.len().max(12);
+        let similarity = match is_near {
+            true => text
+                .words
+                .similarity(file_words.entry(n).or_insert_with(|| Words::of(file.body(line)))),
+            false => 0.0,
         };
-        let are_comments = is_near
-            && self.file.is_comment(line)
-            && self.file.language.is_some_and(|language| language.is_comment(text));
-        // Only one of them may have a comment behind it.
-        let has_same_code = || {
-            (lax.starts_with(&self.lax[at]) || self.lax[at].starts_with(lax))
-                && is_misquoted_comment(self.file, text, line, self.file.body(line))
-        };
-        if similarity < 0.5 && !are_comments {
-            return has_same_code().then(|| -Difference::Comment.cost() - change);
+        let are_comments = is_near && text.is_comment && file.is_comment(line);
+        if similarity >= 0.5 || are_comments {
+            let price = if are_comments { Difference::Comment } else { Difference::Words }.cost();
+            return Some(-price - LOST * bits * (1.0 - similarity) - text.change);
         }
-        let price = if are_comments { Difference::Comment } else { Difference::Words }.cost();
-        Some(-price - LOST * bits * (1.0 - similarity) - change)
+        // Only one of them may have a comment behind it.
+        let has_same_code = (there.starts_with(lax) || lax.starts_with(there))
+            && is_misquoted_comment(file, text.text, line, file.body(line));
+        has_same_code.then(|| -Difference::Comment.cost() - text.change)
     }
 }
-
-/// What it costs an alignment that a line which the call changes differs in words. It is little, so
-/// that the place which has changed since stays in the race.
-const CONFLICT: f64 = STALE;
 
 /// The words of a line, sorted, for a quick comparison.
 #[derive(Debug)]

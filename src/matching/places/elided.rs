@@ -1,15 +1,17 @@
 //! The places of a text with placeholders: each piece between them stands in the file, in order, and
 //! what a placeholder stands for stays inside the block that the call shows.
 
+use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::joined::joined;
 use super::{Edges, Link, LinkKind, MAX_PLACE_LINES, Place, Places, with_blank_lines};
+use crate::language::Language;
 use crate::matching::budget;
 use crate::matching::fold::is_word_char;
-use crate::matching::indent::{TAB_WIDTH, columns};
 use crate::matching::indent_of;
 use crate::matching::placeholder::is_placeholder;
+use crate::matching::shape::{depth, is_among};
 use crate::matching::source_file::{SourceFile, line_key};
 
 /// The most ways to fill the gaps of placeholders that are compared.
@@ -30,12 +32,9 @@ pub(super) fn split_at_placeholders(
     if marks.is_empty() || marks.len() > MAX_PLACEHOLDERS {
         return None;
     }
-    let mut pieces = Vec::new();
-    let mut from = 0;
-    for &mark in marks.iter().chain([&old.len()]) {
-        pieces.push(from..mark);
-        from = mark + 1;
-    }
+    let starts = std::iter::once(0).chain(marks.iter().map(|mark| mark + 1));
+    let ends = marks.iter().copied().chain([old.len()]);
+    let mut pieces: Vec<Range<usize>> = starts.zip(ends).map(|(from, to)| from..to).collect();
     let is_blank = |piece: &Range<usize>| old[piece.clone()].iter().all(|l| l.trim().is_empty());
     if pieces[1..pieces.len() - 1].iter().any(is_blank) {
         return None;
@@ -52,29 +51,27 @@ pub(super) fn elided(file: &SourceFile<'_>, old: &[&str], pieces: &[Range<usize>
     let mut spots: Vec<Vec<Vec<Link>>> = Vec::new();
     for piece in pieces {
         let full: Vec<usize> = piece.clone().filter(|&at| !old[at].trim().is_empty()).collect();
-        let has_words = full.iter().any(|&at| old[at].contains(is_word_char));
-        let found = match has_words {
-            true => joined(file, old, &full, Edges::WHOLE_LINES),
+        let whole_lines = Edges { may_begin_inside: false, may_end_inside: false };
+        let found = match full.iter().any(|&at| old[at].contains(is_word_char)) {
+            true => joined(file, old, &full, whole_lines),
             false => bracket_lines(file, old, &full),
         };
         if budget::spend(64 * found.list.len()).is_err() {
             return Places::default();
         }
         out.truncated |= found.truncated;
-        let inner = |place: Place| {
-            let is_inner = |link: &Link| piece.contains(&link.old.start) || link.old.is_empty();
-            place.links.into_iter().filter(is_inner).collect()
-        };
+        let is_inner = |link: &Link| piece.contains(&link.old.start) || link.old.is_empty();
+        let inner = |place: Place| place.links.into_iter().filter(is_inner).collect();
         spots.push(found.list.into_iter().map(inner).collect());
     }
     let mut chains: Vec<Vec<usize>> = (0..spots[0].len()).map(|at| vec![at]).collect();
     chains.truncate(MAX_CHAINS + 1);
-    for part in 1..pieces.len() {
+    for pair in spots.windows(2) {
         let mut longer = Vec::new();
         for chain in &chains {
-            let above = &spots[part - 1][chain[part - 1]];
-            let after = (0..spots[part].len())
-                .filter(|&at| stays_in_block(file, old, above, &spots[part][at]));
+            let above = &pair[0][chain[chain.len() - 1]];
+            let after =
+                (0..pair[1].len()).filter(|&at| stays_in_block(file, old, above, &pair[1][at]));
             longer.extend(after.take(MAX_CHAINS).map(|at| [chain.as_slice(), &[at]].concat()));
             if longer.len() > MAX_CHAINS {
                 break;
@@ -83,47 +80,46 @@ pub(super) fn elided(file: &SourceFile<'_>, old: &[&str], pieces: &[Range<usize>
         chains = longer;
     }
     out.truncated |= chains.len() > MAX_CHAINS;
-    for chain in chains {
+    let place = |chain: Vec<usize>| {
         let mut links: Vec<Link> = Vec::new();
-        for (part, &at) in chain.iter().enumerate() {
-            let piece = &spots[part][at];
-            let (old_start, line_start) = (piece[0].old.start, piece[0].lines.start);
+        for (piece, at) in spots.iter().zip(chain) {
+            let (old_to, line_to) = (piece[at][0].old.start, piece[at][0].lines.start);
             // The edit needs none of the lines that a placeholder at an edge stands for.
             let (old_from, line_from) =
-                links.last().map_or((0, line_start), |last| (last.old.end, last.lines.end));
-            if old_from < old_start {
+                links.last().map_or((0, line_to), |last| (last.old.end, last.lines.end));
+            if old_from < old_to {
                 let kind = LinkKind::Elided;
-                links.push(Link::new(file, old_from..old_start, line_from..line_start, kind));
+                links.push(Link::new(file, old_from..old_to, line_from..line_to, kind));
             }
-            links.extend(piece.iter().cloned());
+            links.extend_from_slice(&piece[at]);
         }
-        if let Some((old_end, line_end)) = links.last().map(|last| (last.old.end, last.lines.end))
-            && old_end < old.len()
-        {
-            let kind = LinkKind::Elided;
-            links.push(Link::new(file, old_end..old.len(), line_end..line_end, kind));
+        let end = links.last().map(|last| (last.old.end, last.lines.end));
+        if let Some((old_from, line)) = end.filter(|end| end.0 < old.len()) {
+            links.push(Link::new(file, old_from..old.len(), line..line, LinkKind::Elided));
         }
-        out.list.push(Place { links });
-    }
+        Place { links }
+    };
+    out.list = chains.into_iter().map(place).collect();
     out
 }
 
 /// The places of lines without words: equal lines one after the other.
 fn bracket_lines(file: &SourceFile<'_>, old: &[&str], full: &[usize]) -> Places {
+    const MAX_PLACES: usize = MAX_PLACE_LINES / 8;
     let lines = file.nonblank_lines();
     let keys: Vec<u64> = full.iter().map(|&at| line_key(old[at])).collect();
-    let starts = (0..(lines.len() + 1).saturating_sub(full.len()))
-        .filter(|&n| keys.iter().enumerate().all(|(k, key)| file.keys()[lines[n + k]] == *key));
-    let place = |n: usize| {
-        let links = full.iter().enumerate().map(|(k, &at)| {
-            let line = lines[n + k];
+    let place = |there: &[usize]| {
+        let link = |(&at, &line): (&usize, &usize)| {
             Link::new(file, at..at + 1, line..line + 1, LinkKind::Line)
-        });
-        with_blank_lines(file, old, links.collect())
+        };
+        with_blank_lines(file, old, full.iter().zip(there).map(link).collect())
     };
-    let mut list: Vec<Place> = starts.take(MAX_PLACE_LINES / 8 + 1).map(place).collect();
-    let truncated = list.len() > MAX_PLACE_LINES / 8;
-    list.truncate(MAX_PLACE_LINES / 8);
+    let are_equal =
+        |there: &&[usize]| there.iter().zip(&keys).all(|(&line, key)| file.keys()[line] == *key);
+    let found = lines.windows(full.len()).filter(are_equal);
+    let mut list: Vec<Place> = found.take(MAX_PLACES + 1).map(place).collect();
+    let truncated = list.len() > MAX_PLACES;
+    list.truncate(MAX_PLACES);
     Places { list, truncated }
 }
 
@@ -135,103 +131,60 @@ fn stays_in_block(file: &SourceFile<'_>, old: &[&str], above: &[Link], below: &[
     if to < from {
         return false;
     }
-    let width = |line: usize| columns(indent_of(file.body(line)), TAB_WIDTH);
-    let (upper, lower) = (width(last.lines.end - 1), width(to));
+    let (upper, lower) = (depth(file.body(from - 1)), depth(file.body(to)));
     // In prose and unknown languages nothing shows where a section ends.
-    let knows_blocks = file.language.is_some_and(|language| language.is_code());
-    if upper == lower && !knows_blocks {
+    if upper == lower && !file.language.is_some_and(Language::is_code) {
         return false;
     }
-    let shows_deeper = {
-        let column = |at: usize| columns(indent_of(old[at]), TAB_WIDTH);
-        let mark = last.old.end;
-        mark < old.len() && column(mark) > column(last.old.end - 1)
-    };
+    let mark = last.old.end;
+    let shows_deeper =
+        old.get(mark).is_some_and(|mark_line| depth(mark_line) > depth(old[mark - 1]));
     (from..to).filter(|&line| !file.is_blank(line)).all(|line| {
-        let body = file.body(line).trim();
-        let is_opening_brace = body == "{";
-        if begins_section(file, line) {
-            return false;
-        }
-        let here = width(line);
+        let here = depth(file.body(line));
         // Inside the block that the line above opens, or that the line below closes.
-        let inside = match upper.cmp(&lower) {
+        let is_inside = match upper.cmp(&lower) {
             _ if shows_deeper => here > upper,
-            std::cmp::Ordering::Less => here > upper,
+            Ordering::Less => here > upper,
             // The lines of a block comment are one column deeper than its ends.
-            std::cmp::Ordering::Equal => here + 1 >= upper,
-            std::cmp::Ordering::Greater => here > lower,
+            Ordering::Equal => here + 1 >= upper,
+            Ordering::Greater => here > lower,
         };
-        inside || is_opening_brace
+        !begins_section(file, line) && (is_inside || file.body(line).trim() == "{")
     })
 }
 
 /// Whether a line begins a section of a flat file, or a definition at the margin.
 pub(in crate::matching) fn begins_section(file: &SourceFile<'_>, line: usize) -> bool {
+    const TEX_HEADS: &[&str] =
+        &["\\section", "\\chapter", "\\subsection", "\\begin", "\\end", "\\part", "\\paragraph"];
     let body = file.body(line);
     let text = body.trim();
-    let at_margin = indent_of(body).is_empty();
-    let language = file.language.map_or("", |language| language.name);
-    let uncommented = text.split(" #").next().unwrap_or_default().split(" ;").next();
+    let is_at_margin = indent_of(body).is_empty();
+    let uncommented = text.split(" #").next().and_then(|text| text.split(" ;").next());
     let is_header =
         text.starts_with('[') && uncommented.is_some_and(|text| text.trim_end().ends_with(']'));
-    match language {
+    let is_rule = |mark: char| text.len() > 2 && text.chars().all(|c| c == mark);
+    match file.language.map_or("", |language| language.name) {
         "ini" | "toml" | "" if is_header => true,
-        "markdown" | "text" | "" if text.starts_with("# ") || text.starts_with("## ") => true,
         "markdown" if text.starts_with('#') => true,
+        "markdown" | "text" | "" if text.starts_with("# ") || text.starts_with("## ") => true,
         // What is above it is a heading, or a part ends there.
-        "markdown" | "text" | "" if text.len() > 2 && text.chars().all(|c| c == '-') => true,
-        "markdown" | "text" | "" if text.len() > 2 && text.chars().all(|c| c == '=') => true,
-        "tex" => {
-            ["\\section", "\\chapter", "\\subsection", "\\begin", "\\end", "\\part", "\\paragraph"]
-                .iter()
-                .any(|head| text.starts_with(head))
-        }
+        "markdown" | "text" | "" if is_rule('-') || is_rule('=') => true,
+        "markdown" | "text" => false,
+        "tex" => TEX_HEADS.iter().any(|head| text.starts_with(head)),
         "dockerfile" => text.get(..5).is_some_and(|head| head.eq_ignore_ascii_case("from ")),
         "yaml" => text.starts_with("---"),
-        "make" => at_margin && text.contains(':') && !text.starts_with('#'),
-        "markdown" | "text" => false,
-        _ => at_margin && is_definition(text),
+        "make" => is_at_margin && text.contains(':') && !text.starts_with('#'),
+        _ => is_at_margin && is_definition(text),
     }
 }
 
 /// Whether a line begins a definition.
 fn is_definition(text: &str) -> bool {
-    const KEYWORDS: &[&str] = &[
-        "def",
-        "class",
-        "fn",
-        "func",
-        "function",
-        "impl",
-        "struct",
-        "enum",
-        "trait",
-        "interface",
-        "module",
-        "mod",
-        "namespace",
-        "type",
-        "server",
-        "msgid",
-        "FROM",
-        "stage",
-    ];
-    const MODIFIERS: &[&str] = &[
-        "pub",
-        "export",
-        "default",
-        "async",
-        "public",
-        "private",
-        "protected",
-        "static",
-        "final",
-        "abstract",
-        "unsafe",
-        "const",
-        "pub(crate)",
-    ];
-    let mut rest = text.split_whitespace().skip_while(|word| MODIFIERS.contains(word));
-    rest.next().is_some_and(|word| KEYWORDS.contains(&word.trim_end_matches(['(', '{', '*'])))
+    const KEYWORDS: &str = "def class fn func function impl struct enum trait interface module mod \
+        namespace type server msgid FROM stage";
+    const MODIFIERS: &str = "pub export default async public private protected static final \
+        abstract unsafe const pub(crate)";
+    let mut rest = text.split_whitespace().skip_while(|word| is_among(MODIFIERS, word));
+    rest.next().is_some_and(|word| is_among(KEYWORDS, word.trim_end_matches(['(', '{', '*'])))
 }

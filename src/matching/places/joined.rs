@@ -1,5 +1,7 @@
 //! The places where a text stands but for its form: one search for the joined lax keys of its lines.
 
+use std::ops::Range;
+
 use memchr::memmem::Finder;
 
 use super::{Edges, Link, LinkKind, MAX_PLACE_LINES, Place, Places, with_blank_lines};
@@ -62,20 +64,18 @@ fn cut(
     let line_of = |offset: usize| joined.starts.partition_point(|&at| at <= offset) - 1;
     let (first, last) = (line_of(start), line_of(end - 1));
     let lines = file.nonblank_lines();
-    let (head_line, tail_line) = (&file.lines()[lines[first]], &file.lines()[lines[last]]);
+    let [head, tail] = [first, last].map(|n| file.lines()[lines[n]].body.clone());
+    let begins_inside = start > joined.starts[first];
+    let ends_inside = end < joined.starts[last + 1];
     // Each part of a line is sought from its start, so that a long line with many would take its square.
-    let (begins_inside, ends_inside) =
-        (start > joined.starts[first], end < joined.starts[last + 1]);
-    let length = |line: &crate::text::Line, is_inside: bool| {
-        if is_inside { line.body.len() } else { 0 }
-    };
-    let read = length(head_line, begins_inside) + length(tail_line, ends_inside);
+    let read =
+        if begins_inside { head.len() } else { 0 } + if ends_inside { tail.len() } else { 0 };
     if read > MAX_PART_LINE || budget::spend(read / 8).is_err() {
         return None;
     }
-    let mut from = head_line.body.start;
-    if start > joined.starts[first] {
-        from += head_offset(file.body(lines[first]), start - joined.starts[first])?;
+    let (mut from, mut to) = (head.start, tail.end);
+    if begins_inside {
+        from += head_offset(&file.text[head], start - joined.starts[first])?;
         // A line that has its indentation begins where a line of the file begins.
         let blanks = indent_of(old[full[0]]);
         let has_indentation =
@@ -84,13 +84,12 @@ fn cut(
             return None;
         }
     }
-    let mut to = tail_line.body.end;
     let closing = old[full[full.len() - 1]].trim_end().chars().next_back();
     // A part of a line ends where the call ends it, before a closing mark of the file.
-    let is_part = first == last && start > joined.starts[first];
-    if end < joined.starts[last + 1] || is_part && !matches!(closing, Some(',' | ';')) {
-        to = tail_line.body.start
-            + tail_offset(file.body(lines[last]), end - joined.starts[last], closing)?;
+    let is_part = first == last && begins_inside;
+    if ends_inside || is_part && !matches!(closing, Some(',' | ';')) {
+        let count = end - joined.starts[last];
+        to = tail.start + tail_offset(&file.text[tail], count, closing)?;
         if splits_run(file, to) {
             return None;
         }
@@ -105,11 +104,10 @@ fn cut(
         while n <= last && joined.starts[n + 1].min(end) <= old_end {
             n += 1;
         }
-        let file_end = joined.starts.get(n).map_or(end, |&at| at.min(end));
-        if file_end == old_end && n > line_from {
-            let (old, lines) = (full[old_from]..full[at] + 1, lines[line_from]..lines[n - 1] + 1);
+        if joined.starts[n].min(end) == old_end && n > line_from {
             let is_line = at == old_from && n - line_from == 1;
             let kind = if is_line { LinkKind::Line } else { LinkKind::Reflowed };
+            let (old, lines) = (full[old_from]..full[at] + 1, lines[line_from]..lines[n - 1] + 1);
             links.push(Link::new(file, old, lines, kind));
             (old_from, line_from) = (at + 1, n);
         }
@@ -122,45 +120,29 @@ fn cut(
     Some(with_blank_lines(file, old, links))
 }
 
+/// The characters of the lax key of a line: where each is in the key, and in the line.
+fn lax_spans(line: &str) -> impl Iterator<Item = (Range<usize>, Range<usize>)> {
+    let mut end = 0;
+    fold::canonical(line, Difference::LookAlikes).into_iter().filter_map(move |canonical| {
+        let start = end;
+        end += lax_char(canonical.char)?.len_utf8();
+        Some((start..end, canonical.range()))
+    })
+}
+
 /// The offset in a line before which `count` bytes of its lax key stand, and after which the next one
 /// does; `None` inside a character.
 pub(super) fn head_offset(line: &str, count: usize) -> Option<usize> {
-    let mut seen = 0;
-    for canonical in fold::canonical(line, Difference::LookAlikes) {
-        let Some(c) = lax_char(canonical.char) else { continue };
-        if seen == count {
-            return Some(canonical.start);
-        }
-        seen += c.len_utf8();
-    }
-    None
+    lax_spans(line).find(|(in_key, _)| in_key.start == count).map(|(_, bytes)| bytes.start)
 }
 
 /// The offset in a line after the first `count` bytes of its lax key. If the call has a closing mark
 /// there, so must the line.
 pub(super) fn tail_offset(line: &str, count: usize, closing: Option<char>) -> Option<usize> {
-    let mut seen = 0;
-    let mut end = 0;
-    for canonical in fold::canonical(line, Difference::LookAlikes) {
-        if seen == count {
-            break;
-        }
-        if let Some(c) = lax_char(canonical.char) {
-            seen += c.len_utf8();
-            end = canonical.end;
-        }
-    }
-    if seen != count {
-        return None;
-    }
-    match closing.filter(|c| matches!(c, ',' | ';')) {
-        Some(mark) => {
-            let rest = &line[end..];
-            let skipped = rest.len() - rest.trim_start().len();
-            rest.trim_start().starts_with(mark).then_some(end + skipped + 1)
-        }
-        None => Some(end),
-    }
+    let end = lax_spans(line).find(|(in_key, _)| in_key.end == count)?.1.end;
+    let Some(mark) = closing.filter(|c| matches!(c, ',' | ';')) else { return Some(end) };
+    let rest = line[end..].trim_start();
+    rest.starts_with(mark).then_some(line.len() - rest.len() + 1)
 }
 
 /// Whether an offset is beside the point inside a number.
@@ -181,16 +163,13 @@ pub(super) fn splits_run(file: &SourceFile<'_>, at: usize) -> bool {
     if file.splits_name(at) || splits_number(file.text, at) {
         return true;
     }
+    // Marks that look alike are a run.
     let plain = |c: char| {
-        let mut buffer = [0; 4];
-        let folded = fold::canonical(c.encode_utf8(&mut buffer), Difference::LookAlikes);
+        let folded = fold::canonical(c.encode_utf8(&mut [0; 4]), Difference::LookAlikes);
         folded.first().map(|canonical| canonical.char)
     };
-    let before = file.text[..at].chars().next_back();
-    let after = file.text[at..].chars().next();
     let is_mark = |c: &char| !c.is_whitespace() && !c.is_alphanumeric() && !"()[]{}".contains(*c);
-    match (before.filter(is_mark), after.filter(is_mark)) {
-        (Some(before), Some(after)) => plain(before) == plain(after),
-        _ => false,
-    }
+    let before = file.text[..at].chars().next_back().filter(is_mark);
+    let after = file.text[at..].chars().next().filter(is_mark);
+    before.zip(after).is_some_and(|(before, after)| plain(before) == plain(after))
 }

@@ -51,6 +51,16 @@ impl Link {
         Self { old, lines, bytes, kind }
     }
 
+    /// The text that it matches in the file.
+    pub(super) fn text<'t>(&self, file: &SourceFile<'t>) -> &'t str {
+        &file.text[self.bytes.clone()]
+    }
+
+    /// Whether both sides have lines.
+    pub(super) fn is_paired(&self) -> bool {
+        !self.lines.is_empty() && !self.old.is_empty()
+    }
+
     /// Whether it is one line of the call and one of the file.
     pub(super) fn is_pair(&self) -> bool {
         self.kind == LinkKind::Line && self.old.len() == 1 && self.lines.len() == 1
@@ -77,55 +87,51 @@ pub(super) struct Place {
 impl Place {
     /// The lines of the file, from 0.
     pub(super) fn lines(&self) -> Range<usize> {
-        let mut lines = self.links.iter().filter(|l| !l.lines.is_empty()).map(|l| &l.lines);
-        let first = lines.next();
-        let start = first.map_or(0, |lines| lines.start);
-        start..lines.next_back().or(first).map_or(start, |lines| lines.end)
+        self.span(|link| &link.lines)
     }
 
     /// The bytes from the first line to the last, without the ending of the last.
     pub(super) fn bytes(&self) -> Range<usize> {
-        let mut bytes = self.links.iter().filter(|l| !l.lines.is_empty()).map(|l| &l.bytes);
-        let first = bytes.next();
-        let start = first.map_or(0, |bytes| bytes.start);
-        start..bytes.next_back().or(first).map_or(start, |bytes| bytes.end)
+        self.span(|link| &link.bytes)
+    }
+
+    /// From the first link with lines of the file to the last.
+    fn span(&self, range_of: fn(&Link) -> &Range<usize>) -> Range<usize> {
+        let mut ranges = self.links.iter().filter(|link| !link.lines.is_empty()).map(range_of);
+        let first = ranges.next().cloned().unwrap_or_default();
+        first.start..ranges.next_back().map_or(first.end, |last| last.end)
     }
 
     /// Where the call has more blank lines than the file, those of the file are the ones that it keeps.
-    pub(super) fn prefer_kept_blank_lines(
-        &mut self,
-        old: &[&str],
-        is_kept: &dyn Fn(usize) -> bool,
-    ) {
+    pub(super) fn prefer_kept_blank_lines(&mut self, call: &Call<'_>) {
         let is_blank = |link: &Link| {
             link.kind == LinkKind::Line
                 && link.old.len() == 1
-                && old[link.old.start].trim().is_empty()
+                && call.old[link.old.start].trim().is_empty()
         };
+        let is_kept = |link: &Link| call.keeps(link.old.start);
         for at in 1..self.links.len() {
-            let lacks_line = |link: &Link| is_blank(link) && link.lines.is_empty();
-            if !(lacks_line(&self.links[at]) && is_kept(self.links[at].old.start)) {
+            let link = &self.links[at];
+            if !(is_blank(link) && link.lines.is_empty() && is_kept(link)) {
                 continue;
             }
             let above = self.links[..at].iter().rev().take(MAX_BLANK_LINES);
             let mut blank = above.take_while(|link| is_blank(link));
-            let unkept = |link: &Link| link.lines.len() == 1 && !is_kept(link.old.start);
+            let unkept = |link: &Link| link.lines.len() == 1 && !is_kept(link);
             let Some(back) = blank.position(unkept) else { continue };
-            let from = at - 1 - back;
             // Each line of the file goes to the next blank line of the call that takes one.
             let mut to = at;
-            for above in (from..at).rev() {
-                if self.links[above].lines.is_empty() {
+            for from in (at - 1 - back..at).rev() {
+                let Link { lines, bytes, .. } = self.links[from].clone();
+                if lines.is_empty() {
                     continue;
                 }
-                let (lines, bytes) =
-                    (self.links[above].lines.clone(), self.links[above].bytes.clone());
-                for link in &mut self.links[above..to] {
+                for link in &mut self.links[from..to] {
                     link.lines = lines.start..lines.start;
                     link.bytes = bytes.start..bytes.start;
                 }
                 (self.links[to].lines, self.links[to].bytes) = (lines, bytes);
-                to = above;
+                to = from;
             }
         }
     }
@@ -171,10 +177,6 @@ pub(super) struct Edges {
     pub(super) may_end_inside: bool,
 }
 
-impl Edges {
-    const WHOLE_LINES: Self = Self { may_begin_inside: false, may_end_inside: false };
-}
-
 /// The most lines of places of one text; further places only count as more.
 const MAX_PLACE_LINES: usize = 100_000;
 
@@ -182,10 +184,10 @@ const MAX_PLACE_LINES: usize = 100_000;
 pub(super) fn places(file: &SourceFile<'_>, call: &Call<'_>, edges: Edges) -> Places {
     let old = &call.old;
     let full: Vec<usize> = (0..old.len()).filter(|&at| !old[at].trim().is_empty()).collect();
-    if full.is_empty() || file.nonblank_lines().is_empty() {
-        return Places::default();
-    }
-    if budget::spend(file.text.len() / 8 + old.len()).is_err() {
+    if full.is_empty()
+        || file.nonblank_lines().is_empty()
+        || budget::spend(file.text.len() / 8 + old.len()).is_err()
+    {
         return Places::default();
     }
     if let Some(pieces) = elided::split_at_placeholders(file, old, &full) {
@@ -204,35 +206,24 @@ pub(super) fn places(file: &SourceFile<'_>, call: &Call<'_>, edges: Edges) -> Pl
 /// The place with links for the blank lines, and for the lines that only one side has, between,
 /// above and below these links.
 fn with_blank_lines(file: &SourceFile<'_>, old: &[&str], links: Vec<Link>) -> Place {
+    let (Some(first), Some(last)) = (links.first(), links.last()) else { return Place { links } };
+    // Of the blank lines around the links, as many as the call has there.
+    let is_blank = |line: &&&str| line.trim().is_empty();
+    let above = old[..first.old.start].iter().rev().take_while(is_blank).count();
+    let above = (0..first.lines.start).rev().take(if first.starts_line(file) { above } else { 0 });
+    let above = above.take_while(|&at| file.is_blank(at)).count();
+    let below = old[last.old.end..].iter().take_while(is_blank).count();
+    let below =
+        (last.lines.end..file.lines().len()).take(if last.ends_line(file) { below } else { 0 });
+    let end = last.lines.end + below.take_while(|&at| file.is_blank(at)).count();
+    let (mut old_from, mut line_from) = (0, first.lines.start - above);
     let mut out: Vec<Link> = Vec::with_capacity(links.len() + 4);
-    if let Some(first) = links.first() {
-        let is_whole = first.starts_line(file);
-        let blank_old = old[..first.old.start].iter().rev().take_while(|l| l.trim().is_empty());
-        let above = (0..first.lines.start).rev().take(blank_old.count());
-        let blank = above.take_while(|&at| is_whole && file.is_blank(at)).count();
-        push_between(
-            file,
-            old,
-            0..first.old.start,
-            first.lines.start - blank..first.lines.start,
-            &mut out,
-        );
-    }
-    let mut previous: Option<(usize, usize)> = None;
     for link in links {
-        if let Some((old_end, file_end)) = previous {
-            push_between(file, old, old_end..link.old.start, file_end..link.lines.start, &mut out);
-        }
-        previous = Some((link.old.end, link.lines.end));
+        push_between(file, old, old_from..link.old.start, line_from..link.lines.start, &mut out);
+        (old_from, line_from) = (link.old.end, link.lines.end);
         out.push(link);
     }
-    if let Some((old_end, file_end)) = previous {
-        let is_whole = out.last().is_some_and(|last| last.ends_line(file));
-        let blank_old = old[old_end..].iter().take_while(|line| line.trim().is_empty());
-        let below = (file_end..file.lines().len()).take(blank_old.count());
-        let blank = below.take_while(|&at| is_whole && file.is_blank(at)).count();
-        push_between(file, old, old_end..old.len(), file_end..file_end + blank, &mut out);
-    }
+    push_between(file, old, old_from..old.len(), line_from..end, &mut out);
     Place { links: out }
 }
 
@@ -240,29 +231,17 @@ fn with_blank_lines(file: &SourceFile<'_>, old: &[&str], links: Vec<Link>) -> Pl
 fn push_between(
     file: &SourceFile<'_>,
     old: &[&str],
-    old_lines: Range<usize>,
-    lines: Range<usize>,
+    mut old_lines: Range<usize>,
+    mut lines: Range<usize>,
     out: &mut Vec<Link>,
 ) {
-    let (mut at, mut line) = (old_lines.start, lines.start);
-    let push = |out: &mut Vec<Link>, old: Range<usize>, lines: Range<usize>| {
-        out.push(Link::new(file, old, lines, LinkKind::Line));
-    };
-    while at < old_lines.end || line < lines.end {
-        let call_is_blank = at < old_lines.end && old[at].trim().is_empty();
-        let file_is_blank = line < lines.end && file.is_blank(line);
-        if call_is_blank && file_is_blank {
-            push(out, at..at + 1, line..line + 1);
-            (at, line) = (at + 1, line + 1);
-        } else if at < old_lines.end && (!call_is_blank || line == lines.end) {
-            push(out, at..at + 1, line..line);
-            at += 1;
-        } else if line < lines.end {
-            push(out, at..at, line..line + 1);
-            line += 1;
-        } else {
-            push(out, at..at + 1, line..line);
-            at += 1;
-        }
+    while !old_lines.is_empty() || !lines.is_empty() {
+        let (at, line) = (old_lines.start, lines.start);
+        let is_blank = !old_lines.is_empty() && old[at].trim().is_empty();
+        let are_blank = is_blank && !lines.is_empty() && file.is_blank(line);
+        let takes_old = !old_lines.is_empty() && (are_blank || !is_blank || lines.is_empty());
+        old_lines.start += usize::from(takes_old);
+        lines.start += usize::from(are_blank || !takes_old);
+        out.push(Link::new(file, at..old_lines.start, line..lines.start, LinkKind::Line));
     }
 }
