@@ -236,13 +236,22 @@ pub(super) fn elision(call: &Call<'_>, place: &Place) -> bool {
 /// A line break that only one side has must mean nothing: it is no part of a comment, and where a
 /// statement may end at it, the lines are inside brackets or the statement plainly goes on.
 pub(super) fn reflow(file: &SourceFile<'_>, call: &Call<'_>, link: &Link) -> bool {
-    const ENDS_BY_SEMICOLON: &str = "rust c c++ java c# php dart objective-c json protobuf zig sql";
     let Some(language) = file.language else { return false };
+    let has_comment =
+        |text: &str| language.lex(text).tokens.iter().any(|token| token.kind == TokenKind::Comment);
+    let sent = call.old[link.old.clone()].join("\n");
+    let texts = [sent.as_str(), link.text(file)];
+    texts.into_iter().any(|text| has_comment(text) || !breaks_freely(language, text))
+}
+
+/// Whether no line break of a statement can end it.
+pub(super) fn breaks_freely(language: &Language, text: &str) -> bool {
+    const ENDS_BY_SEMICOLON: &str = "rust c c++ java c# php dart objective-c json protobuf zig sql";
     let (is_python, is_go) = (language.name == "python", language.name == "go");
-    let is_free = |text: &str| {
-        let lines: Vec<&str> = text.lines().collect();
-        let (mut opened, mut closed) = (0, 0);
-        lines.windows(2).all(|pair| {
+    let lines: Vec<&str> = text.lines().collect();
+    let (mut opened, mut closed) = (0, 0);
+    is_among(ENDS_BY_SEMICOLON, language.name)
+        || lines.windows(2).all(|pair| {
             let (above, below) = (pair[0].trim_end(), pair[1].trim_start());
             opened += above.matches(['(', '[', '{']).count();
             closed += above.matches([')', ']', '}']).count();
@@ -257,19 +266,13 @@ pub(super) fn reflow(file: &SourceFile<'_>, call: &Call<'_>, link: &Link) -> boo
             let opens = below.starts_with('{') && !is_go && !returns;
             let follows_block = above.ends_with('}')
                 && ["else", "catch", "finally"].iter().any(|word| below.starts_with(word));
-            let in_code_block = above.ends_with(['{', ';']) || below.starts_with('}');
-            let in_brackets = opened > closed || below.starts_with([')', ']']);
+            let in_code_block =
+                !is_python && (above.ends_with(['{', ';']) || below.starts_with('}'));
+            let in_brackets = opened > closed || below.starts_with([')', ']', '}']);
             in_brackets && !in_code_block
                 || goes_on
                 || opens
                 || follows_block
                 || above.ends_with('\\')
         })
-    };
-    let has_comment =
-        |text: &str| language.lex(text).tokens.iter().any(|token| token.kind == TokenKind::Comment);
-    let sent = call.old[link.old.clone()].join("\n");
-    let texts = [sent.as_str(), link.text(file)];
-    texts.into_iter().any(has_comment)
-        || !is_among(ENDS_BY_SEMICOLON, language.name) && !texts.into_iter().all(is_free)
 }

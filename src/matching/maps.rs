@@ -11,7 +11,7 @@ use super::fold::is_word_char;
 use super::indent::{IndentRule, LevelWidths, depth, fit, indent_of};
 use super::new_literals::{heredoc_lines, literal_lines};
 use super::places::{Link, LinkKind, Place};
-use super::shape::{line_of, odd_by_itself, odd_lines};
+use super::shape::{first_word, is_among, leaves, line_of, odd_by_itself, odd_lines};
 use super::source_file::{SourceFile, line_key};
 
 /// The indentation of every line of `new_str` under one map.
@@ -573,6 +573,11 @@ fn belongs_at_margin(file: &SourceFile<'_>, call: &Call<'_>, at: usize) -> bool 
         // A function with a name is inside no other.
         "go" => is_label(line) || line.starts_with("func "),
         "yaml" => line.starts_with("---"),
+        "make" => is_among(MAKE_DIRECTIVES, first_word(line)),
+        "ruby" | "perl" => {
+            line.starts_with("__")
+                || line.strip_prefix('=').is_some_and(|l| l.starts_with(is_word_char))
+        }
         _ => false,
     };
     let is_shared = |at: usize| call.partner(at).is_some() && !new[at].trim().is_empty();
@@ -582,10 +587,13 @@ fn belongs_at_margin(file: &SourceFile<'_>, call: &Call<'_>, at: usize) -> bool 
     match language.name {
         "python" => {
             let blank_above = new[..at].iter().rev().take_while(|line| line.trim().is_empty());
-            let word = line.split(|c: char| !is_word_char(c)).next().unwrap_or_default();
-            let begins = ["class", "def", "async", "if", "import", "from"].contains(&word);
-            line.starts_with("if __name__")
-                || blank_above.count() >= 2 && (line.starts_with('@') || begins)
+            let blank_count = blank_above.count();
+            // Below what leaves a function, nothing of it follows.
+            let above = new[..at - blank_count].last();
+            let is_parted =
+                blank_count >= 2 || blank_count == 1 && above.is_some_and(|above| leaves(above));
+            let begins = is_among("class def async if import from", first_word(line));
+            line.starts_with("if __name__") || is_parted && (line.starts_with('@') || begins)
         }
         "yaml" if line.starts_with("- ") => (0..new.len()).any(|other| {
             let is_key = indent_of(new[other]).is_empty() && !new[other].starts_with("- ");
@@ -593,11 +601,18 @@ fn belongs_at_margin(file: &SourceFile<'_>, call: &Call<'_>, at: usize) -> bool 
         }),
         "yaml" => line.trim_end().ends_with(':'),
         "markdown" => line.starts_with('#'),
-        "make" => line.contains(':') && !line.contains(":="),
+        "make" => line.contains(':') || line.contains(" = ") || line.contains("+="),
+        "haskell" => {
+            line.contains(" :: ")
+                || is_among("data newtype type class instance import module", first_word(line))
+        }
         "ini" | "toml" => line.starts_with('['),
         _ => false,
     }
 }
+
+/// What make reads itself, and no recipe.
+const MAKE_DIRECTIVES: &str = "ifeq ifneq ifdef ifndef else endif include -include sinclude define endef export unexport override vpath undefine";
 
 /// Whether a line is a label to jump to.
 fn is_label(line: &str) -> bool {

@@ -68,8 +68,14 @@ pub(super) fn literal_lines(file: &SourceFile<'_>, new: &[&str]) -> Vec<(usize, 
 /// The same in languages that are not lexed as a whole, by the marks of literals of several lines.
 fn long_literal_lines(language: &str, new: &[&str]) -> Vec<(usize, usize)> {
     let marks: &[(&str, &str)] = match language {
-        "lua" => &[("[[", "]]")],
+        "lua" => &[("[[", "]]"), ("[=[", "]=]"), ("[==[", "]==]")],
         "c#" => &[("\"\"\"", "\"\"\""), ("@\"", "\"")],
+        "html" => &[("<pre", "</pre>"), ("<textarea", "</textarea>")],
+        "ruby" => &[("%q(", ")"), ("%Q(", ")"), ("\"", "\"")],
+        "haskell" => &[("|", "|]")],
+        "shell" | "r" | "scala" | "lisp" | "perl" | "vim" | "powershell" => {
+            &[("\"\"\"", "\"\"\""), ("\"", "\"")]
+        }
         _ => &[],
     };
     let (mut out, mut open) = (Vec::new(), None);
@@ -78,8 +84,9 @@ fn long_literal_lines(language: &str, new: &[&str]) -> Vec<(usize, usize)> {
             out.push((at, opener));
             open = open.filter(|_| !line.contains(close));
         } else {
-            let opens = |(mark, close): &&(&str, &str)| {
-                line.split_once(mark).is_some_and(|(_, rest)| !rest.contains(close))
+            let opens = |(mark, close): &&(&str, &str)| match mark == close {
+                true => line.matches(mark).count() % 2 == 1,
+                false => line.split_once(mark).is_some_and(|(_, rest)| !rest.contains(close)),
             };
             open = marks.iter().find(opens).map(|(_, close)| (at, *close));
         }

@@ -327,6 +327,6 @@ pub(super) fn is_among(words: &str, word: &str) -> bool {
 }
 
 /// The word that a line begins with.
-fn first_word(line: &str) -> &str {
+pub(super) fn first_word(line: &str) -> &str {
     line.split(|c| !is_word_char(c)).next().unwrap_or_default()
 }

@@ -94,14 +94,21 @@ pub(super) fn merge(
     if old_tail != new_tail {
         out.push_str(file_tail.trim_end());
         out.push_str(new_tail);
-    } else if !mark.is_empty()
-        && !has_mark_already
-        && (statement_continues(new) || language.is_some_and(|l| adds_comment(l, old, new)))
-    {
-        // A closing mark ends a statement. The new line opens or continues one, or has a comment behind
-        // it, so the file's mark may no longer be meant.
+    } else if !mark.is_empty() && !has_mark_already && statement_continues(new) {
+        // A closing mark ends a statement. The new line opens or continues one, so that the mark may be meant
+        // further below, unless none is needed.
         let sent = out.clone() + new_tail;
-        return Some(Merged::Ambiguous(out + file_tail, sent));
+        return Some(match mark == ";" && language.is_some_and(may_lack_semicolons) {
+            true => Merged::Certain(sent),
+            false => Merged::Ambiguous(out + file_tail, sent),
+        });
+    } else if let Some(code) = (!mark.is_empty() && !has_mark_already)
+        .then(|| language.and_then(|language| code_before_new_comment(language, old, new, &out)))
+        .flatten()
+    {
+        // Behind a comment it would be a part of it.
+        out.insert_str(code, mark);
+        out.push_str(new_tail);
     } else if !has_mark_already {
         out.push_str(file_tail);
     }
@@ -110,7 +117,10 @@ pub(super) fn merge(
     let is_ambiguous = has_gaps && aligned.changes_gaps_as_well()
         || aligned.has_ambiguous_quotes()
         || aligned.changes_quoted_text(interchangeable);
+    // A literal does not hold its own quotes, so that the merged line is no reading.
+    let is_broken = || interchangeable && aligned.puts_quotes_into_literal();
     Some(match is_ambiguous {
+        true if is_broken() => Merged::Certain(new.to_owned()),
         true => Merged::Ambiguous(out, new.to_owned()),
         false => Merged::Certain(out),
     })
@@ -161,14 +171,14 @@ impl<'a> Alignment<'a> {
                 0 => old_at == 0,
                 _ => stands_for[at - 1].is_some_and(|before| before + 1 == old_at),
             };
-            let closes = partner[at].is_some() && matches!(token.text, ")" | "]" | "}");
+            let closes = partner[at].is_some() && is_closing(token);
             let has_gap_there = |&old_at: &usize| {
                 (closes || follows(old_at))
                     && old[old_at].gap == token.gap
                     && !spans[old_at].is_empty()
             };
             let gap = stands_for[at].filter(has_gap_there);
-            out.push_str(gap.map_or(token.gap, |old_at| self.gap_there(old_at)));
+            out.push_str(gap.map_or(token.gap, |old_at| self.gap_before(old_at, at)));
             // A closing comma that the file lacks is needed once something follows it.
             let is_needed = |old_at: usize| {
                 let is_last = at + 1 == new.len() && old_at + 1 == old.len();
@@ -184,6 +194,38 @@ impl<'a> Alignment<'a> {
         out
     }
 
+    /// What the file has before a token of `old`, for the token of `new` that stands for it. A comma before a
+    /// closing bracket is the file's only if the bracket ends the same list, behind the same word, and
+    /// its last element is one of several, as before, and one that a comma may follow.
+    fn gap_before(&self, old_at: usize, new_at: usize) -> &'a str {
+        let Self { old, new, partner, stands_for, .. } = self;
+        let gap = self.gap_there(old_at);
+        if gap.trim().is_empty() {
+            return gap;
+        }
+        let Some((old_open, new_open)) = opening(old, old_at).zip(opening(new, new_at)) else {
+            return new[new_at].gap;
+        };
+        let is_behind_same = match (old_open, new_open) {
+            (0, 0) => true,
+            (1.., 1..) => stands_for[new_open - 1] == Some(old_open - 1),
+            _ => false,
+        };
+        if partner[new_open] != Some(old_open) || !is_behind_same {
+            return new[new_at].gap;
+        }
+        let [before, after] = [elements(old, old_open, old_at), elements(new, new_open, new_at)];
+        let spreads = |element: &&[Token<'_>]| matches!(element[0].text, "." | "*");
+        let is_generator = new[new_open..new_at].iter().any(|token| token.text == "for");
+        match after.last().is_some_and(spreads)
+            || is_generator
+            || after.len() < 2 && before.len() > 1
+        {
+            true => gap.trim_start().trim_start_matches(','),
+            false => gap,
+        }
+    }
+
     /// Whether the file has other white space between the tokens of `old`, and the call changes some
     /// itself, or puts tokens that it keeps into a literal or takes them out of one: there white space
     /// means something.
@@ -193,10 +235,22 @@ impl<'a> Alignment<'a> {
             return false;
         }
         let (old_quoted, new_quoted) = (quoted(old), quoted(new));
+        // What is between quotes is text, and no habit of spacing.
+        let is_text = |at: usize, old_at: usize| {
+            let is_quote = |token: &Token<'_>| matches!(token.text, "\"" | "'" | "`");
+            let ends = is_quote(&old[old_at]) && is_quote(&new[at]);
+            let within = |quoted: &[bool], tokens: &[Token<'_>], at: usize| {
+                quoted[at - 1] || is_quote(&tokens[at - 1]) && quoted[at]
+            };
+            (ends || old_quoted[old_at])
+                && within(&old_quoted, old, old_at)
+                && within(&new_quoted, new, at)
+        };
         (0..new.len()).any(|at| {
             let Some(old_at) = partner[at] else { return false };
             let follows = at > 0 && old_at > 0 && partner[at - 1] == Some(old_at - 1);
-            follows && old[old_at].gap != new[at].gap || old_quoted[old_at] != new_quoted[at]
+            follows && old[old_at].gap != new[at].gap && !is_text(at, old_at)
+                || old_quoted[old_at] != new_quoted[at]
         })
     }
 
@@ -213,6 +267,18 @@ impl<'a> Alignment<'a> {
         kept > 0
             && quotes.iter().any(|&at| self.there(at) != old[at].text)
             && (kept < quotes.len() || adds_quotes())
+    }
+
+    /// Whether the call has, inside a literal, the quotes that the file has around it.
+    fn puts_quotes_into_literal(&self) -> bool {
+        let Self { new, partner, .. } = self;
+        let quoted = quoted(new);
+        let is_outer = |at: usize| !quoted[at] && matches!(new[at].text, "\"" | "'");
+        let others: Vec<&str> = (0..new.len())
+            .filter(|&at| is_outer(at))
+            .filter_map(|at| Some(self.there(partner[at]?)).filter(|there| *there != new[at].text))
+            .collect();
+        (0..new.len()).any(|at| quoted[at] && others.contains(&new[at].text))
     }
 
     /// Whether the call changes text between quotes for which the file has another kind of quotes, so
@@ -235,6 +301,37 @@ impl<'a> Alignment<'a> {
     }
 }
 
+/// Whether a line break ends a statement, too.
+pub(super) fn may_lack_semicolons(language: &Language) -> bool {
+    matches!(language.name, "javascript" | "typescript" | "kotlin" | "scala" | "swift")
+}
+
+fn is_closing(token: &Token<'_>) -> bool {
+    matches!(token.text, ")" | "]" | "}")
+}
+
+/// The bracket that the closing one at this index ends.
+fn opening(tokens: &[Token<'_>], close: usize) -> Option<usize> {
+    let mut depth = 0;
+    (0..close).rev().find(|&at| {
+        let is_opening = matches!(tokens[at].text, "(" | "[" | "{");
+        let found = is_opening && depth == 0;
+        depth += usize::from(is_closing(&tokens[at]));
+        depth -= usize::from(is_opening && !found);
+        found
+    })
+}
+
+/// The elements between two brackets: what commas part.
+fn elements<'t, 'a>(tokens: &'t [Token<'a>], open: usize, close: usize) -> Vec<&'t [Token<'a>]> {
+    let mut depth = 0;
+    let elements = tokens[open + 1..close].split(|token| {
+        depth += i32::from(matches!(token.text, "(" | "[" | "{")) - i32::from(is_closing(token));
+        token.text == "," && depth == 0
+    });
+    elements.filter(|element| !element.is_empty()).collect()
+}
+
 /// Whether a statement can go on after the line: it ends with an opening bracket or an operator, or is
 /// empty.
 fn statement_continues(line: &str) -> bool {
@@ -245,13 +342,19 @@ fn statement_continues(line: &str) -> bool {
         || line.ends_with(|c| "([{<,;:=+-*/%|&^.\\".contains(c))
 }
 
-/// Whether the new line has a comment behind it that the old one does not have.
-fn adds_comment(language: &Language, old: &str, new: &str) -> bool {
-    let has = |line: &str| {
-        let code = language.strip_trailing_comment(line);
-        !code.is_empty() && code.len() < line.trim_end().len()
+/// Where the code of a merged line ends, if the new line has a comment behind it that the old one does not
+/// have.
+fn code_before_new_comment(
+    language: &Language,
+    old: &str,
+    new: &str,
+    merged: &str,
+) -> Option<usize> {
+    let code = |line: &str| {
+        let code = language.strip_trailing_comment(line).trim_end().len();
+        (code > 0 && code < line.trim_end().len()).then_some(code)
     };
-    has(new) && !has(old)
+    code(new).filter(|_| code(old).is_none()).and(code(merged))
 }
 
 /// For each token, whether it is between quotes.
@@ -373,6 +476,10 @@ mod tests {
         let merged = merge("g(2)", "g(2);", "if (x) {", Some(Difference::Punctuation), None);
         let open = Merged::Ambiguous("if (x) {;".into(), "if (x) {".into());
         assert_eq!(merged, Some(open));
+        let opened = clear("g(2)", "g(2);", "if (x) {", Difference::Punctuation);
+        assert_eq!(opened.as_deref(), Some("if (x) {"));
+        let noted = clear("x = 1", "x = 1;", "x = 1 // one", Difference::Punctuation);
+        assert_eq!(noted.as_deref(), Some("x = 1; // one"));
         let kept = clear("g(2)", "g(2);", "g(3)", Difference::Punctuation);
         assert_eq!(kept.as_deref(), Some("g(3);"));
     }

@@ -170,7 +170,9 @@ impl Trial<'_, '_> {
         let stands = |e: &Explanation| {
             is_closer(e) && e.as_quoted >= PLAIN_SHARE && !overlap(&e.lines, &lines)
         };
-        found.extend(faint.into_iter().filter(|e| best.needs_unseen || e.cost < best.cost && is_closer(e)));
+        found.extend(
+            faint.into_iter().filter(|e| best.needs_unseen || e.cost < best.cost && is_closer(e)),
+        );
         let limit = best.cost + margin(&best);
         let is_made = |(cost, made): &&(f64, Explanation)| {
             (*cost < limit || stands(made)) && (!made.is_part || best.splice().is_some())
@@ -195,8 +197,7 @@ impl Trial<'_, '_> {
         }
         // Results at the same place differ in what is written there, not in what was quoted.
         let limit_here = best.cost + MARGIN;
-        let limit_at =
-            |e: &Explanation| if overlap(&e.lines, &lines) { limit_here } else { limit };
+        let limit_at = |e: &Explanation| if overlap(&e.lines, &lines) { limit_here } else { limit };
         found.retain(|e| e.cost < limit_at(e) || stands(e));
         if found.len() <= MAX_VETOED {
             found.retain(|e| !self.breaks(e));

@@ -12,9 +12,11 @@ use super::costs::Difference;
 use super::diff::{LineOp, MIN_SIMILARITY};
 use super::difference::is_made;
 use super::fold::is_word_char;
+use super::forbidden;
 use super::indent::{indent_of, unindented, with_indent};
 use super::maps::IndentMap;
 use super::places::{Link, LinkKind, Place, Words};
+use super::shape::goes_on;
 use super::source_file::SourceFile;
 use super::tokens::{self, Merged};
 use crate::edit::Splice;
@@ -254,14 +256,16 @@ impl<'p> Writer<'p> {
         let same_kind = is_comment(believed) == is_comment(wanted);
         let merged =
             tokens::merge(believed, there, wanted, Some(Difference::Reflow), file.language);
-        // The words may change, but if the line breaks change as well, it is unclear which are meant.
+        // The words may change, but if the line breaks change as well, it is unclear which are meant. And
+        // the file's must not end the new statement.
         if let Some(Merged::Certain(merged)) = merged
             && new_lines.len() == link.old.len()
             && same_kind
+            && file.language.is_none_or(|l| forbidden::breaks_freely(l, &merged))
+            && let Some(merged) = self.moved_block(link, &merged, new_lines[0])
         {
-            let head = if link.starts_line(file) { indent_of(text) } else { "" };
             let merged = if text.contains("\r\n") { merged.replace('\n', "\r\n") } else { merged };
-            return self.push(format!("{head}{merged}"), link);
+            return self.push(merged, link);
         }
         // Otherwise the statement is replaced as a whole, by the lines of the call.
         for (n, &at) in new_lines.iter().enumerate() {
@@ -272,6 +276,28 @@ impl<'p> Writer<'p> {
             };
             self.push(line, link);
         }
+    }
+
+    /// The text of a link that stands for line `new_at` and those below it, as deep as the call has them;
+    /// `None` if it has lines less deep than its first, or in a literal.
+    fn moved_block(&self, link: &Link, text: &str, new_at: usize) -> Option<String> {
+        let file = self.input.file;
+        let head = indent_of(self.text(link));
+        let to = self.indent(link, link.old.start, new_at);
+        if !link.starts_line(file) || head == to {
+            return Some(format!("{to}{text}"));
+        }
+        let has_literal = link.lines.clone().skip(1).any(|line| file.begins_in_literal(line));
+        let mut lines = text.split('\n');
+        let mut out = format!("{to}{}", lines.next()?);
+        for line in lines {
+            out.push('\n');
+            if !line.trim().is_empty() {
+                out.push_str(to);
+                out.push_str(line.strip_prefix(head)?);
+            }
+        }
+        (!has_literal).then_some(out)
     }
 
     /// Writes line `old_at` of the call, which the link with this index pairs with a line of the file or
@@ -332,8 +358,8 @@ impl<'p> Writer<'p> {
         self.push(line, link);
     }
 
-    /// The line with the closing `,` or `;` of the call, where the file has a different one, lines are
-    /// added or removed below it, and this choice takes marks as they were sent.
+    /// The line with the closing `,` or `;` of the call, where the file has a different one, which what the
+    /// call changes may make wrong, and this choice takes marks as they were sent.
     fn with_closing_mark_of_call(
         &mut self,
         link_at: usize,
@@ -341,16 +367,25 @@ impl<'p> Writer<'p> {
         line: &str,
         new: &str,
     ) -> String {
-        let Input { call, differences, .. } = *self.input;
+        let Input { file, call, differences, .. } = *self.input;
         let mark =
             |line: &str| line.trim_end().chars().next_back().filter(|c| matches!(c, ',' | ';'));
+        // Without any, the lines may be no list any more.
+        let has_comma = |lines: &[&str]| lines.iter().any(|line| mark(line) == Some(','));
         let below = call.ops.get(at + 1);
-        let changes_below = matches!(below, Some(LineOp::Insert(_) | LineOp::Delete(_)));
+        let changes_below = matches!(below, Some(LineOp::Insert(_) | LineOp::Delete(_)))
+            || mark(line) == Some(',') && has_comma(&call.old) && !has_comma(&call.new);
         let is_open = differences[link_at] == Some(Difference::Punctuation)
             && changes_below
             && mark(line) != mark(new);
-        self.used.marks_as_sent |= is_open;
-        if !is_open || !self.choice.marks_as_sent {
+        // The file's would end the statement.
+        let is_continued = is_open
+            && mark(line) == Some(';')
+            && mark(new).is_none()
+            && file.language.is_some_and(tokens::may_lack_semicolons)
+            && matches!(below, Some(LineOp::Insert(new)) if goes_on(call.new[*new]));
+        self.used.marks_as_sent |= is_open && !is_continued;
+        if !is_open || !(self.choice.marks_as_sent || is_continued) {
             return line.to_owned();
         }
         line.trim_end().trim_end_matches([',', ';']).chars().chain(mark(new)).collect()
