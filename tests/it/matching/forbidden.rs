@@ -14,6 +14,18 @@ pub(super) struct Row<'a>(
     pub(super) Option<&'a str>,
 );
 
+pub(super) const REFUSED: Option<&str> = None;
+
+/// Checks calls, one a line: the path, the file, old and new, and the file after the call.
+macro_rules! calls {
+    ($($path:literal: $file:expr, $old:expr, $new:expr => $after:expr;)*) => {
+        $crate::matching::forbidden::check(&[
+            $($crate::matching::forbidden::Row($path, $file, $old, $new, Option::from($after))),*
+        ]);
+    };
+}
+pub(super) use calls;
+
 pub(super) fn check(rows: &[Row<'_>]) {
     let mut wrong = Vec::new();
     for Row(path, file, old, new, meant) in rows {
@@ -27,80 +39,36 @@ pub(super) fn check(rows: &[Row<'_>]) {
 
 #[test]
 fn a_changed_line_is_quoted_to_its_end() {
-    check(&[
+    calls! {
         // The rest of the last line could have to change, too.
-        Row(
-            "a.py",
-            "x = 1\nfrom a import B, C, D\n",
-            "x  = 1\nfrom a import B, C",
-            "x  = 2\nfrom a import B, E",
-            None,
-        ),
+        "a.py": "x = 1\nfrom a import B, C, D\n", "x  = 1\nfrom a import B, C", "x  = 2\nfrom a import B, E" => REFUSED;
         // A kept line may be quoted in part.
-        Row(
-            "a.py",
-            "x = 1\nfrom a import B, C, D\n",
-            "x = 1 \nfrom a import B",
-            "x = 2 \nfrom a import B",
-            Some("x = 2\nfrom a import B, C, D\n"),
-        ),
+        "a.py": "x = 1\nfrom a import B, C, D\n", "x = 1 \nfrom a import B", "x = 2 \nfrom a import B" => "x = 2\nfrom a import B, C, D\n";
         // An edge is never inside a number.
-        Row("a.c", "a = 1.5;\nb = 1;\n", "a  = 1", "a  = 2", None),
-        Row("a.c", "a = 1;\nb = 1;\n", "a  = 1;", "a  = 2;", Some("a = 2;\nb = 1;\n")),
-    ]);
+        "a.c": "a = 1.5;\nb = 1;\n", "a  = 1", "a  = 2" => REFUSED;
+        "a.c": "a = 1;\nb = 1;\n", "a  = 1;", "a  = 2;" => "a = 2;\nb = 1;\n";
+    }
 }
 
 #[test]
 fn what_is_added_stands_there_once() {
     let file = "class A {\n    void f() {\n        open();\n        check(first);\n    }\n}\n";
-    check(&[
-        Row("A.java", file, "open(); \n", "open(); \ncheck(first);\n", None),
-        Row(
-            "A.java",
-            file,
-            "open(); \n",
-            "open(); \ncheck(second);\n",
-            Some(
-                "class A {\n    void f() {\n        open();\n        check(second);\n        check(first);\n    }\n}\n",
-            ),
-        ),
+    calls! {
+        "A.java": file, "open(); \n", "open(); \ncheck(first);\n" => REFUSED;
+        "A.java": file, "open(); \n", "open(); \ncheck(second);\n" => "class A {\n    void f() {\n        open();\n        check(second);\n        check(first);\n    }\n}\n";
         // A bracket may be what is missing.
-        Row(
-            "a.html",
-            "<div>\n<div>\n<p>a</p>\n</div>\n",
-            "<p>a</p> \n</div>\n",
-            "<p>a</p> \n</div>\n</div>\n",
-            Some("<div>\n<div>\n<p>a</p>\n</div>\n</div>\n"),
-        ),
-    ]);
+        "a.html": "<div>\n<div>\n<p>a</p>\n</div>\n", "<p>a</p> \n</div>\n", "<p>a</p> \n</div>\n</div>\n" => "<div>\n<div>\n<p>a</p>\n</div>\n</div>\n";
+    }
 }
 
 #[test]
 fn white_space_and_quotes_that_mean_something_are_words() {
-    check(&[
-        Row("a.sh", "echo a  b\nrun x\n", "echo a b\nrun x", "echo a b\nrun y", None),
-        Row(
-            "a.js",
-            "say(a,  b)\nrun(x)\n",
-            "say(a, b)\nrun(x)",
-            "say(a, b)\nrun(y)",
-            Some("say(a,  b)\nrun(y)\n"),
-        ),
-        Row(
-            "a.json",
-            "{\n  \"a\": 1,\n  \"b\": 2\n}\n",
-            "  'a': 1,\n",
-            "  'a': 1,\n  'c': 3,\n",
-            None,
-        ),
-        Row(
-            "a.json",
-            "{\n  \"a\": 1,\n  \"b\": 2\n}\n",
-            "  'a': 1,\n",
-            "  'a': 5,\n",
-            Some("{\n  \"a\": 5,\n  \"b\": 2\n}\n"),
-        ),
-    ]);
+    calls! {
+        "a.sh": "echo a  b\nrun x\n", "echo a b\nrun x", "echo a b\nrun y" => REFUSED;
+        "a.js": "say(a,  b)\nrun(x)\n", "say(a, b)\nrun(x)", "say(a, b)\nrun(y)" => "say(a,  b)\nrun(y)\n";
+        "a.json": "{\n  \"a\": 1,\n  \"b\": 2\n}\n", "  'a': 1,\n", "  'a': 1,\n  'c': 3,\n" => REFUSED;
+        "a.json": "{\n  \"a\": 1,\n  \"b\": 2\n}\n", "  'a': 1,\n", "  'a': 5,\n" => "{\n  \"a\": 5,\n  \"b\": 2\n}\n";
+    }
 }
 
 /// A long quote, of which line 2 has other words.
@@ -112,23 +80,11 @@ fn kept_code_has_other_words_only_far_from_a_change_in_a_long_quote() {
     let leak = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
     let far = quoted.replace("nine(9)", "nine(10)");
     let beside = quoted.replace("two(2)", "two(20)");
-    check(&[
-        Row(
-            "a.rs",
-            LONG,
-            leak(quoted.clone()),
-            leak(far),
-            Some(leak(LONG.replace("nine(9)", "nine(10)"))),
-        ),
-        Row("a.rs", LONG, leak(quoted), leak(beside), None),
-        Row(
-            "a.rs",
-            "fn f() {\n    open(1);\n    read(2);\n    close(3);\n}\n",
-            "open(9);\nread(2);\nclose(3);",
-            "open(9);\nread(2);\nclose(4);",
-            None,
-        ),
-    ]);
+    calls! {
+        "a.rs": LONG, leak(quoted.clone()), leak(far) => leak(LONG.replace("nine(9)", "nine(10)"));
+        "a.rs": LONG, leak(quoted), leak(beside) => REFUSED;
+        "a.rs": "fn f() {\n    open(1);\n    read(2);\n    close(3);\n}\n", "open(9);\nread(2);\nclose(3);", "open(9);\nread(2);\nclose(4);" => REFUSED;
+    }
 }
 
 /// A blank line between does not make it another part of the file.
@@ -144,19 +100,19 @@ fn what_only_the_file_has_is_not_beside_a_change() {
 
 #[test]
 fn blanks_around_a_part_of_a_line_are_the_quote_s() {
-    check(&[
-        Row("a.py", "x = \"Name\"\n", "Name ", "Title ", Some("x = \"Title\"\n")),
-        Row("a.json", "{\"a\": 1}\n", "a ", "b ", Some("{\"b\": 1}\n")),
-        Row("a.txt", "hello you\n", "  hello  ", "  good_bye  ", Some("good_bye you\n")),
-        Row("a.py", "print(name)\n", " name", " label", Some("print(label)\n")),
-        Row("a.py", "x = \"Name \"\n", "Name ", "Title ", Some("x = \"Title \"\n")),
+    calls! {
+        "a.py": "x = \"Name\"\n", "Name ", "Title " => "x = \"Title\"\n";
+        "a.json": "{\"a\": 1}\n", "a ", "b " => "{\"b\": 1}\n";
+        "a.txt": "hello you\n", "  hello  ", "  good_bye  " => "good_bye you\n";
+        "a.py": "print(name)\n", " name", " label" => "print(label)\n";
+        "a.py": "x = \"Name \"\n", "Name ", "Title " => "x = \"Title \"\n";
         // The word goes on.
-        Row("a.sh", "run --verbose-mode=3\n", " --verbose ", " --quiet ", None),
-        Row("a.js", "f(-5, 7);\n", " 5, 7 ", " 8, 9 ", None),
+        "a.sh": "run --verbose-mode=3\n", " --verbose ", " --quiet " => REFUSED;
+        "a.js": "f(-5, 7);\n", " 5, 7 ", " 8, 9 " => REFUSED;
         // The blank may have held it apart.
-        Row("a.py", "x = first-second\n", "first- ", "not ", None),
-        Row("a.sh", "run_it>out.log\n", " >out.log", " --quiet", None),
-    ]);
+        "a.py": "x = first-second\n", "first- ", "not " => REFUSED;
+        "a.sh": "run_it>out.log\n", " >out.log", " --quiet" => REFUSED;
+    }
     let rung = |old: &str| apply("print(name)\n", &EditRequest::new(old, "f")).unwrap().1;
     assert_eq!([rung(" name"), rung("name")], ["trailing_blanks", "exact"]);
 }
@@ -171,10 +127,10 @@ fn a_short_quote_may_lack_a_line_away_from_the_change() {
     let old = file.replace("    log(query);\n", "    // The rows.\n");
     let quote = file.replace("    log(query);\n", "");
     let new = quote.replace("query.rows()", "query.all()");
-    check(&[
-        Row("a.rs", file, &quote, &new, None),
-        Row("a.rs", &old, &quote, &new, Some(&old.replace("query.rows()", "query.all()"))),
-    ]);
+    calls! {
+        "a.rs": file, &quote, &new => REFUSED;
+        "a.rs": &old, &quote, &new => old.replace("query.rows()", "query.all()").as_str();
+    }
 }
 
 #[test]
@@ -182,11 +138,11 @@ fn what_is_made_already_is_paired_however_it_was_quoted() {
     let file = "def gain(x):\n    low = x.min()\n    raw = x * scale + bias\n    top = x.max()\n    return top - low\n";
     let old = file.replace("x * scale + bias", "self.head(x)");
     let new = file.replace("return top - low", "return (top - low) / raw");
-    check(&[
-        Row("a.py", file, &old, &new, Some(&new)),
+    calls! {
+        "a.py": file, &old, &new => new.as_str();
         // The file has another line than the call writes: it was changed since.
-        Row("a.py", &file.replace("scale", "other"), &old, &new, None),
-    ]);
+        "a.py": &file.replace("scale", "other"), &old, &new => REFUSED;
+    }
 }
 
 #[test]
@@ -198,18 +154,12 @@ fn a_comment_that_the_call_misquotes_is_not_cut() {
     let above = format!("    check();\n\n{old}");
     let line = "    // the other side.\n";
     let want = one.replace(line, &format!("    check();\n\n{line}"));
-    check(&[
-        Row("a.rs", &two, &old, &above, None),
-        Row("a.rs", &one, &old, &above, Some(&want)),
+    calls! {
+        "a.rs": &two, &old, &above => REFUSED;
+        "a.rs": &one, &old, &above => want.as_str();
         // What is not beside the comment does not cut it.
-        Row(
-            "a.rs",
-            &two,
-            &old,
-            &old.replace("send(i)", "keep(i)"),
-            Some(&two.replace("send(i)", "keep(i)")),
-        ),
-    ]);
+        "a.rs": &two, &old, &old.replace("send(i)", "keep(i)") => two.replace("send(i)", "keep(i)").as_str();
+    }
 }
 
 #[test]
@@ -224,10 +174,10 @@ fn a_quote_may_lack_the_comment_behind_a_line() {
 fn rows_of_a_table_are_padded_as_they_like() {
     let file = "| foo  | bar   |\n| a    | b     |\n";
     let want = "| foo  | bar   |\n| a    | c     |\n";
-    check(&[
-        Row("a.md", file, "| foo | bar |\n| a | b |", "| foo | bar |\n| a | c |", Some(want)),
-        Row("a.md", "-one\n- two\n", "- one\n- two", "- one\n- 2", None),
-    ]);
+    calls! {
+        "a.md": file, "| foo | bar |\n| a | b |", "| foo | bar |\n| a | c |" => want;
+        "a.md": "-one\n- two\n", "- one\n- two", "- one\n- 2" => REFUSED;
+    }
 }
 
 #[test]
@@ -340,18 +290,10 @@ fn a_line_that_is_kept_is_no_head_of_another_block() {
 fn a_function_of_go_is_inside_no_other() {
     let file = "func a() {\n\tx := X{\n\t\tf: func() {\n\t\t\tb()\n\t\t},\n\t}\n\tc()\n}\n";
     let old = "\tf: func() {\n\t\tb()\n\t},\n}";
-    check(&[
-        Row("a.go", file, old, &format!("{old}\n\nfunc d() {{\n\te()\n}}"), None),
-        Row(
-            "a.go",
-            file,
-            old,
-            &format!("{old}\nx.g()"),
-            Some(
-                "func a() {\n\tx := X{\n\t\tf: func() {\n\t\t\tb()\n\t\t},\n\t}\n\tx.g()\n\tc()\n}\n",
-            ),
-        ),
-    ]);
+    calls! {
+        "a.go": file, old, &format!("{old}\n\nfunc d() {{\n\te()\n}}") => REFUSED;
+        "a.go": file, old, &format!("{old}\nx.g()") => "func a() {\n\tx := X{\n\t\tf: func() {\n\t\t\tb()\n\t\t},\n\t}\n\tx.g()\n\tc()\n}\n";
+    }
 }
 
 /// No language says that `\n` in an added line is a break, so it is written; but it is told.
@@ -379,139 +321,69 @@ fn a_line_break_that_is_written_as_an_escape_is_told() {
 fn what_a_placeholder_stands_for_stays_where_it_is() {
     let file = "def f(x):\n    a = 1\n    b = 2\n    c = 3\n    return a\n";
     let old = "    a = 1\n    # ... existing code ...\n    return a\n";
-    check(&[
-        Row(
-            "a.py",
-            file,
-            old,
-            "    a = 5\n    # ... existing code ...\n    return a\n",
-            Some("def f(x):\n    a = 5\n    b = 2\n    c = 3\n    return a\n"),
-        ),
-        Row("a.py", file, old, "    a = 5\n    return a\n", None),
+    calls! {
+        "a.py": file, old, "    a = 5\n    # ... existing code ...\n    return a\n" => "def f(x):\n    a = 5\n    b = 2\n    c = 3\n    return a\n";
+        "a.py": file, old, "    a = 5\n    return a\n" => REFUSED;
         // The lines around it move, and what it stands for would not.
-        Row(
-            "a.py",
-            file,
-            old,
-            "    if x:\n        a = 1\n        # ... existing code ...\n        return a\n",
-            None,
-        ),
-    ]);
+        "a.py": file, old, "    if x:\n        a = 1\n        # ... existing code ...\n        return a\n" => REFUSED;
+    }
 }
 
 #[test]
 fn marks_of_a_diff_are_no_code() {
     let file = "class A:\n    def f(self):\n        a = 1\n        b = 2\n";
-    check(&[
-        Row("a.py", file, "\ta = 1\n\tb = 2\n", "\ta = 1\n+\tc = 3\n\tb = 2\n", None),
-        Row(
-            "a.py",
-            file,
-            "    a = 1\n    b = 2\n",
-            "    a = 1\n+    c = 3\n    b = 2\n",
-            Some("class A:\n    def f(self):\n        a = 1\n        c = 3\n        b = 2\n"),
-        ),
-        Row("a.md", "* a\n* b\n", "* a \n", "* a \n- c\n", Some("* a\n- c\n* b\n")),
-    ]);
+    calls! {
+        "a.py": file, "\ta = 1\n\tb = 2\n", "\ta = 1\n+\tc = 3\n\tb = 2\n" => REFUSED;
+        "a.py": file, "    a = 1\n    b = 2\n", "    a = 1\n+    c = 3\n    b = 2\n" => "class A:\n    def f(self):\n        a = 1\n        c = 3\n        b = 2\n";
+        "a.md": "* a\n* b\n", "* a \n", "* a \n- c\n" => "* a\n- c\n* b\n";
+    }
 }
 
 #[test]
 fn a_bracket_that_goes_is_the_one_that_was_quoted() {
     let file = "fn f() {\n    if a {\n        b();\n    }\n}\n";
-    check(&[
+    calls! {
         // The last bracket of the quote is less deep in the file than the others are.
-        Row("a.rs", file, "    b();\n}\n}", "    b();\n}", None),
-        Row(
-            "a.rs",
-            file,
-            "if a {\n    b();\n}",
-            "if a {\n    b();\n    c();\n}",
-            Some("fn f() {\n    if a {\n        b();\n        c();\n    }\n}\n"),
-        ),
-    ]);
+        "a.rs": file, "    b();\n}\n}", "    b();\n}" => REFUSED;
+        "a.rs": file, "if a {\n    b();\n}", "if a {\n    b();\n    c();\n}" => "fn f() {\n    if a {\n        b();\n        c();\n    }\n}\n";
+    }
 }
 
 #[test]
 fn kept_lines_are_never_moved() {
     let file = "class A:\n    def f(self):\n        one()\n        two()\n\n\n    def g(self):\n        pass\n";
-    check(&[
+    calls! {
         // Only a line break differs between the two strings.
-        Row("a.py", file, "def g(self):\n    pass\n", "def g(self):\n    pass", None),
-        Row(
-            "a.py",
-            file,
-            "def g(self):\n    pass\n",
-            "def g(self):\n    return 1\n",
-            Some(
-                "class A:\n    def f(self):\n        one()\n        two()\n\n\n    def g(self):\n        return 1\n",
-            ),
-        ),
+        "a.py": file, "def g(self):\n    pass\n", "def g(self):\n    pass" => REFUSED;
+        "a.py": file, "def g(self):\n    pass\n", "def g(self):\n    return 1\n" => "class A:\n    def f(self):\n        one()\n        two()\n\n\n    def g(self):\n        return 1\n";
         // Both strings begin at another depth than the file, and not at the same.
-        Row(
-            "A.java",
-            "class A {\n    void f() {\n        a();\n        b();\n    }\n}\n",
-            "a();\nb();\n",
-            "            a();\n            b();\n            c();\n",
-            None,
-        ),
-    ]);
+        "A.java": "class A {\n    void f() {\n        a();\n        b();\n    }\n}\n", "a();\nb();\n", "            a();\n            b();\n            c();\n" => REFUSED;
+    }
 }
 
 #[test]
 fn lines_of_a_new_literal_are_not_shifted_by_guess() {
     let file = "class A {\n  f() {\n    const q = 1;\n    return q;\n  }\n}\n";
-    check(&[
-        Row(
-            "a.js",
-            file,
-            "const q = 1;\nreturn q;\n",
-            "const q = `\nSELECT 1\n`;\nreturn q;\n",
-            None,
-        ),
-        Row(
-            "a.js",
-            file,
-            "const q = 1;\nreturn q;\n",
-            "const q = `SELECT 1`;\nreturn q;\n",
-            Some("class A {\n  f() {\n    const q = `SELECT 1`;\n    return q;\n  }\n}\n"),
-        ),
-    ]);
+    calls! {
+        "a.js": file, "const q = 1;\nreturn q;\n", "const q = `\nSELECT 1\n`;\nreturn q;\n" => REFUSED;
+        "a.js": file, "const q = 1;\nreturn q;\n", "const q = `SELECT 1`;\nreturn q;\n" => "class A {\n  f() {\n    const q = `SELECT 1`;\n    return q;\n  }\n}\n";
+    }
 }
 
 #[test]
 fn a_twin_elsewhere_is_not_the_place_that_changed() {
     let file = "func a() {\n\tx := 1\n\topen(x, 1)\n\tcheck(x)\n\tclose(x)\n\tdone(x)\n}\n\nfunc b() {\n    x := 1\n    open(x)\n    check(x)\n    close(x)\n    done(x)\n}\n";
-    check(&[
-        Row(
-            "a.go",
-            file,
-            "\tx := 1\n\topen(x)\n\tcheck(x)\n\tclose(x)\n\tdone(x)\n",
-            "\tx := 1\n\topen(x)\n\tcheck(x)\n\tclose(x, 2)\n\tdone(x)\n",
-            None,
-        ),
-        Row(
-            "a.go",
-            file,
-            "func b() {\n\tx := 1\n\topen(x)\n\tcheck(x)\n",
-            "func b() {\n\tx := 1\n\topen(x)\n\tcheck(x, 2)\n",
-            Some(
-                "func a() {\n\tx := 1\n\topen(x, 1)\n\tcheck(x)\n\tclose(x)\n\tdone(x)\n}\n\nfunc b() {\n    x := 1\n    open(x)\n    check(x, 2)\n    close(x)\n    done(x)\n}\n",
-            ),
-        ),
-    ]);
+    calls! {
+        "a.go": file, "\tx := 1\n\topen(x)\n\tcheck(x)\n\tclose(x)\n\tdone(x)\n", "\tx := 1\n\topen(x)\n\tcheck(x)\n\tclose(x, 2)\n\tdone(x)\n" => REFUSED;
+        "a.go": file, "func b() {\n\tx := 1\n\topen(x)\n\tcheck(x)\n", "func b() {\n\tx := 1\n\topen(x)\n\tcheck(x, 2)\n" => "func a() {\n\tx := 1\n\topen(x, 1)\n\tcheck(x)\n\tclose(x)\n\tdone(x)\n}\n\nfunc b() {\n    x := 1\n    open(x)\n    check(x, 2)\n    close(x)\n    done(x)\n}\n";
+    }
 }
 
 #[test]
 fn new_str_alone_may_be_spoiled() {
-    check(&[
+    calls! {
         // Line breaks that are escaped in new_str only.
-        Row(
-            "a.py",
-            "def f():\n    a()\n    b()\n",
-            "a()\nb()\n",
-            "a()\\nc()\\nb()",
-            Some("def f():\n    a()\n    c()\n    b()\n"),
-        ),
-        Row("a.py", "def f():\n    a()\n    b()\n", "a()\nb()", "2|a()\n3|c()", None),
-    ]);
+        "a.py": "def f():\n    a()\n    b()\n", "a()\nb()\n", "a()\\nc()\\nb()" => "def f():\n    a()\n    c()\n    b()\n";
+        "a.py": "def f():\n    a()\n    b()\n", "a()\nb()", "2|a()\n3|c()" => REFUSED;
+    }
 }

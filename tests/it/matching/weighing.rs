@@ -4,70 +4,28 @@
 use restitch::edit::{EditCode, EditRequest, Expected};
 
 use super::apply;
-use super::forbidden::{Row, check};
+use super::forbidden::{REFUSED, calls};
 
 /// A literal of the language keeps its escapes; what the language forbids is undone.
 #[test]
 fn escapes_stay_where_the_language_has_them() {
-    check(&[
-        Row(
-            "a.rs",
-            "fn f() {\n    go();\n}\n",
-            "    go();",
-            "    println!(\"a\\n\");\\n    foo();",
-            Some("fn f() {\n    println!(\"a\\n\");\n    foo();\n}\n"),
-        ),
-        Row(
-            "a.rs",
-            "fn f() {\n    go();\n}\n",
-            "    go();",
-            "    let p = \"C:\\\\dir\";\\n    foo();",
-            Some("fn f() {\n    let p = \"C:\\\\dir\";\n    foo();\n}\n"),
-        ),
-        Row(
-            "a.c",
-            "void f() {\n    go();\n}\n",
-            "    go();",
-            "    wchar_t c = L'\\'';",
-            Some("void f() {\n    wchar_t c = L'\\'';\n}\n"),
-        ),
-        Row(
-            "a.cpp",
-            "void f() {\n    go();\n}\n",
-            "    go();",
-            "    int n = 1'000; char c = u8'\\'';",
-            Some("void f() {\n    int n = 1'000; char c = u8'\\'';\n}\n"),
-        ),
-    ]);
+    calls! {
+        "a.rs": "fn f() {\n    go();\n}\n", "    go();", "    println!(\"a\\n\");\\n    foo();" => "fn f() {\n    println!(\"a\\n\");\n    foo();\n}\n";
+        "a.rs": "fn f() {\n    go();\n}\n", "    go();", "    let p = \"C:\\\\dir\";\\n    foo();" => "fn f() {\n    let p = \"C:\\\\dir\";\n    foo();\n}\n";
+        "a.c": "void f() {\n    go();\n}\n", "    go();", "    wchar_t c = L'\\'';" => "void f() {\n    wchar_t c = L'\\'';\n}\n";
+        "a.cpp": "void f() {\n    go();\n}\n", "    go();", "    int n = 1'000; char c = u8'\\'';" => "void f() {\n    int n = 1'000; char c = u8'\\'';\n}\n";
+    }
 }
 
 /// What is missing is added, though the line after the place is equal to it.
 #[test]
 fn a_second_closing_line_is_no_edit_that_was_made() {
-    check(&[
-        Row(
-            "a.js",
-            "function f() {\n  if (x) {\n    foo();\n}\n",
-            "    foo();\n",
-            "    foo();\n}\n",
-            Some("function f() {\n  if (x) {\n    foo();\n}\n}\n"),
-        ),
-        Row(
-            "a.html",
-            "<div>\n<div>\n<p>a</p>\n</div>\n",
-            "<p>a</p>\n",
-            "<p>a</p>\n</div>\n",
-            Some("<div>\n<div>\n<p>a</p>\n</div>\n</div>\n"),
-        ),
-        Row(
-            "a.rb",
-            "def f\n  if x\n    y\nend\n",
-            "    y\n",
-            "    y\nend\n",
-            Some("def f\n  if x\n    y\nend\nend\n"),
-        ),
-        Row("a.md", "a – b\n“c”\n", "a – b\n“c”\n", "a - b\n\"c\"\n", Some("a - b\n\"c\"\n")),
-    ]);
+    calls! {
+        "a.js": "function f() {\n  if (x) {\n    foo();\n}\n", "    foo();\n", "    foo();\n}\n" => "function f() {\n  if (x) {\n    foo();\n}\n}\n";
+        "a.html": "<div>\n<div>\n<p>a</p>\n</div>\n", "<p>a</p>\n", "<p>a</p>\n</div>\n" => "<div>\n<div>\n<p>a</p>\n</div>\n</div>\n";
+        "a.rb": "def f\n  if x\n    y\nend\n", "    y\n", "    y\nend\n" => "def f\n  if x\n    y\nend\nend\n";
+        "a.md": "a – b\n“c”\n", "a – b\n“c”\n", "a - b\n\"c\"\n" => "a - b\n\"c\"\n";
+    }
 }
 
 /// A comment about what remains is no placeholder; one that stands for lines is, and lines that
@@ -75,52 +33,22 @@ fn a_second_closing_line_is_no_edit_that_was_made() {
 #[test]
 fn unseen_lines_do_not_go() {
     let long = "a();\nb();\nc();\nd();\ne();\n";
-    check(&[
-        Row(
-            "a.py",
-            "def f():\n    total = 1\n    return total\n",
-            "    total = 1\n",
-            "    # remaining budget in cents\n    total = 2\n",
-            Some("def f():\n    # remaining budget in cents\n    total = 2\n    return total\n"),
-        ),
-        Row("a.js", long, "a();\n// ... existing code ...\ne();", "a();\n// ...\nf();", None),
-        Row("a.js", long, "a();\n...\ne();", "f();", None),
-        Row(
-            "a.ini",
-            "[web]\nhost = a\n[admin]\nport = 80\n",
-            "[web]\n; ...\nport = 80",
-            "[web]\n; ...\nport = 81",
-            None,
-        ),
-        Row(
-            "a.toml",
-            "[web]\nhost = 1\n[admin]\nport = 80\n",
-            "[web]\n# ...\nport = 80",
-            "[web]\n# ...\nport = 81",
-            None,
-        ),
-    ]);
+    calls! {
+        "a.py": "def f():\n    total = 1\n    return total\n", "    total = 1\n", "    # remaining budget in cents\n    total = 2\n" => "def f():\n    # remaining budget in cents\n    total = 2\n    return total\n";
+        "a.js": long, "a();\n// ... existing code ...\ne();", "a();\n// ...\nf();" => REFUSED;
+        "a.js": long, "a();\n...\ne();", "f();" => REFUSED;
+        "a.ini": "[web]\nhost = a\n[admin]\nport = 80\n", "[web]\n; ...\nport = 80", "[web]\n; ...\nport = 81" => REFUSED;
+        "a.toml": "[web]\nhost = 1\n[admin]\nport = 80\n", "[web]\n# ...\nport = 80", "[web]\n# ...\nport = 81" => REFUSED;
+    }
 }
 
 /// An operator at the start of a line is no comment.
 #[test]
 fn a_line_of_code_is_no_comment() {
-    check(&[
-        Row(
-            "a.rs",
-            "let v = width\n    * height;\nlet w = 1;\n",
-            "let v = width\n    * depth;\nlet w = 1;\n",
-            "let v = width\n    * depth;\nlet w = 2;\n",
-            None,
-        ),
-        Row(
-            "a.php",
-            "<?php\n#[Route('/a')]\nfunction f() {\n    return 1;\n}\n",
-            "#[Route('/b')]\nfunction f() {\n    return 1;\n}\n",
-            "#[Route('/b')]\nfunction f() {\n    return 2;\n}\n",
-            None,
-        ),
-    ]);
+    calls! {
+        "a.rs": "let v = width\n    * height;\nlet w = 1;\n", "let v = width\n    * depth;\nlet w = 1;\n", "let v = width\n    * depth;\nlet w = 2;\n" => REFUSED;
+        "a.php": "<?php\n#[Route('/a')]\nfunction f() {\n    return 1;\n}\n", "#[Route('/b')]\nfunction f() {\n    return 1;\n}\n", "#[Route('/b')]\nfunction f() {\n    return 2;\n}\n" => REFUSED;
+    }
 }
 
 /// Of places that overlap, no number is accepted, only `replace_all`.
