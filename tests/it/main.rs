@@ -28,6 +28,7 @@ mod random;
 mod reading;
 mod rows;
 mod sandbox;
+mod says;
 mod seeds;
 mod syntax;
 #[cfg(windows)]

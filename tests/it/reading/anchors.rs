@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Session, anchor, warnings, with_anchors};
+use super::{Session, anchor, line_by, of_version, warnings, with_anchors};
 use crate::rows::rows;
 
 /// Edits of a file in which `@3` stands for the anchor of line 3.
@@ -50,27 +50,16 @@ async fn edits_come_to_the_text_that_is_meant() {
     }
 }
 
-fn replace(before: &str, start: usize, end: usize, lines: Value) -> Value {
-    json!([{ "op": "replace", "pos": anchor(before, start), "end": anchor(before, end), "lines": lines }])
-}
-
 #[tokio::test]
 async fn files_are_created_deleted_and_renamed() {
     let session = Session::new(&[("old.txt", "one\r\ntwo\r\n")]);
     session.hashline("new/a.txt", json!([{ "op": "append", "lines": ["x", "y"] }])).await;
     assert_eq!(session.text("new/a.txt"), "x\ny\n");
-    session
-        .refused(
-            "hashline_edit",
-            json!({ "path": "none", "edits": replace("a\n", 1, 1, json!(["b"])) }),
-            "EDIT_FILE_NOT_FOUND",
-        )
-        .await;
-    let id = anchor("one\r\ntwo\r\n", 2);
-    let edits = json!([{ "op": "replace", "pos": id, "lines": ["zwei"] }]);
-    session
-        .ok("hashline_edit", json!({ "path": "old.txt", "edits": edits, "rename": "moved.txt" }))
-        .await;
+    let none = json!({ "path": "none", "edits": line_by("a\n", 1, "b") });
+    session.refused("hashline_edit", none, "EDIT_FILE_NOT_FOUND").await;
+    let edits = line_by("one\r\ntwo\r\n", 2, "zwei");
+    let moved = json!({ "path": "old.txt", "edits": edits, "rename": "moved.txt" });
+    session.ok("hashline_edit", moved).await;
     assert_eq!(session.text("moved.txt"), "one\r\nzwei\r\n");
     assert!(!session.exists("old.txt"));
     let taken = json!({ "path": "moved.txt", "rename": "new/a.txt" });
@@ -88,26 +77,22 @@ async fn files_are_created_deleted_and_renamed() {
 async fn anchors_of_one_read_hold_through_own_and_foreign_changes() {
     let before = crate::sandbox::numbered(30);
     let session = Session::new(&[("f", &before)]);
-    let read = session.ok("read_file", json!({ "path": "f", "style": "hashline" })).await;
-    let snapshot = read["snapshot"].clone();
+    let read = session.read("f", "hashline").await;
     // An own edit above, then a formatter, then another agent.
     let first =
         session.hashline("f", json!([{ "op": "prepend", "lines": ["// new", "// header"] }])).await;
     assert_eq!(first["line_shifts"], json!([{ "from_line": 1, "delta": 2 }]));
     session.put("f", &session.text("f").replace("line 9\n", "line 9;\nline 9b\n"));
-    let edits = json!([{ "op": "replace", "pos": anchor(&before, 20), "lines": ["TWENTY"] }]);
-    let call = json!({ "path": "f", "edits": edits, "snapshot": snapshot });
-    let report = session.ok("hashline_edit", call).await;
+    let call = json!({ "path": "f", "edits": line_by(&before, 20, "TWENTY") });
+    let report = session.ok("hashline_edit", of_version(&read["snapshot"], call)).await;
     assert!(session.text("f").contains("line 19\nTWENTY\nline 21\n"));
     assert_eq!(report["rung"], "carried");
     assert!(warnings(&report).contains("line 23, which was line 20"), "{report}");
     // Without the snapshot too: only one line can be meant.
-    session
-        .hashline("f", json!([{ "op": "replace", "pos": anchor(&before, 25), "lines": ["25!"] }]))
-        .await;
+    session.hashline("f", line_by(&before, 25, "25!")).await;
     assert!(session.text("f").contains("line 24\n25!\nline 26\n"));
     // The line that the formatter touched is stale.
-    let stale = json!({ "path": "f", "edits": [{ "op": "replace", "pos": anchor(&before, 9), "lines": ["x"] }] });
+    let stale = json!({ "path": "f", "edits": line_by(&before, 9, "x") });
     session.refused("hashline_edit", stale, "EDIT_STALE_ANCHOR").await;
 }
 
@@ -115,15 +100,15 @@ async fn anchors_of_one_read_hold_through_own_and_foreign_changes() {
 async fn among_5000_equal_lines_the_right_one_or_none_is_edited() {
     let braces = "}\n".repeat(5000);
     let session = Session::new(&[("f", &braces)]);
-    let read = session.ok("read_file", json!({ "path": "f", "style": "hashline" })).await;
-    let edit = |n: usize, text: &str| json!([{ "op": "replace", "pos": anchor(&braces, n), "lines": [text] }]);
-    session.hashline("f", edit(2500, "mine")).await;
+    let read = session.read("f", "hashline").await;
+    session.hashline("f", line_by(&braces, 2500, "mine")).await;
     assert_eq!(session.text("f").lines().position(|line| line == "mine"), Some(2499));
     // Another program adds a brace: which one is line 100 of the read now?
     session.put("f", &("}\n".to_owned() + &session.text("f")));
     let after = session.text("f");
     for snapshot in [json!(null), read["snapshot"].clone()] {
-        let call = json!({ "path": "f", "edits": edit(100, "x"), "snapshot": snapshot });
+        let call =
+            json!({ "path": "f", "edits": line_by(&braces, 100, "x"), "snapshot": snapshot });
         session.refused("hashline_edit", call, "EDIT_STALE_ANCHOR").await;
     }
     assert_eq!(session.text("f"), after);
@@ -133,14 +118,13 @@ async fn among_5000_equal_lines_the_right_one_or_none_is_edited() {
 async fn an_ambiguous_anchor_is_settled_by_the_snapshot_that_the_refusal_names() {
     let before = "a\n}\nb\n}\nc\n";
     let session = Session::new(&[("f", before)]);
-    session.ok("read_file", json!({ "path": "f", "style": "hashline" })).await;
+    session.read("f", "hashline").await;
     session.put("f", "}\n}\na\n}\nb\n}\nc\n");
-    let edits = json!([{ "op": "replace", "pos": anchor(before, 2), "lines": ["X"] }]);
-    let call = json!({ "path": "f", "edits": edits });
+    let call = json!({ "path": "f", "edits": line_by(before, 2, "X") });
     let reply = session.refused("hashline_edit", call, "EDIT_STALE_ANCHOR").await;
     let hint = reply.report["hint"].as_str().expect("hint");
     let id = hint.split('"').nth(1).expect("snapshot in the hint");
-    let edits = json!([{ "op": "replace", "pos": anchor(&session.text("f"), 2), "lines": ["X"] }]);
+    let edits = line_by(&session.text("f"), 2, "X");
     session.ok("hashline_edit", json!({ "path": "f", "edits": edits, "snapshot": id })).await;
     assert_eq!(session.text("f"), "}\nX\na\n}\nb\n}\nc\n");
 }
@@ -151,7 +135,9 @@ async fn unseen_lines_are_named_before_they_are_overwritten() {
     let session = Session::new(&[("f", &before)]);
     let ranges = json!([{ "start": 3, "end": 4 }, { "start": 8, "end": 9 }]);
     session.ok("read_file", json!({ "path": "f", "style": "hashline", "ranges": ranges })).await;
-    let call = json!({ "path": "f", "edits": replace(&before, 4, 8, json!(["short"])) });
+    let (pos, end) = (anchor(&before, 4), anchor(&before, 8));
+    let edits = json!([{ "op": "replace", "pos": pos, "end": end, "lines": ["short"] }]);
+    let call = json!({ "path": "f", "edits": edits });
     let reply = session.refused("hashline_edit", call.clone(), "EDIT_BLOCKED").await;
     assert_eq!(reply.report["affected_ranges"], json!([{ "start": 5, "end": 7 }]));
     assert!(reply.message.contains("|line 6"), "{}", reply.message);

@@ -12,6 +12,7 @@ mod staging;
 
 use regex::{Captures, Regex};
 use restitch::adapters::syntax::TreeSitter;
+use restitch::edit::EditCode;
 use restitch::engine::{CallOptions, Engine, SyntaxMode};
 use restitch::store::DiskStore;
 use restitch::tools::{ToolReply, Toolbox};
@@ -77,13 +78,12 @@ impl Session {
 
     pub(crate) async fn refused(&self, tool: &str, arguments: Value, code: &str) -> ToolReply {
         let reply = self.call(tool, arguments).await;
-        assert_eq!(
-            reply.code.map(restitch::edit::EditCode::as_str),
-            Some(code),
-            "{}",
-            reply.message
-        );
+        assert_eq!(reply.code.map(EditCode::as_str), Some(code), "{}", reply.message);
         reply
+    }
+
+    pub(crate) async fn read(&self, path: &str, style: &str) -> Value {
+        self.ok("read_file", json!({ "path": path, "style": style })).await
     }
 
     /// One hashline edit, all in one.
@@ -104,6 +104,28 @@ pub(crate) fn with_anchors(before: &str, value: &Value) -> Value {
     let mark = Regex::new(r#""@([0-9]+)"#).expect("pattern");
     let line = |found: &Captures<'_>| format!("\"{}", anchor(before, found[1].parse().expect("n")));
     serde_json::from_str(&mark.replace_all(&value.to_string(), line)).expect("JSON")
+}
+
+/// A call of `edit_lines`.
+pub(crate) fn line_edit(start: usize, end: usize, content: &str) -> Value {
+    json!({ "path": "f", "start_line": start, "end_line": end, "new_content": content })
+}
+
+/// The edits of a call that replaces a line of `before` by its anchor.
+fn line_by(before: &str, line: usize, text: &str) -> Value {
+    json!([{ "op": "replace", "pos": anchor(before, line), "lines": [text] }])
+}
+
+/// The same call in the numbers of a version.
+fn of_version(snapshot: &Value, mut call: Value) -> Value {
+    call["snapshot"] = snapshot.clone();
+    call
+}
+
+/// The paths of the files in a report.
+fn paths(report: &Value) -> Vec<&str> {
+    let files = report["files"].as_array().expect("files");
+    files.iter().map(|file| file["path"].as_str().expect("path")).collect()
 }
 
 pub(crate) fn warnings(report: &Value) -> String {

@@ -3,12 +3,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Session, anchor};
+use super::{Session, anchor, line_by, line_edit, of_version, paths};
 use crate::sandbox::numbered;
-
-fn line_edit(start: usize, end: usize, content: &str) -> Value {
-    json!({ "path": "f", "start_line": start, "end_line": end, "new_content": content })
-}
+use crate::says::says;
 
 /// Seed 000's very bug: several edits of one turn, all in the numbers of the read. It does not matter
 /// whether the client waits for each answer.
@@ -24,22 +21,16 @@ async fn p1_edits_of_one_turn_never_hit_the_wrong_line() {
     // Line 12 of the read is line 13 now: both are shown, and nothing is written.
     let reply = session.refused("edit_lines", line_edit(12, 12, "x"), "EDIT_STALE_ANCHOR").await;
     assert_eq!(session.text("f"), before);
-    let old = read["snapshot"].as_str().expect("id")[..12].to_owned();
-    for shown in ["|line 12", "|line 11", "can mean line 13 or line 12", old.as_str()] {
-        assert!(reply.message.contains(shown), "{shown}: {}", reply.message);
-    }
+    let old = &read["snapshot"].as_str().expect("id")[..12];
+    says(&reply.message, &["|line 12", "|line 11", "can mean line 13 or line 12", old]);
     assert_eq!(reply.message.lines().filter(|line| line.starts_with(">>> ")).count(), 2);
     // With the snapshot of the read it is line 12 of the read; with that of now, line 12 of now.
-    let mut exact = line_edit(12, 12, "twelve");
-    exact["snapshot"] = old.into();
+    let exact = of_version(&old.into(), line_edit(12, 12, "twelve"));
     session.ok("edit_lines", exact).await;
     assert!(session.text("f").contains("line 11\ntwelve\nline 13\n"));
     let (_, hint) = reply.message.split_once("with snapshot \"").expect("the snapshot of now");
-    let now = hint[..12].to_owned();
-    let mut exact = line_edit(12, 12, "eleven");
-    exact["snapshot"] = now.into();
-    let answer = session.call("edit_lines", exact).await;
-    assert!(answer.ok, "{}", answer.message);
+    let exact = of_version(&hint[..12].into(), line_edit(12, 12, "eleven"));
+    session.ok("edit_lines", exact).await;
     assert!(session.text("f").contains("line 10\neleven\ntwelve\n"), "{}", session.text("f"));
     // A read settles what a number means.
     session.ok("read_file", json!({ "path": "f" })).await;
@@ -54,9 +45,7 @@ async fn p1_where_both_numberings_are_possible_both_are_shown() {
     session.ok("read_file", json!({ "path": "f" })).await;
     session.put("f", &format!("new\n{}", numbered(20)));
     let reply = session.refused("edit_lines", line_edit(8, 8, "x"), "EDIT_STALE_ANCHOR").await;
-    for shown in ["|line 7", "|line 8", "can mean line 9 or line 8"] {
-        assert!(reply.message.contains(shown), "{shown}: {}", reply.message);
-    }
+    says(&reply.message, &["|line 7", "|line 8", "can mean line 9 or line 8"]);
 }
 
 /// A version that was seen before and is there again is not the one that was read last.
@@ -112,26 +101,23 @@ async fn an_anchor_is_not_stale_for_a_version_that_was_taken_back() {
     session.ok("edit_lines", line_edit(3, 4, "")).await;
     let back = json!({ "path": "f", "old_str": "line 2\n", "new_str": "line 2\nline 3\nline 4\n" });
     session.ok("edit_file", back).await;
-    session.ok("read_file", json!({ "path": "f", "style": "hashline" })).await;
-    let second = json!([{ "op": "replace", "pos": anchor(&old, 2), "lines": ["two"] }]);
-    session.hashline("f", second).await;
+    session.read("f", "hashline").await;
+    session.hashline("f", line_by(&old, 2, "two")).await;
     let (from, to) = (anchor(&old, 3), anchor(&old, 4));
     let rest = json!([{ "op": "replace", "pos": from, "end": to, "lines": ["rest"] }]);
     session.hashline("f", rest).await;
     assert_eq!(session.text("f"), "line 1\ntwo\nrest\nline 5\n");
     // Written again in a file that has changed, it may be another line.
     let session = Session::new(&[("f", &old)]);
-    session.ok("read_file", json!({ "path": "f", "style": "hashline" })).await;
+    session.read("f", "hashline").await;
     for (line, text) in [(3, "3"), (1, "1"), (3, "line 3")] {
         session.ok("edit_lines", line_edit(line, line, text)).await;
     }
-    let call = json!([{ "op": "replace", "pos": anchor(&old, 3), "lines": ["three"] }]);
-    let sent = json!({ "path": "f", "edits": call.clone() });
-    let reply = session.refused("hashline_edit", sent, "EDIT_STALE_ANCHOR").await;
-    assert!(reply.message.contains("also shown in an older version"), "{}", reply.message);
+    let call = json!({ "path": "f", "edits": line_by(&old, 3, "three") });
+    let reply = session.refused("hashline_edit", call.clone(), "EDIT_STALE_ANCHOR").await;
+    says(&reply.message, &["also shown in an older version"]);
     let read = session.ok("read_file", json!({ "path": "f" })).await;
-    let named = json!({ "path": "f", "edits": call, "snapshot": read["snapshot"] });
-    session.ok("hashline_edit", named).await;
+    session.ok("hashline_edit", of_version(&read["snapshot"], call)).await;
 }
 
 /// The new text proves which line is meant, where it repeats a line that stands at one of the places
@@ -143,8 +129,7 @@ async fn p1_text_that_stands_in_one_numbering_proves_the_line() {
     session.ok("read_file", json!({ "path": "f" })).await;
     session.ok("edit_lines", line_edit(2, 2, "two\nand more\nand more")).await;
     let wish = "let the_value_of_10 = 10;\nlet x = 0;";
-    let reply = session.call("edit_lines", line_edit(10, 11, wish)).await;
-    assert!(reply.ok, "{}", reply.message);
+    session.ok("edit_lines", line_edit(10, 11, wish)).await;
     let wanted = text
         .replace("let the_value_of_2 = 2;\n", "two\nand more\nand more\n")
         .replace("let the_value_of_11 = 11;\n", "let x = 0;\n");
@@ -156,7 +141,7 @@ async fn p1_text_that_stands_in_one_numbering_proves_the_line() {
 async fn p1_the_same_holds_for_insertions_and_hints() {
     let text = "a\n}\nb\n}\nc\n}\nd\n";
     let session = Session::new(&[("f", text)]);
-    session.ok("read_file", json!({ "path": "f", "style": "hashline" })).await;
+    session.read("f", "hashline").await;
     session.ok("edit_file", json!({ "path": "f", "old_str": "a\n", "new_str": "a\nx\n" })).await;
     let before = session.text("f");
     let insert =
@@ -199,13 +184,12 @@ async fn p1_what_comes_after_the_last_line_is_known_by_a_read() {
     session.ok("edit_lines", line_edit(23, 22, "end")).await;
     assert!(session.text("f").ends_with("line 20\nend\n"), "{}", session.text("f"));
     let reply = session.refused("edit_lines", line_edit(23, 22, "end"), "EDIT_STALE_ANCHOR").await;
-    let said = "the place before line 23 is stale: it can mean the place before line 24 or the place before line 23 of the file as it is now";
-    let id = format!("\"{}\", which you read", &read["snapshot"].as_str().expect("id")[..12]);
-    assert!(reply.message.contains(said) && reply.message.contains(&id), "{}", reply.message);
+    let said =
+        "it can mean the place before line 24 or the place before line 23 of the file as it is";
+    says(&reply.message, &[said, &read["snapshot"].as_str().expect("id")[..12]]);
     session.ok("edit_lines", line_edit(1, 0, "first")).await;
     let reply = session.refused("edit_lines", line_edit(1, 3, "x"), "EDIT_STALE_ANCHOR").await;
-    let said = "the range 1-3 is stale: it can mean lines 2-4 or lines 1-3 of the file";
-    assert!(reply.message.contains(said), "{}", reply.message);
+    says(&reply.message, &["range 1-3", "can mean lines 2-4 or lines 1-3 of the file"]);
 }
 
 /// Of three calls that were sent at once the second is refused; that tells the third nothing.
@@ -215,8 +199,7 @@ async fn p1_a_refusal_settles_no_number_of_a_line_that_the_session_has_rewritten
     let read = session.ok("read_file", json!({ "path": "f" })).await;
     session.ok("edit_lines", line_edit(20, 20, "twenty\ntwenty-one")).await;
     let before = session.text("f");
-    let mut second = line_edit(20, 20, "x");
-    second["snapshot"] = read["snapshot"].clone();
+    let second = of_version(&read["snapshot"], line_edit(20, 20, "x"));
     session.refused("edit_lines", second, "EDIT_STALE_ANCHOR").await;
     session.refused("edit_lines", line_edit(20, 20, "x"), "EDIT_STALE_ANCHOR").await;
     assert_eq!(session.text("f"), before);
@@ -227,28 +210,21 @@ async fn p2_the_mark_is_on_the_line_that_was_meant() {
     let text = numbered(12);
     // Nothing is on record: the letters tell.
     let session = Session::new(&[("f", &format!("new\n{text}"))]);
-    let edits = json!([{ "op": "replace", "pos": anchor(&text, 5), "lines": ["five"] }]);
-    let call = json!({ "path": "f", "edits": edits });
+    let call = json!({ "path": "f", "edits": line_by(&text, 5, "five") });
     let reply = session.refused("hashline_edit", call, "EDIT_STALE_ANCHOR").await;
     let marked: Vec<&str> = reply.message.lines().filter(|l| l.starts_with(">>> ")).collect();
-    assert_eq!(
-        marked,
-        [format!(">>> {}|line 5", anchor(&session.text("f"), 6))],
-        "{}",
-        reply.message
-    );
-    let fresh = anchor(&session.text("f"), 6);
-    session.hashline("f", json!([{ "op": "replace", "pos": fresh, "lines": ["five"] }])).await;
+    let now = session.text("f");
+    assert_eq!(marked, [format!(">>> {}|line 5", anchor(&now, 6))], "{}", reply.message);
+    session.hashline("f", line_by(&now, 6, "five")).await;
     assert!(session.text("f").contains("line 4\nfive\nline 6\n"));
 }
 
 #[tokio::test]
 async fn p2_a_snapshot_that_nobody_knows_is_said() {
     let session = Session::new(&[("f", &numbered(3))]);
-    let mut unknown = line_edit(1, 1, "x");
-    unknown["snapshot"] = "0123456789ab".into();
+    let unknown = of_version(&"0123456789ab".into(), line_edit(1, 1, "x"));
     let reply = session.refused("edit_lines", unknown, "EDIT_STALE_ANCHOR").await;
-    assert!(reply.message.contains("not on record"), "{}", reply.message);
+    says(&reply.message, &["not on record"]);
 }
 
 #[tokio::test]
@@ -264,24 +240,13 @@ async fn p4_the_answer_shows_every_edit_of_the_call() {
     assert_eq!(all.len(), 3);
     assert_eq!(all[0]["original_lines"], json!(["<<10>>line 10", "<<11>>line 11"]));
     assert_eq!(all[0]["edited_preview"], json!(["<<10>>ten", "<<11>>eleven", "<<12>>more"]));
-    assert_eq!(
-        (&all[1]["before_context"], &all[1]["after_context"]),
-        (&json!("<<30>>line 29"), &json!("<<32>>line 30"))
-    );
-    assert_eq!(
-        (&all[2]["original_lines"], &all[2]["line_delta"]),
-        (&json!(["<<50>>line 50"]), &json!(-1))
-    );
+    assert_eq!(all[1]["before_context"], "<<30>>line 29");
+    assert_eq!(all[1]["after_context"], "<<32>>line 30");
+    assert_eq!(all[2]["original_lines"], json!(["<<50>>line 50"]));
+    assert_eq!(all[2]["line_delta"], -1);
     assert_eq!(reply.report["verification"]["line_delta"], 1);
-    for line in [
-        "was <<10>>line 10",
-        "<<12>>more",
-        "<<31>>before thirty",
-        "was <<50>>line 50",
-        "<<51>>line 49",
-    ] {
-        assert!(reply.message.contains(line), "{line}: {}", reply.message);
-    }
+    says(&reply.message, &["was <<10>>line 10", "<<12>>more", "<<31>>before thirty"]);
+    says(&reply.message, &["was <<50>>line 50", "<<51>>line 49"]);
     // Neighbours are two edits.
     let edits = json!([
         { "start_line": 1, "end_line": 1, "new_content": "one" },
@@ -299,28 +264,20 @@ async fn p4_places_of_one_replacement_and_of_multi_edit_are_shown_too() {
         json!({ "path": "f", "old_str": "same", "new_str": "other", "expected_replacements": 2 });
     let reply = session.call("edit_file", call).await;
     assert_eq!(reply.report["verifications"].as_array().map(Vec::len), Some(2));
-    assert!(
-        reply.message.contains("<<5>>other") && reply.message.contains("<<25>>other"),
-        "{}",
-        reply.message
-    );
+    says(&reply.message, &["<<5>>other", "<<25>>other"]);
     let edits = json!([
         { "path": "f", "old_str": "line 9\n", "new_str": "nine\n" },
         { "path": "f", "old_str": "line 19\n", "new_str": "nineteen\n" },
     ]);
     let reply = session.call("multi_edit", json!({ "edits": edits })).await;
-    assert!(
-        reply.message.contains("<<9>>nine") && reply.message.contains("<<19>>nineteen"),
-        "{}",
-        reply.message
-    );
+    says(&reply.message, &["<<9>>nine", "<<19>>nineteen"]);
     // Many edits stay within a cap, and what is left out is named in words.
     let edits: Vec<Value> = (1..=30)
         .map(|n| json!({ "start_line": n, "end_line": n, "new_content": format!("a line of some length, number {n}, after the change") }))
         .collect();
     let reply = session.call("edit_lines", json!({ "path": "f", "edits": edits })).await;
     assert!(reply.ok && reply.message.len() < 2_000, "{}", reply.message.len());
-    assert!(reply.message.contains("read ranges"), "{}", reply.message);
+    says(&reply.message, &["read ranges"]);
 }
 
 #[tokio::test]
@@ -332,23 +289,17 @@ async fn p5_the_text_names_the_ranges_to_read_as_read_file_takes_them() {
     let reply = session.refused("hashline_edit", call, "EDIT_STALE_ANCHOR").await;
     let words = reply.message.split("read ranges ").nth(1).expect("ranges").trim_end_matches('.');
     assert_eq!(words, "12-28, 45-61");
-    for one in [
-        json!({ "start_line": 2, "end_line": "3" }),
-        json!({ "view_range": [2, 3] }),
-        json!({ "ranges": [2, 3] }),
+    for call in [
+        json!({ "path": "f", "start_line": 2, "end_line": "3" }),
+        json!({ "path": "f", "view_range": [2, 3] }),
+        json!({ "path": "f", "ranges": [2, 3] }),
     ] {
-        let mut call = one;
-        call["path"] = "f".into();
         let read = session.ok("read_file", call).await;
         assert_eq!(read["ranges"], json!([{ "start": 2, "end": 3 }]));
     }
     let twice = json!({ "path": "f", "ranges": [[2, 3]], "start_line": 5, "end_line": 6 });
     let refused = session.refused("read_file", twice, "EDIT_INVALID_ARGUMENTS").await;
-    assert!(
-        refused.message.contains("twice, by `start_line` and by `ranges`"),
-        "{}",
-        refused.message
-    );
+    says(&refused.message, &["twice, by `start_line` and by `ranges`"]);
     for ranges in [json!(words), json!([words]), json!(["12-28", "45-61"])] {
         let read = session.ok("read_file", json!({ "path": "f", "ranges": ranges })).await;
         assert_eq!(read["ranges"], reply.report["affected_ranges"]);
@@ -368,8 +319,7 @@ async fn p6_one_rule_for_the_first_edit_and_the_second() {
     session.ok("edit_lines", line_edit(30, 30, "thirty")).await;
     session.refused("edit_lines", line_edit(40, 40, "forty"), "EDIT_BLOCKED").await;
     // Who names the snapshot has read it.
-    let mut named = line_edit(45, 45, "forty-five");
-    named["snapshot"] = read["snapshot"].clone();
+    let named = of_version(&read["snapshot"], line_edit(45, 45, "forty-five"));
     session.ok("edit_lines", named).await;
     assert!(session.text("f").contains("line 44\nforty-five\n"));
 }
@@ -378,12 +328,11 @@ async fn p6_one_rule_for_the_first_edit_and_the_second() {
 async fn p8_a_keyword_in_a_path_is_a_result() {
     let session = Session::new(&[("src/widget.rs", "fn main() {}\n"), ("a.txt", "widget\n")]);
     let reply = session.call("search", json!({ "keyword": "widget" })).await;
-    let files = reply.report["files"].as_array().expect("files");
-    let found: Vec<_> =
-        files.iter().map(|f| (f["path"].as_str(), f["match_count"].as_u64())).collect();
-    assert_eq!(found, [(Some("a.txt"), Some(1)), (Some("src/widget.rs"), Some(0))]);
+    let files = &reply.report["files"];
+    assert_eq!(paths(&reply.report), ["a.txt", "src/widget.rs"]);
+    assert_eq!([&files[0]["match_count"], &files[1]["match_count"]], [1, 0]);
     assert_eq!(reply.report["total_paths"], 1);
-    assert!(reply.message.contains("Paths that match: src/widget.rs"), "{}", reply.message);
+    says(&reply.message, &["Paths that match: src/widget.rs"]);
     // A hit can be edited at once, by its anchor and by its number.
     let hit = files[0]["matches"][0]["anchor"].clone();
     session.hashline("a.txt", json!([{ "op": "replace", "pos": hit, "lines": ["gadget"] }])).await;

@@ -7,7 +7,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Session, anchor, warnings, with_anchors};
+use super::{Session, anchor, line_edit, warnings, with_anchors};
 use crate::rows::rows;
 
 /// The same replacement by both tools; both must come to the same text.
@@ -131,8 +131,7 @@ async fn seed_003_r2_indentation_is_restored_where_the_file_needs_it() {
 async fn seed_003_r3_byte_order_mark_and_line_endings_stay() {
     let before = "\u{feff}one\r\ntwo\r\nthree\r\n";
     let session = Session::new(&[("f", before)]);
-    let call = json!({ "path": "f", "start_line": 1, "end_line": 2, "new_content": "eins\r\nzwei\r\nmehr" });
-    session.ok("edit_lines", call).await;
+    session.ok("edit_lines", line_edit(1, 2, "eins\r\nzwei\r\nmehr")).await;
     assert_eq!(session.text("f"), "\u{feff}eins\r\nzwei\r\nmehr\r\nthree\r\n");
 }
 

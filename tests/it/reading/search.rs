@@ -2,7 +2,8 @@
 
 use serde_json::json;
 
-use super::Session;
+use super::{Session, line_edit, paths};
+use crate::says::says;
 
 #[tokio::test]
 async fn a_hit_is_edited_by_its_anchor_without_a_read() {
@@ -22,14 +23,10 @@ async fn a_hit_is_edited_by_its_anchor_without_a_read() {
         assert!(hit["content"].as_str().expect("content").chars().count() <= 200);
         let snapshot = &report["files"][0]["snapshot"];
         let edits = json!([{ "op": "replace", "pos": hit["anchor"], "lines": ["found"] }]);
-        session
-            .ok("hashline_edit", json!({ "path": "f", "edits": edits, "snapshot": snapshot }))
-            .await;
-        let line = before
-            .trim_start_matches('\u{feff}')
-            .lines()
-            .find(|l| l.contains("needle"))
-            .expect("line");
+        let call = json!({ "path": "f", "edits": edits, "snapshot": snapshot });
+        session.ok("hashline_edit", call).await;
+        let mut lines = before.trim_start_matches('\u{feff}').lines();
+        let line = lines.find(|line| line.contains("needle")).expect("line");
         assert_eq!(session.text("f"), before.replace(line, "found"));
     }
 }
@@ -44,15 +41,12 @@ async fn a_line_has_one_number_in_search_read_and_edit() {
     ] {
         let session = Session::new(&[("f", before)]);
         let found = session.ok("search", json!({ "keyword": "needle" })).await;
-        let line = found["files"][0]["matches"][0]["line"].clone();
-        assert_eq!(line, 3, "{before:?}");
+        assert_eq!(found["files"][0]["matches"][0]["line"], 3, "{before:?}");
         assert_eq!(found["files"][0]["total_lines"], total);
-        let read = session.ok("read_file", json!({ "path": "f", "style": "numbered" })).await;
+        let read = session.read("f", "numbered").await;
         assert_eq!(read["total_lines"], total);
         assert!(read["text"].as_str().expect("text").ends_with("<<3>>needle"));
-        let edit =
-            json!({ "path": "f", "start_line": line, "end_line": line, "new_content": "found" });
-        let report = session.ok("edit_lines", edit).await;
+        let report = session.ok("edit_lines", line_edit(3, 3, "found")).await;
         assert_eq!(report["verification"]["total_lines"], total);
         assert_eq!(session.text("f"), before.replace("needle", "found"));
     }
@@ -73,39 +67,27 @@ async fn ignored_and_binary_files_and_links_out_of_the_root_are_left_out_and_sai
     std::fs::write(outside.path().join("secret"), "needle\n").expect("write");
     #[cfg(unix)]
     {
-        std::os::unix::fs::symlink(outside.path(), session.dir.path().join("out")).expect("link");
-        std::os::unix::fs::symlink(outside.path().join("secret"), session.dir.path().join("s.txt"))
-            .expect("link");
+        use std::os::unix::fs::symlink;
+        symlink(outside.path(), session.dir.path().join("out")).expect("link");
+        symlink(outside.path().join("secret"), session.dir.path().join("s.txt")).expect("link");
     }
     let reply = session.call("search", json!({ "keyword": "needle" })).await;
-    let mut paths: Vec<&str> = reply.report["files"]
-        .as_array()
-        .expect("files")
-        .iter()
-        .map(|f| f["path"].as_str().expect("path"))
-        .collect();
-    paths.sort_unstable();
-    assert_eq!(paths, [".github/ci.yml", "src/ok.rs"]);
+    let mut found = paths(&reply.report);
+    found.sort_unstable();
+    assert_eq!(found, [".github/ci.yml", "src/ok.rs"]);
     assert_eq!(reply.report["skipped"]["binary"], 1);
-    assert!(
-        reply.message.contains(".gitignore") && reply.message.contains("1 binary"),
-        "{}",
-        reply.message
-    );
+    says(&reply.message, &[".gitignore", "1 binary"]);
     #[cfg(unix)]
     {
         assert_eq!(reply.report["skipped"]["links"], 2);
         for path in ["out", "out/secret", "s.txt", "../x", "/etc"] {
-            for tool in ["search", "wildcard_search"] {
-                let mut call = json!({ "path": path });
-                if tool == "search" {
-                    call["keyword"] = "needle".into()
-                } else {
-                    call["terms"] = json!(["needle"])
-                }
+            for (tool, call) in [
+                ("search", json!({ "path": path, "keyword": "needle" })),
+                ("wildcard_search", json!({ "path": path, "terms": ["needle"] })),
+                ("list_files", json!({ "path": path })),
+            ] {
                 session.refused(tool, call, "EDIT_INVALID_PATH").await;
             }
-            session.refused("list_files", json!({ "path": path }), "EDIT_INVALID_PATH").await;
         }
     }
     // What is named outright is searched, ignored or not.
@@ -123,15 +105,8 @@ async fn context_encodings_and_globs() {
     let report =
         session.ok("search", json!({ "keyword": "needle", "context": 1, "glob": "*.rs" })).await;
     assert_eq!(report["total_files"], 3);
-    let of = |path: &str| {
-        report["files"]
-            .as_array()
-            .expect("files")
-            .iter()
-            .find(|f| f["path"] == path)
-            .expect("file")
-            .clone()
-    };
+    let files = report["files"].as_array().expect("files");
+    let of = |path: &str| files.iter().find(|file| file["path"] == path).expect("file");
     let context = &of("a.rs")["matches"][0]["context"];
     assert_eq!(context["before"].as_array().map(Vec::len), Some(1));
     assert!(context["before"][0].as_str().expect("line").ends_with("|2"));
@@ -139,13 +114,7 @@ async fn context_encodings_and_globs() {
     assert_eq!(of("c.rs")["matches"][0]["line"], 2);
     assert_eq!(of("d.rs")["matches"][0]["content"], "café crème needle");
     let list = session.ok("list_files", json!({ "glob": "**/*.rs" })).await;
-    let paths: Vec<&str> = list["files"]
-        .as_array()
-        .expect("files")
-        .iter()
-        .map(|f| f["path"].as_str().expect("path"))
-        .collect();
-    assert_eq!(paths, ["a.rs", "c.rs", "d.rs"]);
+    assert_eq!(paths(&list), ["a.rs", "c.rs", "d.rs"]);
     assert_eq!(list["total"], 3);
 }
 
@@ -156,9 +125,8 @@ async fn long_lines_and_long_files_are_cut_with_the_way_to_go_on() {
         ("long", &format!("{line}\nshort\n")),
         ("many", &"some words in a line\n".repeat(20_000)),
     ]);
-    let read = session
-        .call("read_file", json!({ "path": "long", "style": "hashline", "column": 4001 }))
-        .await;
+    let call = json!({ "path": "long", "style": "hashline", "column": 4001 });
+    let read = session.call("read_file", call).await;
     assert_eq!(
         read.report["windowed"],
         json!([{ "line": 1, "start_column": 4001, "end_column": 6000, "columns": 10000 }])
@@ -184,11 +152,9 @@ async fn whole_plain_reads_are_the_text_to_the_last_byte() {
         let session = Session::new(&[("f", text)]);
         let read = session.ok("read_file", json!({ "path": "f" })).await;
         assert_eq!(read["text"], text);
-        let keys: Vec<&str> =
-            read.as_object().expect("object").keys().map(String::as_str).collect();
-        assert_eq!(
-            keys[..7],
-            ["path", "snapshot", "total_lines", "text", "ranges", "encoding", "line_ending"]
-        );
+        let keys = read.as_object().expect("object").keys();
+        let first =
+            ["path", "snapshot", "total_lines", "text", "ranges", "encoding", "line_ending"];
+        assert!(keys.take(7).eq(first), "{read}");
     }
 }

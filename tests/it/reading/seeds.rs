@@ -4,8 +4,9 @@
 use restitch::internals::tools::TOOLS;
 use serde_json::{Value, json};
 
-use super::{Session, anchor};
+use super::{Session, anchor, line_by, line_edit, of_version, paths, warnings};
 use crate::sandbox::numbered;
+use crate::says::says;
 
 fn about(tool: &str) -> &'static str {
     TOOLS.iter().find(|spec| spec.name == tool).expect("tool").about
@@ -50,13 +51,7 @@ async fn seed_000_1_wildcard_search_is_ranked_and_numbered_too() {
         ("both-near.txt", "x\nalpha beta\n"),
     ]);
     let report = session.ok("wildcard_search", json!({ "terms": ["alpha", "beta"] })).await;
-    let order: Vec<&str> = report["files"]
-        .as_array()
-        .expect("files")
-        .iter()
-        .map(|f| f["path"].as_str().expect("path"))
-        .collect();
-    assert_eq!(order, ["both-near.txt", "both-far.txt", "one.txt"]);
+    assert_eq!(paths(&report), ["both-near.txt", "both-far.txt", "one.txt"]);
     assert_eq!(report["files"][0]["matches"][0]["line"], 2);
     assert_eq!(report["files"][1]["matches"][1]["line"], 52);
 }
@@ -64,9 +59,7 @@ async fn seed_000_1_wildcard_search_is_ranked_and_numbered_too() {
 #[tokio::test]
 async fn seed_000_2_edit_lines_answers_with_every_field_of_the_verification() {
     let session = Session::new(&[("f", &numbered(10))]);
-    let call =
-        json!({ "path": "f", "start_line": 4, "end_line": 5, "new_content": "four\nfive\nfive b" });
-    let report = session.ok("edit_lines", call).await;
+    let report = session.ok("edit_lines", line_edit(4, 5, "four\nfive\nfive b")).await;
     assert_eq!(
         report["verification"],
         json!({
@@ -92,23 +85,19 @@ async fn seed_000_2_verification_holds_at_both_ends_and_for_every_form() {
         ("a\nb\nc\n", 1, 2, "", 2, 0, Value::Null, json!("<<1>>c"), "c\n"),
     ] {
         let session = Session::new(&[("f", before)]);
-        let call =
-            json!({ "path": "f", "start_line": start, "end_line": end, "new_content": content });
-        let report = session.ok("edit_lines", call).await;
-        let v = &report["verification"];
+        let report = session.ok("edit_lines", line_edit(start, end, content)).await;
         assert_eq!(session.text("f"), after);
-        assert_eq!(
-            (&v["start_line"], &v["end_line"]),
-            (&json!(start), &json!(end)),
-            "{before:?} {v}"
-        );
-        assert_eq!(
-            (&v["lines_replaced"], &v["lines_inserted"]),
-            (&json!(replaced), &json!(inserted)),
-            "{before:?} {v}"
-        );
-        assert_eq!(v["line_delta"], inserted - replaced, "{before:?} {v}");
-        assert_eq!((&v["before_context"], &v["after_context"]), (&above, &below), "{before:?} {v}");
+        for (field, wanted) in [
+            ("start_line", json!(start)),
+            ("end_line", json!(end)),
+            ("lines_replaced", json!(replaced)),
+            ("lines_inserted", json!(inserted)),
+            ("line_delta", json!(inserted - replaced)),
+            ("before_context", above),
+            ("after_context", below),
+        ] {
+            assert_eq!(report["verification"][field], wanted, "{before:?} {field}: {report}");
+        }
     }
 }
 
@@ -122,11 +111,8 @@ async fn seed_000_scenario_several_edits_of_one_file_do_not_drift() {
     ]);
     session.ok("edit_lines", json!({ "path": "f", "edits": edits })).await;
     let text = session.text("f");
-    assert!(text.contains("line 193\nhit\nline 195\n"));
-    assert!(
-        text.contains("line 9\nten\nten b\nten c\nline 11\n")
-            && text.contains("line 49\nline 61\n")
-    );
+    says(&text, &["line 9\nten\nten b\nten c\nline 11\n", "line 49\nline 61\n"]);
+    says(&text, &["line 193\nhit\nline 195\n"]);
 }
 
 #[tokio::test]
@@ -134,26 +120,25 @@ async fn seed_000_scenario_a_corrupted_place_is_read_again_and_corrected() {
     let session = Session::new(&[("f", &numbered(20))]);
     session.ok("read_file", json!({ "path": "f" })).await;
     session.put("f", &session.text("f").replace("line 7\n", "garbage\n"));
-    let edit = json!({ "path": "f", "start_line": 7, "end_line": 7, "new_content": "seven" });
+    let edit = line_edit(7, 7, "seven");
     // The line is not what was read: the answer shows what it is now, and the same call works then.
     let reply = session.refused("edit_lines", edit.clone(), "EDIT_STALE_ANCHOR").await;
-    assert!(reply.message.contains("|garbage"), "{}", reply.message);
+    says(&reply.message, &["|garbage"]);
     session.ok("edit_lines", edit).await;
     assert!(session.text("f").contains("line 6\nseven\nline 8\n"));
     // A change elsewhere is a note, not an error.
     session.put("f", &session.text("f").replace("line 18\n", "18\n"));
-    let elsewhere = json!({ "path": "f", "start_line": 2, "end_line": 2, "new_content": "two" });
-    let report = session.ok("edit_lines", elsewhere).await;
-    assert!(report["warnings"].to_string().contains("not in the lines you edited"), "{report}");
+    let report = session.ok("edit_lines", line_edit(2, 2, "two")).await;
+    says(&warnings(&report), &["not in the lines you edited"]);
 }
 
 #[tokio::test]
 async fn out_of_range_and_inverted_ranges_are_refused_with_the_length() {
     let session = Session::new(&[("f", "a\nb\nc\n")]);
     for (start, end) in [(0, 0), (3, 1), (2, 4), (5, 4), (9, 9)] {
-        let call = json!({ "path": "f", "start_line": start, "end_line": end, "new_content": "x" });
+        let call = line_edit(start, end, "x");
         let reply = session.refused("edit_lines", call, "EDIT_INVALID_ARGUMENTS").await;
-        assert!(reply.message.contains("3 lines"), "{}", reply.message);
+        says(&reply.message, &["3 lines"]);
     }
     assert_eq!(session.text("f"), "a\nb\nc\n");
 }
@@ -162,10 +147,8 @@ async fn out_of_range_and_inverted_ranges_are_refused_with_the_length() {
 async fn numbers_of_an_older_read_are_carried_with_its_snapshot() {
     let session = Session::new(&[("f", &numbered(20))]);
     let read = session.ok("read_file", json!({ "path": "f" })).await;
-    let first =
-        json!({ "path": "f", "start_line": 1, "end_line": 0, "new_content": "new 1\nnew 2" });
-    session.ok("edit_lines", first).await;
-    let second = json!({ "path": "f", "start_line": 10, "end_line": 10, "new_content": "ten", "snapshot": read["snapshot"] });
+    session.ok("edit_lines", line_edit(1, 0, "new 1\nnew 2")).await;
+    let second = of_version(&read["snapshot"], line_edit(10, 10, "ten"));
     session.ok("edit_lines", second).await;
     assert!(session.text("f").contains("line 9\nten\nline 11\n"));
 }
@@ -180,11 +163,7 @@ async fn seed_002_1_affected_ranges_are_identified_on_a_mismatch() {
         json!({ "path": "f", "edits": [{ "op": "replace", "pos": "10#ZZ", "lines": ["x"] }] });
     let reply = session.refused("hashline_edit", call, "EDIT_STALE_ANCHOR").await;
     assert_eq!(reply.report["affected_ranges"], json!([{ "start": 2, "end": 18 }]));
-    assert!(
-        reply.message.contains(&format!(">>> {}|line 10", anchor(&text, 10))),
-        "{}",
-        reply.message
-    );
+    says(&reply.message, &[&format!(">>> {}|line 10", anchor(&text, 10))]);
 }
 
 #[tokio::test]
@@ -194,24 +173,20 @@ async fn seed_002_2_and_4_the_ranges_of_all_edits_are_merged() {
         |line: usize| json!({ "op": "replace", "pos": format!("{line}#ZZ"), "lines": ["x"] });
     let call = json!({ "path": "f", "edits": [stale(20), stale(12), stale(80)] });
     let reply = session.refused("hashline_edit", call, "EDIT_STALE_ANCHOR").await;
-    assert_eq!(
-        reply.report["affected_ranges"],
-        json!([{ "start": 4, "end": 28 }, { "start": 72, "end": 88 }])
-    );
+    let ranges = json!([{ "start": 4, "end": 28 }, { "start": 72, "end": 88 }]);
+    assert_eq!(reply.report["affected_ranges"], ranges);
 }
 
 #[tokio::test]
 async fn seed_002_3_read_file_takes_ranges_and_merges_overlaps() {
     let session = Session::new(&[("f", &numbered(100))]);
-    let one = session
-        .ok("read_file", json!({ "path": "f", "ranges": [{ "start": 45, "end": 55 }] }))
-        .await;
+    let call = json!({ "path": "f", "ranges": [{ "start": 45, "end": 55 }] });
+    let one = session.ok("read_file", call).await;
     assert_eq!(one["text"].as_str().expect("text").split('\n').count(), 11);
     let ranges =
         json!([{ "start": 8, "end": 15 }, { "start": 5, "end": 10 }, { "start": 90, "end": 400 }]);
-    let two = session
-        .ok("read_file", json!({ "path": "f", "ranges": ranges, "style": "numbered" }))
-        .await;
+    let call = json!({ "path": "f", "ranges": ranges, "style": "numbered" });
+    let two = session.ok("read_file", call).await;
     assert_eq!(two["ranges"], json!([{ "start": 5, "end": 15 }, { "start": 90, "end": 100 }]));
     assert_eq!(two["total_lines"], 100);
     let text = two["text"].as_str().expect("text");
@@ -236,13 +211,8 @@ async fn seed_002_criterion_one_stale_anchor_of_1000_lines_costs_at_most_120_tok
     );
     assert!(partial <= 120, "{partial}: {}", refused.message);
     // And it is enough for the next call.
-    let fresh = refused
-        .message
-        .lines()
-        .find_map(|line| line.strip_prefix(">>> "))
-        .expect("fresh")
-        .to_owned();
-    session.ok("hashline_edit", edit(fresh)).await;
+    let fresh = refused.message.lines().find_map(|line| line.strip_prefix(">>> "));
+    session.ok("hashline_edit", edit(fresh.expect("fresh").to_owned())).await;
     assert!(session.text("big.rs").contains("\n    // gone\n"));
 }
 
@@ -250,9 +220,9 @@ async fn seed_002_criterion_one_stale_anchor_of_1000_lines_costs_at_most_120_tok
 async fn seed_002_6_unchanged_lines_keep_working_after_a_mismatch_elsewhere() {
     let text = numbered(50);
     let session = Session::new(&[("f", &text)]);
-    session.ok("read_file", json!({ "path": "f", "style": "hashline" })).await;
+    session.read("f", "hashline").await;
     session.put("f", &text.replace("line 25\n", "changed\n"));
-    let edit = |n: usize| json!({ "path": "f", "edits": [{ "op": "replace", "pos": anchor(&text, n), "lines": ["x"] }] });
+    let edit = |n: usize| json!({ "path": "f", "edits": line_by(&text, n, "x") });
     session.refused("hashline_edit", edit(25), "EDIT_STALE_ANCHOR").await;
     session.ok("hashline_edit", edit(40)).await;
     assert!(session.text("f").contains("line 39\nx\nline 41\n"));
@@ -277,12 +247,7 @@ fn seed_000_and_003_the_prompts_are_short_and_their_example_is_real() {
 #[tokio::test]
 async fn every_successful_edit_carries_fresh_anchors_that_work_at_once() {
     let session = Session::new(&[("f", &numbered(20))]);
-    let mut report = session
-        .ok(
-            "edit_lines",
-            json!({ "path": "f", "start_line": 5, "end_line": 5, "new_content": "a\nb\nc" }),
-        )
-        .await;
+    let mut report = session.ok("edit_lines", line_edit(5, 5, "a\nb\nc")).await;
     for round in 0..5 {
         let anchors = report["anchors"].as_array().expect("anchors").clone();
         let last = anchors.last().and_then(Value::as_str).expect("anchor").to_owned();

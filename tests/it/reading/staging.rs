@@ -4,7 +4,7 @@
 use restitch::engine::{CallOptions, UndoScope};
 use serde_json::json;
 
-use super::Session;
+use super::{Session, paths};
 
 const SOURCE: &str = "fn one() {}\nfn two() {}\n";
 
@@ -12,33 +12,20 @@ const SOURCE: &str = "fn one() {}\nfn two() {}\n";
 async fn reads_searches_and_lists_see_what_is_staged_and_the_disk_does_not() {
     let session = Session::staged(&[("a.rs", SOURCE), ("b.rs", SOURCE)]);
     session.ok("edit_file", json!({ "path": "a.rs", "old_str": "two", "new_str": "zwei" })).await;
-    session
-        .ok("edit_file", json!({ "path": "new/c.rs", "old_str": "", "new_str": "fn zwei() {}\n" }))
-        .await;
+    let made = json!({ "path": "new/c.rs", "old_str": "", "new_str": "fn zwei() {}\n" });
+    session.ok("edit_file", made).await;
     session.ok("hashline_edit", json!({ "path": "b.rs", "delete": true, "edits": [] })).await;
     assert_eq!(session.text("a.rs"), SOURCE);
     assert!(session.exists("b.rs") && !session.exists("new/c.rs"));
 
     let found = session.ok("search", json!({ "keyword": "zwei" })).await;
-    let paths: Vec<&str> = found["files"]
-        .as_array()
-        .expect("files")
-        .iter()
-        .filter_map(|f| f["path"].as_str())
-        .collect();
-    assert_eq!(paths, ["a.rs", "new/c.rs"], "{found}");
+    assert_eq!(paths(&found), ["a.rs", "new/c.rs"], "{found}");
     let below = session.ok("search", json!({ "keyword": "zwei", "path": "new" })).await;
     assert_eq!(below["total_files"], 1, "{below}");
     let gone = session.ok("search", json!({ "keyword": "two" })).await;
     assert_eq!(gone["total_files"], 0, "{gone}");
     let listed = session.ok("list_files", json!({})).await;
-    let listed: Vec<&str> = listed["files"]
-        .as_array()
-        .expect("files")
-        .iter()
-        .filter_map(|f| f["path"].as_str())
-        .collect();
-    assert_eq!(listed, ["a.rs", "new/c.rs"]);
+    assert_eq!(paths(&listed), ["a.rs", "new/c.rs"]);
 
     // The anchor of a staged hit works at once.
     let anchor = &found["files"][0]["matches"][0]["anchor"];
