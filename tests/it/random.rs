@@ -24,6 +24,10 @@ impl Random {
         usize::try_from(self.next() % limit.max(1) as u64).expect("below the limit")
     }
 
+    pub(crate) fn pick<'t, T>(&mut self, of: &'t [T]) -> &'t T {
+        &of[self.below(of.len())]
+    }
+
     /// Whether something happens that does in so many of a hundred cases.
     pub(crate) fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent

@@ -8,13 +8,12 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use restitch::edit::AskKind;
-use restitch::edit::WorkPath;
-use restitch::engine::{CallOptions, Engine};
+use restitch::engine::CallOptions;
 use restitch::internals::Patch;
 use restitch::internals::correct::parse_reply;
 use restitch::internals::harness::mine;
 use restitch::internals::text::{Encoding, Snapshot};
-use restitch::store::{DiskStore, MemoryStore};
+use restitch::port::{History as _, UndoMode};
 use restitch::tools::Toolbox;
 use serde_json::{Value, json};
 
@@ -24,32 +23,11 @@ use crate::random::Random;
 
 /// A seed with a few things wrong.
 fn broken(random: &mut Random, seeds: &[&[u8]]) -> Vec<u8> {
-    let mut bytes = seeds[random.below(seeds.len())].to_vec();
-    const ODD: &[&[u8]] = &[
-        b"\0",
-        b"\xff",
-        b"\xed\xa0\x80",
-        b"\\ud83d",
-        b"\r\n",
-        b"\n",
-        b"\"",
-        b"{",
-        b"}",
-        b"[",
-        b"]",
-        b"-1",
-        b"18446744073709551616",
-        b"1e999",
-        b"null",
-        b"\xf0\x9f\x98\x80",
-        b"@@",
-        b"***",
-        b"\x1b",
-        b"#",
-        b"..",
-        b"/",
-        b"",
-    ];
+    let mut bytes = random.pick(seeds).to_vec();
+    const ODD: &[u8] =
+        b"\0 \xff \xed\xa0\x80 \\ud83d \r\n \n \" { } [ ] -1 18446744073709551616 1e999 null \
+        \xf0\x9f\x98\x80 @@ *** \x1b # .. / ";
+    let odd: Vec<&[u8]> = ODD.split(|byte| *byte == b' ').collect();
     for _ in 0..=random.below(4) {
         let at = random.below(bytes.len() + 1);
         let end = (at + random.below(12)).min(bytes.len());
@@ -57,7 +35,7 @@ fn broken(random: &mut Random, seeds: &[&[u8]]) -> Vec<u8> {
             0 if at < bytes.len() => bytes[at] = u8::try_from(random.below(256)).expect("byte"),
             1 => drop(bytes.drain(at..end)),
             2 => {
-                let odd = ODD[random.below(ODD.len())];
+                let odd = random.pick(&odd);
                 bytes.splice(at..at, odd.iter().copied());
             }
             3 => {
@@ -66,7 +44,7 @@ fn broken(random: &mut Random, seeds: &[&[u8]]) -> Vec<u8> {
             }
             4 => bytes.truncate(at),
             _ => {
-                let other = seeds[random.below(seeds.len())];
+                let other = *random.pick(seeds);
                 let from = random.below(other.len() + 1);
                 bytes.truncate(at);
                 bytes.extend_from_slice(&other[from..]);
@@ -116,13 +94,9 @@ const RESOURCE: &[u8] =
 fn mcp_frames() {
     let sandbox = Sandbox::new();
     sandbox.write("f", "one\ntwo\nthree\n");
-    let mut child = {
-        let mut command = sandbox.restitch(&["mcp"]);
-        command.env("RESTITCH_LOG", "off");
-        command.spawn().expect("starts")
-    };
-    let (mut stdin, stdout) =
-        (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
+    let mut child = sandbox.restitch(&["mcp"]).env("RESTITCH_LOG", "off").spawn().expect("starts");
+    let mut stdin = child.stdin.take().expect("piped");
+    let stdout = child.stdout.take().expect("piped");
     let (mut random, count) = (seeded(), inputs(30_000));
     let start = std::time::Instant::now();
     let writer = std::thread::spawn(move || {
@@ -132,8 +106,8 @@ fn mcp_frames() {
             line.push(b'\n');
             stdin.write_all(&line).expect("the server reads on");
         }
-        writeln!(stdin, "{}", json!({ "jsonrpc": "2.0", "id": "the last", "method": "ping" }))
-            .expect("last");
+        let last = json!({ "jsonrpc": "2.0", "id": "the last", "method": "ping" });
+        writeln!(stdin, "{last}").expect("last");
         stdin
     });
     let mut answers = 0_usize;
@@ -195,14 +169,6 @@ fn patches() {
     });
 }
 
-/// Tools over a file in memory.
-fn toolbox() -> Toolbox {
-    let store = MemoryStore::default();
-    let path = WorkPath::parse("f", std::path::Path::new("/")).expect("path");
-    store.put(path, b"one\ntwo\nthree\n".to_vec());
-    Toolbox::new(Engine::builder(store).build())
-}
-
 #[test]
 fn hashline_calls() {
     let seeds: &[&[u8]] = &[
@@ -210,7 +176,7 @@ fn hashline_calls() {
         br#"{"path":"f","edits":"[{\"op\":\"append\",\"pos\":\"1#QQ|one\",\"lines\":\"x\"}]","snapshot":"0123456789ab"}"#,
         br#"{"path":"f","edits":[{"op":"prepend","lines":null}],"rename":"g","delete":false}"#,
     ];
-    let tools = toolbox();
+    let tools = crate::in_memory::toolbox(&[("f", "one\ntwo\nthree\n")]);
     let options = CallOptions { dry_run: true, ..CallOptions::default() };
     storm("hashline calls", 3_000, seeds, |input| {
         let text = String::from_utf8_lossy(input).into_owned();
@@ -266,12 +232,8 @@ fn model_replies() {
 fn starts_over_broken_logs_and_journals() {
     let sandbox = Sandbox::new();
     sandbox.write("f", "one\n");
-    assert_eq!(
-        sandbox
-            .batch(&[json!({ "arguments": { "path": "f", "old_str": "one", "new_str": "two" } })])
-            [0]["ok"],
-        true
-    );
+    let edit = json!({ "path": "f", "old_str": "one", "new_str": "two" });
+    assert_eq!(sandbox.batch(&[json!({ "arguments": edit })])[0]["ok"], true);
     let history = crate::disk::names_below(&sandbox.state());
     let log = history.iter().find(|name| name.ends_with("/log")).expect("log");
     let written = std::fs::read(log).expect("log");
@@ -279,35 +241,18 @@ fn starts_over_broken_logs_and_journals() {
     let target = sandbox.root().join("f");
     let head = json!({ "target": target, "before": 4, "after": 4 });
     let whole = format!("{head}\none\ntwo\n").into_bytes();
-    let options = || restitch::store::DiskOptions {
-        state: Some(sandbox.state()),
-        ..restitch::store::DiskOptions::default()
-    };
     storm("starts over logs and journals", 800, &[&written, &whole], |input| {
         std::fs::write(log, input).expect("log");
         std::fs::write(&journal, input).expect("journal");
-        let store = DiskStore::open_with(&sandbox.root(), options()).expect("opens");
-        let _ = block_on(restitch::port::History::log(&store));
-        let _ =
-            block_on(restitch::port::History::undo(&store, None, restitch::port::UndoMode::DryRun));
+        let store = sandbox.store();
+        let _ = block_on(store.log());
+        let _ = block_on(store.undo(None, UndoMode::DryRun));
     });
     assert!(["one\n", "two\n"].contains(&sandbox.text("f").as_str()), "{}", sandbox.text("f"));
 }
 
 /// Mostly one rule each: what takes the time of this storm is to make rules into automata.
-const RULES: &[&[u8]] = &[
-    b"/target/",
-    b"*.log",
-    b"!keep.log",
-    b"a/**/b",
-    b"[a-z]*.rs",
-    b"\\!x",
-    b"#c",
-    b"{a,b}",
-    b"**",
-    b"*/",
-    b"*.log\n!keep.log\n  \n",
-];
+const RULES: &str = "/target/ *.log !keep.log a/**/b [a-z]*.rs \\!x #c {a,b} ** */";
 
 #[test]
 fn walks_over_broken_ignore_files() {
@@ -319,11 +264,12 @@ fn walks_over_broken_ignore_files() {
             sandbox.write(&format!("{folder}/{name}"), "x\n");
         }
     }
-    let tools =
-        Toolbox::new(Engine::builder(DiskStore::open(&sandbox.root()).expect("store")).build());
+    let tools = Toolbox::new(sandbox.engine());
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("runtime");
     let mut next = 0;
-    storm("walks over ignore files", 2_000, RULES, |input| {
+    let mut rules: Vec<&[u8]> = RULES.split(' ').map(str::as_bytes).collect();
+    rules.push(b"*.log\n!keep.log\n  \n");
+    storm("walks over ignore files", 2_000, &rules, |input| {
         let folder = next % FOLDERS;
         std::fs::write(sandbox.root().join(format!("{folder}/.gitignore")), input).expect("rules");
         next += 1;

@@ -8,6 +8,7 @@ use restitch::internals::matching::explain;
 use restitch::internals::text::Snapshot;
 
 use super::apply;
+use crate::random::Random;
 
 /// Bytes that hurt: line breaks, a mark, invalid UTF-8, multi-byte characters.
 fn hostile_bytes() -> impl Strategy<Value = Vec<u8>> {
@@ -132,19 +133,14 @@ const PIECES: &[&str] = &[
 /// that stands there already and for escapes that the lexer proves to be none.
 #[test]
 fn exact_is_exact_in_a_hundred_thousand_calls() {
-    let mut state = 7_u64;
-    let mut roll = |sides: usize| {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(state >> 33).expect("small") % sides.max(1)
-    };
+    let mut random = Random::new(7);
     let (mut plain, mut applied, mut repaired) = (0, 0, 0);
     while plain + applied + repaired < 100_000 {
-        let (language, text) = TEXTS[roll(TEXTS.len())];
+        let (language, text) = *random.pick(TEXTS);
         let bounds: Vec<usize> =
             text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
-        let from = roll(bounds.len() - 1);
-        let to = (from + 1 + roll(24)).min(bounds.len() - 1);
+        let from = random.below(bounds.len() - 1);
+        let to = (from + 1 + random.below(24)).min(bounds.len() - 1);
         let (from, to) = (bounds[from], bounds[to]);
         let old = &text[from..to];
         // A line break of two characters is one thing.
@@ -157,8 +153,8 @@ fn exact_is_exact_in_a_hundred_thousand_calls() {
         if rest.is_some() {
             continue;
         }
-        let mut new: String = (0..roll(6)).map(|_| PIECES[roll(PIECES.len())]).collect();
-        if roll(3) == 0 {
+        let mut new: String = (0..random.below(6)).map(|_| *random.pick(PIECES)).collect();
+        if random.below(3) == 0 {
             new = format!("{old}{new}");
         }
         if new == old {

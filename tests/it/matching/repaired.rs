@@ -9,114 +9,60 @@ use restitch::internals::matching::explain;
 use restitch::internals::text::Snapshot;
 
 use crate::long::count;
+use crate::random::Random;
+
+macro_rules! blocks {
+    ($($file:literal: $($block:literal)*;)*) => { &[$(($file, &[$($block),*])),*] };
+}
 
 /// Blocks of files; `$` is a number.
-const BLOCKS: &[(&str, &[&str])] = &[
-    (
-        "a.go",
-        &[
-            "func load$(ctx context.Context, id int) (*Item, error) {\n\tif id == $ {\n\t\treturn nil, fmt.Errorf(\"no item %d\\n\", id)\n\t}\n\tfor _, row := range rows {\n\t\tif row.ID == id {\n\t\t\t// The first one wins.\n\t\t\treturn &row, nil\n\t\t}\n\t}\n\n\treturn nil, nil\n}\n\n",
-            "type Config$ struct {\n\tName string `json:\"name\"`\n\tSize int    `json:\"size\"`\n\tTags []string\n}\n\n",
-            "const query$ = `\nSELECT id\n  FROM items\n WHERE size > $\n`\n\n",
-            "var limits = map[string]int{\n\t\"small\": 1,\n\t\"large\": $,\n}\n\n",
-        ],
-    ),
-    (
-        "a.py",
-        &[
-            "class Store$:\n    \"\"\"Keeps the items.\"\"\"\n\n    def __init__(self, path, size=$):\n        self.path = path\n        self.size = size\n        self.items = {}\n\n    def get(self, key):\n        # Missing keys are fine.\n        if key not in self.items:\n            return None\n        return self.items[key]\n\n\n",
-            "def handle$(request):\n    try:\n        data = json.loads(request.body)\n    except ValueError:\n        log.warning('bad \"body\"')\n        return error(400)\n    for name, value in data.items():\n        if value > $:\n            save(name, value)\n        else:\n            drop(name)\n    return ok()\n\n\n",
-            "SQL_$ = '''\nSELECT *\n    FROM t\n'''\n\n\n",
-            "COLORS = [\n    \"red\",\n    \"green\",\n    \"blue\",\n]\n\n\n",
-        ],
-    ),
-    (
-        "a.rs",
-        &[
-            "impl Reader$ {\n    /// Reads the next line.\n    pub fn next(&mut self) -> Option<String> {\n        let line = self.lines.next()?;\n        self.count += $;\n        match line.trim() {\n            \"\" => None,\n            text => Some(text.to_owned()),\n        }\n    }\n}\n\n",
-            "fn total$(items: &[Item]) -> u64 {\n    let mut sum = 0;\n    for item in items {\n        if item.price > $ {\n            sum += item.price * 2;\n        }\n    }\n    sum\n}\n\n",
-            "#[test]\nfn works$() {\n    let text = \"a\\tb\\n\";\n    assert_eq!(parse(text), Ok($));\n    assert!(parse(\"\").is_err());\n}\n\n",
-            "enum Kind$ {\n    Small,\n    Large(u32),\n    Other { name: String },\n}\n\n",
-        ],
-    ),
-    (
-        "a.ts",
-        &[
-            "export async function fetch$(url: string): Promise<Item[]> {\n  const response = await http.get(`${url}/items?limit=$`);\n  if (!response.ok) {\n    throw new Error('failed: ' + response.status);\n  }\n  return response.json();\n}\n\n",
-            "export const Panel$ = ({ items, onPick }: Props) => {\n  const [open, setOpen] = useState(false);\n\n  return (\n    <div className=\"panel\">\n      {items.map((item) => (\n        <Row key={item.id} onClick={() => onPick(item)} />\n      ))}\n      <button onClick={() => setOpen(!open)}>more $</button>\n    </div>\n  );\n};\n\n",
-            "const options$ = {\n  name: 'x',\n  retries: $,\n  nested: {\n    deep: true,\n  },\n};\n\n",
-            "// Waits until all are done.\nawait Promise.all(jobs$.map((job) => job.run()));\n\n",
-        ],
-    ),
-    (
-        "a.c",
-        &[
-            "static int parse_$(const char *text, size_t len)\n{\n\tsize_t i;\n\n\tfor (i = 0; i < len; i++) {\n\t\tif (text[i] == '\\n')\n\t\t\tgoto out;\n\t\tcount += $;\n\t}\nout:\n\treturn i;\n}\n\n",
-            "#ifdef HAVE_$\n# include <x.h>\n#define SIZE $\n#else\n#define SIZE 0\n#endif\n\n",
-            "struct node$ {\n\tstruct node *next;\n\tint value;\t/* the value */\n};\n\n",
-        ],
-    ),
-    (
-        "a.yaml",
-        &[
-            "service$:\n  image: app:$\n  ports:\n    - \"80:80\"\n    - \"443:443\"\n  environment:\n    MODE: fast\n    # Only for tests.\n    DEBUG: \"0\"\n\n",
-            "steps:\n  - name: build $\n    run: |\n      make all\n      make test\n  - name: ship\n    run: ./ship.sh\n\n",
-        ],
-    ),
-    (
-        "a.sh",
-        &[
-            "run_$() {\n  local dir=\"$1\"\n  if [ -d \"$dir\" ]; then\n    cat <<EOF > \"$dir/conf\"\nname = $\n  deep = 1\nEOF\n  fi\n  for f in *.txt; do\n    echo \"$f\"\n  done\n}\n\n",
-            "export PATH$=/opt/$/bin:$PATH\nset -eu\n\n",
-        ],
-    ),
-    (
-        "a.toml",
-        &[
-            "[package$]\nname = \"a\"\nversion = \"1.$.0\"\nkeywords = [\n  \"x\",\n  \"y\",\n]\n\n",
-            "[features]\ndefault = [\"std\"]\nextra = []\n\n",
-        ],
-    ),
-    (
-        "a.md",
-        &[
-            "## Part $\n\nSome text about “this” – and that.\n\n* one\n* two\n  * deeper $\n\n```sh\nnpm i\n```\n\n",
-            "| a | b |\n|---|---|\n| 1 | $ |\n\n",
-        ],
-    ),
-    (
-        "a.html",
-        &[
-            "<section id=\"s$\">\n  <h2>Title $</h2>\n  <ul>\n    <li>one</li>\n    <li>two &amp; three</li>\n  </ul>\n</section>\n\n",
-            "<script>\n  let x = $;\n  go(x, 'y');\n</script>\n\n",
-        ],
-    ),
-    (
-        "a.txt",
-        &[
-            "Chapter $\n\nIt was late.  The train had left\nat $, and nobody came.\n\n    quoted\n\n",
-        ],
-    ),
-];
+const BLOCKS: &[(&str, &[&str])] = blocks! {
+    "a.go":
+        "func load$(ctx context.Context, id int) (*Item, error) {\n\tif id == $ {\n\t\treturn nil, fmt.Errorf(\"no item %d\\n\", id)\n\t}\n\tfor _, row := range rows {\n\t\tif row.ID == id {\n\t\t\t// The first one wins.\n\t\t\treturn &row, nil\n\t\t}\n\t}\n\n\treturn nil, nil\n}\n\n"
+        "type Config$ struct {\n\tName string `json:\"name\"`\n\tSize int    `json:\"size\"`\n\tTags []string\n}\n\n"
+        "const query$ = `\nSELECT id\n  FROM items\n WHERE size > $\n`\n\n"
+        "var limits = map[string]int{\n\t\"small\": 1,\n\t\"large\": $,\n}\n\n";
+    "a.py":
+        "class Store$:\n    \"\"\"Keeps the items.\"\"\"\n\n    def __init__(self, path, size=$):\n        self.path = path\n        self.size = size\n        self.items = {}\n\n    def get(self, key):\n        # Missing keys are fine.\n        if key not in self.items:\n            return None\n        return self.items[key]\n\n\n"
+        "def handle$(request):\n    try:\n        data = json.loads(request.body)\n    except ValueError:\n        log.warning('bad \"body\"')\n        return error(400)\n    for name, value in data.items():\n        if value > $:\n            save(name, value)\n        else:\n            drop(name)\n    return ok()\n\n\n"
+        "SQL_$ = '''\nSELECT *\n    FROM t\n'''\n\n\n"
+        "COLORS = [\n    \"red\",\n    \"green\",\n    \"blue\",\n]\n\n\n";
+    "a.rs":
+        "impl Reader$ {\n    /// Reads the next line.\n    pub fn next(&mut self) -> Option<String> {\n        let line = self.lines.next()?;\n        self.count += $;\n        match line.trim() {\n            \"\" => None,\n            text => Some(text.to_owned()),\n        }\n    }\n}\n\n"
+        "fn total$(items: &[Item]) -> u64 {\n    let mut sum = 0;\n    for item in items {\n        if item.price > $ {\n            sum += item.price * 2;\n        }\n    }\n    sum\n}\n\n"
+        "#[test]\nfn works$() {\n    let text = \"a\\tb\\n\";\n    assert_eq!(parse(text), Ok($));\n    assert!(parse(\"\").is_err());\n}\n\n"
+        "enum Kind$ {\n    Small,\n    Large(u32),\n    Other { name: String },\n}\n\n";
+    "a.ts":
+        "export async function fetch$(url: string): Promise<Item[]> {\n  const response = await http.get(`${url}/items?limit=$`);\n  if (!response.ok) {\n    throw new Error('failed: ' + response.status);\n  }\n  return response.json();\n}\n\n"
+        "export const Panel$ = ({ items, onPick }: Props) => {\n  const [open, setOpen] = useState(false);\n\n  return (\n    <div className=\"panel\">\n      {items.map((item) => (\n        <Row key={item.id} onClick={() => onPick(item)} />\n      ))}\n      <button onClick={() => setOpen(!open)}>more $</button>\n    </div>\n  );\n};\n\n"
+        "const options$ = {\n  name: 'x',\n  retries: $,\n  nested: {\n    deep: true,\n  },\n};\n\n"
+        "// Waits until all are done.\nawait Promise.all(jobs$.map((job) => job.run()));\n\n";
+    "a.c":
+        "static int parse_$(const char *text, size_t len)\n{\n\tsize_t i;\n\n\tfor (i = 0; i < len; i++) {\n\t\tif (text[i] == '\\n')\n\t\t\tgoto out;\n\t\tcount += $;\n\t}\nout:\n\treturn i;\n}\n\n"
+        "#ifdef HAVE_$\n# include <x.h>\n#define SIZE $\n#else\n#define SIZE 0\n#endif\n\n"
+        "struct node$ {\n\tstruct node *next;\n\tint value;\t/* the value */\n};\n\n";
+    "a.yaml":
+        "service$:\n  image: app:$\n  ports:\n    - \"80:80\"\n    - \"443:443\"\n  environment:\n    MODE: fast\n    # Only for tests.\n    DEBUG: \"0\"\n\n"
+        "steps:\n  - name: build $\n    run: |\n      make all\n      make test\n  - name: ship\n    run: ./ship.sh\n\n";
+    "a.sh":
+        "run_$() {\n  local dir=\"$1\"\n  if [ -d \"$dir\" ]; then\n    cat <<EOF > \"$dir/conf\"\nname = $\n  deep = 1\nEOF\n  fi\n  for f in *.txt; do\n    echo \"$f\"\n  done\n}\n\n"
+        "export PATH$=/opt/$/bin:$PATH\nset -eu\n\n";
+    "a.toml":
+        "[package$]\nname = \"a\"\nversion = \"1.$.0\"\nkeywords = [\n  \"x\",\n  \"y\",\n]\n\n"
+        "[features]\ndefault = [\"std\"]\nextra = []\n\n";
+    "a.md":
+        "## Part $\n\nSome text about “this” – and that.\n\n* one\n* two\n  * deeper $\n\n```sh\nnpm i\n```\n\n"
+        "| a | b |\n|---|---|\n| 1 | $ |\n\n";
+    "a.html":
+        "<section id=\"s$\">\n  <h2>Title $</h2>\n  <ul>\n    <li>one</li>\n    <li>two &amp; three</li>\n  </ul>\n</section>\n\n"
+        "<script>\n  let x = $;\n  go(x, 'y');\n</script>\n\n";
+    "a.txt":
+        "Chapter $\n\nIt was late.  The train had left\nat $, and nobody came.\n\n    quoted\n\n";
+};
 
 /// Words and lines that calls add.
 const WORDS: &[&str] = &["alpha", "beta", "42", "7", "more", "fresh"];
 const LINES: &[&str] = &["added();", "x_added: 1", "added = 1", "# added", "added"];
-
-/// A generator of random numbers that is the same everywhere.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.0 >> 33).expect("small") % sides.max(1)
-    }
-
-    fn pick<'t, T>(&mut self, of: &'t [T]) -> &'t T {
-        &of[self.roll(of.len())]
-    }
-}
 
 fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
@@ -135,17 +81,17 @@ fn body(line: &str) -> &str {
 }
 
 /// A file of some blocks.
-fn file_of(dice: &mut Dice, blocks: &[&str]) -> String {
+fn file_of(dice: &mut Random, blocks: &[&str]) -> String {
     let mut out = String::new();
-    for _ in 0..3 + dice.roll(6) {
-        let number = dice.roll(4).to_string();
+    for _ in 0..3 + dice.below(6) {
+        let number = dice.below(4).to_string();
         out.push_str(&dice.pick(blocks).replace('$', &number));
     }
     out
 }
 
 /// The line with another word in it; `None` if it has no word.
-fn reword(dice: &mut Dice, line: &str) -> Option<String> {
+fn reword(dice: &mut Random, line: &str) -> Option<String> {
     let starts: Vec<usize> = line
         .char_indices()
         .filter(|&(at, c)| is_word(c) && !line[..at].ends_with(is_word))
@@ -161,14 +107,14 @@ fn reword(dice: &mut Dice, line: &str) -> Option<String> {
 }
 
 /// Some of the lines changed, removed or added; `None` if nothing came of it.
-fn edited(dice: &mut Dice, old: &[String]) -> Option<Vec<String>> {
+fn edited(dice: &mut Random, old: &[String]) -> Option<Vec<String>> {
     let mut new: Vec<String> = old.to_vec();
-    for _ in 0..1 + dice.roll(2) {
+    for _ in 0..1 + dice.below(2) {
         if new.is_empty() {
             break;
         }
-        let at = dice.roll(new.len());
-        match dice.roll(5) {
+        let at = dice.below(new.len());
+        match dice.below(5) {
             0 | 1 => {
                 if let Some(line) = reword(dice, &new[at]) {
                     new[at] = line;
@@ -179,7 +125,7 @@ fn edited(dice: &mut Dice, old: &[String]) -> Option<Vec<String>> {
             }
             _ if is_full(&new[at]) => {
                 let line = format!("{}{}", indent(&new[at]), dice.pick(LINES));
-                new.insert(at + dice.roll(2), line);
+                new.insert(at + dice.below(2), line);
             }
             _ => {}
         }
@@ -187,63 +133,22 @@ fn edited(dice: &mut Dice, old: &[String]) -> Option<Vec<String>> {
     (new != old && !new.is_empty()).then_some(new)
 }
 
-/// What models do to the texts of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Spoil {
-    TrailingBlanks,
-    TrailingBlanksOnce,
-    Flattened,
-    LessDeep,
-    Deeper,
-    TabsForSpaces,
-    SpacesForTabs,
-    HalfAsDeep,
-    TwiceAsDeep,
-    LineNumbers,
-    Fence,
-    DiffMarks,
-    CurlyQuotes,
-    BlankLineMore,
-    BlankLineLess,
-    OtherComment,
-    OtherKeptLine,
-    FirstLineAtMargin,
-    NoBreakSpaces,
-    Entities,
-    Spacing,
-    OtherQuotes,
-    NoClosingMark,
-    Crlf,
+macro_rules! spoils {
+    ($($name:ident)*) => {
+        /// What models do to the texts of a call.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        enum Spoil { $($name),* }
+        use Spoil::*;
+        const SPOILS: &[Spoil] = &[$($name),*];
+    };
 }
 
-use Spoil::*;
-
-const SPOILS: &[Spoil] = &[
-    TrailingBlanks,
-    TrailingBlanksOnce,
-    Flattened,
-    LessDeep,
-    Deeper,
-    TabsForSpaces,
-    SpacesForTabs,
-    HalfAsDeep,
-    TwiceAsDeep,
-    LineNumbers,
-    Fence,
-    DiffMarks,
-    CurlyQuotes,
-    BlankLineMore,
-    BlankLineLess,
-    OtherComment,
-    OtherKeptLine,
-    FirstLineAtMargin,
-    NoBreakSpaces,
-    Entities,
-    Spacing,
-    OtherQuotes,
-    NoClosingMark,
-    Crlf,
-];
+spoils! {
+    TrailingBlanks TrailingBlanksOnce Flattened LessDeep Deeper TabsForSpaces SpacesForTabs
+    HalfAsDeep TwiceAsDeep LineNumbers Fence DiffMarks CurlyQuotes BlankLineMore BlankLineLess
+    OtherComment OtherKeptLine FirstLineAtMargin NoBreakSpaces Entities Spacing OtherQuotes
+    NoClosingMark Crlf
+}
 
 impl Spoil {
     /// Whether the two together say nothing certain of the text that was meant.
@@ -263,7 +168,7 @@ type Lines = Vec<String>;
 /// number of the first line, from 0.
 fn spoiled(
     kind: Spoil,
-    dice: &mut Dice,
+    dice: &mut Random,
     old: &[String],
     new: &[String],
     first: usize,
@@ -308,7 +213,7 @@ fn spoiled(
         }
         TrailingBlanksOnce => {
             let mut old = old.to_vec();
-            let at = dice.roll(old.len());
+            let at = dice.below(old.len());
             is_full(&old[at]).then(|| old[at].push_str("  "))?;
             Some((old, new.to_vec()))
         }
@@ -376,7 +281,7 @@ fn spoiled(
             swap(line, &format!("{}{mark} Other words about it.", indent(line)))
         }
         OtherKeptLine => {
-            let line = *shared.get(dice.roll(shared.len()))?;
+            let line = *shared.get(dice.below(shared.len()))?;
             let by = reword(dice, line)?;
             swap(line, &by)
         }
@@ -427,14 +332,6 @@ fn changed(a: &str, b: &str) -> (usize, usize, usize) {
     (head, a.len() - tail, b.len() - tail)
 }
 
-/// The text after a call and its rung; `None` if it is refused.
-fn apply(file: &str, call: &EditRequest) -> Option<(String, String)> {
-    let snapshot = Snapshot::from_text(file);
-    let explained = explain(call, &snapshot).ok()?;
-    let rung = explained.explanation.rung.to_string();
-    Some((EditPlan::new(&snapshot, explained.splices).ok()?.text_after(), rung))
-}
-
 /// A spoiled call, and what it meant.
 struct Case {
     path: &'static str,
@@ -450,13 +347,24 @@ struct Case {
     for_all: bool,
 }
 
+impl Case {
+    /// What the call gives, and its rung; `None` if it is refused.
+    fn apply(&self, file: &str, expected: Expected) -> Option<(String, String)> {
+        let call = EditRequest::new(&*self.old, &*self.new).for_path(self.path);
+        let snapshot = Snapshot::from_text(file);
+        let explained = explain(&call.expecting(expected), &snapshot).ok()?;
+        let rung = explained.explanation.rung.to_string();
+        Some((EditPlan::new(&snapshot, explained.splices).ok()?.text_after(), rung))
+    }
+}
+
 /// A random case; `None` if the dice gave none.
-fn case(dice: &mut Dice) -> Option<Case> {
+fn case(dice: &mut Random) -> Option<Case> {
     let (path, blocks) = *dice.pick(BLOCKS);
     let mut file = file_of(dice, blocks);
     let lines: Lines = file.lines().map(str::to_owned).collect();
-    let count = 1 + dice.roll(9);
-    let from = dice.roll(lines.len());
+    let count = 1 + dice.below(9);
+    let from = dice.below(lines.len());
     let to = (from + count).min(lines.len());
     let mut old = lines[from..to].to_vec();
     if !old.iter().any(|line| is_full(line)) {
@@ -464,9 +372,9 @@ fn case(dice: &mut Dice) -> Option<Case> {
     }
     let mut new = edited(dice, &old)?;
     let after: Lines = lines[..from].iter().chain(&new).chain(&lines[to..]).cloned().collect();
-    let is_stale = dice.roll(6) == 0;
+    let is_stale = dice.below(6) == 0;
     let mut kinds: Vec<Spoil> = Vec::new();
-    for _ in 0..1 + usize::from(dice.roll(4) == 0) {
+    for _ in 0..1 + usize::from(dice.below(4) == 0) {
         let kind = *dice.pick(SPOILS);
         // A tab in a here-document may be meant.
         let is_unclear = kind == TabsForSpaces && path == "a.sh";
@@ -485,7 +393,7 @@ fn case(dice: &mut Dice) -> Option<Case> {
     }
     if is_stale {
         let gone: Vec<usize> = (from..to).filter(|&at| !after.contains(&lines[at])).collect();
-        let at = *gone.get(dice.roll(gone.len()))?;
+        let at = *gone.get(dice.below(gone.len()))?;
         let mut by_now = lines.clone();
         by_now[at] = reword(dice, &lines[at])?;
         if after.contains(&by_now[at]) {
@@ -494,14 +402,14 @@ fn case(dice: &mut Dice) -> Option<Case> {
         file = by_now.join("\n") + "\n";
     }
     let mut after = after.join("\n") + "\n";
-    if dice.roll(5) == 0 {
+    if dice.below(5) == 0 {
         (file, after) = (file.replace('\n', "\r\n"), after.replace('\n', "\r\n"));
     }
-    let end = if dice.roll(2) == 0 { "\n" } else { "" };
+    let end = if dice.below(2) == 0 { "\n" } else { "" };
     let (old, new) = (old.join("\n") + end, new.join("\n") + end);
     let has_loose_blank_lines = !is_full(&lines[to - 1])
         || kinds.iter().any(|kind| matches!(kind, BlankLineMore | BlankLineLess));
-    let for_all = dice.roll(6) == 0;
+    let for_all = dice.below(6) == 0;
     let after = (!is_stale).then_some(after);
     (old != new && is_full(&old)).then_some(Case {
         path,
@@ -518,7 +426,7 @@ fn case(dice: &mut Dice) -> Option<Case> {
 #[test]
 fn repaired_calls_are_as_they_were_meant_and_made_once() {
     let total = count(4_000, 100_000);
-    let mut dice = Dice(7);
+    let mut dice = Random::new(7);
     let mut broken: Vec<String> = Vec::new();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     let mut made = 0;
@@ -526,10 +434,7 @@ fn repaired_calls_are_as_they_were_meant_and_made_once() {
         let Some(case) = case(&mut dice) else { continue };
         made += 1;
         let expected = if case.for_all { Expected::All } else { Expected::default() };
-        let call = EditRequest::new(case.old.clone(), case.new.clone())
-            .for_path(case.path)
-            .expecting(expected);
-        let Some((after, rung)) = apply(&case.file, &call) else {
+        let Some((after, rung)) = case.apply(&case.file, expected) else {
             *counts.entry("refused").or_default() += 1;
             continue;
         };
@@ -547,9 +452,9 @@ fn repaired_calls_are_as_they_were_meant_and_made_once() {
             None => false,
         };
         // Another place like it may be edited by the next call, but not this one again.
-        let again = apply(&after, &call).map(|(text, _)| text);
+        let again = case.apply(&after, expected);
         let is_made_twice = !case.for_all
-            && again.is_some_and(|again| {
+            && again.is_some_and(|(again, _)| {
                 let (from, _, to) = changed(&case.file, &after);
                 let (from_again, to_again, _) = changed(&after, &again);
                 let touches = from_again <= to && from <= to_again;
@@ -576,18 +481,15 @@ fn repaired_calls_are_as_they_were_meant_and_made_once() {
 /// After a call for all places, the same explanation finds no further one.
 #[test]
 fn no_place_is_left_after_a_call_for_all() {
-    let mut dice = Dice(11);
+    let mut dice = Random::new(11);
     let total = count(2_000, 20_000);
     let (mut made, mut applied) = (0, 0);
     while made < total {
         let Some(case) = case(&mut dice) else { continue };
         made += 1;
-        let call = EditRequest::new(case.old.clone(), case.new.clone())
-            .for_path(case.path)
-            .expecting(Expected::All);
-        let Some((after, rung)) = apply(&case.file, &call) else { continue };
+        let Some((after, rung)) = case.apply(&case.file, Expected::All) else { continue };
         applied += 1;
-        let again = apply(&after, &call);
+        let again = case.apply(&after, Expected::All);
         let is_left = again.is_some_and(|(text, by)| {
             by == rung && without_blank_lines(&text) != without_blank_lines(&after)
         });

@@ -182,7 +182,7 @@ fn corrupt(random: &mut Random, good: &str) -> String {
                 text.splice(at..at, piece);
             }
             _ => {
-                let source: Vec<char> = sources[random.below(sources.len())].chars().collect();
+                let source: Vec<char> = random.pick(&sources).chars().collect();
                 let from = random.below(source.len());
                 let end = (from + 1 + random.below(12)).min(source.len());
                 text.splice(at..at, source[from..end].to_vec());

@@ -52,7 +52,7 @@ const PIECES: &[&str] = &[
 ];
 
 fn text(random: &mut Random) -> String {
-    (0..1 + random.below(12)).map(|_| PIECES[random.below(PIECES.len())]).collect()
+    (0..1 + random.below(12)).map(|_| *random.pick(PIECES)).collect()
 }
 
 #[test]

@@ -105,7 +105,7 @@ impl World {
         let line = |_| {
             self.next += 1;
             let text = if self.random.chance(often) {
-                OFTEN[self.random.below(OFTEN.len())].to_owned()
+                (*self.random.pick(&OFTEN)).to_owned()
             } else {
                 format!("    unique words {}", self.next)
             };

@@ -25,7 +25,7 @@ fn random_edits_stay_within_their_box() {
     let (samples, mut told, mut unchecked) = (samples(), 0, 0);
     let (mut slowest, mut apart) = (Duration::ZERO, 0);
     for run in 0..count {
-        let sample = &samples[random.below(samples.len())];
+        let sample = random.pick(&samples);
         let file = match random.below(4) {
             0 => sample.file.repeat(1 + random.below(20)),
             _ => sample.file.clone(),
@@ -34,8 +34,7 @@ fn random_edits_stay_within_their_box() {
             |at: usize| (0..=at).rev().find(|at| file.is_char_boundary(*at)).unwrap_or(0);
         let start = boundary(random.below(file.len() + 1));
         let end = boundary((start + random.below(12)).min(file.len())).max(start);
-        let text: String =
-            (0..=random.below(3)).map(|_| PIECES[random.below(PIECES.len())]).collect();
+        let text: String = (0..=random.below(3)).map(|_| *random.pick(PIECES)).collect();
         let after = [&file[..start], &text, &file[end..]].concat();
         let splice = Splice { range: start..end, text };
         let begun = Instant::now();
