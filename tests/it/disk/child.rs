@@ -51,12 +51,8 @@ fn entry() {
     let words: Vec<&str> = order.split('|').collect();
     match words.as_slice() {
         ["generations", writer, root, state, size] => {
-            generations(
-                parse(writer),
-                Path::new(root),
-                Path::new(state),
-                size.parse().expect("size"),
-            );
+            let size = size.parse().expect("size");
+            generations(parse(writer), Path::new(root), Path::new(state), size);
         }
         ["counters", writer, root, state, first, threads, edits] => counters(
             parse(writer),

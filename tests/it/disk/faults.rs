@@ -19,8 +19,9 @@ use restitch::tools::Toolbox;
 use serde_json::{Value, json};
 
 use crate::random::Random;
+use crate::says::says;
 
-use super::{Sandbox, block_on, edit, has, skip, strace, whole_file_edit, work_path};
+use super::{Sandbox, block_on, count, edit, has, skip, strace, whole_file_edit, work_path};
 
 fn whole(name: &str, old: &str, new: &str) -> VerifiedEdit {
     whole_file_edit(&work_path(name), Some(old.as_bytes()), new.as_bytes())
@@ -258,9 +259,7 @@ fn what_cannot_be_rolled_back_is_told_by_doctor() {
     assert!(!is_well, "{told}");
     let revision = told.split("revision ").nth(1).and_then(|rest| rest.split(',').next());
     let revision = revision.expect("a number");
-    for words in ["half done", "`a` has something else, `b` has not", "by hand"] {
-        assert!(told.contains(words), "{words}: {told}");
-    }
+    says(&told, &["half done", "`a` has something else, `b` has not", "by hand"]);
     // What the message says to remove is there.
     let mark = told.split("then remove ").nth(1).and_then(|rest| rest.split(".\n").next());
     let mark = Path::new(mark.expect("a path"));
@@ -639,39 +638,10 @@ fn faults_in(
     if !has("strace") {
         return skip(name, "strace is not installed");
     }
-    const CALLS: &[&str] = &[
-        "fsync",
-        "renameat2",
-        "renameat",
-        "openat2",
-        "rename",
-        "unlink",
-        "unlinkat",
-        "mkdir",
-        "flock",
-        "fcntl",
-        "linkat",
-        "ftruncate",
-        "fallocate",
-        "fchmod",
-        "fchmodat",
-        "fchown",
-        "flistxattr",
-        "faccessat2",
-        "newfstatat",
-        "fstat",
-        "fstatfs",
-        "statx",
-        "getdents64",
-        "lseek",
-        "write",
-        "pwrite64",
-        "read",
-        "openat",
-    ];
-    const ERRORS: &[&str] = &["EIO", "ENOSPC", "EMFILE", "EACCES", "EINTR"];
-    let calls = if super::is_long_run() { CALLS } else { &CALLS[..4] };
-    let errors = if super::is_long_run() { ERRORS } else { &ERRORS[..2] };
+    const CALLS: &str = "fsync renameat2 renameat openat2 rename unlink unlinkat mkdir flock fcntl \
+        linkat ftruncate fallocate fchmod fchmodat fchown flistxattr faccessat2 newfstatat fstat \
+        fstatfs statx getdents64 lseek write pwrite64 read openat";
+    const ERRORS: &str = "EIO ENOSPC EMFILE EACCES EINTR";
     let (mut faults, mut lies) = (0, Vec::new());
     let work = Sandbox::in_memory();
     let patch = work.outside().join("patch");
@@ -709,9 +679,9 @@ fn faults_in(
     let after = tree(&work);
     assert_ne!(before, after, "{name}");
     assert!(!is_recovery || after == start, "{name}");
-    for call in calls {
-        for error in errors {
-            for when in 1..=if super::is_long_run() { 60 } else { 4 } {
+    for call in CALLS.split(' ').take(count(4, usize::MAX)) {
+        for error in ERRORS.split(' ').take(count(2, usize::MAX)) {
+            for when in 1..=count(4, 60) {
                 put_back();
                 let log = work.outside().join("trace");
                 let fault = format!("{call}:error={error}:when={when}");
@@ -758,7 +728,7 @@ fn faults_in(
     }
     println!("{name}: {faults} faults, {} lies", lies.len());
     assert!(lies.is_empty(), "{lies:#?}");
-    assert!(faults > if super::is_long_run() { 200 } else { 5 }, "{faults}");
+    assert!(faults > count(5, 200), "{faults}");
 }
 
 /// The revision in a report, at any depth.
@@ -779,7 +749,7 @@ fn revision_in(report: &Value) -> Option<u64> {
 #[test]
 fn servers_a_command_and_an_editor_share_a_tree_and_die() {
     use std::io::Write as _;
-    let rounds = super::count(5, 200);
+    let rounds = count(5, 200);
     let work = Sandbox::in_memory();
     for name in ["a", "b"] {
         fs::write(work.file(name), "n 0\n").expect("file");

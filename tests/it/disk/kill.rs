@@ -6,6 +6,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
+use rustix::process::Signal;
+
 use super::child::{Writer, generation, generation_of, spawn};
 use super::{Sandbox, count, has, is_long_run, skip};
 
@@ -208,36 +210,22 @@ struct Scenario {
     path: &'static str,
 }
 
-const SYSCALLS: &[&str] = &[
-    "openat",
-    "openat2",
-    "write",
-    "pwrite64",
-    "fsync",
-    "renameat2",
-    "renameat",
-    "renameat",
-    "rename",
-    "unlinkat",
-    "unlink",
-    "fchmod",
-    "fchown",
-    "flock",
-    "fsetxattr",
-    "ftruncate",
-    "fallocate",
-    "mkdirat",
-    "mkdir",
-    "linkat",
-    "close",
-];
+const SYSCALLS: &str = "openat openat2 write pwrite64 fsync renameat2 renameat rename unlinkat unlink \
+    fchmod fchown flock fsetxattr ftruncate fallocate mkdirat mkdir linkat close";
 
 fn scenarios() -> Vec<Scenario> {
     let plain = |_: &Sandbox| {};
+    let gone = |work: &Sandbox| fs::remove_file(work.file("f")).expect("gone");
+    let hard = |work: &Sandbox| fs::hard_link(work.file("f"), work.file("g")).expect("link");
+    let soft = |work: &Sandbox| std::os::unix::fs::symlink("f", work.file("l")).expect("link");
+    let read_only = |work: &Sandbox| super::kinds::chmod(&work.file("f"), 0o444);
+    let private = |work: &Sandbox| super::kinds::chmod(&work.file("f"), 0o600);
+    let attribute = |work: &Sandbox| _ = super::kinds::attribute(&work.file("f"));
     let edit: &[&str] = &["--old", "two", "--new", "zwei"];
+    let create: &[&str] = &["--old", "", "--new", "zwei"];
     let text = b"one\ntwo\nthree\n".to_vec();
     let big = [b"two\n".to_vec(), vec![b'x'; 10 << 20], b"\n".to_vec()].concat();
-    let scenario = |name, old: &[u8], prepare, arguments, path| Scenario {
+    let scenario = |name, old: &[u8], prepare: fn(&Sandbox), arguments, path| Scenario {
         name,
         old: old.to_vec(),
         prepare,
@@ -246,43 +234,17 @@ fn scenarios() -> Vec<Scenario> {
     };
     vec![
         scenario("plain", &text, plain, edit, "f"),
-        scenario(
-            "create",
-            b"",
-            |work| fs::remove_file(work.file("f")).expect("gone"),
-            &["--old", "", "--new", "zwei"],
-            "f",
-        ),
-        scenario(
-            "hard link",
-            &text,
-            |work| fs::hard_link(work.file("f"), work.file("g")).expect("link"),
-            edit,
-            "f",
-        ),
-        scenario(
-            "symlink",
-            &text,
-            |work| std::os::unix::fs::symlink("f", work.file("l")).expect("link"),
-            edit,
-            "l",
-        ),
+        scenario("create", b"", gone, create, "f"),
+        scenario("hard link", &text, hard, edit, "f"),
+        scenario("symlink", &text, soft, edit, "l"),
         scenario("carriage returns", b"one\r\ntwo\r\n", plain, edit, "f"),
         scenario("one byte", b"2", plain, &["--old", "2", "--new", "3"], "f"),
         scenario("ten megabytes", &big, plain, edit, "f"),
-        scenario("read-only", &text, |work| super::kinds::chmod(&work.file("f"), 0o444), edit, "f"),
-        scenario("private", &text, |work| super::kinds::chmod(&work.file("f"), 0o600), edit, "f"),
-        scenario(
-            "attribute",
-            &text,
-            |work| {
-                super::kinds::attribute(&work.file("f"));
-            },
-            edit,
-            "f",
-        ),
+        scenario("read-only", &text, read_only, edit, "f"),
+        scenario("private", &text, private, edit, "f"),
+        scenario("attribute", &text, attribute, edit, "f"),
         scenario("no match", &text, plain, &["--old", "absent", "--new", "x"], "f"),
-        scenario("create below", b"", plain, &["--old", "", "--new", "zwei"], "new/deep/f"),
+        scenario("create below", b"", plain, create, "new/deep/f"),
     ]
 }
 
@@ -306,9 +268,9 @@ fn a_kill_at_any_system_call_leaves_the_old_or_the_new_file() {
     }
     let (mut points, mut bad, mut seen_new) = (0, Vec::new(), 0);
     let all = scenarios();
-    let chosen = if is_long_run() { all.len() } else { 3 };
+    let chosen = count(3, all.len());
     for scenario in all.into_iter().take(chosen) {
-        for syscall in SYSCALLS {
+        for syscall in SYSCALLS.split(' ') {
             for when in 1.. {
                 let work = Sandbox::in_memory();
                 fs::write(work.file("f"), &scenario.old).expect("file");
@@ -330,7 +292,7 @@ fn a_kill_at_any_system_call_leaves_the_old_or_the_new_file() {
                     bad.push(format!("{}: {syscall} {when}", scenario.name));
                 }
                 // Most closes are of the loader and the runtime; a few stand for all.
-                if !is_long_run() && (*syscall == "close" || *syscall == "openat") && when >= 6 {
+                if !is_long_run() && ["close", "openat"].contains(&syscall) && when >= 6 {
                     break;
                 }
             }
@@ -350,19 +312,12 @@ fn the_kill_harness_sees_a_writer_that_truncates() {
         return skip("kill at every system call, broken writer", "strace is not installed");
     }
     let work = Sandbox::in_memory();
-    fs::write(work.file("f"), "one\ntwo\nthree\n").expect("file");
     let mut torn = 0;
     for when in 1..8 {
         fs::write(work.file("f"), "one\ntwo\nthree\n").expect("file");
+        let kill = format!("inject=write:signal=KILL:when={when}");
         Command::new("strace")
-            .args([
-                "-f",
-                "-qq",
-                "-o",
-                "/dev/null",
-                "-e",
-                &format!("inject=write:signal=KILL:when={when}"),
-            ])
+            .args(["-f", "-qq", "-o", "/dev/null", "-e", &kill])
             .args(["sh", "-c", "printf 'one\\nzwei\\nthree\\n' > \"$0\""])
             .arg(work.file("f"))
             .output()
@@ -396,43 +351,20 @@ fn a_single_fault_never_makes_the_answer_contradict_the_disk() {
     if !has("strace") {
         return skip("single faults", "strace is not installed");
     }
-    const ERRORS: &[&str] = &[
-        "EIO", "ENOSPC", "EINTR", "EDQUOT", "EACCES", "EROFS", "EXDEV", "EBUSY", "EMFILE", "ESTALE",
-    ];
-    const CALLS: &[&str] = &[
-        "fsync",
-        "renameat2",
-        "renameat",
-        "unlinkat",
-        "flock",
-        "openat2",
-        "fchmod",
-        "fcntl",
-        "linkat",
-        "pwrite64",
-        "ftruncate",
-        "mkdirat",
-        "write",
-        "fallocate",
-        "newfstatat",
-        "statx",
-        "flistxattr",
-        "fstatfs",
-        "faccessat2",
-        "openat",
-        "read",
-        "lseek",
-    ];
-    let errors = if is_long_run() { ERRORS } else { &ERRORS[..2] };
-    let calls = if is_long_run() { CALLS } else { &CALLS[..8] };
-    let chosen = if is_long_run() { usize::MAX } else { 3 };
+    const ERRORS: &str = "EIO ENOSPC EINTR EDQUOT EACCES EROFS EXDEV EBUSY EMFILE ESTALE";
+    const CALLS: &str = "fsync renameat2 renameat unlinkat flock openat2 fchmod fcntl \
+        linkat pwrite64 ftruncate mkdirat write fallocate newfstatat statx flistxattr fstatfs \
+        faccessat2 openat read lseek";
+    let errors: Vec<&str> = ERRORS.split(' ').take(count(2, usize::MAX)).collect();
+    let calls: Vec<&str> = CALLS.split(' ').take(count(8, usize::MAX)).collect();
+    let chosen = count(3, usize::MAX);
     let (mut faults, mut contradictions, mut leftover_files, mut refused) = (0, Vec::new(), 0, 0);
     for scenario in scenarios().into_iter().filter(|s| s.name != "ten megabytes").take(chosen) {
-        for call in calls {
+        for call in &calls {
             // The loader and the runtime make many of these; three errors stand for ten.
             let common = ["newfstatat", "statx", "openat", "read", "lseek", "write"].contains(call);
-            for error in if common { &errors[..errors.len().min(3)] } else { errors } {
-                for when in 1..=if is_long_run() { 60 } else { 4 } {
+            for error in errors.iter().take(if common { 3 } else { usize::MAX }) {
+                for when in 1..=count(4, 60) {
                     let work = Sandbox::in_memory();
                     fs::write(work.file("f"), &scenario.old).expect("file");
                     (scenario.prepare)(&work);
@@ -473,10 +405,7 @@ fn a_single_fault_never_makes_the_answer_contradict_the_disk() {
                     // A fault in removing a temp file leaves it; it is reclaimed later.
                     if reply.is_some() && *call != "unlinkat" && !left.is_empty() {
                         leftover_files += 1;
-                        println!(
-                            "leftover_files after {}: {call} {error} {when}: {left:?}",
-                            scenario.name
-                        );
+                        println!("left after {}: {call} {error} {when}: {left:?}", scenario.name);
                     }
                     if work.file("l").exists() && !work.file("l").is_symlink() {
                         contradictions.push(format!("{}: the symlink is gone", scenario.name));
@@ -569,11 +498,7 @@ fn a_signal_lets_a_commit_finish_and_leaves_no_temp() {
         assert!(replies.next().is_some(), "it started");
         std::thread::sleep(Duration::from_micros(n as u64 * 1_618 % 9_000));
         let pid = rustix::process::Pid::from_child(&child);
-        let mut signals = vec![
-            (rustix::process::Signal::TERM, 15),
-            (rustix::process::Signal::INT, 2),
-            (rustix::process::Signal::HUP, 1),
-        ];
+        let mut signals = vec![(Signal::TERM, 15), (Signal::INT, 2), (Signal::HUP, 1)];
         signals.retain(|&(_, number)| !crate::is_ignored(number));
         if n == 0 && signals.len() < 3 {
             skip(&format!("{} signals", 3 - signals.len()), "they are ignored here");

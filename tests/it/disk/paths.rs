@@ -4,8 +4,9 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use restitch::edit::EditCode;
+use restitch::engine::Engine;
 use restitch::port::{CommitOptions, FileStore as _};
-use restitch::store::DiskOptions;
+use restitch::store::{DiskOptions, DiskStore, SyncMode};
 
 use crate::random::Random;
 
@@ -13,50 +14,14 @@ use super::{Sandbox, block_on, count, edit, names_below, whole_file_edit};
 
 const SECRET: &str = "canary: must not be seen or changed\n";
 
+/// Parts of paths; in place of `|` one ends.
+const PIECES: &str = "..|.||a|folder|out|etc|up|canary|~|%2e%2e|..\\|C:|file:|a b | ..|.. |...|\"..\"|'|/|//|\
+    \\\\server\\share|proc/self/root|proc/self/cwd|proc/self/fd/3|root-evil|\u{202e}|..%2f|..;|$HOME|`pwd`|\n|\t|\
+    ..\u{2215}|．．|nul|COM1";
+
 fn hostile(random: &mut Random, outside: &str) -> String {
     let long = "x".repeat(4000);
-    let pieces: &[&str] = &[
-        "..",
-        ".",
-        "",
-        "a",
-        "folder",
-        "out",
-        "etc",
-        "up",
-        "canary",
-        "~",
-        "%2e%2e",
-        "..\\",
-        "C:",
-        "file:",
-        "a b ",
-        " ..",
-        ".. ",
-        "...",
-        "\"..\"",
-        "'",
-        "/",
-        "//",
-        "\\\\server\\share",
-        "proc/self/root",
-        "proc/self/cwd",
-        "proc/self/fd/3",
-        "root-evil",
-        "\u{202e}",
-        "..%2f",
-        "..;",
-        "$HOME",
-        "`pwd`",
-        "\n",
-        "\t",
-        "..\u{2215}",
-        "．．",
-        "nul",
-        "COM1",
-        &long,
-        outside,
-    ];
+    let pieces: Vec<&str> = PIECES.split('|').chain([long.as_str(), outside]).collect();
     let mut path = String::new();
     if random.below(4) == 0 {
         path.push('/');
@@ -66,11 +31,11 @@ fn hostile(random: &mut Random, outside: &str) -> String {
         path.push('/');
     }
     for _ in 0..=random.below(6) {
-        path.push_str(pieces[random.below(pieces.len())]);
-        path.push_str(["/", "/", "/", "//", "/./", "", "\\"][random.below(7)]);
+        path += *random.pick(&pieces);
+        path += *random.pick(&["/", "/", "/", "//", "/./", "", "\\"]);
     }
     if random.below(3) > 0 {
-        path.push_str(["canary", "f", "new", "canary ", "canary\0"][random.below(5)]);
+        path += *random.pick(&["canary", "f", "new", "canary ", "canary\0"]);
     }
     path
 }
@@ -106,10 +71,9 @@ fn no_path_string_leads_outside() {
     let tries = count(30_000, 1_000_000);
     let work = prepare();
     let before = outside(&work);
-    let options =
-        DiskOptions { sync_mode: restitch::store::SyncMode::Rename, ..DiskOptions::default() };
-    let store = restitch::store::DiskStore::open_with(&work.root(), options).expect("store");
-    let engine = restitch::engine::Engine::builder(store.clone()).build();
+    let options = DiskOptions { sync_mode: SyncMode::Rename, ..DiskOptions::default() };
+    let store = DiskStore::open_with(&work.root(), options).expect("store");
+    let engine = Engine::builder(store.clone()).build();
     let mut random = Random::new(0x9e37_79b9_7f4a_7c15);
     let beside = work.outside().display().to_string();
     let (mut read, mut created) = (0, 0);
@@ -123,9 +87,8 @@ fn no_path_string_leads_outside() {
             }
             Err(_) => {
                 let edit = whole_file_edit(&path, None, b"made\n");
-                created += usize::from(
-                    block_on(store.commit(vec![edit], CommitOptions::default())).is_ok(),
-                );
+                let made = block_on(store.commit(vec![edit], CommitOptions::default()));
+                created += usize::from(made.is_ok());
             }
         }
         if n % 5_000 == 0 {
@@ -165,16 +128,10 @@ fn spellings() -> Vec<String> {
         opencode.json a/opencode.jsonc .vibe/config.toml .amazonq/mcp.json";
     let mut all = Vec::new();
     for name in names.split(' ') {
-        let invisible: String = name
-            .chars()
-            .flat_map(|c| [Some(c), (c == 'i' || c == 's').then_some('\u{200c}')])
-            .flatten()
-            .collect();
-        let mixed: String = name
-            .chars()
-            .enumerate()
-            .map(|(n, c)| if n % 2 == 0 { c.to_ascii_uppercase() } else { c })
-            .collect();
+        let hide = |c| [Some(c), (c == 'i' || c == 's').then_some('\u{200c}')];
+        let invisible: String = name.chars().flat_map(hide).flatten().collect();
+        let raise = |(n, c): (usize, char)| if n % 2 == 0 { c.to_ascii_uppercase() } else { c };
+        let mixed: String = name.chars().enumerate().map(raise).collect();
         all.extend([
             name.to_owned(),
             name.to_uppercase(),
@@ -220,14 +177,14 @@ fn protected_names_are_refused_in_any_spelling() {
     for path in &spellings {
         // Creating it.
         let created = edit(&engine, path, "", "x\n").expect_err(path);
-        assert!(matches!(created.code, EditCode::Blocked), "{path:?}: {created}");
+        assert_eq!(created.code, EditCode::Blocked, "{path:?}: {created}");
         // Editing it, where the name can exist; the refusal must not tell of the content.
         let full = work.root().join(path);
         if full.parent().is_some_and(|parent| fs::create_dir_all(parent).is_ok())
             && fs::write(&full, "xyzzy\n").is_ok()
         {
             let edited = edit(&engine, path, "xyzzz", "y").expect_err(path);
-            assert!(matches!(edited.code, EditCode::Blocked), "{path:?}: {edited}");
+            assert_eq!(edited.code, EditCode::Blocked, "{path:?}: {edited}");
             assert!(!edited.text().contains("xyzzy"), "{path:?} tells its content");
             assert_eq!(fs::read(&full).expect("file"), b"xyzzy\n");
             let _ = fs::remove_file(&full);
@@ -255,20 +212,16 @@ fn protected_files_are_refused_through_links_and_allowed_when_asked_for() {
         let refused = edit(&engine, path, "core", "evil").expect_err(path);
         assert_eq!(refused.code, EditCode::Blocked, "{path}: {refused}");
     }
-    for path in [
-        "innocent/hooks/post-checkout",
-        "innocent/new/hook",
-        "tools/hooks/pre-commit",
-        "tools/HOOKS/x",
-    ] {
+    let new = "innocent/hooks/post-checkout innocent/new/hook tools/hooks/pre-commit tools/HOOKS/x";
+    for path in new.split(' ') {
         let refused = edit(&engine, path, "", "evil").expect_err(path);
         assert_eq!(refused.code, EditCode::Blocked, "{path}: {refused}");
         assert!(!work.file(".git/new").exists());
     }
     let allow_protected = vec![".env".to_owned(), ".github/workflows".to_owned()];
     let options = DiskOptions { allow_protected, ..work.options() };
-    let store = restitch::store::DiskStore::open_with(&work.root(), options).expect("store");
-    let engine = restitch::engine::Engine::builder(store).build();
+    let store = DiskStore::open_with(&work.root(), options).expect("store");
+    let engine = Engine::builder(store).build();
     edit(&engine, ".env", "", "A=1\n").expect("allowed");
     edit(&engine, ".github/workflows/ci.yml", "", "on: push\n").expect("allowed");
     let refused = edit(&engine, ".envrc", "", "x").expect_err("still protected");
@@ -280,8 +233,8 @@ fn protected_files_are_refused_through_links_and_allowed_when_asked_for() {
 fn the_state_folder_is_not_a_place_to_edit() {
     let work = Sandbox::in_memory();
     let options = DiskOptions { state: Some(work.file("state")), ..DiskOptions::default() };
-    let store = restitch::store::DiskStore::open_with(&work.root(), options).expect("store");
-    let engine = restitch::engine::Engine::builder(store).build();
+    let store = DiskStore::open_with(&work.root(), options).expect("store");
+    let engine = Engine::builder(store).build();
     edit(&engine, "a", "", "x\n").expect("edit");
     for path in ["state/history/x", "state/in-place/x.journal", "state/new"] {
         let refused = edit(&engine, path, "", "x").expect_err("own state");

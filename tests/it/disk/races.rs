@@ -10,6 +10,9 @@ use std::time::{Duration, Instant};
 use restitch::edit::EditCode;
 use restitch::engine::CallOptions;
 use restitch::port::{CommitOptions, FileStore as _, History as _};
+use restitch::store::{DiskOptions, DiskStore, SyncMode};
+use restitch::tools::Toolbox;
+use serde_json::json;
 
 use super::child::{ALIASES, Writer, counter_line, numbers, spawn};
 use super::{Sandbox, block_on, count, edit, names_below, whole_file_edit, work_path};
@@ -39,10 +42,9 @@ fn count_together(writer: Writer, edits: usize) -> Counted {
             scope.spawn(|| {
                 while !stop.load(Ordering::Relaxed) {
                     let text = fs::read_to_string(work.file("counters")).unwrap_or_default();
+                    let mut lines = text.lines().enumerate();
                     let whole = text.len() == start.len()
-                        && text
-                            .lines()
-                            .enumerate()
+                        && lines
                             .all(|(id, line)| line.starts_with(&format!("writer {id:03} has ")));
                     torn.fetch_add(usize::from(!whole), Ordering::Relaxed);
                     reads.fetch_add(1, Ordering::Relaxed);
@@ -50,16 +52,10 @@ fn count_together(writer: Writer, edits: usize) -> Counted {
                 }
             });
         }
-        let mut children: Vec<_> = (0..PROCESSES)
-            .map(|n| {
-                spawn(&format!(
-                    "counters|{writer:?}|{}|{}|{}|{THREADS}|{edits}",
-                    work.root().display(),
-                    work.state().display(),
-                    n * THREADS
-                ))
-            })
-            .collect();
+        let (root, state) = (work.root(), work.state());
+        let folders = format!("{}|{}", root.display(), state.display());
+        let order = |n| format!("counters|{writer:?}|{folders}|{}|{THREADS}|{edits}", n * THREADS);
+        let mut children: Vec<_> = (0..PROCESSES).map(|n| spawn(&order(n))).collect();
         let lost = children
             .iter_mut()
             .map(|child| {
@@ -99,23 +95,17 @@ fn no_edit_of_64_writers_is_lost() {
     );
     assert_eq!((seen.present, seen.lost, seen.torn), (all, 0, 0));
 
-    let until_lost = |writer, edits| {
-        let mut run = count_together(writer, edits);
-        for _ in 0..7 {
-            if run.lost > 0 {
-                break;
-            }
-            run = count_together(writer, edits);
-        }
-        run
+    let lost_by = |writer, edits| {
+        let mut losses = (0..8).map(|_| count_together(writer, edits).lost);
+        losses.find(|lost| *lost > 0).unwrap_or(0)
     };
-    let hash = until_lost(Writer::HashThenRename, edits);
-    println!("broken writer (compare, then rename): {} of {all} lost", hash.lost);
-    assert!(hash.lost > 0, "the harness does not see lost updates");
+    let lost = lost_by(Writer::HashThenRename, edits);
+    println!("broken writer (compare, then rename): {lost} of {all} lost");
+    assert!(lost > 0, "the harness does not see lost updates");
     let edits = count(60, 1_000);
-    let lock = until_lost(Writer::LockWithoutLookingAgain, edits);
-    println!("broken writer (lock, no second look): {} of {} lost", lock.lost, edits * 64);
-    assert!(lock.lost > 0, "the harness does not see a lock on the wrong inode");
+    let lost = lost_by(Writer::LockWithoutLookingAgain, edits);
+    println!("broken writer (lock, no second look): {lost} of {} lost", edits * 64);
+    assert!(lost > 0, "the harness does not see a lock on the wrong inode");
 }
 
 #[test]
@@ -362,13 +352,17 @@ fn a_version_saved_at_the_very_moment_is_kept_and_reported() {
 
 /// Swaps two names as fast as it can until told to stop.
 fn swapper(one: PathBuf, other: PathBuf, stop: &AtomicBool) -> usize {
-    let here = rustix::fs::CWD;
     let mut swaps = 0;
     while !stop.load(Ordering::Relaxed) {
-        let flags = rustix::fs::RenameFlags::EXCHANGE;
-        swaps += usize::from(rustix::fs::renameat_with(here, &one, here, &other, flags).is_ok());
+        swaps += usize::from(exchange(&one, &other));
     }
     swaps
+}
+
+/// Swaps two names once; whether both were there.
+fn exchange(one: &Path, other: &Path) -> bool {
+    let (here, flags) = (rustix::fs::CWD, rustix::fs::RenameFlags::EXCHANGE);
+    rustix::fs::renameat_with(here, one, here, other, flags).is_ok()
 }
 
 const SECRET: &str = "canary: must not be seen or changed\n";
@@ -383,15 +377,11 @@ fn canaries(work: &Sandbox) {
 
 /// Names and contents outside that are not as they were.
 fn escapes(work: &Sandbox) -> usize {
-    names_below(&work.outside())
-        .iter()
-        .filter(|name| {
-            let path = Path::new(name);
-            !path.is_dir()
-                && (!name.ends_with("/f")
-                    || fs::read_to_string(path).ok().as_deref() != Some(SECRET))
-        })
-        .count()
+    let is_kept = |name: &str| {
+        name.ends_with("/f") && fs::read_to_string(name).is_ok_and(|text| text == SECRET)
+    };
+    let names = names_below(&work.outside()).into_iter();
+    names.filter(|name| !Path::new(name).is_dir() && !is_kept(name)).count()
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -448,17 +438,13 @@ fn renaming_races_never_lead_outside() {
     for component in [Component::First, Component::Middle, Component::Name] {
         let store = std::sync::OnceLock::new();
         let (through, leaks, tried) = race(component, tries, |work, path, n| {
-            let store = store.get_or_init(|| {
-                restitch::store::DiskStore::open_with(
-                    &work.root(),
-                    restitch::store::DiskOptions {
-                        sync_mode: restitch::store::SyncMode::Rename,
-                        lock_wait: Duration::from_millis(200),
-                        ..Default::default()
-                    },
-                )
-                .expect("store")
-            });
+            let options = || DiskOptions {
+                sync_mode: SyncMode::Rename,
+                lock_wait: Duration::from_millis(200),
+                ..DiskOptions::default()
+            };
+            let store =
+                store.get_or_init(|| DiskStore::open_with(&work.root(), options()).expect("store"));
             let path = work_path(path);
             let Ok(before) = block_on(store.load(&path)) else { return false };
             assert_ne!(before, SECRET.as_bytes(), "read outside");
@@ -504,10 +490,8 @@ fn a_link_in_place_of_the_temp_file_leads_nowhere() {
                     if entry.file_name().to_string_lossy().starts_with(".restitch-") {
                         let evil = work.root().join("evil");
                         let _ = symlink(work.outside().join("f"), &evil);
-                        planted.fetch_add(
-                            usize::from(fs::rename(&evil, entry.path()).is_ok()),
-                            Ordering::Relaxed,
-                        );
+                        let is_planted = fs::rename(&evil, entry.path()).is_ok();
+                        planted.fetch_add(usize::from(is_planted), Ordering::Relaxed);
                     }
                 }
             }
@@ -543,31 +527,24 @@ async fn a_search_reads_nothing_outside_through_a_swapped_name() {
     for name in ["f", "g", "h"] {
         fs::write(work.file(name), "straw\n".repeat(1_000)).expect("file");
     }
-    let (inside, outside) = (work.root(), work.outside());
-    let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let link = work.outside().join("link");
+    symlink(work.outside().join("secret"), &link).expect("link");
+    let files = ["f", "g", "h"].map(|name| work.file(name));
+    let stop = std::sync::Arc::new(AtomicBool::new(false));
     let is_over = stop.clone();
     let swapper = std::thread::spawn(move || {
-        std::os::unix::fs::symlink(outside.join("secret"), outside.join("link")).expect("link");
-        while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
-            for name in ["f", "g", "h"] {
-                let _ = rustix::fs::renameat_with(
-                    rustix::fs::CWD,
-                    inside.join(name),
-                    rustix::fs::CWD,
-                    outside.join("link"),
-                    rustix::fs::RenameFlags::EXCHANGE,
-                );
-            }
+        while !is_over.load(Ordering::Relaxed) {
+            files.iter().for_each(|file| _ = exchange(file, &link));
         }
     });
-    let toolbox = restitch::tools::Toolbox::new(work.engine());
+    let toolbox = Toolbox::new(work.engine());
     let searches = count(300, 3_000);
     for _ in 0..searches {
-        let arguments = serde_json::json!({ "keyword": "needle" });
+        let arguments = json!({ "keyword": "needle" });
         let reply = toolbox.call("search", arguments, &CallOptions::default()).await;
         assert_eq!(reply.report["total_matches"], 0, "{}", reply.message);
     }
-    stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    stop.store(true, Ordering::Relaxed);
     swapper.join().expect("swapper");
 }
 
@@ -576,18 +553,17 @@ async fn a_search_is_bounded_and_stays_at_its_root() {
     let work = Sandbox::in_memory();
     fs::write(work.file("one-line"), "a".repeat(100 << 20)).expect("file");
     fs::write(work.file("f"), "needle\n").expect("file");
-    let toolbox = restitch::tools::Toolbox::new(work.engine());
+    let toolbox = Toolbox::new(work.engine());
     let options = CallOptions::default();
-    let search = || toolbox.call("search", serde_json::json!({ "keyword": "needle" }), &options);
+    let search = || toolbox.call("search", json!({ "keyword": "needle" }), &options);
     let reply = search().await;
     assert_eq!(reply.report["total_matches"], 1, "{}", reply.message);
     assert_eq!(reply.report["skipped"]["unreadable"], 1, "{}", reply.message);
     // A link in place of the root leads to names that are not the root's.
     fs::write(work.outside().join("needle-outside"), "needle\n").expect("file");
     fs::rename(work.root(), work.root().with_extension("moved")).expect("moved");
-    std::os::unix::fs::symlink(work.outside(), work.root()).expect("link");
-    for reply in [search().await, toolbox.call("list_files", serde_json::json!({}), &options).await]
-    {
+    symlink(work.outside(), work.root()).expect("link");
+    for reply in [search().await, toolbox.call("list_files", json!({}), &options).await] {
         assert!(!reply.ok && !reply.message.contains("needle-outside"), "{}", reply.message);
     }
 }

@@ -3,14 +3,17 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
+use std::path::Path;
+
 use restitch::edit::{EditCode, Explanation, Rung, VerifiedEdit};
-use restitch::engine::CallOptions;
+use restitch::engine::{CallOptions, UndoScope};
 use restitch::internals::text::Snapshot;
 use restitch::port::{CommitOptions, FileStore as _, History as _, UndoMode};
 use restitch::store::{DiskOptions, DiskStore};
 use serde_json::{Value, json};
 
 use crate::random::Random;
+use crate::says::says;
 
 use super::{Sandbox, block_on, count, edit, skip, whole_file_edit, work_path};
 
@@ -22,23 +25,21 @@ fn commit(
 }
 
 fn removal(name: &str, before: &[u8]) -> VerifiedEdit {
-    let before = Snapshot::decode(before.to_vec()).expect("text");
-    restitch::internals::restored(
-        work_path(name),
-        Some(before),
-        None,
-        Explanation::plain(Rung::Exact),
-    )
+    let before = Some(Snapshot::decode(before.to_vec()).expect("text"));
+    let why = Explanation::plain(Rung::Exact);
+    restitch::internals::restored(work_path(name), before, None, why)
+}
+
+/// The edit of a file `a` that has `a old` to `a new`.
+fn renewal(name: &str) -> VerifiedEdit {
+    let [old, new] = ["old", "new"].map(|word| format!("{name} {word}\n"));
+    whole_file_edit(&work_path(name), Some(old.as_bytes()), new.as_bytes())
 }
 
 /// The real binary with these arguments; code and JSON reply.
 fn run(work: &Sandbox, arguments: &[&str]) -> (Option<i32>, Value) {
-    let output = work
-        .restitch(&[])
-        .args(["--no-model", "--json"])
-        .args(arguments)
-        .output()
-        .expect("restitch");
+    let mut command = work.restitch(&["--no-model", "--json"]);
+    let output = command.args(arguments).output().expect("restitch");
     let reply = serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)));
     (output.status.code(), reply)
@@ -91,12 +92,10 @@ fn the_record_of_a_commit_is_read_and_written_in_the_form_that_logs_have() {
 fn a_history_that_is_removed_is_told_as_that() {
     let work = Sandbox::new();
     fs::write(work.file("f"), "b\n").expect("file");
-    let store = work.store();
-    let engine = restitch::engine::Engine::builder(store).build();
+    let engine = work.engine();
     edit(&engine, "f", "b", "B").expect("edit");
     fs::remove_dir_all(work.state().join("history")).expect("removed");
-    let options =
-        CallOptions { undo_scope: restitch::engine::UndoScope::Session, ..CallOptions::default() };
+    let options = CallOptions { undo_scope: UndoScope::Session, ..CallOptions::default() };
     let refused = block_on(engine.undo(None, &options)).expect_err("nothing there");
     assert!(refused.message.contains("are not in the history any more"), "{refused}");
     let report = edit(&engine, "f", "B", "b").expect("edit");
@@ -298,22 +297,14 @@ fn random_edits_are_undone_in_random_order_or_refused() {
         }
     }
     // Undoing everything from the newest on brings back the first byte for byte.
-    let revisions: Vec<u64> = block_on(engine.log())
-        .expect("log")
-        .iter()
-        .filter(|r| r.undone_by.is_none())
-        .map(|r| r.revision)
-        .collect();
-    for revision in revisions {
-        let _ = block_on(engine.undo(Some(revision), &CallOptions::default()));
+    for entry in block_on(engine.log()).expect("log") {
+        if entry.undone_by.is_none() {
+            let _ = block_on(engine.undo(Some(entry.revision), &CallOptions::default()));
+        }
     }
     let text = fs::read_to_string(work.file("f")).expect("file");
-    assert!(
-        text.starts_with('\u{feff}')
-            && text.matches("\r\n").count() == 40
-            && text.lines().count() == 40,
-        "{text}"
-    );
+    assert!(text.starts_with('\u{feff}'), "{text}");
+    assert_eq!((text.matches("\r\n").count(), text.lines().count()), (40, 40), "{text}");
     println!(
         "{rounds} random edits and undos: {undone} undone, {refused} refused with the file as it was"
     );
@@ -329,18 +320,7 @@ fn a_commit_of_several_files_is_all_or_nothing() {
         fs::write(work.file(name), format!("{name} old\n")).expect("file");
     }
     let store = work.store();
-    let batch = |names: &[&str]| -> Vec<VerifiedEdit> {
-        names
-            .iter()
-            .map(|name| {
-                whole_file_edit(
-                    &work_path(name),
-                    Some(format!("{name} old\n").as_bytes()),
-                    format!("{name} new\n").as_bytes(),
-                )
-            })
-            .collect()
-    };
+    let batch = |names: &[&str]| names.iter().map(|name| renewal(name)).collect::<Vec<_>>();
     // One of them changed: none is written.
     fs::write(work.file("b"), "b changed elsewhere\n").expect("foreign");
     let refused = commit(&store, batch(&["c", "b", "a"])).expect_err("conflict");
@@ -364,7 +344,7 @@ fn a_commit_of_several_files_is_all_or_nothing() {
     assert!(!work.file("b").exists() && work.file("d/new").exists());
     block_on(store.undo(None, UndoMode::Apply)).expect("undo");
     for name in ["a", "b", "c"] {
-        assert_eq!(fs::read(work.file(name)).expect("file"), format!("{name} old\n").as_bytes());
+        assert_eq!(work.text(name), format!("{name} old\n"));
     }
     assert!(!work.file("d").exists());
     assert_eq!(work.leftover_files(), Vec::<String>::new());
@@ -390,30 +370,16 @@ fn a_failure_in_the_middle_takes_back_what_was_written() {
         return super::skip("a failure in the middle of a commit", "mount is not allowed here");
     }
     let readonly = run(&["-o", "remount,ro,bind"]).is_ok_and(|status| status.success());
-    let batch = ["a", "b", "c"].map(|name| {
-        whole_file_edit(
-            &work_path(name),
-            Some(format!("{name} old\n").as_bytes()),
-            format!("{name} new\n").as_bytes(),
-        )
-    });
-    let refused = commit(&store, batch.to_vec());
+    let refused = commit(&store, ["a", "b", "c"].map(renewal).into());
     let _ = std::process::Command::new("umount").arg(work.file("b")).status();
     assert!(readonly, "the mount is read-only");
     let refused = refused.expect_err("b cannot be written");
     assert_eq!(refused.code, EditCode::WriteError, "{refused}");
     for name in ["a", "b", "c"] {
-        assert_eq!(
-            fs::read(work.file(name)).expect("file"),
-            format!("{name} old\n").as_bytes(),
-            "{refused}"
-        );
+        assert_eq!(work.text(name), format!("{name} old\n"), "{refused}");
     }
-    assert_eq!(
-        fs::metadata(work.file("a")).expect("meta").ino(),
-        inode,
-        "the very same file is back"
-    );
+    let now = fs::metadata(work.file("a")).expect("meta").ino();
+    assert_eq!(now, inode, "the very same file is back");
     assert_eq!(work.leftover_files(), Vec::<String>::new());
 }
 
@@ -429,13 +395,12 @@ fn a_commit_of_several_files_that_was_killed_is_taken_back() {
             let patch = "*** Begin Patch\n*** Update File: a\n@@\n-a old\n+a new\n*** Update File: b\n@@\n-b old\n+b new\n*** Add File: c\n+c new\n*** End Patch\n";
             fs::write(work.file("a"), "a old\n").expect("a");
             fs::write(work.file("b"), "b old\n").expect("b");
-            fs::write(work.outside().join("patch"), patch).expect("patch");
+            let file = work.outside().join("patch");
+            fs::write(&file, patch).expect("patch");
             let kill = format!("{syscall}:signal=KILL:when={when}");
-            let patch = work.outside().join("patch").display().to_string();
-            let apply = ["apply", &patch];
-            let output = super::strace(&work, std::path::Path::new("/dev/null"), &[&kill], &apply)
-                .output()
-                .expect("strace");
+            let apply = ["apply", file.to_str().expect("path")];
+            let mut command = super::strace(&work, Path::new("/dev/null"), &[&kill], &apply);
+            let output = command.output().expect("strace");
             if output.status.success() {
                 break;
             }
@@ -458,42 +423,30 @@ fn a_commit_of_several_files_that_was_killed_is_taken_back() {
 
 #[test]
 fn a_change_elsewhere_is_joined_and_one_in_the_same_place_is_a_conflict() {
-    use restitch::edit::{EditPlan, Splice, WorkPath};
+    use restitch::edit::{EditPlan, Refusal, Splice};
     use std::sync::Arc;
     fn replace(
-        path: &WorkPath,
         snapshot: &Snapshot,
-        old: &str,
-        new: &str,
-    ) -> Result<VerifiedEdit, restitch::edit::Refusal> {
-        let at = snapshot
-            .text()
-            .find(old)
-            .ok_or_else(|| restitch::edit::Refusal::new(EditCode::NoOccurrence, "gone"))?;
+        old: &'static str,
+        new: &'static str,
+    ) -> Result<VerifiedEdit, Refusal> {
+        let gone = || Refusal::new(EditCode::NoOccurrence, "gone");
+        let at = snapshot.text().find(old).ok_or_else(gone)?;
         let splice = Splice { range: at..at + old.len(), text: new.into() };
         let plan = EditPlan::new(snapshot, vec![splice])?;
-        let edit = restitch::internals::verified(
-            path.clone(),
-            snapshot,
-            plan,
-            Explanation::plain(Rung::Exact),
-        )?;
-        let (path, old, new) = (path.clone(), old.to_owned(), new.to_owned());
-        Ok(edit.with_rebase(Arc::new(move |current| replace(&path, current, &old, &new))))
+        let why = Explanation::plain(Rung::Exact);
+        let edit = restitch::internals::verified(work_path("f"), snapshot, plan, why)?;
+        Ok(edit.with_rebase(Arc::new(move |current| replace(current, old, new))))
     }
     let work = Sandbox::new();
     let store = work.store();
     let path = work_path("f");
     fs::write(work.file("f"), "one\ntwo\nthree\n").expect("file");
     let read = Snapshot::decode(block_on(store.load(&path)).expect("load")).expect("text");
-    let change = replace(&path, &read, "two", "zwei").expect("edit");
+    let change = replace(&read, "two", "zwei").expect("edit");
     fs::write(work.file("f"), "one\ntwo\nthree\nfour\n").expect("elsewhere");
     let done = commit(&store, vec![change.clone()]).expect("joined");
-    assert!(
-        done[0].warnings.iter().any(|w| w.contains("changed elsewhere")),
-        "{:?}",
-        done[0].warnings
-    );
+    says(&done[0].warnings.concat(), &["changed elsewhere"]);
     assert_eq!(fs::read(work.file("f")).expect("file"), b"one\nzwei\nthree\nfour\n");
     fs::write(work.file("f"), "one\ndeux\nthree\n").expect("same place");
     let refused = commit(&store, vec![change]).expect_err("conflict");
@@ -501,7 +454,7 @@ fn a_change_elsewhere_is_joined_and_one_in_the_same_place_is_a_conflict() {
     assert_eq!(fs::read(work.file("f")).expect("file"), b"one\ndeux\nthree\n");
     // The same bytes with another time are the same file.
     let read = Snapshot::decode(block_on(store.load(&path)).expect("load")).expect("text");
-    let change = replace(&path, &read, "deux", "zwei").expect("edit");
+    let change = replace(&read, "deux", "zwei").expect("edit");
     fs::write(work.file("f"), "one\ndeux\nthree\n").expect("touch");
     assert!(commit(&store, vec![change]).expect("same content")[0].warnings.is_empty());
 }
@@ -511,22 +464,16 @@ fn a_repeated_request_answers_with_the_first_result() {
     let work = Sandbox::new();
     fs::write(work.file("f"), "a\n").expect("file");
     // Sent five times by five processes: it grows once.
-    let mut first = Value::Null;
-    for n in 0..5 {
-        let (code, reply) =
-            run(&work, &["edit", "f", "--old", "a", "--new", "a\na", "--request-id", "r1"]);
-        assert_eq!(code, Some(0), "{reply}");
-        if n == 0 {
-            first = reply;
-        } else {
-            assert_eq!(reply, first);
-        }
+    let request = ["edit", "f", "--old", "a", "--new", "a\na", "--request-id", "r1"];
+    let first = run(&work, &request);
+    assert_eq!(first.0, Some(0), "{}", first.1);
+    for _ in 1..5 {
+        assert_eq!(run(&work, &request), first);
     }
     assert_eq!(fs::read(work.file("f")).expect("file"), b"a\na\n");
     // The reply was lost before it was remembered: the history knows the request.
     fs::remove_dir_all(names(&work.state(), "answers")).expect("answers");
-    let (code, reply) =
-        run(&work, &["edit", "f", "--old", "a", "--new", "a\na", "--request-id", "r1"]);
+    let (code, reply) = run(&work, &request);
     assert_eq!((code, &reply["report"]["revision"]), (Some(0), &json!(1)), "{reply}");
     assert_eq!(fs::read(work.file("f")).expect("file"), b"a\na\n");
     // The same edit, decided twice on the same version, is written once.
@@ -534,12 +481,8 @@ fn a_repeated_request_answers_with_the_first_result() {
     let twice = || whole_file_edit(&work_path("f"), Some(b"a\na\n"), b"a\na\nb\n");
     let one = commit(&store, vec![twice()]).expect("first");
     let two = commit(&store, vec![twice()]).expect("second");
-    assert_eq!(
-        (two[0].revision, two[0].warnings.len()),
-        (one[0].revision, 1),
-        "{:?}",
-        two[0].warnings
-    );
+    assert_eq!(two[0].revision, one[0].revision);
+    assert_eq!(two[0].warnings.len(), 1, "{:?}", two[0].warnings);
     let made = || whole_file_edit(&work_path("new"), None, b"x\n");
     let one = commit(&store, vec![made()]).expect("first");
     assert_eq!(commit(&store, vec![made()]).expect("second")[0].revision, one[0].revision);
