@@ -53,6 +53,15 @@ fn right() -> String {
 fn kinds() -> Vec<(&'static str, Answer)> {
     let status =
         |code, headers, body: &str| Answer::Status(code, headers, body.as_bytes().to_vec());
+    let error = |code, error: serde_json::Value| Answer::Json(code, json!({ "error": error }));
+    let said = |field: &str, value: serde_json::Value| {
+        message(json!({"role": "assistant", "content": right(), field: value}))
+    };
+    let drip = |head: Vec<u8>| Answer::Drip(head, Duration::from_millis(50));
+    let headers = b"x-a: bbbbbbbbbbbbbbbb\r\n".repeat(50_000);
+    let twice = r#"{"corrected_target_snippet": "a", "corrected_target_snippet": "b"}"#;
+    let tool_call = json!({"role": "assistant", "content": null, "tool_calls": [{"id": "x"}]});
+    let away = "location: http://169.254.169.254/latest\r\n";
     let right_body = completion(&right()).to_string();
     let half = right_body.as_bytes()[..right_body.len() / 2].to_vec();
     let chunked = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n".to_vec();
@@ -60,14 +69,8 @@ fn kinds() -> Vec<(&'static str, Answer)> {
     cut["choices"][0]["finish_reason"] = "length".into();
     vec![
         ("429 as text", status(429, "", "slow down")),
-        (
-            "429 as OpenAI says it",
-            Answer::Json(429, json!({"error": {"message": "slow", "type": "rate_limit"}})),
-        ),
-        (
-            "429 without quota",
-            Answer::Json(429, json!({"error": {"message": "pay", "code": "insufficient_quota"}})),
-        ),
+        ("429 as OpenAI says it", error(429, json!({"message": "slow", "type": "rate_limit"}))),
+        ("429 without quota", error(429, json!({"message": "pay", "code": "insufficient_quota"}))),
         ("429, again in a second", status(429, "retry-after: 1\r\n", "")),
         ("429, again tomorrow", status(429, "retry-after: 86400\r\n", "")),
         ("429, again at a date", status(429, "retry-after: Wed, 21 Oct 2026 07:28:00 GMT\r\n", "")),
@@ -78,16 +81,13 @@ fn kinds() -> Vec<(&'static str, Answer)> {
         ("504", status(504, "", "late")),
         ("501", status(501, "", "")),
         ("400 as HTML", status(400, "", "<html>no</html>")),
-        ("401", Answer::Json(401, json!({"error": {"message": "Incorrect API key"}}))),
+        ("401", error(401, json!({"message": "Incorrect API key"}))),
         ("403", status(403, "", "")),
-        ("404 with a plain error", Answer::Json(404, json!({"error": "model not found"}))),
+        ("404 with a plain error", error(404, json!("model not found"))),
         ("404 as HTML", status(404, "", "<html>")),
         ("413", status(413, "", "")),
         ("422", Answer::Json(422, json!({"detail": []}))),
-        (
-            "a redirect to the metadata service",
-            status(301, "location: http://169.254.169.254/latest\r\n", ""),
-        ),
+        ("a redirect to the metadata service", status(301, away, "")),
         ("a redirect to itself", status(302, "location: /v1/other\r\n", &right_body)),
         ("307", status(307, "location: http://127.0.0.1:1/\r\n", "")),
         ("204", status(204, "", "")),
@@ -97,65 +97,38 @@ fn kinds() -> Vec<(&'static str, Answer)> {
         ("half a body that says it is whole", status(200, "", &String::from_utf8_lossy(&half))),
         ("the end at once", Answer::Raw(Vec::new())),
         ("no HTTP", Answer::Raw(b"SSH-2.0-OpenSSH_9.7\r\n".to_vec())),
-        ("a drip in the body", Answer::Drip(head(1 << 20), Duration::from_millis(50))),
-        (
-            "a drip in the head",
-            Answer::Drip(b"HTTP/1.1 200 OK\r\nx-a: ".to_vec(), Duration::from_millis(50)),
-        ),
+        ("a drip in the body", drip(head(1 << 20))),
+        ("a drip in the head", drip(b"HTTP/1.1 200 OK\r\nx-a: ".to_vec())),
         ("never", Answer::Stall(Vec::new())),
         ("a head, then nothing", Answer::Stall(head(100))),
         ("half a body, then nothing", Answer::Stall([head(right_body.len()), half].concat())),
         ("a gzip bomb", Answer::Status(200, "content-encoding: gzip\r\n", gzip_bomb(400_000))),
-        ("a flood", Answer::Flood(chunked_head())),
+        // One chunk of four gigabytes.
+        ("a flood", Answer::Flood([&chunked[..], b"ffffffff\r\n"].concat())),
         ("two megabytes", Answer::Content(" ".repeat(2 << 20))),
         ("a bad chunk", Answer::Raw([chunked, b"zz\r\n{}\r\n0\r\n\r\n".to_vec()].concat())),
         ("no choices", Answer::Json(200, json!({"object": "chat.completion"}))),
         ("empty choices", Answer::Json(200, json!({"choices": []}))),
         ("role missing", message(json!({ "content": right() }))),
-        ("content null", message(json!({"role": "assistant", "content": null}))),
-        ("content a number", message(json!({"role": "assistant", "content": 7}))),
-        (
-            "a tool call",
-            message(json!({"role": "assistant", "content": null, "tool_calls": [{"id": "x"}]})),
-        ),
-        (
-            "a refusal",
-            message(json!({"role": "assistant", "refusal": "I cannot", "content": right()})),
-        ),
+        ("content null", said("content", json!(null))),
+        ("content a number", said("content", json!(7))),
+        ("a tool call", message(tool_call)),
+        ("a refusal", said("refusal", json!("I cannot"))),
         ("cut off", Answer::Json(200, cut)),
         ("not UTF-8", Answer::Status(200, "", b"{\"choices\": \"\xff\xfe\"}".to_vec())),
         ("a 10k-deep body", status(200, "", &"[".repeat(10_000))),
         ("a 10k-deep answer", Answer::Content("{\"a\":".repeat(10_000))),
-        (
-            "the answer twice",
-            Answer::Content(
-                r#"{"corrected_target_snippet": "a", "corrected_target_snippet": "b"}"#.into(),
-            ),
-        ),
+        ("the answer twice", Answer::Content(twice.into())),
         ("another schema", Answer::Content(json!({"search": "x", "replace": "y"}).to_string())),
         ("words", Answer::Content("I could not find it, sorry.".into())),
         ("an event stream", status(200, "", "data: {\"choices\": []}\n\ndata: [DONE]\n")),
-        (
-            "a megabyte of headers",
-            Answer::Raw(
-                [b"HTTP/1.1 200 OK\r\n".to_vec(), b"x-a: bbbbbbbbbbbbbbbb\r\n".repeat(50_000)]
-                    .concat(),
-            ),
-        ),
+        ("a megabyte of headers", Answer::Raw([&b"HTTP/1.1 200 OK\r\n"[..], &headers].concat())),
     ]
-}
-
-fn chunked_head() -> Vec<u8> {
-    // One chunk of four gigabytes.
-    b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nffffffff\r\n".to_vec()
 }
 
 fn configured() -> Bench {
     let bench = Bench::with("lib.rs", FILE);
-    let folder = bench.state.path().join("restitch");
-    fs::create_dir_all(&folder).expect("folder");
-    let text = format!("[model]\ntimeout = {DEADLINE}\nfirst_byte_timeout = 0.7\n");
-    fs::write(folder.join("config.toml"), text).expect("written");
+    bench.configure(&format!("[model]\ntimeout = {DEADLINE}\nfirst_byte_timeout = 0.7\n"));
     bench
 }
 
@@ -168,7 +141,7 @@ fn every_broken_server_leaves_the_original_error_and_the_file() {
         let server = ModelServer::start(move |_, _| answer.clone());
         let bench = configured();
         let start = Instant::now();
-        let (reply, output) = bench.edit(&server, "lib.rs", OLD, NEW);
+        let (reply, output) = bench.edit(&server);
         let took = start.elapsed().as_secs_f64();
         assert_eq!(bench.read("lib.rs"), FILE, "{name}");
         assert_eq!(reply["code"], "EDIT_NO_OCCURRENCE_FOUND", "{name}: {reply}");
@@ -221,7 +194,7 @@ fn without_a_setting_a_correction_ends_after_40_seconds() {
     let server = ModelServer::start(|_, _| Answer::Drip(head(100_000), Duration::from_millis(200)));
     let bench = Bench::with("lib.rs", FILE);
     let start = Instant::now();
-    let (reply, _) = bench.edit(&server, "lib.rs", OLD, NEW);
+    let (reply, _) = bench.edit(&server);
     let took = start.elapsed();
     println!("an answer that never ends was waited for {took:?}");
     assert_eq!(reply["code"], "EDIT_NO_OCCURRENCE_FOUND", "{reply}");
@@ -235,9 +208,8 @@ fn a_dead_port_is_a_failed_correction() {
         std::net::TcpListener::bind("127.0.0.1:0").expect("port").local_addr().expect("address");
     let bench = configured();
     let server = ModelServer::start(|_, _| Answer::Raw(Vec::new()));
-    let (reply, _) = bench.edit_with(&server, "lib.rs", OLD, NEW, |command| {
-        command.env("OPENAI_BASE_URL", format!("http://{port}/v1"))
-    });
+    let url = format!("http://{port}/v1");
+    let (reply, _) = bench.edit_with(&server, |command| command.env("OPENAI_BASE_URL", url));
     assert_eq!(reply["code"], "EDIT_NO_OCCURRENCE_FOUND");
     assert_eq!(reply["report"]["attempts"][0]["outcome"], "failed");
     assert_eq!(bench.read("lib.rs"), FILE);
@@ -250,7 +222,7 @@ fn retried(first: Answer) -> (ModelServer, Bench, serde_json::Value) {
         _ => Answer::Content(json!({ "corrected_new_string": ADJUSTED_NEW }).to_string()),
     });
     let bench = Bench::with("lib.rs", FILE);
-    let (reply, _) = bench.edit(&server, "lib.rs", OLD, NEW);
+    let (reply, _) = bench.edit(&server);
     (server, bench, reply)
 }
 

@@ -47,9 +47,7 @@ fn with_answers_on_the_disk_the_next_process_asks_nothing() {
         for asked in asked {
             bench.put("lib.rs", FILE);
             let config = config.clone();
-            bench.edit_with(&server, "lib.rs", OLD, NEW, |command| {
-                command.arg("--config").arg(config)
-            });
+            bench.edit_with(&server, |command| command.arg("--config").arg(config));
             assert_eq!((bench.read("lib.rs"), server.seen().len()), (after(), asked), "{section}");
         }
     }

@@ -1,14 +1,11 @@
 //! Servers that lack something, are slow, small, or think aloud: what is sent to them, and
 //! that they are asked for the same thing only once.
 
-use std::fs;
-
 use serde_json::{Value, json};
 
 use super::server::{Answer, ModelServer, Seen, completion};
-use super::wire::{Bench, KEY, restitch};
+use super::wire::{Bench, restitch};
 use super::*;
-use crate::sandbox::finish;
 
 fn right(seen: &Seen) -> String {
     match seen.kind() {
@@ -32,7 +29,7 @@ fn rejection(status: u16, message: &str) -> Option<Answer> {
 fn every_answer_is_capped_and_every_number_bounded() {
     let bench = Bench::with("lib.rs", FILE);
     let server = server_rejecting(|_| None);
-    bench.edit(&server, "lib.rs", OLD, NEW);
+    bench.edit(&server);
     for seen in server.seen() {
         let cap = seen.body["max_tokens"].as_u64().expect("a cap");
         assert!((100..1000).contains(&cap), "{cap}");
@@ -88,11 +85,11 @@ fn what_a_server_lacks_is_asked_for_once() {
     for (name, lack) in servers {
         let server = server_rejecting(lack);
         let bench = Bench::with("lib.rs", FILE);
-        let (reply, _) = bench.edit(&server, "lib.rs", OLD, NEW);
+        let (reply, _) = bench.edit(&server);
         assert_eq!(bench.read("lib.rs"), after(), "{name}: {reply}");
         assert_eq!(server.seen().len(), 3, "{name}");
         bench.put("lib.rs", FILE);
-        bench.edit(&server, "lib.rs", OLD, NEW);
+        bench.edit(&server);
         assert_eq!(server.seen().len(), 5, "{name}: the next process knows");
         let last = server.seen().pop().expect("asked").body;
         let capped = last.get("max_tokens").or(last.get("max_completion_tokens"));
@@ -112,10 +109,10 @@ fn what_an_error_names_is_kept_though_the_call_ends_before_an_answer() {
         (seen.format() == "json_schema").then(|| rejection(400, "use json_object"))?
     });
     let bench = Bench::with("lib.rs", FILE);
-    let (reply, _) = bench.edit(&server, "lib.rs", OLD, NEW);
+    let (reply, _) = bench.edit(&server);
     assert_eq!(reply["report"]["attempts"][0]["outcome"], "failed", "{reply}");
     assert_eq!(server.seen().len(), 4);
-    let (reply, _) = bench.edit(&server, "lib.rs", OLD, NEW);
+    let (reply, _) = bench.edit(&server);
     assert_eq!(bench.read("lib.rs"), after(), "{reply}");
     assert_eq!(server.seen().len(), 6);
 }
@@ -132,7 +129,7 @@ fn what_a_server_lacks_is_remembered_though_no_answer_can_be_read() {
         server.seen().iter().filter(|seen| seen.format() == "json_schema").count()
     };
     for _ in 0..3 {
-        let (reply, _) = bench.edit(&server, "lib.rs", OLD, NEW);
+        let (reply, _) = bench.edit(&server);
         assert_eq!(reply["code"], "EDIT_NO_OCCURRENCE_FOUND");
         assert_eq!(schemas(&server), 1);
     }
@@ -150,7 +147,7 @@ fn a_model_that_thinks_gets_room_to_think() {
         Answer::Content(right(seen))
     });
     let bench = Bench::with("lib.rs", FILE);
-    let (reply, _) = bench.edit(&server, "lib.rs", OLD, NEW);
+    let (reply, _) = bench.edit(&server);
     assert_eq!(bench.read("lib.rs"), after(), "{reply}");
     assert_eq!(server.seen().len(), 3, "only the first answer is cut");
 }
@@ -164,14 +161,8 @@ fn a_prompt_without_room_is_said_in_words() {
         )
     });
     let bench = Bench::with("lib.rs", FILE);
-    let line = json!({"arguments": {"path": "lib.rs", "old_str": OLD, "new_str": NEW}});
-    let mut command = restitch(bench.root.path(), bench.state.path());
-    command.env("OPENAI_BASE_URL", server.base_url()).env("OPENAI_API_KEY", KEY);
-    command.env("RESTITCH_MODEL", "m").arg("batch");
-    let output = finish(command, format!("{line}\n{line}\n").as_bytes());
-    let text = String::from_utf8(output.stdout).expect("UTF-8");
-    let replies: Vec<Value> =
-        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let call = json!({"arguments": {"path": "lib.rs", "old_str": OLD, "new_str": NEW}});
+    let replies = bench.batch(&server, &[call.clone(), call]);
     let detail = |n: usize| replies[n]["report"]["attempts"][0]["detail"].as_str().expect("detail");
     assert!(detail(0).contains("does not fit the server's context"), "{}", detail(0));
     assert!(detail(0).contains("9024 tokens"), "{}", detail(0));
@@ -188,13 +179,11 @@ fn an_answer_that_begins_late_has_the_whole_budget() {
         Answer::Content(right(seen))
     });
     let bench = Bench::with("lib.rs", FILE);
-    let config = bench.state.path().join("restitch");
-    fs::create_dir_all(&config).expect("folder");
-    fs::write(config.join("config.toml"), "[model]\nfirst_byte_timeout = 0.5\n").expect("written");
-    let (reply, _) = bench.edit(&server, "lib.rs", OLD, NEW);
+    bench.configure("[model]\nfirst_byte_timeout = 0.5\n");
+    let (reply, _) = bench.edit(&server);
     assert_eq!(bench.read("lib.rs"), FILE, "{reply}");
-    fs::write(config.join("config.toml"), "").expect("written");
-    let (reply, _) = bench.edit(&server, "lib.rs", OLD, NEW);
+    bench.configure("");
+    let (reply, _) = bench.edit(&server);
     assert_eq!(bench.read("lib.rs"), after(), "{reply}");
 }
 
@@ -219,12 +208,12 @@ fn doctor_finds_out_anew_what_a_server_lacks() {
         (0, _) => rejection(500, "response_format: use json_object").expect("error"),
         _ => Answer::Content(right(seen)),
     });
-    bench.edit(&server, "lib.rs", OLD, NEW);
+    bench.edit(&server);
     assert_eq!(server.seen().last().expect("asked").format(), "json_object");
     let found = doctor(&bench, &server);
     let endpoint = finding(&found, "endpoint");
     assert!(endpoint["detail"].as_str().expect("detail").contains("strict_schema"), "{endpoint}");
     bench.put("lib.rs", FILE);
-    bench.edit(&server, "lib.rs", OLD, NEW);
+    bench.edit(&server);
     assert_eq!(server.seen().last().expect("asked").format(), "json_schema");
 }

@@ -11,9 +11,8 @@ use restitch::store::DiskStore;
 use serde_json::json;
 
 use super::server::{Answer, ModelServer};
-use super::wire::{Bench, corrector, good_server, restitch};
+use super::wire::{Bench, corrector, good_server};
 use super::*;
-use crate::sandbox::finish;
 
 /// What a file may say to a model, and what a model that obeys would answer.
 const ORDERS: &[(&str, &str)] = &[
@@ -109,11 +108,9 @@ fn several_edits_of_one_call_may_ask_too() {
         { "path": "lib.rs", "old_str": OLD, "new_str": NEW },
         { "path": "lib.rs", "old_str": "    items.len()", "new_str": "    items.iter().count()" },
     ] } });
-    let mut command = restitch(bench.root.path(), bench.state.path());
-    command.env("OPENAI_BASE_URL", server.base_url()).env("RESTITCH_MODEL", "m").arg("batch");
-    let output = finish(command, format!("{call}\n").as_bytes());
+    let replies = bench.batch(&server, &[call]);
     let wanted = after().replace("items.len()", "items.iter().count()");
-    assert_eq!(bench.read("lib.rs"), wanted, "{}", String::from_utf8_lossy(&output.stdout));
+    assert_eq!(bench.read("lib.rs"), wanted, "{replies:?}");
     assert_eq!(server.seen().len(), 2);
 }
 

@@ -10,6 +10,7 @@ use super::server::ModelServer;
 use super::wire::{Bench, good_server as server, restitch};
 use super::*;
 use crate::sandbox::finish;
+use crate::says::says;
 
 /// A configuration with these lines about the model, which is at the server.
 fn model(server: &ModelServer, lines: &str) -> String {
@@ -150,10 +151,7 @@ fn doctor_says_where_the_settings_of_the_model_come_from() {
     assert!(text.contains(&format!("model from {name}")), "{text}");
     assert!(text.contains("of-the-file at "), "{text}");
     let text = said(&|command| _ = command.env("RESTITCH_MODEL", "of-a-variable"));
-    assert!(
-        text.contains("of-a-variable at ") && text.contains("model from RESTITCH_MODEL"),
-        "{text}"
-    );
+    says(&text, &["of-a-variable at ", "model from RESTITCH_MODEL"]);
     let text = said(&|command| _ = command.args(["--model", "of-a-flag"]));
     assert!(text.contains("of-a-flag at ") && text.contains("model from --model"), "{text}");
 }
@@ -363,8 +361,7 @@ fn logs_are_filtered_by_module() {
     let logs = |filter: &str| {
         let bench = Bench::with("lib.rs", FILE);
         let server = server();
-        let (_, output) = bench
-            .edit_with(&server, "lib.rs", OLD, NEW, |command| command.env("RESTITCH_LOG", filter));
+        let (_, output) = bench.edit_with(&server, |command| command.env("RESTITCH_LOG", filter));
         let text = String::from_utf8_lossy(&output.stderr).into_owned();
         let from = |module: &str| text.lines().any(|line| line.contains(&format!(" {module}")));
         (from("restitch::correct"), from("restitch::engine"))

@@ -10,8 +10,7 @@ use super::*;
 fn debug_logs_tell_asks_verdicts_and_sizes_and_traces_the_texts() {
     let logs = |level: &str| {
         let bench = Bench::with("lib.rs", FILE);
-        let (_, output) = bench
-            .edit_with(&server(), "lib.rs", OLD, NEW, |command| command.env("RESTITCH_LOG", level));
+        let (_, output) = bench.edit_with(&server(), |command| command.env("RESTITCH_LOG", level));
         assert_eq!(bench.read("lib.rs"), after());
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
@@ -37,8 +36,7 @@ fn a_secret_in_an_answer_is_left_out_of_the_traces() {
     let answer = json!({"corrected_target_snippet": format!("let token = \"{canary}\";")});
     let server = ModelServer::answering(&[("correct_old", answer)]);
     let bench = Bench::with("lib.rs", FILE);
-    let (reply, output) = bench
-        .edit_with(&server, "lib.rs", OLD, NEW, |command| command.env("RESTITCH_LOG", "trace"));
+    let (reply, output) = bench.edit_with(&server, |command| command.env("RESTITCH_LOG", "trace"));
     let logs = String::from_utf8_lossy(&output.stderr);
     assert_eq!(reply["report"]["attempts"][0]["outcome"], "rejected", "{reply}");
     assert!(logs.contains("[redacted]"), "{logs}");

@@ -53,31 +53,46 @@ impl Bench {
         fs::read_to_string(self.root.path().join(name)).expect("readable")
     }
 
-    pub(super) fn edit(
-        &self,
-        server: &ModelServer,
-        name: &str,
-        old: &str,
-        new: &str,
-    ) -> (Value, Output) {
-        self.edit_with(server, name, old, new, |command| command)
+    /// The call that needs a model.
+    pub(super) fn edit(&self, server: &ModelServer) -> (Value, Output) {
+        self.edit_with(server, |command| command)
     }
 
+    /// The call that needs a model, with a change of the command.
     pub(super) fn edit_with(
         &self,
         server: &ModelServer,
-        name: &str,
-        old: &str,
-        new: &str,
         change: impl FnOnce(&mut Command) -> &mut Command,
     ) -> (Value, Output) {
+        let mut command = self.asking(server);
+        command.args(["edit", "lib.rs", "--old", OLD, "--new", NEW]);
+        let output = change(&mut command).output().expect("runs");
+        (serde_json::from_slice(&output.stdout).unwrap_or(Value::Null), output)
+    }
+
+    /// The command that asks a server.
+    fn asking(&self, server: &ModelServer) -> Command {
         let mut command = restitch(self.root.path(), self.state.path());
         command.env("OPENAI_BASE_URL", server.base_url()).env("OPENAI_API_KEY", KEY);
         command.env("RESTITCH_MODEL", "test-model").env("RESTITCH_LOG", "debug");
-        command.args(["edit", name, "--old", old, "--new", new]);
-        let output = change(&mut command).output().expect("runs");
-        let reply = serde_json::from_slice(&output.stdout).unwrap_or(Value::Null);
-        (reply, output)
+        command
+    }
+
+    /// The replies of `batch` to these requests.
+    pub(super) fn batch(&self, server: &ModelServer, requests: &[Value]) -> Vec<Value> {
+        let lines: String = requests.iter().map(|request| format!("{request}\n")).collect();
+        let mut command = self.asking(server);
+        command.arg("batch");
+        let output = crate::sandbox::finish(command, lines.as_bytes());
+        let text = String::from_utf8(output.stdout).expect("UTF-8");
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    }
+
+    /// The configuration in its usual place.
+    pub(super) fn configure(&self, text: &str) {
+        let folder = self.state.path().join("restitch");
+        fs::create_dir_all(&folder).expect("folder");
+        fs::write(folder.join("config.toml"), text).expect("written");
     }
 }
 
@@ -100,7 +115,7 @@ pub(super) fn good_server() -> ModelServer {
 fn a_miss_is_recovered_with_two_requests_and_all_is_said() {
     let bench = Bench::with("lib.rs", FILE);
     let server = good_server();
-    let (reply, output) = bench.edit(&server, "lib.rs", OLD, NEW);
+    let (reply, output) = bench.edit(&server);
     assert_eq!(bench.read("lib.rs"), after(), "{reply}");
     assert_eq!(output.status.code(), Some(0));
     let report = &reply["report"];
@@ -133,8 +148,7 @@ fn a_miss_is_recovered_with_two_requests_and_all_is_said() {
 fn a_dry_run_asks_and_writes_nothing() {
     let bench = Bench::with("lib.rs", FILE);
     let server = good_server();
-    let (reply, _) =
-        bench.edit_with(&server, "lib.rs", OLD, NEW, |command| command.arg("--dry-run"));
+    let (reply, _) = bench.edit_with(&server, |command| command.arg("--dry-run"));
     assert_eq!(reply["report"]["rung"], "model");
     assert_eq!(bench.read("lib.rs"), FILE);
 }
@@ -163,12 +177,12 @@ fn servers_without_strict_schemas_are_asked_more_simply_and_remembered() {
     {
         let server = picky(known);
         let bench = Bench::with("lib.rs", FILE);
-        let (reply, _) = bench.edit(&server, "lib.rs", OLD, NEW);
+        let (reply, _) = bench.edit(&server);
         assert_eq!(bench.read("lib.rs"), after(), "{known:?} {reply}");
         assert_eq!(server.seen().len(), first, "{known:?}");
         // Another process knows by now.
         bench.put("lib.rs", FILE);
-        bench.edit(&server, "lib.rs", OLD, NEW);
+        bench.edit(&server);
         assert_eq!(bench.read("lib.rs"), after(), "{known:?}");
         assert_eq!(server.seen().len(), first + 2, "{known:?}");
     }
@@ -178,10 +192,10 @@ fn servers_without_strict_schemas_are_asked_more_simply_and_remembered() {
 fn a_server_for_plain_text_only_never_costs_more_than_four_requests() {
     let server = picky(&["none"]);
     let bench = Bench::with("lib.rs", FILE);
-    bench.edit(&server, "lib.rs", OLD, NEW);
+    bench.edit(&server);
     assert_eq!(server.seen().len(), 4, "the first call finds out");
     bench.put("lib.rs", FILE);
-    let (reply, _) = bench.edit(&server, "lib.rs", OLD, NEW);
+    let (reply, _) = bench.edit(&server);
     assert_eq!(bench.read("lib.rs"), after(), "{reply}");
     assert_eq!(server.seen().len(), 6);
 }
@@ -193,7 +207,8 @@ fn files_and_lines_that_look_like_secrets_are_never_sent() {
     // A file by its name: nothing is asked.
     let bench = Bench::with("prod.tfvars", FILE);
     let server = good_server();
-    let (reply, _) = bench.edit(&server, "prod.tfvars", OLD, NEW);
+    let call = json!({"path": "prod.tfvars", "old_str": OLD, "new_str": NEW});
+    let reply = &bench.batch(&server, &[json!({"arguments": call})])[0];
     assert_eq!(reply["code"], "EDIT_NO_OCCURRENCE_FOUND");
     let attempt = &reply["report"]["attempts"][0];
     assert_eq!(attempt["outcome"], "skipped");
@@ -211,15 +226,17 @@ fn files_and_lines_that_look_like_secrets_are_never_sent() {
         Answer::Content(answer.to_string())
     });
     let own = format!("const PASSWORD: &str = \"{canary}\";");
-    let (reply, output) = bench.edit(&server, "lib.rs", OLD, &format!("{NEW}\n{own}"));
+    let mut command = bench.asking(&server);
+    command.args(["edit", "lib.rs", "--old", OLD, "--new", &format!("{NEW}\n{own}")]);
+    let output = command.output().expect("runs");
     let wanted = FILE.replace(CORRECTED_OLD, &format!("{ADJUSTED_NEW}\n{own}"));
-    assert_eq!(bench.read("lib.rs"), wanted, "{reply}");
+    assert_eq!(bench.read("lib.rs"), wanted, "{output:?}");
     assert!(!String::from_utf8_lossy(&output.stderr).contains(canary));
     assert!(!format!("{:?}", server.seen()).contains(canary));
     // A secret beside the place: it is asked without it.
     let bench = Bench::with("lib.rs", &secret_line);
     let server = good_server();
-    let (reply, _) = bench.edit(&server, "lib.rs", OLD, NEW);
+    let (reply, _) = bench.edit(&server);
     assert_eq!(reply["ok"], true, "{reply}");
     assert!(bench.read("lib.rs").contains(canary), "the file keeps it");
     assert!(!server.seen().is_empty());
@@ -232,9 +249,8 @@ fn files_and_lines_that_look_like_secrets_are_never_sent() {
 fn a_key_that_is_no_header_is_refused_without_a_panic() {
     let bench = Bench::with("lib.rs", FILE);
     let server = good_server();
-    let (_, output) = bench.edit_with(&server, "lib.rs", OLD, NEW, |command| {
-        command.env("OPENAI_API_KEY", "sk-\u{1}broken")
-    });
+    let (_, output) =
+        bench.edit_with(&server, |command| command.env("OPENAI_API_KEY", "sk-\u{1}broken"));
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("API key"));
 }
