@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::server::{RunOutput, restitch, restitch_at};
+use crate::says::says;
 
 const APP: &str = "import math\n\ndef total(items):\n    sum = 0\n    for item in items:\n        sum += item.price\n    return sum\n";
 
@@ -220,9 +221,7 @@ async fn permissions_are_asked_for_and_checked() {
     ] {
         let written = run(&["init", client, "--write"]).await;
         assert_eq!(written.code, 0, "{}", written.stdout);
-        for words in ["As set up so far", permission, "you have not trusted"] {
-            assert!(written.stdout.contains(words), "{words}: {}", written.stdout);
-        }
+        says(&written.stdout, &["As set up so far", permission, "you have not trusted"]);
         let text = std::fs::read_to_string(root.join(file)).expect("file");
         assert!(!text.contains(permission), "{text}");
         let doubts = run(&["doctor", "--client", client]).await;

@@ -14,6 +14,7 @@ use crate::client::request;
 use crate::http::{HttpServer, read};
 use crate::model::server::ModelServer;
 use crate::model::{FILE, NEW, OLD, after};
+use crate::says::says;
 
 const TOKEN: &str = "the-token-of-alpha-0001";
 
@@ -129,16 +130,17 @@ fn metrics_and_probes_tell_what_they_should_and_no_more() {
     assert_eq!(server.get("/metrics", "").0, 401);
     let (status, text) = server.get("/metrics", &server.bearer());
     assert_eq!(status, 200);
-    for part in [
-        "restitch_calls_total{tool=\"edit_file\"} 2",
-        "restitch_calls_total{tool=\"unknown\"} 1",
-        "restitch_refusals_total{tool=\"edit_file\",code=\"EDIT_NO_OCCURRENCE_FOUND\"} 1",
-        "restitch_call_seconds_count{tool=\"edit_file\"} 2",
-        "restitch_http_shut_out_total{why=\"token\"} 1",
-        "restitch_calls_running 0",
-    ] {
-        assert!(text.contains(part), "{part}\n{text}");
-    }
+    says(
+        &text,
+        &[
+            "restitch_calls_total{tool=\"edit_file\"} 2",
+            "restitch_calls_total{tool=\"unknown\"} 1",
+            "restitch_refusals_total{tool=\"edit_file\",code=\"EDIT_NO_OCCURRENCE_FOUND\"} 1",
+            "restitch_call_seconds_count{tool=\"edit_file\"} 2",
+            "restitch_http_shut_out_total{why=\"token\"} 1",
+            "restitch_calls_running 0",
+        ],
+    );
     let edits: Vec<&str> =
         text.lines().filter(|line| line.starts_with("restitch_edits_total{")).collect();
     assert!(matches!(edits.as_slice(), [one] if one.ends_with(" 1")), "{edits:?}");

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::mcp::binary;
 use super::server::{Server, last_answers, restitch, turn};
 use crate::client::{Client, request};
+use crate::reading::{anchor, line_edit};
 use crate::sandbox::numbered;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -29,19 +30,10 @@ enum Pacing {
 
 type Interface = (Transport, Pacing);
 
-const INTERFACES: [Interface; 8] = {
-    use Pacing::{OneByOne, Pipelined};
-    [
-        (Transport::Batch, Pipelined),
-        (Transport::Batch, OneByOne),
-        (Transport::Stdio, Pipelined),
-        (Transport::Stdio, OneByOne),
-        (Transport::Http, Pipelined),
-        (Transport::Http, OneByOne),
-        (Transport::Agent, Pipelined),
-        (Transport::Agent, OneByOne),
-    ]
-};
+fn interfaces() -> impl Iterator<Item = Interface> {
+    let transports = [Transport::Batch, Transport::Stdio, Transport::Http, Transport::Agent];
+    transports.into_iter().flat_map(|of| [(of, Pacing::Pipelined), (of, Pacing::OneByOne)])
+}
 
 type Call = (&'static str, Value);
 
@@ -53,8 +45,11 @@ fn read(path: &str) -> Call {
 }
 
 fn edit(start: usize, end: usize, content: &str) -> Call {
-    let call = json!({ "path": "f", "start_line": start, "end_line": end, "new_content": content });
-    ("edit_lines", call)
+    ("edit_lines", line_edit(start, end, content))
+}
+
+fn by_text(old: &str, new: &str) -> Call {
+    ("edit_file", json!({ "path": "f", "old_str": old, "new_str": new }))
 }
 
 fn exact((tool, mut arguments): Call, text: &str) -> Call {
@@ -69,12 +64,6 @@ fn replace(path: &str, anchor: &str, lines: &[&str]) -> Call {
 
 fn snapshot(text: &str) -> String {
     Snapshot::from_text(text).hash().to_string()[..12].to_owned()
-}
-
-fn anchor(text: &str, number: usize) -> String {
-    let line = text.lines().nth(number - 1).expect("line");
-    let shown = restitch::internals::tag::render(number, line);
-    shown.split('|').next().expect("anchor").to_owned()
 }
 
 fn is_ok(answer: &str) -> bool {
@@ -144,14 +133,10 @@ impl Workspace {
         let mut next = 100;
         Box::new(move |calls| {
             let first = next;
-            let requests: Vec<Value> = calls
-                .iter()
-                .map(|(tool, arguments)| {
-                    next += 1;
-                    request(next - 1, tool, arguments.clone())
-                })
-                .collect();
-            session.send_at_once(&requests);
+            let requests = (first..).zip(calls);
+            let requests = requests.map(|(id, (tool, call))| request(id, tool, call.clone()));
+            session.send_at_once(&requests.collect::<Vec<_>>());
+            next += calls.len() as u64;
             let mut answers: Vec<Value> = calls.iter().map(|_| session.receive()).collect();
             answers.sort_by_key(|answer| answer["id"].as_u64());
             assert_eq!(answers[0]["id"], first);
@@ -211,7 +196,7 @@ fn marked(answer: &str) -> Vec<&str> {
 #[tokio::test]
 async fn p1_a_number_whose_line_has_moved_is_never_guessed() {
     let text = numbered(20);
-    for interface in INTERFACES {
+    for interface in interfaces() {
         let workspace = Workspace::new(&[("f", &text)]);
         let story = [
             vec![read("f")],
@@ -240,7 +225,7 @@ async fn p1_a_number_whose_line_has_moved_is_never_guessed() {
 #[tokio::test]
 async fn p1_a_snapshot_makes_numbers_exact() {
     let text = numbered(20);
-    for interface in INTERFACES {
+    for interface in interfaces() {
         let workspace = Workspace::new(&[("f", &text)]);
         let story = [
             vec![read("f")],
@@ -272,20 +257,14 @@ async fn p1_a_snapshot_makes_numbers_exact() {
 #[tokio::test]
 async fn p2_a_line_that_moved_and_changed_is_marked_where_it_is() {
     let text = numbered(12);
-    for interface in INTERFACES {
+    for interface in interfaces() {
         let workspace = Workspace::new(&[("f", &text)]);
         let now = format!("new\n{}", text.replace("line 5\n", "line five\n"));
         let story = [
             vec![read("f")],
             vec![
-                (
-                    "edit_file",
-                    json!({ "path": "f", "old_str": "line 5\n", "new_str": "line five\n" }),
-                ),
-                (
-                    "edit_file",
-                    json!({ "path": "f", "old_str": "line 1\nline 2\n", "new_str": "new\nline 1\nline 2\n" }),
-                ),
+                by_text("line 5\n", "line five\n"),
+                by_text("line 1\nline 2\n", "new\nline 1\nline 2\n"),
             ],
             vec![exact(replace("f", &anchor(&text, 5), &["x"]), &text)],
         ];
@@ -300,7 +279,7 @@ async fn p2_a_line_that_moved_and_changed_is_marked_where_it_is() {
 #[cfg_attr(windows, ignore = "on Windows what is past is known to one process only")]
 async fn p2_another_process_finds_the_line_by_the_history() {
     let text = numbered(60);
-    for interface in INTERFACES {
+    for interface in interfaces() {
         let workspace = Workspace::new(&[("f", &text)]);
         let header = "header\n".repeat(30);
         let before = [vec![read("f")], vec![edit(1, 0, &header)]];

@@ -145,6 +145,23 @@ fn an_undo_waits_for_what_was_sent_before_it() {
     assert!(text.starts_with("eins\ntwo\n"), "{text}");
 }
 
+/// The text of a call before which the client is asked for its roots, and gives this answer.
+fn said_at_roots(session: &mut Client, mut answer: Value, tool: &str, arguments: Value) -> String {
+    session.start_call(1, tool, arguments);
+    let asked = session.receive();
+    assert_eq!(asked["method"], "roots/list");
+    answer["jsonrpc"] = "2.0".into();
+    answer["id"] = asked["id"].clone();
+    session.send(&answer);
+    session.receive()["result"]["content"][0]["text"].as_str().expect("text").to_owned()
+}
+
+fn change_roots(session: &mut Client) {
+    session.send(&json!({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}));
+    session.ping("changed");
+    session.receive();
+}
+
 /// The root: what the client says, within --root where that is given; else the folder of the
 /// configuration, the git top level, the current folder. The first answer says which.
 #[test]
@@ -167,10 +184,8 @@ fn the_root_is_found_and_said() {
         first.lines().last().unwrap_or_default().to_owned()
     };
     let current = said(&mut start(&[], json!({})));
-    assert!(
-        current.starts_with(&format!("Root: {} (the current folder)", deep.display())),
-        "{current}"
-    );
+    let wanted = format!("Root: {} (the current folder)", deep.display());
+    assert!(current.starts_with(&wanted), "{current}");
     std::fs::create_dir(top.join(".git")).expect("git");
     let git = said(&mut start(&[], json!({})));
     assert!(git.starts_with(&format!("Root: {} (the git top level)", top.display())), "{git}");
@@ -192,27 +207,18 @@ fn the_root_is_found_and_said() {
         (&["--root", "."], top.clone(), "is not used: it is not below --root."),
     ] {
         let mut session = start(flags, json!({"roots": {}}));
-        session.start_call(1, "search", json!({"keyword": "b"}));
-        let asked = session.receive();
-        assert_eq!(asked["method"], "roots/list");
         let roots = json!({"roots": [{"uri": format!("file://{}", named.display())}]});
-        session.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": roots}));
-        let text = session.receive()["result"]["content"][0]["text"].to_string();
+        let answer = json!({"result": roots});
+        let text = said_at_roots(&mut session, answer, "search", json!({"keyword": "b"}));
         assert!(text.contains(root), "{text}");
     }
     // The host of a URI may be named, what is no URI is a path, and the roots may change.
     let (src, top) = (top.join("src"), top.display().to_string());
     let mut session = start(&[], json!({"roots": {"listChanged": true}}));
     let mut named = |uri: String| {
-        session.start_call(1, "search", json!({"keyword": "b"}));
-        let asked = session.receive();
-        assert_eq!(asked["method"], "roots/list");
-        let roots = json!({"roots": [{"uri": uri}]});
-        session.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": roots}));
-        let text = session.receive()["result"]["content"][0]["text"].to_string();
-        session.send(&json!({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}));
-        session.send(&json!({"jsonrpc": "2.0", "id": 2, "method": "ping"}));
-        session.receive();
+        let answer = json!({"result": {"roots": [{"uri": uri}]}});
+        let text = said_at_roots(&mut session, answer, "search", json!({"keyword": "b"}));
+        change_roots(&mut session);
         text
     };
     let root = format!("Root: {top} (the client's root)");
@@ -235,41 +241,23 @@ fn a_changed_root_moves_neither_without_an_answer_nor_with_staged_edits() {
     }
     let capabilities = json!({"roots": {"listChanged": true}});
     let mut session = Client::session_of("t", capabilities, binary(&top), &["--stage"]);
-    let call = |session: &mut Client, root: Option<Value>, tool: &str, arguments: Value| {
-        session.start_call(1, tool, arguments);
-        if let Some(mut answer) = root {
-            let asked = session.receive();
-            assert_eq!(asked["method"], "roots/list");
-            answer["jsonrpc"] = "2.0".into();
-            answer["id"] = asked["id"].clone();
-            session.send(&answer);
-        }
-        session.receive()["result"]["content"][0]["text"].as_str().expect("text").to_owned()
-    };
-    let changed = |session: &mut Client| {
-        session.send(&json!({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}));
-        session.send(&json!({"jsonrpc": "2.0", "id": 2, "method": "ping"}));
-        session.receive();
-    };
-    let roots = |folder: &std::path::Path| {
-        Some(json!({"result": {"roots": [{"uri": format!("file://{}", folder.display())}]}}))
-    };
+    let roots = |folder: &std::path::Path| json!({"result": {"roots": [{"uri": format!("file://{}", folder.display())}]}});
     let edit = || json!({"path": "f.txt", "old_str": "old", "new_str": "new"});
-    let said = call(&mut session, roots(&one), "edit_file", edit());
+    let said = said_at_roots(&mut session, roots(&one), "edit_file", edit());
     assert!(said.contains(&format!("Root: {}", one.display())), "{said}");
-    changed(&mut session);
+    change_roots(&mut session);
     // An error, and an empty list; after each the client is asked again.
     for answer in
         [json!({"error": {"code": -32603, "message": "later"}}), json!({"result": {"roots": []}})]
     {
-        let said = call(&mut session, Some(answer), "read_file", json!({"path": "f.txt"}));
+        let said = said_at_roots(&mut session, answer, "read_file", json!({"path": "f.txt"}));
         assert!(said.contains("new") && !said.contains("Root: "), "{said}");
     }
-    let said = call(&mut session, roots(&two), "edit_file", edit());
+    let said = said_at_roots(&mut session, roots(&two), "edit_file", edit());
     assert!(said.contains("staged in the old one: f.txt") && said.contains("commit"), "{said}");
-    let said = call(&mut session, None, "staging", json!({"action": "commit"}));
+    let (said, _) = session.said("staging", json!({"action": "commit"}));
     assert!(said.contains("Committed"), "{said}");
-    let said = call(&mut session, roots(&two), "read_file", json!({"path": "f.txt"}));
+    let said = said_at_roots(&mut session, roots(&two), "read_file", json!({"path": "f.txt"}));
     assert!(said.contains("old") && said.contains(&two.display().to_string()), "{said}");
     let text = |folder: &std::path::Path| std::fs::read_to_string(folder.join("f.txt"));
     for (folder, text_then) in [(&one, "new\n"), (&two, "old\n"), (&top, "old\n")] {

@@ -9,7 +9,9 @@ use serde_json::{Value, json};
 use super::mcp::binary;
 use super::server::{Server, call_turn, last_answers, restitch, text_turn, turn};
 use crate::client::{Client, hello};
+use crate::reading::line_edit;
 use crate::sandbox::numbered;
+use crate::says::says;
 
 fn project(total: usize) -> tempfile::TempDir {
     let dir = tempfile::tempdir().expect("folder");
@@ -19,10 +21,6 @@ fn project(total: usize) -> tempfile::TempDir {
 
 fn text(root: &Path) -> String {
     std::fs::read_to_string(root.join("f")).expect("file")
-}
-
-fn edit(start: usize, end: usize, content: &str) -> Value {
-    json!({ "path": "f", "start_line": start, "end_line": end, "new_content": content })
 }
 
 async fn agent(root: &Path, server: &Server) -> super::server::RunOutput {
@@ -53,13 +51,13 @@ async fn a_completion_without_a_change_is_sent_back_until_it_says_so() {
     // With a change it stands at once; an edit that was taken back is no change.
     let dir = project(5);
     let server =
-        Server::play(vec![read(), turn(&[("edit_lines", edit(1, 1, "x"))]), claim()]).await;
+        Server::play(vec![read(), turn(&[("edit_lines", line_edit(1, 1, "x"))]), claim()]).await;
     let ran = agent(dir.path(), &server).await;
     assert_eq!((ran.code, server.requests().len()), (0, 3));
     let dir = project(5);
     let script = vec![
         read(),
-        turn(&[("edit_lines", edit(1, 1, "x"))]),
+        turn(&[("edit_lines", line_edit(1, 1, "x"))]),
         turn(&[("undo", json!({}))]),
         claim(),
         text_turn("nothing was needed"),
@@ -76,18 +74,22 @@ async fn a_completion_without_a_change_is_sent_back_until_it_says_so() {
     assert!(ran.stdout.contains("files changed: none"), "{}", ran.stdout);
 }
 
+/// What a session with these flags is told at its beginning.
+fn instructions(root: &Path, flags: &[&str]) -> String {
+    let mut command = binary(root);
+    command.arg("mcp").args(flags);
+    let mut client = Client::start(command);
+    client.send(&hello("t", json!({})));
+    client.receive()["result"]["instructions"].to_string()
+}
+
 #[test]
 fn a_guarded_mcp_session_is_told_to_explore() {
     let dir = project(5);
-    let mut command = binary(dir.path());
-    command.args(["mcp", "--guard"]);
-    let mut client = Client::start(command);
-    client.send(&hello("t", json!({})));
-    let answer = client.receive();
-    let said = answer["result"]["instructions"].as_str().expect("instructions");
-    for words in ["MANDATORY FIRST STEP", "list_files", "search", "read_file"] {
-        assert!(said.contains(words), "{said}");
-    }
+    says(
+        &instructions(dir.path(), &["--guard"]),
+        &["MANDATORY FIRST STEP", "list_files", "search", "read_file"],
+    );
     let mut session = Client::session(binary(dir.path()), &["--guard"]);
     let early = json!({ "path": "f", "old_str": "line 1\n", "new_str": "one\n" });
     let (refused, is_error) = session.said("edit_file", early);
@@ -100,13 +102,9 @@ fn a_guarded_mcp_session_is_told_to_explore() {
 #[test]
 fn a_guard_advises_only_tools_that_are_offered() {
     let dir = project(5);
-    let flags = ["mcp", "--guard", "--tools", "edit_file"];
-    let mut command = binary(dir.path());
-    command.args(flags);
-    let mut client = Client::start(command);
-    client.send(&hello("t", json!({})));
-    let instructions = client.receive()["result"]["instructions"].to_string();
-    let mut session = Client::session(binary(dir.path()), &flags[1..]);
+    let flags = ["--guard", "--tools", "edit_file"];
+    let instructions = instructions(dir.path(), &flags);
+    let mut session = Client::session(binary(dir.path()), &flags);
     let early = json!({ "path": "f", "old_str": "line 1\n", "new_str": "one\n" });
     let (edit, _) = session.said("edit_file", early);
     let (end, _) = session.said("task_complete", json!({ "summary": "Done" }));
@@ -164,11 +162,8 @@ fn resources_are_the_sessions_files_and_commits_of_others_are_announced() {
     assert_eq!(note["method"], "notifications/resources/updated", "{note}");
     assert_eq!(note["params"]["uri"], uri);
     // And the session's own commit, once.
-    session.start_call(
-        7,
-        "edit_file",
-        json!({ "path": "f", "old_str": "line 3", "new_str": "drei" }),
-    );
+    let edit = json!({ "path": "f", "old_str": "line 3", "new_str": "drei" });
+    session.start_call(7, "edit_file", edit);
     let (mut updates, mut answers) = (0, 0);
     while updates == 0 || answers == 0 {
         let message = session.receive();
