@@ -4,9 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::hostile::{Sandbox, finish};
+use crate::says::says;
 
 /// A folder with a file of two functions that look alike.
 struct Project(Sandbox);
@@ -92,10 +93,8 @@ fn refusals_name_the_flags_of_the_command() {
         let (_, out, _) = project.run(&call, "");
         assert_eq!(out.contains(" --"), !options.contains(&"--near"), "{options:?}: {out}");
         let ours = out.replace("return old_str", "");
-        for argument in ["old_str", "new_str", "near_line", "expected_", "replace_all", "`within`"]
-        {
-            assert!(!ours.contains(argument), "{options:?}: {out}");
-        }
+        let arguments = "old_str new_str near_line expected_ replace_all `within`";
+        assert!(!arguments.split(' ').any(|name| ours.contains(name)), "{options:?}: {out}");
         // A program reads the words of the tool.
         let project = Project::new();
         let json = project.run(&[&["--json"], &call[..]].concat(), "").1;
@@ -119,9 +118,8 @@ fn a_request_is_the_same_from_every_command() {
     let edit = ["edit", "twice.txt", "--old", "one", "--new", "two", "--request-id", "r1"];
     let (code, _, err) = project.run(&edit, "");
     assert_eq!(code, Some(0), "{err}");
-    let arguments = serde_json::json!({ "path": "twice.txt", "old_str": "one", "new_str": "two" });
-    let line =
-        serde_json::json!({ "tool": "edit_file", "request_id": "r1", "arguments": arguments });
+    let arguments = json!({ "path": "twice.txt", "old_str": "one", "new_str": "two" });
+    let line = json!({ "tool": "edit_file", "request_id": "r1", "arguments": arguments });
     let (_, out, err) = project.run(&["batch"], &line.to_string());
     let reply: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out}{err}"));
     assert_eq!(reply["ok"], true, "{reply}");
@@ -132,39 +130,31 @@ fn a_request_is_the_same_from_every_command() {
 #[cfg_attr(windows, ignore = "it makes symbolic links")]
 fn a_path_that_does_not_exist_is_answered_with_the_nearest() {
     let project = Project::new();
-    for (name, text) in [
-        ("src/area.py", "one\n"),
-        ("tests/area.py", "one\n"),
-        ("target/area.py", "one\n"),
-        (".gitignore", "target/\n"),
-        (".git/area.py", "one\n"),
-        (".claude/area.py", "one\n"),
-        ("src/only.py", "one\n"),
-    ] {
-        let folder = project.root().join(name).parent().expect("folder").to_owned();
-        fs::create_dir_all(folder).expect("folder");
-        project.put(name, text);
+    for folder in ["src", "tests", "target", ".git", ".claude"] {
+        project.put(&format!("{folder}/area.py"), "one\n");
     }
+    project.put("src/only.py", "one\n");
+    project.put(".gitignore", "target/\n");
     fs::write(project.0.above().join("area.py"), "outside\n").expect("file");
     #[cfg(unix)]
     std::os::unix::fs::symlink(project.0.above(), project.root().join("out")).expect("link");
     let call = |tool: &str, arguments: Value| -> Value {
-        let line = serde_json::json!({ "tool": tool, "arguments": arguments }).to_string();
+        let line = json!({ "tool": tool, "arguments": arguments }).to_string();
         let (_, out, err) = project.run(&["batch"], &line);
         serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out}{err}"))
     };
     let arguments = |tool: &str, path: &str| match tool {
-        "edit_file" => serde_json::json!({ "path": path, "old_str": "one", "new_str": "two" }),
-        "multi_edit" => serde_json::json!({ "edits": [
+        "edit_file" => json!({ "path": path, "old_str": "one", "new_str": "two" }),
+        "multi_edit" => json!({ "edits": [
             { "path": "a.py", "old_str": "class A", "new_str": "class C" },
             { "path": path, "old_str": "one", "new_str": "two" },
         ]}),
-        "read_file" => serde_json::json!({ "path": path }),
-        "edit_lines" => serde_json::json!({ "path": path, "edits": [
+        "read_file" => json!({ "path": path }),
+        "edit_lines" => json!({ "path": path, "edits": [
             { "start_line": 1, "end_line": 1, "new_content": "two" },
         ]}),
-        "hashline_edit" => serde_json::json!({ "path": path, "edits": [], "delete": true }),
-        _ => serde_json::json!({ "patch": format!(
+        "hashline_edit" => json!({ "path": path, "edits": [], "delete": true }),
+        _ => json!({ "patch": format!(
             "*** Begin Patch\n*** Update File: {path}\n@@\n-one\n+two\n*** End Patch\n"
         )}),
     };
@@ -183,21 +173,15 @@ fn a_path_that_does_not_exist_is_answered_with_the_nearest() {
             let code =
                 if wrong.starts_with('/') { "EDIT_INVALID_PATH" } else { "EDIT_FILE_NOT_FOUND" };
             assert_eq!(refused["code"], code, "{tool} {wrong}: {refused}");
-            let next = format!("\nNext: Did you mean {near}? Send the call again with ");
-            assert!(
-                refused["message"].as_str().expect("text").contains(&next),
-                "{tool}: {refused}"
-            );
             let hint = refused["report"]["hint"].as_str().expect("hint");
-            assert!(hint.starts_with(&format!("Did you mean {near}?")), "{tool}: {refused}");
+            let begins = format!("Did you mean {near}? Send the call again with ");
+            assert!(hint.starts_with(&begins), "{tool}: {refused}");
+            says(refused["message"].as_str().expect("text"), &["\nNext: ", hint]);
         }
         for nothing in ["zzz/quite_different.rs", "/etc/passwd", "a.rs"] {
             let refused = call(tool, arguments(tool, nothing));
-            let text = refused["message"].as_str().expect("text");
-            assert!(
-                !refused["ok"].as_bool().expect("ok") && !text.contains("mean"),
-                "{tool}: {text}"
-            );
+            assert_eq!(refused["ok"], false, "{tool}: {refused}");
+            assert!(!refused["message"].to_string().contains("mean"), "{tool}: {refused}");
         }
         assert_eq!(listing(&project.root()), before, "{tool}: a refusal changes nothing");
         let done = call(tool, arguments(tool, "src/only.py"));
@@ -206,12 +190,10 @@ fn a_path_that_does_not_exist_is_answered_with_the_nearest() {
         project.put("a.py", TWINS);
     }
     // The file itself can still be made.
-    let made = serde_json::json!({ "path": "area.py", "old_str": "", "new_str": "new\n" });
+    let made = json!({ "path": "area.py", "old_str": "", "new_str": "new\n" });
     assert_eq!(call("edit_file", made)["ok"], true);
-    assert_eq!(
-        (project.text("area.py"), project.text("src/area.py")),
-        ("new\n".into(), "one\n".into())
-    );
+    assert_eq!(project.text("area.py"), "new\n");
+    assert_eq!(project.text("src/area.py"), "one\n");
     let (code, out, _) = project.run(&["read", "lib/only.py"], "");
     assert!(code == Some(1) && out.contains("Did you mean `src/only.py`?"), "{out}");
 }
@@ -277,10 +259,8 @@ fn a_patch_of_any_form_is_applied_whole_or_not_at_all() {
         project.put("b.py", "x = 1\n");
         let (code, out, err) = project.run(&["apply"], &patch("nothing = like(it)"));
         assert_eq!(code, Some(1), "{out}{err}");
-        assert_eq!(
-            (project.text("a.py").as_str(), project.text("b.py").as_str()),
-            (TWINS, "x = 1\n")
-        );
+        assert_eq!(project.text("a.py"), TWINS);
+        assert_eq!(project.text("b.py"), "x = 1\n");
         project.put("the.patch", &patch("x = 1"));
         let (code, out, err) = project.run(&["apply", "the.patch"], "");
         assert_eq!(code, Some(0), "{out}{err}");
@@ -403,7 +383,7 @@ fn what_could_not_be_told_or_is_not_there_is_said_on_stderr() {
         (&["edit", "a.py", "--old", "class A", "--new", "class C"][..], "", "as revision 1"),
         (
             &["batch"],
-            "{\"arguments\": {\"path\": \"a.py\", \"old_str\": \"class B\", \"new_str\": \"class D\"}}\n",
+            r#"{"arguments": {"path": "a.py", "old_str": "class B", "new_str": "class D"}}"#,
             "as revision 2",
         ),
     ] {
@@ -425,8 +405,8 @@ fn what_could_not_be_told_or_is_not_there_is_said_on_stderr() {
     assert!(code == Some(2) && err.contains("--root-of"), "{code:?} {err}");
     let (_, out, _) = project.run(&["batch"], "{\"frob\": 1, \"arguments\": {}}\n");
     assert!(out.contains(r#"\"arguments\": {…}} (optional: dry_run, request_id)"#), "{out}");
-    let (code, out, err) =
-        project.run(&["init", "claude", "--write", "--root", "/nonexistent"], "");
+    let init = ["init", "claude", "--write", "--root", "/nonexistent"];
+    let (code, out, err) = project.run(&init, "");
     assert_eq!((code, out.as_str()), (Some(2), ""), "{err}");
 }
 

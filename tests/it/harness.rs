@@ -9,13 +9,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::rows::rows;
+use crate::says::says;
 
 fn restitch(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_restitch"))
-        .args(["harness"])
-        .args(arguments)
-        .output()
-        .expect("the binary runs")
+    let mut command = Command::new(env!("CARGO_BIN_EXE_restitch"));
+    command.arg("harness").args(arguments).output().expect("the binary runs")
 }
 
 pub(super) fn text(bytes: &[u8]) -> String {
@@ -36,6 +34,10 @@ pub(super) fn mined_from(arguments: &[&str], surroundings: &[(&str, &Path)]) -> 
 
 pub(super) fn mined(path: &Path) -> Value {
     mined_from(&[&path.to_string_lossy()], &[])
+}
+
+pub(super) fn failures(said: &Value) -> &[Value] {
+    said["failures"].as_array().expect("list")
 }
 
 /// That an object has these fields with these values, and a list of objects as many.
@@ -125,11 +127,8 @@ fn each_verdict_is_counted_and_an_unexpected_one_fails_the_run() {
     case(root.path(), "known", KNOWN, Some("one\nfour\n"));
     let run = restitch(&["run", &dir]);
     assert_eq!(run.status.code(), Some(1));
-    assert_eq!(
-        last_line(&run),
-        "3 right, 0 refused, 3 silently wrong, 1 failed",
-        "wrong bytes are never known and green"
-    );
+    // Wrong bytes are never known and green.
+    assert_eq!(last_line(&run), "3 right, 0 refused, 3 silently wrong, 1 failed");
     assert_eq!(restitch(&["run", &dir, "--filter", "good"]).status.code(), Some(0));
     case(root.path(), "unreadable", "family = 1", None);
     let run = restitch(&["run", &dir]);
@@ -147,10 +146,10 @@ fn a_changed_result_fails_the_run_until_it_is_blessed() {
     let run = restitch(&["run", &dir, "--junit", &file.to_string_lossy()]);
     assert_eq!(run.status.code(), Some(1));
     let report = std::fs::read_to_string(&file).expect("the report");
-    for part in ["<testsuites name=\"restitch\" tests=\"1\" failures=\"1\"", "&lt;five&gt;\u{fffd}"]
-    {
-        assert!(report.contains(part), "{report}");
-    }
+    says(
+        &report,
+        &["<testsuites name=\"restitch\" tests=\"1\" failures=\"1\"", "&lt;five&gt;\u{fffd}"],
+    );
     assert_eq!(restitch(&["bless", &dir]).status.code(), Some(0));
     assert_eq!(std::fs::read(good.join("after/a.txt")).expect("after"), b"one\n<five>\x1b\n");
     assert_eq!(restitch(&["run", &dir]).status.code(), Some(0));
@@ -175,27 +174,20 @@ pub(super) fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 
 #[test]
 fn every_clients_transcripts_are_mined_broken_lines_included() {
-    let before = contents(Path::new(&transcripts("")));
+    let before = contents(&fixtures(""));
     for (client, failed, recovered, skipped) in
         [("claude", 4, 2, 2), ("codex", 1, 1, 1), ("gemini", 1, 1, 1), ("opencode", 2, 2, 1)]
     {
         let said = mined(&fixtures(client));
-        let failures = said["failures"].as_array().expect("list");
-        assert_eq!(failures.len(), failed, "{client}");
-        assert_eq!(
-            failures.iter().filter(|f| f["recovered"] == true).count(),
-            recovered,
-            "{client}"
-        );
+        let failures = failures(&said);
+        let again = failures.iter().filter(|f| f["recovered"] == true).count();
+        assert_eq!((failures.len(), again), (failed, recovered), "{client}");
         assert_eq!(said["skipped_lines"], skipped, "{client}");
         // What the engine makes of it is what the agent arrived at, where that is known.
         assert!(failures.iter().all(|f| f["ending"] != "other bytes"), "{client}");
         assert!(failures.iter().any(|f| f["ending"] == "right"), "{client}");
     }
-    assert!(
-        before.len() > 4 && contents(Path::new(&transcripts(""))) == before,
-        "no one writes there"
-    );
+    assert!(before.len() > 4 && contents(&fixtures("")) == before, "no one writes there");
 }
 
 /// A transcript of `data/mined`, and what is found in it.
@@ -257,8 +249,7 @@ fn the_users_own_transcripts_are_found_in_each_clients_place() {
             .output()
             .expect("the binary runs");
         let said: Value = serde_json::from_slice(&run.stdout).expect("JSON");
-        let failures = said["failures"].as_array().expect("list").clone();
-        let of = |client: &str| failures.iter().filter(|one| one["client"] == client).count();
+        let of = |client| failures(&said).iter().filter(|one| one["client"] == client).count();
         let counts = ["claude", "codex", "gemini", "opencode"].map(of);
         (counts, said["sessions"].as_u64().expect("a number"))
     };
@@ -274,11 +265,8 @@ fn mining_twice_finds_nothing_new_and_no_secret_is_saved() {
     let first = restitch(&["mine", &transcripts(""), "--save", &dir]);
     assert!(last_line(&first).starts_with("6 new cases saved"), "{}", last_line(&first));
     let again = restitch(&["mine", &transcripts(""), "--save", &dir]);
-    assert!(
-        last_line(&again).starts_with("0 new cases saved, 7 were there already"),
-        "{}",
-        last_line(&again)
-    );
+    let again = last_line(&again);
+    assert!(again.starts_with("0 new cases saved, 7 were there already"), "{again}");
     let saved = contents(root.path());
     for (path, content) in &saved {
         for planted in ["R4nd0mK3y", "jane"] {
@@ -344,9 +332,7 @@ fn the_report_is_one_page_and_a_browser_draws_it() {
         .output()
         .expect("browser");
     let dom = text(&drawn.stdout);
-    for id in ["good", "wrong", "missed"] {
-        assert!(dom.contains(id), "{id} is not on the page: {dom}");
-    }
+    says(&dom, &["good", "wrong", "missed"]);
     assert!(dom.contains("something else"), "the wrong case shows what was wanted");
     println!("{browser}: the page is drawn");
 }
@@ -357,12 +343,12 @@ fn a_failed_call_of_several_edits_becomes_a_multi_edit_case() {
     let root = tempfile::tempdir().expect("folder");
     let path = |name: &str| root.path().join(name).to_string_lossy().into_owned();
     let content = "fn a() {\n\tone(1);\n}\n\nfn b() {\n\ttwo(2);\n}\n";
-    let session = |edits: serde_json::Value| {
-        let file =
-            json!({"file": {"content": content, "startLine": 1, "numLines": 7, "totalLines": 7}});
+    let file =
+        json!({"file": {"content": content, "startLine": 1, "numLines": 7, "totalLines": 7}});
+    let session = |edits: Value| {
         lines(&[
             called("t1", "Read", json!({"file_path": "/p/a.rs"})),
-            answered("t1", false, file),
+            answered("t1", false, file.clone()),
             called("t2", "MultiEdit", json!({"file_path": "/p/a.rs", "edits": edits})),
             answered("t2", true, Value::Null),
         ])
@@ -386,10 +372,8 @@ fn a_failed_call_of_several_edits_becomes_a_multi_edit_case() {
     assert_eq!(last_line(&run), "1 right, 1 refused, 0 silently wrong, 0 failed");
     let folders = std::fs::read_dir(&cases).expect("folder").map(|dir| dir.expect("entry").path());
     let after = folders.map(|dir| dir.join("after/a.rs")).find(|file| file.is_file());
-    assert_eq!(
-        std::fs::read_to_string(after.expect("one was applied")).expect("file"),
-        "fn a() {\n\tone(11);\n\tone(12);\n}\n\nfn b() {\n\ttwo(22);\n}\n"
-    );
+    let wanted = "fn a() {\n\tone(11);\n\tone(12);\n}\n\nfn b() {\n\ttwo(22);\n}\n";
+    assert_eq!(text(&std::fs::read(after.expect("one was applied")).expect("file")), wanted);
 }
 
 /// What the agent's own next edit says of restitch's result.
@@ -421,9 +405,7 @@ fn a_result_is_compared_with_the_agents_next_edit() {
         let path = root.path().join("session.jsonl");
         write(&path, &session);
         let said = mined(&path);
-        let failures = said["failures"].as_array().expect("list");
-        assert_eq!(failures.len(), 1, "{ending}: {said}");
-        has(&failures[0], json!({"ending": ending, "file_known": is_read}));
+        has(&said, json!({"failures": [{"ending": ending, "file_known": is_read}]}));
         // The table has it under the word that the page explains.
         let run = restitch(&["mine", &path.to_string_lossy()]);
         let shown = text(&run.stdout);

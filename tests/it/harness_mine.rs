@@ -7,11 +7,16 @@ use std::path::Path;
 use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 
-use crate::harness::{contents, fixtures, has, lines, mine, mined, mined_from, write};
+use crate::harness::{contents, failures, fixtures, has, lines, mine, mined, mined_from, write};
 use crate::sandbox::{git, git_at};
 
 fn count(said: &Value, name: &str) -> usize {
-    said["failures"].as_array().expect("list").iter().filter(|f| f[name] == true).count()
+    failures(said).iter().filter(|f| f[name] == true).count()
+}
+
+/// The failure of that class.
+fn of_class<'a>(said: &'a Value, class: &str) -> &'a Value {
+    failures(said).iter().find(|failure| failure["class"] == class).expect("one")
 }
 
 mod database {
@@ -149,7 +154,7 @@ mod database {
         fs::copy(export, root.path().join("export.json")).expect("copy");
         let said = mined(root.path());
         assert_eq!(said["unread"].as_array().map(Vec::len), Some(1), "{said}");
-        assert!(!said["failures"].as_array().expect("list").is_empty());
+        assert!(!failures(&said).is_empty());
     }
 
     #[test]
@@ -275,14 +280,9 @@ mod git {
             fs::set_permissions(&trap, fs::Permissions::from_mode(0o755)).expect("executable");
         }
         let command = trap.to_string_lossy();
-        for name in [
-            "core.fsmonitor",
-            "gpg.program",
-            "diff.external",
-            "diff.x.textconv",
-            "filter.x.smudge",
-            "core.pager",
-        ] {
+        let names =
+            "core.fsmonitor gpg.program diff.external diff.x.textconv filter.x.smudge core.pager";
+        for name in names.split(' ') {
             repository.git(&["config", name, &command], "2022-01-02T00:00:00Z");
         }
         repository.git(&["config", "log.showSignature", "true"], "2022-01-02T00:00:00Z");
@@ -346,14 +346,8 @@ mod agents {
         .into_iter()
         .enumerate()
         {
-            let row = params![
-                format!("m{number}"),
-                "s1",
-                role,
-                parts.to_string(),
-                "large-1",
-                1_750_000_000 + number as i64
-            ];
+            let (id, time) = (format!("m{number}"), 1_750_000_000 + number as i64);
+            let row = params![id, "s1", role, parts.to_string(), "large-1", time];
             database.execute("INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?)", row).expect("row");
         }
         let second = BEFORE.replace("def a(x):", "def a(x, y):");
@@ -363,14 +357,8 @@ mod agents {
                 .into_iter()
                 .enumerate()
         {
-            let row = params![
-                format!("f{number}"),
-                "s1",
-                "/p/a.py",
-                content,
-                number as i64,
-                1_750_000_000 + time
-            ];
+            let (id, time) = (format!("f{number}"), 1_750_000_000 + time);
+            let row = params![id, "s1", "/p/a.py", content, number as i64, time];
             database.execute("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)", row).expect("row");
         }
         database
@@ -388,15 +376,11 @@ mod agents {
             assert!(fs::metadata(format!("{}-wal", file.display())).expect("log").len() > 0);
             let said = mined(root.path());
             drop(open);
-            let failures = said["failures"].as_array().expect("list");
-            assert_eq!((failures.len(), &said["edits"]), (2, &json!(4)), "{said}");
-            let found = failures.iter().find(|f| f["class"] == "not found").expect("one");
-            has(
-                found,
-                json!({"client": client, "model": "large-1", "file_from": "stored version", "certainty": "likely",
-                    "rung": "indentation", "ending": "right"}),
-            );
-            let unread = failures.iter().find(|f| f["class"] == "not read before").expect("one");
+            assert_eq!((failures(&said).len(), &said["edits"]), (2, &json!(4)), "{said}");
+            let wanted = json!({"client": client, "model": "large-1", "file_from": "stored version",
+                "certainty": "likely", "rung": "indentation", "ending": "right"});
+            has(of_class(&said, "not found"), wanted);
+            let unread = of_class(&said, "not read before");
             assert_eq!(unread["recovered"], false, "{unread}");
             assert_eq!(said["models"][0]["text_missing"], 1, "{said}");
         }
@@ -422,26 +406,23 @@ mod agents {
         let patch = |id: &str, lines: &str| {
             let input =
                 format!("*** Begin Patch\n*** Update File: src/a.py\n@@\n{lines}*** End Patch");
-            record(
-                json!({"type": "custom_tool_call", "name": "apply_patch", "call_id": id, "input": input}),
-            )
+            let call = json!({"type": "custom_tool_call", "name": "apply_patch", "call_id": id, "input": input});
+            record(call)
         };
         let output = |id: &str, said: &str| {
             record(json!({"type": "custom_tool_call_output", "call_id": id, "output": said}))
         };
+        let begin =
+            json!({"id": "r", "cwd": "/home/someone/git/shop", "git": {"commit_hash": commit}});
         let done = "Success. Updated the following files:\nM src/a.py\n";
+        let failed = "apply_patch verification failed: Failed to find expected lines in src/a.py:\ndef a(x, y):";
         let session = lines(&[
-            record(
-                json!({"id": "r", "cwd": "/home/someone/git/shop", "git": {"commit_hash": commit}}),
-            ),
+            record(begin),
             record(json!({"model": "gpt-x-codex"})),
             patch("c1", "-def a(x):\n+def a(x, y):\n"),
             output("c1", done),
             patch("c2", " def a(x, y):\n \n \tif x:\n-\t\treturn 1\n+\t\treturn 3\n"),
-            output(
-                "c2",
-                "apply_patch verification failed: Failed to find expected lines in src/a.py:\ndef a(x, y):",
-            ),
+            output("c2", failed),
             patch("c3", " \tif x:\n-\t\treturn 1\n+\t\treturn 3\n"),
             output("c3", done),
             patch("c4", "nothing that a patch may have\n*** Add: x\n"),
@@ -454,21 +435,14 @@ mod agents {
         for old in ["/home/someone/git/shop", "shop"] {
             let map = format!("{old}={}", clone.display());
             let said = mined_from(&[&file, "--map", &map], &[]);
-            let failures = said["failures"].as_array().expect("list");
-            let found = failures.iter().find(|f| f["class"] == "patch context").expect("one");
-            has(
-                found,
-                json!({"file_from": "from git", "certainty": "likely", "model": "gpt-x-codex", "ending": "right"}),
-            );
+            let wanted = json!({"file_from": "from git", "certainty": "likely", "model": "gpt-x-codex", "ending": "right"});
+            has(of_class(&said, "patch context"), wanted);
         }
         // What lies in the repository needs no map, if the folder has its name in the transcript.
         fs::create_dir_all(clone.join(".codex")).expect("folder");
         fs::copy(&*file, clone.join(".codex/rollout-1.jsonl")).expect("copy");
         let said = mined(&clone);
-        assert!(
-            said["failures"].as_array().expect("list").iter().any(|f| f["ending"] == "right"),
-            "{said}"
-        );
+        assert!(failures(&said).iter().any(|f| f["ending"] == "right"), "{said}");
         let absent = root.path().join("absent").to_string_lossy().into_owned();
         let bad = mine(&[&file, "--map", &format!("shop={absent}")], &[]);
         let said = String::from_utf8_lossy(&bad.stderr).into_owned();
@@ -499,8 +473,8 @@ mod agents {
         let (one, all) = (mined(&transcript), mined(&repository_dir));
         assert_eq!((&all["edits"], &all["sessions"]), (&one["edits"], &json!(1)), "{all}");
         let of = |said: &Value| -> Vec<(Value, Value)> {
-            let failures = said["failures"].as_array().expect("list").iter();
-            failures.map(|f| (f["class"].clone(), f["ending"].clone())).collect()
+            let of = |f: &Value| (f["class"].clone(), f["ending"].clone());
+            failures(said).iter().map(of).collect()
         };
         assert_eq!(of(&all), of(&one));
     }
@@ -522,7 +496,7 @@ fn without_texts_only_counts_and_hashes_are_shown() {
     }
     let shared = mined_from(&[&from, "--rows", &rows_path, "--text-free"], &[]);
     let all = format!("{shared}{}", fs::read_to_string(&rows).expect("rows"));
-    for failure in plain["failures"].as_array().expect("list") {
+    for failure in failures(&plain) {
         let path = failure["path"].as_str().expect("path");
         let name = path.rsplit('/').next().expect("name").split('.').next().expect("stem");
         for private in
@@ -543,10 +517,9 @@ fn a_pack_has_the_failures_whose_next_edit_shows_the_result() {
     let from = fixtures("claude");
     let (from, to) = (from.to_string_lossy(), pack.to_string_lossy());
     let found = mined_from(&[&from, "--text-free", "--save", &to], &[]);
-    assert_eq!(
-        found["saved"],
-        json!({"new": 1, "existing": 0, "withheld": 0, "without_file": 1, "without_truth": 2})
-    );
+    let saved =
+        json!({"new": 1, "existing": 0, "withheld": 0, "without_file": 1, "without_truth": 2});
+    assert_eq!(found["saved"], saved);
     let text = fs::read_to_string(&pack).expect("pack");
     let case: Value = serde_json::from_str(text.lines().nth(1).expect("a case")).expect("JSON");
     assert_eq!(case["way"], "not found");

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::symlink;
 use std::process::Command;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Sandbox;
 use crate::disk::{is_root, names_below, skip};
@@ -38,7 +38,7 @@ fn undo_does_not_follow_a_link_that_came_later() {
     let sandbox = Sandbox::new();
     let call =
         |path: &str| json!({ "arguments": { "path": path, "old_str": "one", "new_str": "two" } });
-    let undo = |revision: u64| json!({ "tool": "undo", "arguments": { "revision": revision } });
+    let undo = |revision: &Value| json!({ "tool": "undo", "arguments": { "revision": revision } });
     for (name, link, leads_to) in [("x", "x", "y"), ("d/f", "d", "e")] {
         sandbox.write(name, "one\n");
         let reply = &sandbox.batch(&[call(name)])[0];
@@ -47,8 +47,7 @@ fn undo_does_not_follow_a_link_that_came_later() {
         let (way, aside) = (sandbox.root().join(link), sandbox.root().join(format!("{link}-old")));
         fs::rename(&way, aside).expect("moved");
         symlink(leads_to, &way).expect("link");
-        let undone =
-            &sandbox.batch(&[undo(reply["report"]["revision"].as_u64().expect("number"))])[0];
+        let undone = &sandbox.batch(&[undo(&reply["report"]["revision"])])[0];
         assert_eq!(undone["code"], "EDIT_CONFLICT", "{undone}");
         assert!(undone["message"].as_str().is_some_and(|text| text.contains("through a link to")));
         assert_eq!(sandbox.text(name), "two\n", "the other file stays");
@@ -61,14 +60,12 @@ fn the_warning_about_an_open_log_says_where_its_later_lines_go() {
     sandbox.write("app.log", "first\n");
     let mut log =
         OpenOptions::new().append(true).open(sandbox.root().join("app.log")).expect("log");
-    let reply = &sandbox.batch(&[
-        json!({ "arguments": { "path": "app.log", "old_str": "first", "new_str": "FIRST" } }),
-    ])[0];
+    let call = json!({ "path": "app.log", "old_str": "first", "new_str": "FIRST" });
+    let reply = &sandbox.batch(&[json!({ "arguments": call })])[0];
     let warnings = reply["report"]["warnings"].to_string();
     if !warnings.contains("open for writing") {
         assert!(warnings == "[]", "{warnings}");
-        skip("files that are open for appending", "no leases on this file system");
-        return;
+        return skip("files that are open for appending", "no leases on this file system");
     }
     log.write_all(b"later\n").expect("appended");
     let kept =
@@ -125,11 +122,10 @@ fn an_attribute_whose_name_is_no_text_stops_no_edit_and_is_kept() {
     let path = sandbox.root().join("f");
     let name = b"user.n\xffame";
     if rustix::fs::setxattr(&path, &name[..], b"v", rustix::fs::XattrFlags::empty()).is_err() {
-        skip("attributes with odd names", "no such attributes on this file system");
-        return;
+        return skip("attributes with odd names", "no such attributes on this file system");
     }
-    let reply = &sandbox
-        .batch(&[json!({ "arguments": { "path": "f", "old_str": "one", "new_str": "two" } })])[0];
+    let call = json!({ "path": "f", "old_str": "one", "new_str": "two" });
+    let reply = &sandbox.batch(&[json!({ "arguments": call })])[0];
     assert_eq!(reply["ok"], true, "{reply}");
     let mut value = [0; 8];
     let length = rustix::fs::getxattr(&path, &name[..], &mut value[..]).expect("kept");
@@ -150,8 +146,7 @@ fn a_hard_link_of_a_lower_layer_can_be_edited() {
     let options =
         format!("lowerdir={},upperdir={},workdir={}", at("lower"), at("upper"), at("work"));
     if !works("mount", &["-t", "overlay", "overlay", "-o", &options, &merged]) {
-        skip("overlays", "no overlay can be mounted here");
-        return;
+        return skip("overlays", "no overlay can be mounted here");
     }
     let out = sandbox.run(&["--root", &merged, "edit", "f", "--old", "one", "--new", "two"], b"");
     let text = fs::read_to_string(sandbox.above().join("merged/f")).expect("file");

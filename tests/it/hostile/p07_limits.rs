@@ -26,29 +26,18 @@ fn too_much_in_one_call_is_refused_by_the_limits_name() {
     sandbox.write("many", "ab".repeat(700_000));
     let long = "k".repeat(100_000);
     refused(&sandbox, "search", json!({ "keyword": long }), "1000");
-    refused(
-        &sandbox,
-        "wildcard_search",
-        json!({ "terms": [format!("a{}b", "*x".repeat(50_000))] }),
-        "1000",
-    );
-    let edits: Vec<Value> = (0..1_001)
-        .map(|n| json!({ "path": "f", "old_str": format!("line {n}\n"), "new_str": "x\n" }))
-        .collect();
-    refused(&sandbox, "multi_edit", json!({ "edits": edits }), "1000");
-    let edits: Vec<Value> =
-        (1..1_002).map(|n| json!({ "start_line": n, "end_line": n, "new_content": "x" })).collect();
-    refused(&sandbox, "edit_lines", json!({ "path": "f", "edits": edits }), "1000");
-    let edits: Vec<Value> = (1..1_002)
-        .map(|n| json!({ "op": "append", "pos": format!("{n}#VK"), "lines": ["x"] }))
-        .collect();
-    refused(&sandbox, "hashline_edit", json!({ "path": "f", "edits": edits }), "1000");
-    refused(
-        &sandbox,
-        "edit_file",
-        json!({ "path": "many", "old_str": "a", "new_str": "b", "replace_all": true }),
-        "100000",
-    );
+    let term = format!("a{}b", "*x".repeat(50_000));
+    refused(&sandbox, "wildcard_search", json!({ "terms": [term] }), "1000");
+    let edits = |edit: fn(usize) -> Value| (1..=1_001).map(edit).collect::<Value>();
+    let by_text =
+        edits(|n| json!({ "path": "f", "old_str": format!("line {n}\n"), "new_str": "x\n" }));
+    refused(&sandbox, "multi_edit", json!({ "edits": by_text }), "1000");
+    let by_line = edits(|n| json!({ "start_line": n, "end_line": n, "new_content": "x" }));
+    refused(&sandbox, "edit_lines", json!({ "path": "f", "edits": by_line }), "1000");
+    let by_anchor = edits(|n| json!({ "op": "append", "pos": format!("{n}#VK"), "lines": ["x"] }));
+    refused(&sandbox, "hashline_edit", json!({ "path": "f", "edits": by_anchor }), "1000");
+    let all = json!({ "path": "many", "old_str": "a", "new_str": "b", "replace_all": true });
+    refused(&sandbox, "edit_file", all, "100000");
 }
 
 /// The replies of `batch` in so many KiB of address space.
@@ -227,9 +216,8 @@ fn as_many_new_lines_as_a_file_has_take_no_time_of_their_square() {
 fn a_reply_is_cut_and_says_what_is_missing() {
     let sandbox = Sandbox::new();
     sandbox.write("f", format!("start {} end\n", "x".repeat(3 << 20)));
-    let reply = &sandbox
-        .batch(&[json!({ "arguments": { "path": "f", "old_str": "start", "new_str": "begin" } })])
-        [0];
+    let call = json!({ "path": "f", "old_str": "start", "new_str": "begin" });
+    let reply = &sandbox.batch(&[json!({ "arguments": call })])[0];
     assert_eq!(reply["ok"], true);
     let size = reply.to_string().len();
     println!(

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Client, Sandbox};
 use crate::client::{greeting, hello, ready, request};
+use crate::says::says;
 
 const SOON: Duration = Duration::from_secs(10);
 
@@ -91,25 +92,13 @@ fn a_client_that_does_not_read_is_not_buffered_without_bound() {
 fn a_line_of_batch_has_a_cap() {
     let sandbox = Sandbox::new();
     sandbox.write("f", "one\n");
-    let long = format!(
-        "{{\"id\":1,\"arguments\":{{\"path\":\"f\",\"old_str\":\"{}\"}}}}\n",
-        "x".repeat(17 << 20)
-    );
-    let short =
-        "{\"id\":2,\"arguments\":{\"path\":\"f\",\"old_str\":\"one\",\"new_str\":\"two\"}}\n";
-    let out = sandbox.run(&["batch"], (long + short).as_bytes());
-    let replies: Vec<Value> = String::from_utf8(out.stdout)
-        .expect("text")
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("JSON"))
-        .collect();
+    let long = json!({ "path": "f", "old_str": "x".repeat(17 << 20) });
+    let short = json!({ "path": "f", "old_str": "one", "new_str": "two" });
+    let replies = sandbox
+        .batch(&[json!({ "id": 1, "arguments": long }), json!({ "id": 2, "arguments": short })]);
     assert_eq!(replies.len(), 2);
     assert_eq!(replies[0]["code"], "EDIT_INVALID_ARGUMENTS", "{}", replies[0]);
-    assert!(
-        replies[0]["message"].as_str().is_some_and(|text| text.contains("16 MiB")),
-        "{}",
-        replies[0]
-    );
+    says(&replies[0]["message"].to_string(), &["16 MiB"]);
     assert_eq!((&replies[1]["id"], &replies[1]["ok"]), (&json!(2), &json!(true)));
 }
 

@@ -65,17 +65,10 @@ fn a_server_that_echoes_the_key_puts_it_nowhere_and_is_asked_without_a_proxy() {
     sandbox.write("f.rs", "fn total(items: &[Item]) -> f64 {\n    items.iter().sum()\n}\n");
     let address = echo(Tells::InItsError);
     let url = format!("http://someone:a-password-of-mine@{address}/v1");
+    let old = "fn totals(item: &Item) -> u8 {\n    item.sum(3)";
     for args in [
-        &[
-            "edit",
-            "f.rs",
-            "--old",
-            "fn totals(item: &Item) -> u8 {\n    item.sum(3)",
-            "--new",
-            "x",
-            "--json",
-        ][..],
-        &["edit", "f.rs", "--old", "fn totals(item: &Item) -> u8 {\n    item.sum(3)", "--new", "x"],
+        &["edit", "f.rs", "--old", old, "--new", "x", "--json"][..],
+        &["edit", "f.rs", "--old", old, "--new", "x"],
         &["doctor"],
         &["doctor", "--json"],
     ] {

@@ -160,16 +160,14 @@ fn a_root_keeps_at_most_10000_commits() {
 fn a_journal_whose_root_is_gone_is_set_aside() {
     let sandbox = Sandbox::new();
     sandbox.write("f", "one\n");
-    assert_eq!(
-        sandbox.batch(&[json!({ "tool": "read_file", "arguments": { "path": "f" } })]).len(),
-        1
-    );
+    let read = json!({ "tool": "read_file", "arguments": { "path": "f" } });
+    assert_eq!(sandbox.batch(std::slice::from_ref(&read)).len(), 1);
     let folder = sandbox.state().join("in-place");
     let journal = folder.join("1-0123456789abcdef.journal");
     let target = sandbox.above().join("long-gone/f");
     let head = json!({ "target": target, "before": 1, "after": 1 });
     fs::write(&journal, format!("{head}\nab")).expect("journal");
-    sandbox.batch(&[json!({ "tool": "read_file", "arguments": { "path": "f" } })]);
+    sandbox.batch(&[read]);
     assert!(!journal.exists(), "still there");
     assert!(journal.with_extension("kept").exists());
 }

@@ -16,29 +16,14 @@ fn files_paths_and_terms_over_their_limit_are_refused() {
     let file = std::fs::File::create(sandbox.root().join("large")).expect("file");
     file.set_len((256 << 20) + 1).expect("grown");
     let terms: Vec<String> = (0..65).map(|n| format!("t{n}")).collect();
-    for (request, code, limit) in [
-        (
-            json!({ "arguments": { "path": "large", "old_str": "a", "new_str": "b" } }),
-            "EDIT_TOO_LARGE",
-            "268435456",
-        ),
-        (
-            json!({ "tool": "read_file", "arguments": { "path": "large" } }),
-            "EDIT_TOO_LARGE",
-            "268435456",
-        ),
-        (
-            json!({ "arguments": { "path": "a".repeat(4097), "old_str": "", "new_str": "b" } }),
-            "EDIT_INVALID_PATH",
-            "4096",
-        ),
-        (
-            json!({ "tool": "wildcard_search", "arguments": { "terms": terms } }),
-            "EDIT_INVALID_ARGUMENTS",
-            "64",
-        ),
+    let edit = |path: &str, old: &str| json!({ "path": path, "old_str": old, "new_str": "b" });
+    for (tool, arguments, code, limit) in [
+        ("edit_file", edit("large", "a"), "EDIT_TOO_LARGE", "268435456"),
+        ("read_file", json!({ "path": "large" }), "EDIT_TOO_LARGE", "268435456"),
+        ("edit_file", edit(&"a".repeat(4097), ""), "EDIT_INVALID_PATH", "4096"),
+        ("wildcard_search", json!({ "terms": terms }), "EDIT_INVALID_ARGUMENTS", "64"),
     ] {
-        let reply = &sandbox.batch(&[request])[0];
+        let reply = &sandbox.batch(&[json!({ "tool": tool, "arguments": arguments })])[0];
         assert_eq!(reply["code"], code, "{}", reply["message"]);
         assert!(reply["message"].as_str().is_some_and(|text| text.contains(limit)), "{reply}");
     }
@@ -71,12 +56,9 @@ fn what_is_found_is_cut_and_counted() {
     let says = |reply: &serde_json::Value, words: &str| {
         assert!(reply["message"].as_str().is_some_and(|text| text.contains(words)), "{reply}");
     };
-    let hits: Vec<usize> = many["report"]["files"]
-        .as_array()
-        .expect("files")
-        .iter()
-        .map(|file| file["matches"].as_array().expect("hits").len())
-        .collect();
+    let files = many["report"]["files"].as_array().expect("files").iter();
+    let hits: Vec<usize> =
+        files.map(|file| file["matches"].as_array().expect("hits").len()).collect();
     assert!(hits.iter().all(|hits| *hits == 20) && hits.iter().sum::<usize>() == 300, "{hits:?}");
     assert_eq!(many["report"]["total_matches"], 1_800);
     assert_eq!(many["report"]["total_files"], 60);
