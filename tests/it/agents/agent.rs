@@ -56,7 +56,7 @@ async fn step_1_exploration_is_demanded_on_every_request() {
         let first = &server.requests()[0];
         let said = first["messages"][1]["content"].as_str().expect("opening");
         assert!(said.contains("MANDATORY FIRST STEP"), "{said}");
-        says(&said, &["list_files", "search", "read_file"]);
+        says(said, &["list_files", "search", "read_file"]);
         assert_eq!(first["messages"][2]["content"], task);
         let tools: Vec<_> = first["tools"]
             .as_array()

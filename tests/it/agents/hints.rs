@@ -12,9 +12,10 @@ use restitch::tools::export::{Format, export};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::server::restitch;
+use super::server::hook;
 use crate::in_memory::{call, parsing, text};
 use crate::rows::rows;
+use crate::says::says;
 
 /// What a caller does who follows a sentence of advice.
 #[derive(Debug, Clone, Deserialize)]
@@ -180,6 +181,11 @@ fn all_names() -> BTreeSet<String> {
     names
 }
 
+/// A message without the lines of the file, which stand behind two blanks.
+fn ours(message: &str) -> String {
+    message.lines().filter(|line| !line.starts_with("  ")).collect()
+}
+
 /// The names in restitch's own sentences of a message that the caller does not know.
 fn unknown_names(message: &str, known: &BTreeSet<String>) -> Vec<String> {
     let all = all_names();
@@ -292,18 +298,15 @@ async fn every_hint_is_followed_with_the_tool_that_was_called() {
             assert!(!reply.ok, "{at}");
             assert!(reply.message.contains(&row.says) || form.dialect != Dialect::Restitch, "{at}");
             assert_eq!(text(&tools, &row.path).await, row.file, "{at}");
-            let sentences_of_ours: String =
-                reply.message.lines().filter(|line| !line.starts_with("  ")).collect();
-            assert_eq!(unknown_names(&sentences_of_ours, &known), Vec::<String>::new(), "{at}");
+            assert_eq!(unknown_names(&ours(&reply.message), &known), [""; 0], "{at}");
             let hint = reply.report["hint"].as_str().unwrap_or_default();
             assert!(reply.message.ends_with(hint) && !hint.is_empty(), "{at}");
             let mut told = sentences(hint).into_iter().peekable();
             for (begins, step, wanted) in &row.advice {
-                let renamed = ["old_str", "new_str", "replace_all", "expected_replacements"]
-                    .iter()
-                    .fold(begins.clone(), |text, name| {
-                        text.replace(name, &form.own_name(name).unwrap_or_default())
-                    });
+                let names = ["old_str", "new_str", "replace_all", "expected_replacements"];
+                let renamed = names.iter().fold(begins.clone(), |text, name| {
+                    text.replace(name, &form.own_name(name).unwrap_or_default())
+                });
                 let possible = match step {
                     Also(name, _) => form.own_name(name).is_some(),
                     _ => !begins.contains("near_line") || form.own_name("near_line").is_some(),
@@ -366,14 +369,11 @@ const CLIENT_TOOLS: &[ClientTool] = &[
 impl ClientTool {
     /// What the hook prints about a call.
     async fn hook(&self, event: &str, input: &Value, root: &std::path::Path) -> Value {
-        let mut input = json!({
-            "hook_event_name": event, "cwd": root, "session_id": "s",
-            "tool_name": self.tool, "tool_input": input,
-        });
+        let mut more = vec![("session_id", json!("s"))];
         if event != self.before {
-            input["error"] = "String to replace not found in file.".into();
+            more.push(("error", "String to replace not found in file.".into()));
         }
-        let ran = restitch(root, &["hook", self.client, event], &input.to_string()).await;
+        let ran = hook(root, [self.client, event, self.tool], input, &more).await;
         assert_eq!(ran.code, 0, "{}", ran.stderr);
         serde_json::from_str(ran.stdout.trim()).unwrap_or(Value::Null)
     }
@@ -418,8 +418,7 @@ async fn every_hint_of_a_hook_is_followed_with_the_clients_tool() {
             let answer = tool.hook(tool.event, &asked, &root).await;
             let Some(message) = advice_in(&answer) else { continue };
             let at = format!("{} {asked}\n{message}", tool.client);
-            let ours: String = message.lines().filter(|line| !line.starts_with("  ")).collect();
-            assert_eq!(unknown_names(&ours, &known), Vec::<String>::new(), "{at}");
+            assert_eq!(unknown_names(&ours(message), &known), [""; 0], "{at}");
             let (_, hint) = message.split_once("\nNext: ").expect("hint");
             let mut told = sentences(hint).into_iter().peekable();
             for (begins, step, wanted) in &row.advice {
@@ -430,10 +429,7 @@ async fn every_hint_of_a_hook_is_followed_with_the_clients_tool() {
                 let Some(sentence) = told.next_if(|said| said.starts_with(&renamed)) else {
                     let is_absent =
                         |name| begins.contains(name) && !renamed.contains(tool.names[3]);
-                    assert!(
-                        ["near_line", "replace_all"].into_iter().any(is_absent),
-                        "{at}\n{renamed}"
-                    );
+                    assert!(["near_line", "replace_all"].iter().any(is_absent), "{at}\n{renamed}");
                     continue;
                 };
                 let next = match step {
@@ -451,10 +447,8 @@ async fn every_hint_of_a_hook_is_followed_with_the_clients_tool() {
                 let field = |name: &str| sent[name].as_str().expect("text");
                 let (old, new) = (field(tool.names[1]), field(tool.names[2]));
                 let count = if sent[tool.names[3]] == true { usize::MAX } else { 1 };
-                assert!(
-                    count > 1 || row.file.matches(old).count() == 1 || old.is_empty(),
-                    "{at}\n{sent}"
-                );
+                let is_once = row.file.matches(old).count() == 1 || old.is_empty();
+                assert!(count > 1 || is_once, "{at}\n{sent}");
                 assert_eq!(row.file.replacen(old, new, count), *wanted, "{at}\n{sentence}\n{sent}");
                 followed += 1;
             }
@@ -480,9 +474,8 @@ async fn a_patch_is_refused_in_words_of_patches() {
                 format!("*** Begin Patch\n*** Update File: {}\n@@\n{hunk}*** End Patch", row.path);
             let tools = toolbox(&row.path, &row.file, dialect, set.clone());
             let reply = call(&tools, "apply_patch", json!({ "patch": patch })).await;
-            let ours: String =
-                reply.message.lines().filter(|line| !line.starts_with("  ")).collect();
-            assert_eq!(unknown_names(&ours, &known), Vec::<String>::new(), "{}", reply.message);
+            let unknown = unknown_names(&ours(&reply.message), &known);
+            assert_eq!(unknown, [""; 0], "{}", reply.message);
         }
     }
 }
@@ -550,12 +543,8 @@ async fn a_number_that_is_not_certain_is_answered_by_numbers() {
     let mut known = BTreeSet::new();
     collect_names(&(find(tool).expect("tool").input)(), &mut known);
     known.insert(tool.to_owned());
-    assert_eq!(
-        unknown_names(&refused.message, &known),
-        Vec::<String>::new(),
-        "{}",
-        refused.message
-    );
+    let unknown = unknown_names(&refused.message, &known);
+    assert!(unknown.is_empty(), "{unknown:?}: {}", refused.message);
     let hint = refused.report["hint"].as_str().expect("hint");
     let (_, range) = hint.split_once("View the lines ").expect("lines to view");
     let mut ends = range.split([',', ' ']).next().expect("range").split('-');
@@ -603,11 +592,8 @@ async fn hints_about_files_are_followed() {
     let set = ToolSet::parse(&["read_file".to_owned()], Dialect::Restitch).expect("tool");
     let tools = toolbox("a.txt", "one\n", Dialect::Restitch, set);
     let reply = call(&tools, "read_file", json!({ "path": "zz/b.txt" })).await;
-    assert!(
-        !reply.message.contains("old_str") && reply.message.contains("Check the path"),
-        "{}",
-        reply.message
-    );
+    says(&reply.message, &["Check the path"]);
+    assert!(!reply.message.contains("old_str"), "{}", reply.message);
 
     let store = MemoryStore::default();
     let at = WorkPath::parse("a.txt", std::path::Path::new("/")).expect("path");

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::server::{RunOutput, restitch, restitch_at};
+use super::server::{RunOutput, hook, restitch, restitch_at};
 use crate::says::says;
 
 const APP: &str = "import math\n\ndef total(items):\n    sum = 0\n    for item in items:\n        sum += item.price\n    return sum\n";
@@ -103,19 +103,14 @@ async fn lines_that_end_in_crlf_are_no_reason_to_rewrite() {
     let dir = workspace();
     let file = dir.path().join("src/crlf.py");
     std::fs::write(&file, "def f():\r\n    x = 1\r\n    return x\r\n").expect("file");
-    for (client, event, tool) in
-        [("claude", "PreToolUse", "Edit"), ("gemini", "BeforeTool", "replace")]
-    {
-        let input = json!({
-            "cwd": dir.path(), "hook_event_name": event, "tool_name": tool,
-            "tool_input": {
-                "file_path": file,
-                "old_string": "    x = 1\n    return x",
-                "new_string": "    x = 2\n    return x",
-            },
-        });
-        let ran = restitch(dir.path(), &["hook", client, event], &input.to_string()).await;
-        assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{client}: {}", ran.stderr);
+    let call = json!({
+        "file_path": file,
+        "old_string": "    x = 1\n    return x",
+        "new_string": "    x = 2\n    return x",
+    });
+    for of in [["claude", "PreToolUse", "Edit"], ["gemini", "BeforeTool", "replace"]] {
+        let ran = hook(dir.path(), of, &call, &[]).await;
+        assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{of:?}: {}", ran.stderr);
     }
 }
 
@@ -124,28 +119,20 @@ async fn lines_that_end_in_crlf_are_no_reason_to_rewrite() {
 #[tokio::test]
 async fn the_hook_after_a_rescue_tells_of_it() {
     let dir = workspace();
-    let call = |event: &str, given: &Value| {
-        let mut input = json!({
-            "session_id": "s", "cwd": dir.path(), "hook_event_name": event,
-            "tool_name": "replace", "tool_input": given,
-        });
-        if event == "AfterTool" {
-            input["tool_response"] = json!({ "llmContent": "Successfully modified file" });
-        }
-        input.to_string()
-    };
+    let session = ("session_id", json!("s"));
     let given = json!({
         "file_path": dir.path().join("src/app.py"),
         "old_string": "def total(items):\\n    sum = 0\\n",
         "new_string": "def total(items):\\n    sum = 1\\n",
     });
-    let before =
-        restitch(dir.path(), &["hook", "gemini", "BeforeTool"], &call("BeforeTool", &given)).await;
+    let of = ["gemini", "BeforeTool", "replace"];
+    let before = hook(dir.path(), of, &given, std::slice::from_ref(&session)).await;
     let answer: Value = serde_json::from_str(&before.stdout).expect(&before.stderr);
     let rewritten = &answer["hookSpecificOutput"]["tool_input"];
-    let after = async || {
-        restitch(dir.path(), &["hook", "gemini", "AfterTool"], &call("AfterTool", rewritten)).await
-    };
+    let response = ("tool_response", json!({ "llmContent": "Successfully modified file" }));
+    let more = [session, response];
+    let after =
+        async || hook(dir.path(), ["gemini", "AfterTool", "replace"], rewritten, &more).await;
     let told = after().await.stdout;
     assert!(told.contains("restitch corrected your edit"), "{told}");
     assert_eq!(after().await.stdout, "", "told twice");
@@ -353,16 +340,12 @@ async fn a_missing_or_failing_restitch_stops_no_client() {
 async fn a_failure_is_known_by_its_form() {
     let dir = workspace();
     let words = "if (!found) throw new Error(`could not find ${name}; verification failed, is_error\":true`)";
-    let run = async |client: &str, event: &str, tool: &str, response: Value| {
-        let input = json!({
-            "cwd": dir.path(), "hook_event_name": event, "tool_name": tool,
-            "tool_input": {
-                "file_path": dir.path().join("src/app.py"),
-                "old_string": "sum = 0\nfor item in items:", "new_string": "x",
-            },
-            "tool_response": response,
-        });
-        restitch(dir.path(), &["hook", client, event], &input.to_string()).await.stdout
+    let file = dir.path().join("src/app.py");
+    let old = "sum = 0\nfor item in items:";
+    let call = json!({ "file_path": file, "old_string": old, "new_string": "x" });
+    let run = async |response: &Value| {
+        let response = ("tool_response", response.clone());
+        hook(dir.path(), ["claude", "PostToolUse", "Edit"], &call, &[response]).await.stdout
     };
     for response in [
         json!({ "filePath": "a", "originalFile": words, "structuredPatch": [{ "lines": [words] }] }),
@@ -370,8 +353,7 @@ async fn a_failure_is_known_by_its_form() {
         json!(format!("The file was updated:\n{words}")),
         json!([{ "type": "text", "text": format!("Done. {words}") }]),
     ] {
-        let said = run("claude", "PostToolUse", "Edit", response.clone()).await;
-        assert_eq!(said, "", "{response}");
+        assert_eq!(run(&response).await, "", "{response}");
     }
     for response in [
         json!("<tool_use_error>String to replace not found in file.</tool_use_error>"),
@@ -380,8 +362,7 @@ async fn a_failure_is_known_by_its_form() {
         json!("{\"output\":\"no\",\"metadata\":{\"exit_code\":1}}"),
         json!([{ "type": "text", "text": "Error: no match" }]),
     ] {
-        let said = run("claude", "PostToolUse", "Edit", response.clone()).await;
-        assert!(said.contains("additionalContext"), "{response}");
+        assert!(run(&response).await.contains("additionalContext"), "{response}");
     }
 }
 

@@ -107,7 +107,23 @@ pub(crate) async fn restitch(root: &Path, args: &[&str], stdin: &str) -> RunOutp
     ran(binary(), root, args, stdin).await
 }
 
-/// The same for a user with this home folder, and the binary on the path.
+/// Runs the hook of a client in `root` on a call of this tool, with what else the client sends.
+pub(crate) async fn hook(
+    root: &Path,
+    [client, event, tool]: [&str; 3],
+    call: &Value,
+    more: &[(&str, Value)],
+) -> RunOutput {
+    let mut input = json!({
+        "cwd": root, "hook_event_name": event, "tool_name": tool, "tool_input": call,
+    });
+    for (name, value) in more {
+        input[*name] = value.clone();
+    }
+    restitch(root, &["hook", client, event], &input.to_string()).await
+}
+
+/// The same as [`restitch`] for a user with this home folder, and the binary on the path.
 pub(crate) async fn restitch_at(root: &Path, home: &Path, args: &[&str]) -> RunOutput {
     let folder = Path::new(env!("CARGO_BIN_EXE_restitch")).parent().expect("folder");
     let mut command = binary();

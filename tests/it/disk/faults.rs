@@ -90,7 +90,7 @@ fn an_edit_without_a_record_has_no_revision() {
     let options = CallOptions { undo_scope: UndoScope::Session, ..CallOptions::default() };
     let refused = block_on(mine.undo(None, &options)).expect_err("nothing of this session");
     assert_eq!(refused.code, EditCode::NoChange, "{refused}");
-    assert_eq!(fs::read_to_string(work.file("b")).expect("file"), "theirs\n");
+    assert_eq!(work.text("b"), "theirs\n");
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn a_failed_edit_without_a_record_discards_no_other_record() {
     edit(&mine, "a", "one", "two").expect("edited");
     let (undone, _) = block_on(mine.undo(None, &CallOptions::default())).expect("undone");
     assert_eq!(undone, 1);
-    assert_eq!(fs::read_to_string(work.file("a")).expect("file"), "one\n");
+    assert_eq!(work.text("a"), "one\n");
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn several_files_are_refused_if_a_crash_could_not_be_rolled_back() {
         assert!(refused.message.contains("half done"), "{refused}");
         assert!(refused.hint.is_some_and(|hint| hint.contains("one file per call")));
         for name in ["a", "b"] {
-            assert_eq!(fs::read_to_string(work.file(name)).expect("file"), "one\n");
+            assert_eq!(work.text(name), "one\n");
         }
         match is_folder {
             true => fs::remove_dir(&path).expect("out of the way"),
@@ -146,10 +146,6 @@ fn several_files_are_refused_if_a_crash_could_not_be_rolled_back() {
 }
 
 const NOWHERE: &str = "/dev/null";
-
-fn text(work: &Sandbox, name: &str) -> String {
-    fs::read_to_string(work.file(name)).expect("file")
-}
 
 /// What an edit of one file stores need not survive a power cut. What a commit of several files would be
 /// rolled back from must, whoever has stored it.
@@ -193,7 +189,7 @@ fn a_rollback_that_fails_is_tried_again() {
     for fault in ["renameat2:error=ENOSPC", "openat2:error=EMFILE:when=3+", "fsync:error=EIO"] {
         strace(&work, Path::new(NOWHERE), &[fault], &["log"]).output().expect("strace");
     }
-    if text(&work, "a") == new {
+    if work.text("a") == new {
         // What is still half done is said with the next edit.
         fs::write(work.file("c"), "one\n").expect("file");
         let edit = ["edit", "c", "--old", "one", "--new", "two"];
@@ -201,11 +197,11 @@ fn a_rollback_that_fails_is_tried_again() {
             .output()
             .expect("strace");
         let answer = String::from_utf8_lossy(&out.stdout).into_owned();
-        assert!(answer.contains("half done") || text(&work, "a") == old, "{answer}");
+        assert!(answer.contains("half done") || work.text("a") == old, "{answer}");
     }
     let log = work.restitch(&["log"]).output().expect("log");
     assert!(log.status.success());
-    assert_eq!((text(&work, "a"), text(&work, "b")), (old.to_owned(), old.to_owned()));
+    assert_eq!((work.text("a"), work.text("b")), (old.to_owned(), old.to_owned()));
 }
 
 /// A commit of two files, killed between the two.
@@ -219,11 +215,11 @@ fn killed_between_two_files(work: &Sandbox) {
         let kill = format!("renameat2:signal=KILL:when={when}");
         let arguments = ["apply", patch.to_str().expect("path")];
         strace(work, Path::new(NOWHERE), &[&kill], &arguments).output().expect("strace");
-        if text(work, "a") != text(work, "b") {
+        if work.text("a") != work.text("b") {
             break;
         }
     }
-    assert!(text(work, "a").starts_with("two\n") && text(work, "b").starts_with("one\n"));
+    assert!(work.text("a").starts_with("two\n") && work.text("b").starts_with("one\n"));
 }
 
 #[test]
@@ -238,7 +234,7 @@ fn a_rollback_keeps_what_an_editor_saved_after_the_crash() {
     fs::write(work.file("b"), "one\n2\n3\n4\nsaved\n").expect("saved");
     assert!(work.restitch(&["log"]).output().expect("log").status.success());
     for name in ["a", "b"] {
-        assert_eq!(text(&work, name), "one\n2\n3\n4\nsaved\n", "{name}");
+        assert_eq!(work.text(name), "one\n2\n3\n4\nsaved\n", "{name}");
     }
 }
 
@@ -270,7 +266,7 @@ fn what_cannot_be_rolled_back_is_told_by_doctor() {
     assert!(told.contains(&format!("`restitch undo {revision}` takes it back")), "{told}");
     let (is_undone, told) = run(&["undo", revision]);
     assert!(is_undone, "{told}");
-    assert_eq!(text(&work, "a"), "one\n2\n3\n4\n5\n");
+    assert_eq!(work.text("a"), "one\n2\n3\n4\n5\n");
     assert!(!mark.exists());
     let (is_well, told) = run(&["doctor"]);
     assert!(is_well, "{told}");
@@ -333,10 +329,10 @@ fn a_commit_of_many_files_does_not_run_out_of_descriptors() {
     let few = apply("-n 300");
     assert_eq!(few.status.code(), Some(3), "{few:?}");
     assert!(String::from_utf8_lossy(&few.stdout).contains("fewer files"), "{few:?}");
-    assert!((0..400).all(|n| text(&work, &format!("f{n}")) == "one\n"));
+    assert!((0..400).all(|n| work.text(&format!("f{n}")) == "one\n"));
     let many = apply("-S -n 300");
     assert!(many.status.success(), "{many:?}");
-    assert!((0..400).all(|n| text(&work, &format!("f{n}")) == "two\n"));
+    assert!((0..400).all(|n| work.text(&format!("f{n}")) == "two\n"));
     assert_eq!(work.leftover_files(), Vec::<String>::new());
 }
 
@@ -538,7 +534,7 @@ fn a_sub_folder_has_the_history_of_its_project() {
     assert!(run("", &["search", "two"]).contains("src/y"));
     run("", &["undo"]);
     run("src", &["undo"]);
-    assert_eq!((text(&work, "x"), text(&work, "src/y")), ("two\n".into(), "one\n".into()));
+    assert_eq!((work.text("x"), work.text("src/y")), ("two\n".into(), "one\n".into()));
 }
 
 #[test]
@@ -616,7 +612,7 @@ fn a_fault_in_a_rollback_in_place_leaves_the_truth() {
         let faults = ["renameat2:error=EBUSY", "ftruncate:signal=KILL"];
         let edit = ["edit", "d", "--old", "some longer text\n", "--new", "short\n"];
         strace(work, Path::new(NOWHERE), &faults, &edit).output().expect("strace");
-        assert_eq!(text(work, "d"), "short\nonger text\n");
+        assert_eq!(work.text("d"), "short\nonger text\n");
     };
     faults_in("rollback in place", torn, |_| vec!["log"], true);
 }
@@ -758,7 +754,7 @@ fn servers_a_command_and_an_editor_share_a_tree_and_die() {
         |ours: usize, editors: usize| format!("ours {ours}\n1\n2\n3\n4\neditor {editors}\n");
     fs::write(work.file("c"), shared(0, 0)).expect("file");
     let number = |name: &str| -> u64 {
-        let text = text(&work, name);
+        let text = work.text(name);
         text.trim().strip_prefix("n ").and_then(|n| n.parse().ok()).expect("whole")
     };
     let (mut moved, mut undone, mut random) = (0, 0, Random::new(7));
@@ -808,11 +804,11 @@ fn servers_a_command_and_an_editor_share_a_tree_and_die() {
         let log = work.restitch(&["log"]).output().expect("log");
         assert!(log.status.success(), "{log:?}");
         assert_eq!(number("a"), number("b"), "round {round}: a commit is half there");
-        assert_eq!(text(&work, "c"), shared(round, round), "round {round}: a save is lost");
+        assert_eq!(work.text("c"), shared(round, round), "round {round}: a save is lost");
         moved += number("a") - first;
-        let before = (number("a"), text(&work, "c"));
+        let before = (number("a"), work.text("c"));
         let undo = work.restitch(&["--json", "undo"]).output().expect("undo");
-        let after = (number("a"), text(&work, "c"));
+        let after = (number("a"), work.text("c"));
         assert_eq!(number("a"), number("b"), "round {round}: an undo is half there");
         if undo.status.success() {
             undone += 1;
