@@ -16,7 +16,7 @@ pub(super) struct Row<'a>(
 
 pub(super) const REFUSED: Option<&str> = None;
 
-/// Checks calls, one a line: the path, the file, old and new, and the file after the call.
+/// Checks calls, one a line: the path, the file, old and new, and the file after the call or `REFUSED`.
 macro_rules! calls {
     ($($path:literal: $file:expr, $old:expr, $new:expr => $after:expr;)*) => {
         $crate::matching::forbidden::check(&[
