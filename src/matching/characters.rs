@@ -23,7 +23,7 @@ impl CharacterMap {
         place: &Place,
         differences: &[Option<Difference>],
     ) -> Vec<Self> {
-        let is_other = |d: &Option<Difference>| d.is_some_and(|d| d >= Difference::LookAlikes);
+        let differs = |d: &Option<Difference>| d.is_some_and(|d| d >= Difference::LookAlikes);
         // A line that both strings have, and `new_str` as the file has it, shows that only old_str is wrong.
         let is_mended = |(at, new): (usize, &&str)| {
             let Some(old) = call.partner(at) else { return false };
@@ -32,7 +32,7 @@ impl CharacterMap {
             there == Some(new.trim()) && new.trim() != call.old[old].trim()
         };
         if call.old.iter().all(|line| line.is_ascii())
-            || !differences.iter().any(is_other)
+            || !differences.iter().any(differs)
             || call.new.iter().enumerate().any(is_mended)
         {
             return vec![Self::default()];
@@ -52,9 +52,8 @@ impl CharacterMap {
             }
         }
         let agreed = seen.into_iter().filter_map(|(from, to)| Some((from, to?)));
-        let different = agreed.filter(|(from, to)| from != to);
-        let map: Vec<(String, String)> =
-            different.map(|(from, to)| (from.to_owned(), to.to_owned())).collect();
+        let map = agreed.filter(|(from, to)| from != to);
+        let map: Vec<_> = map.map(|(from, to)| (from.to_owned(), to.to_owned())).collect();
         let is_dash = |(from, _): &(String, String)| from.starts_with(['–', '—']);
         let without: Vec<_> = map.iter().filter(|pair| !is_dash(pair)).cloned().collect();
         match without.len() < map.len() {

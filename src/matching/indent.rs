@@ -120,12 +120,12 @@ impl IndentRule {
 
     /// Whether it maps whole levels to whole levels.
     fn is_on_grid(&self, levels: LevelWidths) -> bool {
-        let is_whole = |shift: &str, unit| shift.contains('\t') || shift.len().is_multiple_of(unit);
-        let shifts_whole_levels = levels
-            .file
-            .is_none_or(|unit| is_whole(&self.added, unit) && is_whole(&self.removed, unit));
+        let is_whole = |shift: &str| {
+            shift.contains('\t') || levels.file.is_none_or(|unit| shift.len().is_multiple_of(unit))
+        };
         let widths_differ = levels.call.zip(levels.file).is_some_and(|(call, file)| call != file);
-        shifts_whole_levels && !(self.unit == UnitChange::Keep && widths_differ)
+        let keeps_width = self.unit == UnitChange::Keep && widths_differ;
+        is_whole(&self.added) && is_whole(&self.removed) && !keeps_width
     }
 
     /// The size of the mistake that the rule undoes; a smaller mistake is likelier.
@@ -194,12 +194,11 @@ pub(super) fn fit(
     let common = common_divisor(pairs.iter().map(|(from, _)| from.len()))
         .filter(|&all| !levels.tentative.is_some_and(|part| divides(part, all)));
     let others = [levels.tentative, common].into_iter().filter(Option::is_some);
-    let rules = iter::once(levels.call)
-        .chain(others)
-        .map(|call| fit_rules(pairs, LevelWidths { call, ..levels }))
-        .find(|rules| !rules.is_empty());
-    if let Some(rules) = rules {
-        return (rules, false);
+    for call in iter::once(levels.call).chain(others) {
+        let rules = fit_rules(pairs, LevelWidths { call, ..levels });
+        if !rules.is_empty() {
+            return (rules, false);
+        }
     }
     // The first line has lost its indentation, or a part of it, while other lines kept theirs. If
     // no line is indented, all of them have lost it.

@@ -39,12 +39,8 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
         let (indents, is_guess) = (as_sent, call.rescales());
         return vec![IndentMap { how: None, price: 0.0, indents, is_guess, moves_kept: false }];
     }
-    let in_code = pairs.iter().filter(|pair| !pair.in_literal);
-    let indents: Vec<(&str, &str)> = in_code.map(|pair| (pair.sent, pair.there)).collect();
-    let levels = LevelWidths::new(file, &call.old, &call.new);
-    let [old, new] = [&call.old, &call.new].map(|lines| lines.get(1..).unwrap_or_default());
-    let (rules, first_lost) = fit(&indents, levels, LevelWidths::new(file, old, new));
-    let lines = Lines::of(file, call, place, pairs, first_lost);
+    let lines = Lines::of(file, call, place, pairs);
+    let rules = &lines.rules;
     let base = if rules.is_empty() { IRREGULAR } else { Difference::Indentation.cost() };
     let map = |how, frames: &[Frame], indents, is_guess| IndentMap {
         how: Some(how),
@@ -54,21 +50,22 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
         moves_kept: !frames.contains(&Frame::Call),
     };
     // Where one of two lines is right, either may show the depth of new ones.
-    let is_unclear = first_lost && indents[0].0 == indents[0].1 && indents.len() < 3;
+    let is_unclear = lines.lost.is_some_and(|lost| lost.sent == lost.there) && lines.code.len() < 3;
     let of_call = vec![Frame::Call; call.new.len()];
     let mut out = Vec::new();
     for rule in rules.iter().map(Some).chain(rules.is_empty().then_some(None)) {
         let mut is_guess = is_unclear || rule.is_some_and(|rule| lines.is_torn(rule));
         let mut indents = as_sent.clone();
-        for (at, line) in lines.full() {
+        for line in lines.full() {
             let (indent, is_shown) = match line.is_unmapped {
                 true => (line.sent.to_owned(), true),
-                false => lines.indent(at, rule, levels),
+                false => lines.indent(line, rule),
             };
+            let may_stay = || line.is_new_text || belongs_at_margin(file, call, line.at);
             is_guess |= !is_shown
-                || indent != line.sent && (line.is_new_text || belongs_at_margin(file, call, at))
-                || lines.contradicts_first(at, &indent);
-            indents[at] = indent;
+                || indent != line.sent && may_stay()
+                || lines.contradicts_first(line, &indent);
+            indents[line.at] = indent;
         }
         is_guess |= !lines.keeps_order(&indents) || lines.moves_everything();
         let how = "new lines re-indented like the lines of the old text";
@@ -95,12 +92,12 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
     if let Some(first) = lines.lost_first() {
         let how = "new lines indented as they were sent, but for the first";
         let mut indents = as_sent.clone();
-        indents[first] = lines.first_pair().there.to_owned();
+        indents[first] = lines.code[0].there.to_owned();
         out.push(map(how, &of_file, indents, false));
     }
     let leaves_wrong =
         |pair: &Pair<'_>| call.fate(pair.old) == Fate::Kept && pair.sent != pair.there;
-    let is_guess = lines.in_code().any(leaves_wrong)
+    let is_guess = lines.code.iter().any(leaves_wrong)
         || lines.moves_everything()
         || call.rescales() && !lines.shared.iter().any(|shared| shared.new == shared.there);
     out.push(map(how, &of_file, as_sent, is_guess));
@@ -158,6 +155,7 @@ enum Frame {
 
 /// What is known of the indentation of a line of `new_str`.
 struct NewLine<'p> {
+    at: usize,
     sent: &'p str,
     is_blank: bool,
     /// The indentation that `old_str` has for it.
@@ -196,11 +194,13 @@ struct Lines<'p> {
     file: &'p SourceFile<'p>,
     call: &'p Call<'p>,
     pairs: Vec<Pair<'p>>,
-    /// The first pair, if its line has lost its indentation.
+    /// Those that show the indentation of code; at least one.
+    code: Vec<Pair<'p>>,
+    levels: LevelWidths,
+    /// The rules that explain all of them, or all but the first, if that line has lost its indentation.
+    rules: Vec<IndentRule>,
     lost: Option<Pair<'p>>,
     new: Vec<NewLine<'p>>,
-    /// The first line of `new_str` that is not blank.
-    first: Option<usize>,
     /// Every line that both strings have, or that is rewritten, and the outermost line of each side.
     shared: Vec<Shared<'p>>,
 }
@@ -211,23 +211,27 @@ impl<'p> Lines<'p> {
         call: &'p Call<'p>,
         place: &Place,
         pairs: Vec<Pair<'p>>,
-        first_lost: bool,
     ) -> Self {
-        let mut new: Vec<NewLine<'p>> = Vec::with_capacity(call.new.len());
-        for (at, line) in call.new.iter().enumerate() {
-            let old = call.partner(at);
+        let code: Vec<Pair<'p>> = pairs.iter().filter(|pair| !pair.in_literal).copied().collect();
+        let indents: Vec<(&str, &str)> = code.iter().map(|pair| (pair.sent, pair.there)).collect();
+        let levels = LevelWidths::new(file, &call.old, &call.new);
+        let [old, new] = [&call.old, &call.new].map(|lines| lines.get(1..).unwrap_or_default());
+        let (rules, first_lost) = fit(&indents, levels, LevelWidths::new(file, old, new));
+        let lost = first_lost.then_some(code[0]);
+        let new = call.new.iter().enumerate().map(|(at, line)| {
+            let (sent, is_blank, old) = (indent_of(line), line.trim().is_empty(), call.partner(at));
             let pair = old.and_then(|old| pairs.binary_search_by_key(&old, |pair| pair.old).ok());
-            new.push(NewLine {
-                sent: indent_of(line),
-                is_blank: line.trim().is_empty(),
-                old: old.map(|old| indent_of(call.old[old])),
-                pair: pair.map(|at| pairs[at]),
-                old_above: 0,
-                is_unmapped: false,
-                is_new_text: false,
-                says: None,
-            });
-        }
+            let pair = pair.map(|at| pairs[at]);
+            let says = match pair.filter(|pair| !is_blank && pair.sent != pair.there) {
+                Some(pair) if sent == pair.sent => Some(Frame::Call),
+                Some(pair) if sent == pair.there => Some(Frame::File),
+                _ => None,
+            };
+            let old = old.map(|old| indent_of(call.old[old]));
+            let (old_above, is_unmapped, is_new_text) = (0, false, false);
+            NewLine { at, sent, is_blank, old, pair, old_above, is_unmapped, is_new_text, says }
+        });
+        let mut new: Vec<NewLine<'p>> = new.collect();
         let mut old_above = 0;
         for op in &call.ops {
             if let Some(at) = op.new_at() {
@@ -254,27 +258,16 @@ impl<'p> Lines<'p> {
                 run.iter_mut().for_each(|line| line.is_unmapped = false);
             }
         }
-        let lost = pairs.iter().find(|pair| first_lost && !pair.in_literal).copied();
-        let first = new.iter().position(|line| !line.is_blank);
-        let mut lines = Self { file, call, pairs, lost, new, first, shared: Vec::new() };
+        let mut lines =
+            Self { file, call, pairs, code, levels, rules, lost, new, shared: Vec::new() };
         lines.shared = lines.shared();
-        lines.say();
+        lines.note_wrong_lines();
         lines
     }
 
-    /// The pairs that show the indentation of code.
-    fn in_code(&self) -> impl Iterator<Item = &Pair<'p>> + Clone {
-        self.pairs.iter().filter(|pair| !pair.in_literal)
-    }
-
-    /// The first of them.
-    fn first_pair(&self) -> Pair<'p> {
-        self.in_code().next().copied().unwrap_or(self.pairs[0])
-    }
-
     /// The lines of `new_str` that are not blank.
-    fn full(&self) -> impl Iterator<Item = (usize, &NewLine<'p>)> + Clone {
-        self.new.iter().enumerate().filter(|(_, line)| !line.is_blank)
+    fn full(&self) -> impl Iterator<Item = &NewLine<'p>> + Clone {
+        self.new.iter().filter(|line| !line.is_blank)
     }
 
     /// Whether a line of `new_str` says that it has this indentation.
@@ -282,9 +275,14 @@ impl<'p> Lines<'p> {
         self.new.iter().any(|line| line.says == Some(frame))
     }
 
-    /// Whether `at` is the first line of `new_str`, and that of `old_str` has lost its indentation.
-    fn is_lost(&self, at: usize) -> bool {
-        self.lost.is_some() && self.first == Some(at)
+    /// Whether a line is the first of `new_str`.
+    fn is_first(&self, line: &NewLine<'_>) -> bool {
+        self.full().next().is_some_and(|first| first.at == line.at)
+    }
+
+    /// Whether a line is the first of `new_str`, and that of `old_str` has lost its indentation.
+    fn is_lost(&self, line: &NewLine<'_>) -> bool {
+        self.lost.is_some() && self.is_first(line)
     }
 
     /// Whether a rule would change new lines that stay as they were sent, but none of those beside them
@@ -298,22 +296,21 @@ impl<'p> Lines<'p> {
         })
     }
 
-    /// The indentation that a rule gives line `at` of `new_str`, and whether the place shows it.
-    fn indent(&self, at: usize, rule: Option<&IndentRule>, levels: LevelWidths) -> (String, bool) {
-        let line = &self.new[at];
+    /// The indentation that a rule gives a line of `new_str`, and whether the place shows it.
+    fn indent(&self, line: &NewLine<'p>, rule: Option<&IndentRule>) -> (String, bool) {
         let sent = line.sent;
-        let first = self.lost.filter(|lost| self.is_lost(at) && lost.sent == sent);
+        let first = self.lost.filter(|lost| self.is_lost(line) && lost.sent == sent);
         if let Some(pair) = line.pair.filter(|_| line.keeps_depth()).or(first) {
             return (pair.there.to_owned(), true);
         }
-        let (above, below) = self.neighbours(at);
+        let (above, below) = self.neighbours(line);
         if self.is_in_right_literal(above, below) {
             return (sent.to_owned(), true);
         }
         if let Some(mapped) = rule.and_then(|rule| rule.apply(sent)) {
             return (mapped, true);
         }
-        let mut targets = self.in_code().filter(|pair| pair.sent == sent).map(|pair| pair.there);
+        let mut targets = self.code.iter().filter(|pair| pair.sent == sent).map(|pair| pair.there);
         if rule.is_none()
             && let Some(target) = targets.next()
         {
@@ -327,9 +324,9 @@ impl<'p> Lines<'p> {
         }
         let beside = |near: &Pair<'p>| {
             if let Some(deeper) = sent.strip_prefix(near.sent) {
-                return Some((near.there.to_owned() + &levels.scale(deeper), true));
+                return Some((near.there.to_owned() + &self.levels.scale(deeper), true));
             }
-            let step = levels.scale(near.sent.strip_prefix(sent)?);
+            let step = self.levels.scale(near.sent.strip_prefix(sent)?);
             let indent = near.there.get(..near.there.len().checked_sub(step.len())?)?;
             Some((indent.to_owned(), rule.is_some()))
         };
@@ -344,8 +341,7 @@ impl<'p> Lines<'p> {
     }
 
     /// The nearest pairs above and below a line of `new_str`; above the first one, its own.
-    fn neighbours(&self, at: usize) -> (Option<&Pair<'p>>, Option<&Pair<'p>>) {
-        let line = &self.new[at];
+    fn neighbours(&self, line: &NewLine<'p>) -> (Option<&Pair<'p>>, Option<&Pair<'p>>) {
         let (above, rest) =
             self.pairs.split_at(self.pairs.partition_point(|pair| pair.old < line.old_above));
         let (own, below) = rest.split_at(usize::from(line.pair.is_some()));
@@ -356,71 +352,58 @@ impl<'p> Lines<'p> {
     /// literals are as deep as in the file.
     fn is_in_right_literal(&self, above: Option<&Pair<'p>>, below: Option<&Pair<'p>>) -> bool {
         let near = above.filter(|pair| pair.in_literal).or(below);
+        let is_right = |pair: &Pair<'p>| pair.sent == pair.there;
         let has_words = |pair: &Pair<'p>| self.call.old[pair.old].contains(is_word_char);
         below.is_some_and(|pair| pair.in_literal)
-            && near.is_some_and(|pair| pair.sent == pair.there)
-            && self
-                .pairs
-                .iter()
-                .all(|pair| !pair.in_literal || !has_words(pair) || pair.sent == pair.there)
+            && near.is_some_and(is_right)
+            && self.pairs.iter().all(|pair| !pair.in_literal || !has_words(pair) || is_right(pair))
     }
 
     /// Whether a new line is as deep as the first line of `old_str` in the call and not in the result,
     /// or comes before it, so that it may have lost its indentation instead.
-    fn contradicts_first(&self, at: usize, indent: &str) -> bool {
-        let line = &self.new[at];
+    fn contradicts_first(&self, line: &NewLine<'p>, indent: &str) -> bool {
         let Some(lost) = self.lost.filter(|_| line.old.is_none()) else { return false };
-        match line.sent == lost.sent {
-            true => {
-                indent != lost.there && !self.in_code().skip(1).any(|pair| pair.sent == line.sent)
-            }
-            false => self.first == Some(at),
+        if line.sent != lost.sent {
+            return self.is_first(line);
         }
+        indent != lost.there && !self.code[1..].iter().any(|pair| pair.sent == line.sent)
     }
 
     fn shared(&self) -> Vec<Shared<'p>> {
-        let shared = |(at, line): (usize, &NewLine<'p>)| {
+        let shared = |line: &NewLine<'p>| {
             let is_lost = |pair: &Pair<'p>| self.lost.is_some_and(|lost| lost.old == pair.old);
             let pair = line.pair.filter(|pair| !pair.in_literal && !is_lost(pair))?;
-            Some(Shared { at, old: pair.sent, new: line.sent, there: pair.there })
+            Some(Shared { at: line.at, old: pair.sent, new: line.sent, there: pair.there })
         };
         let mut out: Vec<Shared<'p>> = self.full().filter_map(shared).collect();
-        let pairs = self.in_code().skip(usize::from(self.lost.is_some()));
+        let pairs = self.code.iter().skip(usize::from(self.lost.is_some()));
         let old = pairs.clone().map(|pair| pair.sent).min_by_key(|indent| depth(indent));
         let there = pairs.map(|pair| pair.there).min_by_key(|indent| depth(indent));
-        let new = self.full().filter(|(at, _)| !self.is_lost(*at));
-        let new = new.min_by_key(|(_, line)| depth(line.sent));
-        if let (Some(old), Some((at, line)), Some(there)) = (old, new, there) {
-            out.push(Shared { at, old, new: line.sent, there });
+        let new = self.full().filter(|line| !self.is_lost(line)).min_by_key(|l| depth(l.sent));
+        if let (Some(old), Some(line), Some(there)) = (old, new, there) {
+            out.push(Shared { at: line.at, old, new: line.sent, there });
         }
         out
     }
 
-    /// Notes what each line of `new_str` says about whose indentation it has: a line that both strings
-    /// have, and `old_str` wrongly, or a new one that is as deep as nothing but what is wrong there.
-    fn say(&mut self) {
-        let is_right = |pair: &&Pair<'p>| pair.sent == pair.there;
-        let (right, wrong): (Vec<&Pair<'p>>, _) = self.in_code().partition(is_right);
-        let [mut right, wrong] = [right, wrong]
-            .map(|pairs| pairs.iter().map(|pair| pair.sent).collect::<HashSet<&'p str>>());
-        let is_as_there =
-            |line: &&NewLine<'p>| line.pair.is_some_and(|pair| pair.there == line.sent);
-        right.extend(self.new.iter().filter(is_as_there).map(|line| line.sent));
-        for line in self.new.iter_mut().filter(|line| !line.is_blank) {
-            line.says = match line.pair.filter(|pair| pair.sent != pair.there) {
-                Some(pair) if line.sent == pair.sent => Some(Frame::Call),
-                Some(pair) if line.sent == pair.there => Some(Frame::File),
-                _ => None,
-            };
-        }
-        // New lines say less than these, unless they are less deep than the place, or have levels of
-        // another width, so that others are as deep as in the file by chance.
+    /// Notes which new lines are as deep as nothing but what `old_str` has wrongly. They say less than
+    /// those that both strings have, unless they are less deep than the place, or have levels of another
+    /// width, so that others are as deep as in the file by chance.
+    fn note_wrong_lines(&mut self) {
+        let in_code = self.code.iter().map(|pair| (pair.sent, pair.there));
+        let in_new = self.new.iter().filter_map(|line| Some((line.sent, line.pair?.there)));
+        let right = in_code.clone().chain(in_new).filter(|(sent, there)| sent == there);
+        let right: HashSet<&str> = right.map(|(sent, _)| sent).collect();
+        let wrong = in_code.filter(|(sent, there)| sent != there);
+        let wrong: HashSet<&str> = wrong.map(|(sent, _)| sent).collect();
         let unit = self.file.indent_unit();
-        let is_whole = |indent: &str| unit.is_none_or(|unit| indent.len().is_multiple_of(unit));
-        let is_shown = self.full().all(|(_, line)| line.sent.contains('\t') || is_whole(line.sent))
+        let is_whole = |indent: &str| {
+            indent.contains('\t') || unit.is_none_or(|unit| indent.len().is_multiple_of(unit))
+        };
+        let is_shown = self.full().all(|line| is_whole(line.sent))
             && self.says(Frame::File)
             && !self.says(Frame::Call);
-        let outermost = self.in_code().map(|pair| depth(pair.there)).min().unwrap_or(0);
+        let outermost = self.code.iter().map(|pair| depth(pair.there)).min().unwrap_or(0);
         for line in self.new.iter_mut().filter(|line| !line.is_blank && line.old.is_none()) {
             let is_wrong = wrong.contains(line.sent) && !right.contains(line.sent);
             if is_wrong && !(is_shown && depth(line.sent) >= outermost) {
@@ -429,9 +412,10 @@ impl<'p> Lines<'p> {
         }
     }
 
-    /// What it costs that the lines of `new_str` have the indentation of these, beside the rule.
+    /// What it costs that the lines of `new_str` have the indentation of these, beside the rule: the runs of
+    /// lines that the call then moves, of which three count at most, and a mistake of `old_str` alone.
     fn price(&self, frames: &[Frame]) -> f64 {
-        let has = |frame| self.full().any(|(at, _)| frames[at] == frame);
+        let has = |frame| self.full().any(|line| frames[line.at] == frame);
         let (by_call, by_file) = (has(Frame::Call), has(Frame::File));
         let is_mixed = by_call && by_file;
         let adds_wrong = |line: &NewLine<'_>| line.old.is_none() && line.says == Some(Frame::Call);
@@ -439,26 +423,18 @@ impl<'p> Lines<'p> {
             true => !by_file && self.says(Frame::File) && !self.says(Frame::Call),
             false => !self.is_as_sent() || self.new.iter().any(adds_wrong),
         };
-        // Where whose indentation it is changes, that is a move, too.
-        let mixed = f64::from(is_mixed);
-        MOVED * (self.moved_runs(frames, is_mixed) + mixed)
-            + AS_SENT * (f64::from(is_unlike) + mixed)
-    }
-
-    /// How many runs of lines the call moves, if they have the indentation of these; at most three count.
-    fn moved_runs(&self, frames: &[Frame], is_mixed: bool) -> f64 {
+        let step = |shared: &Shared<'p>| match frames[shared.at] {
+            Frame::Call => step(shared.old, shared.new),
+            Frame::File => step(shared.there, shared.new),
+        };
         // The outermost lines say nothing of lines of two kinds.
         let count = self.shared.len().saturating_sub(usize::from(is_mixed));
-        let step = |shared: &Shared<'p>| {
-            let from = match frames[shared.at] {
-                Frame::Call => shared.old,
-                Frame::File => shared.there,
-            };
-            step(from, shared.new)
-        };
         let mut steps: Vec<isize> = self.shared[..count].iter().map(step).collect();
         steps.dedup();
-        steps.iter().filter(|step| **step != 0).take(3).map(|_| 1.0).sum()
+        let runs: f64 = steps.iter().filter(|step| **step != 0).take(3).map(|_| 1.0).sum();
+        // Where whose indentation it is changes, that is a move, too.
+        let mixed = f64::from(is_mixed);
+        MOVED * (runs + mixed) + AS_SENT * (f64::from(is_unlike) + mixed)
     }
 
     /// Whether the call moves all that it has by the same step, and not to where the file has it: then the
@@ -475,24 +451,24 @@ impl<'p> Lines<'p> {
         let is = |side: fn(&Shared<'p>) -> &'p str| {
             self.shared.iter().any(|line| line.old != line.there && line.new == side(line))
         };
-        let pair = self.first_pair();
+        let pair = self.code[0];
         let is_first = || self.call.old[..pair.old].iter().all(|line| line.trim().is_empty());
         is(|line| line.there) && !is(|line| line.old)
             || pair.sent != pair.there
-                && self.first.is_some_and(|first| self.new[first].sent == pair.there)
+                && self.full().next().is_some_and(|first| first.sent == pair.there)
                 && is_first()
     }
 
     /// The first line of `new_str`, if it is less deep than the file has the place, others are not, and
     /// none of these has the wrong depth of `old_str`.
     fn lost_first(&self) -> Option<usize> {
-        let there = depth(self.first_pair().there);
+        let there = depth(self.code[0].there);
         let mut full = self.full();
-        let (first, line) = full.next()?;
-        (depth(line.sent) < there
-            && full.clone().any(|(_, line)| depth(line.sent) >= there)
-            && !full.any(|(_, line)| line.says == Some(Frame::Call)))
-        .then_some(first)
+        let first = full.next()?;
+        (depth(first.sent) < there
+            && full.clone().any(|line| depth(line.sent) >= there)
+            && !full.any(|line| line.says == Some(Frame::Call)))
+        .then_some(first.at)
     }
 
     /// Charges what leaves more lines at an odd depth than another map of the place. Where each leaves
@@ -503,16 +479,16 @@ impl<'p> Lines<'p> {
         // Where the call begins inside a line, that is the line to go on from.
         let begins_inside = place.links.first().is_some_and(|link| !link.starts_line(file));
         // A new line is where the line below it begins.
-        let is_literal = |at: usize| {
-            let line = &self.new[at];
-            let pair =
-                line.pair.or_else(|| self.neighbours(at).1.filter(|_| line.old.is_none()).copied());
+        let is_literal = |line: &NewLine<'p>| {
+            let below = || self.neighbours(line).1.filter(|_| line.old.is_none());
+            let pair = line.pair.or_else(|| below().copied());
             line.is_unmapped || pair.is_some_and(|pair| file.begins_in_literal(pair.line))
         };
+        let is_literal: Vec<bool> = self.new.iter().map(is_literal).collect();
         let more = |map: &IndentMap| {
             let lines = (0..call.new.len()).map(|at| match at {
                 0 if begins_inside => line_of(file, place.lines().start),
-                _ => ((!is_literal(at)).then_some(map.indents[at].as_str()), call.new[at]),
+                _ => ((!is_literal[at]).then_some(map.indents[at].as_str()), call.new[at]),
             });
             odd_lines(file, place, lines).saturating_sub(there)
         };
@@ -537,10 +513,11 @@ impl<'p> Lines<'p> {
     /// Whether each new line compares to its neighbours in the result as it does in `new_str`: deeper,
     /// less deep, or as deep. If not, the map does not suit these lines.
     fn keeps_order(&self, indents: &[String]) -> bool {
-        let (mut above, mut opened): (Option<(usize, usize, bool)>, Option<usize>) = (None, None);
-        for (at, line) in self.full().filter(|(_, line)| !line.is_unmapped) {
-            let (sent, result, is_kept) =
-                (depth(line.sent), depth(&indents[at]), line.keeps_depth());
+        let mut above: Option<(usize, usize, bool)> = None;
+        let mut opened: Option<usize> = None;
+        for line in self.full().filter(|line| !line.is_unmapped) {
+            let (sent, result) = (depth(line.sent), depth(&indents[line.at]));
+            let is_kept = line.keeps_depth();
             let is_out_of_order = above.is_some_and(|(above_sent, above_result, above_is_kept)| {
                 !(is_kept && above_is_kept) && above_sent.cmp(&sent) != above_result.cmp(&result)
             });
@@ -549,8 +526,8 @@ impl<'p> Lines<'p> {
             }
             // A first line that has lost its indentation says nothing about the step to the next, unless
             // it opens a block: then that is inside.
-            let is_lost = self.is_lost(at);
-            let opens = self.call.new[at].trim_end().ends_with(['{', '(', '[', ':']);
+            let is_lost = self.is_lost(line);
+            let opens = self.call.new[line.at].trim_end().ends_with(['{', '(', '[', ':']);
             opened = (is_lost && opens).then_some(result);
             above = (!is_lost).then_some((sent, result, is_kept));
         }
@@ -568,23 +545,19 @@ fn step(from: &str, to: &str) -> isize {
 fn belongs_at_margin(file: &SourceFile<'_>, call: &Call<'_>, at: usize) -> bool {
     let (new, line) = (&call.new, call.new[at]);
     let Some(language) = file.language.filter(|_| call.partner(at).is_none()) else { return false };
-    let is_directive = match language.name {
+    let is_shared = |at: usize| call.partner(at).is_some() && !new[at].trim().is_empty();
+    let may_be = || indent_of(line).is_empty() && !(at + 1..new.len()).any(is_shared);
+    match language.name {
         "c" | "c++" | "objective-c" | "c#" => line.starts_with('#') || is_label(line),
         // A function with a name is inside no other.
         "go" => is_label(line) || line.starts_with("func "),
-        "yaml" => line.starts_with("---"),
-        "make" => is_among(MAKE_DIRECTIVES, first_word(line)),
+        "yaml" if line.starts_with("---") => true,
+        "make" if is_among(MAKE_DIRECTIVES, first_word(line)) => true,
         "ruby" | "perl" => {
             line.starts_with("__")
                 || line.strip_prefix('=').is_some_and(|l| l.starts_with(is_word_char))
         }
-        _ => false,
-    };
-    let is_shared = |at: usize| call.partner(at).is_some() && !new[at].trim().is_empty();
-    if is_directive || !indent_of(line).is_empty() || (at + 1..new.len()).any(is_shared) {
-        return is_directive;
-    }
-    match language.name {
+        _ if !may_be() => false,
         "python" => {
             let blank_above = new[..at].iter().rev().take_while(|line| line.trim().is_empty());
             let blank_count = blank_above.count();

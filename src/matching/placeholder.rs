@@ -8,29 +8,17 @@ use super::source_file::SourceFile;
 /// It must say what it leaves out, or be dots alone, with or without a comment mark.
 pub(super) fn is_placeholder(line: &str) -> bool {
     let line = line.trim();
-    if line.len() > 120 {
-        return false;
-    }
-    let comment = ["//", "#", "/*", "--", "<!--", "{/*", ";", "%", "*"]
-        .iter()
-        .find_map(|mark| line.strip_prefix(mark));
-    if comment.is_none() && !line.contains(['.', '…']) {
-        return false;
-    }
+    let marks = ["//", "#", "/*", "--", "<!--", "{/*", ";", "%", "*"];
+    let comment = marks.iter().find_map(|mark| line.strip_prefix(mark));
     let inner = comment.unwrap_or(line);
-    let inner = inner
-        .trim_end_matches("*/}")
-        .trim_end_matches("*/")
-        .trim_end_matches("-->")
-        .trim()
-        .trim_matches(|c| matches!(c, '(' | ')' | '[' | ']' | '<' | '>' | '{' | '}'))
-        .trim();
+    let inner = ["*/}", "*/", "-->"].iter().fold(inner, |inner, end| inner.trim_end_matches(end));
+    let inner = inner.trim().trim_matches(|c| "()[]<>{}".contains(c)).trim();
     let has_dots = starts_with_dots(inner) || inner.ends_with('…') || inner.ends_with("...");
-    if !has_dots && comment.is_none() {
+    if line.len() > 120 || !has_dots && comment.is_none() {
         return false;
     }
-    let words = inner.trim_matches(|c: char| c == '.' || c == '…' || c.is_whitespace());
-    let words = words.to_lowercase();
+    let is_filler = |c: char| c == '.' || c == '…' || c.is_whitespace();
+    let words = inner.trim_matches(is_filler).to_lowercase();
     if words.is_empty() {
         return has_dots && (comment.is_some() || inner.len() <= 4);
     }
@@ -45,7 +33,7 @@ pub(super) fn is_placeholder(line: &str) -> bool {
                 || words.split_whitespace().count() <= MAX_WORDS
                     && (words.ends_with("unchanged") || words.ends_with("omitted")))
     };
-    has_phrase && (has_dots || comment.is_some() && says_nothing_else())
+    has_phrase && (has_dots || says_nothing_else())
 }
 
 /// The most words of a placeholder such as "rest of the code unchanged"; a sentence has more.
@@ -60,7 +48,6 @@ const PHRASES: &[&str] = &[
     "other code",
     "other methods",
     "other functions",
-    "same as before",
     "the same",
     "omitted",
     "previous code",

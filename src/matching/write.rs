@@ -205,31 +205,24 @@ impl<'p> Writer<'p> {
         {
             return None;
         }
-        let lines = there.map(|line| self.line_there(line));
         let more = iter::repeat((String::new(), LineEnding::None));
-        self.out.extend(lines.chain(more).take(new_count).collect::<Vec<_>>());
+        self.out.extend(there.map(|line| line_there(file, line)).chain(more).take(new_count));
         self.next_link = next_link;
         Some(at + ops.len())
     }
 
     /// Where the operations of a link of several lines end; they begin at `at`.
     fn end_of_block(&self, at: usize, link: &Link) -> usize {
-        let is_within = |op: &LineOp| op.old_at().is_none_or(|old| link.old.contains(&old));
-        let within = self.input.call.ops[at..].iter().take_while(|op| is_within(op));
+        let ops = &self.input.call.ops[at..];
+        let is_below = |op: &LineOp| op.old_at().is_some_and(|old| old >= link.old.end);
+        let len = ops.iter().position(is_below).unwrap_or(ops.len());
         // New lines after the last line of the link do not belong to it.
-        let last = within.enumerate().filter(|(_, op)| op.old_at().is_some()).last();
-        at + 1 + last.map_or(0, |(last, _)| last)
+        at + 1 + ops[..len].iter().rposition(|op| op.old_at().is_some()).unwrap_or(0)
     }
 
     /// The text that a link matches in the file.
     fn text(&self, link: &Link) -> &'p str {
         &self.input.file.text[link.bytes.clone()]
-    }
-
-    /// A line of the file and its ending.
-    fn line_there(&self, at: usize) -> (String, LineEnding) {
-        let file = self.input.file;
-        (file.body(at).to_owned(), file.lines()[at].ending)
     }
 
     /// Writes a line or block that is certain, with the ending that the link has.
@@ -308,31 +301,30 @@ impl<'p> Writer<'p> {
         let text = self.text(link);
         let differs = matches!(differences[link_at], Some(Difference::Words | Difference::Comment));
         let is_blank = believed.trim().is_empty();
-        if link.kind == LinkKind::Elided {
-            // What a placeholder stands for stays, once.
-            if link.old.start == old_at && !link.lines.is_empty() {
-                self.push(text.to_owned(), link);
-            }
-            return;
-        }
-        if link.lines.is_empty() {
-            match op {
-                // If only the call has a blank line, a change of that line is a new line.
-                LineOp::Change(_, new_at) if is_blank => self.inserts.push(new_at),
-                LineOp::Change(..) | LineOp::Delete(_) if !is_blank => {
-                    let line = place.lines().start + self.out.len();
-                    self.push_conflict(line..line, believed, "");
-                }
-                _ => {}
-            }
-            return;
-        }
+        let is_missing = link.lines.is_empty();
         let line = match op {
-            LineOp::Keep(_, new_at) => {
-                let line = self.with_closing_mark_of_call(link_at, at, text, call.new[new_at]);
-                let is_moved = self.map.moves_kept && link.starts_line(file) && !is_blank;
-                if is_moved { with_indent(&line, &self.map.indents[new_at]) } else { line }
+            // What a placeholder stands for stays, once.
+            _ if link.kind == LinkKind::Elided => {
+                if is_missing || link.old.start != old_at {
+                    return;
+                }
+                text.to_owned()
             }
+            // If only the call has a blank line, a change of that line is a new line.
+            LineOp::Change(_, new_at) if is_missing && is_blank => {
+                return self.inserts.push(new_at);
+            }
+            _ if is_missing && (is_blank || matches!(op, LineOp::Keep(..))) => return,
+            _ if is_missing => {
+                let line = place.lines().start + self.out.len();
+                return self.push_conflict(line..line, believed, "");
+            }
+            LineOp::Keep(_, new_at)
+                if self.map.moves_kept && link.starts_line(file) && !is_blank =>
+            {
+                with_indent(text, &self.map.indents[new_at])
+            }
+            LineOp::Keep(..) => text.to_owned(),
             LineOp::Change(_, new_at)
                 if differs
                     && is_made(file, call, link)
@@ -344,51 +336,46 @@ impl<'p> Writer<'p> {
                 if (!differs || call.fate(old_at) == Fate::Moved)
                     && !joins_words(file, link, believed, call.new[new_at]) =>
             {
-                let line = match differs {
-                    true => format!("{}{}", self.indent(link, old_at, new_at), text.trim_start()),
+                match differs {
+                    true => self.indent(link, old_at, new_at).to_owned() + text.trim_start(),
                     false => self.changed_line(link_at, old_at, new_at),
-                };
-                self.with_closing_mark_of_call(link_at, at, &line, call.new[new_at])
+                }
             }
             LineOp::Delete(_) if !differs => {
                 return self.deleted.push_back(file.lines()[link.lines.end - 1].ending);
             }
             _ => return self.push_conflict(link.lines.clone(), believed, text),
         };
+        let line = self.with_closing_mark_of_call(link_at, at, line);
         self.push(line, link);
     }
 
     /// The line with the closing `,` or `;` of the call, where the file has a different one, which what the
     /// call changes may make wrong, and this choice takes marks as they were sent.
-    fn with_closing_mark_of_call(
-        &mut self,
-        link_at: usize,
-        at: usize,
-        line: &str,
-        new: &str,
-    ) -> String {
+    fn with_closing_mark_of_call(&mut self, link_at: usize, at: usize, line: String) -> String {
         let Input { file, call, differences, .. } = *self.input;
         let mark =
             |line: &str| line.trim_end().chars().next_back().filter(|c| matches!(c, ',' | ';'));
-        // Without any, the lines may be no list any more.
+        let sent = call.ops[at].new_at().and_then(|new_at| mark(call.new[new_at]));
+        // Without any comma, the lines may be no list any more.
         let has_comma = |lines: &[&str]| lines.iter().any(|line| mark(line) == Some(','));
         let below = call.ops.get(at + 1);
-        let changes_below = matches!(below, Some(LineOp::Insert(_) | LineOp::Delete(_)))
-            || mark(line) == Some(',') && has_comma(&call.old) && !has_comma(&call.new);
+        let may_be_wrong = matches!(below, Some(LineOp::Insert(_) | LineOp::Delete(_)))
+            || mark(&line) == Some(',') && has_comma(&call.old) && !has_comma(&call.new);
         let is_open = differences[link_at] == Some(Difference::Punctuation)
-            && changes_below
-            && mark(line) != mark(new);
+            && may_be_wrong
+            && mark(&line) != sent;
         // The file's would end the statement.
         let is_continued = is_open
-            && mark(line) == Some(';')
-            && mark(new).is_none()
+            && mark(&line) == Some(';')
+            && sent.is_none()
             && file.language.is_some_and(tokens::may_lack_semicolons)
             && matches!(below, Some(LineOp::Insert(new)) if goes_on(call.new[*new]));
         self.used.marks_as_sent |= is_open && !is_continued;
         if !is_open || !(self.choice.marks_as_sent || is_continued) {
-            return line.to_owned();
+            return line;
         }
-        line.trim_end().trim_end_matches([',', ';']).chars().chain(mark(new)).collect()
+        line.trim_end().trim_end_matches([',', ';']).chars().chain(sent).collect()
     }
 
     /// Records that the file has `found` where the call changes `believed`.
@@ -431,7 +418,7 @@ impl<'p> Writer<'p> {
             self.deleted.clear();
         }
         self.used.below_blank |= !gap.is_empty() && !self.inserts.is_empty();
-        let mut gap_lines = gap.iter().map(|&line| self.line_there(line)).collect();
+        let mut gap_lines = gap.iter().map(|&line| line_there(file, line)).collect();
         if !self.choice.below_blank {
             self.out.append(&mut gap_lines);
         }
@@ -558,15 +545,17 @@ impl<'p> Writer<'p> {
     }
 }
 
+/// A line of the file and its ending.
+fn line_there(file: &SourceFile<'_>, at: usize) -> (String, LineEnding) {
+    (file.body(at).to_owned(), file.lines()[at].ending)
+}
+
 /// Whether a blank at an end of the quote, which the file does not have there, may hold apart what would be
 /// joined without it: `new` begins or ends with another kind of character than `old`.
 fn joins_words(file: &SourceFile<'_>, link: &Link, old: &str, new: &str) -> bool {
     let kind = |c: Option<char>| c.map(|c| if is_word_char(c) { 'a' } else { c });
-    let [from, to] = [old, new].map(str::trim);
-    !link.starts_line(file)
-        && old.trim_start().len() < old.len()
-        && kind(from.chars().next()) != kind(to.chars().next())
-        || !link.ends_line(file)
-            && old.trim_end().len() < old.len()
-            && kind(from.chars().next_back()) != kind(to.chars().next_back())
+    let head = |line: &str| kind(line.trim_start().chars().next());
+    let tail = |line: &str| kind(line.trim_end().chars().next_back());
+    !link.starts_line(file) && old.starts_with(char::is_whitespace) && head(old) != head(new)
+        || !link.ends_line(file) && old.ends_with(char::is_whitespace) && tail(old) != tail(new)
 }
