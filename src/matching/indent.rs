@@ -186,10 +186,11 @@ impl LevelWidths {
 /// `levels_after_first` has the widths without the first line: if that line has lost its indentation,
 /// the step to the next line is no level.
 pub(super) fn fit(
-    pairs: &[Pair<'_>],
+    pairs: &[(impl AsRef<str>, impl AsRef<str>)],
     levels: LevelWidths,
     levels_after_first: LevelWidths,
 ) -> (Vec<IndentRule>, bool) {
+    let pairs: &Vec<Pair<'_>> = &pairs.iter().map(|(a, b)| (a.as_ref(), b.as_ref())).collect();
     // A step of old_str may be several levels, so other widths are tried, too.
     let common = common_divisor(pairs.iter().map(|(from, _)| from.len()))
         .filter(|&all| !levels.tentative.is_some_and(|part| divides(part, all)));

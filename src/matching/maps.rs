@@ -42,16 +42,18 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
     let lines = Lines::of(file, call, place, pairs);
     let rules = &lines.rules;
     let base = if rules.is_empty() { IRREGULAR } else { Difference::Indentation.cost() };
-    let map = |how, frames: &[Frame], indents, is_guess| IndentMap {
-        how: Some(how),
-        price: base + lines.price(frames),
-        indents,
-        is_guess,
-        moves_kept: !frames.contains(&Frame::Call),
+    let map = |how, frames: Vec<Frame>, mapped: &[String], is_guess| {
+        let (price, moves_kept) = (base + lines.price(&frames), !frames.contains(&Frame::Call));
+        let indents = frames.iter().zip(as_sent.iter().zip(mapped));
+        let indents = indents.map(|(frame, (sent, mapped))| match frame {
+            Frame::Call => mapped,
+            Frame::File => sent,
+        });
+        let indents = indents.cloned().collect();
+        IndentMap { how: Some(how), price, indents, is_guess, moves_kept }
     };
     // Where one of two lines is right, either may show the depth of new ones.
     let is_unclear = lines.lost.is_some_and(|lost| lost.sent == lost.there) && lines.code.len() < 3;
-    let of_call = vec![Frame::Call; call.new.len()];
     let mut out = Vec::new();
     for rule in rules.iter().map(Some).chain(rules.is_empty().then_some(None)) {
         let mut is_guess = is_unclear || rule.is_some_and(|rule| lines.is_torn(rule));
@@ -69,38 +71,30 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
         }
         is_guess |= !lines.keeps_order(&indents) || lines.moves_everything();
         let how = "new lines re-indented like the lines of the old text";
-        out.push(map(how, &of_call, indents, is_guess));
+        out.push(map(how, vec![Frame::Call; indents.len()], &indents, is_guess));
     }
     let IndentMap { indents: mapped, is_guess, .. } = out[0].clone();
-    let mix = |how, frames: Vec<Frame>| {
-        let indents = frames.iter().zip(as_sent.iter().zip(&mapped));
-        let indents = indents.map(|(frame, (sent, mapped))| match frame {
-            Frame::Call => mapped.clone(),
-            Frame::File => sent.clone(),
-        });
-        map(how, &frames, indents.collect(), is_guess)
-    };
     if lines.says(Frame::File) {
         let how = "kept lines as they were sent, new ones like the lines of the old text";
         let says = lines.new.iter().map(|line| line.says.unwrap_or(Frame::Call));
-        out.push(mix(how, says.collect()));
+        out.push(map(how, says.collect(), &mapped, is_guess));
     }
     let how = "new lines indented as they were sent";
     let frame = |line: &NewLine<'_>| if line.keeps_depth() { Frame::Call } else { Frame::File };
-    out.push(mix(how, lines.new.iter().map(frame).collect()));
-    let of_file = vec![Frame::File; call.new.len()];
+    out.push(map(how, lines.new.iter().map(frame).collect(), &mapped, is_guess));
+    let of_file = vec![Frame::File; mapped.len()];
     if let Some(first) = lines.lost_first() {
         let how = "new lines indented as they were sent, but for the first";
-        let mut indents = as_sent.clone();
-        indents[first] = lines.code[0].there.to_owned();
-        out.push(map(how, &of_file, indents, false));
+        let mut but_first = map(how, of_file.clone(), &mapped, false);
+        but_first.indents[first] = lines.code[0].there.to_owned();
+        out.push(but_first);
     }
     let leaves_wrong =
         |pair: &Pair<'_>| call.fate(pair.old) == Fate::Kept && pair.sent != pair.there;
     let is_guess = lines.code.iter().any(leaves_wrong)
         || lines.moves_everything()
         || call.rescales() && !lines.shared.iter().any(|shared| shared.new == shared.there);
-    out.push(map(how, &of_file, as_sent, is_guess));
+    out.push(map(how, of_file, &mapped, is_guess));
     lines.charge_odd_lines(place, &mut out);
     out
 }

@@ -81,7 +81,6 @@ pub(crate) fn reindent(
     let after_first = new.get(1..).unwrap_or_default();
     let [levels, levels_after_first] =
         [&new[..], after_first].map(|new| indent::LevelWidths::new(&file, &[], new));
-    let pairs: Vec<_> = pairs.iter().map(|(from, to)| (from.as_str(), to.as_str())).collect();
     let (rules, first_lost) = indent::fit(&pairs, levels, levels_after_first);
     if first_lost {
         return None;
