@@ -190,13 +190,13 @@ pub(super) fn fit(
     levels: LevelWidths,
     levels_after_first: LevelWidths,
 ) -> (Vec<IndentRule>, bool) {
-    let pairs: &Vec<Pair<'_>> = &pairs.iter().map(|(a, b)| (a.as_ref(), b.as_ref())).collect();
+    let pairs: Vec<Pair<'_>> = pairs.iter().map(|(a, b)| (a.as_ref(), b.as_ref())).collect();
     // A step of old_str may be several levels, so other widths are tried, too.
     let common = common_divisor(pairs.iter().map(|(from, _)| from.len()))
         .filter(|&all| !levels.tentative.is_some_and(|part| divides(part, all)));
     let others = [levels.tentative, common].into_iter().filter(Option::is_some);
     for call in iter::once(levels.call).chain(others) {
-        let rules = fit_rules(pairs, LevelWidths { call, ..levels });
+        let rules = fit_rules(&pairs, LevelWidths { call, ..levels });
         if !rules.is_empty() {
             return (rules, false);
         }
@@ -204,7 +204,7 @@ pub(super) fn fit(
     // The first line has lost its indentation, or a part of it, while other lines kept theirs. If
     // no line is indented, all of them have lost it.
     let Some(((from, to), others)) = pairs.split_first() else { return (Vec::new(), false) };
-    if columns(from, 4) > columns(to, 4) || others.iter().all(|(from, _)| from.is_empty()) {
+    if depth(from) > depth(to) || others.iter().all(|(from, _)| from.is_empty()) {
         return (Vec::new(), false);
     }
     let file_has_tabs = pairs.iter().any(|(_, to)| to.contains('\t'));

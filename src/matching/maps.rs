@@ -356,11 +356,11 @@ impl<'p> Lines<'p> {
     /// Whether a new line is as deep as the first line of `old_str` in the call and not in the result,
     /// or comes before it, so that it may have lost its indentation instead.
     fn contradicts_first(&self, line: &NewLine<'p>, indent: &str) -> bool {
-        let Some(lost) = self.lost.filter(|_| line.old.is_none()) else { return false };
-        if line.sent != lost.sent {
-            return self.is_first(line);
-        }
-        indent != lost.there && !self.code[1..].iter().any(|pair| pair.sent == line.sent)
+        let is_shown = || self.code[1..].iter().any(|pair| pair.sent == line.sent);
+        self.lost.filter(|_| line.old.is_none()).is_some_and(|lost| match line.sent == lost.sent {
+            true => indent != lost.there && !is_shown(),
+            false => self.is_first(line),
+        })
     }
 
     fn shared(&self) -> Vec<Shared<'p>> {

@@ -45,17 +45,17 @@ fn beside_change(file: &SourceFile<'_>, call: &Call<'_>, place: &Place, at: usiz
 /// or literal: that would be another one than the call shows. `at` is the link of its first line.
 fn other_block(file: &SourceFile<'_>, call: &Call<'_>, place: &Place, at: usize) -> bool {
     let is_full = |line: &&str| !line.trim().is_empty();
-    let is_pair = |link: &&Link| {
-        !link.lines.is_empty() && call.old[link.old.clone()].iter().any(|line| is_full(line))
-    };
+    let is_pair =
+        |link: &&Link| !link.lines.is_empty() && call.old[link.old.clone()].iter().any(is_full);
     let (above, below) = place.links.split_at(at);
     let is_unseen = |link: &Link| link.lines.clone().any(|line| !file.is_blank(line));
     let is_first = !above.iter().rev().take_while(|link| !is_pair(link)).any(is_unseen);
     let Some(below) = below.iter().find(is_pair).filter(|_| is_first) else { return false };
     let from = above.iter().rev().find(is_pair).map_or(0, |link| link.old.end);
     // The head of the block may have other words in the call.
-    let head = call.old[from..below.old.start].iter().filter(|line| is_full(line));
-    let shows_head = head.into_iter().any(|line| depth(line) < depth(call.old[below.old.start]));
+    let first = depth(call.old[below.old.start]);
+    let mut head = call.old[from..below.old.start].iter();
+    let shows_head = head.any(|line| is_full(line) && depth(line) < first);
     let (run, there) = (place.links[at].lines.start..below.lines.start, below.lines.start);
     let column = |line: usize| depth(file.body(line));
     let is_code = file.language.is_some_and(|language| language.is_code());

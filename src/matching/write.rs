@@ -155,7 +155,8 @@ impl<'p> Writer<'p> {
             let link_at = place.link_index(old_at);
             let Some(link) = place.links.get(link_at) else { break };
             let is_block = link.kind == LinkKind::Reflowed;
-            let ops = &call.ops[at..if is_block { self.end_of_block(at, link) } else { at + 1 }];
+            let end = if is_block { self.end_of_block(at, link) } else { at + 1 };
+            let ops = &call.ops[at..end];
             let status = Status::of(ops);
             // The lines before this one that only the file has.
             let unseen = place.links[self.next_link..link_at].iter().filter(|l| l.old.is_empty());
@@ -170,7 +171,7 @@ impl<'p> Writer<'p> {
             if !link.lines.is_empty() || status == Status::Deleted {
                 self.above = status;
             }
-            at += ops.len();
+            at = end;
         }
         // A new line below a deleted one has nothing to wait for.
         self.write_boundary(&[], Status::Kept);
