@@ -164,23 +164,35 @@ impl<'a, 't> Search<'a, 't> {
         longest.sort_by_key(|(_, line)| Reverse(line.len()));
         longest.truncate(MAX_BY_LETTERS);
         longest.retain(|(_, line)| line.len() <= MAX_LINE_CHARS && line.chars().count() >= 3);
-        let mut sought: Vec<SoughtLine> = longest.into_iter().map(SoughtLine::new).collect();
-        for &place in self.file.nonblank_lines() {
-            let body = self.file.body(place).trim();
-            if body.len() > MAX_LINE_CHARS {
-                continue;
+        let places = self.file.nonblank_lines().iter().map(|&at| (at, self.file.body(at).trim()));
+        let places: Vec<(usize, &str)> =
+            places.filter(|(_, body)| body.len() <= MAX_LINE_CHARS).collect();
+        let mut out = Vec::new();
+        for (at, line) in longest {
+            // For lines of ASCII, bytes are the same letters and quicker.
+            let by_bytes = indel::BatchComparator::new(line.bytes());
+            let by_chars = indel::BatchComparator::new(line.chars());
+            // The most similar lines of the file, best first.
+            let mut best: Vec<(f64, usize)> = Vec::new();
+            for &(place, body) in &places {
+                if budget::spend(8 + body.len() / 4).is_err() {
+                    break;
+                }
+                let least = best.get(MAX_STARTS - 1).map_or(0.5, |(score, _)| *score);
+                let args = indel::Args::default().score_cutoff(least);
+                let score = match line.is_ascii() && body.is_ascii() {
+                    true => by_bytes.normalized_similarity_with_args(body.bytes(), &args),
+                    false => by_chars.normalized_similarity_with_args(body.chars(), &args),
+                };
+                if let Some(score) = score {
+                    let rank = best.partition_point(|(better, _)| *better >= score);
+                    best.insert(rank, (score, place));
+                    best.truncate(MAX_STARTS);
+                }
             }
-            if budget::spend(sought.len() * (8 + body.len() / 4)).is_err() {
-                break;
-            }
-            let is_ascii = body.is_ascii();
-            sought.iter_mut().for_each(|line| line.compare(body, is_ascii, place));
+            out.extend(best.iter().map(|(_, place)| place.cast_signed() - at.cast_signed()));
         }
-        let starts = |line: &SoughtLine| {
-            let at = line.at.cast_signed();
-            line.best.iter().map(move |(_, place)| place.cast_signed() - at).collect::<Vec<_>>()
-        };
-        sought.iter().flat_map(starts).collect()
+        out
     }
 
     /// The region around a likely start; `None` if no line pairs.
@@ -301,39 +313,6 @@ impl<'a, 't> Search<'a, 't> {
         let above = (0..lines.start).rev().take(MAX_SPLIT_LINES);
         let end = lines.end + below.take_while(&mut takes).count();
         lines.start - above.take_while(takes).count()..end
-    }
-}
-
-/// A line of the text, and the lines of the file whose letters are most like its own.
-struct SoughtLine {
-    at: usize,
-    /// For lines of ASCII, bytes are the same letters and quicker.
-    by_bytes: Option<indel::BatchComparator<u8>>,
-    by_chars: indel::BatchComparator<char>,
-    /// The similarity and the place of each, most similar first.
-    best: Vec<(f64, usize)>,
-}
-
-impl SoughtLine {
-    fn new((at, line): (usize, &str)) -> Self {
-        let by_bytes = line.is_ascii().then(|| indel::BatchComparator::new(line.bytes()));
-        let by_chars = indel::BatchComparator::new(line.chars());
-        Self { at, by_bytes, by_chars, best: Vec::new() }
-    }
-
-    /// Compares a line of the file, and notes it if it is one of the best so far.
-    fn compare(&mut self, body: &str, is_ascii: bool, place: usize) {
-        let least = self.best.get(MAX_STARTS - 1).map_or(0.5, |(score, _)| *score);
-        let args = indel::Args::default().score_cutoff(least);
-        let score = match self.by_bytes.as_ref().filter(|_| is_ascii) {
-            Some(comparator) => comparator.normalized_similarity_with_args(body.bytes(), &args),
-            None => self.by_chars.normalized_similarity_with_args(body.chars(), &args),
-        };
-        if let Some(score) = score {
-            let at = self.best.partition_point(|(better, _)| *better >= score);
-            self.best.insert(at, (score, place));
-            self.best.truncate(MAX_STARTS);
-        }
     }
 }
 
