@@ -45,12 +45,8 @@ impl Exhausted {
     }
 }
 
-/// The steps of the work that runs on a thread, and why it must end, once it must.
-#[derive(Debug, Clone, Copy)]
-struct Work {
-    steps_left: u64,
-    ended: Option<Exhausted>,
-}
+/// The steps that work has left, or why it must end.
+type Work = Result<u64, Exhausted>;
 
 thread_local! {
     /// The work that [`Budget::run`] runs on this thread.
@@ -80,17 +76,17 @@ impl Budget {
     /// Runs work that counts with [`spend`]. The error says that it was cut short, so that its result
     /// does not count. Within an outer run, it counts against the outer budget.
     pub(crate) fn run<T>(&self, work: impl FnOnce() -> T) -> Result<T, Exhausted> {
-        if let Some(outer) = WORK.get() {
-            let done = work();
-            let ended = WORK.get().unwrap_or(outer).ended;
-            return ended.map_or(Ok(done), Err);
-        }
-        WORK.set(Some(Work { steps_left: self.steps_left.get(), ended: None }));
-        let _end = End;
+        let is_outer = WORK.get().is_none();
+        let _end = is_outer.then(|| {
+            WORK.set(Some(Ok(self.steps_left.get())));
+            End
+        });
         let done = work();
-        let Some(after) = WORK.take() else { return Ok(done) };
-        self.steps_left.set(after.steps_left);
-        after.ended.map_or(Ok(done), Err)
+        let after = WORK.get().unwrap_or(Ok(0));
+        if is_outer {
+            self.steps_left.set(after.unwrap_or(0));
+        }
+        after.map(|_| done)
     }
 }
 
@@ -106,20 +102,17 @@ impl Drop for End {
 /// Counts steps of the work that [`Budget::run`] runs on this thread. At an error the work must stop
 /// where it is; every later call fails, too. Elsewhere it does nothing.
 pub(crate) fn spend(steps: usize) -> Result<(), Exhausted> {
-    let Some(mut work) = WORK.get() else { return Ok(()) };
-    if let Some(ended) = work.ended {
-        return Err(ended);
-    }
-    let before = work.steps_left;
-    work.steps_left = before.saturating_sub(steps as u64);
-    let is_due = before / CANCEL_CHECK_INTERVAL != work.steps_left / CANCEL_CHECK_INTERVAL;
-    if before < steps as u64 || before == 0 {
-        work.ended = Some(Exhausted::Steps);
-    } else if is_due && is_cancelled() {
-        work.ended = Some(Exhausted::Cancelled);
-    }
-    WORK.set(Some(work));
-    work.ended.map_or(Ok(()), Err)
+    let Some(work) = WORK.get() else { return Ok(()) };
+    let before = work?;
+    let after = match before.checked_sub(steps as u64).filter(|_| before > 0) {
+        None => Err(Exhausted::Steps),
+        Some(left) => {
+            let is_due = before / CANCEL_CHECK_INTERVAL != left / CANCEL_CHECK_INTERVAL;
+            if is_due && is_cancelled() { Err(Exhausted::Cancelled) } else { Ok(left) }
+        }
+    };
+    WORK.set(Some(after));
+    after.map(|_| ())
 }
 
 /// Whether the caller of this thread's work no longer waits.

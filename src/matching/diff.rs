@@ -13,112 +13,98 @@ use super::places::Words;
 
 /// The most cells of one comparison table. Blocks of lines that need more count as replaced.
 const MAX_CELLS: usize = 250_000;
-/// The most cells of all tables of one comparison. Lines in another order need many tables.
-const MAX_TOTAL_CELLS: usize = 16 * MAX_CELLS;
-/// The same for one table of similarities: to compare the words of two lines takes longer than to
+/// The same for a table of similarities: to compare the words of two lines takes longer than to
 /// compare two keys.
 const MAX_SIMILARITY_CELLS: usize = MAX_CELLS / 25;
+/// How often what lies between pairs is searched for lines that occur once there. Without a limit,
+/// the work could be quadratic.
+const MAX_DEPTH: usize = 64;
 
 /// Indices of lines that are paired, in order on both sides.
 type Pairs = Vec<(usize, usize)>;
 
 /// Pairs of equal lines, in order on both sides, as many as the bounded search finds.
 pub(super) fn common_pairs(a: &[u64], b: &[u64]) -> Pairs {
-    let mut common = Common { a, b, pairs: Pairs::new(), cells_left: MAX_TOTAL_CELLS };
-    common.pair_between(0..a.len(), 0..b.len());
-    common.pairs
+    common_within(a, b, MAX_DEPTH)
 }
 
-/// The search for pairs of equal lines.
-struct Common<'a> {
-    a: &'a [u64],
-    b: &'a [u64],
+fn common_within(a: &[u64], b: &[u64], depth: usize) -> Pairs {
+    let is_equal = |(a, b): &(&u64, &u64)| a == b;
+    let head = a.iter().zip(b).take_while(is_equal).count();
+    let (a, b) = (&a[head..], &b[head..]);
+    let tail = a.iter().rev().zip(b.iter().rev()).take_while(is_equal).count();
+    let (x, y) = (&a[..a.len() - tail], &b[..b.len() - tail]);
+    let unique = if depth > 0 { unique_pairs(x, y) } else { Pairs::new() };
+    let between = match unique.is_empty() {
+        true => longest_common_subsequence(x, y),
+        false => with_more(unique, (x.len(), y.len()), |in_x, in_y| {
+            common_within(&x[in_x], &y[in_y], depth - 1)
+        }),
+    };
+    let mut out: Pairs = (0..head).map(|at| (at, at)).collect();
+    out.extend(between.into_iter().map(|(in_x, in_y)| (head + in_x, head + in_y)));
+    let (x_end, y_end) = (head + x.len(), head + y.len());
+    out.extend((0..tail).map(|at| (x_end + at, y_end + at)));
+    out
+}
+
+/// These pairs of lines of two texts of `lens` lines, and those that `more` finds between them.
+fn with_more(
     pairs: Pairs,
-    /// How many table cells the search may still use.
-    cells_left: usize,
+    lens: (usize, usize),
+    more: impl Fn(Range<usize>, Range<usize>) -> Pairs,
+) -> Pairs {
+    let mut out = Pairs::new();
+    for (x, y, pair) in with_gaps(pairs, lens) {
+        let (from_x, from_y) = (x.start, y.start);
+        out.extend(more(x, y).into_iter().map(|(in_x, in_y)| (from_x + in_x, from_y + in_y)));
+        out.extend(pair);
+    }
+    out
 }
 
-impl Common<'_> {
-    /// Adds the pairs in the range `x` of `a` and the range `y` of `b`.
-    fn pair_between(&mut self, mut x: Range<usize>, mut y: Range<usize>) {
-        let (a, b) = (self.a, self.b);
-        while !x.is_empty() && !y.is_empty() && a[x.start] == b[y.start] {
-            self.pairs.push((x.start, y.start));
-            (x.start, y.start) = (x.start + 1, y.start + 1);
-        }
-        let mut tail = Pairs::new();
-        while !x.is_empty() && !y.is_empty() && a[x.end - 1] == b[y.end - 1] {
-            (x.end, y.end) = (x.end - 1, y.end - 1);
-            tail.push((x.end, y.end));
-        }
-        if !x.is_empty() && !y.is_empty() {
-            let unique = unique_pairs(a, b, &x, &y);
-            if unique.is_empty() {
-                self.pair_most(x, y);
-            } else {
-                self.fill(x, y, unique);
-            }
-        }
-        self.pairs.extend(tail.into_iter().rev());
-    }
-
-    /// Adds these pairs, and those between them.
-    fn fill(&mut self, x: Range<usize>, y: Range<usize>, pairs: Pairs) {
-        for (x, y, pair) in with_gaps(x, y, pairs) {
-            self.pair_between(x, y);
-            self.pairs.extend(pair);
-        }
-    }
-
-    /// Adds the longest common subsequence of two blocks of lines, unless their table is too large.
-    fn pair_most(&mut self, x: Range<usize>, y: Range<usize>) {
-        let cells = x.len().saturating_mul(y.len());
-        if cells > MAX_CELLS.min(self.cells_left) {
-            return;
-        }
-        self.cells_left -= cells;
-        if budget::spend(cells).is_ok() {
-            let is_equal = |r: usize, c: usize| self.a[x.start + r] == self.b[y.start + c];
-            let pairs = align(x.len(), y.len(), |r, c| is_equal(r, c).then_some(1.0));
-            self.pairs.extend(pairs.into_iter().map(|(r, c)| (x.start + r, y.start + c)));
-        }
-    }
-}
-
-/// Each pair with what lies between it and the one before, and last what lies behind them all, in the
-/// range `x` of one side and the range `y` of the other.
+/// Each pair with the lines between it and the one before, and last the lines behind them all.
 fn with_gaps(
-    mut x: Range<usize>,
-    mut y: Range<usize>,
     pairs: Pairs,
+    lens: (usize, usize),
 ) -> impl Iterator<Item = (Range<usize>, Range<usize>, Option<(usize, usize)>)> {
-    let pairs = pairs.into_iter().map(Some).chain([None]);
-    pairs.map(move |pair| {
-        let (in_x, in_y) = pair.unwrap_or((x.end, y.end));
-        let gap = (x.start..in_x, y.start..in_y);
-        (x.start, y.start) = (in_x + 1, in_y + 1);
-        (gap.0, gap.1, pair)
+    let mut from = (0, 0);
+    pairs.into_iter().map(Some).chain([None]).map(move |pair| {
+        let (x, y) = pair.unwrap_or(lens);
+        let gap = (from.0..x, from.1..y, pair);
+        from = (x + 1, y + 1);
+        gap
     })
+}
+
+/// The longest common subsequence of two blocks of lines; none if their table is too large.
+fn longest_common_subsequence(a: &[u64], b: &[u64]) -> Pairs {
+    let cells = a.len().saturating_mul(b.len());
+    if cells > MAX_CELLS || budget::spend(cells).is_err() {
+        return Pairs::new();
+    }
+    align(a.len(), b.len(), |r, c| (a[r] == b[c]).then_some(1.0))
 }
 
 /// Pairs of lines that occur once on each side: the longest sequence of them that has the same order
 /// on both sides.
-fn unique_pairs(a: &[u64], b: &[u64], x: &Range<usize>, y: &Range<usize>) -> Pairs {
-    /// How often a line occurs on each side, and where it does so last.
-    #[derive(Default)]
-    struct Occurrences {
-        count: [usize; 2],
-        last: [usize; 2],
+fn unique_pairs(a: &[u64], b: &[u64]) -> Pairs {
+    if a.is_empty() || b.is_empty() {
+        return Pairs::new();
     }
-    let mut seen: HashMap<u64, Occurrences> = HashMap::new();
-    let lines = x.clone().map(|at| (a[at], 0, at)).chain(y.clone().map(|at| (b[at], 1, at)));
-    for (key, side, at) in lines {
-        let line = seen.entry(key).or_default();
-        line.count[side] += 1;
-        line.last[side] = at;
+    // How often each line occurs on each side, and where it does so last.
+    let mut seen: HashMap<u64, [(usize, usize); 2]> = HashMap::new();
+    for (side, lines) in [a, b].into_iter().enumerate() {
+        for (at, line) in lines.iter().enumerate() {
+            let (count, last) = &mut seen.entry(*line).or_default()[side];
+            (*count, *last) = (*count + 1, at);
+        }
     }
-    let unique = seen.values().filter(|line| line.count == [1, 1]);
-    let mut pairs: Pairs = unique.map(|line| line.last.into()).collect();
+    let once = |sides: &[(usize, usize); 2]| match *sides {
+        [(1, in_a), (1, in_b)] => Some((in_a, in_b)),
+        _ => None,
+    };
+    let mut pairs: Pairs = seen.values().filter_map(once).collect();
     pairs.sort_unstable();
     longest_increasing(&pairs)
 }
@@ -214,17 +200,15 @@ pub(super) fn line_ops(old: &[&str], new: &[&str]) -> Vec<LineOp> {
     let keys = |lines: &[&str], part: fn(&str) -> &str| -> Vec<u64> {
         lines.iter().map(|line| plain_key(part(line))).collect()
     };
-    let (x, y) = (0..old.len(), 0..new.len());
-    let equal = common_pairs(&keys(old, |line| line), &keys(new, |line| line));
+    let lens = (old.len(), new.len());
+    let pairs = common_pairs(&keys(old, |line| line), &keys(new, |line| line));
     // Between the equal lines, lines that differ only in their indentation are paired, and between
     // those the most similar ones.
     let (a, b) = (keys(old, str::trim), keys(new, str::trim));
-    let mut common = Common { a: &a, b: &b, pairs: Pairs::new(), cells_left: MAX_TOTAL_CELLS };
-    common.fill(x.clone(), y.clone(), equal);
-    let gaps = with_gaps(x.clone(), y.clone(), common.pairs);
-    let pairs = gaps.flat_map(|(x, y, pair)| similar_pairs(old, new, x, y).into_iter().chain(pair));
+    let pairs = with_more(pairs, lens, |x, y| common_pairs(&a[x], &b[y]));
+    let pairs = with_more(pairs, lens, |x, y| similar_pairs(&old[x], &new[y]));
     let mut out = Vec::new();
-    for (deleted, inserted, pair) in with_gaps(x, y, pairs.collect()) {
+    for (deleted, inserted, pair) in with_gaps(pairs, lens) {
         out.extend(deleted.map(LineOp::Delete));
         out.extend(inserted.map(LineOp::Insert));
         out.extend(pair.map(|(in_old, in_new)| {
@@ -236,20 +220,19 @@ pub(super) fn line_ops(old: &[&str], new: &[&str]) -> Vec<LineOp> {
 }
 
 /// The lines of a replaced block that are changed into each other: the most similar ones, in order.
-fn similar_pairs(old: &[&str], new: &[&str], x: Range<usize>, y: Range<usize>) -> Pairs {
-    let cells = x.len().saturating_mul(y.len());
+fn similar_pairs(old: &[&str], new: &[&str]) -> Pairs {
+    let cells = old.len().saturating_mul(new.len());
     if cells == 0 || cells > MAX_SIMILARITY_CELLS || budget::spend(8 * cells).is_err() {
         return Pairs::new();
     }
-    let words = |lines: &[&str]| lines.iter().map(|line| Words::of(line)).collect::<Vec<_>>();
-    let (old_words, new_words) = (words(&old[x.clone()]), words(&new[y.clone()]));
     // A single line that replaces a single line is a change even if the two have little in common.
     let least = if cells == 1 { MIN_SIMILARITY } else { 0.5 };
-    let pairs = align(x.len(), y.len(), |r, c| {
-        let similarity = old_words[r].similarity(&new_words[c]);
+    let words = |lines: &[&str]| lines.iter().map(|line| Words::of(line)).collect::<Vec<_>>();
+    let (old, new) = (words(old), words(new));
+    align(old.len(), new.len(), |r, c| {
+        let similarity = old[r].similarity(&new[c]);
         (similarity >= least).then_some(similarity)
-    });
-    pairs.into_iter().map(|(r, c)| (x.start + r, y.start + c)).collect()
+    })
 }
 
 #[cfg(test)]

@@ -225,10 +225,8 @@ fn decide_unbounded(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
         return decide_unbounded(&request, snapshot);
     }
     let file = SourceFile::new(snapshot, request.language).for_call(&request.old, &request.new);
-    if let Some(verdict) = exact::decide(request, &file) {
-        return verdict;
-    }
-    if let Some(verdict) = exact_but_line_endings(request, &file) {
+    let exact = exact::decide(request, &file).or_else(|| exact_but_line_endings(request, &file));
+    if let Some(verdict) = exact {
         return verdict;
     }
     if request.old.trim().is_empty() || file.text.is_empty() {

@@ -27,14 +27,12 @@ const MAX_LINE_CHARS: usize = 600;
 const MAX_BY_LETTERS: usize = 3;
 /// The most lines of the file that are starts for one line that is compared letter by letter.
 const MAX_STARTS: usize = 4;
-/// The most lines of a text that vote for its place; of a longer text only every second, third, …
-/// line votes.
+/// The most lines of a text that vote for its place; of a longer one every second, third, … does.
 const MAX_VOTING_LINES: usize = 20_000;
-/// The most lines that one search compares over all regions: for a longer text it compares fewer
-/// regions.
+/// The most lines that one search compares: of a longer text it compares fewer regions.
 const MAX_COMPARED_LINES: usize = 400_000;
-/// The most pairs of lines that one search compares letter by letter. Beyond this limit, which
-/// lines in another order may reach, only equal lines are paired.
+/// The most pairs of lines that one search compares letter by letter; beyond, which lines in another
+/// order may reach, only equal lines are paired.
 const MAX_SIMILARITY_PAIRS: usize = 200_000;
 /// How far above and below a region lines are added that are parts of lines of the text.
 const MAX_SPLIT_LINES: usize = 40;

@@ -81,25 +81,19 @@ pub(super) fn not_found(request: &EditRequest, file: &SourceFile<'_>) -> Refusal
 /// The one line in which the nearest region differs, in words; `None` if there are more, or fewer.
 fn only_difference(old: &[&str], file: &SourceFile<'_>, ranking: &Ranking) -> Option<String> {
     let best = &ranking.regions[0];
-    let mut others = old.iter().zip(&best.pairs).filter_map(|(line, pair)| {
-        let found = pair.map(|at| (at + 1, file.body(at)));
-        let is_there = found.is_some_and(|(_, text)| text.trim() == line.trim());
-        (!is_there && !line.trim().is_empty()).then_some((*line, found))
+    let mut others = (0..old.len()).filter(|&at| {
+        let found = best.pairs[at].map(|line| file.body(line).trim());
+        !old[at].trim().is_empty() && found != Some(old[at].trim())
     });
-    match (others.next(), others.next()) {
-        (Some((line, Some((number, text)))), None)
-            if ranking.tied().is_empty() && is_near(best) =>
-        {
-            Some(describe_conflict(&Conflict {
-                start_line: number,
-                end_line: number,
-                believed: line.to_owned(),
-                found: text.to_owned(),
-                written: None,
-            }))
-        }
-        _ => None,
-    }
+    let (Some(at), None) = (others.next(), others.next()) else { return None };
+    let line = best.pairs[at].filter(|_| ranking.tied().is_empty() && is_near(best))?;
+    Some(describe_conflict(&Conflict {
+        start_line: line + 1,
+        end_line: line + 1,
+        believed: old[at].to_owned(),
+        found: file.body(line).to_owned(),
+        written: None,
+    }))
 }
 
 /// Whether a region is probably what the call means.
@@ -313,9 +307,7 @@ pub(super) fn unseen_lines_go(lines: &Range<usize>) -> Refusal {
     let message = said!(
         "a placeholder of {OLD} stands for lines within {span}, and {NEW} does not have the same placeholder between the same lines, so code that was not quoted would go or move"
     );
-    Refusal::new(EditCode::Omission, message).hint(format!(
-        "Keep the placeholder as it is in both strings. To change or delete what it stands for, read {span} and quote all of it."
-    ))
+    Refusal::new(EditCode::Omission, message).hint(format!("Keep the placeholder as it is in both strings. To change or delete what it stands for, read {span} and quote all of it."))
 }
 
 /// Where `old_str` is, for a message.
@@ -339,9 +331,7 @@ pub(super) fn ambiguous(line: usize, cause: Difference, count: usize) -> Refusal
 /// file has neither `old_str` nor `new_str` character for character.
 pub(super) fn only_ignored_changes(line: usize, cause: Difference) -> Refusal {
     let message = said!("{}, and {NEW} changes only {}", found_at(line, cause), cause.name());
-    Refusal::new(EditCode::NoOccurrence, message).hint(said!(
-        "Read around line {line}, then send {OLD} exactly as the file has it and {NEW} as it should be."
-    ))
+    Refusal::new(EditCode::NoOccurrence, message).hint(said!("Read around line {line}, then send {OLD} exactly as the file has it and {NEW} as it should be."))
 }
 
 /// The refusal of an edit whose every possible result leaves brackets or literals unclosed.
@@ -396,9 +386,7 @@ pub(super) fn stale(
             return copy_or_part_hint(file, span);
         }
         let verb = if span.end > span.start { "read" } else { "reads" };
-        said!(
-            "{span} of the file already {verb} like {NEW}. Go on if that is right; otherwise copy {span} exactly into {OLD}."
-        )
+        said!("{span} of the file already {verb} like {NEW}. Go on if that is right; otherwise copy {span} exactly into {OLD}.")
     });
     refusal.conflicts = conflicts;
     refusal
