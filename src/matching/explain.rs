@@ -19,8 +19,8 @@ use super::places::{Edges, Place, places};
 use super::reading::{Reading, is_fence};
 use super::source_file::SourceFile;
 use super::weigh::{Scales, letters};
-use super::write::{Choice, ConflictHunk, Input, write};
-use crate::edit::{Kept, Splice};
+use super::write::{Choice, Input, write};
+use crate::edit::{Conflict, Kept, Splice};
 
 /// What an explanation leads to.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,7 +28,7 @@ pub(super) enum Outcome {
     /// The call writes this.
     Writes(Splice),
     /// The place is plain, but the file has other text where the call changes it.
-    Conflict(Vec<ConflictHunk>),
+    Conflict(Vec<Conflict>),
 }
 
 /// One way to understand the call.

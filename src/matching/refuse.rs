@@ -8,7 +8,6 @@ use super::fold::is_word_char;
 use super::nearest::{self, Region};
 use super::rank::{Ranking, overlap, rank};
 use super::source_file::{SourceFile, split_lines};
-use super::write::ConflictHunk;
 use crate::edit::message::{EXPECTED, NEAR, NEW, OLD, REPLACE_ALL, THEN};
 use crate::edit::{Conflict, EditCode, EditRequest, Expected, Message, Refusal, said};
 use crate::text::{LineSpan, clip};
@@ -360,16 +359,8 @@ pub(super) fn stale(
     file: &SourceFile<'_>,
     ranking: Ranking,
     place: &Range<usize>,
-    hunks: &[ConflictHunk],
+    conflicts: &[Conflict],
 ) -> Refusal {
-    let conflict = |hunk: &ConflictHunk| Conflict {
-        start_line: hunk.lines.start + 1,
-        end_line: hunk.lines.end,
-        believed: hunk.believed.clone(),
-        found: hunk.found.clone(),
-        written: None,
-    };
-    let conflicts: Vec<Conflict> = hunks.iter().map(conflict).collect();
     let descriptions: Vec<String> = conflicts.iter().take(3).map(describe_conflict).collect();
     let message = said!("{OLD} is not in the file: {}", descriptions.join("; "));
     let lines = split_lines(&request.old);
@@ -388,7 +379,7 @@ pub(super) fn stale(
         let verb = if span.end > span.start { "read" } else { "reads" };
         said!("{span} of the file already {verb} like {NEW}. Go on if that is right; otherwise copy {span} exactly into {OLD}.")
     });
-    refusal.conflicts = conflicts;
+    refusal.conflicts = conflicts.to_vec();
     refusal
 }
 

@@ -19,19 +19,8 @@ use super::places::{Link, LinkKind, Place, Words};
 use super::shape::goes_on;
 use super::source_file::SourceFile;
 use super::tokens::{self, Merged};
-use crate::edit::Splice;
+use crate::edit::{Conflict, Splice};
 use crate::text::LineEnding;
-
-/// Lines that the call changes and that differ in the file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ConflictHunk {
-    /// Lines of the file, from 0.
-    pub(super) lines: Range<usize>,
-    /// What the call believed to be there.
-    pub(super) believed: String,
-    /// What is there.
-    pub(super) found: String,
-}
 
 /// What the lines of the call do not decide: each combination is a result of its own.
 #[derive(Debug, Clone, Copy, Default)]
@@ -76,7 +65,7 @@ pub(super) fn write(
     input: &Input<'_>,
     map: &IndentMap,
     choice: Choice,
-) -> Result<(Splice, Choice), Vec<ConflictHunk>> {
+) -> Result<(Splice, Choice), Vec<Conflict>> {
     let mut writer = Writer {
         input,
         map,
@@ -124,7 +113,7 @@ struct Writer<'p> {
     choice: Choice,
     /// The lines of the result; no ending means that of the lines around the place.
     out: Vec<(String, LineEnding)>,
-    hunks: Vec<ConflictHunk>,
+    hunks: Vec<Conflict>,
     used: Choice,
     /// The first link that is not written.
     next_link: usize,
@@ -382,12 +371,14 @@ impl<'p> Writer<'p> {
     /// Records that the file has `found` where the call changes `believed`.
     fn push_conflict(&mut self, lines: Range<usize>, believed: &str, found: &str) {
         // Conflicts in neighbouring lines are one.
-        let goes_on = |hunk: &&mut ConflictHunk| hunk.lines.end == lines.start || lines.is_empty();
+        let goes_on = |hunk: &&mut Conflict| hunk.end_line == lines.start || lines.is_empty();
         let Some(hunk) = self.hunks.last_mut().filter(goes_on) else {
             let [believed, found] = [believed, found].map(str::to_owned);
-            return self.hunks.push(ConflictHunk { lines, believed, found });
+            let (start_line, end_line) = (lines.start + 1, lines.end);
+            let conflict = Conflict { start_line, end_line, believed, found, written: None };
+            return self.hunks.push(conflict);
         };
-        hunk.lines.end = hunk.lines.end.max(lines.end);
+        hunk.end_line = hunk.end_line.max(lines.end);
         for (text, more) in [(&mut hunk.believed, believed), (&mut hunk.found, found)] {
             if !text.is_empty() && !more.is_empty() {
                 text.push('\n');
