@@ -61,9 +61,8 @@ pub(super) enum Merged {
 struct Alignment<'a> {
     old: Vec<Token<'a>>,
     new: Vec<Token<'a>>,
-    file: &'a str,
-    /// For each token of `old`, its bytes in `file`.
-    spans: Vec<Range<usize>>,
+    /// What the file has for each token of `old`, perhaps nothing.
+    there: Vec<Token<'a>>,
     /// For each token of `new`, the same token of `old`.
     partner: Vec<Option<usize>>,
     /// For each token of `new`, the token of `old` that is the same or that it replaces.
@@ -85,12 +84,11 @@ pub(super) fn merge(
     let aligned = Alignment::new(old, file, new, fold)?;
     let mut out = aligned.merged();
     // What follows the last token. In the file this may be a mark that the fold ignores.
-    let [old_tail, new_tail] = [(old, &aligned.old), (new, &aligned.new)]
+    let Alignment { old: old_tokens, new: new_tokens, there, partner, .. } = &aligned;
+    let [old_tail, new_tail, file_tail] = [(old, old_tokens), (new, new_tokens), (file, there)]
         .map(|(text, tokens)| &text[tokens.last().map_or(0, Token::end)..]);
-    let file_tail = &file[aligned.spans.last().map_or(0, |last| last.end)..];
     let mark = file_tail.trim();
-    let has_mark_already =
-        !mark.is_empty() && out.ends_with(mark) && aligned.partner.last() == Some(&None);
+    let has_mark_already = !mark.is_empty() && out.ends_with(mark) && partner.last() == Some(&None);
     if old_tail != new_tail {
         out.push_str(file_tail.trim_end());
         out.push_str(new_tail);
@@ -132,7 +130,7 @@ impl<'a> Alignment<'a> {
         if old.len() + new.len() > MAX_TOKENS {
             return None;
         }
-        let spans = positions(old_text, file, &old, fold)?;
+        let there = tokens_there(old_text, file, &old, fold)?;
         let (mut partner, mut stands_for) = (vec![None; new.len()], vec![None; new.len()]);
         budget::spend(2 * (old.len() + new.len()) + old.len() * new.len() / 16).ok()?;
         let text = |token: &Token<'a>| token.text;
@@ -146,24 +144,13 @@ impl<'a> Alignment<'a> {
                 }
             }
         }
-        Some(Self { old, new, file, spans, partner, stands_for })
-    }
-
-    /// What the file has for a token of `old`.
-    fn there(&self, old_at: usize) -> &'a str {
-        &self.file[self.spans[old_at].clone()]
-    }
-
-    /// The white space that the file has before a token of `old`.
-    fn gap_there(&self, old_at: usize) -> &'a str {
-        let from = old_at.checked_sub(1).map_or(0, |before| self.spans[before].end);
-        &self.file[from..self.spans[old_at].start]
+        Some(Self { old, new, there, partner, stands_for })
     }
 
     /// The tokens of `new`, each as the file has it where the call keeps it.
     fn merged(&self) -> String {
-        let Self { old, new, spans, partner, stands_for, .. } = self;
-        let mut out = String::with_capacity(self.file.len());
+        let Self { old, new, there, partner, stands_for } = self;
+        let mut out = String::new();
         for (at, token) in new.iter().enumerate() {
             // If the call changes neither the token before nor the whitespace, the whitespace is the
             // file's. Before a closing bracket it is, whatever is added there.
@@ -175,7 +162,7 @@ impl<'a> Alignment<'a> {
             let has_gap_there = |&old_at: &usize| {
                 (closes || follows(old_at))
                     && old[old_at].gap == token.gap
-                    && !spans[old_at].is_empty()
+                    && !there[old_at].text.is_empty()
             };
             let gap = stands_for[at].filter(has_gap_there);
             out.push_str(gap.map_or(token.gap, |old_at| self.gap_before(old_at, at)));
@@ -184,12 +171,12 @@ impl<'a> Alignment<'a> {
                 let is_last = at + 1 == new.len() && old_at + 1 == old.len();
                 let next = stands_for.get(at + 1).copied().flatten();
                 matches!(token.text, "," | ";")
-                    && spans[old_at].is_empty()
+                    && there[old_at].text.is_empty()
                     && !(is_last || next == Some(old_at + 1))
             };
             let is_same = |&old_at: &usize| !is_needed(old_at) && is_same_run(old, old_at, new, at);
             let same = partner[at].filter(is_same);
-            out.push_str(same.map_or(token.text, |old_at| self.there(old_at)));
+            out.push_str(same.map_or(token.text, |old_at| there[old_at].text));
         }
         out
     }
@@ -199,7 +186,7 @@ impl<'a> Alignment<'a> {
     /// its last element is one of several, as before, and one that a comma may follow.
     fn gap_before(&self, old_at: usize, new_at: usize) -> &'a str {
         let Self { old, new, partner, stands_for, .. } = self;
-        let gap = self.gap_there(old_at);
+        let gap = self.there[old_at].gap;
         if gap.trim().is_empty() {
             return gap;
         }
@@ -230,8 +217,8 @@ impl<'a> Alignment<'a> {
     /// itself, or puts tokens that it keeps into a literal or takes them out of one: there white space
     /// means something.
     fn changes_gaps_as_well(&self) -> bool {
-        let Self { old, new, partner, .. } = self;
-        if (1..old.len()).all(|at| self.gap_there(at) == old[at].gap) {
+        let Self { old, new, there, partner, .. } = self;
+        if (1..old.len()).all(|at| there[at].gap == old[at].gap) {
             return false;
         }
         let (old_quoted, new_quoted) = (quoted(old), quoted(new));
@@ -257,7 +244,7 @@ impl<'a> Alignment<'a> {
     /// Whether the call keeps a quote for which the file has another character, and also adds or
     /// removes quotes, so that a pair of quotes could end up with two different ones.
     fn has_ambiguous_quotes(&self) -> bool {
-        let Self { old, new, partner, .. } = self;
+        let Self { old, new, there, partner, .. } = self;
         let is_quote = |token: &Token<'_>| {
             token.text.starts_with(['"', '\'', '`', '“', '”', '‘', '’', '«', '»'])
         };
@@ -265,7 +252,7 @@ impl<'a> Alignment<'a> {
         let kept = partner.iter().flatten().filter(|at| quotes.contains(at)).count();
         let adds_quotes = || (0..new.len()).any(|at| partner[at].is_none() && is_quote(&new[at]));
         kept > 0
-            && quotes.iter().any(|&at| self.there(at) != old[at].text)
+            && quotes.iter().any(|&at| there[at].text != old[at].text)
             && (kept < quotes.len() || adds_quotes())
     }
 
@@ -276,7 +263,7 @@ impl<'a> Alignment<'a> {
         let is_outer = |at: usize| !quoted[at] && matches!(new[at].text, "\"" | "'");
         let others: Vec<&str> = (0..new.len())
             .filter(|&at| is_outer(at))
-            .filter_map(|at| Some(self.there(partner[at]?)).filter(|there| *there != new[at].text))
+            .filter_map(|at| Some(self.there[partner[at]?].text).filter(|there| *there != new[at].text))
             .collect();
         (0..new.len()).any(|at| quoted[at] && others.contains(&new[at].text))
     }
@@ -287,7 +274,7 @@ impl<'a> Alignment<'a> {
     fn changes_quoted_text(&self, interchangeable: bool) -> bool {
         let is_quote = |text: &str| matches!(text, "\"" | "'" | "`");
         let is_other_quote = |&(_, old_at): &(usize, usize)| {
-            let (sent, there) = (self.old[old_at].text, self.there(old_at));
+            let (sent, there) = (self.old[old_at].text, self.there[old_at].text);
             let means_same = interchangeable && sent != "`" && there != "`";
             is_quote(sent) && is_quote(there) && sent != there && !means_same
         };
@@ -391,18 +378,17 @@ fn is_same_run(old: &[Token<'_>], old_at: usize, new: &[Token<'_>], new_at: usiz
     !is_operator(&new[new_at]) || run(old, old_at).eq(run(new, new_at))
 }
 
-/// The bytes of `file` for each token of `old`. `None` if the two are not the same under `fold`;
-/// without one, all tokens must be equal.
-fn positions(
+/// What `file` has for each token of `old`. `None` if the two are not the same under `fold`; without
+/// one, all tokens must be equal.
+fn tokens_there<'a>(
     old: &str,
-    file: &str,
+    file: &'a str,
     old_tokens: &[Token<'_>],
     fold: Option<Difference>,
-) -> Option<Vec<Range<usize>>> {
+) -> Option<Vec<Token<'a>>> {
     let Some(fold) = fold else {
-        let there = tokens(file);
-        let is_same = there.iter().map(|t| t.text).eq(old_tokens.iter().map(|t| t.text));
-        return is_same.then(|| there.iter().map(|token| token.start..token.end()).collect());
+        let texts = old_tokens.iter().map(|token| token.text);
+        return Some(tokens(file)).filter(|there| there.iter().map(|token| token.text).eq(texts));
     };
     let (old_chars, file_chars) = (canonical(old, fold), canonical(file, fold));
     if !old_chars.iter().map(|c| c.char).eq(file_chars.iter().map(|c| c.char)) {
@@ -411,21 +397,22 @@ fn positions(
     // The canonical characters correspond one to one.
     let mut chars = old_chars.iter().zip(&file_chars).peekable();
     let mut end = 0;
-    let positions = old_tokens.iter().map(|token| {
+    let there = old_tokens.iter().map(|token| {
         while chars.next_if(|(old, _)| old.end <= token.start).is_some() {}
         let own = std::iter::from_fn(|| chars.next_if(|(old, _)| old.start < token.end()));
         let own = own.map(|(_, there)| there.range()).reduce(|first, last| first.start..last.end);
-        let range = own.unwrap_or_else(|| {
+        let Range { start, end: stop } = own.unwrap_or_else(|| {
             // The fold has dropped the token: in the file it follows the token before, or is missing.
             let mark = file[end..].trim_start();
             let start = file.len() - mark.len();
             if mark.starts_with(token.text) { start..start + token.text.len() } else { end..end }
         });
-        let range = range.start.max(end)..range.end.max(end);
-        end = range.end;
-        range
+        let (start, stop) = (start.max(end), stop.max(end));
+        let gap = &file[end..start];
+        end = stop;
+        Token { gap, text: &file[start..stop], start }
     });
-    Some(positions.collect())
+    Some(there.collect())
 }
 
 #[cfg(test)]
