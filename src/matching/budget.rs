@@ -57,9 +57,7 @@ thread_local! {
 
 /// The steps that one call has left.
 #[derive(Debug)]
-pub(crate) struct Budget {
-    steps_left: Cell<u64>,
-}
+pub(crate) struct Budget(Cell<u64>);
 
 impl Default for Budget {
     fn default() -> Self {
@@ -70,7 +68,7 @@ impl Default for Budget {
 impl Budget {
     /// A budget of some steps.
     fn of(steps: u64) -> Self {
-        Self { steps_left: Cell::new(steps) }
+        Self(Cell::new(steps))
     }
 
     /// Runs work that counts with [`spend`]. The error says that it was cut short, so that its result
@@ -78,13 +76,13 @@ impl Budget {
     pub(crate) fn run<T>(&self, work: impl FnOnce() -> T) -> Result<T, Exhausted> {
         let is_outer = WORK.get().is_none();
         let _end = is_outer.then(|| {
-            WORK.set(Some(Ok(self.steps_left.get())));
+            WORK.set(Some(Ok(self.0.get())));
             End
         });
         let done = work();
         let after = WORK.get().unwrap_or(Ok(0));
         if is_outer {
-            self.steps_left.set(after.unwrap_or(0));
+            self.0.set(after.unwrap_or(0));
         }
         after.map(|_| done)
     }

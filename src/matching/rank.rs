@@ -10,7 +10,6 @@ use std::ops::Range;
 use super::budget;
 use super::fold::{is_word_char, plain_key};
 use super::indent_of;
-pub(super) use super::nearest::overlap;
 use super::nearest::{Region, regions, to_near};
 use super::source_file::{MAX_POSITIONS, SourceFile, line_key, split_lines};
 use super::tokens::words;

@@ -5,11 +5,11 @@ use std::ops::Range;
 
 use super::costs::Difference;
 use super::fold::is_word_char;
-use super::nearest::{self, Region};
-use super::rank::{Ranking, overlap, rank};
+use super::nearest::{self, Region, overlap};
+use super::rank::{Ranking, rank};
 use super::source_file::{SourceFile, split_lines};
 use crate::edit::message::{EXPECTED, NEAR, NEW, OLD, REPLACE_ALL, THEN};
-use crate::edit::{Conflict, EditCode, EditRequest, Expected, Message, Refusal, said};
+use crate::edit::{Conflict, EditCode, EditRequest, Expected, Message, Near, Refusal, said};
 use crate::text::{LineSpan, clip};
 
 /// The most lines that a refusal lists as occurrences.
@@ -21,7 +21,7 @@ const MAX_EXCERPT_CHARS: usize = 100;
 /// the part that changes.
 const MAX_QUOTED_BYTES: usize = 2_000;
 /// The most places that a refusal shows.
-pub(super) const MAX_NEAREST: usize = 3;
+const MAX_NEAREST: usize = 3;
 /// A region at least this similar is what the call means.
 const NEAR_SCORE: f64 = 0.6;
 
@@ -353,34 +353,30 @@ pub(super) fn blame_unknown_language(refusal: &mut Refusal, cause: Difference) {
 }
 
 /// The refusal of a call whose place is known, but where the file has different text in lines that
-/// the call rewrites.
+/// the call rewrites: in these conflicts, of which there is one at least.
 pub(super) fn stale(
     request: &EditRequest,
     file: &SourceFile<'_>,
-    ranking: Ranking,
     place: &Range<usize>,
     conflicts: &[Conflict],
 ) -> Refusal {
     let descriptions: Vec<String> = conflicts.iter().take(3).map(describe_conflict).collect();
     let message = said!("{OLD} is not in the file: {}", descriptions.join("; "));
     let lines = split_lines(&request.old);
-    let mut regions = ranking.regions;
+    let mut regions = rank(file, &lines, MAX_NEAREST).regions;
     regions.sort_by_key(|region| !overlap(&region.lines, place));
     let mut refusal = Refusal::new(EditCode::NoOccurrence, message);
     refusal.nearest = regions.iter().map(|region| nearest::to_near(file, &lines, region)).collect();
-    let near = refusal.nearest.first().map(|near| near.span());
-    let first = || conflicts.first().map(|c| LineSpan { start: c.start_line, end: c.start_line });
-    refusal.hint = near.or_else(first).map(|span| {
-        let file_lines = (span.start..=span.end).filter_map(|number| file.snapshot.line(number));
-        let new_lines = split_lines(&request.new);
-        if !file_lines.map(str::trim).eq(new_lines.iter().map(|line| line.trim())) {
-            return copy_or_part_hint(file, span);
-        }
-        let verb = if span.end > span.start { "read" } else { "reads" };
-        said!("{span} of the file already {verb} like {NEW}. Go on if that is right; otherwise copy {span} exactly into {OLD}.")
-    });
     refusal.conflicts = conflicts.to_vec();
-    refusal
+    let first = LineSpan { start: conflicts[0].start_line, end: conflicts[0].start_line };
+    let span = refusal.nearest.first().map_or(first, Near::span);
+    let file_lines = (span.start..=span.end).filter_map(|number| file.snapshot.line(number));
+    let new_lines = split_lines(&request.new);
+    if !file_lines.map(str::trim).eq(new_lines.iter().map(|line| line.trim())) {
+        return refusal.hint(copy_or_part_hint(file, span));
+    }
+    let verb = if span.end > span.start { "read" } else { "reads" };
+    refusal.hint(said!("{span} of the file already {verb} like {NEW}. Go on if that is right; otherwise copy {span} exactly into {OLD}."))
 }
 
 /// One conflict in words, for a message.
@@ -392,13 +388,13 @@ pub(crate) fn describe_conflict(conflict: &Conflict) -> String {
         false => ("has", "differs"),
     };
     let (believed, found) = (first_line(&conflict.believed), first_line(&conflict.found));
-    if let Some(written) = conflict.written.as_deref() {
-        let believed = believed.unwrap_or_default();
-        let Some(found) = found else {
-            return format!("after line {} there is no `{believed}`", conflict.end_line);
-        };
+    if let Some(written) = &conflict.written {
+        let (believed, end) = (believed.unwrap_or_default(), conflict.end_line);
         let now = first_line(written).map_or("gone".to_owned(), |line| format!("`{line}`"));
-        return format!("{span} had `{found}`, not `{believed}`; it is {now} now");
+        return match found {
+            Some(found) => format!("{span} had `{found}`, not `{believed}`; it is {now} now"),
+            None => format!("after line {end} there is no `{believed}`"),
+        };
     }
     match (believed, found) {
         (Some(believed), Some(found)) => {

@@ -16,10 +16,10 @@ use super::exact;
 use super::explain::{Explanation, Outcome, Strictness, explain};
 use super::fold::is_word_char;
 use super::forbidden::{self, Forbidden};
+use super::nearest::overlap;
 use super::placeholder;
-use super::rank::{overlap, rank};
 use super::reading::Reading;
-use super::source_file::{SourceFile, line_key, split_lines};
+use super::source_file::{SourceFile, line_key};
 use super::{Explained, Verdict, refuse, veto};
 use crate::edit::{EditRequest, Expected, OutcomeDiff, Rung, Splice, apply_splices, short_diff};
 use crate::text::{LineEnding, Snapshot};
@@ -411,13 +411,11 @@ impl Trial<'_, '_> {
 
     /// The refusal of a call whose place has changed.
     fn stale(&self, explanation: &Explanation) -> Verdict {
-        let (request, file) = (self.request, self.file);
         Verdict::Missing(match &explanation.outcome {
-            Outcome::Conflict(hunks) if !hunks.is_empty() => {
-                let ranking = rank(file, &split_lines(&request.old), refuse::MAX_NEAREST);
-                refuse::stale(request, file, ranking, &explanation.lines, hunks)
+            Outcome::Conflict(conflicts) if !conflicts.is_empty() => {
+                refuse::stale(self.request, self.file, &explanation.lines, conflicts)
             }
-            _ => refuse::not_found(request, file),
+            _ => refuse::not_found(self.request, self.file),
         })
     }
 
