@@ -29,41 +29,39 @@ impl Canonical {
 /// The canonical form of `line` (one line, or part of one, without its ending).
 pub(super) fn canonical(line: &str, fold: Difference) -> Vec<Canonical> {
     let mut chars = fold_look_alikes(line);
-    if fold >= Difference::Spacing {
-        let literals = literals(&chars);
-        if fold >= Difference::Punctuation {
-            for literal in &literals {
-                chars[literal.start].char = '"';
-                chars[literal.end - 1].char = '"';
-            }
+    if fold < Difference::Spacing {
+        return chars;
+    }
+    let literals = literals(&chars);
+    if fold >= Difference::Punctuation {
+        for literal in &literals {
+            chars[literal.start].char = '"';
+            chars[literal.end - 1].char = '"';
         }
-        chars = drop_spacing(&chars, &literals);
-        if fold >= Difference::Reflow {
-            chars = drop_trailing_commas(chars);
-        }
-        if fold >= Difference::Punctuation
-            && chars.last().is_some_and(|last| matches!(last.char, ',' | ';'))
-        {
-            chars.pop();
-        }
+    }
+    chars = drop_spacing(&chars, &literals);
+    if fold >= Difference::Reflow {
+        chars = drop_trailing_commas(&chars);
+    }
+    if fold >= Difference::Punctuation {
+        chars.pop_if(|last| matches!(last.char, ',' | ';'));
     }
     chars
 }
 
 /// Removes a comma before a closing bracket, as formatters add it to a list that they break. The comma
 /// of a tuple of one stays.
-fn drop_trailing_commas(chars: Vec<Canonical>) -> Vec<Canonical> {
-    // For each open bracket: whether it follows a word, as that of a call, and its commas so far.
+fn drop_trailing_commas(chars: &[Canonical]) -> Vec<Canonical> {
+    // For each open bracket: whether it is no tuple's, such as that of a call, and its commas so far.
     let mut open: Vec<(bool, usize)> = Vec::new();
     let mut out: Vec<Canonical> = Vec::with_capacity(chars.len());
-    for canonical in chars {
+    for &canonical in chars {
         match canonical.char {
-            '(' | '[' | '{' => {
-                let follows_word = canonical.char != '('
-                    || out
-                        .last()
-                        .is_some_and(|last| is_word_char(last.char) || ")]>".contains(last.char));
-                open.push((follows_word, 0));
+            '[' | '{' => open.push((true, 0)),
+            '(' => {
+                let follows =
+                    |last: &Canonical| is_word_char(last.char) || ")]>".contains(last.char);
+                open.push((out.last().is_some_and(follows), 0));
             }
             ',' => {
                 if let Some((_, commas)) = open.last_mut() {
@@ -71,10 +69,8 @@ fn drop_trailing_commas(chars: Vec<Canonical>) -> Vec<Canonical> {
                 }
             }
             ')' | ']' | '}' => {
-                let (follows_word, commas) = open.pop().unwrap_or((false, 0));
-                if out.last().is_some_and(|last| last.char == ',') && (follows_word || commas > 1) {
-                    out.pop();
-                }
+                let (is_list, commas) = open.pop().unwrap_or_default();
+                out.pop_if(|last| last.char == ',' && (is_list || commas > 1));
             }
             _ => {}
         }
@@ -90,8 +86,8 @@ pub(super) fn plain_key(text: &str) -> u64 {
 
 /// Whether two lines are equal under a fold; whitespace at their ends does not count.
 pub(super) fn is_equal(a: &str, b: &str, fold: Difference) -> bool {
-    let (a, b) = (canonical(a.trim(), fold), canonical(b.trim(), fold));
-    a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| a.char == b.char)
+    let chars = |line: &str| canonical(line.trim(), fold).into_iter().map(|c| c.char);
+    chars(a).eq(chars(b))
 }
 
 /// The most combining marks that are composed with one letter: sorting them takes quadratic time.
@@ -100,75 +96,74 @@ const MAX_MARKS: usize = 30;
 
 /// The characters of a line, with a plain character for each look-alike.
 fn fold_look_alikes(line: &str) -> Vec<Canonical> {
-    if line.is_ascii() {
-        let chars = line.bytes().enumerate();
-        let chars = chars
-            .map(|(at, b)| Canonical { char: char::from(b), start: at, end: at + 1 })
-            .collect();
-        return if line.contains("--") { fold_double_hyphens(chars) } else { chars };
-    }
     let mut out = Vec::with_capacity(line.len());
+    if line.is_ascii() {
+        let plain = |(start, char)| Canonical { char, start, end: start + 1 };
+        out.extend(line.char_indices().map(plain));
+        return if line.contains("--") { fold_double_hyphens(&out) } else { out };
+    }
     let mut chars = line.char_indices().peekable();
     while let Some((start, c)) = chars.next() {
         let mut end = start + c.len_utf8();
-        let mut marks = 0;
         // A base letter and its combining marks compose, so that NFC and NFD are the same.
-        while let Some(&(at, mark)) = chars.peek()
-            && marks < MAX_MARKS
-            && unicode_normalization::char::is_combining_mark(mark)
-        {
+        for _ in 0..MAX_MARKS {
+            let is_mark = |(_, c): &(_, char)| unicode_normalization::char::is_combining_mark(*c);
+            let Some((at, mark)) = chars.next_if(is_mark) else { break };
             end = at + mark.len_utf8();
-            marks += 1;
-            chars.next();
         }
         for composed in line[start..end].nfc() {
-            fold_char(composed, |c| out.push(Canonical { char: c, start, end }));
+            let Some(char) = plain_char(composed) else { continue };
+            let plain = Canonical { char, start, end };
+            out.push(plain);
+            if composed == '…' {
+                out.extend([plain; 2]);
+            }
         }
     }
-    fold_double_hyphens(out)
+    fold_double_hyphens(&out)
 }
 
 /// Replaces ` -- ` by ` - `: two hyphens with whitespace around them stand for a dash.
-fn fold_double_hyphens(chars: Vec<Canonical>) -> Vec<Canonical> {
+fn fold_double_hyphens(mut chars: &[Canonical]) -> Vec<Canonical> {
     let is_gap = |c: Option<&Canonical>| c.is_none_or(|c| c.char.is_whitespace());
-    let is_hyphen = |at: usize| chars.get(at).is_some_and(|c| c.char == '-');
     let mut out: Vec<Canonical> = Vec::with_capacity(chars.len());
-    let mut at = 0;
-    while at < chars.len() {
-        let is_pair =
-            is_hyphen(at) && is_hyphen(at + 1) && is_gap(out.last()) && is_gap(chars.get(at + 2));
-        let end = if is_pair { chars[at + 1].end } else { chars[at].end };
-        out.push(Canonical { end, ..chars[at] });
-        at += if is_pair { 2 } else { 1 };
+    while let [first, rest @ ..] = chars {
+        let second = rest.first().filter(|second| first.char == '-' && second.char == '-');
+        let second = second.filter(|_| is_gap(out.last()) && is_gap(rest.get(1)));
+        out.push(Canonical { end: second.unwrap_or(first).end, ..*first });
+        chars = &rest[usize::from(second.is_some())..];
     }
     out
 }
 
-/// Emits the plain characters that a character looks like; none for an invisible one.
-fn fold_char(c: char, mut emit: impl FnMut(char)) {
-    match c {
-        '\u{2018}'..='\u{201b}' | '\u{2032}' | '\u{2bc}' | '\u{b4}' => emit('\''),
-        '\u{201c}'..='\u{201f}' | '\u{2033}' | '\u{ab}' | '\u{bb}' => emit('"'),
-        '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{fe58}' | '\u{fe63}' => emit('-'),
-        '\u{2026}' => "...".chars().for_each(emit),
+/// The plain character that a character looks like, for an ellipsis one of its dots; `None` for an
+/// invisible one.
+fn plain_char(c: char) -> Option<char> {
+    Some(match c {
+        '\u{2018}'..='\u{201b}' | '\u{2032}' | '\u{2bc}' | '\u{b4}' => '\'',
+        '\u{201c}'..='\u{201f}' | '\u{2033}' | '\u{ab}' | '\u{bb}' => '"',
+        '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{fe58}' | '\u{fe63}' => '-',
+        '\u{2026}' => '.',
         '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => {
-            emit(' ')
+            ' '
         }
-        '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}' | '\u{ad}' => {}
-        '\u{ff01}'..='\u{ff5e}' => {
-            emit(char::from_u32(u32::from(c) - 0xFF01 + 0x21).unwrap_or(c));
-        }
-        c => emit(c),
-    }
+        '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}' | '\u{ad}' => return None,
+        '\u{ff01}'..='\u{ff5e}' => return char::from_u32(u32::from(c) - 0xFF01 + 0x21),
+        c => c,
+    })
 }
 
 /// Whether a stroke begins a regular expression: after what no value ends, and not as a comment.
-fn begins_regex(chars: &[Canonical], at: usize) -> bool {
-    let before = chars[..at].iter().rev().find(|c| !c.char.is_whitespace());
+fn begins_regex(before: &[Canonical], after: Option<&Canonical>) -> bool {
+    let before = before.iter().rev().find(|c| !c.char.is_whitespace());
     before.is_some_and(|c| "(=,:[!&|?{;".contains(c.char))
-        && chars
-            .get(at + 1)
-            .is_some_and(|c| !matches!(c.char, '/' | '*') && !c.char.is_whitespace())
+        && after.is_some_and(|c| !matches!(c.char, '/' | '*') && !c.char.is_whitespace())
+}
+
+/// Whether an apostrophe opens a literal: not inside a word, but behind `f`, `b` or `rb`.
+fn opens_literal(before: &[Canonical]) -> bool {
+    let mut word = before.iter().rev().map(|c| c.char).take_while(|c| is_word_char(*c));
+    word.by_ref().take(2).all(|c| "bfruBFRU".contains(c)) && word.next().is_none()
 }
 
 /// String literals that open and close on this line, quotes included, as index ranges.
@@ -180,76 +175,47 @@ fn literals(chars: &[Canonical]) -> Vec<Range<usize>> {
     let mut at = 0;
     while at < chars.len() {
         let quote = chars[at].char;
-        let opens = !unclosed.contains(&quote)
-            && match quote {
-                '"' | '`' => true,
-                '/' => begins_regex(chars, at),
-                // An apostrophe inside a word, or a lifetime, opens nothing.
-                '\'' => {
-                    at == 0
-                        || !is_word_char(chars[at - 1].char)
-                        || ends_in_string_prefix(&chars[..at])
+        let opens = match quote {
+            '"' | '`' => true,
+            '/' => begins_regex(&chars[..at], chars.get(at + 1)),
+            '\'' => opens_literal(&chars[..at]),
+            _ => false,
+        };
+        at += 1;
+        if opens && !unclosed.contains(&quote) {
+            match find_closing_quote(chars, at, quote) {
+                Some(end) => {
+                    out.push(at - 1..end + 1);
+                    at = end + 1;
                 }
-                _ => false,
-            };
-        if opens && let Some(end) = find_closing_quote(chars, at) {
-            out.push(at..end + 1);
-            at = end + 1;
-        } else {
-            if opens {
-                unclosed.push(quote);
+                None => unclosed.push(quote),
             }
-            at += 1;
         }
     }
     out
 }
 
-/// Whether the word at the end of a text is the prefix of a literal: `f'…'`, `b'…'`, `rb'…'`.
-fn ends_in_string_prefix(before: &[Canonical]) -> bool {
-    let word = before.iter().rev().take(3).take_while(|canonical| is_word_char(canonical.char));
-    let word: Vec<char> = word.map(|canonical| canonical.char.to_ascii_lowercase()).collect();
-    word.len() <= 2 && word.iter().all(|c| matches!(c, 'b' | 'f' | 'r' | 'u'))
-}
-
-/// The index of the quote that closes the literal opened at `open`.
-fn find_closing_quote(chars: &[Canonical], open: usize) -> Option<usize> {
-    let mut at = open + 1;
-    while at < chars.len() {
-        match chars[at].char {
-            '\\' => at += 2,
-            c if c == chars[open].char => return Some(at),
-            _ => at += 1,
-        }
+/// The index, from `at` on, of the quote that closes a literal.
+fn find_closing_quote(chars: &[Canonical], mut at: usize, quote: char) -> Option<usize> {
+    while chars.get(at)?.char != quote {
+        at += if chars[at].char == '\\' { 2 } else { 1 };
     }
-    None
+    Some(at)
 }
 
 /// Removes whitespace outside of literals, except where it means something.
 fn drop_spacing(chars: &[Canonical], literals: &[Range<usize>]) -> Vec<Canonical> {
     let mut out: Vec<Canonical> = Vec::with_capacity(chars.len());
-    let mut literals = literals.iter().peekable();
-    let mut at = 0;
-    while at < chars.len() {
-        if let Some(literal) = literals.next_if(|literal| literal.start == at) {
-            out.extend_from_slice(&chars[literal.clone()]);
-            at = literal.end;
+    let mut quoted = literals.iter().cloned().flatten().peekable();
+    let mut gap: Option<Canonical> = None;
+    for (at, &c) in chars.iter().enumerate() {
+        if quoted.next_if_eq(&at).is_none() && c.char.is_whitespace() {
+            gap = Some(Canonical { char: ' ', end: c.end, ..gap.unwrap_or(c) });
             continue;
         }
-        if !chars[at].char.is_whitespace() {
-            out.push(chars[at]);
-            at += 1;
-            continue;
-        }
-        let run = chars[at..].iter().take_while(|canonical| canonical.char.is_whitespace()).count();
-        let (before, after) =
-            (out.last().map(|last| last.char), chars.get(at + run).map(|next| next.char));
-        if let (Some(before), Some(after)) = (before, after)
-            && is_significant_space(before, after)
-        {
-            out.push(Canonical { char: ' ', start: chars[at].start, end: chars[at + run - 1].end });
-        }
-        at += run;
+        let is_significant = |last: &Canonical| is_significant_space(last.char, c.char);
+        let gap = gap.take().filter(|_| out.last().is_some_and(is_significant));
+        out.extend(gap.into_iter().chain([c]));
     }
     out
 }
