@@ -2,7 +2,7 @@
 //! word stands in it, its literals and comments. Everything is computed on first use.
 
 use std::cell::OnceCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -33,7 +33,7 @@ pub(super) fn push_lax(line: &str, out: &mut String) {
     }
 }
 
-/// Adds the lax key of a line of ASCII.
+/// Adds the lax key of a line of ASCII, many characters at a time.
 fn push_plain_lax(line: &str, out: &mut String) {
     let lax_bytes = &*LAX_BYTES;
     let mut kept = [0; 64];
@@ -49,10 +49,8 @@ fn push_plain_lax(line: &str, out: &mut String) {
 
 /// What a lax key has for each byte of ASCII.
 static LAX_BYTES: LazyLock<[u8; 256]> = LazyLock::new(|| {
-    std::array::from_fn(|byte| {
-        let c = u8::try_from(byte).ok().filter(u8::is_ascii).and_then(|b| lax_char(char::from(b)));
-        c.and_then(|c| u8::try_from(c).ok()).unwrap_or(LEFT_OUT)
-    })
+    let lax = |byte: usize| u8::try_from(lax_char(char::from(u8::try_from(byte).ok()?))?).ok();
+    std::array::from_fn(|byte| lax(byte).unwrap_or(LEFT_OUT))
 });
 
 /// Stands for a byte that a lax key leaves out.
@@ -67,10 +65,9 @@ fn is_plain(line: &str) -> bool {
 /// The character of a lax key for a plain character; `None` if the key leaves it out.
 pub(super) fn lax_char(c: char) -> Option<char> {
     match c {
-        ',' | ';' | ' ' | '\t' => None,
+        ',' | ';' => None,
         '"' | '`' => Some('\''),
-        c if c.is_whitespace() => None,
-        c => Some(c),
+        c => Some(c).filter(|c| !c.is_whitespace()),
     }
 }
 
@@ -110,76 +107,49 @@ type KeyMap<T> = HashMap<u64, T, BuildHasherDefault<KeyHasher>>;
 /// A line or word that occurs at more positions says little about the place and gets no vote.
 pub(super) const MAX_POSITIONS: usize = 64;
 
-/// How often keys stand in the file, and on which lines.
-#[derive(Debug)]
-struct Index {
-    /// A number for each key.
-    numbers: KeyMap<u32>,
-    /// How often the key with each number stands in the file.
-    counts: Vec<u32>,
-    /// The number of each key of the file, in order, and its line.
-    uses: Vec<(u32, u32)>,
-    lines: OnceCell<KeyLines>,
-}
-
-/// The lines of each key.
-#[derive(Debug)]
-struct KeyLines {
-    /// Where those of the key with each number are in `lines`.
-    ranges: Vec<Range<usize>>,
+/// How often a key stands in the file, and the lines (from 0) that have it: of a common one only the
+/// first ones, more than [`MAX_POSITIONS`].
+#[derive(Debug, Default)]
+struct KeyUses {
+    count: u32,
     lines: Vec<u32>,
 }
 
+/// Where keys stand in the file: those of the call, which nearly all questions are about, and once another
+/// one is asked for, all.
+#[derive(Default)]
+struct Index {
+    of_call: OnceCell<KeyMap<KeyUses>>,
+    of_all: OnceCell<KeyMap<KeyUses>>,
+}
+
 impl Index {
-    /// The index of keys and their lines (from 0), in order.
-    /// `lines` is how many lines have some.
-    fn of(keys: impl Iterator<Item = (u64, usize)>, lines: usize) -> Self {
-        let small = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        let mut numbers = KeyMap::with_capacity_and_hasher(lines, BuildHasherDefault::default());
-        let (mut counts, mut uses) = (Vec::with_capacity(lines), Vec::with_capacity(4 * lines));
-        for (key, line) in keys {
-            let number = *numbers.entry(key).or_insert_with(|| {
-                counts.push(0);
-                small(counts.len() - 1)
-            });
-            counts[number as usize] += 1;
-            uses.push((number, small(line)));
-        }
-        Self { numbers, counts, uses, lines: OnceCell::new() }
-    }
-
-    /// How often a key stands in the file.
-    fn count(&self, key: u64) -> u32 {
-        self.numbers.get(&key).map_or(0, |&number| self.counts[number as usize])
-    }
-
-    /// The lines (from 0) that have a key; of a common one only the first ones, more than
-    /// [`MAX_POSITIONS`].
-    fn lines_with(&self, key: u64) -> &[u32] {
-        let Some(number) = self.numbers.get(&key).map(|&number| number as usize) else {
-            return &[];
-        };
-        let KeyLines { ranges, lines } = self.lines.get_or_init(|| self.key_lines());
-        &lines[ranges[number].clone()]
-    }
-
-    fn key_lines(&self) -> KeyLines {
-        let mut room = 0;
-        let mut ranges: Vec<Range<usize>> = Vec::with_capacity(self.counts.len());
-        for &count in &self.counts {
-            ranges.push(room..room);
-            room += (count as usize).min(MAX_POSITIONS + 1);
-        }
-        let mut lines = vec![0; room];
-        for &(number, line) in &self.uses {
-            let range = &mut ranges[number as usize];
-            let listed = &lines[range.clone()];
-            if listed.len() <= MAX_POSITIONS && listed.last() != Some(&line) {
-                lines[range.end] = line;
-                range.end += 1;
+    /// The uses of a key. `keys` has the keys of the file with their lines, in order; given the call, it
+    /// may leave out those that the call has not.
+    fn uses<'c, K: Iterator<Item = (u64, usize)>>(
+        &self,
+        key: u64,
+        call: &'c CallKeys,
+        keys: impl Fn(Option<&'c CallKeys>) -> K,
+    ) -> Option<&KeyUses> {
+        let collect = |call: Option<&'c CallKeys>| {
+            let mut uses: KeyMap<KeyUses> = KeyMap::default();
+            let is_asked = |key: u64| call.is_none_or(|call| call.has(key));
+            for (key, line) in keys(call).filter(|(key, _)| is_asked(*key)) {
+                let line = u32::try_from(line).unwrap_or(u32::MAX);
+                let uses = uses.entry(key).or_default();
+                uses.count += 1;
+                if uses.lines.len() <= MAX_POSITIONS && uses.lines.last() != Some(&line) {
+                    uses.lines.push(line);
+                }
             }
-        }
-        KeyLines { ranges, lines }
+            uses
+        };
+        let uses = match self.of_all.get().is_none() && call.has(key) {
+            true => self.of_call.get_or_init(|| collect(Some(call))),
+            false => self.of_all.get_or_init(|| collect(None)),
+        };
+        uses.get(&key)
     }
 }
 
@@ -192,10 +162,10 @@ pub(super) struct Joined {
     pub(super) starts: Vec<usize>,
 }
 
-/// The keys of the lines and words of a call. Nearly all that is asked about a file is asked about
-/// these, and a file has many more.
+/// The keys of the lines and words of a call.
+#[derive(Debug)]
 struct CallKeys {
-    keys: KeyMap<()>,
+    keys: HashSet<u64, BuildHasherDefault<KeyHasher>>,
     /// For each first byte, the lengths of words that begin with it, a bit each: most words of a file
     /// are told apart from those of the call without their keys.
     lengths: [u16; 256],
@@ -203,11 +173,11 @@ struct CallKeys {
 
 impl CallKeys {
     fn of(texts: [&str; 2]) -> Self {
-        let mut out = Self { keys: KeyMap::default(), lengths: [0; 256] };
+        let mut out = Self { keys: HashSet::default(), lengths: [0; 256] };
         for text in texts {
-            out.keys.extend(split_lines(text).into_iter().map(|line| (line_key(line), ())));
+            out.keys.extend(split_lines(text).into_iter().map(line_key));
             for word in words(text) {
-                out.keys.insert(fold::plain_key(word), ());
+                out.keys.insert(fold::plain_key(word));
                 out.lengths[usize::from(word.as_bytes()[0])] |= Self::length_bit(word);
             }
         }
@@ -219,16 +189,12 @@ impl CallKeys {
     }
 
     fn has(&self, key: u64) -> bool {
-        self.keys.contains_key(&key)
+        self.keys.contains(&key)
     }
 
-    /// The key of a word, if the call has it.
-    fn of_word(&self, word: &str) -> Option<u64> {
-        let lengths = self.lengths[usize::from(word.as_bytes()[0])];
-        if lengths & Self::length_bit(word) == 0 {
-            return None;
-        }
-        Some(fold::plain_key(word)).filter(|key| self.has(*key))
+    /// Whether a word of the call may be this one.
+    fn may_have_word(&self, word: &str) -> bool {
+        self.lengths[usize::from(word.as_bytes()[0])] & Self::length_bit(word) != 0
     }
 }
 
@@ -237,16 +203,20 @@ pub(super) struct SourceFile<'t> {
     pub(super) snapshot: &'t Snapshot,
     pub(super) text: &'t str,
     pub(super) language: Option<&'static Language>,
+    call: [&'t str; 2],
+    known: Known,
+}
+
+/// What has been computed from a file and a call.
+#[derive(Default)]
+struct Known {
     lines: OnceCell<Vec<Line>>,
     nonblank_lines: OnceCell<Vec<usize>>,
     joined: OnceCell<Joined>,
     keys: OnceCell<Vec<u64>>,
-    call: [&'t str; 2],
     call_keys: OnceCell<CallKeys>,
-    call_words: OnceCell<Index>,
-    call_lines: OnceCell<Index>,
-    word_index: OnceCell<Index>,
-    line_index: OnceCell<Index>,
+    word_index: Index,
+    line_index: Index,
     lexed: OnceCell<Option<Lexed>>,
     indent_unit: OnceCell<Option<usize>>,
 }
@@ -254,23 +224,8 @@ pub(super) struct SourceFile<'t> {
 impl<'t> SourceFile<'t> {
     /// The file of a snapshot, with nothing computed yet.
     pub(super) fn new(snapshot: &'t Snapshot, language: Option<&'static Language>) -> Self {
-        Self {
-            snapshot,
-            text: snapshot.text(),
-            language,
-            lines: OnceCell::new(),
-            nonblank_lines: OnceCell::new(),
-            joined: OnceCell::new(),
-            keys: OnceCell::new(),
-            call: [""; 2],
-            call_keys: OnceCell::new(),
-            call_words: OnceCell::new(),
-            call_lines: OnceCell::new(),
-            word_index: OnceCell::new(),
-            line_index: OnceCell::new(),
-            lexed: OnceCell::new(),
-            indent_unit: OnceCell::new(),
-        }
+        let text = snapshot.text();
+        Self { snapshot, text, language, call: [""; 2], known: Known::default() }
     }
 
     /// The same file, about whose lines and words a call with these strings will ask.
@@ -280,7 +235,7 @@ impl<'t> SourceFile<'t> {
 
     /// The lines of the file.
     pub(super) fn lines(&self) -> &[Line] {
-        self.lines.get_or_init(|| crate::text::each_line(self.text).collect())
+        self.known.lines.get_or_init(|| crate::text::each_line(self.text).collect())
     }
 
     /// The content of a line (from 0).
@@ -290,22 +245,19 @@ impl<'t> SourceFile<'t> {
 
     /// Whether a line (from 0) has nothing but whitespace.
     pub(super) fn is_blank(&self, at: usize) -> bool {
-        let body = self.body(at);
-        match body.bytes().find(|byte| !matches!(byte, b' ' | b'\t')) {
-            None => true,
-            Some(byte) => !byte.is_ascii_graphic() && body.trim().is_empty(),
-        }
+        self.body(at).trim_start().is_empty()
     }
 
     /// The lines that are not blank, from 0.
     pub(super) fn nonblank_lines(&self) -> &[usize] {
-        self.nonblank_lines
+        self.known
+            .nonblank_lines
             .get_or_init(|| (0..self.lines().len()).filter(|&at| !self.is_blank(at)).collect())
     }
 
     /// The joined lax keys.
     pub(super) fn joined(&self) -> &Joined {
-        self.joined.get_or_init(|| {
+        self.known.joined.get_or_init(|| {
             let mut text = String::with_capacity(self.text.len());
             let mut starts = Vec::with_capacity(self.nonblank_lines().len() + 1);
             for &at in self.nonblank_lines() {
@@ -319,7 +271,7 @@ impl<'t> SourceFile<'t> {
 
     /// The key of every line, blank ones included.
     pub(super) fn keys(&self) -> &[u64] {
-        self.keys.get_or_init(|| {
+        self.known.keys.get_or_init(|| {
             let mut keys = vec![BLANK_LINE_KEY; self.lines().len()];
             let joined = self.joined();
             for (&at, span) in self.nonblank_lines().iter().zip(joined.starts.windows(2)) {
@@ -335,66 +287,49 @@ impl<'t> SourceFile<'t> {
         let mut bits = 0.0;
         for word in words(line) {
             if bits > MAX_LINE_BITS {
-                return MAX_LINE_BITS;
+                break;
             }
             let key = fold::plain_key(word);
             if seen.contains(&key) {
                 continue;
             }
             seen.push(key);
-            let count = f64::from(self.words_with(key).count(key).max(1)).log2();
+            let count = self.uses_of_word(key).map_or(1, |uses| uses.count);
+            let count = f64::from(count).log2();
             #[expect(clippy::cast_precision_loss, reason = "the length of a word")]
             let chars = word.chars().count() as f64;
             bits += ((2.0 + 2.0 * chars).min(12.0 + count) - count).clamp(0.0, 12.0);
         }
-        if bits > MAX_LINE_BITS { MAX_LINE_BITS } else { bits }
+        bits.min(MAX_LINE_BITS)
     }
 
-    /// The lines (from 0) that have the word with a key, as [`Index::lines_with`] gives them.
+    /// The lines (from 0) that have the word with a key; of a common one only the first ones, more than
+    /// [`MAX_POSITIONS`].
     pub(super) fn lines_with_word(&self, key: u64) -> &[u32] {
-        self.words_with(key).lines_with(key)
+        self.uses_of_word(key).map_or(&[], |uses| &uses.lines)
     }
 
-    /// The lines (from 0) that are not blank and have this lax key.
+    /// The lines (from 0) that are not blank and have this lax key, as far as
+    /// [`Self::lines_with_word`] gives them.
     pub(super) fn lines_with_key(&self, key: u64) -> &[u32] {
-        self.lines_by_key(key).lines_with(key)
+        let keys = |_| self.nonblank_lines().iter().map(|&at| (self.keys()[at], at));
+        let uses = self.known.line_index.uses(key, self.call_keys(), keys);
+        uses.map_or(&[], |uses| &uses.lines)
     }
 
-    fn call_keys(&self) -> &CallKeys {
-        self.call_keys.get_or_init(|| CallKeys::of(self.call))
-    }
-
-    /// The words of the file: if the call has the word with this key, only those of the call.
-    fn words_with(&self, key: u64) -> &Index {
-        let lines = self.nonblank_lines();
-        if self.word_index.get().is_none() && self.call_keys().has(key) {
-            return self.call_words.get_or_init(|| {
-                let of_call = self.call_keys();
-                let words_of = |&at: &usize| {
-                    words(self.body(at)).filter_map(move |word| Some((of_call.of_word(word)?, at)))
-                };
-                Index::of(lines.iter().flat_map(words_of), 0)
-            });
-        }
-        self.word_index.get_or_init(|| {
-            let words_of =
-                |&at: &usize| words(self.body(at)).map(move |word| (fold::plain_key(word), at));
-            Index::of(lines.iter().flat_map(words_of), lines.len())
+    /// The uses of the word with a key.
+    fn uses_of_word(&self, key: u64) -> Option<&KeyUses> {
+        self.known.word_index.uses(key, self.call_keys(), |call| {
+            self.nonblank_lines().iter().flat_map(move |&at| {
+                let words = words(self.body(at));
+                let words = words.filter(move |word| call.is_none_or(|c| c.may_have_word(word)));
+                words.map(move |word| (fold::plain_key(word), at))
+            })
         })
     }
 
-    /// The lines of the file by their lax keys: if the call has a line with this key, only those of the
-    /// call.
-    fn lines_by_key(&self, key: u64) -> &Index {
-        let lines = self.nonblank_lines();
-        let keys = lines.iter().map(|&at| (self.keys()[at], at));
-        if self.line_index.get().is_none() && self.call_keys().has(key) {
-            return self.call_lines.get_or_init(|| {
-                let of_call = self.call_keys();
-                Index::of(keys.filter(|(key, _)| of_call.has(*key)), 0)
-            });
-        }
-        self.line_index.get_or_init(|| Index::of(keys, lines.len()))
+    fn call_keys(&self) -> &CallKeys {
+        self.known.call_keys.get_or_init(|| CallKeys::of(self.call))
     }
 
     /// The line (from 0) that contains an offset.
@@ -404,7 +339,7 @@ impl<'t> SourceFile<'t> {
 
     /// The tokens and brackets of the file; `None` for a language that is not lexed.
     pub(super) fn lexed(&self) -> Option<&Lexed> {
-        self.lexed.get_or_init(|| self.language.map(|l| l.lex(self.text))).as_ref()
+        self.known.lexed.get_or_init(|| self.language.map(|l| l.lex(self.text))).as_ref()
     }
 
     /// Whether the language is lexed well enough to prove that a text is well formed.
@@ -433,56 +368,47 @@ impl<'t> SourceFile<'t> {
         let Some(language) = self.language.filter(|language| language.is_code()) else {
             return false;
         };
-        let body = self.body(at);
-        if body.trim_start().starts_with('*') {
-            let start = self.lines()[at].body.start + body.len() - body.trim_start().len();
+        let text = self.body(at).trim_start();
+        if text.starts_with('*') {
+            let start = self.lines()[at].body.end - text.len();
             return self.lexed().is_some_and(|lexed| lexed.kind_at(start) == TokenKind::Comment);
         }
-        language.is_comment(body)
+        language.is_comment(text)
+    }
+
+    /// The first lines that are not blank, enough to see how the file is indented.
+    fn sampled_lines(&self) -> impl Iterator<Item = &'t str> {
+        self.nonblank_lines().iter().take(MAX_SAMPLED_LINES).map(|&at| self.body(at))
     }
 
     /// The width of a level of indentation in spaces; `None` for a file that is indented by
     /// tabs, or not at all.
     pub(super) fn indent_unit(&self) -> Option<usize> {
-        *self.indent_unit.get_or_init(|| {
-            let lines = self.nonblank_lines().iter().take(MAX_SAMPLED_LINES);
-            indent::unit(lines.map(|&at| self.body(at)))
-        })
+        *self.known.indent_unit.get_or_init(|| indent::unit(self.sampled_lines()))
     }
 
     /// Whether some line is indented by tabs.
     pub(super) fn has_tabs(&self) -> bool {
-        let mut lines = self.nonblank_lines().iter().take(MAX_SAMPLED_LINES);
-        lines.any(|&at| self.body(at).starts_with('\t'))
+        self.sampled_lines().any(|line| line.starts_with('\t'))
     }
 
     /// The bytes of consecutive whole lines, without the last line's ending.
     pub(super) fn byte_range(&self, lines: &Range<usize>) -> Range<usize> {
         let all = self.lines();
-        match lines.is_empty() {
-            true => {
-                let at = all.get(lines.start).map_or(self.text.len(), |line| line.body.start);
-                at..at
-            }
-            false => all[lines.start].body.start..all[lines.end - 1].body.end,
-        }
+        let start = all.get(lines.start).map_or(self.text.len(), |line| line.body.start);
+        start..if lines.is_empty() { start } else { all[lines.end - 1].body.end }
     }
 
     /// Whether an offset is inside a name or a number.
     pub(super) fn splits_name(&self, at: usize) -> bool {
-        let before = self.text[..at].chars().next_back();
-        let after = self.text[at..].chars().next();
-        before.is_some_and(is_word_char) && after.is_some_and(is_word_char)
+        self.text[..at].ends_with(is_word_char) && self.text[at..].starts_with(is_word_char)
     }
 
     /// The line ending of the lines around a line (from 0).
     pub(super) fn ending_near(&self, at: usize) -> LineEnding {
-        let around = [Some(at), at.checked_sub(1)];
-        let endings = around.iter().flatten().filter_map(|&at| self.lines().get(at));
-        endings
-            .map(|line| line.ending)
-            .find(|ending| *ending != LineEnding::None)
-            .unwrap_or(LineEnding::Lf)
+        let around = [Some(at), at.checked_sub(1)].into_iter().flatten();
+        let mut endings = around.filter_map(|at| Some(self.lines().get(at)?.ending));
+        endings.find(|ending| *ending != LineEnding::None).unwrap_or(LineEnding::Lf)
     }
 }
 
