@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::costs::NEW_OTHERWISE;
-use super::reading::{Form, Signs, Undone, own_lines};
+use super::reading::{Seen, Signs, Undone};
 use super::source_file::SourceFile;
 use crate::edit::{Explanation, Rewrite};
 use crate::language::{Language, Lexed, TokenKind};
@@ -64,27 +64,28 @@ impl Escapes {
         }
         let text = undone.clone();
         let undo_new = move |new: &str| {
-            let mut signs = [signs(old), signs(&own_lines(old, new))];
+            let mut signs = Signs::of(old, new, seen);
             // Where old_str has all backslashes doubled, single ones are as they are.
-            let [in_old, in_new] = [old, new].map(backslash_runs);
-            if let (Some(least), Some(most)) = (in_old.iter().min(), in_new.iter().max())
+            if let (Some(least), Some(most)) =
+                (backslash_runs(old).min(), backslash_runs(new).max())
                 && most < least
             {
-                signs[1].bare.insert('\\');
+                signs.new.bare.insert('\\');
             }
             // An escape that the file has, too, shows that backslashes are not doubled.
-            if has_escape(&undone) && !signs[0].written.contains(&'\\') {
-                signs[0].bare.insert('\\');
+            if has_escape(&undone) && !signs.old.written.contains(&'\\') {
+                signs.old.bare.insert('\\');
             }
-            let is_guess = Signs::are_unclear(&signs[0], &signs[1]);
             let form = |way: Self| {
                 let text = way.unescape(new);
                 if text == new {
-                    return Signs::as_sent(&signs[0], &signs[1], new);
+                    return signs.as_sent(new);
                 }
-                let against = Signs::against(&signs[0], &signs[1], |c| way.undoes(c));
-                let other = if way.unescape(old) == undone { 0.0 } else { NEW_OTHERWISE };
-                Form { text, price: other + against, is_guess }
+                let mut form = signs.form(text, |c| way.undoes(c));
+                if way.unescape(old) != undone {
+                    form.price += NEW_OTHERWISE;
+                }
+                form
             };
             Self::every().map(form).collect()
         };
@@ -128,41 +129,33 @@ impl Escapes {
 
 /// The characters that a text has as they are and escaped. A backslash is as it is if it forms no known
 /// escape.
-fn signs(text: &str) -> Signs {
-    let (mut bare, mut written) = (BTreeSet::new(), BTreeSet::new());
+fn seen(text: &str) -> Seen {
+    let mut out = Seen::default();
     let mut chars = text.trim_end_matches('\n').chars();
     while let Some(c) = chars.next() {
-        let (found, c) = match c {
+        match c {
             '\\' => match chars.next() {
-                Some('n' | 'r') => (&mut written, '\n'),
-                Some('t') => (&mut written, '\t'),
-                Some(c) if c == '\\' || QUOTES.contains(&c) => (&mut written, c),
+                Some('n' | 'r') => out.written.insert('\n'),
+                Some('t') => out.written.insert('\t'),
+                Some(c) if c == '\\' || QUOTES.contains(&c) => out.written.insert(c),
                 Some('$' | '\n') => continue,
-                _ => (&mut bare, '\\'),
+                _ => out.bare.insert('\\'),
             },
-            c if "\n\t".contains(c) || QUOTES.contains(&c) => (&mut bare, c),
-            _ => continue,
+            '\n' | '\t' => out.bare.insert(c),
+            c => QUOTES.contains(&c) && out.bare.insert(c),
         };
-        found.insert(c);
     }
-    Signs { bare, written }
+    out
 }
 
 /// The lengths of the runs of backslashes that do not escape a quote.
-fn backslash_runs(text: &str) -> Vec<usize> {
-    let (mut out, mut run) = (Vec::new(), 0);
-    for c in text.chars() {
-        if c == '\\' {
-            run += 1;
-            continue;
-        }
+fn backslash_runs(text: &str) -> impl Iterator<Item = usize> {
+    text.split_inclusive(|c| c != '\\').filter_map(|run| {
+        let len = run.len() - run.trim_start_matches('\\').len();
         // The last of an odd number escapes the quote.
-        if run > 0 && (!QUOTES.contains(&c) || run % 2 == 0) {
-            out.push(run);
-        }
-        run = 0;
-    }
-    out
+        let escapes_quote = run.ends_with(QUOTES) && len % 2 == 1;
+        (len > 0 && len < run.len() && !escapes_quote).then_some(len)
+    })
 }
 
 /// The forms of a `new_str` that is one line with escaped line breaks, where `old_str` has its lines as
@@ -229,29 +222,28 @@ fn has_written_break(language: Option<&'static Language>, text: &str) -> bool {
     let is_tex = language.is_some_and(|language| language.name == "tex");
     let is_prose = language.is_none_or(|language| !language.is_code());
     // In prose, a break is also between two words, unless it is quoted, in a path, or in a formula.
-    let joins_words = |at: usize| {
-        let line_start = text[..at].rfind('\n').map_or(0, |at| at + 1);
-        let before = &text[line_start..at];
-        let rest = text[at + 2..].split('\n').next().unwrap_or_default();
+    let joins_words = |before: &str, after: &str| {
+        let before = before.rsplit('\n').next().unwrap_or_default();
+        let after = after.split('\n').next().unwrap_or_default();
         let is_other = |text: &str| {
             let mut escaped = text.split('\\').skip(1);
             escaped.any(|after| !after.starts_with(['n', 't', 'r'])) || text.contains('$')
         };
-        is_prose
-            && before.ends_with(|c: char| c.is_alphanumeric() || ".,!?".contains(c))
-            && rest.starts_with(char::is_alphabetic)
+        before.ends_with(|c: char| c.is_alphanumeric() || ".,!?".contains(c))
+            && after.starts_with(char::is_alphabetic)
             && QUOTES.iter().all(|quote| before.matches(*quote).count() % 2 == 0)
             && !is_other(before)
-            && !is_other(rest)
+            && !is_other(after)
     };
     let may_be_break = |at: usize| {
-        let (before, after) = (text[..at].chars().next_back(), text[at + 2..].chars().next());
+        let (before, after) = (&text[..at], &text[at + 2..]);
         let ends_statement =
-            before.is_some_and(|c| c.is_ascii_digit() || ";>)}],\"'".contains(c)) && !is_tex;
-        before != Some('\\')
+            before.ends_with(|c: char| c.is_ascii_digit() || ";>)}],\"'".contains(c)) && !is_tex;
+        !before.ends_with('\\')
             && (ends_statement
-                || after.is_none_or(|c| c.is_whitespace() || "}])<#/*-".contains(c))
-                || joins_words(at))
+                || after.is_empty()
+                || after.starts_with(|c: char| c.is_whitespace() || "}])<#/*-".contains(c))
+                || is_prose && joins_words(before, after))
     };
     let language = language.filter(|language| language.is_code());
     let lexed = LazyCell::new(|| language.map(|language| language.lex(text)));
@@ -265,11 +257,10 @@ const QUOTES_IN_CODE: &str = "shell powershell perl make cmake dockerfile lisp v
 
 /// Whether a text has an escaped quote outside of literals, in a language that has none there.
 fn has_written_quote(language: Option<&'static Language>, text: &str) -> bool {
-    let has_quote = ["\\\"", "\\'"].iter().any(|quote| text.contains(quote));
     let is_other =
         |l: &&Language| l.is_code() && !QUOTES_IN_CODE.split(' ').any(|name| name == l.name);
-    let Some(language) = language.filter(is_other).filter(|_| has_quote) else { return false };
-    let lexed = language.lex(text);
+    let Some(language) = language.filter(is_other) else { return false };
+    let lexed = LazyCell::new(|| language.lex(text));
     text.match_indices('\\').any(|(at, _)| {
         text[at + 1..].starts_with(['"', '\'']) && lexed.kind_at(at) == TokenKind::Code
     })
@@ -329,24 +320,23 @@ pub(super) fn review_escapes(
     {
         return EscapeReview::Fine;
     }
-    let whole = |new: &str| [&file.text[..place.start], new, &file.text[place.end..]].concat();
     let may_be_proven = file.lexed().is_some_and(Lexed::is_well_formed);
-    review(language, new, place.start, &whole, may_be_proven)
+    let around = [&file.text[..place.start], &file.text[place.end..]];
+    review(language, new, around, may_be_proven)
 }
 
-/// Reviews `new` at `start` of the text that `whole` makes of it.
+/// Reviews `new` between the texts above and below it.
 fn review(
     language: &Language,
     new: &str,
-    start: usize,
-    whole: &dyn Fn(&str) -> String,
+    [above, below]: [&str; 2],
     may_be_proven: bool,
 ) -> EscapeReview {
     let is_clean = |new: &str, must_be_whole: bool| {
-        let text = whole(new);
+        let text = [above, new, below].concat();
         let lexed = language.lex(&text);
         (!must_be_whole || lexed.is_well_formed())
-            && !escapes_in_code(&lexed, &text, start..start + new.len())
+            && !escapes_in_code(&lexed, &text, above.len()..above.len() + new.len())
     };
     if is_clean(new, false) {
         return EscapeReview::Fine;
@@ -398,9 +388,7 @@ pub(super) fn review_file_escapes(
     content: &str,
 ) -> EscapeReview {
     match language.filter(|language| forbids_escapes(language)) {
-        Some(language) if has_escape(content) => {
-            review(language, content, 0, &|text| text.to_owned(), true)
-        }
+        Some(language) if has_escape(content) => review(language, content, ["", ""], true),
         None if has_written_break(language, content) => EscapeReview::Suspicious,
         _ => EscapeReview::Fine,
     }

@@ -29,22 +29,34 @@ impl Form {
 }
 
 /// The characters that a text has as they are, and those that it has as a mistake writes them.
-pub(in crate::matching) struct Signs {
+#[derive(Default)]
+pub(in crate::matching) struct Seen {
     pub(in crate::matching) bare: BTreeSet<char>,
     pub(in crate::matching) written: BTreeSet<char>,
 }
 
+/// What is seen in `old_str`, and in the lines of `new_str` that it has not: those that both share say
+/// nothing about the others.
+pub(in crate::matching) struct Signs {
+    pub(in crate::matching) old: Seen,
+    pub(in crate::matching) new: Seen,
+}
+
 impl Signs {
-    /// What the signs of both strings say against a way to undo a mistake in `new`, which undoes the
-    /// characters for which `undoes` is true.
-    pub(in crate::matching) fn against(
-        old: &Self,
-        new: &Self,
-        undoes: impl Fn(char) -> bool,
-    ) -> f64 {
+    pub(in crate::matching) fn of(old: &str, new: &str, see: impl Fn(&str) -> Seen) -> Self {
+        let is_full = |line: &&str| !line.trim().is_empty();
+        let shared: HashSet<&str> = old.split('\n').filter(is_full).collect();
+        let own: Vec<&str> = new.split('\n').filter(|line| !shared.contains(line)).collect();
+        Self { old: see(old), new: see(&own.join("\n")) }
+    }
+
+    /// The form that undoes the mistake in the characters for which `undoes` is true, and what the signs
+    /// say against it.
+    pub(in crate::matching) fn form(&self, text: String, undoes: impl Fn(char) -> bool) -> Form {
+        let Self { old, new } = self;
         let price = |c: &char| {
-            let [in_old, in_new] = [old, new].map(|signs| signs.written.contains(c));
-            let [bare_in_old, bare_in_new] = [old, new].map(|signs| signs.bare.contains(c));
+            let [in_old, in_new] = [old, new].map(|seen| seen.written.contains(c));
+            let [bare_in_old, bare_in_new] = [old, new].map(|seen| seen.bare.contains(c));
             match undoes(*c) {
                 true if bare_in_old && !in_old || bare_in_new && !bare_in_old => BARE,
                 false if in_new && !bare_in_old && in_old => BARE,
@@ -54,34 +66,29 @@ impl Signs {
                 _ => 0.0,
             }
         };
-        old.written.union(&new.written).map(price).sum()
+        let price = old.written.union(&new.written).map(price).sum();
+        Form { text, price, is_guess: self.are_unclear() }
     }
 
-    /// Whether `new` has a character both as it is and as a mistake in `old` writes it. A line break, a tab
-    /// and a backslash may be both: inside a literal and outside of it.
-    pub(in crate::matching) fn are_unclear(old: &Self, new: &Self) -> bool {
-        let is_unclear = |c: &char| {
-            let is_both = new.written.contains(c) && new.bare.contains(c);
-            is_both && !"\n\t\\".contains(*c) && !old.bare.contains(c)
-        };
-        old.written.iter().any(is_unclear)
-    }
-
-    /// `text` as it was sent, and what that costs: more if it has what is a mistake in `old`, and nothing
-    /// as it is that is a mistake there.
-    pub(in crate::matching) fn as_sent(old: &Self, new: &Self, text: &str) -> Form {
+    /// `text` as it was sent, and what that costs: more if it has what is a mistake in `old_str`, and
+    /// nothing as it is that is a mistake there.
+    pub(in crate::matching) fn as_sent(&self, text: &str) -> Form {
+        let Self { old, new } = self;
         let is_right = old.written.iter().any(|c| !old.bare.contains(c) && new.bare.contains(c));
         let shares_mistake = !old.written.is_disjoint(&new.written);
         let left = if shares_mistake && !is_right { LEFT } else { 0.0 };
-        let is_guess = Self::are_unclear(old, new);
-        Form { text: text.to_owned(), price: NEW_AS_SENT + left, is_guess }
+        Form { price: NEW_AS_SENT + left, is_guess: self.are_unclear(), text: text.to_owned() }
     }
-}
 
-/// The lines of `new` that `old` has not: those that it shares say nothing about the others.
-pub(in crate::matching) fn own_lines(old: &str, new: &str) -> String {
-    let shared: HashSet<&str> = old.split('\n').filter(|line| !line.trim().is_empty()).collect();
-    new.split('\n').filter(|line| !shared.contains(line)).collect::<Vec<_>>().join("\n")
+    /// Whether `new_str` has a character both as it is and as a mistake in `old_str` writes it. A line
+    /// break, a tab and a backslash may be both: inside a literal and outside of it.
+    fn are_unclear(&self) -> bool {
+        let Self { old, new } = self;
+        old.written.iter().any(|c| {
+            let is_both = new.written.contains(c) && new.bare.contains(c);
+            is_both && !"\n\t\\".contains(*c) && !old.bare.contains(c)
+        })
+    }
 }
 
 /// Whether `new` has a line of `old` with the mistake, and whether one without it.
@@ -165,8 +172,8 @@ fn steps(text: &str) -> HashMap<(&str, &str), u32> {
 /// How many of these `text` lacks.
 fn lacking(before: &HashMap<(&str, &str), u32>, text: &str) -> f64 {
     let counts = steps(text);
-    let lacks = |(step, count): (&(&str, &str), &u32)| {
-        count.saturating_sub(counts.get(step).copied().unwrap_or(0))
-    };
-    f64::from(before.iter().map(lacks).sum::<u32>())
+    let lacks = before
+        .iter()
+        .map(|(step, count)| count.saturating_sub(counts.get(step).copied().unwrap_or(0)));
+    f64::from(lacks.sum::<u32>())
 }

@@ -125,9 +125,9 @@ fn number_columns(line: &str) -> Option<Range<usize>> {
 /// The number at the start of a one-line text, in a style that ordinary text can also have, such as
 /// `200: ok` or `3-4`. Only consecutive numbers on two lines certainly come from a view.
 pub(super) fn lone_line_number(text: &str) -> Option<usize> {
+    use NumberStyle as S;
     let line = text.strip_suffix('\n').unwrap_or(text);
     let (style, number, _) = parse_line_number(line).filter(|_| !line.contains('\n'))?;
-    use NumberStyle as S;
     matches!(style, S::Colon | S::Dash | S::Tab | S::Brackets).then_some(number)
 }
 

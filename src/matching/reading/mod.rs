@@ -7,7 +7,7 @@ mod forms;
 mod line_numbers;
 mod wrappers;
 
-pub(super) use forms::{Form, Signs, own_lines};
+pub(super) use forms::{Form, Seen, Signs};
 use forms::{keep_shared, shared, weigh_forms};
 use line_numbers::lone_line_number;
 pub(crate) use line_numbers::{NumberStyle, parse_line_number};
@@ -128,30 +128,15 @@ impl Draft {
         }
         Some(Self { reading, forms })
     }
-
-    /// One reading for each form.
-    fn into_readings(self, new_sent: &str, is_spoiled: bool) -> impl Iterator<Item = Reading> {
-        let has_ways = self.forms.len() > 1 || is_spoiled;
-        self.forms.into_iter().map(move |form| Reading {
-            how: has_ways.then_some(match form.text == new_sent {
-                true => "the new text as it was sent",
-                false => "the new text with the same mistake undone",
-            }),
-            new: form.text,
-            surcharge: self.reading.surcharge + form.price,
-            is_guess: form.is_guess,
-            ..self.reading.clone()
-        })
-    }
 }
 
 /// All readings of a call: as it is, then with one mistake undone, then with two.
 pub(super) fn readings(sent: &str, new: &str) -> Vec<Reading> {
     let plain = Reading { old: sent.to_owned(), ..Reading::default() };
-    let mut out = vec![Draft { reading: plain.clone(), forms: vec![Form::usual(new.to_owned())] }];
+    let draft = |reading, new| Draft { reading, forms: vec![Form::usual(new)] };
+    let mut out = vec![draft(plain.clone(), new.to_owned())];
     for (mistake, text) in only_in_new(sent, new) {
-        let reading = Reading { mistakes: vec![mistake], ..plain.clone() };
-        out.push(Draft { reading, forms: vec![Form::usual(text)] });
+        out.push(draft(Reading { mistakes: vec![mistake], ..plain.clone() }, text));
         out[0].reading.surcharge = mistake.cost();
     }
     let is_spoiled = out.len() > 1;
@@ -178,10 +163,23 @@ pub(super) fn readings(sent: &str, new: &str) -> Vec<Reading> {
         out.remove(0);
     }
     let is_lone_number = lone_line_number(sent).is_some();
-    for Draft { reading, .. } in &mut out {
-        reading.numbers_must_agree = is_lone_number && reading.mistakes.contains(&D::LineNumbers);
+    let mut readings = Vec::new();
+    for Draft { reading, forms } in out {
+        let has_ways = forms.len() > 1 || is_spoiled;
+        let numbers_must_agree = is_lone_number && reading.mistakes.contains(&D::LineNumbers);
+        readings.extend(forms.into_iter().map(|form| Reading {
+            how: has_ways.then_some(match form.text == new {
+                true => "the new text as it was sent",
+                false => "the new text with the same mistake undone",
+            }),
+            new: form.text,
+            surcharge: reading.surcharge + form.price,
+            is_guess: form.is_guess,
+            numbers_must_agree,
+            ..reading.clone()
+        }));
     }
-    out.into_iter().flat_map(|draft| draft.into_readings(new, is_spoiled)).collect()
+    readings
 }
 
 /// Both strings of a call under each reading with a mistake undone.

@@ -139,28 +139,22 @@ fn strip_fence(text: &str) -> Option<&str> {
 ///
 /// Evidence: aider tries again without a leading blank line.
 pub(super) fn undo_outer_blank_lines<'a>(old: &'a str, _new: &str) -> Option<Undone<'a>> {
-    let (head, tail) = count_outer_blank_lines(old);
-    let undo_new = move |new: &str| {
-        let (new_head, new_tail) = count_outer_blank_lines(new);
-        vec![Form::usual(strip_lines(new, new_head.min(head), new_tail.min(tail)))]
-    };
-    let text = strip_lines(old, head, tail);
-    (head + tail > 0).then(|| Undone { text, undo_new: Box::new(undo_new) })
+    let (text, counts) = strip_blank_lines(old, [usize::MAX; 2]);
+    let undo_new = move |new: &str| vec![Form::usual(strip_blank_lines(new, counts).0)];
+    (counts != [0, 0]).then(|| Undone { text, undo_new: Box::new(undo_new) })
 }
 
-/// How many blank lines a text begins with and ends with; (0, 0) if all its lines are blank.
-fn count_outer_blank_lines(text: &str) -> (usize, usize) {
-    let is_blank = |line: &&str| line.trim().is_empty();
-    let lines = || text.strip_suffix('\n').unwrap_or(text).split('\n');
-    match lines().all(|line| is_blank(&line)) {
-        true => (0, 0),
-        false => (lines().take_while(is_blank).count(), lines().rev().take_while(is_blank).count()),
-    }
-}
-
-/// The text without its first `head` and its last `tail` lines.
-fn strip_lines(text: &str, head: usize, tail: usize) -> String {
+/// The text without the blank lines at its start and its end, at most so many, and how many those are. A
+/// text of blank lines stays.
+fn strip_blank_lines(text: &str, most: [usize; 2]) -> (String, [usize; 2]) {
     let lines: Vec<&str> = text.strip_suffix('\n').unwrap_or(text).split('\n').collect();
+    let is_blank = |line: &&&str| line.trim().is_empty();
+    let head = lines.iter().take_while(is_blank).count();
+    if head == lines.len() {
+        return (text.to_owned(), [0, 0]);
+    }
+    let tail = lines.iter().rev().take_while(is_blank).count();
+    let (head, tail) = (head.min(most[0]), tail.min(most[1]));
     let kept = lines[head..lines.len() - tail].join("\n");
-    if text.ends_with('\n') { kept + "\n" } else { kept }
+    (if text.ends_with('\n') { kept + "\n" } else { kept }, [head, tail])
 }
