@@ -10,15 +10,10 @@ use std::ops::Range;
 
 use memchr::memmem::Finder;
 
-use super::escapes;
 use super::fold::is_word_char;
 use super::indent::{TAB_WIDTH, columns};
-use super::indent_of;
-use super::placeholder;
-use super::reading;
-use super::refuse;
 use super::source_file::SourceFile;
-use super::{Explained, Verdict};
+use super::{Explained, Verdict, escapes, indent_of, placeholder, reading, refuse};
 use crate::edit::{EditRequest, Expected, Explanation, Refusal, Rewrite, Rung, Splice};
 use crate::language::Lexed;
 use crate::text::LineEnding;
@@ -113,10 +108,12 @@ fn replace(request: &EditRequest, file: &SourceFile<'_>, ranges: &[Range<usize>]
         });
     }
     // A placeholder that new_str adds in code stands for lines that the edit would delete.
-    let kept: HashSet<&str> = new.lines().map(str::trim).collect();
-    let is_lost = |line: &str| !line.trim().is_empty() && !kept.contains(line.trim());
+    let deletes_lines = || {
+        let kept: HashSet<&str> = new.lines().map(str::trim).collect();
+        old.lines().map(str::trim).any(|line| !line.is_empty() && !kept.contains(line))
+    };
     let placeholder = placeholder::introduced(old, new, file);
-    if let Some(placeholder) = placeholder.filter(|_| old.lines().any(is_lost)) {
+    if let Some(placeholder) = placeholder.filter(|_| deletes_lines()) {
         return Verdict::Refused(refuse::omission(placeholder));
     }
     let mut explanation = Explanation::plain(Rung::Exact);
@@ -221,36 +218,31 @@ fn warnings_for(
     range: &Range<usize>,
     new: &str,
 ) -> Vec<String> {
-    let (text, old) = (file.text, request.old.as_str());
+    let old = request.old.as_str();
     let mut out = Vec::new();
-    let before = text[..range.start].chars().next_back();
-    let after = text[range.end..].chars().next();
-    let is_cut = |neighbour: Option<char>, old: Option<char>, new: Option<char>| {
-        neighbour.is_some_and(is_word_char) && old.is_some_and(is_word_char) && old != new
-    };
-    if is_cut(before, old.chars().next(), new.chars().next())
-        || is_cut(after, old.chars().next_back(), new.chars().next_back())
+    if file.splits_name(range.start) && old.chars().next() != new.chars().next()
+        || file.splits_name(range.end) && old.chars().next_back() != new.chars().next_back()
     {
         let line = file.snapshot.lines().number_at(range.start);
         out.push(format!(
             "the old text begins or ends inside a word on line {line}; only that part was replaced"
         ));
     }
+    let (above, below) = (&file.text[..range.start], &file.text[range.end..]);
     let joins_below =
-        old.ends_with('\n') && !new.is_empty() && !new.ends_with('\n') && after.is_some();
+        old.ends_with('\n') && !new.is_empty() && !new.ends_with('\n') && !below.is_empty();
     let joins_above = old.starts_with(['\n', '\r'])
         && !new.starts_with(['\n', '\r'])
         && !new.is_empty()
-        && before.is_some_and(|c| c != '\n');
-    let above = &text[..range.start];
+        && above.ends_with(|c| c != '\n');
     let leading = &above[above.rfind('\n').map_or(0, |feed| feed + 1)..];
     let leading = Some(leading).filter(|l| !l.is_empty() && l.trim().is_empty());
     let about_lines = [
         joins_below.then_some("the old text ends with a line break and the new text does not, so the last line of the new text and the next line of the file are now one line"),
         joins_above.then_some("the old text begins with a line break and the new text does not, so the line above and the first line of the new text are now one line"),
-        edge_indentation_warning(old, new, leading.is_some(), &text[range.end..]),
-        added_blank_line_warning(old, new).filter(|_| matches!(after, Some('\r' | '\n'))),
-        leading.and_then(|leading| dedent_warning(leading, &text[range.clone()], new)),
+        edge_indentation_warning(old, new, leading.is_some(), below),
+        added_blank_line_warning(old, new).filter(|_| below.starts_with(['\r', '\n'])),
+        leading.and_then(|leading| dedent_warning(leading, old, new)),
     ];
     out.extend(about_lines.into_iter().flatten().map(str::to_owned));
     out.extend(suspicious_text_warnings(file, old, new));
@@ -282,22 +274,15 @@ pub(super) fn suspicious_text_warnings(file: &SourceFile<'_>, old: &str, new: &s
     let has_conflict = |text: &str| {
         text.lines().any(|line| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> "))
     };
+    let adds_placeholder = placeholder::introduced(old, new, file).is_some();
+    let adds_conflict = has_conflict(new) && !has_conflict(old);
     let found = [
-        (has_fence, "the new text holds a code fence, which was written as it is"),
-        (
-            placeholder::introduced(old, new, file).is_some(),
-            "the new text holds a placeholder for other text, which was written as it is",
-        ),
-        (
-            is_diff,
-            "lines of the new text begin with + or - as in a diff; they were written as they are",
-        ),
-        (
-            has_conflict(new) && !has_conflict(old),
-            "the new text holds the markers of a merge conflict or of a search/replace block, which were written as they are",
-        ),
+        has_fence.then_some("the new text holds a code fence, which was written as it is"),
+        adds_placeholder.then_some("the new text holds a placeholder for other text, which was written as it is"),
+        is_diff.then_some("lines of the new text begin with + or - as in a diff; they were written as they are"),
+        adds_conflict.then_some("the new text holds the markers of a merge conflict or of a search/replace block, which were written as they are"),
     ];
-    found.into_iter().filter(|(is_there, _)| *is_there).map(|(_, text)| text.to_owned()).collect()
+    found.into_iter().flatten().map(str::to_owned).collect()
 }
 
 /// The warning that the indentation of a line changes, because the two strings begin or end with
@@ -345,15 +330,15 @@ fn width(line: &str) -> usize {
 
 /// The warning that the lines of `new` after the first are indented less than the lines around
 /// them. `leading` is the indentation before both texts.
-fn dedent_warning(leading: &str, replaced: &str, new: &str) -> Option<&'static str> {
+fn dedent_warning(leading: &str, old: &str, new: &str) -> Option<&'static str> {
     let is_nonblank = |line: &&str| !line.trim().is_empty();
     let least_after_first = |text: &str| text.lines().skip(1).filter(is_nonblank).map(width).min();
     let column = columns(leading, TAB_WIDTH);
     let new_width = least_after_first(new)?;
     let first_width = column + width(new);
-    let old_width = least_after_first(replaced).unwrap_or(first_width);
+    let old_width = least_after_first(old).unwrap_or(first_width);
     let is_dedented = new_width < old_width.min(first_width);
-    (is_flattened(replaced, new, column) || is_dedented).then_some("the new text was written as sent, and its lines after the first are indented less than the lines around them: indent them if they belong there")
+    (is_flattened(old, new, column) || is_dedented).then_some("the new text was written as sent, and its lines after the first are indented less than the lines around them: indent them if they belong there")
 }
 
 /// Whether both texts begin with a line that opens a block, but only `old` indents the line after

@@ -12,17 +12,15 @@ use super::costs::{
     THRESHOLD,
 };
 use super::escapes::{self, EscapeReview};
-use super::exact;
 use super::explain::{Explanation, Outcome, Strictness, explain};
 use super::fold::is_word_char;
 use super::forbidden::{self, Forbidden};
 use super::nearest::overlap;
-use super::placeholder;
 use super::reading::Reading;
 use super::source_file::{SourceFile, line_key};
-use super::{Explained, Verdict, refuse, veto};
+use super::{Explained, Verdict, exact, placeholder, refuse, veto};
 use crate::edit::{EditRequest, Expected, OutcomeDiff, Rung, Splice, apply_splices, short_diff};
-use crate::text::{LineEnding, Snapshot};
+use crate::text::{LineEnding, LineSpan, Snapshot, merge_ranges};
 
 /// Weighs every explanation of a call that is not in the file as it was sent.
 pub(super) fn decide(
@@ -50,18 +48,25 @@ pub(super) fn decide(
     }
     // On the lines of a result that needs no other words, a conflict and a result that does are only
     // worse alignments of the same place.
-    let lines_of = |is_such: fn(&Explanation) -> bool| -> HashSet<usize> {
+    let lines_of = |is_such: fn(&Explanation) -> bool| {
         let such = found.iter().filter(|e| e.splice().is_some() && is_such(e));
-        such.flat_map(|e| e.lines.clone()).collect()
+        let span = |e: &Explanation| LineSpan { start: e.lines.start + 1, end: e.lines.end };
+        merge_ranges(such.map(span).collect())
     };
     let (plain, written) = (lines_of(|e| !e.is_loose), lines_of(|_| true));
     found.retain(|e| match e.splice() {
-        Some(_) => !e.is_loose || e.lines.clone().all(|line| !plain.contains(&line)),
-        None => e.share >= STALE_SHARE && e.lines.clone().all(|line| !written.contains(&line)),
+        Some(_) => !e.is_loose || !meets(&plain, &e.lines),
+        None => e.share >= STALE_SHARE && !meets(&written, &e.lines),
     });
     let made = readings.iter().flat_map(|reading| explain_reverse(file, reading, readings));
     let made = made.min_by(|a, b| a.0.total_cmp(&b.0));
     Trial { request, file, made, truncated, forbidden }.judge(found)
+}
+
+/// Whether one of these merged spans has one of these lines (from 0).
+fn meets(merged: &[LineSpan], lines: &Range<usize>) -> bool {
+    let at = merged.partition_point(|span| span.end <= lines.start);
+    merged.get(at).is_some_and(|span| span.start <= lines.end)
 }
 
 /// The explanations that the call was made already: its reverse would apply.
@@ -137,6 +142,11 @@ fn laxest(explanation: &Explanation) -> Difference {
     explanation.differences.iter().copied().max().unwrap_or(Difference::LineEndings)
 }
 
+/// The refusal of a call that was made already, as an explanation shows.
+fn already_made(explanation: &Explanation) -> Verdict {
+    Verdict::Refused(refuse::already_applied(explanation.lines.start + 1))
+}
+
 fn sort_by_cost(found: &mut [Explanation]) {
     found.sort_by(|a, b| a.cost.total_cmp(&b.cost));
 }
@@ -178,7 +188,7 @@ impl Trial<'_, '_> {
             (*cost < limit || stands(made)) && (!made.is_part || best.splice().is_some())
         };
         if let Some((_, made)) = self.made.as_ref().filter(is_made) {
-            return Verdict::Refused(refuse::already_applied(made.lines.start + 1));
+            return already_made(made);
         }
         if best.splice().is_none() {
             return self.stale(&best);
@@ -208,9 +218,8 @@ impl Trial<'_, '_> {
     /// Charges what is farther from `near_line` than something else.
     fn charge_distance(&self, found: &mut [Explanation]) {
         let Some(near) = self.request.near_line else { return };
-        let distance = |e: &Explanation| match near.saturating_sub(1) {
-            at if at < e.lines.start => e.lines.start - at,
-            at => at.saturating_sub(e.lines.end.saturating_sub(1)),
+        let distance = |e: &Explanation| {
+            (e.lines.start + 1).saturating_sub(near).max(near.saturating_sub(e.lines.end))
         };
         let least = found.iter().map(distance).min().unwrap_or_default();
         for e in found.iter_mut().filter(|e| distance(e) > least + NEAR) {
@@ -253,17 +262,16 @@ impl Trial<'_, '_> {
         let (line, cause) = (best.lines.start + 1, laxest(&best));
         let is_alone = others.is_empty();
         if is_alone && !best.is_guess && !chosen_by_veto {
-            if !self.changes(&best) {
-                let new = self.request.new.trim();
-                return Verdict::Refused(
-                    match best.splice().is_some_and(|s| s.text.trim() == new) {
-                        true => refuse::already_applied(line),
-                        false => refuse::only_ignored_changes(line, cause),
-                    },
-                );
+            let new = self.request.new.trim();
+            let is_made = match self.changes(&best) {
+                true => self.is_made_around(&best) && self.is_telling(&best),
+                false => best.splice().is_some_and(|splice| splice.text.trim() == new),
+            };
+            if is_made {
+                return already_made(&best);
             }
-            if self.is_made_around(&best) && self.is_telling(&best) {
-                return Verdict::Refused(refuse::already_applied(line));
+            if !self.changes(&best) {
+                return Verdict::Refused(refuse::only_ignored_changes(line, cause));
             }
             let explained = self.explained(&best, best.splice().cloned().into_iter().collect());
             if !explained.is_guess {
@@ -304,18 +312,19 @@ impl Trial<'_, '_> {
                 Some(splice) => splice.range.clone(),
                 None => self.file.byte_range(&explanation.lines),
             };
-            let before = taken.range(..end.max(start + 1)).next_back().map(|(_, taken)| *taken);
-            match before.filter(|(taken_end, _)| *taken_end > start) {
-                Some((_, limit)) if explanation.cost >= limit => {}
-                Some(_) => {
-                    is_clear = false;
-                    let is_taken = taken.contains_key(&start);
-                    overlapping.extend((!is_taken).then_some(explanation.lines.start + 1));
-                }
+            let before = taken.range(..end.max(start + 1)).next_back();
+            match before.filter(|(_, (taken_end, _))| *taken_end > start) {
                 None => {
                     taken.insert(start, (end, explanation.cost + margin(&explanation)));
                     all.push(explanation);
                 }
+                Some((_, (_, limit))) if explanation.cost < *limit => {
+                    is_clear = false;
+                    if !taken.contains_key(&start) {
+                        overlapping.push(explanation.lines.start + 1);
+                    }
+                }
+                Some(_) => {}
             }
         }
         all.sort_by_key(|e| (e.lines.start, e.splice().map_or(0, |splice| splice.range.start)));
@@ -340,10 +349,10 @@ impl Trial<'_, '_> {
             return Verdict::Refused(refuse::wrong_count(self.request, &lines, is_overlap));
         }
         if let Some(made) = all.iter().find(|e| self.is_made_around(e)) {
-            return Verdict::Refused(match count {
-                1 => refuse::already_applied(made.lines.start + 1),
-                _ => refuse::partly_applied(made.lines.start + 1, count),
-            });
+            return match count {
+                1 => already_made(made),
+                _ => Verdict::Refused(refuse::partly_applied(made.lines.start + 1, count)),
+            };
         }
         let differences = all.iter().flat_map(|e| e.differences.iter().copied()).collect();
         let whole = Explanation { differences, ..all[0].clone() };
@@ -382,7 +391,7 @@ impl Trial<'_, '_> {
         // made.
         let made = self.made.as_ref().map(|(_, made)| made).filter(|made| !made.is_part);
         if let Some(made) = made.filter(|e| e.evidence - e.cost >= forbidden::TELLING) {
-            return Verdict::Refused(refuse::already_applied(made.lines.start + 1));
+            return already_made(made);
         }
         if let Some(dropped) = dropped {
             let line = dropped.lines.start + 1;
