@@ -35,16 +35,6 @@ pub(super) struct Call<'a> {
     gone_names: OnceCell<HashSet<u64>>,
 }
 
-impl LineOp {
-    /// The line of `old_str` that it is about.
-    pub(super) fn old_line(&self) -> Option<usize> {
-        match *self {
-            Self::Keep(old, _) | Self::Change(old, _) | Self::Delete(old) => Some(old),
-            Self::Insert(_) => None,
-        }
-    }
-}
-
 impl<'a> Call<'a> {
     /// The call that replaces `old` by `new`.
     pub(super) fn new(old: &'a str, new: &'a str) -> Self {
@@ -160,9 +150,11 @@ impl<'a> Call<'a> {
     /// Whether there is such an operation above and below line `old`: those of the nearest line with text
     /// and of all blank ones up to it count.
     fn beside(&self, old: usize, is_such: impl Fn(&LineOp) -> bool) -> (bool, bool) {
-        let Some(at) = self.ops.iter().position(|op| op.old_line() == Some(old)) else {
-            return (true, true);
+        let is_at = |op: &LineOp| match *op {
+            LineOp::Keep(at, _) | LineOp::Change(at, _) | LineOp::Delete(at) => at == old,
+            LineOp::Insert(_) => false,
         };
+        let Some(at) = self.ops.iter().position(is_at) else { return (true, true) };
         let ends = |op: &&LineOp| is_such(op) || !self.line(op).trim().is_empty();
         let above = self.ops[..at].iter().rev().find(ends);
         let below = self.ops[at + 1..].iter().find(ends);

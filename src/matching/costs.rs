@@ -94,6 +94,11 @@ impl Difference {
     }
 }
 
+/// What a line with other words costs, or one that a side lacks: as a comment little, as code `code`.
+pub(super) fn loose_cost(is_comment: bool, code: f64) -> f64 {
+    if is_comment { D::Comment.cost() } else { code }
+}
+
 /// How much dearer the next different result must be. At 0 calls that must be refused are applied; at
 /// 6 real ones are lost.
 pub(super) const MARGIN: f64 = 3.0;

@@ -2,13 +2,13 @@
 
 use super::call::Call;
 use super::costs::Difference;
-use super::escapes::QUOTES;
 use super::fold::{self, is_word_char};
 use super::forbidden;
 use super::indent_of;
 use super::places::{Link, LinkKind, Place};
 use super::shape::goes_on;
 use super::source_file::{SourceFile, line_key};
+use crate::language::Language;
 
 /// For each link of a place, how its lines differ.
 pub(super) fn differences(
@@ -28,7 +28,8 @@ fn difference(file: &SourceFile<'_>, call: &Call<'_>, link: &Link) -> Option<Dif
     if link.kind == LinkKind::Reflowed {
         let sent = call.old[link.old.clone()].join("\n");
         let join = |text: &str| text.lines().map(str::trim).collect::<Vec<_>>().join(" ");
-        let is_reflowed = !forbidden::reflow(file, call, link)
+        let is_meant = |language: &Language| forbidden::reflow(language, [&sent, found]);
+        let is_reflowed = !file.language.is_some_and(is_meant)
             && fold::is_equal(&join(&sent), &join(found), Difference::Reflow);
         return Some(if is_reflowed { Difference::Reflow } else { Difference::Words });
     }
@@ -63,19 +64,6 @@ fn difference(file: &SourceFile<'_>, call: &Call<'_>, link: &Link) -> Option<Dif
     })
 }
 
-/// Whether a line has the same characters in the call and in the file, apart from its spacing.
-pub(super) fn has_same_characters(file: &SourceFile<'_>, call: &Call<'_>, link: &Link) -> bool {
-    let dense = |text: &str| text.split_whitespace().collect::<String>();
-    dense(call.old[link.old.start]) == dense(link.text(file))
-}
-
-/// The quotes that a line has in the call where the file has others.
-pub(super) fn other_quotes_of(file: &SourceFile<'_>, call: &Call<'_>, link: &Link) -> Vec<char> {
-    let quotes = |text: &str| text.chars().filter(|c| QUOTES.contains(c)).collect::<Vec<_>>();
-    let (sent, there) = (quotes(call.old[link.old.start]), quotes(link.text(file)));
-    sent.into_iter().zip(there).filter(|(a, b)| a != b).map(|(a, _)| a).collect()
-}
-
 /// Whether a line that the call changes reads in the file as `new_str` has it, and not as `old_str` does.
 pub(super) fn is_made(file: &SourceFile<'_>, call: &Call<'_>, link: &Link) -> bool {
     if !link.is_pair() || call.keeps(link.old.start) {
@@ -90,14 +78,13 @@ pub(super) fn is_made(file: &SourceFile<'_>, call: &Call<'_>, link: &Link) -> bo
 fn is_damaged(believed: &str, there: &str) -> bool {
     const LOST: char = char::REPLACEMENT_CHARACTER;
     let (believed, there) = (believed.trim_end(), there.trim_end());
-    let (Some(first), Some(last)) = (there.find(LOST), there.rfind(LOST)) else { return false };
-    let (head, tail) = (&there[..first], &there[last + LOST.len_utf8()..]);
-    let damaged = there[first..last].chars().count() + 1;
-    there[first..last].chars().all(|c| c == LOST)
-        && head.contains(|c: char| !c.is_whitespace())
-        && believed.strip_prefix(head).and_then(|rest| rest.strip_suffix(tail)).is_some_and(
-            |lost| !lost.is_empty() && !lost.is_ascii() && lost.chars().count() <= damaged,
-        )
+    let Some((head, rest)) = there.split_once(LOST) else { return false };
+    let tail = rest.trim_start_matches(LOST);
+    let lost = believed.strip_prefix(head).and_then(|rest| rest.strip_suffix(tail));
+    let damaged = there.matches(LOST).count();
+    !head.trim().is_empty()
+        && !tail.contains(LOST)
+        && lost.is_some_and(|lost| !lost.is_ascii() && lost.chars().count() <= damaged)
 }
 
 /// Whether two lines are comments, or the same code with another comment behind it. A line that is a

@@ -22,19 +22,14 @@ use super::weigh::{Scales, letters};
 use super::write::{Choice, Input, write};
 use crate::edit::{Conflict, Kept, Splice};
 
-/// What an explanation leads to.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Outcome {
-    /// The call writes this.
-    Writes(Splice),
-    /// The place is plain, but the file has other text where the call changes it.
-    Conflict(Vec<Conflict>),
-}
-
 /// One way to understand the call.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Explanation {
-    pub(super) outcome: Outcome,
+    /// What the call writes; `None` if the place is plain, but the file has other text where the call
+    /// changes it.
+    pub(super) splice: Option<Splice>,
+    /// That other text.
+    pub(super) hunks: Vec<Conflict>,
     /// How surprising it is, in bits.
     pub(super) cost: f64,
     /// How much what matched says about the place, in bits.
@@ -72,32 +67,13 @@ pub(super) struct Explanation {
 impl Explanation {
     /// An explanation by a reading, at lines that stand there as they were quoted.
     pub(super) fn of(reading: &Rc<Reading>, lines: Range<usize>) -> Self {
-        Self {
-            outcome: Outcome::Conflict(Vec::new()),
-            cost: 0.0,
-            evidence: 0.0,
-            share: 1.0,
-            as_quoted: 1.0,
-            differences: reading.mistakes.clone(),
-            lines,
-            reading: Rc::clone(reading),
-            how: String::new(),
-            kept: Vec::new(),
-            is_loose: false,
-            needs_code: false,
-            needs_unseen: false,
-            is_faint: false,
-            is_guess: false,
-            is_part: false,
-        }
+        let (differences, reading) = (reading.mistakes.clone(), Rc::clone(reading));
+        Self { share: 1.0, as_quoted: 1.0, differences, lines, reading, ..Self::default() }
     }
 
     /// What it writes; `None` for a conflict.
     pub(super) fn splice(&self) -> Option<&Splice> {
-        match &self.outcome {
-            Outcome::Writes(splice) => Some(splice),
-            Outcome::Conflict(_) => None,
-        }
+        self.splice.as_ref()
     }
 }
 
@@ -197,7 +173,7 @@ fn as_it_stands(file: &SourceFile<'_>, reading: &Rc<Reading>) -> Vec<Explanation
         let is_part = begins_inside || goes_on;
         let text = with_file_endings(file, start, new);
         Some(Explanation {
-            outcome: Outcome::Writes(Splice { range: start..end, text }),
+            splice: Some(Splice { range: start..end, text }),
             cost: reading.cost_at(first) + if is_part { PART } else { 0.0 },
             evidence,
             is_part,
@@ -211,13 +187,12 @@ fn as_it_stands(file: &SourceFile<'_>, reading: &Rc<Reading>) -> Vec<Explanation
 
 /// Adds the results of a place under every map of indentation and every other choice, or the explanation
 /// that the place has changed.
-fn push_outcomes(scales: &Scales<'_, '_, '_, '_>, out: &mut Vec<Explanation>) {
+fn push_outcomes(scales: &Scales<'_>, out: &mut Vec<Explanation>) {
     let Scales { file, call, place, differences, explanation: base, .. } = scales;
     let (file, place) = (*file, *place);
-    let stale = |hunks, maps: &[IndentMap]| Explanation {
-        outcome: Outcome::Conflict(hunks),
-        cost: scales.stale_cost(maps),
-        ..base.clone()
+    let stale = |hunks, maps: &[IndentMap]| {
+        let cost = scales.stale_cost(maps);
+        Explanation { hunks, cost, ..base.clone() }
     };
     if scales.conflict {
         let maps = maps(file, call, place);
@@ -256,9 +231,9 @@ fn push_outcomes(scales: &Scales<'_, '_, '_, '_>, out: &mut Vec<Explanation>) {
                 let [blank, marks] = choice.how();
                 let how = [base.reading.how, map.how, blank, marks, dashes];
                 let mut explanation = Explanation {
-                    outcome: Outcome::Writes(splice),
+                    splice: Some(splice),
                     how: how.into_iter().flatten().collect::<Vec<_>>().join(", "),
-                    cost: base.cost + map.price,
+                    cost: base.cost + scales.loose + map.price,
                     // A line of code with other words needs a place that is plain in all else.
                     is_guess: map.is_guess || map.price >= IRREGULAR && base.needs_code,
                     ..base.clone()
@@ -278,26 +253,16 @@ fn push_outcomes(scales: &Scales<'_, '_, '_, '_>, out: &mut Vec<Explanation>) {
 /// Whether the call ends lines in blanks that the file does not have, so that its new lines do, too.
 fn is_padded(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> bool {
     let has_tail = |line: &str| !line.trim().is_empty() && line.ends_with([' ', '\t']);
-    let mut padded = false;
-    for link in place.links.iter().filter(|link| link.is_pair() && link.ends_line(file)) {
-        if has_tail(link.text(file)) {
-            return false;
-        }
-        padded |= has_tail(call.old[link.old.start]);
-    }
-    if !padded {
+    let pairs = place.links.iter().filter(|link| link.is_pair() && link.ends_line(file));
+    let mut pairs = pairs.map(|link| (call.old[link.old.start], link.text(file)));
+    if pairs.clone().any(|(_, there)| has_tail(there)) || !pairs.any(|(old, _)| has_tail(old)) {
         return false;
     }
     // A shared line without them shows that new_str does not have the mistake.
-    let shared = (0..call.new.len()).filter_map(|at| Some((at, call.partner(at)?)));
-    let (mut mistaken, mut right) = (false, false);
-    for (new, old) in shared {
-        if has_tail(call.old[old]) {
-            mistaken |= has_tail(call.new[new]);
-            right |= !has_tail(call.new[new]) && !call.new[new].trim().is_empty();
-        }
-    }
-    !right || mistaken
+    let is_shared = |at: &usize| call.partner(*at).is_some_and(|old| has_tail(call.old[old]));
+    let shared = (0..call.new.len()).filter(is_shared).map(|at| call.new[at]);
+    let mut shared = shared.filter(|line| !line.trim().is_empty()).peekable();
+    shared.peek().is_none() || shared.any(has_tail)
 }
 
 impl Reading {

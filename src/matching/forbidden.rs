@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::call::{Call, Fate};
 use super::costs::Difference;
 use super::diff::LineOp;
+use super::escapes::QUOTES;
 use super::fold::is_word_char;
 use super::indent::{IndentRule, LevelWidths, fit};
 use super::indent_of;
@@ -58,7 +59,8 @@ pub(super) fn edge(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> boo
 pub(super) fn twice(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> bool {
     let extra = place.links.iter().filter(|link| link.old.is_empty());
     let extra: Vec<&u64> = extra.flat_map(|link| &file.keys()[link.lines.clone()]).collect();
-    call.written().any(|line| line.contains(is_word_char) && extra.contains(&&line_key(line)))
+    !extra.is_empty()
+        && call.written().any(|l| l.contains(is_word_char) && extra.contains(&&line_key(l)))
 }
 
 /// What the call adds beside a comment that it misquotes stands above or below all of the file's comment:
@@ -152,18 +154,35 @@ pub(super) fn beside(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> b
         || is_there(&mut call.ops.iter().rev(), &mut (end..file.lines().len()))
 }
 
-/// The call has quotes of another kind than the file, `other`, where those are no quotes of a string, and
-/// it writes lines that have them.
-pub(super) fn quotes(file: &SourceFile<'_>, call: &Call<'_>, other: &[char]) -> bool {
+/// The call has quotes of another kind than the file where those are no quotes of a string, and it writes
+/// lines that have them.
+pub(super) fn quotes(
+    file: &SourceFile<'_>,
+    call: &Call<'_>,
+    place: &Place,
+    differences: &[Option<Difference>],
+) -> bool {
     // There, single quotes make a character or nothing.
     const STRICT: &str = "json rust go c c++ objective-c java c# kotlin swift scala zig";
-    let count = |line: &str| line.matches(other).count();
-    file.language.is_some_and(|language| is_among(STRICT, language.name))
-        && call.ops.iter().any(|op| match *op {
-            LineOp::Insert(new) => count(call.new[new]) > 0,
-            LineOp::Change(old, new) => count(call.new[new]) > count(call.old[old]),
-            LineOp::Keep(..) | LineOp::Delete(_) => false,
-        })
+    fn quotes_of(text: &str) -> impl Iterator<Item = char> {
+        text.chars().filter(|c| QUOTES.contains(c))
+    }
+    if !file.language.is_some_and(|language| is_among(STRICT, language.name)) {
+        return false;
+    }
+    let mut other = Vec::new();
+    for (link, difference) in place.links.iter().zip(differences) {
+        if *difference == Some(Difference::Punctuation) {
+            let pairs = quotes_of(call.old[link.old.start]).zip(quotes_of(link.text(file)));
+            other.extend(pairs.filter(|(sent, there)| sent != there).map(|(sent, _)| sent));
+        }
+    }
+    let count = |line: &str| line.matches(&other[..]).count();
+    call.ops.iter().any(|op| match *op {
+        LineOp::Insert(new) => count(call.new[new]) > 0,
+        LineOp::Change(old, new) => count(call.new[new]) > count(call.old[old]),
+        LineOp::Keep(..) | LineOp::Delete(_) => false,
+    })
 }
 
 /// Lines that only `new_str` has do not begin with the marks of a diff at the margin, where the text
@@ -235,12 +254,9 @@ pub(super) fn elision(call: &Call<'_>, place: &Place) -> bool {
 
 /// A line break that only one side has must mean nothing: it is no part of a comment, and where a
 /// statement may end at it, the lines are inside brackets or the statement plainly goes on.
-pub(super) fn reflow(file: &SourceFile<'_>, call: &Call<'_>, link: &Link) -> bool {
-    let Some(language) = file.language else { return false };
+pub(super) fn reflow(language: &Language, texts: [&str; 2]) -> bool {
     let has_comment =
         |text: &str| language.lex(text).tokens.iter().any(|token| token.kind == TokenKind::Comment);
-    let sent = call.old[link.old.clone()].join("\n");
-    let texts = [sent.as_str(), link.text(file)];
     texts.into_iter().any(|text| has_comment(text) || !breaks_freely(language, text))
 }
 

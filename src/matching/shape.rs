@@ -125,19 +125,16 @@ impl<'l> Shape<'l> {
             return false;
         };
         let depth = columns(indent, TAB_WIDTH);
-        let is_odd = self.is_odd(depth, text) || self.is_of_other_kind(indent);
+        // Indented by tabs in a file of spaces, or by spaces in a file of tabs.
+        let is_of_other_kind = match self.unit {
+            Some(_) => indent.contains('\t'),
+            None => self.has_tabs && indent.len() > 1 && !indent.contains('\t'),
+        };
+        let is_odd = self.is_odd(depth, text) || is_of_other_kind;
         let is_first = self.open.is_empty();
         self.open.retain(|level| level.0 < depth);
         self.open.push((depth, text));
         is_odd && !is_first
-    }
-
-    /// Whether a line is indented by tabs in a file of spaces, or by spaces in a file of tabs.
-    fn is_of_other_kind(&self, indent: &str) -> bool {
-        match self.unit {
-            Some(_) => indent.contains('\t'),
-            None => self.has_tabs && indent.len() > 1 && !indent.contains('\t'),
-        }
     }
 
     /// Whether nothing explains the depth of the next line.
@@ -145,11 +142,14 @@ impl<'l> Shape<'l> {
         let Some(&(deepest, last)) = self.open.last() else { return false };
         let beside = self.open.iter().find(|level| level.0 == depth).map(|level| level.1);
         let is_seam = self.is_code && is_seam(text);
-        if is_seam && !beside.is_some_and(|head| self.may_go_on(head)) {
-            return true;
-        }
+        // A block goes on, or ends, as deep as the line that begins it.
+        let begins = |head: &str| {
+            head.starts_with('}') || is_one_of(HEADS, first_word(head)) || self.opens(head)
+        };
         // What closes a bracket is less deep than what is inside.
-        if closes(text) && depth >= deepest && !self.opens(last) {
+        if is_seam && !beside.is_some_and(begins)
+            || closes(text) && depth >= deepest && !self.opens(last)
+        {
             return true;
         }
         // A key of YAML may have no value.
@@ -164,16 +164,28 @@ impl<'l> Shape<'l> {
             Ordering::Greater if self.is_code && begins_block => {
                 depth - deepest != self.unit.unwrap_or(TAB_WIDTH)
             }
-            Ordering::Greater => !(self.opens(last) || self.goes_on_with(last, text)),
+            Ordering::Greater => {
+                let is_value = self.is_yaml
+                    && last.contains(": ")
+                    && !text.contains(": ")
+                    && !text.starts_with("- ");
+                !(self.opens(last) || self.is_code && goes_on(text) || is_value)
+            }
             Ordering::Equal => {
                 is_outside
                     || opens_bracket(last) && !closes(text)
                     || self.is_code && leaves(last) && is_statement(text)
             }
             Ordering::Less => beside.is_none_or(|beside| {
-                is_outside
-                    || !self.may_end(beside, text)
-                    || text.starts_with("- ") && !beside.starts_with("- ")
+                // Whether what is deeper than `beside` may end here.
+                let may_end = match closes(text) {
+                    true => self.opens(beside),
+                    false => {
+                        let is_element = beside.starts_with('<') && opens_element(beside);
+                        !opens_bracket(beside) && !is_element
+                    }
+                };
+                is_outside || !may_end || text.starts_with("- ") && !beside.starts_with("- ")
             }),
         }
     }
@@ -191,25 +203,6 @@ impl<'l> Shape<'l> {
             || leaves_open(line)
             || line.matches(')').count() > line.matches('(').count()
                 && !line.starts_with([')', ']', '}'])
-    }
-
-    /// Whether a deeper line goes on with the one above it.
-    fn goes_on_with(&self, last: &str, text: &str) -> bool {
-        let is_value = last.contains(": ") && !text.contains(": ") && !text.starts_with("- ");
-        self.is_code && goes_on(text) || self.is_yaml && is_value
-    }
-
-    /// Whether a line may stand below what is deeper than the line above it at its own depth.
-    fn may_end(&self, beside: &str, text: &str) -> bool {
-        match closes(text) {
-            true => self.opens(beside),
-            false => !(opens_bracket(beside) || beside.starts_with('<') && opens_element(beside)),
-        }
-    }
-
-    /// Whether a block that a line begins may go on, or end, as deep as the line.
-    fn may_go_on(&self, head: &str) -> bool {
-        head.starts_with('}') || is_one_of(HEADS, first_word(head)) || self.opens(head)
     }
 }
 

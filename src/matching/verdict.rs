@@ -12,7 +12,7 @@ use super::costs::{
     THRESHOLD,
 };
 use super::escapes::{self, EscapeReview};
-use super::explain::{Explanation, Outcome, Strictness, explain};
+use super::explain::{Explanation, Strictness, explain};
 use super::fold::is_word_char;
 use super::forbidden::{self, Forbidden};
 use super::nearest::overlap;
@@ -420,11 +420,9 @@ impl Trial<'_, '_> {
 
     /// The refusal of a call whose place has changed.
     fn stale(&self, explanation: &Explanation) -> Verdict {
-        Verdict::Missing(match &explanation.outcome {
-            Outcome::Conflict(conflicts) if !conflicts.is_empty() => {
-                refuse::stale(self.request, self.file, &explanation.lines, conflicts)
-            }
-            _ => refuse::not_found(self.request, self.file),
+        Verdict::Missing(match &explanation.hunks[..] {
+            [] => refuse::not_found(self.request, self.file),
+            hunks => refuse::stale(self.request, self.file, &explanation.lines, hunks),
         })
     }
 

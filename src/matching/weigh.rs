@@ -6,11 +6,9 @@ use std::rc::Rc;
 use super::call::{Call, Fate};
 use super::costs::{
     AGAIN, Difference, EDGE, EXTRA, IRREGULAR, KEPT_SHARE, LONG_QUOTE, LOST, MISSING, PART,
-    PLAIN_SHARE, STALE, STALE_AGAIN, STALE_SHARE,
+    PLAIN_SHARE, STALE, STALE_AGAIN, STALE_SHARE, loose_cost,
 };
-use super::difference::{
-    differences, has_same_characters, is_made, is_unknown_comment, other_quotes_of,
-};
+use super::difference::{differences, is_made, is_unknown_comment};
 use super::explain::{Explanation, Strictness};
 use super::fold::is_word_char;
 use super::forbidden::{self, Forbidden};
@@ -22,50 +20,44 @@ use super::unseen;
 use crate::edit::Kept;
 
 /// What the links of a place weigh together, and what forbids it.
-pub(super) struct Scales<'c, 'a, 'f, 't> {
-    pub(super) file: &'f SourceFile<'t>,
-    pub(super) call: &'c Call<'a>,
+pub(super) struct Scales<'c> {
+    pub(super) file: &'c SourceFile<'c>,
+    pub(super) call: &'c Call<'c>,
     pub(super) place: &'c Place,
     /// For each link, how its lines differ.
     pub(super) differences: Vec<Option<Difference>>,
     strictness: Strictness,
     /// The first and the last link that pair lines.
     edges: Option<(usize, usize)>,
-    /// The explanation without an outcome and the price of a map.
+    /// The explanation without an outcome, `loose` and the price of a map.
     pub(super) explanation: Explanation,
-    /// What reading the call in this way costs at this place.
-    read_cost: f64,
-    /// What does not depend on how many lines differ in words, with `read_cost`.
-    plain: f64,
-    /// The part of it that is for blanks at line ends and blank lines.
+    /// The part of its cost that is for blanks at line ends and blank lines, and the part for anything else
+    /// that is not as it was quoted.
     blanks: f64,
+    forms: f64,
     /// What lines with other words, missing lines and lines more cost.
-    loose: f64,
+    pub(super) loose: f64,
     /// How unlike the lines of each run of them are, with the last link of the run: what stands together
     /// was changed together.
     runs: Vec<(usize, f64)>,
     /// Whether the call has lines that the file lacks or has with other words.
     is_misquoted: bool,
-    /// Whether the file has lines more.
-    has_extra: bool,
     /// The letters of the lines that match.
     matched: f64,
     /// Those of them that stand there character for character.
     as_quoted: f64,
     /// How many lines with words match.
     matched_lines: usize,
-    /// Quotes that the call has where the file has others.
-    other_quotes: Vec<char>,
     /// Whether the place is plain, but the file has other text there.
     pub(super) conflict: bool,
     forbidden: Option<Forbidden>,
 }
 
-impl<'c, 'a, 'f, 't> Scales<'c, 'a, 'f, 't> {
+impl<'c> Scales<'c> {
     /// Weighs a place; the error says why it is forbidden.
     pub(super) fn weigh(
-        file: &'f SourceFile<'t>,
-        call: &'c Call<'a>,
+        file: &'c SourceFile<'c>,
+        call: &'c Call<'c>,
         place: &'c Place,
         reading: &Rc<Reading>,
         strictness: Strictness,
@@ -75,8 +67,9 @@ impl<'c, 'a, 'f, 't> Scales<'c, 'a, 'f, 't> {
         }
         let (links, lines) = (&place.links, place.lines());
         let first_old = links.iter().find(|l| !l.lines.is_empty()).map_or(0, |l| l.old.start);
-        let read_cost = reading.cost_at(lines.start.saturating_sub(first_old));
         let (head, tail) = place.partial_edges(file);
+        let forms = PART * f64::from(u8::from(head) + u8::from(tail));
+        let cost = reading.cost_at(lines.start.saturating_sub(first_old)) + forms;
         let first = links.iter().position(Link::is_paired);
         let mut scales = Self {
             file,
@@ -85,18 +78,15 @@ impl<'c, 'a, 'f, 't> Scales<'c, 'a, 'f, 't> {
             differences: differences(file, call, place),
             strictness,
             edges: first.zip(links.iter().rposition(Link::is_paired)),
-            explanation: Explanation::of(reading, lines),
-            read_cost,
-            plain: read_cost + PART * f64::from(u8::from(head) + u8::from(tail)),
+            explanation: Explanation { cost, ..Explanation::of(reading, lines) },
             blanks: 0.0,
+            forms,
             loose: 0.0,
             runs: Vec::new(),
             is_misquoted: false,
-            has_extra: false,
             matched: 0.0,
             as_quoted: 0.0,
             matched_lines: 0,
-            other_quotes: Vec::new(),
             conflict: false,
             forbidden: None,
         };
@@ -105,7 +95,6 @@ impl<'c, 'a, 'f, 't> Scales<'c, 'a, 'f, 't> {
         }
         scales.forbid();
         let (explanation, matched) = (&mut scales.explanation, scales.matched);
-        explanation.cost = scales.plain + scales.loose;
         let all = letters(call.old.iter().copied()).max(1.0);
         explanation.share = matched / all;
         explanation.as_quoted = scales.as_quoted / all;
@@ -130,11 +119,10 @@ impl<'c, 'a, 'f, 't> Scales<'c, 'a, 'f, 't> {
         let runs = self.runs.iter().map(|(_, unlike)| unlike + STALE_AGAIN);
         let further = runs.sum::<f64>() - STALE_AGAIN;
         // Where all that is left stands as it was quoted, chance does not explain it.
-        let plain = self.plain - self.blanks;
-        if plain + map <= self.read_cost + f64::EPSILON && self.explanation.share >= PLAIN_SHARE {
-            return plain + STALE;
+        if self.forms + map <= f64::EPSILON && self.explanation.share >= PLAIN_SHARE {
+            return self.explanation.cost - self.blanks + STALE;
         }
-        self.plain + map + STALE + further
+        self.explanation.cost + map + STALE + further
     }
 
     /// Adds the link at this index.
@@ -165,9 +153,10 @@ impl<'c, 'a, 'f, 't> Scales<'c, 'a, 'f, 't> {
     fn charge(&mut self, difference: Difference) {
         let again = self.explanation.differences.contains(&difference);
         let cost = difference.cost() * if again { AGAIN } else { 1.0 };
-        self.plain += cost;
-        if matches!(difference, Difference::TrailingBlanks | Difference::BlankLines) {
-            self.blanks += cost;
+        self.explanation.cost += cost;
+        match difference {
+            Difference::TrailingBlanks | Difference::BlankLines => self.blanks += cost,
+            _ => self.forms += cost,
         }
         if !again {
             self.explanation.differences.push(difference);
@@ -201,9 +190,7 @@ impl<'c, 'a, 'f, 't> Scales<'c, 'a, 'f, 't> {
             return;
         }
         let is_comment = link.lines.clone().all(|line| file.is_comment(line));
-        let price = if is_comment { Difference::Comment.cost() } else { EXTRA };
-        self.charge_loose(at, price, 0.0, !is_comment);
-        self.has_extra = true;
+        self.charge_loose(at, loose_cost(is_comment, EXTRA), 0.0, !is_comment);
         self.explanation.needs_unseen = true;
         if unseen::forbids(file, self.call, self.place, at) {
             self.forbidden = Some(Forbidden::OtherWords);
@@ -218,17 +205,13 @@ impl<'c, 'a, 'f, 't> Scales<'c, 'a, 'f, 't> {
         let is_head = self.edges.is_some_and(|(first, _)| at < first);
         let is_outside = is_head || self.edges.is_some_and(|(_, last)| at > last);
         let is_comment = is_unknown_comment(file, call.old[old]);
-        let lost = LOST * self.bits(link);
-        let (price, is_cut) = match is_comment {
-            true => {
-                (Difference::Comment.cost() + lost, forbidden::cuts_comment(file, call, place, at))
-            }
-            false => {
-                let edge = if is_outside { EDGE } else { 0.0 };
-                (MISSING + lost + edge, call.changes_beside(old))
-            }
-        };
+        let edge = if is_outside && !is_comment { EDGE } else { 0.0 };
+        let price = loose_cost(is_comment, MISSING) + LOST * self.bits(link) + edge;
         self.charge_loose(at, price, STALE, !is_comment);
+        let is_cut = match is_comment {
+            true => forbidden::cuts_comment(file, call, place, at),
+            false => call.changes_beside(old),
+        };
         self.is_misquoted = true;
         self.conflict |= !self.keeps(link);
         if is_cut || is_head && forbidden::other_head(file, call, place, old) {
@@ -284,11 +267,9 @@ impl<'c, 'a, 'f, 't> Scales<'c, 'a, 'f, 't> {
         }
         let Some(difference) = self.differences[at] else { return };
         self.charge(difference);
-        if difference == Difference::Spacing && !has_same_characters(file, call, link) {
+        let dense = |text: &str| text.split_whitespace().collect::<String>();
+        if difference == Difference::Spacing && dense(old[0]) != dense(link.text(file)) {
             self.explanation.differences.push(Difference::LookAlikes);
-        }
-        if difference == Difference::Punctuation {
-            self.other_quotes.extend(other_quotes_of(file, call, link));
         }
         let needs_free_form = matches!(
             difference,
@@ -324,11 +305,11 @@ impl<'c, 'a, 'f, 't> Scales<'c, 'a, 'f, 't> {
         if self.explanation.needs_code && self.is_misquoted && self.matched_lines < LONG_QUOTE {
             self.forbidden = Some(Forbidden::OtherWords);
         }
-        if forbidden::quotes(file, call, &self.other_quotes) {
+        if forbidden::quotes(file, call, place, &self.differences) {
             self.forbidden = Some(Forbidden::Meaningful(Difference::Punctuation));
         }
         if self.forbidden.is_none()
-            && (self.has_extra && forbidden::twice(file, call, place)
+            && (forbidden::twice(file, call, place)
                 || self.strictness == Strictness::Call && forbidden::beside(file, call, place))
         {
             self.forbidden = Some(Forbidden::AddedTwice);

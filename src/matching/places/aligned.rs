@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use super::joined::{head_offset, splits_run, tail_offset};
-use super::{Edges, Link, LinkKind, Place, with_blank_lines};
+use super::{Edges, Link, Place, with_blank_lines};
 use crate::matching::budget;
 use crate::matching::call::Call;
-use crate::matching::costs::{Difference, EXTRA, LOST, MISSING, PART, STALE};
+use crate::matching::costs::{Difference, EXTRA, LOST, MISSING, PART, STALE, loose_cost};
 use crate::matching::difference::is_misquoted_comment;
 use crate::matching::fold::{is_word_char, plain_key};
 use crate::matching::indent_of;
@@ -45,8 +45,11 @@ pub(super) fn aligned(
     if full.len() < 2 {
         return out;
     }
-    let lines = full.iter().map(|&old| TextLine::new(file, call, old)).collect();
-    let text = Text { file, call, edges, lines };
+    let line = |(at, &old): (usize, &usize)| {
+        let may_be_part = if at == 0 { edges.may_begin_inside } else { edges.may_end_inside };
+        TextLine::new(file, call, old, may_be_part)
+    };
+    let text = Text { file, lines: full.iter().enumerate().map(line).collect() };
     let total: f64 = text.lines.iter().map(|line| line.bits).sum();
     for (band, weight) in text.bands().into_iter().take(MAX_BANDS) {
         if weight < MIN_SHARE * total || weight < 4.0 {
@@ -65,8 +68,6 @@ pub(super) fn aligned(
 /// The lines of a text that are not blank, ready to be aligned with those of the file.
 struct Text<'a, 't> {
     file: &'a SourceFile<'t>,
-    call: &'a Call<'a>,
-    edges: Edges,
     lines: Vec<TextLine<'a>>,
 }
 
@@ -82,13 +83,16 @@ struct TextLine<'a> {
     bits: f64,
     words: Words,
     is_comment: bool,
+    /// Whether it may be the part of a line, if it is the first or the last one: it is long enough, and the
+    /// call keeps it or does not say that it is whole.
+    may_be_part: bool,
     /// What it costs that the line differs in words or is missing, if the call changes it. It is little,
     /// so that the place which has changed since stays in the race.
     change: f64,
 }
 
 impl<'a> TextLine<'a> {
-    fn new(file: &SourceFile<'_>, call: &Call<'a>, old: usize) -> Self {
+    fn new(file: &SourceFile<'_>, call: &Call<'a>, old: usize, may_be_part: bool) -> Self {
         let (text, keeps) = (call.old[old], call.keeps(old));
         let mut lax = String::new();
         push_lax(text, &mut lax);
@@ -96,6 +100,7 @@ impl<'a> TextLine<'a> {
         Self {
             old,
             text,
+            may_be_part: (may_be_part || keeps) && lax.len() > 3 && lax.contains(is_word_char),
             lax,
             key: line_key(text),
             new_key: new.filter(|new| new.contains(is_word_char)).map(line_key),
@@ -164,10 +169,6 @@ impl Text<'_, '_> {
         let line_at = |at: usize, d: usize| {
             (at + d).checked_add_signed(band.start).filter(|&n| n < nonblank.len())
         };
-        let price = |is_comment: bool, code: f64| match is_comment {
-            true => Difference::Comment.cost(),
-            false => code,
-        };
         let mut file_words: HashMap<usize, Words> = HashMap::new();
         let mut best = vec![0.0; width + 1];
         let mut steps = vec![Step::None; count * (width + 1)];
@@ -182,7 +183,7 @@ impl Text<'_, '_> {
                     (row[d], from[d]) = (best[d] + score, Step::Pair);
                 }
                 if d < width {
-                    let missing = price(line.is_comment, MISSING);
+                    let missing = loose_cost(line.is_comment, MISSING);
                     let score = best[d + 1] - missing - LOST * line.bits - line.change;
                     if score > row[d] {
                         (row[d], from[d]) = (score, Step::Missing);
@@ -194,7 +195,7 @@ impl Text<'_, '_> {
             for d in 1..=last {
                 let is_comment =
                     line_at(at + 1, d - 1).is_some_and(|n| self.file.is_comment(nonblank[n]));
-                let score = row[d - 1] - price(is_comment, EXTRA);
+                let score = row[d - 1] - loose_cost(is_comment, EXTRA);
                 if score > row[d] {
                     (row[d], from[d]) = (score, Step::Extra);
                 }
@@ -202,8 +203,7 @@ impl Text<'_, '_> {
             best = row;
         }
         let top = best.iter().copied().fold(NEVER, f64::max);
-        let mut ends: Vec<usize> =
-            (0..=width).filter(|&d| best[d].is_finite() && best[d] > top - RIVAL).collect();
+        let mut ends: Vec<usize> = (0..=width).filter(|&d| best[d] > top - RIVAL).collect();
         ends.sort_by(|&a, &b| best[b].total_cmp(&best[a]));
         let mut out: Vec<Vec<Link>> = Vec::new();
         for links in ends.into_iter().filter_map(|d| self.trace(&steps, width, d, band.start)) {
@@ -240,7 +240,7 @@ impl Text<'_, '_> {
     /// only with the part that it quotes.
     fn link(&self, at: usize, n: usize) -> Link {
         let (file, text, line) = (self.file, &self.lines[at], self.file.nonblank_lines()[n]);
-        let mut link = Link::new(file, text.old..text.old + 1, line..line + 1, LinkKind::Line);
+        let mut link = Link::new(file, text.old..text.old + 1, line..line + 1);
         if text.key == file.keys()[line] || !self.is_part(at, n) {
             return link;
         }
@@ -266,23 +266,14 @@ impl Text<'_, '_> {
         &joined.text[joined.starts[n]..joined.starts[n + 1]]
     }
 
-    /// Whether a first or last line may be the end or the beginning of line `n`: it is long enough, and
-    /// the call keeps it or does not say that it is whole.
+    /// Whether a first line is the end of line `n`, or a last one its beginning.
     fn is_part(&self, at: usize, n: usize) -> bool {
         let (line, there) = (&self.lines[at], self.lax_there(n));
-        let (may_be, fits) = match at {
-            0 => {
-                let is_end = indent_of(line.text).is_empty() && there.ends_with(&line.lax);
-                (self.edges.may_begin_inside, is_end)
-            }
-            _ => {
-                let is_last = at + 1 == self.lines.len();
-                (self.edges.may_end_inside, is_last && there.starts_with(&line.lax))
-            }
+        let fits = match at {
+            0 => indent_of(line.text).is_empty() && there.ends_with(&line.lax),
+            _ => at + 1 == self.lines.len() && there.starts_with(&line.lax),
         };
-        fits && (may_be || self.call.keeps(line.old))
-            && line.lax.len() > 3
-            && line.lax.contains(is_word_char)
+        fits && line.may_be_part
     }
 
     /// What it is worth to take a line of the text for line `n` of those that are not blank; `None` if
@@ -315,7 +306,7 @@ impl Text<'_, '_> {
         };
         let are_comments = is_near && text.is_comment && file.is_comment(line);
         if similarity >= 0.5 || are_comments {
-            let price = if are_comments { Difference::Comment } else { Difference::Words }.cost();
+            let price = loose_cost(are_comments, Difference::Words.cost());
             return Some(-price - LOST * bits * (1.0 - similarity) - text.change);
         }
         // Only one of them may have a comment behind it.

@@ -80,6 +80,7 @@ pub(super) fn elided(file: &SourceFile<'_>, old: &[&str], pieces: &[Range<usize>
         chains = longer;
     }
     out.truncated |= chains.len() > MAX_CHAINS;
+    let elided = |old, lines| Link { kind: LinkKind::Elided, ..Link::new(file, old, lines) };
     let place = |chain: Vec<usize>| {
         let mut links: Vec<Link> = Vec::new();
         for (piece, at) in spots.iter().zip(chain) {
@@ -88,14 +89,13 @@ pub(super) fn elided(file: &SourceFile<'_>, old: &[&str], pieces: &[Range<usize>
             let (old_from, line_from) =
                 links.last().map_or((0, line_to), |last| (last.old.end, last.lines.end));
             if old_from < old_to {
-                let kind = LinkKind::Elided;
-                links.push(Link::new(file, old_from..old_to, line_from..line_to, kind));
+                links.push(elided(old_from..old_to, line_from..line_to));
             }
             links.extend_from_slice(&piece[at]);
         }
         let end = links.last().map(|last| (last.old.end, last.lines.end));
         if let Some((old_from, line)) = end.filter(|end| end.0 < old.len()) {
-            links.push(Link::new(file, old_from..old.len(), line..line, LinkKind::Elided));
+            links.push(elided(old_from..old.len(), line..line));
         }
         Place { links }
     };
@@ -109,9 +109,7 @@ fn bracket_lines(file: &SourceFile<'_>, old: &[&str], full: &[usize]) -> Places 
     let lines = file.nonblank_lines();
     let keys: Vec<u64> = full.iter().map(|&at| line_key(old[at])).collect();
     let place = |there: &[usize]| {
-        let link = |(&at, &line): (&usize, &usize)| {
-            Link::new(file, at..at + 1, line..line + 1, LinkKind::Line)
-        };
+        let link = |(&at, &line): (&usize, &usize)| Link::new(file, at..at + 1, line..line + 1);
         with_blank_lines(file, old, full.iter().zip(there).map(link).collect())
     };
     let are_equal =

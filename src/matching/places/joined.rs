@@ -38,10 +38,7 @@ pub(super) fn joined(file: &SourceFile<'_>, old: &[&str], full: &[usize], edges:
         if budget::spend(full.len() + 16).is_err() {
             break;
         }
-        from = at + 1;
-        while !joined.text.is_char_boundary(from) {
-            from += 1;
-        }
+        from = joined.text.ceil_char_boundary(at + 1);
         out.list.extend(cut(file, old, full, &ends, at).filter(|place| {
             let (head, tail) = place.partial_edges(file);
             (edges.may_begin_inside || !head) && (edges.may_end_inside || !tail)
@@ -108,7 +105,7 @@ fn cut(
             let is_line = at == old_from && n - line_from == 1;
             let kind = if is_line { LinkKind::Line } else { LinkKind::Reflowed };
             let (old, lines) = (full[old_from]..full[at] + 1, lines[line_from]..lines[n - 1] + 1);
-            links.push(Link::new(file, old, lines, kind));
+            links.push(Link { kind, ..Link::new(file, old, lines) });
             (old_from, line_from) = (at + 1, n);
         }
     }

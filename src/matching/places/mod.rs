@@ -40,15 +40,10 @@ pub(super) enum LinkKind {
 }
 
 impl Link {
-    /// A link of whole lines.
-    pub(super) fn new(
-        file: &SourceFile<'_>,
-        old: Range<usize>,
-        lines: Range<usize>,
-        kind: LinkKind,
-    ) -> Self {
+    /// A link of whole lines, which break in the same way.
+    fn new(file: &SourceFile<'_>, old: Range<usize>, lines: Range<usize>) -> Self {
         let bytes = file.byte_range(&lines);
-        Self { old, lines, bytes, kind }
+        Self { old, lines, bytes, kind: LinkKind::Line }
     }
 
     /// The text that it matches in the file.
@@ -242,6 +237,6 @@ fn push_between(
         let takes_old = !old_lines.is_empty() && (are_blank || !is_blank || lines.is_empty());
         old_lines.start += usize::from(takes_old);
         lines.start += usize::from(are_blank || !takes_old);
-        out.push(Link::new(file, at..old_lines.start, line..lines.start, LinkKind::Line));
+        out.push(Link::new(file, at..old_lines.start, line..lines.start));
     }
 }
