@@ -118,8 +118,7 @@ pub(super) fn explain(
     };
     let found = places(file, &call, edges);
     out.truncated = found.truncated;
-    for mut place in found.list {
-        place.prefer_kept_blank_lines(&call);
+    for place in found.list {
         if budget::spend(64 + 64 * place.links.len()).is_err() {
             break;
         }

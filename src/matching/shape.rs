@@ -130,11 +130,10 @@ impl<'l> Shape<'l> {
             Some(_) => indent.contains('\t'),
             None => self.has_tabs && indent.len() > 1 && !indent.contains('\t'),
         };
-        let is_odd = self.is_odd(depth, text) || is_of_other_kind;
-        let is_first = self.open.is_empty();
+        let is_odd = !self.open.is_empty() && (self.is_odd(depth, text) || is_of_other_kind);
         self.open.retain(|level| level.0 < depth);
         self.open.push((depth, text));
-        is_odd && !is_first
+        is_odd
     }
 
     /// Whether nothing explains the depth of the next line.
@@ -177,15 +176,13 @@ impl<'l> Shape<'l> {
                     || self.is_code && leaves(last) && is_statement(text)
             }
             Ordering::Less => beside.is_none_or(|beside| {
-                // Whether what is deeper than `beside` may end here.
-                let may_end = match closes(text) {
-                    true => self.opens(beside),
-                    false => {
-                        let is_element = beside.starts_with('<') && opens_element(beside);
-                        !opens_bracket(beside) && !is_element
-                    }
+                let is_element = beside.starts_with('<') && opens_element(beside);
+                // Whether what is deeper than `beside` goes on, or is of another kind.
+                let is_open = match closes(text) {
+                    true => !self.opens(beside),
+                    false => opens_bracket(beside) || is_element,
                 };
-                is_outside || !may_end || text.starts_with("- ") && !beside.starts_with("- ")
+                is_outside || is_open || text.starts_with("- ") && !beside.starts_with("- ")
             }),
         }
     }

@@ -56,7 +56,7 @@ pub(super) fn aligned(
             break;
         }
         for links in text.align(band.start - SLACK..band.end + SLACK) {
-            let place = with_blank_lines(file, &call.old, links);
+            let place = with_blank_lines(file, call, links);
             if !out.contains(&place) {
                 out.push(place);
             }
@@ -338,17 +338,12 @@ impl Words {
 
     /// The share of words and marks that two lines have in common, weighted by length.
     pub(in crate::matching) fn similarity(&self, other: &Self) -> f64 {
-        let (mut a, mut b, mut same) = (0, 0, 0);
-        while a < self.keys.len() && b < other.keys.len() {
-            match self.keys[a].cmp(&other.keys[b]) {
-                std::cmp::Ordering::Less => a += 1,
-                std::cmp::Ordering::Greater => b += 1,
-                std::cmp::Ordering::Equal => {
-                    same += self.keys[a].1;
-                    (a, b) = (a + 1, b + 1);
-                }
-            }
-        }
+        let mut others = other.keys.iter().peekable();
+        let is_shared = |key: &&(u64, u32)| {
+            while others.next_if(|other| other < key).is_some() {}
+            others.next_if(|other| other == key).is_some()
+        };
+        let same: u32 = self.keys.iter().filter(is_shared).map(|(_, weight)| weight).sum();
         match self.weight + other.weight {
             0 => 0.0,
             both => 2.0 * f64::from(same) / f64::from(both),

@@ -1,13 +1,13 @@
 //! The places of a text with placeholders: each piece between them stands in the file, in order, and
 //! what a placeholder stands for stays inside the block that the call shows.
 
-use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::joined::joined;
 use super::{Edges, Link, LinkKind, MAX_PLACE_LINES, Place, Places, with_blank_lines};
 use crate::language::Language;
 use crate::matching::budget;
+use crate::matching::call::Call;
 use crate::matching::fold::is_word_char;
 use crate::matching::indent_of;
 use crate::matching::placeholder::is_placeholder;
@@ -46,15 +46,25 @@ pub(super) fn split_at_placeholders(
 }
 
 /// The places of a text with placeholders: each piece stands in the file, in order.
-pub(super) fn elided(file: &SourceFile<'_>, old: &[&str], pieces: &[Range<usize>]) -> Places {
+pub(super) fn elided(file: &SourceFile<'_>, call: &Call<'_>, pieces: &[Range<usize>]) -> Places {
+    let old = &call.old;
+    let whole_lines = Edges { may_begin_inside: false, may_end_inside: false };
+    let elided = |old, lines| Link { kind: LinkKind::Elided, ..Link::new(file, old, lines) };
+    let join = |above: &[Link], piece: &[Link]| {
+        let (old_to, line_to) = (piece[0].old.start, piece[0].lines.start);
+        // The edit needs none of the lines that a placeholder at an edge stands for.
+        let (old_from, line_from) =
+            above.last().map_or((0, line_to), |last| (last.old.end, last.lines.end));
+        let between = (old_from < old_to).then(|| elided(old_from..old_to, line_from..line_to));
+        [above, between.as_slice(), piece].concat()
+    };
     let mut out = Places::default();
-    let mut spots: Vec<Vec<Vec<Link>>> = Vec::new();
+    let mut chains: Vec<Vec<Link>> = vec![Vec::new()];
     for piece in pieces {
         let full: Vec<usize> = piece.clone().filter(|&at| !old[at].trim().is_empty()).collect();
-        let whole_lines = Edges { may_begin_inside: false, may_end_inside: false };
         let found = match full.iter().any(|&at| old[at].contains(is_word_char)) {
-            true => joined(file, old, &full, whole_lines),
-            false => bracket_lines(file, old, &full),
+            true => joined(file, call, &full, whole_lines),
+            false => bracket_lines(file, call, &full),
         };
         if budget::spend(64 * found.list.len()).is_err() {
             return Places::default();
@@ -62,17 +72,14 @@ pub(super) fn elided(file: &SourceFile<'_>, old: &[&str], pieces: &[Range<usize>
         out.truncated |= found.truncated;
         let is_inner = |link: &Link| piece.contains(&link.old.start) || link.old.is_empty();
         let inner = |place: Place| place.links.into_iter().filter(is_inner).collect();
-        spots.push(found.list.into_iter().map(inner).collect());
-    }
-    let mut chains: Vec<Vec<usize>> = (0..spots[0].len()).map(|at| vec![at]).collect();
-    chains.truncate(MAX_CHAINS + 1);
-    for pair in spots.windows(2) {
+        let spots: Vec<Vec<Link>> = found.list.into_iter().map(inner).collect();
         let mut longer = Vec::new();
-        for chain in &chains {
-            let above = &pair[0][chain[chain.len() - 1]];
-            let after =
-                (0..pair[1].len()).filter(|&at| stays_in_block(file, old, above, &pair[1][at]));
-            longer.extend(after.take(MAX_CHAINS).map(|at| [chain.as_slice(), &[at]].concat()));
+        for above in &chains {
+            let fits =
+                |spot: &&Vec<Link>| above.is_empty() || stays_in_block(file, old, above, spot);
+            // One more than is compared, so that it shows.
+            let below = spots.iter().filter(fits).take(MAX_CHAINS + 1);
+            longer.extend(below.map(|spot| join(above, spot)));
             if longer.len() > MAX_CHAINS {
                 break;
             }
@@ -80,23 +87,10 @@ pub(super) fn elided(file: &SourceFile<'_>, old: &[&str], pieces: &[Range<usize>
         chains = longer;
     }
     out.truncated |= chains.len() > MAX_CHAINS;
-    let elided = |old, lines| Link { kind: LinkKind::Elided, ..Link::new(file, old, lines) };
-    let place = |chain: Vec<usize>| {
-        let mut links: Vec<Link> = Vec::new();
-        for (piece, at) in spots.iter().zip(chain) {
-            let (old_to, line_to) = (piece[at][0].old.start, piece[at][0].lines.start);
-            // The edit needs none of the lines that a placeholder at an edge stands for.
-            let (old_from, line_from) =
-                links.last().map_or((0, line_to), |last| (last.old.end, last.lines.end));
-            if old_from < old_to {
-                links.push(elided(old_from..old_to, line_from..line_to));
-            }
-            links.extend_from_slice(&piece[at]);
-        }
+    let place = |mut links: Vec<Link>| {
         let end = links.last().map(|last| (last.old.end, last.lines.end));
-        if let Some((old_from, line)) = end.filter(|end| end.0 < old.len()) {
-            links.push(elided(old_from..old.len(), line..line));
-        }
+        let rest = end.filter(|end| end.0 < old.len());
+        links.extend(rest.map(|(from, line)| elided(from..old.len(), line..line)));
         Place { links }
     };
     out.list = chains.into_iter().map(place).collect();
@@ -104,13 +98,13 @@ pub(super) fn elided(file: &SourceFile<'_>, old: &[&str], pieces: &[Range<usize>
 }
 
 /// The places of lines without words: equal lines one after the other.
-fn bracket_lines(file: &SourceFile<'_>, old: &[&str], full: &[usize]) -> Places {
+fn bracket_lines(file: &SourceFile<'_>, call: &Call<'_>, full: &[usize]) -> Places {
     const MAX_PLACES: usize = MAX_PLACE_LINES / 8;
     let lines = file.nonblank_lines();
-    let keys: Vec<u64> = full.iter().map(|&at| line_key(old[at])).collect();
+    let keys: Vec<u64> = full.iter().map(|&at| line_key(call.old[at])).collect();
     let place = |there: &[usize]| {
         let link = |(&at, &line): (&usize, &usize)| Link::new(file, at..at + 1, line..line + 1);
-        with_blank_lines(file, old, full.iter().zip(there).map(link).collect())
+        with_blank_lines(file, call, full.iter().zip(there).map(link).collect())
     };
     let are_equal =
         |there: &&[usize]| there.iter().zip(&keys).all(|(&line, key)| file.keys()[line] == *key);
@@ -140,12 +134,11 @@ fn stays_in_block(file: &SourceFile<'_>, old: &[&str], above: &[Link], below: &[
     (from..to).filter(|&line| !file.is_blank(line)).all(|line| {
         let here = depth(file.body(line));
         // Inside the block that the line above opens, or that the line below closes.
-        let is_inside = match upper.cmp(&lower) {
-            _ if shows_deeper => here > upper,
-            Ordering::Less => here > upper,
+        let is_inside = match shows_deeper || upper < lower {
+            true => here > upper,
             // The lines of a block comment are one column deeper than its ends.
-            Ordering::Equal => here + 1 >= upper,
-            Ordering::Greater => here > lower,
+            false if upper == lower => here + 1 >= upper,
+            false => here > lower,
         };
         !begins_section(file, line) && (is_inside || file.body(line).trim() == "{")
     })

@@ -6,6 +6,7 @@ use memchr::memmem::Finder;
 
 use super::{Edges, Link, LinkKind, MAX_PLACE_LINES, Place, Places, with_blank_lines};
 use crate::matching::budget;
+use crate::matching::call::Call;
 use crate::matching::costs::Difference;
 use crate::matching::fold::{self, is_word_char};
 use crate::matching::indent_of;
@@ -15,11 +16,16 @@ use crate::matching::source_file::{SourceFile, lax_char, push_lax};
 const MAX_PART_LINE: usize = 100_000;
 
 /// Where all the keys of a text stand one after the other, wherever the lines break.
-pub(super) fn joined(file: &SourceFile<'_>, old: &[&str], full: &[usize], edges: Edges) -> Places {
+pub(super) fn joined(
+    file: &SourceFile<'_>,
+    call: &Call<'_>,
+    full: &[usize],
+    edges: Edges,
+) -> Places {
     let mut needle = String::new();
     let mut ends = Vec::with_capacity(full.len());
     for &at in full {
-        push_lax(old[at], &mut needle);
+        push_lax(call.old[at], &mut needle);
         ends.push(needle.len());
     }
     // Punctuation alone does not identify a place.
@@ -39,7 +45,7 @@ pub(super) fn joined(file: &SourceFile<'_>, old: &[&str], full: &[usize], edges:
             break;
         }
         from = joined.text.ceil_char_boundary(at + 1);
-        out.list.extend(cut(file, old, full, &ends, at).filter(|place| {
+        out.list.extend(cut(file, call, full, &ends, at).filter(|place| {
             let (head, tail) = place.partial_edges(file);
             (edges.may_begin_inside || !head) && (edges.may_end_inside || !tail)
         }));
@@ -51,7 +57,7 @@ pub(super) fn joined(file: &SourceFile<'_>, old: &[&str], full: &[usize], edges:
 /// both sides have. `None` if it begins or ends inside a word.
 fn cut(
     file: &SourceFile<'_>,
-    old: &[&str],
+    call: &Call<'_>,
     full: &[usize],
     ends: &[usize],
     start: usize,
@@ -74,14 +80,14 @@ fn cut(
     if begins_inside {
         from += head_offset(&file.text[head], start - joined.starts[first])?;
         // A line that has its indentation begins where a line of the file begins.
-        let blanks = indent_of(old[full[0]]);
+        let blanks = indent_of(call.old[full[0]]);
         let has_indentation =
             blanks.len() > 1 || blanks == "\t" || full.len() > 1 && !blanks.is_empty();
         if has_indentation || splits_run(file, from) {
             return None;
         }
     }
-    let closing = old[full[full.len() - 1]].trim_end().chars().next_back();
+    let closing = call.old[full[full.len() - 1]].trim_end().chars().next_back();
     // A part of a line ends where the call ends it, before a closing mark of the file.
     let is_part = first == last && begins_inside;
     if ends_inside || is_part && !matches!(closing, Some(',' | ';')) {
@@ -114,7 +120,7 @@ fn cut(
     }
     links.first_mut()?.bytes.start = from;
     links.last_mut()?.bytes.end = to;
-    Some(with_blank_lines(file, old, links))
+    Some(with_blank_lines(file, call, links))
 }
 
 /// The characters of the lax key of a line: where each is in the key, and in the line.

@@ -97,40 +97,6 @@ impl Place {
         first.start..ranges.next_back().map_or(first.end, |last| last.end)
     }
 
-    /// Where the call has more blank lines than the file, those of the file are the ones that it keeps.
-    pub(super) fn prefer_kept_blank_lines(&mut self, call: &Call<'_>) {
-        let is_blank = |link: &Link| {
-            link.kind == LinkKind::Line
-                && link.old.len() == 1
-                && call.old[link.old.start].trim().is_empty()
-        };
-        let is_kept = |link: &Link| call.keeps(link.old.start);
-        for at in 1..self.links.len() {
-            let link = &self.links[at];
-            if !(is_blank(link) && link.lines.is_empty() && is_kept(link)) {
-                continue;
-            }
-            let above = self.links[..at].iter().rev().take(MAX_BLANK_LINES);
-            let mut blank = above.take_while(|link| is_blank(link));
-            let unkept = |link: &Link| link.lines.len() == 1 && !is_kept(link);
-            let Some(back) = blank.position(unkept) else { continue };
-            // Each line of the file goes to the next blank line of the call that takes one.
-            let mut to = at;
-            for from in (at - 1 - back..at).rev() {
-                let Link { lines, bytes, .. } = self.links[from].clone();
-                if lines.is_empty() {
-                    continue;
-                }
-                for link in &mut self.links[from..to] {
-                    link.lines = lines.start..lines.start;
-                    link.bytes = bytes.start..bytes.start;
-                }
-                (self.links[to].lines, self.links[to].bytes) = (lines, bytes);
-                to = from;
-            }
-        }
-    }
-
     /// The index of the link with line `old` of the call (from 0).
     pub(super) fn link_index(&self, old: usize) -> usize {
         self.links.partition_point(|link| link.old.end <= old)
@@ -153,9 +119,6 @@ impl Place {
         (!before.trim().is_empty(), !after.trim().is_empty())
     }
 }
-
-/// The most blank lines above one that are looked at for a line of the file.
-const MAX_BLANK_LINES: usize = 64;
 
 /// The places of a text.
 #[derive(Debug, Default)]
@@ -186,9 +149,9 @@ pub(super) fn places(file: &SourceFile<'_>, call: &Call<'_>, edges: Edges) -> Pl
         return Places::default();
     }
     if let Some(pieces) = elided::split_at_placeholders(file, old, &full) {
-        return elided::elided(file, old, &pieces);
+        return elided::elided(file, call, &pieces);
     }
-    let mut found = joined::joined(file, old, &full, edges);
+    let mut found = joined::joined(file, call, &full, edges);
     let seen: Vec<Range<usize>> = found.list.iter().map(Place::lines).collect();
     let is_new = |place: &Place| {
         let lines = place.lines();
@@ -200,8 +163,9 @@ pub(super) fn places(file: &SourceFile<'_>, call: &Call<'_>, edges: Edges) -> Pl
 
 /// The place with links for the blank lines, and for the lines that only one side has, between,
 /// above and below these links.
-fn with_blank_lines(file: &SourceFile<'_>, old: &[&str], links: Vec<Link>) -> Place {
+fn with_blank_lines(file: &SourceFile<'_>, call: &Call<'_>, links: Vec<Link>) -> Place {
     let (Some(first), Some(last)) = (links.first(), links.last()) else { return Place { links } };
+    let old = &call.old;
     // Of the blank lines around the links, as many as the call has there.
     let is_blank = |line: &&&str| line.trim().is_empty();
     let above = old[..first.old.start].iter().rev().take_while(is_blank).count();
@@ -214,29 +178,40 @@ fn with_blank_lines(file: &SourceFile<'_>, old: &[&str], links: Vec<Link>) -> Pl
     let (mut old_from, mut line_from) = (0, first.lines.start - above);
     let mut out: Vec<Link> = Vec::with_capacity(links.len() + 4);
     for link in links {
-        push_between(file, old, old_from..link.old.start, line_from..link.lines.start, &mut out);
+        push_between(file, call, old_from..link.old.start, line_from..link.lines.start, &mut out);
         (old_from, line_from) = (link.old.end, link.lines.end);
         out.push(link);
     }
-    push_between(file, old, old_from..old.len(), line_from..end, &mut out);
+    push_between(file, call, old_from..old.len(), line_from..end, &mut out);
     Place { links: out }
 }
 
-/// Adds links for lines between two links: blank lines in pairs, the others alone.
+/// The most blank lines of the call that are looked at for those that it keeps.
+const MAX_BLANK_LINES: usize = 64;
+
+/// Adds links for lines between two links: blank lines in pairs, the others alone. Where the call has more
+/// blank lines than the file, those of the file are the ones that it keeps.
 fn push_between(
     file: &SourceFile<'_>,
-    old: &[&str],
+    call: &Call<'_>,
     mut old_lines: Range<usize>,
     mut lines: Range<usize>,
     out: &mut Vec<Link>,
 ) {
     while !old_lines.is_empty() || !lines.is_empty() {
         let (at, line) = (old_lines.start, lines.start);
-        let is_blank = !old_lines.is_empty() && old[at].trim().is_empty();
-        let are_blank = is_blank && !lines.is_empty() && file.is_blank(line);
-        let takes_old = !old_lines.is_empty() && (are_blank || !is_blank || lines.is_empty());
+        let nearest = old_lines.clone().take(MAX_BLANK_LINES);
+        let mut blank = nearest.take_while(|&at| call.old[at].trim().is_empty());
+        let is_blank = blank.next().is_some();
+        let is_for_others = is_blank
+            && !call.keeps(at)
+            && lines.len() < MAX_BLANK_LINES
+            && lines.clone().all(|line| file.is_blank(line))
+            && blank.filter(|&below| call.keeps(below)).count() >= lines.len();
+        let is_alone = !is_blank || lines.is_empty() || is_for_others;
+        let takes_old = !old_lines.is_empty() && (is_alone || file.is_blank(line));
         old_lines.start += usize::from(takes_old);
-        lines.start += usize::from(are_blank || !takes_old);
+        lines.start += usize::from(!(takes_old && is_alone));
         out.push(Link::new(file, at..old_lines.start, line..lines.start));
     }
 }
