@@ -126,9 +126,12 @@ impl<'a> Call<'a> {
         let is_alone = !self.partners.iter().flatten().any(|&old| self.keeps(old));
         let is_flat = self.new.len() > 1 && !self.new.iter().copied().filter(is_full).any(is_deep);
         let was_deep = self.partners[first].is_some_and(|old| is_deep(self.old[old]));
-        let keeps_deep = |op: &LineOp| matches!(*op, LineOp::Keep(_, new) if new > first && is_deep(self.new[new]));
+        let keeps_deep = |new: usize| {
+            let is_kept = |old: usize| self.fates[old] == Fate::Kept;
+            self.partners[new].is_some_and(is_kept) && is_deep(self.new[new])
+        };
         (is_alone || is_flat) && self.old.iter().copied().filter(is_full).all(is_deep)
-            || was_deep && self.ops.iter().any(keeps_deep)
+            || was_deep && (first + 1..self.new.len()).any(keeps_deep)
     }
 
     /// Whether the call changes, removes or adds a line beside line `old`, blank lines aside.

@@ -5,22 +5,17 @@ use super::costs::Difference;
 use super::fold::{self, is_word_char};
 use super::forbidden;
 use super::indent_of;
-use super::places::{Link, LinkKind, Place};
+use super::places::{Link, LinkKind};
 use super::shape::goes_on;
 use super::source_file::{SourceFile, line_key};
 use crate::language::Language;
 
-/// For each link of a place, how its lines differ.
-pub(super) fn differences(
+/// How the lines of a link differ, apart from their indentation; `None` if they do not.
+pub(super) fn difference(
     file: &SourceFile<'_>,
     call: &Call<'_>,
-    place: &Place,
-) -> Vec<Option<Difference>> {
-    place.links.iter().map(|link| difference(file, call, link)).collect()
-}
-
-/// How the lines of a link differ, apart from their indentation; `None` if they do not.
-fn difference(file: &SourceFile<'_>, call: &Call<'_>, link: &Link) -> Option<Difference> {
+    link: &Link,
+) -> Option<Difference> {
     if !link.is_paired() || link.kind == LinkKind::Elided {
         return None;
     }

@@ -10,7 +10,7 @@ use super::budget;
 use super::call::Call;
 use super::characters::CharacterMap;
 use super::costs::{Difference, IRREGULAR, NUMBERS_OFF, PART};
-use super::difference::differences as differences_of;
+use super::difference::difference;
 use super::exact::with_file_endings;
 use super::forbidden::{self, Forbidden};
 use super::indent_of;
@@ -207,7 +207,9 @@ fn push_outcomes(scales: &Scales<'_>, out: &mut Vec<Explanation>) {
         let [old, new] = [&base.reading.old, &base.reading.new].map(|text| characters.apply(text));
         let mapped = (!characters.is_empty()).then(|| Call::new(&old, &new));
         let call = mapped.as_ref().unwrap_or(call);
-        let mapped_differences = mapped.as_ref().map(|call| differences_of(file, call, place));
+        let mapped_differences: Option<Vec<_>> = mapped
+            .as_ref()
+            .map(|call| place.links.iter().map(|link| difference(file, call, link)).collect());
         let differences = mapped_differences.as_ref().unwrap_or(differences);
         let is_padded = is_padded(file, call, place);
         let input = Input { file, call, place, differences, is_padded };

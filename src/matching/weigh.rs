@@ -8,7 +8,7 @@ use super::costs::{
     AGAIN, Difference, EDGE, EXTRA, IRREGULAR, KEPT_SHARE, LONG_QUOTE, LOST, MISSING, PART,
     PLAIN_SHARE, STALE, STALE_AGAIN, STALE_SHARE, loose_cost,
 };
-use super::difference::{differences, is_made, is_unknown_comment};
+use super::difference::{difference, is_made, is_unknown_comment};
 use super::explain::{Explanation, Strictness};
 use super::fold::is_word_char;
 use super::forbidden::{self, Forbidden};
@@ -28,7 +28,7 @@ pub(super) struct Scales<'c> {
     pub(super) differences: Vec<Option<Difference>>,
     strictness: Strictness,
     /// The first and the last link that pair lines.
-    edges: Option<(usize, usize)>,
+    edges: (usize, usize),
     /// The explanation without an outcome, `loose` and the price of a map.
     pub(super) explanation: Explanation,
     /// The part of its cost that is for blanks at line ends and blank lines, and the part for anything else
@@ -71,13 +71,14 @@ impl<'c> Scales<'c> {
         let forms = PART * f64::from(u8::from(head) + u8::from(tail));
         let cost = reading.cost_at(lines.start.saturating_sub(first_old)) + forms;
         let first = links.iter().position(Link::is_paired);
+        let last = links.iter().rposition(Link::is_paired);
         let mut scales = Self {
             file,
             call,
             place,
-            differences: differences(file, call, place),
+            differences: links.iter().map(|link| difference(file, call, link)).collect(),
             strictness,
-            edges: first.zip(links.iter().rposition(Link::is_paired)),
+            edges: (first.unwrap_or(0), last.unwrap_or(usize::MAX)),
             explanation: Explanation { cost, ..Explanation::of(reading, lines) },
             blanks: 0.0,
             forms,
@@ -202,10 +203,9 @@ impl<'c> Scales<'c> {
         let (file, call, place) = (self.file, self.call, self.place);
         let link = &place.links[at];
         let old = link.old.start;
-        let is_head = self.edges.is_some_and(|(first, _)| at < first);
-        let is_outside = is_head || self.edges.is_some_and(|(_, last)| at > last);
+        let (first, last) = self.edges;
         let is_comment = is_unknown_comment(file, call.old[old]);
-        let edge = if is_outside && !is_comment { EDGE } else { 0.0 };
+        let edge = if (at < first || at > last) && !is_comment { EDGE } else { 0.0 };
         let price = loose_cost(is_comment, MISSING) + LOST * self.bits(link) + edge;
         self.charge_loose(at, price, STALE, !is_comment);
         let is_cut = match is_comment {
@@ -214,7 +214,7 @@ impl<'c> Scales<'c> {
         };
         self.is_misquoted = true;
         self.conflict |= !self.keeps(link);
-        if is_cut || is_head && forbidden::other_head(file, call, place, old) {
+        if is_cut || at < first && forbidden::other_head(file, call, place, old) {
             self.forbidden = Some(Forbidden::OtherWords);
         }
     }
@@ -225,7 +225,7 @@ impl<'c> Scales<'c> {
         let link = &place.links[at];
         let old = link.old.start;
         let has_other_code = self.differences[at] == Some(Difference::Words);
-        let is_edge = self.edges.is_some_and(|(first, last)| at == first || at == last);
+        let is_edge = at == self.edges.0 || at == self.edges.1;
         let (believed, found) = (call.old[old], link.text(file));
         let unlike = 1.0 - Words::of(believed).similarity(&Words::of(found));
         let lost = LOST * self.bits(link);

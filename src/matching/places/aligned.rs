@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
-use super::joined::{head_offset, splits_run, tail_offset};
+use super::joined::{head_offset, tail_offset};
 use super::{Edges, Link, Place, with_blank_lines};
 use crate::matching::budget;
 use crate::matching::call::Call;
@@ -45,11 +45,7 @@ pub(super) fn aligned(
     if full.len() < 2 {
         return out;
     }
-    let line = |(at, &old): (usize, &usize)| {
-        let may_be_part = if at == 0 { edges.may_begin_inside } else { edges.may_end_inside };
-        TextLine::new(file, call, old, may_be_part)
-    };
-    let text = Text { file, lines: full.iter().enumerate().map(line).collect() };
+    let text = Text::new(file, call, full, edges);
     let total: f64 = text.lines.iter().map(|line| line.bits).sum();
     for (band, weight) in text.bands().into_iter().take(MAX_BANDS) {
         if weight < MIN_SHARE * total || weight < 4.0 {
@@ -91,27 +87,6 @@ struct TextLine<'a> {
     change: f64,
 }
 
-impl<'a> TextLine<'a> {
-    fn new(file: &SourceFile<'_>, call: &Call<'a>, old: usize, may_be_part: bool) -> Self {
-        let (text, keeps) = (call.old[old], call.keeps(old));
-        let mut lax = String::new();
-        push_lax(text, &mut lax);
-        let new = call.successor(old).filter(|_| !keeps).map(|new| call.new[new]);
-        Self {
-            old,
-            text,
-            may_be_part: (may_be_part || keeps) && lax.len() > 3 && lax.contains(is_word_char),
-            lax,
-            key: line_key(text),
-            new_key: new.filter(|new| new.contains(is_word_char)).map(line_key),
-            bits: file.bits(text),
-            words: Words::of(text),
-            is_comment: file.language.is_some_and(|language| language.is_comment(text)),
-            change: if keeps { 0.0 } else { STALE },
-        }
-    }
-}
-
 /// How a cell of an alignment was reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
@@ -123,7 +98,30 @@ enum Step {
     Extra,
 }
 
-impl Text<'_, '_> {
+impl<'a, 't> Text<'a, 't> {
+    fn new(file: &'a SourceFile<'t>, call: &'a Call<'a>, full: &[usize], edges: Edges) -> Self {
+        let line = |(at, &old): (usize, &usize)| {
+            let (text, keeps) = (call.old[old], call.keeps(old));
+            let may_be_part = if at == 0 { edges.may_begin_inside } else { edges.may_end_inside };
+            let mut lax = String::new();
+            push_lax(text, &mut lax);
+            let new = call.successor(old).filter(|_| !keeps).map(|new| call.new[new]);
+            TextLine {
+                old,
+                text,
+                may_be_part: (may_be_part || keeps) && lax.len() > 3 && lax.contains(is_word_char),
+                lax,
+                key: line_key(text),
+                new_key: new.filter(|new| new.contains(is_word_char)).map(line_key),
+                bits: file.bits(text),
+                words: Words::of(text),
+                is_comment: file.language.is_some_and(|language| language.is_comment(text)),
+                change: if keeps { 0.0 } else { STALE },
+            }
+        };
+        Self { file, lines: full.iter().enumerate().map(line).collect() }
+    }
+
     /// The bands of diagonals on which rare lines of text and file meet, and their weights, the heaviest
     /// first.
     fn bands(&self) -> Vec<(Range<isize>, f64)> {
@@ -244,18 +242,14 @@ impl Text<'_, '_> {
         if text.key == file.keys()[line] || !self.is_part(at, n) {
             return link;
         }
-        let offset = match at {
-            0 => head_offset(file.body(line), self.lax_there(n).len() - text.lax.len()),
-            _ => {
-                let closing = text.text.trim_end().chars().next_back();
-                tail_offset(file.body(line), text.lax.len(), closing)
-            }
-        };
-        let offset = offset.map(|offset| link.bytes.start + offset);
-        match offset.filter(|&offset| !splits_run(file, offset)) {
-            Some(offset) if at == 0 => link.bytes.start = offset,
-            Some(offset) => link.bytes.end = offset,
-            None => {}
+        let Range { start, end } = link.bytes.clone();
+        let count = text.lax.len();
+        if at == 0 {
+            let head = head_offset(file, line, self.lax_there(n).len() - count);
+            link.bytes.start = head.unwrap_or(start);
+        } else {
+            let closing = text.text.trim_end().chars().next_back();
+            link.bytes.end = tail_offset(file, line, count, closing).unwrap_or(end);
         }
         link
     }

@@ -22,13 +22,9 @@ const MAX_PLACEHOLDERS: usize = 32;
 /// The ranges of lines above, between and below the placeholders of a text. `None` if it has none or
 /// too many, or if nothing is between two of them. A placeholder that the file has too is ordinary
 /// text.
-pub(super) fn split_at_placeholders(
-    file: &SourceFile<'_>,
-    old: &[&str],
-    full: &[usize],
-) -> Option<Vec<Range<usize>>> {
+fn pieces(file: &SourceFile<'_>, old: &[&str]) -> Option<Vec<Range<usize>>> {
     let is_mark = |at: &usize| is_placeholder(old[*at]) && !file.text.contains(old[*at].trim());
-    let marks: Vec<usize> = full.iter().copied().filter(is_mark).collect();
+    let marks: Vec<usize> = (0..old.len()).filter(is_mark).collect();
     if marks.is_empty() || marks.len() > MAX_PLACEHOLDERS {
         return None;
     }
@@ -45,9 +41,11 @@ pub(super) fn split_at_placeholders(
     pieces.iter().any(has_words).then_some(pieces)
 }
 
-/// The places of a text with placeholders: each piece stands in the file, in order.
-pub(super) fn elided(file: &SourceFile<'_>, call: &Call<'_>, pieces: &[Range<usize>]) -> Places {
+/// The places of a text with placeholders: each piece stands in the file, in order. `None` if the text has
+/// none.
+pub(super) fn elided(file: &SourceFile<'_>, call: &Call<'_>) -> Option<Places> {
     let old = &call.old;
+    let pieces = pieces(file, old)?;
     let whole_lines = Edges { may_begin_inside: false, may_end_inside: false };
     let elided = |old, lines| Link { kind: LinkKind::Elided, ..Link::new(file, old, lines) };
     let join = |above: &[Link], piece: &[Link]| {
@@ -67,7 +65,7 @@ pub(super) fn elided(file: &SourceFile<'_>, call: &Call<'_>, pieces: &[Range<usi
             false => bracket_lines(file, call, &full),
         };
         if budget::spend(64 * found.list.len()).is_err() {
-            return Places::default();
+            return Some(Places::default());
         }
         out.truncated |= found.truncated;
         let is_inner = |link: &Link| piece.contains(&link.old.start) || link.old.is_empty();
@@ -94,7 +92,7 @@ pub(super) fn elided(file: &SourceFile<'_>, call: &Call<'_>, pieces: &[Range<usi
         Place { links }
     };
     out.list = chains.into_iter().map(place).collect();
-    out
+    Some(out)
 }
 
 /// The places of lines without words: equal lines one after the other.

@@ -78,27 +78,18 @@ fn cut(
     }
     let (mut from, mut to) = (head.start, tail.end);
     if begins_inside {
-        from += head_offset(&file.text[head], start - joined.starts[first])?;
         // A line that has its indentation begins where a line of the file begins.
         let blanks = indent_of(call.old[full[0]]);
-        let has_indentation =
-            blanks.len() > 1 || blanks == "\t" || full.len() > 1 && !blanks.is_empty();
-        if has_indentation || splits_run(file, from) {
+        if blanks.len() > 1 || blanks == "\t" || full.len() > 1 && !blanks.is_empty() {
             return None;
         }
+        from = head_offset(file, lines[first], start - joined.starts[first])?;
     }
     let closing = call.old[full[full.len() - 1]].trim_end().chars().next_back();
     // A part of a line ends where the call ends it, before a closing mark of the file.
     let is_part = first == last && begins_inside;
     if ends_inside || is_part && !matches!(closing, Some(',' | ';')) {
-        let count = end - joined.starts[last];
-        to = tail.start + tail_offset(&file.text[tail], count, closing)?;
-        if splits_run(file, to) {
-            return None;
-        }
-    }
-    if to < from {
-        return None;
+        to = tail_offset(file, lines[last], end - joined.starts[last], closing)?;
     }
     let mut links: Vec<Link> = Vec::new();
     let (mut n, mut old_from, mut line_from) = (first, 0, first);
@@ -115,7 +106,7 @@ fn cut(
             (old_from, line_from) = (at + 1, n);
         }
     }
-    if old_from != full.len() {
+    if old_from != full.len() || to < from {
         return None;
     }
     links.first_mut()?.bytes.start = from;
@@ -133,19 +124,28 @@ fn lax_spans(line: &str) -> impl Iterator<Item = (Range<usize>, Range<usize>)> {
     })
 }
 
-/// The offset in a line before which `count` bytes of its lax key stand, and after which the next one
-/// does; `None` inside a character.
-pub(super) fn head_offset(line: &str, count: usize) -> Option<usize> {
-    lax_spans(line).find(|(in_key, _)| in_key.start == count).map(|(_, bytes)| bytes.start)
+/// The offset before which `count` bytes of the lax key of a line of the file stand, and after which the
+/// next one does; `None` inside a character or a word.
+pub(super) fn head_offset(file: &SourceFile<'_>, line: usize, count: usize) -> Option<usize> {
+    let (_, bytes) = lax_spans(file.body(line)).find(|(in_key, _)| in_key.start == count)?;
+    Some(file.lines()[line].body.start + bytes.start).filter(|&at| !splits_run(file, at))
 }
 
-/// The offset in a line after the first `count` bytes of its lax key. If the call has a closing mark
-/// there, so must the line.
-pub(super) fn tail_offset(line: &str, count: usize, closing: Option<char>) -> Option<usize> {
-    let end = lax_spans(line).find(|(in_key, _)| in_key.end == count)?.1.end;
-    let Some(mark) = closing.filter(|c| matches!(c, ',' | ';')) else { return Some(end) };
-    let rest = line[end..].trim_start();
-    rest.starts_with(mark).then_some(line.len() - rest.len() + 1)
+/// The offset after the first `count` bytes of the lax key of a line of the file. If the call has a closing
+/// mark there, so must the line.
+pub(super) fn tail_offset(
+    file: &SourceFile<'_>,
+    line: usize,
+    count: usize,
+    closing: Option<char>,
+) -> Option<usize> {
+    let body = file.body(line);
+    let mut end = lax_spans(body).find(|(in_key, _)| in_key.end == count)?.1.end;
+    if let Some(mark) = closing.filter(|c| matches!(c, ',' | ';')) {
+        let rest = body[end..].trim_start().strip_prefix(mark)?;
+        end = body.len() - rest.len();
+    }
+    Some(file.lines()[line].body.start + end).filter(|&at| !splits_run(file, at))
 }
 
 /// Whether an offset is beside the point inside a number.
@@ -162,7 +162,7 @@ fn splits_number(text: &str, at: usize) -> bool {
 }
 
 /// Whether an offset is inside a word, a number, or a run of characters that look alike.
-pub(super) fn splits_run(file: &SourceFile<'_>, at: usize) -> bool {
+fn splits_run(file: &SourceFile<'_>, at: usize) -> bool {
     if file.splits_name(at) || splits_number(file.text, at) {
         return true;
     }

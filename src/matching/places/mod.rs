@@ -148,8 +148,8 @@ pub(super) fn places(file: &SourceFile<'_>, call: &Call<'_>, edges: Edges) -> Pl
     {
         return Places::default();
     }
-    if let Some(pieces) = elided::split_at_placeholders(file, old, &full) {
-        return elided::elided(file, call, &pieces);
+    if let Some(found) = elided::elided(file, call) {
+        return found;
     }
     let mut found = joined::joined(file, call, &full, edges);
     let seen: Vec<Range<usize>> = found.list.iter().map(Place::lines).collect();
