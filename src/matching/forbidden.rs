@@ -133,7 +133,7 @@ pub(super) const TELLING: f64 = 10.0;
 
 /// What the call adds above or below all that it quotes does not stand there already.
 pub(super) fn beside(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> bool {
-    // Both go outwards: the operations from the edge of the call, the lines from the place.
+    // The operations go from an edge of the call inwards, the lines of the file from the place outwards.
     let is_there =
         |ops: &mut dyn Iterator<Item = &LineOp>, there: &mut dyn Iterator<Item = usize>| {
             let with_words = ops.filter(|op| call.line(op).contains(is_word_char));

@@ -173,19 +173,20 @@ impl<'a, 't> Text<'a, 't> {
         for (at, from) in steps.chunks_mut(width + 1).enumerate() {
             let line = &self.lines[at];
             let mut row = vec![NEVER; width + 1];
+            let mut offer = |row: &mut [f64], d: usize, score: f64, step: Step| {
+                if score > row[d] {
+                    (row[d], from[d]) = (score, step);
+                }
+            };
             for d in 0..=width {
-                if let Some(n) = line_at(at, d)
-                    && let Some(score) = self.pair_score(at, n, &mut file_words)
-                    && best[d] + score > row[d]
-                {
-                    (row[d], from[d]) = (best[d] + score, Step::Pair);
+                let pair = line_at(at, d).and_then(|n| self.pair_score(at, n, &mut file_words));
+                if let Some(score) = pair {
+                    offer(&mut row, d, best[d] + score, Step::Pair);
                 }
                 if d < width {
                     let missing = loose_cost(line.is_comment, MISSING);
                     let score = best[d + 1] - missing - LOST * line.bits - line.change;
-                    if score > row[d] {
-                        (row[d], from[d]) = (score, Step::Missing);
-                    }
+                    offer(&mut row, d, score, Step::Missing);
                 }
             }
             // Below the last line, the file has no line more.
@@ -194,9 +195,7 @@ impl<'a, 't> Text<'a, 't> {
                 let is_comment =
                     line_at(at + 1, d - 1).is_some_and(|n| self.file.is_comment(nonblank[n]));
                 let score = row[d - 1] - loose_cost(is_comment, EXTRA);
-                if score > row[d] {
-                    (row[d], from[d]) = (score, Step::Extra);
-                }
+                offer(&mut row, d, score, Step::Extra);
             }
             best = row;
         }
@@ -320,11 +319,11 @@ pub(in crate::matching) struct Words {
 impl Words {
     /// The words and marks of a line.
     pub(in crate::matching) fn of(line: &str) -> Self {
-        let mut keys: Vec<(u64, u32)> = words(line)
-            .map(|word| (plain_key(word), u32::try_from(word.len()).unwrap_or(u32::MAX / 2) + 1))
-            .collect();
+        let weight = |word: &str| u32::try_from(word.len()).unwrap_or(u32::MAX / 2) + 1;
+        let words = words(line).map(|word| (plain_key(word), weight(word)));
         let marks = line.chars().filter(|c| !c.is_whitespace() && !is_word_char(*c));
-        keys.extend(marks.map(|c| (u64::from(u32::from(c)), 1)));
+        let marks = marks.map(|c| (u64::from(u32::from(c)), 1));
+        let mut keys: Vec<(u64, u32)> = words.chain(marks).collect();
         keys.sort_unstable();
         let weight = keys.iter().map(|(_, weight)| weight).sum();
         Self { keys, weight }
