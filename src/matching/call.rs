@@ -114,8 +114,7 @@ impl<'a> Call<'a> {
         !steps.contains(&0) && steps.iter().any(|step| *step != steps[0])
     }
 
-    /// Whether `new_str` has lost the indentation of its first line, where lines below keep theirs, or of
-    /// all its lines.
+    /// Whether `new_str` has lost the indentation of all its lines, or of only the first one.
     pub(super) fn new_lost_indent(&self) -> bool {
         let is_deep = |line: &str| line.starts_with([' ', '\t']);
         let is_full = |line: &&str| !line.trim().is_empty();

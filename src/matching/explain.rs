@@ -25,8 +25,7 @@ use crate::edit::{Conflict, Kept, Splice};
 /// One way to understand the call.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Explanation {
-    /// What the call writes; `None` if the place is plain, but the file has other text where the call
-    /// changes it.
+    /// What the call writes; `None` for a conflict: the file has other text where the call changes it.
     pub(super) splice: Option<Splice>,
     /// That other text.
     pub(super) hunks: Vec<Conflict>,
@@ -52,11 +51,9 @@ pub(super) struct Explanation {
     pub(super) is_loose: bool,
     /// Whether one of these is no comment.
     pub(super) needs_code: bool,
-    /// Whether it needs lines that the call does not show as they are: lines more, or a line that reads as
-    /// the call would write it.
+    /// Whether it needs lines that the call does not show: more, or one as the call would write it.
     pub(super) needs_unseen: bool,
-    /// Whether it is a conflict that only such an explanation has to fear: little stands there as it was
-    /// quoted.
+    /// Whether it is a conflict where so little is as quoted that only such ones have to fear it.
     pub(super) is_faint: bool,
     /// Whether nothing at the place shows some of what it writes.
     pub(super) is_guess: bool,
@@ -77,15 +74,6 @@ impl Explanation {
     }
 }
 
-/// How strictly a call is explained.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Strictness {
-    /// As a call that may be applied.
-    Call,
-    /// As the reverse of a call that may have been applied: what it changes must stand there as it is.
-    Reverse,
-}
-
 /// What explains one reading.
 #[derive(Debug, Default)]
 pub(super) struct Found {
@@ -97,14 +85,10 @@ pub(super) struct Found {
 }
 
 /// All explanations of one reading.
-pub(super) fn explain(
-    file: &SourceFile<'_>,
-    reading: &Rc<Reading>,
-    strictness: Strictness,
-) -> Found {
+pub(super) fn explain(file: &SourceFile<'_>, reading: &Rc<Reading>) -> Found {
     let call = Call::new(&reading.old, &reading.new);
     let mut out = Found::default();
-    if strictness == Strictness::Call && !reading.mistakes.is_empty() && !reading.whole_lines {
+    if !reading.is_reverse && !reading.mistakes.is_empty() && !reading.whole_lines {
         out.list = as_it_stands(file, reading);
     }
     let plain: Vec<usize> = out.list.iter().map(|e| e.lines.start).collect();
@@ -125,7 +109,7 @@ pub(super) fn explain(
         if !reading.may_stand_at(file, &place) || plain.contains(&place.lines().start) {
             continue;
         }
-        match Scales::weigh(file, &call, &place, reading, strictness) {
+        match Scales::weigh(file, &call, &place, reading) {
             Ok(scales) => push_outcomes(&scales, &mut out.list),
             Err(why) => out.forbidden.push((why, place.lines())),
         }
@@ -184,11 +168,9 @@ fn as_it_stands(file: &SourceFile<'_>, reading: &Rc<Reading>) -> Vec<Explanation
     starts.filter_map(explanation).collect()
 }
 
-/// Adds the results of a place under every map of indentation and every other choice, or the explanation
-/// that the place has changed.
+/// Adds the results of a place under every map and choice, or the conflict if the place has changed.
 fn push_outcomes(scales: &Scales<'_>, out: &mut Vec<Explanation>) {
-    let Scales { file, call, place, differences, explanation: base, .. } = scales;
-    let (file, place) = (*file, *place);
+    let &Scales { file, call, place, ref differences, explanation: ref base, .. } = scales;
     let stale = |hunks, maps: &[IndentMap]| {
         let cost = scales.stale_cost(maps);
         Explanation { hunks, cost, ..base.clone() }
@@ -272,17 +254,16 @@ impl Reading {
     /// fence, and it is no mistake.
     fn may_stand_at(&self, file: &SourceFile<'_>, place: &Place) -> bool {
         let first = place.lines().start;
+        let is_fence = |at: &usize| is_fence(file.body(*at));
         let is_below_fence = || {
-            let opens =
-                |above: usize| (0..=above).filter(|&at| is_fence(file.body(at))).count() % 2 == 1;
-            first.checked_sub(1).is_some_and(|above| is_fence(file.body(above)) && opens(above))
+            let above = first.checked_sub(1).filter(is_fence);
+            above.is_some() && (0..first).filter(is_fence).count() % 2 == 1
         };
         (!self.numbers_must_agree || self.first_line == Some(first + 1))
             && !(self.mistakes.contains(&Difference::CodeFence) && is_below_fence())
     }
 
-    /// What its mistakes cost, and that copied line numbers do not agree with a place whose first line is
-    /// `first` (from 0).
+    /// What it costs at a place whose first line is `first` (from 0): copied numbers may contradict it.
     pub(super) fn cost_at(&self, first: usize) -> f64 {
         let mistakes: f64 = self.mistakes.iter().map(|mistake| mistake.cost()).sum();
         let is_off = self.first_line.is_some_and(|number| number != first + 1);

@@ -263,7 +263,9 @@ impl<'a> Alignment<'a> {
         let is_outer = |at: usize| !quoted[at] && matches!(new[at].text, "\"" | "'");
         let others: Vec<&str> = (0..new.len())
             .filter(|&at| is_outer(at))
-            .filter_map(|at| Some(self.there[partner[at]?].text).filter(|there| *there != new[at].text))
+            .filter_map(|at| {
+                Some(self.there[partner[at]?].text).filter(|there| *there != new[at].text)
+            })
             .collect();
         (0..new.len()).any(|at| quoted[at] && others.contains(&new[at].text))
     }

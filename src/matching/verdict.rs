@@ -12,7 +12,7 @@ use super::costs::{
     THRESHOLD,
 };
 use super::escapes::{self, EscapeReview};
-use super::explain::{Explanation, Strictness, explain};
+use super::explain::{Explanation, explain};
 use super::fold::is_word_char;
 use super::forbidden::{self, Forbidden};
 use super::nearest::overlap;
@@ -30,7 +30,7 @@ pub(super) fn decide(
 ) -> Verdict {
     let (mut found, mut forbidden, mut truncated) = (Vec::new(), Vec::new(), false);
     for reading in readings {
-        let more = explain(file, &Rc::new(reading.clone()), Strictness::Call);
+        let more = explain(file, &Rc::new(reading.clone()));
         found.extend(more.list);
         forbidden.extend(more.forbidden);
         truncated |= more.truncated;
@@ -87,7 +87,7 @@ fn explain_reverse(
     let has_words =
         |line: &&str| line.contains(is_word_char) && !old_keys.contains(&line_key(line));
     let late = if own.iter().any(has_words) { 0.0 } else { MARGIN };
-    let mut list = explain(file, &Rc::new(reading.reversed()), Strictness::Reverse).list;
+    let mut list = explain(file, &Rc::new(reading.reversed())).list;
     list.retain(|e| e.splice().is_some() && e.evidence - e.cost >= THRESHOLD);
     list.into_iter().map(|e| (e.cost + late, e)).collect()
 }

@@ -9,7 +9,7 @@ use super::costs::{
     PLAIN_SHARE, STALE, STALE_AGAIN, STALE_SHARE, loose_cost,
 };
 use super::difference::{difference, is_made, is_unknown_comment};
-use super::explain::{Explanation, Strictness};
+use super::explain::Explanation;
 use super::fold::is_word_char;
 use super::forbidden::{self, Forbidden};
 use super::maps::IndentMap;
@@ -26,19 +26,17 @@ pub(super) struct Scales<'c> {
     pub(super) place: &'c Place,
     /// For each link, how its lines differ.
     pub(super) differences: Vec<Option<Difference>>,
-    strictness: Strictness,
     /// The first and the last link that pair lines.
     edges: (usize, usize),
     /// The explanation without an outcome, `loose` and the price of a map.
     pub(super) explanation: Explanation,
-    /// The part of its cost that is for blanks at line ends and blank lines, and the part for anything else
-    /// that is not as it was quoted.
+    /// The part of its cost that is for blanks at line ends and blank lines.
     blanks: f64,
+    /// The part that is for any other form.
     forms: f64,
     /// What lines with other words, missing lines and lines more cost.
     pub(super) loose: f64,
-    /// How unlike the lines of each run of them are, with the last link of the run: what stands together
-    /// was changed together.
+    /// How unlike each run of them is, and its last link: what stands together was changed together.
     runs: Vec<(usize, f64)>,
     /// Whether the call has lines that the file lacks or has with other words.
     is_misquoted: bool,
@@ -60,7 +58,6 @@ impl<'c> Scales<'c> {
         call: &'c Call<'c>,
         place: &'c Place,
         reading: &Rc<Reading>,
-        strictness: Strictness,
     ) -> Result<Self, Forbidden> {
         if forbidden::edge(file, call, place) {
             return Err(Forbidden::PartOfChangedLine);
@@ -77,7 +74,6 @@ impl<'c> Scales<'c> {
             call,
             place,
             differences: links.iter().map(|link| difference(file, call, link)).collect(),
-            strictness,
             edges: (first.unwrap_or(0), last.unwrap_or(usize::MAX)),
             explanation: Explanation { cost, ..Explanation::of(reading, lines) },
             blanks: 0.0,
@@ -140,7 +136,7 @@ impl<'c> Scales<'c> {
             self.add_missing(at);
         } else if !matches!(self.differences[at], Some(Difference::Words | Difference::Comment)) {
             self.add_matching(at);
-        } else if self.strictness == Strictness::Call && is_made(self.file, call, link) {
+        } else if !self.explanation.reading.is_reverse && is_made(self.file, call, link) {
             // What the call would write stands there already.
             self.charge_loose(at, STALE, 0.0, false);
             self.is_misquoted = true;
@@ -260,7 +256,7 @@ impl<'c> Scales<'c> {
         self.matched_lines += old.iter().filter(|line| line.contains(is_word_char)).count();
         // What the reverse changes must stand there as it is.
         let keeps = self.keeps(link);
-        let is_strict = self.strictness == Strictness::Reverse && !keeps;
+        let is_strict = self.explanation.reading.is_reverse && !keeps;
         if !keeps && !(link.starts_line(file) && link.ends_line(file)) {
             self.explanation.is_part = true;
             self.conflict |= is_strict && call.old.len() > 1;
@@ -310,7 +306,7 @@ impl<'c> Scales<'c> {
         }
         if self.forbidden.is_none()
             && (forbidden::twice(file, call, place)
-                || self.strictness == Strictness::Call && forbidden::beside(file, call, place))
+                || !self.explanation.reading.is_reverse && forbidden::beside(file, call, place))
         {
             self.forbidden = Some(Forbidden::AddedTwice);
         }

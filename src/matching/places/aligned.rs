@@ -12,7 +12,7 @@ use crate::matching::costs::{Difference, EXTRA, LOST, MISSING, PART, STALE, loos
 use crate::matching::difference::is_misquoted_comment;
 use crate::matching::fold::{is_word_char, plain_key};
 use crate::matching::indent_of;
-use crate::matching::rank::overlap;
+use crate::matching::nearest::overlap;
 use crate::matching::source_file::{SourceFile, line_key, push_lax};
 use crate::matching::tokens::words;
 
@@ -33,8 +33,7 @@ const MAX_ALIGNMENTS: usize = 8;
 /// The most lines of the text times the width of a band.
 const MAX_CELLS: usize = 2_000_000;
 
-/// Places around the rare lines of a text, at which a few lines differ in words, are missing, or are
-/// more.
+/// The places around the rare lines of a text.
 pub(super) fn aligned(
     file: &SourceFile<'_>,
     call: &Call<'_>,
@@ -122,8 +121,7 @@ impl<'a, 't> Text<'a, 't> {
         Self { file, lines: full.iter().enumerate().map(line).collect() }
     }
 
-    /// The bands of diagonals on which rare lines of text and file meet, and their weights, the heaviest
-    /// first.
+    /// The bands of diagonals on which rare lines of both sides meet, with weights, the heaviest first.
     fn bands(&self) -> Vec<(Range<isize>, f64)> {
         let mut votes: BTreeMap<isize, f64> = BTreeMap::new();
         for (at, line) in self.lines.iter().enumerate() {
@@ -233,8 +231,7 @@ impl<'a, 't> Text<'a, 't> {
         (!links.is_empty()).then_some(links)
     }
 
-    /// The link of a line of the text with line `n` of those that are not blank; of a first or last one
-    /// only with the part that it quotes.
+    /// The link with non-blank line `n` of the file; of a first or last line, with the part it quotes.
     fn link(&self, at: usize, n: usize) -> Link {
         let (file, text, line) = (self.file, &self.lines[at], self.file.nonblank_lines()[n]);
         let mut link = Link::new(file, text.old..text.old + 1, line..line + 1);
@@ -253,7 +250,7 @@ impl<'a, 't> Text<'a, 't> {
         link
     }
 
-    /// The lax key of line `n` of those that are not blank.
+    /// The lax key of non-blank line `n` of the file.
     fn lax_there(&self, n: usize) -> &str {
         let joined = self.file.joined();
         &joined.text[joined.starts[n]..joined.starts[n + 1]]
@@ -269,8 +266,7 @@ impl<'a, 't> Text<'a, 't> {
         fits && line.may_be_part
     }
 
-    /// What it is worth to take a line of the text for line `n` of those that are not blank; `None` if
-    /// they are not alike.
+    /// What it is worth to take a line for non-blank line `n` of the file; `None` if they are not alike.
     fn pair_score(
         &self,
         at: usize,

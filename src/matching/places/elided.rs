@@ -41,8 +41,7 @@ fn pieces(file: &SourceFile<'_>, old: &[&str]) -> Option<Vec<Range<usize>>> {
     pieces.iter().any(has_words).then_some(pieces)
 }
 
-/// The places of a text with placeholders: each piece stands in the file, in order. `None` if the text has
-/// none.
+/// The places of a text with placeholders: all pieces, in order. `None` if the text has none.
 pub(super) fn elided(file: &SourceFile<'_>, call: &Call<'_>) -> Option<Places> {
     let old = &call.old;
     let pieces = pieces(file, old)?;

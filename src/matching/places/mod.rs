@@ -72,8 +72,7 @@ impl Link {
     }
 }
 
-/// A place that the call may mean: links that cover all its lines, in order, and the lines of the file
-/// between them.
+/// A place that the call may mean: links for all its lines and those of the file between, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) links: Vec<Link>,
@@ -161,8 +160,7 @@ pub(super) fn places(file: &SourceFile<'_>, call: &Call<'_>, edges: Edges) -> Pl
     found
 }
 
-/// The place with links for the blank lines, and for the lines that only one side has, between,
-/// above and below these links.
+/// The place with links for blank lines and for lines that only one side has, around these links.
 fn with_blank_lines(file: &SourceFile<'_>, call: &Call<'_>, links: Vec<Link>) -> Place {
     let (Some(first), Some(last)) = (links.first(), links.last()) else { return Place { links } };
     let old = &call.old;

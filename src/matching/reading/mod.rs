@@ -65,6 +65,9 @@ pub(super) struct Reading {
     pub(super) surcharge: f64,
     /// Whether nothing shows that `new` is meant like this.
     pub(super) is_guess: bool,
+    /// Whether it is the reverse of a call that may have been applied: what it changes must stand there as
+    /// it is.
+    pub(super) is_reverse: bool,
     /// How it takes `new`, if there are several ways.
     pub(super) how: Option<&'static str>,
 }
@@ -78,6 +81,7 @@ impl Reading {
             whole_lines: false,
             first_line: None,
             numbers_must_agree: false,
+            is_reverse: true,
             ..self.clone()
         }
     }
