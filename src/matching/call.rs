@@ -25,11 +25,10 @@ pub(super) struct Call<'a> {
     pub(super) old: Vec<&'a str>,
     pub(super) new: Vec<&'a str>,
     pub(super) ops: Vec<LineOp>,
-    fates: Vec<Fate>,
+    /// For each line of `old_str`: what becomes of it, and the line of `new_str` that it becomes.
+    fates: Vec<(Fate, Option<usize>)>,
     /// For each line of `new_str`: the line of `old_str` that it is or that it replaces.
     partners: Vec<Option<usize>>,
-    /// The same the other way round.
-    successors: Vec<Option<usize>>,
     /// Whether `old_str` ends with a line break.
     pub(super) ends_with_newline: bool,
     gone_names: OnceCell<HashSet<u64>>,
@@ -41,29 +40,29 @@ impl<'a> Call<'a> {
         let ends_with_newline = old.ends_with('\n');
         let (new, old) = (new_lines(old, new), split_lines(old));
         let ops = line_ops(&old, &new);
-        let mut fates = vec![Fate::Deleted; old.len()];
-        let (mut partners, mut successors) = (vec![None; new.len()], vec![None; old.len()]);
+        let (mut fates, mut partners) =
+            (vec![(Fate::Deleted, None); old.len()], vec![None; new.len()]);
         for op in &ops {
             let (LineOp::Keep(at, new_at) | LineOp::Change(at, new_at)) = *op else { continue };
-            (partners[new_at], successors[at]) = (Some(at), Some(new_at));
-            fates[at] = match op {
+            let fate = match op {
                 LineOp::Keep(..) => Fate::Kept,
                 _ if old[at].trim() == new[new_at].trim() => Fate::Moved,
                 _ => Fate::Changed,
             };
+            (fates[at], partners[new_at]) = ((fate, Some(new_at)), Some(at));
         }
         let gone_names = OnceCell::new();
-        Self { old, new, ops, fates, partners, successors, ends_with_newline, gone_names }
+        Self { old, new, ops, fates, partners, ends_with_newline, gone_names }
     }
 
     /// What the call does to a line of `old_str`.
     pub(super) fn fate(&self, old: usize) -> Fate {
-        self.fates[old]
+        self.fates[old].0
     }
 
     /// Whether the words of a line of `old_str` stay.
     pub(super) fn keeps(&self, old: usize) -> bool {
-        matches!(self.fates[old], Fate::Kept | Fate::Moved)
+        matches!(self.fates[old].0, Fate::Kept | Fate::Moved)
     }
 
     /// The line of `old_str` that a line of `new_str` is or replaces.
@@ -73,7 +72,7 @@ impl<'a> Call<'a> {
 
     /// The line of `new_str` that a line of `old_str` becomes.
     pub(super) fn successor(&self, old: usize) -> Option<usize> {
-        self.successors[old]
+        self.fates[old].1
     }
 
     /// The line that an operation is about; of a changed one, that of `old_str`.
@@ -126,7 +125,7 @@ impl<'a> Call<'a> {
         let is_flat = self.new.len() > 1 && !self.new.iter().copied().filter(is_full).any(is_deep);
         let was_deep = self.partners[first].is_some_and(|old| is_deep(self.old[old]));
         let keeps_deep = |new: usize| {
-            let is_kept = |old: usize| self.fates[old] == Fate::Kept;
+            let is_kept = |old: usize| self.fates[old].0 == Fate::Kept;
             self.partners[new].is_some_and(is_kept) && is_deep(self.new[new])
         };
         (is_alone || is_flat) && self.old.iter().copied().filter(is_full).all(is_deep)
@@ -137,7 +136,7 @@ impl<'a> Call<'a> {
     pub(super) fn changes_beside(&self, old: usize) -> bool {
         let changes = |op: &LineOp| match *op {
             LineOp::Keep(..) => false,
-            LineOp::Change(at, _) => self.fates[at] != Fate::Moved,
+            LineOp::Change(at, _) => self.fates[at].0 != Fate::Moved,
             LineOp::Delete(_) | LineOp::Insert(_) => true,
         };
         self.beside(old, changes) != (false, false)

@@ -154,11 +154,12 @@ impl<'l> Shape<'l> {
         // A key of YAML may have no value.
         let is_outside =
             must_hold(last) && !self.is_yaml && !is_seam && text.starts_with(is_word_char);
+        let is_in_comment = text.starts_with("* ") || text.starts_with("*/") || text == "*";
         let begins_block = must_hold(last)
             || is_head(last)
             || self.is_yaml && (last.starts_with("- ") || last.ends_with(['|', '>']));
         match depth.cmp(&deepest) {
-            Ordering::Greater if is_comment(text) => !last.starts_with("/*"),
+            Ordering::Greater if is_in_comment => !last.starts_with("/*"),
             // What goes on inside brackets or below an operator may be aligned.
             Ordering::Greater if self.is_code && begins_block => {
                 depth - deepest != self.unit.unwrap_or(TAB_WIDTH)
@@ -221,11 +222,6 @@ fn closes(line: &str) -> bool {
         || line.starts_with("</")
         || line.starts_with("/>")
         || line.starts_with('>') && !line.starts_with("> ")
-}
-
-/// Whether a line is inside a block comment.
-fn is_comment(line: &str) -> bool {
-    line.starts_with("* ") || line.starts_with("*/") || line == "*"
 }
 
 /// Whether a deeper line must follow a line, by its end.
