@@ -138,6 +138,8 @@ pub(super) const MISSING: f64 = 14.0;
 pub(super) const EDGE: f64 = 15.0;
 /// The share of a line's evidence that is lost with it: added.
 pub(super) const LOST: f64 = 0.5;
+/// How unlike a comment beside a change may be.
+pub(super) const OTHER_COMMENT: f64 = 0.7;
 /// The place is plain, but a line that the call changes has other words.
 pub(super) const STALE: f64 = 3.0;
 /// A further run of lines that have changed since.

@@ -6,9 +6,10 @@
 //! undone where the language allows none.
 
 use std::collections::HashSet;
+use std::num::NonZeroUsize;
 use std::ops::Range;
 
-use memchr::memmem::Finder;
+use memchr::memmem::{self, Finder};
 
 use super::fold::is_word_char;
 use super::indent::{TAB_WIDTH, columns};
@@ -33,10 +34,34 @@ pub(super) fn decide(request: &EditRequest, file: &SourceFile<'_>) -> Option<Ver
     if ranges.is_empty() {
         return None;
     }
+    if let Some(lines) = lines_with_other_breaks(file, old, ranges.len()) {
+        let is_one = request.expected == Expected::Exactly(NonZeroUsize::MIN)
+            && request.near_line.is_none()
+            && ranges.len() == 1;
+        return is_one.then(|| Verdict::Refused(refuse::wrong_count(request, &lines, false)));
+    }
     Some(match choose(request, file, ranges, &finder) {
         Ok(ranges) => replace(request, file, &ranges),
         Err(refusal) => Verdict::Refused(refusal),
     })
+}
+
+/// The lines of all occurrences of a text, if it is in the file more than `count` times where a line break
+/// is one, however it is written, and the last line has one, too.
+fn lines_with_other_breaks(file: &SourceFile<'_>, old: &str, count: usize) -> Option<Vec<usize>> {
+    let text = file.text;
+    let is_mixed = || text.contains("\r\n") && text.replace("\r\n", "").contains('\n');
+    let without_break = old.strip_suffix('\n').map(|old| old.strip_suffix('\r').unwrap_or(old));
+    let is_last = !text.ends_with('\n') && without_break.is_some_and(|old| text.ends_with(old));
+    if old.trim().is_empty() || !old.contains('\n') || !(is_last || is_mixed()) {
+        return None;
+    }
+    let old = old.replace("\r\n", "\n");
+    let text = text.replace("\r\n", "\n") + if is_last { "\n" } else { "" };
+    let starts = memmem::find_iter(text.as_bytes(), &old);
+    let number = |at: usize| text[..at].matches('\n').count() + 1;
+    let lines: Vec<usize> = starts.map(number).collect();
+    (lines.len() > count).then_some(lines)
 }
 
 /// The occurrences that the call means, by its expected count and `near_line`.
@@ -56,7 +81,17 @@ fn choose(
     }
     let number = |range: &Range<usize>| file.snapshot.lines().number_at(range.start);
     let lines: Vec<usize> = ranges.iter().map(number).collect();
+    // What stands at the line that the call names is what it would write.
+    let made = request.near_line.filter(|near| {
+        let new = Finder::new(&request.new);
+        !lines.contains(near)
+            && request.new.contains(is_word_char)
+            && new.find_iter(file.text.as_bytes()).any(|at| number(&(at..at)) == *near)
+    });
     match nearest_to_line(request, &lines) {
+        Some(_) if count.get() == 1 && made.is_some() => {
+            Err(refuse::already_applied(made.unwrap_or_default()))
+        }
         Some(at) if count.get() == 1 && !is_overlapped => Ok(vec![ranges[at].clone()]),
         _ => Err(refuse::wrong_count(request, &lines, is_overlapped)),
     }
@@ -220,8 +255,12 @@ fn warnings_for(
 ) -> Vec<String> {
     let old = request.old.as_str();
     let mut out = Vec::new();
-    if file.splits_name(range.start) && old.chars().next() != new.chars().next()
-        || file.splits_name(range.end) && old.chars().next_back() != new.chars().next_back()
+    // A part of a word may be meant, of a number hardly.
+    let is_odd = |at: usize, [old, new]: [Option<char>; 2]| {
+        file.splits_name(at) && (old != new || old.is_some_and(|c| c.is_ascii_digit()))
+    };
+    if is_odd(range.start, [old, new].map(|text| text.chars().next()))
+        || is_odd(range.end, [old, new].map(|text| text.chars().next_back()))
     {
         let line = file.snapshot.lines().number_at(range.start);
         out.push(format!(

@@ -35,7 +35,7 @@ pub(super) struct Explanation {
     pub(super) evidence: f64,
     /// The share of the text that stands there, by letters.
     pub(super) share: f64,
-    /// The same of the lines that stand there character for character.
+    /// The same of the lines that stand there as they look in the call.
     pub(super) as_quoted: f64,
     /// Every difference between call and file.
     pub(super) differences: Vec<Difference>,

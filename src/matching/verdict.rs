@@ -193,6 +193,10 @@ impl Trial<'_, '_> {
         if best.splice().is_none() {
             return self.stale(&best);
         }
+        if let Some(line) = self.named_elsewhere(&best) {
+            let here = best.lines.start + 1;
+            return Verdict::Refused(refuse::closer_elsewhere(self.request, here, line));
+        }
         // A placeholder that new_str adds in code would replace lines if it was written as it is.
         let Reading { old, new, .. } = &*best.reading;
         if let Some(placeholder) = placeholder::introduced(old, new, self.file) {
@@ -213,6 +217,14 @@ impl Trial<'_, '_> {
             found.retain(|e| !self.breaks(e));
         }
         self.choose(best, found, chosen_by_veto)
+    }
+
+    /// The line of a place that holds `near_line`, and must not be taken, if an explanation is far from it.
+    fn named_elsewhere(&self, explanation: &Explanation) -> Option<usize> {
+        let near = self.request.near_line?.checked_sub(1)?;
+        let is_far = near + NEAR < explanation.lines.start || near >= explanation.lines.end + NEAR;
+        let named = self.forbidden.iter().find(|(_, lines)| lines.contains(&near));
+        named.filter(|_| is_far).map(|(_, lines)| lines.start + 1)
     }
 
     /// Charges what is farther from `near_line` than something else.

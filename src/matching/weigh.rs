@@ -5,13 +5,14 @@ use std::rc::Rc;
 
 use super::call::{Call, Fate};
 use super::costs::{
-    AGAIN, Difference, EDGE, EXTRA, IRREGULAR, KEPT_SHARE, LONG_QUOTE, LOST, MISSING, PART,
-    PLAIN_SHARE, STALE, STALE_AGAIN, STALE_SHARE, loose_cost,
+    AGAIN, Difference, EDGE, EXTRA, IRREGULAR, KEPT_SHARE, LONG_QUOTE, LOST, MISSING,
+    OTHER_COMMENT, PART, PLAIN_SHARE, STALE, STALE_AGAIN, STALE_SHARE, loose_cost,
 };
 use super::difference::{difference, is_made, is_unknown_comment};
 use super::explain::Explanation;
 use super::fold::is_word_char;
 use super::forbidden::{self, Forbidden};
+use super::indent_of;
 use super::maps::IndentMap;
 use super::places::{Link, LinkKind, Place, Words};
 use super::reading::Reading;
@@ -42,7 +43,7 @@ pub(super) struct Scales<'c> {
     is_misquoted: bool,
     /// The letters of the lines that match.
     matched: f64,
-    /// Those of them that stand there character for character.
+    /// Those of them that stand there as they look in the call.
     as_quoted: f64,
     /// How many lines with words match.
     matched_lines: usize,
@@ -205,7 +206,10 @@ impl<'c> Scales<'c> {
         let price = loose_cost(is_comment, MISSING) + LOST * self.bits(link) + edge;
         self.charge_loose(at, price, STALE, !is_comment);
         let is_cut = match is_comment {
-            true => forbidden::cuts_comment(file, call, place, at),
+            true => {
+                // It says what the line added below it is.
+                call.adds_beside(old).1 || forbidden::cuts_comment(file, call, place, at)
+            }
             false => call.changes_beside(old),
         };
         self.is_misquoted = true;
@@ -234,7 +238,13 @@ impl<'c> Scales<'c> {
         self.conflict |= !self.keeps(link) || call.fate(old) == Fate::Moved;
         let is_cut = match has_other_code || !file.is_comment(link.lines.start) {
             true => is_edge || call.changes_beside(old),
-            false => forbidden::cuts_comment(file, call, place, at),
+            // Other words than those of the comment are another comment, which says what is meant below it.
+            false => {
+                let [a, b] = [believed, found].map(str::to_lowercase);
+                1.0 - Words::of(&a).similarity(&Words::of(&b)) > OTHER_COMMENT
+                    && call.changes_beside(old)
+                    || forbidden::cuts_comment(file, call, place, at)
+            }
         };
         if is_cut {
             self.forbidden = Some(Forbidden::OtherWords);
@@ -250,7 +260,11 @@ impl<'c> Scales<'c> {
         self.explanation.evidence += self.bits(link);
         let matched = letters(old.iter().copied());
         self.matched += matched;
-        if link.is_pair() && old[0] == file.body(link.lines.start) {
+        let looks_same = matches!(
+            self.differences[at],
+            None | Some(Difference::TrailingBlanks | Difference::LookAlikes)
+        );
+        if looks_same && indent_of(old[0]) == indent_of(file.body(link.lines.start)) {
             self.as_quoted += matched;
         }
         self.matched_lines += old.iter().filter(|line| line.contains(is_word_char)).count();

@@ -10,20 +10,22 @@ use std::ops::Range;
 use super::{Form, Undone, depth};
 
 /// What a view puts in front of each line.
-#[derive(Clone, Copy)]
 struct Gutter {
     style: NumberStyle,
     padding: &'static str,
     /// Whether every line of `old_str` has a second number. That one belongs to the text, and so does the
     /// only number of a line of `new_str`.
     has_own_numbers: bool,
+    /// The numbers of blank lines, which have nothing behind them.
+    bare: Vec<usize>,
 }
 
 impl Gutter {
     /// The line without the gutter. If numbers are removed from `old_str`, they are removed from
     /// `new_str` too, whatever their values.
-    fn strip(self, line: &str) -> &str {
+    fn strip<'l>(&self, line: &'l str) -> &'l str {
         match parse_line_number(line) {
+            None if self.bare_number(line).is_some() => "",
             Some((style, _, rest))
                 if style == self.style
                     && (!self.has_own_numbers || parse_line_number(rest).is_some()) =>
@@ -34,27 +36,35 @@ impl Gutter {
         }
     }
 
-    fn strip_padding(self, rest: &str) -> &str {
+    /// The number of a blank line that has nothing behind it.
+    fn bare_number(&self, line: &str) -> Option<usize> {
+        line.trim().parse().ok().filter(|number| self.bare.contains(number))
+    }
+
+    fn strip_padding<'l>(&self, rest: &'l str) -> &'l str {
         rest.strip_prefix(self.padding).unwrap_or(rest)
     }
 
     /// The text of a new line that has the gutter without a number.
-    fn strip_bar(self, line: &str) -> Option<&str> {
+    fn strip_bar<'l>(&self, line: &'l str) -> Option<&'l str> {
         let bar = line.trim_start_matches(' ').strip_prefix(['|', '│'])?;
         (self.style == NumberStyle::Bar && line.starts_with(' ')).then(|| self.strip_padding(bar))
     }
 }
 
 /// Removes the numbers, and a space after every one if it belongs to the view (`is_padded`).
-pub(super) fn undo(old: &str, is_padded: bool) -> Option<Undone<'_>> {
+pub(super) fn undo<'o>(old: &'o str, is_padded: bool) -> Option<Undone<'o>> {
     let lines: Vec<&str> = old.strip_suffix('\n').unwrap_or(old).split('\n').collect();
     let (style, first, _) = parse_line_number(lines[0])?;
     // Only a blank line between two numbers may have none, so the last line must have one.
     parse_line_number(lines[lines.len() - 1])?;
-    let rest = |(at, &line)| match parse_line_number(line) {
+    // Or its number alone, where the blank behind it was cut.
+    let is_bare = |at: usize, line: &str| line.trim().parse() == Ok(first + at);
+    let rest = |(at, &line): (usize, &&'o str)| match parse_line_number(line) {
         Some((line_style, number, rest)) => {
             (line_style == style && number == first + at).then_some(rest)
         }
+        None if is_bare(at, line) => Some(""),
         None => line.trim().is_empty().then_some(line),
     };
     let rests = lines.iter().enumerate().map(rest).collect::<Option<Vec<&str>>>()?;
@@ -66,7 +76,9 @@ pub(super) fn undo(old: &str, is_padded: bool) -> Option<Undone<'_>> {
     }
     let is_numbered = |rest: &&str| rest.trim().is_empty() || parse_line_number(rest).is_some();
     let has_own_numbers = rests.iter().all(is_numbered);
-    let gutter = Gutter { style, padding: if is_padded { " " } else { "" }, has_own_numbers };
+    let bare = (0..lines.len()).filter(|&at| is_bare(at, lines[at])).map(|at| first + at).collect();
+    let padding = if is_padded { " " } else { "" };
+    let gutter = Gutter { style, padding, has_own_numbers, bare };
     let text: Vec<&str> = old.split('\n').map(|line| gutter.strip(line)).collect();
     let sent: HashSet<&str> = old.split('\n').collect();
     let columns: Vec<Range<usize>> = lines.iter().filter_map(|line| number_columns(line)).collect();
@@ -89,6 +101,7 @@ pub(super) fn undo(old: &str, is_padded: bool) -> Option<Undone<'_>> {
         let (mut all, mut sure, mut above) = (Vec::new(), Vec::new(), None);
         for line in new.split('\n') {
             let number = parse_line_number(line).map(|(_, number, _)| number);
+            let number = number.or_else(|| gutter.bare_number(line));
             let bare = gutter.strip_bar(line).filter(|_| number.is_none());
             let is_next = number.zip(above).is_none_or(|(here, above)| here == above + 1);
             let is_aligned = number_columns(line).is_none_or(&is_in_column);
