@@ -77,7 +77,7 @@ impl Budget {
         let is_outer = WORK.get().is_none();
         let _end = is_outer.then(|| {
             WORK.set(Some(Ok(self.0.get())));
-            End
+            OnEnd(|| WORK.set(None))
         });
         let done = work();
         let after = WORK.get().unwrap_or(Ok(0));
@@ -88,12 +88,12 @@ impl Budget {
     }
 }
 
-/// Ends the work of a thread, also when it panics: the thread may serve other calls.
-struct End;
+/// Does this when work ends, also when it panics: the thread may serve other calls.
+struct OnEnd<F: FnMut()>(F);
 
-impl Drop for End {
+impl<F: FnMut()> Drop for OnEnd<F> {
     fn drop(&mut self) {
-        WORK.set(None);
+        (self.0)();
     }
 }
 
@@ -106,16 +106,13 @@ pub(crate) fn spend(steps: usize) -> Result<(), Exhausted> {
         None => Err(Exhausted::Steps),
         Some(left) => {
             let is_due = before / CANCEL_CHECK_INTERVAL != left / CANCEL_CHECK_INTERVAL;
+            let is_set = |flag: &Arc<AtomicBool>| flag.load(Ordering::Relaxed);
+            let is_cancelled = || CANCELLED.with_borrow(|flag| flag.as_ref().is_some_and(is_set));
             if is_due && is_cancelled() { Err(Exhausted::Cancelled) } else { Ok(left) }
         }
     };
     WORK.set(Some(after));
     after.map(|_| ())
-}
-
-/// Whether the caller of this thread's work no longer waits.
-fn is_cancelled() -> bool {
-    CANCELLED.with_borrow(|flag| flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)))
 }
 
 /// The flag that is set when the caller of this thread's work no longer waits. There is one only on a
@@ -128,14 +125,8 @@ pub(crate) fn cancel_flag() -> Option<Arc<AtomicBool>> {
 /// Runs the work. Once the flag is set, the next check of a budget ends it.
 #[cfg(feature = "mcp")]
 pub(crate) fn run_until_cancelled<T>(cancelled: Arc<AtomicBool>, work: impl FnOnce() -> T) -> T {
-    /// Restores the previous flag, also when the work panics.
-    struct Restore(Option<Arc<AtomicBool>>);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            CANCELLED.set(self.0.take());
-        }
-    }
-    let _restore = Restore(CANCELLED.replace(Some(cancelled)));
+    let mut before = CANCELLED.replace(Some(cancelled));
+    let _restore = OnEnd(|| CANCELLED.set(before.take()));
     work()
 }
 

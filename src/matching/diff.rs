@@ -28,6 +28,7 @@ pub(super) fn common_pairs(a: &[u64], b: &[u64]) -> Pairs {
     common_within(a, b, MAX_DEPTH)
 }
 
+/// The same, with so many searches within the gaps of another at most.
 fn common_within(a: &[u64], b: &[u64], depth: usize) -> Pairs {
     let is_equal = |(a, b): &(&u64, &u64)| a == b;
     let head = a.iter().zip(b).take_while(is_equal).count();

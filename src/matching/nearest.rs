@@ -266,7 +266,7 @@ impl<'a, 't> Search<'a, 't> {
             let high = after.unwrap_or_else(|| {
                 (next_free.max(expected(end - 1) + 1) + (end - at) + 2).min(window.len())
             });
-            for index in at..end {
+            for (index, pair) in (at..end).zip(&mut paired[at..end]) {
                 let line = self.text[self.full[index]].trim();
                 // A line may skip as many free lines as there are more of them than lines to pair,
                 // and a few more.
@@ -282,7 +282,7 @@ impl<'a, 't> Search<'a, 't> {
                 if let Some((score, b)) = most_similar
                     && (score >= MIN_PAIR_SIMILARITY || self.full.len() == 1)
                 {
-                    paired[index] = Some(b);
+                    *pair = Some(b);
                     next_free = b + 1;
                 }
             }
