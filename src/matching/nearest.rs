@@ -162,23 +162,26 @@ impl<'a, 't> Search<'a, 't> {
         longest.sort_by_key(|(_, line)| Reverse(line.len()));
         longest.truncate(MAX_BY_LETTERS);
         longest.retain(|(_, line)| line.len() <= MAX_LINE_CHARS && line.chars().count() >= 3);
-        let places = self.file.nonblank_lines().iter().map(|&at| (at, self.file.body(at).trim()));
-        let places: Vec<(usize, &str)> =
-            places.filter(|(_, body)| body.len() <= MAX_LINE_CHARS).collect();
+        let body = |&at: &usize| (at, self.file.body(at).trim());
+        let places = self.file.nonblank_lines().iter().map(body);
+        let places = places.filter(|(_, body)| body.len() <= MAX_LINE_CHARS);
+        let places: Vec<(usize, &str, bool)> =
+            places.map(|(at, body)| (at, body, body.is_ascii())).collect();
+        let steps = places.iter().map(|(_, body, _)| 8 + body.len() / 4).sum();
         let mut out = Vec::new();
         for (at, line) in longest {
+            if budget::spend(steps).is_err() {
+                break;
+            }
             // For lines of ASCII, bytes are the same letters and quicker.
             let by_bytes = indel::BatchComparator::new(line.bytes());
             let by_chars = indel::BatchComparator::new(line.chars());
             // The most similar lines of the file, best first.
             let mut best: Vec<(f64, usize)> = Vec::new();
-            for &(place, body) in &places {
-                if budget::spend(8 + body.len() / 4).is_err() {
-                    break;
-                }
+            for &(place, body, is_ascii) in &places {
                 let least = best.get(MAX_STARTS - 1).map_or(0.5, |(score, _)| *score);
                 let args = indel::Args::default().score_cutoff(least);
-                let score = match line.is_ascii() && body.is_ascii() {
+                let score = match is_ascii && line.is_ascii() {
                     true => by_bytes.normalized_similarity_with_args(body.bytes(), &args),
                     false => by_chars.normalized_similarity_with_args(body.chars(), &args),
                 };
