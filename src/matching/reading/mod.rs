@@ -17,12 +17,14 @@ pub(super) use wrappers::{is_diff_with_context, is_fence};
 use super::costs::{Difference, LEFT};
 use super::escapes::{self, Escapes};
 
+/// Undoes a mistake in `new_str`, in each way that may be meant.
+type UndoNew<'a> = Box<dyn Fn(&str) -> Vec<Form> + 'a>;
+
 /// A call with a mistake undone.
 pub(super) struct Undone<'a> {
     /// `old_str` without the mistake.
     pub(super) text: String,
-    /// Undoes the mistake in `new_str`, in each way that may be meant.
-    pub(super) undo_new: Box<dyn Fn(&str) -> Vec<Form> + 'a>,
+    pub(super) undo_new: UndoNew<'a>,
 }
 
 /// Undoes a mistake in the strings of a call; `None` if they do not show it.
