@@ -90,8 +90,10 @@ pub(crate) fn diff_side(text: &str, own: char, other: char) -> Option<String> {
     if !(has_own || has_other) || !lines().all(is_marked) {
         return None;
     }
-    let is_on_side =
-        |line: &&str| !is_header(line) && !(has_own && has_other && line.starts_with(other));
+    let is_on_side = |line: &&str| {
+        let is_other = has_own && has_other && line.starts_with(other);
+        !is_header(line) && !is_other
+    };
     let side =
         lines().filter(is_on_side).map(|line| line.strip_prefix([own, other, ' ']).unwrap_or(line));
     let side = side.collect::<Vec<_>>().join("\n");
