@@ -169,6 +169,19 @@ impl LevelWidths {
         Self { call, shown_by_old, tentative, file: file.indent_unit(), tabs }
     }
 
+    /// Whether a line of the call and one of the file are equally deep, each in its own unit.
+    pub(super) fn are_same(self, sent: &str, there: &str) -> bool {
+        let (sent, there) = (indent_of(sent), indent_of(there));
+        let level = |indent: &str, unit: Option<usize>| match indent.bytes().all(|b| b == b'\t') {
+            true => Some(indent.len()),
+            false => {
+                unit.filter(|unit| columns(indent, 0) % unit == 0).map(|unit| indent.len() / unit)
+            }
+        };
+        let level_sent = level(sent, self.call);
+        sent == there || level_sent.is_some() && level_sent == level(there, self.file)
+    }
+
     /// A step of indentation in the call, converted to the file's level width if it is whole levels.
     pub(super) fn scale(self, step: &str) -> String {
         match (self.call, self.file) {

@@ -12,7 +12,7 @@ use super::difference::{difference, is_made, is_unknown_comment};
 use super::explain::Explanation;
 use super::fold::is_word_char;
 use super::forbidden::{self, Forbidden};
-use super::indent_of;
+use super::indent::LevelWidths;
 use super::maps::IndentMap;
 use super::places::{Link, LinkKind, Place, Words};
 use super::reading::Reading;
@@ -45,6 +45,7 @@ pub(super) struct Scales<'c> {
     matched: f64,
     /// Those of them that stand there as they look in the call.
     as_quoted: f64,
+    levels: LevelWidths,
     /// How many lines with words match.
     matched_lines: usize,
     /// Whether the place is plain, but the file has other text there.
@@ -84,6 +85,7 @@ impl<'c> Scales<'c> {
             is_misquoted: false,
             matched: 0.0,
             as_quoted: 0.0,
+            levels: LevelWidths::new(file, &call.old, &call.new),
             matched_lines: 0,
             conflict: false,
             forbidden: None,
@@ -264,7 +266,7 @@ impl<'c> Scales<'c> {
             self.differences[at],
             None | Some(Difference::TrailingBlanks | Difference::LookAlikes)
         );
-        if looks_same && indent_of(old[0]) == indent_of(file.body(link.lines.start)) {
+        if looks_same && self.levels.are_same(old[0], file.body(link.lines.start)) {
             self.as_quoted += matched;
         }
         self.matched_lines += old.iter().filter(|line| line.contains(is_word_char)).count();
