@@ -128,11 +128,6 @@ impl IndentRule {
         is_whole(&self.added) && is_whole(&self.removed) && !keeps_width
     }
 
-    /// Whether it changes the unit and the depth.
-    pub(super) fn is_twofold(&self) -> bool {
-        self.cost() == (true, true)
-    }
-
     /// The size of the mistake that the rule undoes; a smaller mistake is likelier.
     fn cost(&self) -> (bool, bool) {
         let shifts = !(self.added.is_empty() && self.removed.is_empty());

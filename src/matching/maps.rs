@@ -41,12 +41,7 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
     }
     let lines = Lines::of(file, call, place, pairs);
     let rules = &lines.rules;
-    let base = match &rules[..] {
-        [] => IRREGULAR,
-        // A place that needs only one of both mistakes is likelier.
-        rules if rules.iter().all(IndentRule::is_twofold) => Difference::Indentation.cost() + MOVED,
-        _ => Difference::Indentation.cost(),
-    };
+    let base = if rules.is_empty() { IRREGULAR } else { Difference::Indentation.cost() };
     let map = |how, frames: Vec<Frame>, mapped: &[String], is_guess| {
         let (price, moves_kept) = (base + lines.price(&frames), !frames.contains(&Frame::Call));
         let indents = frames.iter().zip(as_sent.iter().zip(mapped));
