@@ -11,7 +11,8 @@ fn white_space_that_both_sides_change_is_a_guess() {
         "a.py": "x = a + b\n", "x = a+b", "x = \"a+b\"" => REFUSED;
         "a.js": "return f(a, b, c);\n", "return f(a, b,c);", "return f(a, b,d);" => "return f(a, b, d);\n";
         // A closing mark of the file is not put behind a comment.
-        "a.ts": "f();\nconst a = g(x);\n", "f()\nconst a = g(x)", "f()\nconst a = g(x) // note" => REFUSED;
+        "a.ts": "f();\nconst a = g(x);\n", "f()\nconst a = g(x)", "f()\nconst a = g(x) // note"
+            => "f();\nconst a = g(x); // note\n";
         "a.js": "const r = /a b/;\n", "const r = /a  b/;", "const r = /ab/;" => REFUSED;
     }
 }
