@@ -9,7 +9,6 @@
 //! of its own for it.
 
 use std::cell::LazyCell;
-use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::costs::NEW_OTHERWISE;

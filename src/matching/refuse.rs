@@ -159,7 +159,7 @@ fn copying_hint(span: LineSpan) -> Message {
 fn copy_or_part_hint(file: &SourceFile<'_>, span: LineSpan) -> Message {
     let line_len = |number| file.snapshot.line(number).map_or(0, str::len);
     if (span.start..=span.end).map(line_len).sum::<usize>() <= MAX_QUOTED_BYTES {
-        return said!("Copy {}", copying_hint(span));
+        return said!("If that is the place you mean, copy {}", copying_hint(span));
     }
     said!(
         "Quote only the part of {span} that changes, exactly as in the file, and send {NEW} for that part."
@@ -187,9 +187,9 @@ fn quoting_hint(
                 more => format!(" (and {} more)", more - 1),
             };
             let is_in_new = request.new.lines().any(|line| line.trim() == old[at].trim());
-            let advice = if is_in_new { "Leave it out of both strings. Or copy" } else { "Copy" };
+            let advice = if is_in_new { "leave it out of both strings, or copy" } else { "copy" };
             said!(
-                "Line {} of {OLD}, `{}`{others}, is not in that part of the file. {advice} {}",
+                "Line {} of {OLD}, `{}`{others}, is not in that part of the file. If that is the place you mean, {advice} {}",
                 at + 1,
                 excerpt(old[at]),
                 copying_hint(span(best))
