@@ -132,14 +132,13 @@ impl<'a> Call<'a> {
             || was_deep && (first + 1..self.new.len()).any(keeps_deep)
     }
 
-    /// Whether the call changes, removes or adds a line beside line `old`, blank lines aside.
-    pub(super) fn changes_beside(&self, old: usize) -> bool {
-        let changes = |op: &LineOp| match *op {
+    /// Whether the call changes, removes or adds a line above and below line `old`, blank lines aside.
+    pub(super) fn changes_beside(&self, old: usize) -> (bool, bool) {
+        self.beside(old, |op| match *op {
             LineOp::Keep(..) => false,
             LineOp::Change(at, _) => self.fates[at].0 != Fate::Moved,
             LineOp::Delete(_) | LineOp::Insert(_) => true,
-        };
-        self.beside(old, changes) != (false, false)
+        })
     }
 
     /// Whether the call adds a line above and below line `old`, blank lines aside.

@@ -212,7 +212,7 @@ impl<'c> Scales<'c> {
                 // It says what the line added below it is.
                 call.adds_beside(old).1 || forbidden::cuts_comment(file, call, place, at)
             }
-            false => call.changes_beside(old),
+            false => call.changes_beside(old) != (false, false),
         };
         self.is_misquoted = true;
         self.conflict |= !self.keeps(link);
@@ -239,12 +239,12 @@ impl<'c> Scales<'c> {
         self.is_misquoted = true;
         self.conflict |= !self.keeps(link) || call.fate(old) == Fate::Moved;
         let is_cut = match has_other_code || !file.is_comment(link.lines.start) {
-            true => is_edge || call.changes_beside(old),
+            true => is_edge || call.changes_beside(old) != (false, false),
             // Other words than those of the comment are another comment, which says what is meant below it.
             false => {
                 let [a, b] = [believed, found].map(str::to_lowercase);
                 1.0 - Words::of(&a).similarity(&Words::of(&b)) > OTHER_COMMENT
-                    && call.changes_beside(old)
+                    && call.changes_beside(old).1
                     || forbidden::cuts_comment(file, call, place, at)
             }
         };
