@@ -187,7 +187,7 @@ fn quoting_hint(
                 more => format!(" (and {} more)", more - 1),
             };
             let is_in_new = request.new.lines().any(|line| line.trim() == old[at].trim());
-            let advice = if is_in_new { "leave it out of both strings, or copy" } else { "copy" };
+            let advice = if is_in_new { "leave it out of both strings. Or copy" } else { "copy" };
             said!(
                 "Line {} of {OLD}, `{}`{others}, is not in that part of the file. If that is the place you mean, {advice} {}",
                 at + 1,
