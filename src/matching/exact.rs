@@ -6,7 +6,6 @@
 //! undone where the language allows none.
 
 use std::collections::HashSet;
-use std::num::NonZeroUsize;
 use std::ops::Range;
 
 use memchr::memmem::{self, Finder};
@@ -14,6 +13,7 @@ use memchr::memmem::{self, Finder};
 use super::fold::is_word_char;
 use super::indent::{TAB_WIDTH, columns};
 use super::source_file::SourceFile;
+use super::verdict::NEAR;
 use super::{Explained, Verdict, escapes, indent_of, placeholder, reading, refuse};
 use crate::edit::{EditRequest, Expected, Explanation, Refusal, Rewrite, Rung, Splice};
 use crate::language::Lexed;
@@ -34,34 +34,36 @@ pub(super) fn decide(request: &EditRequest, file: &SourceFile<'_>) -> Option<Ver
     if ranges.is_empty() {
         return None;
     }
-    if let Some(lines) = lines_with_other_breaks(file, old, ranges.len()) {
-        let is_one = request.expected == Expected::Exactly(NonZeroUsize::MIN)
-            && request.near_line.is_none()
-            && ranges.len() == 1;
-        return is_one.then(|| Verdict::Refused(refuse::wrong_count(request, &lines, false)));
-    }
+    let ranges = occurrences_in_any_breaks(file.text, old).unwrap_or(ranges);
     Some(match choose(request, file, ranges, &finder) {
         Ok(ranges) => replace(request, file, &ranges),
         Err(refusal) => Verdict::Refused(refusal),
     })
 }
 
-/// The lines of all occurrences of a text, if it is in the file more than `count` times where a line break
-/// is one, however it is written, and the last line has one, too.
-fn lines_with_other_breaks(file: &SourceFile<'_>, old: &str, count: usize) -> Option<Vec<usize>> {
-    let text = file.text;
-    let is_mixed = || text.contains("\r\n") && text.replace("\r\n", "").contains('\n');
-    let without_break = old.strip_suffix('\n').map(|old| old.strip_suffix('\r').unwrap_or(old));
-    let is_last = !text.ends_with('\n') && without_break.is_some_and(|old| text.ends_with(old));
-    if old.trim().is_empty() || !old.contains('\n') || !(is_last || is_mixed()) {
+/// All occurrences of a text with line breaks, if the file writes these in both ways: the text looks the
+/// same in either.
+fn occurrences_in_any_breaks(text: &str, old: &str) -> Option<Vec<Range<usize>>> {
+    let is_lone = |at: usize| at == 0 || text.as_bytes()[at - 1] != b'\r';
+    if !old.contains('\n')
+        || old.trim().is_empty()
+        || memmem::find(text.as_bytes(), b"\r\n").is_none()
+        || !memchr::memchr_iter(b'\n', text.as_bytes()).any(is_lone)
+    {
         return None;
     }
-    let old = old.replace("\r\n", "\n");
-    let text = text.replace("\r\n", "\n") + if is_last { "\n" } else { "" };
-    let starts = memmem::find_iter(text.as_bytes(), &old);
-    let number = |at: usize| text[..at].matches('\n').count() + 1;
-    let lines: Vec<usize> = starts.map(number).collect();
-    (lines.len() > count).then_some(lines)
+    let (folded, old) = (text.replace("\r\n", "\n"), old.replace("\r\n", "\n"));
+    let mut returns = memmem::find_iter(text.as_bytes(), b"\r\n").peekable();
+    let mut count = 0;
+    // Before an offset of the folded text are as many characters less as there are such breaks.
+    let mut unfolded = |at: usize| {
+        while returns.next_if(|&there| there - count < at).is_some() {
+            count += 1;
+        }
+        at + count
+    };
+    let starts = memmem::find_iter(folded.as_bytes(), &old);
+    Some(starts.map(|start| unfolded(start)..unfolded(start + old.len())).collect())
 }
 
 /// The occurrences that the call means, by its expected count and `near_line`.
@@ -81,17 +83,24 @@ fn choose(
     }
     let number = |range: &Range<usize>| file.snapshot.lines().number_at(range.start);
     let lines: Vec<usize> = ranges.iter().map(number).collect();
-    // What stands at the line that the call names is what it would write.
-    let made = request.near_line.filter(|near| {
-        let new = Finder::new(&request.new);
-        !lines.contains(near)
-            && request.new.contains(is_word_char)
-            && new.find_iter(file.text.as_bytes()).any(|at| number(&(at..at)) == *near)
-    });
+    // What stands at the line that the call names, as what is replaced stands elsewhere, was made already.
+    let around = |range: &Range<usize>| {
+        let (above, below) = (&file.text[..range.start], &file.text[range.end..]);
+        (above.rsplit('\n').next(), below.split('\n').next())
+    };
+    let is_made = |near: &usize| {
+        let hits = memmem::find_iter(file.text.as_bytes(), &request.new);
+        let hits = hits.map(|at| at..at + request.new.len());
+        request.new.contains(is_word_char)
+            && lines.iter().all(|line| line.abs_diff(*near) > NEAR)
+            && hits.filter(|hit| number(hit) == *near).any(|hit| around(&hit) == around(&ranges[0]))
+    };
+    if count.get() == 1
+        && let Some(near) = request.near_line.filter(is_made)
+    {
+        return Err(refuse::already_applied(near));
+    }
     match nearest_to_line(request, &lines) {
-        Some(_) if count.get() == 1 && made.is_some() => {
-            Err(refuse::already_applied(made.unwrap_or_default()))
-        }
         Some(at) if count.get() == 1 && !is_overlapped => Ok(vec![ranges[at].clone()]),
         _ => Err(refuse::wrong_count(request, &lines, is_overlapped)),
     }

@@ -169,9 +169,9 @@ impl LevelWidths {
         let (sent, there) = (indent_of(sent), indent_of(there));
         let level = |indent: &str, unit: Option<usize>| match indent.bytes().all(|b| b == b'\t') {
             true => Some(indent.len()),
-            false => {
-                unit.filter(|unit| columns(indent, 0) % unit == 0).map(|unit| indent.len() / unit)
-            }
+            false => unit
+                .filter(|unit| columns(indent, 0).is_multiple_of(*unit))
+                .map(|unit| indent.len() / unit),
         };
         let level_sent = level(sent, self.call);
         sent == there || level_sent.is_some() && level_sent == level(there, self.file)

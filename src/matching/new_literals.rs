@@ -4,7 +4,7 @@
 use super::fold::is_word_char;
 use super::indent::{depth, indent_of};
 use super::source_file::SourceFile;
-use crate::language::TokenKind;
+use crate::language::{Language, TokenKind};
 
 /// The lines of `new_str` inside a here-document that it opens, and the one that ends it: the language
 /// gives their white space meaning, so they are as they were sent.
@@ -51,7 +51,7 @@ fn heredoc_word(line: &str) -> Option<&str> {
 pub(super) fn literal_lines(file: &SourceFile<'_>, new: &[&str]) -> Vec<(usize, usize)> {
     let Some(language) = file.language else { return Vec::new() };
     if !file.proves_structure() {
-        return long_literal_lines(language.name, new);
+        return long_literal_lines(language, new);
     }
     let lexed = language.lex(&new.join("\n"));
     let (mut out, mut start, mut opener) = (Vec::new(), 0, 0);
@@ -66,14 +66,13 @@ pub(super) fn literal_lines(file: &SourceFile<'_>, new: &[&str]) -> Vec<(usize, 
 }
 
 /// The same in languages that are not lexed as a whole, by the marks of literals of several lines.
-fn long_literal_lines(language: &str, new: &[&str]) -> Vec<(usize, usize)> {
-    let marks: &[(&str, &str)] = match language {
+fn long_literal_lines(language: &Language, new: &[&str]) -> Vec<(usize, usize)> {
+    let marks: &[(&str, &str)] = match language.name {
         "lua" => &[("[[", "]]"), ("[=[", "]=]"), ("[==[", "]==]")],
         "c#" => &[("\"\"\"", "\"\"\""), ("@\"", "\"")],
-        "html" => &[("<pre", "</pre>"), ("<textarea", "</textarea>")],
+        "html" => &[("<pre>", "</pre>")],
         "ruby" => &[("%q(", ")"), ("%Q(", ")"), ("\"", "\"")],
-        "haskell" => &[("|", "|]")],
-        "shell" | "r" | "scala" | "lisp" | "perl" | "vim" | "powershell" => {
+        "shell" | "r" | "scala" | "lisp" | "perl" | "powershell" => {
             &[("\"\"\"", "\"\"\""), ("\"", "\"")]
         }
         _ => &[],
@@ -83,13 +82,19 @@ fn long_literal_lines(language: &str, new: &[&str]) -> Vec<(usize, usize)> {
         if let Some((opener, close)) = open {
             out.push((at, opener));
             open = open.filter(|_| !line.contains(close));
-        } else {
-            let opens = |(mark, close): &&(&str, &str)| match mark == close {
-                true => line.matches(mark).count() % 2 == 1,
-                false => line.split_once(mark).is_some_and(|(_, rest)| !rest.contains(close)),
-            };
-            open = marks.iter().find(opens).map(|(_, close)| (at, *close));
+            continue;
         }
+        let code = language.strip_trailing_comment(line);
+        let opens = |(mark, close): &&(&str, &str)| match mark == close {
+            true => code.matches(mark).count() - code.matches(&format!("\\{mark}")).count(),
+            false => {
+                usize::from(code.split_once(mark).is_some_and(|(_, rest)| !rest.contains(close)))
+            }
+        } % 2 == 1;
+        let closes = |(_, close): &&(&str, &str)| new[at + 1..].iter().any(|l| l.contains(close));
+        let is_comment = language.is_comment(line);
+        let mark = marks.iter().filter(|_| !is_comment).find(opens).filter(closes);
+        open = mark.map(|(_, close)| (at, *close));
     }
     out
 }

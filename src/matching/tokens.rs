@@ -63,6 +63,7 @@ struct Alignment<'a> {
     new: Vec<Token<'a>>,
     /// What the file has for each token of `old`, perhaps nothing.
     there: Vec<Token<'a>>,
+    language: Option<&'a Language>,
     /// For each token of `new`, the same token of `old`.
     partner: Vec<Option<usize>>,
     /// For each token of `new`, the token of `old` that is the same or that it replaces.
@@ -81,7 +82,7 @@ pub(super) fn merge(
     if old == file {
         return Some(Merged::Certain(new.to_owned()));
     }
-    let aligned = Alignment::new(old, file, new, fold)?;
+    let aligned = Alignment::new([old, file, new], fold, language)?;
     let mut out = aligned.merged();
     // What follows the last token. In the file this may be a mark that the fold ignores.
     let Alignment { old: old_tokens, new: new_tokens, there, partner, .. } = &aligned;
@@ -89,24 +90,21 @@ pub(super) fn merge(
         .map(|(text, tokens)| &text[tokens.last().map_or(0, Token::end)..]);
     let mark = file_tail.trim();
     let has_mark_already = !mark.is_empty() && out.ends_with(mark) && partner.last() == Some(&None);
+    let code = language.filter(|_| !mark.is_empty() && !has_mark_already);
+    let code = code.and_then(|language| code_before_new_comment(language, old, new, &out));
     if old_tail != new_tail {
         out.push_str(file_tail.trim_end());
         out.push_str(new_tail);
-    } else if !mark.is_empty() && !has_mark_already && statement_continues(new) {
-        // A closing mark ends a statement. The new line opens or continues one, so that the mark may be meant
-        // further below, unless none is needed.
-        let sent = out.clone() + new_tail;
-        return Some(match mark == ";" && language.is_some_and(may_lack_semicolons) {
-            true => Merged::Certain(sent),
-            false => Merged::Ambiguous(out + file_tail, sent),
-        });
-    } else if let Some(code) = (!mark.is_empty() && !has_mark_already)
-        .then(|| language.and_then(|language| code_before_new_comment(language, old, new, &out)))
-        .flatten()
-    {
+    } else if let Some(code) = code.filter(|&code| !statement_continues(&out[..code])) {
         // Behind a comment it would be a part of it.
         out.insert_str(code, mark);
         out.push_str(new_tail);
+    } else if !mark.is_empty() && !has_mark_already && (code.is_some() || statement_continues(new))
+    {
+        // A closing mark ends a statement. The new line opens or continues one, so the file's mark may no
+        // longer be meant.
+        let sent = out.clone() + new_tail;
+        return Some(Merged::Ambiguous(out + file_tail, sent));
     } else if !has_mark_already {
         out.push_str(file_tail);
     }
@@ -115,18 +113,19 @@ pub(super) fn merge(
     let is_ambiguous = has_gaps && aligned.changes_gaps_as_well()
         || aligned.has_ambiguous_quotes()
         || aligned.changes_quoted_text(interchangeable);
-    // A literal does not hold its own quotes, so that the merged line is no reading.
-    let is_broken = || interchangeable && aligned.puts_quotes_into_literal();
     Some(match is_ambiguous {
-        true if is_broken() => Merged::Certain(new.to_owned()),
         true => Merged::Ambiguous(out, new.to_owned()),
         false => Merged::Certain(out),
     })
 }
 
 impl<'a> Alignment<'a> {
-    fn new(old: &'a str, file: &'a str, new: &'a str, fold: Option<Difference>) -> Option<Self> {
-        let (old_text, old, new) = (old, tokens(old), tokens(new));
+    fn new(
+        [old_text, file, new]: [&'a str; 3],
+        fold: Option<Difference>,
+        language: Option<&'a Language>,
+    ) -> Option<Self> {
+        let (old, new) = (tokens(old_text), tokens(new));
         if old.len() + new.len() > MAX_TOKENS {
             return None;
         }
@@ -144,12 +143,12 @@ impl<'a> Alignment<'a> {
                 }
             }
         }
-        Some(Self { old, new, there, partner, stands_for })
+        Some(Self { old, new, there, language, partner, stands_for })
     }
 
     /// The tokens of `new`, each as the file has it where the call keeps it.
     fn merged(&self) -> String {
-        let Self { old, new, there, partner, stands_for } = self;
+        let Self { old, new, there, partner, stands_for, .. } = self;
         let mut out = String::new();
         for (at, token) in new.iter().enumerate() {
             // If the call changes neither the token before nor the whitespace, the whitespace is the
@@ -202,11 +201,19 @@ impl<'a> Alignment<'a> {
             return new[new_at].gap;
         }
         let [before, after] = [elements(old, old_open, old_at), elements(new, new_open, new_at)];
-        let spreads = |element: &&[Token<'_>]| matches!(element[0].text, "." | "*");
-        let is_generator = new[new_open..new_at].iter().any(|token| token.text == "for");
-        match after.last().is_some_and(spreads)
-            || is_generator
-            || after.len() < 2 && before.len() > 1
+        let spreads = |elements: &[&[Token<'_>]]| {
+            elements.last().is_some_and(|element| matches!(element[0].text, "." | "*"))
+        };
+        let quoted = quoted(new);
+        let is_generator = (new_open..new_at).any(|at| new[at].text == "for" && !quoted[at]);
+        let is_call = new_open > 0
+            && new[new_open - 1].text.ends_with(is_word_char)
+            && (new[new_open].gap, new[new_open].text) == ("", "(");
+        // Go needs it before a line break.
+        match self.language.is_none_or(|language| language.name != "go")
+            && (!spreads(&before) && spreads(&after)
+                || is_generator
+                || after.len() < 2 && before.len() > 1 && !is_call)
         {
             true => gap.trim_start().trim_start_matches(','),
             false => gap,
@@ -256,20 +263,6 @@ impl<'a> Alignment<'a> {
             && (kept < quotes.len() || adds_quotes())
     }
 
-    /// Whether the call has, inside a literal, the quotes that the file has around it.
-    fn puts_quotes_into_literal(&self) -> bool {
-        let Self { new, partner, .. } = self;
-        let quoted = quoted(new);
-        let is_outer = |at: usize| !quoted[at] && matches!(new[at].text, "\"" | "'");
-        let others: Vec<&str> = (0..new.len())
-            .filter(|&at| is_outer(at))
-            .filter_map(|at| {
-                Some(self.there[partner[at]?].text).filter(|there| *there != new[at].text)
-            })
-            .collect();
-        (0..new.len()).any(|at| quoted[at] && others.contains(&new[at].text))
-    }
-
     /// Whether the call changes text between quotes for which the file has another kind of quotes, so
     /// that the text may mean something else there. `interchangeable` says that single and double
     /// quotes mean the same.
@@ -288,11 +281,6 @@ impl<'a> Alignment<'a> {
             !self.partner[open..close].iter().copied().eq((old_open..old_close).map(Some))
         })
     }
-}
-
-/// Whether a line break ends a statement, too.
-pub(super) fn may_lack_semicolons(language: &Language) -> bool {
-    matches!(language.name, "javascript" | "typescript" | "kotlin" | "scala" | "swift")
 }
 
 fn is_closing(token: &Token<'_>) -> bool {
@@ -465,8 +453,6 @@ mod tests {
         let merged = merge("g(2)", "g(2);", "if (x) {", Some(Difference::Punctuation), None);
         let open = Merged::Ambiguous("if (x) {;".into(), "if (x) {".into());
         assert_eq!(merged, Some(open));
-        let opened = clear("g(2)", "g(2);", "if (x) {", Difference::Punctuation);
-        assert_eq!(opened.as_deref(), Some("if (x) {"));
         let noted = clear("x = 1", "x = 1;", "x = 1 // one", Difference::Punctuation);
         assert_eq!(noted.as_deref(), Some("x = 1; // one"));
         let kept = clear("g(2)", "g(2);", "g(3)", Difference::Punctuation);

@@ -120,7 +120,7 @@ const MAX_VETOED: usize = 16;
 const FAR: usize = 50;
 
 /// How many lines farther from `near_line` is as near.
-const NEAR: usize = 3;
+pub(super) const NEAR: usize = 3;
 
 /// The most offsets of `old_str` in `new_str` that are compared with the file.
 const MAX_OFFSETS: usize = 16;
@@ -184,8 +184,15 @@ impl Trial<'_, '_> {
             faint.into_iter().filter(|e| best.needs_unseen || e.cost < best.cost && is_closer(e)),
         );
         let limit = best.cost + margin(&best);
+        // A part of a line shows it only where the call would not write.
+        let may_be_part = |made: &Explanation| {
+            best.splice().is_some()
+                && !overlap(&made.lines, &best.lines)
+                && made.evidence - made.cost >= forbidden::TELLING
+                && !self.file.is_comment(made.lines.start)
+        };
         let is_made = |(cost, made): &&(f64, Explanation)| {
-            (*cost < limit || stands(made)) && (!made.is_part || best.splice().is_some())
+            (*cost < limit || stands(made)) && (!made.is_part || may_be_part(made))
         };
         if let Some((_, made)) = self.made.as_ref().filter(is_made) {
             return already_made(made);

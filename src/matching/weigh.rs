@@ -273,7 +273,7 @@ impl<'c> Scales<'c> {
         // What the reverse changes must stand there as it is.
         let keeps = self.keeps(link);
         let is_strict = self.explanation.reading.is_reverse && !keeps;
-        if !keeps && !(link.starts_line(file) && link.ends_line(file)) {
+        if !(keeps || link.starts_line(file) && link.ends_line(file)) {
             self.explanation.is_part = true;
             self.conflict |= is_strict && call.old.len() > 1;
         }

@@ -16,7 +16,6 @@ use super::forbidden;
 use super::indent::{indent_of, unindented, with_indent};
 use super::maps::IndentMap;
 use super::places::{Link, LinkKind, Place, Words};
-use super::shape::goes_on;
 use super::source_file::SourceFile;
 use super::tokens::{self, Merged};
 use crate::edit::{Conflict, Splice};
@@ -343,26 +342,21 @@ impl<'p> Writer<'p> {
     /// The line with the closing `,` or `;` of the call, where the file has a different one, which what the
     /// call changes may make wrong, and this choice takes marks as they were sent.
     fn with_closing_mark_of_call(&mut self, link_at: usize, at: usize, line: String) -> String {
-        let Input { file, call, differences, .. } = *self.input;
+        let Input { call, differences, .. } = *self.input;
         let mark =
             |line: &str| line.trim_end().chars().next_back().filter(|c| matches!(c, ',' | ';'));
+        if differences[link_at] != Some(Difference::Punctuation) {
+            return line;
+        }
         let sent = call.ops[at].new_at().and_then(|new_at| mark(call.new[new_at]));
         // Without any comma, the lines may be no list any more.
         let has_comma = |lines: &[&str]| lines.iter().any(|line| mark(line) == Some(','));
         let below = call.ops.get(at + 1);
         let may_be_wrong = matches!(below, Some(LineOp::Insert(_) | LineOp::Delete(_)))
             || mark(&line) == Some(',') && has_comma(&call.old) && !has_comma(&call.new);
-        let is_open = differences[link_at] == Some(Difference::Punctuation)
-            && may_be_wrong
-            && mark(&line) != sent;
-        // The file's would end the statement.
-        let is_continued = is_open
-            && mark(&line) == Some(';')
-            && sent.is_none()
-            && file.language.is_some_and(tokens::may_lack_semicolons)
-            && matches!(below, Some(LineOp::Insert(new)) if goes_on(call.new[*new]));
-        self.used.marks_as_sent |= is_open && !is_continued;
-        if !is_open || !(self.choice.marks_as_sent || is_continued) {
+        let is_open = may_be_wrong && mark(&line) != sent;
+        self.used.marks_as_sent |= is_open;
+        if !is_open || !self.choice.marks_as_sent {
             return line;
         }
         line.trim_end().trim_end_matches([',', ';']).chars().chain(sent).collect()

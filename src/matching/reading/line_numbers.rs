@@ -16,8 +16,6 @@ struct Gutter {
     /// Whether every line of `old_str` has a second number. That one belongs to the text, and so does the
     /// only number of a line of `new_str`.
     has_own_numbers: bool,
-    /// The numbers of blank lines, which have nothing behind them.
-    bare: Vec<usize>,
 }
 
 impl Gutter {
@@ -25,7 +23,6 @@ impl Gutter {
     /// `new_str` too, whatever their values.
     fn strip<'l>(&self, line: &'l str) -> &'l str {
         match parse_line_number(line) {
-            None if self.bare_number(line).is_some() => "",
             Some((style, _, rest))
                 if style == self.style
                     && (!self.has_own_numbers || parse_line_number(rest).is_some()) =>
@@ -34,11 +31,6 @@ impl Gutter {
             }
             _ => line,
         }
-    }
-
-    /// The number of a blank line that has nothing behind it.
-    fn bare_number(&self, line: &str) -> Option<usize> {
-        line.trim().parse().ok().filter(|number| self.bare.contains(number))
     }
 
     fn strip_padding<'l>(&self, rest: &'l str) -> &'l str {
@@ -59,7 +51,7 @@ pub(super) fn undo<'o>(old: &'o str, is_padded: bool) -> Option<Undone<'o>> {
     // Only a blank line between two numbers may have none, so the last line must have one.
     parse_line_number(lines[lines.len() - 1])?;
     // Or its number alone, where the blank behind it was cut.
-    let is_bare = |at: usize, line: &str| line.trim().parse() == Ok(first + at);
+    let is_bare = |at: usize, line: &str| lone_number(line) == Some(first + at);
     let rest = |(at, &line): (usize, &&'o str)| match parse_line_number(line) {
         Some((line_style, number, rest)) => {
             (line_style == style && number == first + at).then_some(rest)
@@ -76,10 +68,14 @@ pub(super) fn undo<'o>(old: &'o str, is_padded: bool) -> Option<Undone<'o>> {
     }
     let is_numbered = |rest: &&str| rest.trim().is_empty() || parse_line_number(rest).is_some();
     let has_own_numbers = rests.iter().all(is_numbered);
-    let bare = (0..lines.len()).filter(|&at| is_bare(at, lines[at])).map(|at| first + at).collect();
+    let has_bare = lines.iter().enumerate().any(|(at, line)| is_bare(at, line));
     let padding = if is_padded { " " } else { "" };
-    let gutter = Gutter { style, padding, has_own_numbers, bare };
-    let text: Vec<&str> = old.split('\n').map(|line| gutter.strip(line)).collect();
+    let gutter = Gutter { style, padding, has_own_numbers };
+    let strip = |(at, line): (usize, &'o str)| match is_bare(at, line) {
+        true => "",
+        false => gutter.strip(line),
+    };
+    let text: Vec<&str> = old.split('\n').enumerate().map(strip).collect();
     let sent: HashSet<&str> = old.split('\n').collect();
     let columns: Vec<Range<usize>> = lines.iter().filter_map(|line| number_columns(line)).collect();
     let is_in_column = move |here: Range<usize>| {
@@ -98,10 +94,14 @@ pub(super) fn undo<'o>(old: &'o str, is_padded: bool) -> Option<Undone<'o>> {
     };
     let text = text.join("\n");
     let undo_new = move |new: &str| {
-        let (mut all, mut sure, mut above) = (Vec::new(), Vec::new(), None);
+        let (mut all, mut sure, mut above, mut is_unclear) = (Vec::new(), Vec::new(), None, false);
         for line in new.split('\n') {
             let number = parse_line_number(line).map(|(_, number, _)| number);
-            let number = number.or_else(|| gutter.bare_number(line));
+            // A number alone is that of a blank line if it is the next one; else it may be text.
+            let lone = lone_number(line).filter(|_| has_bare);
+            let is_blank = lone.is_some() && lone == above.map(|above| above + 1);
+            is_unclear |= lone.is_some() && !is_blank;
+            let number = number.or(lone.filter(|_| is_blank));
             let bare = gutter.strip_bar(line).filter(|_| number.is_none());
             let is_next = number.zip(above).is_none_or(|(here, above)| here == above + 1);
             let is_aligned = number_columns(line).is_none_or(&is_in_column);
@@ -113,6 +113,7 @@ pub(super) fn undo<'o>(old: &'o str, is_padded: bool) -> Option<Undone<'o>> {
             let undone = match bare {
                 Some(bare) => bare,
                 None if number.is_none() && is_behind_blanks(line) => &line[width..],
+                None if is_blank => "",
                 None => gutter.strip(line),
             };
             all.push(undone);
@@ -122,9 +123,16 @@ pub(super) fn undo<'o>(old: &'o str, is_padded: bool) -> Option<Undone<'o>> {
         // Where the text does not begin with a number, others may belong to it.
         let first = new.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
         forms.extend(parse_line_number(first).is_none().then(|| Form::as_sent(new)));
+        forms.iter_mut().for_each(|form| form.is_guess |= is_unclear);
         forms
     };
     Some(Undone { text, undo_new: Box::new(undo_new) })
+}
+
+/// The number that is all of a line, without the mark of a view.
+fn lone_number(line: &str) -> Option<usize> {
+    let lone = digits(line.trim()).filter(|(_, rest)| rest.is_empty())?;
+    parse_line_number(line).is_none().then_some(lone.0)
 }
 
 /// The columns of the number in front of a line.
