@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use super::diff::{LineOp, line_ops};
 use super::fold::plain_key;
-use super::shape::depth;
+use super::indent::depth;
 use super::source_file::{new_lines, split_lines};
 use crate::text::words;
 
@@ -132,13 +132,14 @@ impl<'a> Call<'a> {
             || was_deep && (first + 1..self.new.len()).any(keeps_deep)
     }
 
-    /// Whether the call changes, removes or adds a line above and below line `old`, blank lines aside.
-    pub(super) fn changes_beside(&self, old: usize) -> (bool, bool) {
-        self.beside(old, |op| match *op {
+    /// Whether the call changes, removes or adds a line beside line `old`, blank lines aside.
+    pub(super) fn changes_beside(&self, old: usize) -> bool {
+        let changes = |op: &LineOp| match *op {
             LineOp::Keep(..) => false,
             LineOp::Change(at, _) => self.fates[at].0 != Fate::Moved,
             LineOp::Delete(_) | LineOp::Insert(_) => true,
-        })
+        };
+        self.beside(old, changes) != (false, false)
     }
 
     /// Whether the call adds a line above and below line `old`, blank lines aside.

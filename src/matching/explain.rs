@@ -57,8 +57,6 @@ pub(super) struct Explanation {
     pub(super) is_faint: bool,
     /// Whether nothing at the place shows some of what it writes.
     pub(super) is_guess: bool,
-    /// Whether a line that it changes is only a part of the file's.
-    pub(super) is_part: bool,
 }
 
 impl Explanation {
@@ -153,13 +151,11 @@ fn as_it_stands(file: &SourceFile<'_>, reading: &Rc<Reading>) -> Vec<Explanation
         if file.splits_name(start) || file.splits_name(end) || lost_indent || adds_below {
             return None;
         }
-        let is_part = begins_inside || goes_on;
         let text = with_file_endings(file, start, new);
         Some(Explanation {
             splice: Some(Splice { range: start..end, text }),
-            cost: reading.cost_at(first) + if is_part { PART } else { 0.0 },
+            cost: reading.cost_at(first) + if begins_inside || goes_on { PART } else { 0.0 },
             evidence,
-            is_part,
             how: reading.how.unwrap_or_default().to_owned(),
             ..Explanation::of(reading, first..last + 1)
         })

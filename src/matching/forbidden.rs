@@ -8,12 +8,13 @@ use super::costs::Difference;
 use super::diff::LineOp;
 use super::escapes::QUOTES;
 use super::fold::is_word_char;
+use super::indent::depth;
 use super::indent::{IndentRule, LevelWidths, fit};
 use super::indent_of;
 use super::placeholder::is_placeholder;
 use super::places::{Link, LinkKind, Place};
 use super::reading::parse_line_number;
-use super::shape::{depth, is_among};
+use super::shape::is_among;
 use super::source_file::{SourceFile, line_key};
 use crate::language::{Language, TokenKind};
 

@@ -169,6 +169,7 @@ impl LevelWidths {
         let (sent, there) = (indent_of(sent), indent_of(there));
         let level = |indent: &str, unit: Option<usize>| match indent.bytes().all(|b| b == b'\t') {
             true => Some(indent.len()),
+            false if indent.bytes().any(|b| b != b' ') => None,
             false => unit
                 .filter(|unit| columns(indent, 0).is_multiple_of(*unit))
                 .map(|unit| indent.len() / unit),

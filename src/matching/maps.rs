@@ -546,7 +546,7 @@ fn belongs_at_margin(file: &SourceFile<'_>, call: &Call<'_>, at: usize) -> bool 
         // A function with a name is inside no other.
         "go" => is_label(line) || line.starts_with("func "),
         "yaml" if line.starts_with("---") => true,
-        "make" if is_among(MAKE_DIRECTIVES, first_word(line)) => true,
+        "make" if is_among(MAKE_DIRECTIVES, first_word(line.trim_start_matches('-'))) => true,
         "ruby" | "perl" => {
             line.starts_with("__")
                 || line.strip_prefix('=').is_some_and(|l| l.starts_with(is_word_char))
@@ -555,10 +555,13 @@ fn belongs_at_margin(file: &SourceFile<'_>, call: &Call<'_>, at: usize) -> bool 
         "python" => {
             let blank_above = new[..at].iter().rev().take_while(|line| line.trim().is_empty());
             let blank_count = blank_above.count();
-            // Below what leaves a function, nothing of it follows.
+            // Below what leaves a function, nothing of it follows but a method of the same class.
             let above = new[..at - blank_count].last();
-            let is_parted =
-                blank_count >= 2 || blank_count == 1 && above.is_some_and(|above| leaves(above));
+            let is_left = above.is_some_and(|above| {
+                let is_method = line.contains("(self") || line.contains("(cls");
+                leaves(above.trim()) && (indent_of(above).is_empty() || !is_method)
+            });
+            let is_parted = blank_count >= 2 || blank_count == 1 && is_left;
             let begins = is_among("class def async if import from", first_word(line));
             line.starts_with("if __name__") || is_parted && (line.starts_with('@') || begins)
         }
@@ -568,7 +571,7 @@ fn belongs_at_margin(file: &SourceFile<'_>, call: &Call<'_>, at: usize) -> bool 
         }),
         "yaml" => line.trim_end().ends_with(':'),
         "markdown" => line.starts_with('#'),
-        "make" => line.contains(':') || line.contains(" = ") || line.contains("+="),
+        "make" => line.contains(':') || is_assignment(line),
         "haskell" => {
             line.contains(" :: ")
                 || is_among("data newtype type class instance import module", first_word(line))
@@ -579,7 +582,13 @@ fn belongs_at_margin(file: &SourceFile<'_>, call: &Call<'_>, at: usize) -> bool 
 }
 
 /// What make reads itself, and no recipe.
-const MAKE_DIRECTIVES: &str = "ifeq ifneq ifdef ifndef else endif include -include sinclude define endef export unexport override vpath undefine";
+const MAKE_DIRECTIVES: &str = "ifeq ifneq ifdef ifndef else endif include sinclude define endef export unexport override vpath undefine";
+
+/// Whether a line of make sets a variable.
+fn is_assignment(line: &str) -> bool {
+    let name = line.split_once('=').map(|(name, _)| name.trim_end_matches(['?', '+', '!']).trim());
+    name.is_some_and(|name| !name.is_empty() && name.chars().all(is_word_char))
+}
 
 /// Whether a line is a label to jump to.
 fn is_label(line: &str) -> bool {

@@ -271,7 +271,7 @@ pub(super) fn offer_all(request: &EditRequest, refusal: &mut Refusal, count: Opt
 pub(super) fn closer_elsewhere(request: &EditRequest, here: usize, nearer: usize) -> Refusal {
     let mut refusal = wrong_count(request, &[here.min(nearer), here.max(nearer)], false);
     refusal.message = said!(
-        "{OLD} could mean two places: the text at line {here} has all of its lines in another form, and the text at line {nearer} has more of them character for character, but not all"
+        "{OLD} could mean two places: the text at line {here} has all of its lines in another form, and the text at line {nearer} has more of them as they were quoted, but not all"
     );
     refusal.hint(format!(
         "Read around line {nearer} and quote the place you mean exactly as it is in the file."

@@ -42,11 +42,6 @@ pub(super) fn line_of<'l>(file: &'l SourceFile<'_>, at: usize) -> (Option<&'l st
     ((!file.begins_in_literal(at)).then(|| indent_of(body)), body)
 }
 
-/// The width of the indentation of a line.
-pub(super) fn depth(line: &str) -> usize {
-    columns(indent_of(line), TAB_WIDTH)
-}
-
 /// How many lines of a result stand at a depth that nothing explains, with the lines around the place.
 pub(super) fn odd_lines<'l>(
     file: &'l SourceFile<'_>,

@@ -184,16 +184,7 @@ impl Trial<'_, '_> {
             faint.into_iter().filter(|e| best.needs_unseen || e.cost < best.cost && is_closer(e)),
         );
         let limit = best.cost + margin(&best);
-        // A part of a line shows it only where the call would not write.
-        let may_be_part = |made: &Explanation| {
-            best.splice().is_some()
-                && !overlap(&made.lines, &best.lines)
-                && made.evidence - made.cost >= forbidden::TELLING
-                && !self.file.is_comment(made.lines.start)
-        };
-        let is_made = |(cost, made): &&(f64, Explanation)| {
-            (*cost < limit || stands(made)) && (!made.is_part || may_be_part(made))
-        };
+        let is_made = |(cost, made): &&(f64, Explanation)| *cost < limit || stands(made);
         if let Some((_, made)) = self.made.as_ref().filter(is_made) {
             return already_made(made);
         }
@@ -228,6 +219,9 @@ impl Trial<'_, '_> {
 
     /// The line of a place that holds `near_line`, and must not be taken, if an explanation is far from it.
     fn named_elsewhere(&self, explanation: &Explanation) -> Option<usize> {
+        if self.request.expected != Expected::default() {
+            return None;
+        }
         let near = self.request.near_line?.checked_sub(1)?;
         let is_far = near + NEAR < explanation.lines.start || near >= explanation.lines.end + NEAR;
         let named = self.forbidden.iter().find(|(_, lines)| lines.contains(&near));
@@ -264,13 +258,14 @@ impl Trial<'_, '_> {
         let nearest = exact::nearest_to_line(self.request, &lines).map(|at| lines[at]);
         let (written, stale): (Vec<_>, Vec<_>) =
             all.into_iter().partition(|e| e.splice().is_some());
-        if let Some(line) = nearest.filter(is_near) {
-            let mut near = written.into_iter().filter(|e| e.lines.start + 1 == line);
-            if let Some(best) = near.next() {
-                return self.write(best, near.collect(), chosen_by_veto);
-            }
-        } else if let (Some(here), Some(stale)) = (written.first(), stale.first()) {
-            let [here, nearer] = [here, stale].map(|e| e.lines.start + 1);
+        let first = |list: &[Explanation]| list.first().map(|e| e.lines.start + 1);
+        let (here, nearer) = (first(&written), first(&stale));
+        let nearest = nearest.filter(is_near);
+        let mut near = written.into_iter().filter(|e| Some(e.lines.start + 1) == nearest);
+        if let Some(best) = near.next() {
+            return self.write(best, near.collect(), chosen_by_veto);
+        }
+        if let (Some(here), Some(nearer)) = (here, nearest.or(nearer)) {
             return Verdict::Refused(refuse::closer_elsewhere(self.request, here, nearer));
         }
         Verdict::Refused(refuse::wrong_count(self.request, &lines, false))
@@ -406,9 +401,8 @@ impl Trial<'_, '_> {
 
     /// The refusal where nothing explains the call well enough.
     fn nothing_strong(&self, found: &[Explanation], dropped: Option<&Explanation>) -> Verdict {
-        // A bracket, a short line or a part of one is in many places, and does not show that the call was
-        // made.
-        let made = self.made.as_ref().map(|(_, made)| made).filter(|made| !made.is_part);
+        // A bracket or a short line is in many places, and does not show that the call was made.
+        let made = self.made.as_ref().map(|(_, made)| made);
         if let Some(made) = made.filter(|e| e.evidence - e.cost >= forbidden::TELLING) {
             return already_made(made);
         }

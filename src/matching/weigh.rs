@@ -12,7 +12,7 @@ use super::difference::{difference, is_made, is_unknown_comment};
 use super::explain::Explanation;
 use super::fold::is_word_char;
 use super::forbidden::{self, Forbidden};
-use super::indent::LevelWidths;
+use super::indent::{LevelWidths, indent_of};
 use super::maps::IndentMap;
 use super::places::{Link, LinkKind, Place, Words};
 use super::reading::Reading;
@@ -97,7 +97,10 @@ impl<'c> Scales<'c> {
         let (explanation, matched) = (&mut scales.explanation, scales.matched);
         let all = letters(call.old.iter().copied()).max(1.0);
         explanation.share = matched / all;
-        explanation.as_quoted = scales.as_quoted / all;
+        // Without its indentation, a text is as deep as what stands at the margin by chance.
+        let is_flat = |line: &&str| !line.trim().is_empty() && indent_of(line).is_empty();
+        let is_flat = call.old.iter().skip(usize::from(call.old.len() > 1)).any(is_flat);
+        explanation.as_quoted = if is_flat { 0.0 } else { scales.as_quoted / all };
         if !explanation.needs_code {
             explanation.evidence = explanation.evidence.max(2.0 * matched);
         }
@@ -212,7 +215,7 @@ impl<'c> Scales<'c> {
                 // It says what the line added below it is.
                 call.adds_beside(old).1 || forbidden::cuts_comment(file, call, place, at)
             }
-            false => call.changes_beside(old) != (false, false),
+            false => call.changes_beside(old),
         };
         self.is_misquoted = true;
         self.conflict |= !self.keeps(link);
@@ -239,12 +242,12 @@ impl<'c> Scales<'c> {
         self.is_misquoted = true;
         self.conflict |= !self.keeps(link) || call.fate(old) == Fate::Moved;
         let is_cut = match has_other_code || !file.is_comment(link.lines.start) {
-            true => is_edge || call.changes_beside(old) != (false, false),
-            // Other words than those of the comment are another comment, which says what is meant below it.
+            true => is_edge || call.changes_beside(old),
+            // Quite other words are another comment, which says what is added below it.
             false => {
                 let [a, b] = [believed, found].map(str::to_lowercase);
                 1.0 - Words::of(&a).similarity(&Words::of(&b)) > OTHER_COMMENT
-                    && call.changes_beside(old).1
+                    && call.adds_beside(old).1
                     || forbidden::cuts_comment(file, call, place, at)
             }
         };
@@ -271,12 +274,8 @@ impl<'c> Scales<'c> {
         }
         self.matched_lines += old.iter().filter(|line| line.contains(is_word_char)).count();
         // What the reverse changes must stand there as it is.
-        let keeps = self.keeps(link);
-        let is_strict = self.explanation.reading.is_reverse && !keeps;
-        if !(keeps || link.starts_line(file) && link.ends_line(file)) {
-            self.explanation.is_part = true;
-            self.conflict |= is_strict && call.old.len() > 1;
-        }
+        let is_strict = self.explanation.reading.is_reverse && !self.keeps(link);
+        self.conflict |= is_strict && !(link.starts_line(file) && link.ends_line(file));
         let Some(difference) = self.differences[at] else { return };
         self.charge(difference);
         let dense = |text: &str| text.split_whitespace().collect::<String>();

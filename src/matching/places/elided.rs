@@ -9,9 +9,10 @@ use crate::language::Language;
 use crate::matching::budget;
 use crate::matching::call::Call;
 use crate::matching::fold::is_word_char;
+use crate::matching::indent::depth;
 use crate::matching::indent_of;
 use crate::matching::placeholder::is_placeholder;
-use crate::matching::shape::{depth, is_among};
+use crate::matching::shape::is_among;
 use crate::matching::source_file::{SourceFile, line_key};
 
 /// The most ways to fill the gaps of placeholders that are compared.
