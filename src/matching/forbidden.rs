@@ -129,6 +129,25 @@ pub(super) fn other_bracket(file: &SourceFile<'_>, call: &Call<'_>, place: &Plac
     })
 }
 
+/// A bracket that ends the quote is the one that stands where it was quoted, below the one that was found
+/// for it: the call leaves out a line. Only a text that is not shifted as the bracket is shows that.
+pub(super) fn other_closer(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> bool {
+    let Some(last) = place.links.iter().rfind(|link| link.is_pair()) else { return false };
+    let (quoted, there) = (call.old[last.old.start].trim_end(), last.text(file).trim_end());
+    let words = place.links.iter().filter(|link| link.is_pair());
+    let words = words.map(|link| (call.old[link.old.start], file.body(link.lines.start)));
+    let mut words = words.filter(|(old, _)| old.contains(is_word_char));
+    let shift = [quoted, there].map(indent_of);
+    let mut below = (last.lines.end..file.lines().len()).filter(|&line| !file.is_blank(line));
+    !quoted.trim().is_empty()
+        && !quoted.contains(is_word_char)
+        && last.old.end == call.old.len()
+        && quoted != there
+        && below.next().is_some_and(|line| file.body(line).trim_end() == quoted)
+        && words.clone().any(|(old, there)| indent_of(old) == indent_of(there))
+        && !words.any(|(old, there)| [old, there].map(indent_of) == shift)
+}
+
 /// The evidence of lines that nobody adds a second time.
 pub(super) const TELLING: f64 = 10.0;
 

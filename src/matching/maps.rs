@@ -52,6 +52,10 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
         let indents = indents.cloned().collect();
         IndentMap { how: Some(how), price, indents, is_guess, moves_kept }
     };
+    // No rule of a file without them makes blanks behind tabs.
+    let is_mixed = |indent: &str| indent.contains('\t') && indent.contains(' ');
+    let mixes = || (0..file.lines().len()).any(|at| is_mixed(indent_of(file.body(at))));
+    let goes_on = |at: usize| at > 0 && call.new[at - 1].trim_end().ends_with('\\');
     // Where one of two lines is right, either may show the depth of new ones.
     let is_unclear = lines.lost.is_some_and(|lost| lost.sent == lost.there) && lines.code.len() < 3;
     let mut out = Vec::new();
@@ -65,6 +69,7 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
             };
             let may_stay = || line.is_new_text || belongs_at_margin(file, call, line.at);
             is_guess |= !is_shown
+                || indent != line.sent && is_mixed(&indent) && !goes_on(line.at) && !mixes()
                 || indent != line.sent && may_stay()
                 || lines.contradicts_first(line, &indent);
             indents[line.at] = indent;

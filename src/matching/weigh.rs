@@ -331,7 +331,8 @@ impl<'c> Scales<'c> {
         if forbidden::elision(call, place) {
             self.forbidden = Some(Forbidden::UnseenLinesGo);
         }
-        self.conflict |= forbidden::other_bracket(file, call, place);
+        self.conflict |= forbidden::other_bracket(file, call, place)
+            || forbidden::other_closer(file, call, place);
     }
 }
 
