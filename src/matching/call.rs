@@ -148,6 +148,13 @@ impl<'a> Call<'a> {
         self.beside(old, |op| matches!(op, LineOp::Insert(_)) && !is_blank(op))
     }
 
+    /// Whether the call adds or deletes a line above and below line `old`, blank lines aside.
+    pub(super) fn cuts_beside(&self, old: usize) -> (bool, bool) {
+        let is_blank = |op: &LineOp| self.line(op).trim().is_empty();
+        let cuts = |op: &LineOp| matches!(op, LineOp::Insert(_) | LineOp::Delete(_));
+        self.beside(old, |op| cuts(op) && !is_blank(op))
+    }
+
     /// Whether there is such an operation above and below line `old`: those of the nearest line with text
     /// and of all blank ones up to it count.
     fn beside(&self, old: usize, is_such: impl Fn(&LineOp) -> bool) -> (bool, bool) {

@@ -34,8 +34,18 @@ pub(super) fn decide(request: &EditRequest, file: &SourceFile<'_>) -> Option<Ver
     if ranges.is_empty() {
         return None;
     }
-    let ranges = occurrences_in_any_breaks(file.text, old).unwrap_or(ranges);
-    Some(match choose(request, file, ranges, &finder) {
+    let all = occurrences_in_any_breaks(file.text, old).filter(|all| *all != ranges);
+    let chosen = match all {
+        // The text begins again before it ends, with other breaks.
+        Some(all) if all.len() == 1 => {
+            let number = |range: &Range<usize>| file.snapshot.lines().number_at(range.start);
+            let lines: Vec<usize> = all.iter().chain(&ranges).map(number).collect();
+            Err(refuse::wrong_count(request, &lines, true))
+        }
+        Some(all) => choose(request, file, all, None),
+        None => choose(request, file, ranges, Some(&finder)),
+    };
+    Some(match chosen {
         Ok(ranges) => replace(request, file, &ranges),
         Err(refusal) => Verdict::Refused(refusal),
     })
@@ -66,19 +76,22 @@ fn occurrences_in_any_breaks(text: &str, old: &str) -> Option<Vec<Range<usize>>>
     Some(starts.map(|start| unfolded(start)..unfolded(start + old.len())).collect())
 }
 
-/// The occurrences that the call means, by its expected count and `near_line`.
+/// The occurrences that the call means, by its expected count and `near_line`; with `finder`, they are those
+/// of the text as it was sent, and may overlap others.
 fn choose(
     request: &EditRequest,
     file: &SourceFile<'_>,
     ranges: Vec<Range<usize>>,
-    finder: &Finder<'_>,
+    finder: Option<&Finder<'_>>,
 ) -> Result<Vec<Range<usize>>, Refusal> {
     let Expected::Exactly(count) = request.expected else { return Ok(ranges) };
-    let is_overlapped =
-        ranges.iter().any(|range| overlapping(file.text, range, finder).next().is_some());
-    if count.get() == ranges.len()
-        && (!is_overlapped || gives_same_text(file.text, &request.new, &ranges, finder))
-    {
+    let overlaps = |finder: &&Finder<'_>| {
+        ranges.iter().any(|range| overlapping(file.text, range, finder).next().is_some())
+    };
+    let overlapping_finder = finder.filter(overlaps);
+    let is_overlapped = overlapping_finder.is_some();
+    let is_same = |finder: &Finder<'_>| gives_same_text(file.text, &request.new, &ranges, finder);
+    if count.get() == ranges.len() && overlapping_finder.is_none_or(is_same) {
         return Ok(ranges);
     }
     let number = |range: &Range<usize>| file.snapshot.lines().number_at(range.start);
@@ -89,11 +102,12 @@ fn choose(
         (above.rsplit('\n').next(), below.split('\n').next())
     };
     let is_made = |near: &usize| {
-        let hits = memmem::find_iter(file.text.as_bytes(), &request.new);
-        let hits = hits.map(|at| at..at + request.new.len());
+        let start = file.snapshot.lines().start(*near);
+        let hits = memmem::find_iter(&file.text.as_bytes()[start..], &request.new).take(MAX_HITS);
+        let mut hits = hits.map(|at| start + at..start + at + request.new.len());
         request.new.contains(is_word_char)
             && lines.iter().all(|line| line.abs_diff(*near) > NEAR)
-            && hits.filter(|hit| number(hit) == *near).any(|hit| around(&hit) == around(&ranges[0]))
+            && hits.any(|hit| number(&hit) == *near && around(&hit) == around(&ranges[0]))
     };
     if count.get() == 1
         && let Some(near) = request.near_line.filter(is_made)
@@ -124,6 +138,9 @@ pub(super) fn nearest_to_line(request: &EditRequest, lines: &[usize]) -> Option<
     let mut nearest = (0..lines.len()).filter(|at| lines[*at].abs_diff(near) == least);
     nearest.next().filter(|_| nearest.next().is_none())
 }
+
+/// The most places of `new_str` that are looked at.
+const MAX_HITS: usize = 16;
 
 /// The most overlapping occurrences that are compared.
 const MAX_OVERLAPS: usize = 16;

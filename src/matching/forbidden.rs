@@ -138,8 +138,11 @@ pub(super) fn other_closer(file: &SourceFile<'_>, call: &Call<'_>, place: &Place
     let words = words.map(|link| (call.old[link.old.start], file.body(link.lines.start)));
     let mut words = words.filter(|(old, _)| old.contains(is_word_char));
     let shift = [quoted, there].map(indent_of);
+    let is_edited =
+        !call.keeps(last.old.start) || call.cuts_beside(last.old.start) != (false, false);
     let mut below = (last.lines.end..file.lines().len()).filter(|&line| !file.is_blank(line));
-    !quoted.trim().is_empty()
+    is_edited
+        && !quoted.trim().is_empty()
         && !quoted.contains(is_word_char)
         && last.old.end == call.old.len()
         && quoted != there

@@ -54,8 +54,10 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
     };
     // No rule of a file without them makes blanks behind tabs.
     let is_mixed = |indent: &str| indent.contains('\t') && indent.contains(' ');
-    let mixes = || (0..file.lines().len()).any(|at| is_mixed(indent_of(file.body(at))));
-    let goes_on = |at: usize| at > 0 && call.new[at - 1].trim_end().ends_with('\\');
+    let goes_on = |at: usize| {
+        call.new[at].trim_start().starts_with('*')
+            || at > 0 && call.new[at - 1].trim_end().ends_with('\\')
+    };
     // Where one of two lines is right, either may show the depth of new ones.
     let is_unclear = lines.lost.is_some_and(|lost| lost.sent == lost.there) && lines.code.len() < 3;
     let mut out = Vec::new();
@@ -69,7 +71,10 @@ pub(super) fn maps(file: &SourceFile<'_>, call: &Call<'_>, place: &Place) -> Vec
             };
             let may_stay = || line.is_new_text || belongs_at_margin(file, call, line.at);
             is_guess |= !is_shown
-                || indent != line.sent && is_mixed(&indent) && !goes_on(line.at) && !mixes()
+                || indent != line.sent
+                    && is_mixed(&indent)
+                    && !goes_on(line.at)
+                    && !file.mixes_indentation()
                 || indent != line.sent && may_stay()
                 || lines.contradicts_first(line, &indent);
             indents[line.at] = indent;
@@ -563,7 +568,9 @@ fn belongs_at_margin(file: &SourceFile<'_>, call: &Call<'_>, at: usize) -> bool 
             // Below what leaves a function, nothing of it follows but a method of the same class.
             let above = new[..at - blank_count].last();
             let is_left = above.is_some_and(|above| {
-                let is_method = line.contains("(self") || line.contains("(cls");
+                let def = new[at..].iter().find(|line| !line.starts_with('@')).unwrap_or(&line);
+                let first = ["(self)", "(self,", "(cls)", "(cls,"];
+                let is_method = first.iter().any(|first| def.contains(first));
                 leaves(above.trim()) && (indent_of(above).is_empty() || !is_method)
             });
             let is_parted = blank_count >= 2 || blank_count == 1 && is_left;
@@ -591,8 +598,8 @@ const MAKE_DIRECTIVES: &str = "ifeq ifneq ifdef ifndef else endif include sinclu
 
 /// Whether a line of make sets a variable.
 fn is_assignment(line: &str) -> bool {
-    let name = line.split_once('=').map(|(name, _)| name.trim_end_matches(['?', '+', '!']).trim());
-    name.is_some_and(|name| !name.is_empty() && name.chars().all(is_word_char))
+    let name = ["+=", "?=", ":=", " = "].iter().find_map(|sign| line.split_once(sign));
+    name.is_some_and(|(name, _)| !name.trim().contains(char::is_whitespace))
 }
 
 /// Whether a line is a label to jump to.

@@ -70,13 +70,14 @@ fn long_literal_lines(language: &Language, new: &[&str]) -> Vec<(usize, usize)> 
     let marks: &[(&str, &str)] = match language.name {
         "lua" => &[("[[", "]]"), ("[=[", "]=]"), ("[==[", "]==]")],
         "c#" => &[("\"\"\"", "\"\"\""), ("@\"", "\"")],
-        "html" => &[("<pre>", "</pre>")],
+        "html" => &[("<pre>", "</pre>"), ("<pre ", "</pre>"), ("<textarea", "</textarea>")],
         "ruby" => &[("%q(", ")"), ("%Q(", ")"), ("\"", "\"")],
-        "shell" | "r" | "scala" | "lisp" | "perl" | "powershell" => {
-            &[("\"\"\"", "\"\"\""), ("\"", "\"")]
-        }
+        "shell" | "r" | "scala" | "lisp" => &[("\"\"\"", "\"\"\""), ("\"", "\"")],
         _ => &[],
     };
+    let last = |close: &str| new.iter().rposition(|line| line.contains(close));
+    let marks = marks.iter().filter_map(|(mark, close)| Some((*mark, *close, last(close)?)));
+    let marks: Vec<(&str, &str, usize)> = marks.collect();
     let (mut out, mut open) = (Vec::new(), None);
     for (at, line) in new.iter().enumerate() {
         if let Some((opener, close)) = open {
@@ -84,17 +85,18 @@ fn long_literal_lines(language: &Language, new: &[&str]) -> Vec<(usize, usize)> 
             open = open.filter(|_| !line.contains(close));
             continue;
         }
-        let code = language.strip_trailing_comment(line);
-        let opens = |(mark, close): &&(&str, &str)| match mark == close {
-            true => code.matches(mark).count() - code.matches(&format!("\\{mark}")).count(),
-            false => {
-                usize::from(code.split_once(mark).is_some_and(|(_, rest)| !rest.contains(close)))
-            }
-        } % 2 == 1;
-        let closes = |(_, close): &&(&str, &str)| new[at + 1..].iter().any(|l| l.contains(close));
-        let is_comment = language.is_comment(line);
-        let mark = marks.iter().filter(|_| !is_comment).find(opens).filter(closes);
-        open = mark.map(|(_, close)| (at, *close));
+        // A quote in other quotes opens nothing.
+        let code = language.strip_trailing_comment(line).replace("'\"'", "");
+        let opens = |(mark, close, last): &&(&str, &str, usize)| {
+            let count = match mark == close {
+                true => code.matches(mark).count() - code.matches(&format!("\\{mark}")).count(),
+                false => usize::from(
+                    code.split_once(mark).is_some_and(|(_, rest)| !rest.contains(close)),
+                ),
+            };
+            at < *last && count % 2 == 1 && !language.is_comment(line)
+        };
+        open = marks.iter().find(opens).map(|(_, close, _)| (at, *close));
     }
     out
 }

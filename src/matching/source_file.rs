@@ -219,6 +219,7 @@ struct Known {
     line_index: Index,
     lexed: OnceCell<Option<Lexed>>,
     indent_unit: OnceCell<Option<usize>>,
+    mixes_indentation: OnceCell<bool>,
 }
 
 impl<'t> SourceFile<'t> {
@@ -390,6 +391,14 @@ impl<'t> SourceFile<'t> {
     /// Whether some line is indented by tabs.
     pub(super) fn has_tabs(&self) -> bool {
         self.sampled_lines().any(|line| line.starts_with('\t'))
+    }
+
+    /// Whether some line has blanks behind the tabs of its indentation, or before them.
+    pub(super) fn mixes_indentation(&self) -> bool {
+        *self.known.mixes_indentation.get_or_init(|| {
+            let mut indents = (0..self.lines().len()).map(|at| indent::indent_of(self.body(at)));
+            indents.any(|indent| indent.contains('\t') && indent.contains(' '))
+        })
     }
 
     /// The bytes of consecutive whole lines, without the last line's ending.

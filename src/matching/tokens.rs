@@ -14,6 +14,9 @@ pub(super) use crate::text::words;
 /// Longer texts are not merged by tokens.
 const MAX_TOKENS: usize = 4_000;
 
+/// Words before a bracket that is no list of arguments.
+const NO_CALLS: &str = "in return yield not and or if elif while assert del await";
+
 /// A word or a single other character, and the whitespace before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Token<'a> {
@@ -208,12 +211,14 @@ impl<'a> Alignment<'a> {
         let is_generator = (new_open..new_at).any(|at| new[at].text == "for" && !quoted[at]);
         let is_call = new_open > 0
             && new[new_open - 1].text.ends_with(is_word_char)
+            && !NO_CALLS.split(' ').any(|word| word == new[new_open - 1].text)
             && (new[new_open].gap, new[new_open].text) == ("", "(");
         // Go needs it before a line break.
-        match self.language.is_none_or(|language| language.name != "go")
-            && (!spreads(&before) && spreads(&after)
-                || is_generator
-                || after.len() < 2 && before.len() > 1 && !is_call)
+        match after.is_empty()
+            || self.language.is_none_or(|language| language.name != "go")
+                && (!spreads(&before) && spreads(&after)
+                    || is_generator
+                    || after.len() < 2 && before.len() > 1 && !is_call)
         {
             true => gap.trim_start().trim_start_matches(','),
             false => gap,

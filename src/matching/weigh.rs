@@ -98,7 +98,7 @@ impl<'c> Scales<'c> {
         let all = letters(call.old.iter().copied()).max(1.0);
         explanation.share = matched / all;
         // Without its indentation, a text is as deep as what stands at the margin by chance.
-        let is_flat = |line: &&str| !line.trim().is_empty() && indent_of(line).is_empty();
+        let is_flat = |line: &&str| line.contains(is_word_char) && indent_of(line).is_empty();
         let is_flat = call.old.iter().skip(usize::from(call.old.len() > 1)).any(is_flat);
         explanation.as_quoted = if is_flat { 0.0 } else { scales.as_quoted / all };
         if !explanation.needs_code {
@@ -247,7 +247,7 @@ impl<'c> Scales<'c> {
             false => {
                 let [a, b] = [believed, found].map(str::to_lowercase);
                 1.0 - Words::of(&a).similarity(&Words::of(&b)) > OTHER_COMMENT
-                    && call.adds_beside(old).1
+                    && call.cuts_beside(old).1
                     || forbidden::cuts_comment(file, call, place, at)
             }
         };

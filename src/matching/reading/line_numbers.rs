@@ -51,10 +51,12 @@ pub(super) fn undo<'o>(old: &'o str, is_padded: bool) -> Option<Undone<'o>> {
     // Only a blank line between two numbers may have none, so the last line must have one.
     parse_line_number(lines[lines.len() - 1])?;
     // Or its number alone, where the blank behind it was cut.
-    let is_bare = |at: usize, line: &str| lone_number(line) == Some(first + at);
+    let is_bare = |at: usize, line: &str| {
+        lone_number(line).is_some() && lone_number(line) == first.checked_add(at)
+    };
     let rest = |(at, &line): (usize, &&'o str)| match parse_line_number(line) {
         Some((line_style, number, rest)) => {
-            (line_style == style && number == first + at).then_some(rest)
+            (line_style == style && Some(number) == first.checked_add(at)).then_some(rest)
         }
         None if is_bare(at, line) => Some(""),
         None => line.trim().is_empty().then_some(line),
@@ -99,14 +101,17 @@ pub(super) fn undo<'o>(old: &'o str, is_padded: bool) -> Option<Undone<'o>> {
             let number = parse_line_number(line).map(|(_, number, _)| number);
             // A number alone is that of a blank line if it is the next one; else it may be text.
             let lone = lone_number(line).filter(|_| has_bare);
-            let is_blank = lone.is_some() && lone == above.map(|above| above + 1);
+            let is_blank =
+                lone.is_some() && lone.and_then(|lone: usize| lone.checked_sub(1)) == above;
             is_unclear |= lone.is_some() && !is_blank;
             let number = number.or(lone.filter(|_| is_blank));
             let bare = gutter.strip_bar(line).filter(|_| number.is_none());
-            let is_next = number.zip(above).is_none_or(|(here, above)| here == above + 1);
+            let is_next =
+                number.zip(above).is_none_or(|(here, above)| here.checked_sub(1) == Some(above));
             let is_aligned = number_columns(line).is_none_or(&is_in_column);
             // A blank line counts, too.
-            above = number.or(above.map(|above| above + usize::from(line.trim().is_empty())));
+            above = number
+                .or(above.map(|above| above.saturating_add(usize::from(line.trim().is_empty()))));
             // What the text has elsewhere, or where no number would be, may belong to it.
             let is_own = !sent.contains(line)
                 && (bare.is_some() && has_own_bars || !(is_next && is_aligned));
