@@ -223,7 +223,8 @@ impl Trial<'_, '_> {
             return None;
         }
         let near = self.request.near_line?.checked_sub(1)?;
-        let is_far = near + NEAR < explanation.lines.start || near >= explanation.lines.end + NEAR;
+        let is_far = near.saturating_add(NEAR) < explanation.lines.start
+            || near >= explanation.lines.end + NEAR;
         let named = self.forbidden.iter().find(|(_, lines)| lines.contains(&near));
         named.filter(|_| is_far).map(|(_, lines)| lines.start + 1)
     }
