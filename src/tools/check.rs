@@ -72,7 +72,7 @@ async fn run(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
         }
     }
     report.truncated |= paths.len() > MAX_FILES;
-    let count = paths.len();
+    let mut first_refusal = None;
     for (path, is_named) in paths.into_iter().take(MAX_FILES) {
         // If the caller is gone, the call is cancelled at this point, before more files are read.
         tokio::task::yield_now().await;
@@ -93,12 +93,22 @@ async fn run(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
             // Of a folder's files, those that a parser and the store take are meant.
             Ok(Err(Unchecked::UnknownLanguage)) | Err(_) if !is_named => continue,
             Ok(Err(why)) => file.reason = Some(why.to_string()),
-            Err(refusal) if count == 1 => return Err(refusal.at(file.path)),
             Err(refusal) => {
                 (file.code, file.reason) = (Some(refusal.code), Some(refusal.message.to_string()));
+                first_refusal.get_or_insert(refusal.at(&file.path));
             }
         }
         report.files.push(file);
+    }
+    if let Some(mut refusal) = first_refusal
+        && report.checked == 0
+        && report.files.iter().all(|file| file.code.is_some())
+    {
+        for CheckedFile { path, reason, .. } in report.files[1..].iter().take(MAX_SHOWN) {
+            let why = reason.as_deref().unwrap_or_default();
+            refusal.message.push(format_args!("; {} was not checked: {why}", quote_name(path)));
+        }
+        return Err(refusal);
     }
     Ok(ToolReply::answered(message(&report), &report))
 }

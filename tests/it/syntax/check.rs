@@ -34,6 +34,7 @@ fn check_prints_errors_and_names_what_it_cannot_check() {
         // A file that was named is not known to be right.
         (&["check", "src/good.rs", "src/no.rs"], 1, &["src/no.rs was not checked"]),
         (&["check", "src/no.rs"], 1, &["EDIT_FILE_NOT_FOUND"]),
+        (&["check", "src/no.rs", "x.py"], 1, &["src/no.rs", "; x.py was not checked", "Next: "]),
         (&["--config", &off, "check", "src/bad.py"], 0, &["syntax is not checked here"]),
     ] {
         let (code, out) = run(root, arguments);
