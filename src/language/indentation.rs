@@ -2,11 +2,16 @@
 
 use super::{Lexed, TokenKind};
 
-/// The first line whose indentation is not valid: its offset, and what is wrong. The line after one
+/// The lines whose indentation is not valid: the offset of each, and what is wrong. The line after one
 /// that opens a block is indented further, no other line is, and a dedent returns to an open level.
-/// Lines within brackets and literals may have any indentation.
-pub(super) fn first_error(lexed: &Lexed, text: &str) -> Option<(usize, &'static str)> {
+/// Lines within brackets and literals may have any indentation. Of a block without a body, the line
+/// that opens it is named: what comes below may be right.
+pub(super) fn errors(lexed: &Lexed, text: &str) -> Vec<(usize, &'static str)> {
+    const NO_BODY: &str = "the block that this line opens has no indented line below it";
+    let mut found = Vec::new();
     let mut levels: Vec<&str> = vec![""];
+    // Where the statement begins that may open a block.
+    let mut opener = 0;
     let mut depth = 0_usize;
     // The last character of the statement before; `"` stands for a literal.
     let mut last_char = None;
@@ -28,25 +33,24 @@ pub(super) fn first_error(lexed: &Lexed, text: &str) -> Option<(usize, &'static 
         let is_continuation = inside_literal || depth > 0 || last_char == Some('\\');
         if !is_continuation && !is_blank && !is_comment {
             let top = levels.last().copied().unwrap_or_default();
-            if last_char == Some(':') {
-                if ![1, 8].into_iter().all(|tab| column(indent, tab) > column(top, tab)) {
-                    return Some((
-                        first,
-                        "this line is not indented further than the one that opens its block",
-                    ));
-                }
-                levels.push(indent);
-            } else {
+            let opens_block = last_char == Some(':');
+            let is_deeper = [1, 8].into_iter().all(|tab| column(indent, tab) > column(top, tab));
+            if opens_block && !is_deeper {
+                found.push((opener, NO_BODY));
+            }
+            if !opens_block || !is_deeper {
                 while levels.last().is_some_and(|level| level.len() > indent.len()) {
                     levels.pop();
                 }
-                if levels.last() != Some(&indent) {
-                    return Some((
-                        first,
-                        "the indentation of this line matches no enclosing block",
-                    ));
-                }
             }
+            if levels.last() != Some(&indent) {
+                if !opens_block {
+                    found.push((first, "the indentation of this line matches no enclosing block"));
+                }
+                // So that the lines beside this one are no further errors.
+                levels.push(indent);
+            }
+            opener = first;
             last_char = None;
         }
         for token in tokens.iter().take_while(|token| token.range.start < at) {
@@ -68,7 +72,10 @@ pub(super) fn first_error(lexed: &Lexed, text: &str) -> Option<(usize, &'static 
             }
         }
     }
-    (last_char == Some(':')).then_some((text.len(), "an indented block is missing"))
+    if last_char == Some(':') {
+        found.push((opener, NO_BODY));
+    }
+    found
 }
 
 /// The column that an indentation reaches with tabs of this width. Python wants a block to be deeper
@@ -85,36 +92,37 @@ mod tests {
     fn a_statement_is_as_deep_as_its_block() {
         let python = Language::from_name("python").expect("known");
         for (text, wanted) in [
-            ("", None),
-            ("a = 1\n", None),
-            ("def f():\n    a = 1\n\n    b = 2\nx = 1\n", None),
+            ("", &[][..]),
+            ("a = 1\n", &[]),
+            ("def f():\n    a = 1\n\n    b = 2\nx = 1\n", &[]),
             (
                 "def f():  # why: this\n    \"\"\"Text:\n  at any depth\n    \"\"\"\n    return {\n  'a':\n1}\n",
-                None,
+                &[],
             ),
-            ("if a:\n  if b:\n    c\n  d\nelse:\n\te\n", None),
-            ("x = 1 + \\\n      2\n# a comment\n    # anywhere\ny: int = 3\n", None),
-            ("class A: ...\n", None),
-            ("if a: b\nelse: c\n", None),
-            ("@d\nasync def f():\n\tif a:\n\t\tb; c\n\telse:\n\t\td\n", None),
-            ("try:\n    a\nexcept (B, C):\n    d\nfinally:\n    e\n", None),
-            ("match a:\n    case 1:\n        b\n    case _:\n        c\n", None),
-            ("if x:\n# c\n    y\n", None),
-            ("with a as b, \\\n   c as d:\n    e\n\n\nf = lambda: 1\n", None),
-            ("\u{c}\nclass A:\n    b: int = 1\n\n    @property\n    def c(self): ...\n", None),
-            ("def f():\na = 1\n", Some(2)),
-            ("class A:\n    def f(self):\n    y = 2\n", Some(3)),
-            ("def f():\n  x = 1\n    y = 2\n", Some(3)),
-            ("def f():\n    a = 1\nb = 2\n    return b\n", Some(4)),
-            ("  a = 1\n", Some(1)),
-            ("if a:\n    b\n  c\n", Some(3)),
-            ("if a:\n    b\n  else:\n    c\n", Some(3)),
-            ("def f():\n", Some(2)),
+            ("if a:\n  if b:\n    c\n  d\nelse:\n\te\n", &[]),
+            ("x = 1 + \\\n      2\n# a comment\n    # anywhere\ny: int = 3\n", &[]),
+            ("class A: ...\n", &[]),
+            ("if a: b\nelse: c\n", &[]),
+            ("@d\nasync def f():\n\tif a:\n\t\tb; c\n\telse:\n\t\td\n", &[]),
+            ("try:\n    a\nexcept (B, C):\n    d\nfinally:\n    e\n", &[]),
+            ("match a:\n    case 1:\n        b\n    case _:\n        c\n", &[]),
+            ("if x:\n# c\n    y\n", &[]),
+            ("with a as b, \\\n   c as d:\n    e\n\n\nf = lambda: 1\n", &[]),
+            ("\u{c}\nclass A:\n    b: int = 1\n\n    @property\n    def c(self): ...\n", &[]),
+            ("def f():\na = 1\n", &[1]),
+            ("class A:\n    def f(self):\n    y = 2\n", &[2]),
+            ("def f():\n  x = 1\n    y = 2\n", &[3]),
+            ("def f():\n    a = 1\nb = 2\n    return b\n", &[4]),
+            ("  a = 1\n", &[1]),
+            ("if a:\n    b\n  c\n", &[3]),
+            ("if a:\n    b\n  else:\n    c\n", &[3]),
+            ("def f():\nclass A:\n  a = 1\n\n  def g():\n  b = 2\n c = 3\n", &[1, 5, 7]),
+            ("def f(a,\n      b):\n\n", &[1]),
         ] {
-            let found =
-                python.misindented(text).map(|(at, _)| text[..at].matches('\n').count() + 1);
-            assert_eq!(found, wanted, "{text}");
-            assert_eq!(python.is_well_formed(text), wanted.is_none(), "{text}");
+            let found = python.misindented(text);
+            let line = |(at, _): &(usize, _)| text[..*at].matches('\n').count() + 1;
+            assert_eq!(found.iter().map(line).collect::<Vec<_>>(), wanted, "{text}");
+            assert_eq!(python.is_well_formed(text), wanted.is_empty(), "{text}");
         }
     }
 }

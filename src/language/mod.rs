@@ -138,18 +138,17 @@ impl Language {
         }
         let lexed = self.lex(text);
         lexed.is_well_formed()
-            && (!self.has_significant_indentation()
-                || indentation::first_error(&lexed, text).is_none())
+            && (!self.has_significant_indentation() || indentation::errors(&lexed, text).is_empty())
     }
 
-    /// The first line whose indentation is not valid, if indentation is part of the syntax: its offset,
-    /// and what is wrong.
+    /// The lines whose indentation is not valid, if indentation is part of the syntax: the offset of
+    /// each, and what is wrong.
     #[cfg(feature = "syntax")]
-    pub(crate) fn misindented(&self, text: &str) -> Option<(usize, &'static str)> {
+    pub(crate) fn misindented(&self, text: &str) -> Vec<(usize, &'static str)> {
         if !self.has_significant_indentation() {
-            return None;
+            return Vec::new();
         }
-        indentation::first_error(&self.lex(text), text)
+        indentation::errors(&self.lex(text), text)
     }
 
     /// Whether whitespace between tokens, and the kind of quotes, mean nothing.

@@ -60,7 +60,7 @@ fn collect_errors(parsed: &ParsedText<'_>, changed: &Range<usize>) -> Vec<Syntax
     if !found.is_empty() {
         return found;
     }
-    let misindented = misindented(parsed.tree, parsed.text).into_iter();
+    let misindented = misindented(parsed.tree, parsed.text).into_iter().take(MAX_ERRORS);
     misindented.map(|(at, what)| error_at(parsed.text, at, what)).collect()
 }
 

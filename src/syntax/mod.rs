@@ -279,14 +279,14 @@ fn parse_again(grammar: &Grammar, texts: &Texts<'_>, tree_before: &Tree) -> Opti
 
 /// Whether a text has neither syntax errors nor misindented Python statements.
 fn is_error_free(tree: &Tree, text: &str) -> bool {
-    !tree.root_node().has_error() && misindented(tree, text).is_none()
+    !tree.root_node().has_error() && misindented(tree, text).is_empty()
 }
 
-/// The first misindented statement of a Python text, and what is wrong with it: the grammar accepts
+/// The misindented lines of a Python text, and what is wrong with each: the grammar accepts
 /// statements at any indentation, which Python does not.
-fn misindented(tree: &Tree, text: &str) -> Option<(usize, &'static str)> {
-    let language = Language::from_name(tree.language().name()?)?;
-    language.misindented(text)
+fn misindented(tree: &Tree, text: &str) -> Vec<(usize, &'static str)> {
+    let language = tree.language().name().and_then(Language::from_name);
+    language.map(|language| language.misindented(text)).unwrap_or_default()
 }
 
 impl Syntax for TreeSitter {
